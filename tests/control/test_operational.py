@@ -183,5 +183,7 @@ def test_what_is_wrong_is_refused() -> None:
         HybridForcePosition(robot, TIP, "w")
     with pytest.raises(ValueError, match="'x' is among both"):
         HybridForcePosition(robot, TIP, "x", motion_axes=["x", "y"])
+    with pytest.raises(ValueError, match="null_damping acts where no posture does"):
+        OperationalSpace(robot, [PositionTask(TIP), PostureTask(level=1)], null_damping=1.0)
     with pytest.raises(ValueError, match="condition: expected a number above 1"):
         OperationalSpace(robot, PositionTask(TIP), condition=0.5)

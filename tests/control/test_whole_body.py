@@ -80,7 +80,7 @@ def test_what_it_finds_is_the_motion() -> None:
     v = np.zeros((16, 8))
     v[:, 6:] = 0.5 * rng.normal(size=(16, 2))
     on = np.ones((16, 4))
-    on[8:] = 0.0
+    on[:8:2], on[8:] = 0.7, [0.0, -1.0, 0.0, 0.4]  # those above a half hold
     aims = {"shoulder": rng.uniform(-0.3, 0.3, 16), "elbow": rng.uniform(-0.3, 0.3, 16)}
     aims["elbow"][4:8] += 40.0  # what no motor can
     found = law.answer(0.0, q, v, contact=on, **aims)

@@ -7,6 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
+from linkwork.expr import where
 from linkwork.model.random import random_tree
 from linkwork.simulation import Event
 
@@ -78,6 +79,11 @@ def test_watching_changes_nothing():
     assert cut and abs(cut.stopped_at - 0.503) < 1e-12 and "ended by the event 'end' at 0.503 s" in cut.reasons()[0]
     assert np.array_equal(cut.q[-1], cut.events[-1].q) and np.abs(cut.q[50] - plain.q[50]).max() < 1e-12
     assert cut.trajectory().duration == cut.stopped_at
+    # a guard that is no number from some time on ends what it watches there, and says so
+    lost = Event("lost", lambda t, q, v: where(t > 0.305, np.nan, 1.0) + 0.0 * q[0])
+    told = arm.simulate(q, v, **{**how, "events": [watched[0], lost]})
+    assert not told and told.reasons() == ["stopped: the guard of 'lost' is no number at 0.3 s"]
+    assert np.array_equal(told.q[-1], told.q[30]) and not np.array_equal(told.q[30], told.q[29])
 
 
 def test_a_step_lies_on_its_own_interpolant():

@@ -12,6 +12,7 @@ from linkwork.simulation import (
     ContactGround,
     ContactPoint,
     Encoder,
+    Event,
     ForceTorqueSensor,
     InertialSensor,
     RangeSensor,
@@ -31,6 +32,20 @@ def pendulum():
         lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="post", child="rod"),
         lw.Link("rod", bob.at((0.0, 0.0, -LENGTH)), mass=2.0, frames={"tip": lw.pose((0.0, 0.0, -LENGTH))}),
     )
+
+
+def test_a_step_that_ends_before_its_time_is_read_as_it_was():
+    """What falls feels nothing, also in the part of a step before an event stops it, at its very start too."""
+    falling = lw.Robot.build(
+        "falling",
+        lw.Link("mass", mass=1.0),
+        lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="mass"),
+    )
+    for end, time in ((0.0437, 0.0437), (0.05, 0.05)):
+        stop = Event("stop", lambda t, q, v, end=end: t - end, stop=True)
+        found = falling.simulate([1.0], duration=0.1, step=0.01, events=[stop], sensors={"i": InertialSensor("mass")})
+        assert np.isclose(found.stopped_at, time) and found.status == 3.0
+        assert np.abs(found.records["i"][1:, 5]).max() < 1e-9, end
 
 
 class TwoNumbers(Sensor):
@@ -129,6 +144,13 @@ def test_noise_is_normal_of_each_environment_alone():
         assert np.array_equal(simulator.state.q, many.q[:, 7])
         assert np.array_equal(simulator.readings["noisy"], many.records["noisy"][:, 7])
     before = simulator.readings["noisy"][0]
+    fresh = lw.Simulator(robot, controller=controller, batch=5, sensors=held, seed=40)
+    for _ in range(2):  # before the first step each reset begins with the seed, and then noise goes on
+        fresh.reset([0.0])
+        assert np.array_equal(fresh.readings["noisy"], many.records["noisy"][:, 0])
+    assert np.array_equal(fresh.step(count=7).q, many.q[:, 7])
+    fresh.reset([0.0])
+    assert not np.array_equal(fresh.readings["noisy"], many.records["noisy"][:, 0])
     simulator.reset([0.0], where=[True, False, False, False, False])
     assert simulator.readings["noisy"][0] != before and np.array_equal(simulator.state.q[1:], many.q[1:, 7])
 
@@ -173,6 +195,7 @@ def test_what_is_no_sensor_is_refused():
         (lambda: RangeSensor("tip"), ValueError, "expected a scene"),
         (lambda: RangeSensor("tip", (0, 0, 0), links="rod"), ValueError, "directions"),
         (lambda: robot.simulate([0.1], duration=0.01, sensors={"a": TwoNumbers()}, seed=0.5), ValueError, "seed"),
+        (lambda: lw.Simulator(robot, sensors={"a": TwoNumbers()}, seed=None), ValueError, "seed: expected a whole"),
     ):
         with pytest.raises(error, match=words):
             make()

@@ -220,7 +220,22 @@ def test_bad_input(arm):
         (ValueError, "inputs\\['gain'\\]: expected finite", {"inputs": {"gain": np.nan}}),
         (ValueError, "v: expected finite numbers", {"v": [0.0, np.nan, 0.0]}),
         (UnknownNameError, "kinetic_energy", {"record": ["kinetic_enrgy"]}),
+        (
+            ValueError,
+            "PID was made for steps of 0.002 s, and the simulation's are 0.001 s",
+            {"controller": lw.control.PID(arm, kp=1.0, ki=1.0, kd=0.0, step=0.002)},
+        ),
+        (
+            ValueError,
+            r"inputs\['gain'\]: 3 numbers may be one for each .* expected \(3, 1\) .* \(3, 3\)",
+            {"q": np.zeros((3, 3)), "controller": lambda t, q, v, gain: gain * q, "inputs": {"gain": np.ones(3)}},
+        ),
     ]
     for kind, text, given in wrong:
         with pytest.raises(kind, match=text):
-            arm.simulate(q, **{"duration": 0.01, **given})
+            arm.simulate(**{"q": q, "duration": 0.01, **given})
+    # a controller that says what it takes is given that, and who shapes an input means what it has the shape of
+    law, aim = lw.control.PD(arm, kp=10.0, kd=1.0), np.array([0.1, 0.2, 0.3])
+    three = arm.simulate(np.zeros((3, 3)), controller=law, duration=0.01, inputs={"target_q": aim})
+    one = arm.simulate(np.zeros(3), controller=law, duration=0.01, inputs={"target_q": aim})
+    assert np.array_equal(three.q, np.repeat(one.q[None], 3, axis=0))

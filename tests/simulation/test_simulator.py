@@ -86,29 +86,31 @@ def test_resets_and_what_stops(arm):
     """Some environments start again, the others go on; a stopped one says why, and starts again when it is reset."""
 
     def controller(t, q, v, bad):
-        return where(bad > 0.5, np.nan, 0.0) * np.ones(2)
+        return where(bad[0] > 0.5, np.nan, 0.0) * np.ones(2)
 
     simulator = lw.Simulator(
         arm, controller=controller, batch=2, parameters={"gravity": [[0, 0, -9.81], [0, 0, -1.62]]}
     )
     simulator.reset(arm.neutral() + 0.1)
-    first = simulator.step(bad=[0.0, 1.0])
+    first = simulator.step(bad=[[0.0], [1.0]])
     assert first.status.tolist() == [0.0, 1.0] and first.steps.tolist() == [1.0, 0.0]
     assert simulator.reasons() == [
         "environment 1: stopped: the controller gave a number that is not finite, or forces beyond all measure at 0 s"
     ]
     second = simulator.reset(arm.neutral() + 0.1, where=[False, True])
     assert np.array_equal(second.q[0], first.q[0]) and second.status.tolist() == [0.0, 0.0]
-    third = simulator.step(bad=[0.0, 0.0])
+    third = simulator.step(bad=[[0.0], [0.0]])
     assert third.steps.tolist() == [2.0, 1.0]
     alone = lw.Simulator(arm, controller=controller, parameters={"gravity": [0, 0, -1.62]})
     alone.reset(arm.neutral() + 0.1)
-    assert np.array_equal(alone.step(bad=0.0).q, third.q[1])
+    assert np.array_equal(alone.step(bad=[0.0]).q, third.q[1])
 
 
 def test_bad_input(arm):
     """What is wrong is said."""
     simulator = lw.Simulator(arm)
+    slow = lw.control.PID(arm, kp=1.0, ki=1.0, kd=0.0, step=0.01)
+    pulled = lw.Simulator(arm, controller=lambda t, q, v, gain: gain * q, batch=2)
     for kind, text, wrong in (
         (TypeError, "expected a robot", lambda: lw.Simulator(3)),
         (ValueError, "step: expected a time above 0", lambda: lw.Simulator(arm, step=-1.0)),
@@ -120,6 +122,8 @@ def test_bad_input(arm):
         (ValueError, "restore: expected a finite state", lambda: simulator.restore(3)),
         (ValueError, "restore: expected a finite", lambda: simulator.restore(simulator.state._replace(v=np.ones(7)))),
         (ValueError, "batch: expected a number", lambda: lw.Simulator(arm, batch=2.5)),
+        (ValueError, "made for steps of 0.01 s", lambda: lw.Simulator(arm, controller=slow)),
+        (ValueError, r"gain.*: expected \(2, 1\) for the first", lambda: pulled.step(gain=[1.0, 2.0])),
     ):
         with pytest.raises(kind, match=text):
             wrong()

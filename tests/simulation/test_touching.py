@@ -86,7 +86,7 @@ def test_two_bodies_share_their_momentum():
     balls = things(lw.shapes.Sphere(0.1), lw.shapes.Sphere(0.1)).with_parameters({"gravity": [0.0, 0.0, 0.0]})
     q = put(balls, (0, 0, 0), (0.3, 0.08, 0.02))
     v = np.array([1.0, -2.0, 3.0, 2.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0])
-    stiff = ContactMaterial(friction=0.5, restitution=0.8, stiffness=1e6, dissipation=0.1)
+    stiff = ContactMaterial(friction=0.5, stiffness=1e6, dissipation=0.1)
     rigid = ContactMaterial(friction=0.5, restitution=0.8)
     for material, model in ((rigid, "convex"), (stiff, "compliant")):
         found = balls.simulate(q, v, duration=0.3, step=2e-4, contacts=ContactPair("thing0", "thing1", material),
@@ -143,6 +143,7 @@ def test_bad_contacts():
     """What is wrong is said."""
     robot = things(lw.shapes.Box((0.2, 0.2, 0.2)), lw.shapes.Sphere(0.1))
     floor = lw.Scene().with_half_space("floor")
+    bouncy = ContactMaterial(restitution=0.5, stiffness=1e4)
     steel, meshed = ContactMaterial(friction=0.5), robot.with_collisions("thing0", lw.shapes.Mesh("a.stl"))
 
     def asked(contacts, of=robot, **more):
@@ -164,6 +165,16 @@ def test_bad_contacts():
             ValueError,
             "compliant contacts have a stiffness",
             lambda: asked(ContactScene(floor), contact_model="compliant"),
+        ),
+        (
+            ValueError,
+            "'thing0' and .*: restitution is of contact_model='convex' alone",
+            lambda: asked(ContactScene(floor, materials=bouncy), contact_model="compliant"),
+        ),
+        (
+            ValueError,
+            "dissipation is of contact_model='compliant' alone",
+            lambda: asked(ContactScene(floor, materials=ContactMaterial(stiffness=1e4, dissipation=0.5))),
         ),
         (ValueError, "expected two links", lambda: ContactPair("thing0", "thing0")),
         (ValueError, "with_collision_hulls", lambda: asked(ContactScene(floor), of=meshed)),

@@ -7,6 +7,7 @@ there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -43,7 +44,8 @@ class LocatedStep(NamedTuple):
     """Up to where a step was looked at [s], q and v there, and what guards were; what happened until then.
 
     A row of the ``table`` is an event: 2^k of each function k that passed zero, its time, q and v before it, and q and
-    v after it; ``count`` were found, more than there are rows if they pile up.  ``stopped`` is 1 after one that stops.
+    v after it; ``count`` were found, more than there are rows if they pile up.  ``stopped`` is 1 after one that stops,
+    and ``lost`` is k + 1 where guard k was no number.
     """
 
     piece: StepPiece
@@ -54,6 +56,7 @@ class LocatedStep(NamedTuple):
     stopped: Any
     table: Any
     count: Any
+    lost: Any
 
 
 def located_step(
@@ -73,7 +76,7 @@ def located_step(
         return found
 
     def going(s: LocatedStep) -> Any:
-        within = lt(s.seen, h * (1.0 - _END))
+        within = and_(lt(s.seen, h * (1.0 - _END)), lt(s.lost, 0.5))
         return and_(and_(within, lt(s.stopped, 0.5)), lt(s.count, rows + 0.5))
 
     def further(s: LocatedStep) -> LocatedStep:
@@ -93,6 +96,7 @@ def located_step(
             where(found.stops, 1.0, 0.0),
             put(s.table, where(hit, s.count, -1.0), found.row),
             s.count + where(hit, 1.0, 0.0),
+            _lost(found.guards),
         )
 
     def happened(s: LocatedStep, piece: StepPiece, after: Any) -> _Found:
@@ -125,7 +129,8 @@ def located_step(
         on = _Found(x.high, x.q_high, x.v_high, x.guards, stops, jumps, row)
         return _either(_any([stops, jumps]), there, on)  # type: ignore[no-any-return]
 
-    start = LocatedStep(pieces.begun(0.0, q, v), 0.0, q, v, guards(0.0, q, v), 0.0, table, count)
+    first = guards(0.0, q, v)
+    start = LocatedStep(pieces.begun(0.0, q, v), 0.0, q, v, first, 0.0, table, count, _lost(first))
     return while_loop(going, further, start, at_most=_MOST).state  # type: ignore[no-any-return]
 
 
@@ -154,6 +159,14 @@ class _Between(NamedTuple):
     q_high: Any
     v_high: Any
     guards: Any
+
+
+def _lost(guards: Any) -> Any:
+    """One more than the number of the first guard that is NaN, 0 where none is."""
+    found: Any = 0.0
+    for k, x in reversed([*enumerate(guards)]):
+        found = where(le(x, math.inf), found, k + 1.0)
+    return found
 
 
 def _any(truths: Sequence[Any]) -> Any:

@@ -69,6 +69,11 @@ class OperationalSpace(TaskLaw):
         self.posture = None
         if len(self.levels[-1]) == 1 and self._is_posture(self.levels[-1][0]):
             self.posture = self.levels.pop()[0]
+        if self.posture is not None and self.null_damping:
+            raise ValueError(
+                f"{self.who}: null_damping acts where no posture does, and task {self.posture.name!r} is one: say its "
+                f"damping, damping={{{self.posture.name!r}: ...}}"
+            )
         self.condition = read_condition(self.who, condition, robot, self._first_rows)
 
     def _is_posture(self, task: Task) -> bool:

@@ -19,6 +19,7 @@ from ...algorithms.control.whole_body import (
 from ...algorithms.motion.curves.space import CurveSpace
 from ...bridge.machine import Kernel, compile
 from ...expr.arrays import array
+from ...expr.functions import lt, where
 from ...expr.linalg.sums import dot
 from ...tasks.contract import Task
 from ..simulation.ground import ContactGround
@@ -49,10 +50,10 @@ class WholeBody(TaskLaw):
 
     ``contacts``, a `linkwork.simulation.ContactGround`, says which points hold the robot: they do not move (what they
     slip by fades with ``contact_damping`` [1/s]), and their forces are within a pyramid inside Coulomb's cone.  All
-    hold unless ``contact`` (n), 1 or 0, is given.  Forces of motors are within ``limits``, the robot's own if left out;
-    joints keep their bounds and speeds, looked at ``horizon`` [s] ahead.  ``actuators`` names joints that exert forces,
-    all but those of six degrees of freedom if left out; loops are closed by forces that are found too.  ``small`` are
-    what a and f² cost beside.
+    hold unless ``contact`` (n) is given: those do for which it is above ½.  Forces of motors are within ``limits``, the
+    robot's own if left out; joints keep their bounds and speeds, looked at ``horizon`` [s] ahead.  ``actuators`` names
+    joints that exert forces, all but those of six degrees of freedom if left out; loops are closed by forces that are
+    found too.  ``small`` are what a and f² cost beside.
 
     Where all of that contradicts itself forces are those that break it least; `answer` tells whether.
 
@@ -195,7 +196,7 @@ class WholeBody(TaskLaw):
                 -drift - self.contact_damping * dot(row, v)
                 for row, drift in zip(contact.J, drifts[3 * k : 3 * k + 3], strict=True)
             ]
-            on = given["contact"][k] if "contact" in given else 1.0
+            on = where(lt(0.5, given["contact"][k]), 1.0, 0.0) if "contact" in given else 1.0
             found.append(BodyContact(contact.J, wanted, float(contact.friction), on))
         return found
 

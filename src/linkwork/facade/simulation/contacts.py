@@ -60,10 +60,21 @@ class ContactSet:
     def _looked_at(self, robot: Any) -> bool:
         for part in self.parts:
             part.checked(robot)
-        if self.model == "compliant":
-            for place in self.places(robot, robot.neutral()):
-                if place.material.stiffness is None:
-                    raise ValueError(f"simulate: contacts: {place.name}: compliant contacts have a stiffness [N/m^1.5]")
+        for place in self.places(robot, robot.neutral()):
+            m, who = place.material, f"simulate: contacts: {place.name}"
+            if self.model == "convex":
+                if m.dissipation > 0.0:
+                    raise ValueError(
+                        f"{who}: dissipation is of contact_model='compliant' alone: leave it out, or take that model"
+                    )
+                continue
+            if m.stiffness is None:
+                raise ValueError(f"{who}: compliant contacts have a stiffness [N/m^1.5]")
+            if m.restitution > 0.0:
+                raise ValueError(
+                    f"{who}: restitution is of contact_model='convex' alone: compliant contacts lose speed by their "
+                    f"dissipation [s/m], about its product with the speed of the impact; got {m.restitution:g}"
+                )
         return True
 
     def names(self, robot: Any) -> tuple[str, ...]:

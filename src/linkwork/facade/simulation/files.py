@@ -34,6 +34,7 @@ def save_simulation(found: Any, path: str | os.PathLike[str]) -> None:
         "v_names": [*robot.v_names],
         "contacts": [*found.contact_names],
         "events": [event.name for event in found.events],
+        "watched": [*found._watched],
         "environments": [event.environment for event in found.events],
     }
     arrays = {name: np.asarray(getattr(found, name), dtype=float) for name in _STATE}
@@ -83,4 +84,5 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
         events,
         None,
         groups["parameters"],
+        said.get("watched", ()),
     )

@@ -11,9 +11,62 @@ from ...bridge.arguments import real_array
 from ...expr.arrays import is_traced, scalars
 from ..motion.trajectory import Trajectory
 
-__all__ = ["given_numbers", "given_parameters", "given_signals", "given_state", "leading_of", "whole_steps"]
+__all__ = [
+    "check_step",
+    "core_of",
+    "cores_of",
+    "given_numbers",
+    "given_parameters",
+    "given_signals",
+    "given_state",
+    "leading_of",
+    "whole_steps",
+]
 
 _NEAR = 1e-6  # of a step: so near to whole steps a duration is meant to be
+_SAME = 1e-9  # of a step: by how much a controller's own may differ
+
+
+def check_step(who: str, controller: Any, h: float) -> None:
+    """Raises ValueError for a controller, or one in it, whose own step is another than the simulation's."""
+    for one in (controller, getattr(controller, "law", None)):
+        own = getattr(one, "step", None)
+        if isinstance(own, (int, float, np.number)) and own > 0.0 and abs(float(own) - h) > _SAME * h:
+            raise ValueError(
+                f"{who}: controller: {type(one).__name__} was made for steps of {float(own):g} s, and the simulation's "
+                f"are {h:g} s: expected the same step of both"
+            )
+
+
+def core_of(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of what an environment has of an array: all of it, where it does not begin with the batch's shape."""
+    n = len(leading)
+    return x.shape[n:] if n and x.shape[:n] == leading else x.shape  # type: ignore[no-any-return]
+
+
+def cores_of(
+    who: str, robot: Any, controller: Any, inputs: Mapping[str, Any], leading: tuple[int, ...]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """The same of inputs, by name: as the controller ``takes`` them, if it says so.
+
+    Raises ValueError for one that may be a number for each environment, or a vector of the robot's for all.
+    """
+    said = getattr(controller, "takes", None)
+    takes: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
+    found = []
+    for name, x in inputs.items():
+        core = core_of(x, leading)
+        wanted = takes.get(name)
+        if wanted is not None and x.shape in (wanted, (*leading, *wanted)):
+            core = wanted
+        elif len(leading) == 1 and x.shape == leading and leading[0] in (robot.nq, robot.nv):
+            n = leading[0]
+            raise ValueError(
+                f"{who}: inputs[{name!r}]: {n} numbers may be one for each of {n} environments or a vector for all: "
+                f"expected ({n}, 1) for the first, or the vector repeated for each environment, ({n}, {n})"
+            )
+        found.append((name, core))
+    return tuple(found)
 
 
 def whole_steps(duration: float, h: float) -> int:

@@ -29,7 +29,7 @@ class ContactMaterial:
     ``stiffness`` and ``dissipation`` [s/m].
 
     Contacts without a stiffness are as rigid as a step can tell.  It is in N/m, of compliant contacts in N/m^(3/2);
-    dissipation is theirs alone.
+    dissipation is theirs alone, and restitution is of the others alone.
 
     Two surfaces have together the geometric mean of friction, the lesser restitution, stiffnesses as springs one behind
     the other, 1/k = 1/k_a + 1/k_b, and the dissipation that each has, by how much it yields, c = (k/k_a) c_a +

@@ -13,7 +13,7 @@ from ..robot.base import RobotBase
 from .between import OwnInterpolant, trajectory_through
 from .events import SLOTS, Occurrence
 from .files import load_simulation, save_simulation
-from .rolling import CONTROLLER, ENDED, PILED, RUNNING, STATE
+from .rolling import CONTROLLER, ENDED, GUARD, PILED, RUNNING, STATE
 
 __all__ = ["Simulation", "reason_of"]
 
@@ -23,13 +23,15 @@ _REASONS = {
     STATE: "stopped: its motion left what numbers can say",
     ENDED: "ended by an event",
     PILED: f"stopped: events pile up, more than {SLOTS} between two records",
+    GUARD: "stopped: the guard of an event is no number",
 }
 
 
 def reason_of(place: tuple[int, ...], status: np.ndarray, time: np.ndarray) -> str:
     """What happened to an environment, and when."""
     name = f"environment {', '.join(map(str, place))}: " if place else ""
-    return name + _REASONS[float(status[place])] + (f" at {time[place]:g} s" if status[place] else "")
+    why = _REASONS.get(float(status[place]), _REASONS[GUARD])
+    return name + why + (f" at {time[place]:g} s" if status[place] else "")
 
 
 class Simulation:
@@ -37,14 +39,16 @@ class Simulation:
 
     ``records`` has what else was asked for, by name, (..., n, ...).  ``stopped_at`` (...) is when an environment
     stopped [s], NaN where it did not, and ``status`` (...) says why: 0 for done, 1 for the controller, 2 for the state,
-    3 for an event that ends it, 4 for events that pile up.  A stopped environment keeps its last state.  ``events`` are
-    `linkwork.simulation.Occurrence`, by environment and time.  ``contact_names`` are of the points in records of
-    contacts, and ``parameters`` those that the robot had instead of its own, by name, if there are any.
+    3 for an event that ends it, 4 for events that pile up, 5 + k for event k whose guard is NaN.  A stopped environment
+    keeps its last state.  ``events`` are `linkwork.simulation.Occurrence`, by environment and time.  ``contact_names``
+    are of the points in records of contacts, and ``parameters`` those that the robot had instead of its own, by name,
+    if there are any.
     """
 
     __slots__ = (
         "_own",
         "_robot",
+        "_watched",
         "_z",
         "contact_names",
         "events",
@@ -71,8 +75,9 @@ class Simulation:
         events: Sequence[Occurrence] = (),
         own: OwnInterpolant | None = None,
         parameters: Mapping[str, Any] | None = None,
+        watched: Sequence[str] = (),
     ) -> None:
-        self._robot, self._z, self._own = robot, z, own
+        self._robot, self._z, self._own, self._watched = robot, z, own, tuple(watched)
         self.t, self.q, self.v, self.records = t, q, v, records
         self.status, self.stopped_at = status, stopped_at
         self.contact_names = contact_names
@@ -100,10 +105,12 @@ class Simulation:
         last = {event.environment: event.name for event in self.events}
         found = []
         for place in np.ndindex(self.status.shape):
-            text = reason_of(place, self.status, self.stopped_at)
-            found.append(
-                text.replace("an event", f"the event {last[place]!r}") if self.status[place] == ENDED else text
-            )
+            text, status = reason_of(place, self.status, self.stopped_at), float(self.status[place])
+            if status == ENDED:
+                text = text.replace("an event", f"the event {last[place]!r}")
+            elif status >= GUARD:
+                text = text.replace("an event", repr(self._watched[int(status - GUARD)]))
+            found.append(text)
         return found
 
     def trajectory(self, *environment: int) -> Trajectory:

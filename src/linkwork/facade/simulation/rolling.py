@@ -14,7 +14,7 @@ import numpy as np
 from ...algorithms.simulation import METHODS, StepPieces, adaptive_pieces, located_step, shorter_steps
 from ...expr.arrays import array
 from ...expr.control import cond, scan
-from ...expr.functions import and_, fabs, lt, where
+from ...expr.functions import and_, fabs, fmax, lt, where
 from ...expr.structure import mapped, put_together, taken_apart
 from .contacts import ContactTold
 from .dynamics import SimulatedDynamics
@@ -28,6 +28,7 @@ __all__ = [
     "ENDED",
     "EVENTS",
     "FORCES",
+    "GUARD",
     "PILED",
     "RUNNING",
     "STATE",
@@ -38,6 +39,8 @@ __all__ = [
 ]
 
 RUNNING, CONTROLLER, STATE, ENDED, PILED = 0.0, 1.0, 2.0, 3.0, 4.0  # why a sample stopped
+GUARD = 5.0  # and k more: the guard of event k is no number
+_MOVED = 1e-6  # of a step: what ended before is where it began
 _HUGE = 1e8  # [rad, m, rad/s, m/s, N m, N], in sum: what is beyond is no motion any more
 
 FORCES, EVENTS = "contact_forces", "events"
@@ -119,8 +122,19 @@ def rolled(
         )
         q, v = dynamics.held(t + h, found.q, found.v) if method.adaptive else (found.q, found.v)
         ended = where(lt(0.5, found.stopped), ENDED, where(lt(SLOTS + 0.5, found.count), PILED, RUNNING))
+        ended = where(lt(0.5, found.lost), GUARD - 1.0 + found.lost, ended)
         more = told if method.adaptive else found.piece.more
         return list(q), list(v), more, ended, EventSlots(found.table, found.count, found.seen)
+
+    def noted(
+        state: SimulationState, t: Any, q: Any, v: Any, tau: Any, forces: Any, before: Any, ended: Any, events: Any
+    ) -> Any:
+        """What sensors carry on from a step, or from as much of it as there was."""
+        width = where(lt(ended, 0.5), h, events.ended) if setup.events else h
+        some = fmax(width, _MOVED * h) if setup.events else h
+        a = [(x - y) / some for x, y in zip(v, state.v, strict=True)]
+        after = sensed(setup, own, t + width, q, v, a, tau, forces, before)
+        return _either(lt(_MOVED * h, width), after, before) if setup.events else after
 
     def step(state: SimulationState, now: Named | None) -> SimulationState:
         t = h * state.steps
@@ -136,10 +150,9 @@ def rolled(
         tau = list(pushed)
         told, moved = _finite([*tau, *carried]), _finite([*q, *v])
         if setup.sensors is not None:
-            a = [(x - y) / h for x, y in zip(v, state.v, strict=True)]
-            z = {**z, SENSORS: sensed(setup, own, t + h, q, v, a, tau, forces, z[SENSORS])}
+            z = {**z, SENSORS: noted(state, t, q, v, tau, forces, z[SENSORS], ended, events)}
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
-        goes = and_(going, and_(told, moved))
+        goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(told, moved))
         why = where(told, where(moved, ended, STATE), CONTROLLER)
         return SimulationState(
             where(and_(goes, lt(ended, 0.5)), state.steps + 1.0, state.steps),

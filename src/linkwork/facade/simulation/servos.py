@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...expr.arrays import array
-from ...expr.functions import fmax, fmin
+from ...expr.functions import lt, where
+from ...expr.linalg.sums import is_zero
 from ...expr.structure import taken_apart
 
 __all__ = ["ServoForces", "Servos"]
@@ -32,7 +33,7 @@ class ServoForces:
         left = robot.difference(array(list(q)), array(list(self.position)))
         each = zip(self.force, left, self.velocity, v, self.stiffness, self.damping, self.limit, strict=True)
         wanted = [(f + K * e + D * (rate - x), most) for f, e, rate, x, K, D, most in each]
-        return [fmax(-most, fmin(tau, most)) for tau, most in wanted]
+        return [_limited(tau, most) for tau, most in wanted]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +86,11 @@ class Servos:
             if body.joint.is_floating:
                 found["limit"][place] = [0.0] * 6
         return ServoForces(**found)
+
+
+def _limited(tau: Any, most: Any) -> Any:
+    """A force within its limit; one that is NaN is, unless nothing acts."""
+    return 0.0 if is_zero(most) else where(lt(tau, -most), -most, where(lt(most, tau), most, tau))
 
 
 def _numbers(what: str, given: Any, n: int) -> list[Any]:

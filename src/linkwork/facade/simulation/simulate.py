@@ -19,7 +19,17 @@ from .between import OwnInterpolant, held_forces
 from .contacts import ContactSet
 from .elsewhere import scipy_solver, solved_by_scipy
 from .events import checked_events, occurrences
-from .given import given_numbers, given_parameters, given_signals, given_state, leading_of, whole_steps
+from .given import (
+    check_step,
+    core_of,
+    cores_of,
+    given_numbers,
+    given_parameters,
+    given_signals,
+    given_state,
+    leading_of,
+    whole_steps,
+)
 from .kernels import observer, piece, rows_of
 from .result import Simulation
 from .rolling import ENDED, EVENTS, FORCES, PILED, RUNNING, SimulationState, commanded, rolled, seen
@@ -57,6 +67,7 @@ def simulated(
     h = finite_number("simulate: step", step)
     if not h > 0.0:
         raise ValueError(f"simulate: step: expected a time above 0 [s], got {step!r}")
+    check_step("simulate", controller, h)
     steps = whole_steps(finite_number("simulate: duration", duration), h)
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise ValueError(f"simulate: every: expected a number of steps from 1, got {every!r}")
@@ -79,8 +90,8 @@ def simulated(
         controller,
         records_of(robot, record) + _own_record(method, every),
         every,
-        tuple((name, _core(x, leading)) for name, x in constant.items()),
-        tuple((name, _core(x, leading)[1:]) for name, x in rows.items()),
+        cores_of("simulate", robot, controller, constant, leading),
+        tuple((name, core_of(x, leading)[1:]) for name, x in rows.items()),
         tuple(sizes.items()),
         ContactSet.of(contacts, contact_model),
         tuple(parameters or ()),
@@ -105,12 +116,6 @@ _HELD = "_held"  # the record of forces that a method's own interpolant needs
 
 def _own_record(method: str, every: int) -> tuple[Any, ...]:
     return ((_HELD, held_forces),) if method == "dormand_prince" and every == 1 else ()
-
-
-def _core(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of what an environment has of an array: all of it, where it does not begin with the batch's shape."""
-    n = len(leading)
-    return x.shape[n:] if n and x.shape[:n] == leading else x.shape  # type: ignore[no-any-return]
 
 
 def first_carried(setup: SimulationSetup, leading: tuple[int, ...], seed: Any) -> Any:
@@ -216,7 +221,19 @@ class SimulationRun:
         own = None if held_by is None or timed else OwnInterpolant(setup, held_by, self.parameters, self.leading)
         z, names = _own(setup, state.get("z")), self._contact_names
         return Simulation(
-            setup.robot, t, qs, vs, records, status, stopped, z, names, events, own, self.whole_parameters()
+            setup.robot,
+            t,
+            qs,
+            vs,
+            records,
+            status,
+            stopped,
+            z,
+            names,
+            events,
+            own,
+            self.whole_parameters(),
+            [event.name for event in setup.events],
         )
 
     def _warn(self, state: Mapping[str, Any], held: Mapping[str, Any], rows: int) -> None:
@@ -235,7 +252,11 @@ class SimulationRun:
             x = np.asarray(x, dtype=float)
             return x[(0,) * n] if n and x.shape[:n] == self.leading else x
 
-        own = mapped(first, {**state, **held})
+        cores = {"inputs": dict(setup.inputs), "parameters": dict(setup.parameters)}
+        own = mapped(first, dict(state))
+        for group, given in held.items():
+            whole = {name: np.broadcast_to(x, (*self.leading, *cores[group][name])) for name, x in given.items()}
+            own[group] = {name: x[(0,) * n] for name, x in whole.items()}
         if self.signals:
             own["signals"] = {name: first(self._rows(x, 0, rows)) for name, x in self.signals.items()}
         kernel = piece(setup, rows)

@@ -13,7 +13,7 @@ from ...expr.structure import mapped
 from ..motion.given import finite_number
 from ..robot.base import RobotBase
 from .contacts import ContactSet
-from .given import given_numbers, given_parameters, given_state, leading_of
+from .given import check_step, cores_of, given_numbers, given_parameters, given_state, leading_of
 from .kernels import stepper
 from .result import reason_of
 from .rolling import RUNNING
@@ -70,6 +70,7 @@ class Simulator:
     __slots__ = (
         "_carried",
         "_clock",
+        "_first_seed",
         "_h",
         "_held",
         "_how",
@@ -102,6 +103,7 @@ class Simulator:
         self._h = finite_number("Simulator: step", step)
         if not self._h > 0.0:
             raise ValueError(f"Simulator: step: expected a time above 0 [s], got {step!r}")
+        check_step("Simulator", controller, self._h)
         made: Any = robot
         self._robot = made
         sizes = (batch,) if isinstance(batch, int) else batch
@@ -111,6 +113,9 @@ class Simulator:
         self._sizes, self._parameters = given_parameters(made, parameters or {})
         contacts = ContactSet.of(contacts, contact_model)
         suite = SensorSuite.of(sensors, robot, self._h, contacts is not None)
+        if suite is not None:
+            first_numbers(seed, sizes)  # raises for what is no seed
+        self._first_seed = seed
         controlled = _PUSHED if controller is None else controller
         self._how = (method, passive, controlled, contacts, tuple(parameters or ()), suite)
         self._kernels: dict[Any, Any] = {}
@@ -159,11 +164,12 @@ class Simulator:
         """From the start: at q and v, at rest where v is left out; only the environments ``where`` says so.
 
         q and v broadcast to the batch, ``where`` (...) is an array of truth values.  With a ``seed`` noise of sensors
-        begins anew; without, it goes on.
+        begins anew; without, it goes on, but before the first step it begins with the seed that the simulator was made
+        with wherever all environments are reset: so noise is that of `Robot.simulate` with that seed.
 
         Raises ValueError for other shapes, and for numbers that are not finite.  Warns of bodies that overlap.
         """
-        begun = self._begun(q, v, where, seed)
+        begun = self._begun(q, v, where, self._first_seed if seed is None and where is None else seed)
         contacts = self._how[3]
         if contacts is not None and where is None:
             contacts.warn_of_overlaps(self._robot, begun.q)
@@ -212,6 +218,7 @@ class Simulator:
         controller, or none where there is none.
         """
         quick = self._quick.get((count, tau is None, *inputs))
+        self._first_seed = None  # from now on noise goes on
         if quick is not None:
             now, h, last = self._state, *self._clock
             given = inputs.values() if tau is None else (tau,)
@@ -227,7 +234,10 @@ class Simulator:
         """With inputs of any kind, which are looked at."""
         inputs = self._given(tau, given)
         pushed = self._how[2] is _PUSHED
-        shapes = tuple((name, (self._robot.nv,) if pushed else self._core(x)) for name, x in inputs.items())
+        if pushed:
+            shapes: Any = tuple((name, (self._robot.nv,)) for name in inputs)
+        else:
+            shapes = cores_of("Simulator.step", self._robot, self._how[2], inputs, self._leading)
         key = (shapes, count)
         kernel = self._kernels.get(key)
         if kernel is None:
@@ -266,10 +276,6 @@ class Simulator:
                 f"Simulator.step: tau: expected joint forces (..., {self._robot.nv}), got shape {found['tau'].shape}"
             )
         return found
-
-    def _core(self, x: Any) -> tuple[int, ...]:
-        n = len(self._leading)
-        return x.shape[n:] if n and x.shape[:n] == self._leading else x.shape  # type: ignore[no-any-return]
 
     def restore(self, state: SimulatorState) -> None:
         """Back to a state that it was in, to the bit.  Raises ValueError for one of another batch or robot."""

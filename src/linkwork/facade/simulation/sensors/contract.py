@@ -30,7 +30,9 @@ class SensedState:
 
 @dataclass(frozen=True, kw_only=True)
 class Sensor:
-    """Readings once a step, of the state that the step begins with.
+    """Readings once a step, of the state that the step ends in: a controller is told them in the next step.
+
+    A step that an event stops ends there, and what is read of it is of its part.
 
     To each reading a constant ``bias`` is added, and ``noise``, the standard deviation of a normal distribution, anew
     in each step: a number, or one a reading, in the reading's unit.  What is read comes ``delay`` [s] later, which is

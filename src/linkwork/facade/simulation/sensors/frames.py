@@ -26,7 +26,9 @@ class InertialSensor(Sensor):
     """An inertial unit at a frame: angular velocity (3) [rad/s] and specific force (3) [m/s²], in the frame's axes.
 
     The specific force is what its accelerometers feel: the acceleration of the frame's origin less gravity, so at rest
-    it points up.  The acceleration is that of the last step, (v⁺ − v)/h; before the first one it is 0.
+    it points up.  The acceleration is that of the last step, v̇ = (v⁺ − v)/h, or where an event stopped it that of the
+    part of the step until then; where one jumps, this has the jump's change of v too, as if it took all that time.
+    Before the first step v̇ is 0, of a floating body by its own axes: one that turns at ω and moves at v feels ω × v.
 
     >>> from linkwork.simulation import InertialSensor
     >>> InertialSensor("base", noise=(0.01,) * 3 + (0.1,) * 3, delay=0.002).frame

@@ -70,7 +70,8 @@ class Encoder(Sensor):
 @dataclass(frozen=True)
 class ForceTorqueSensor(Sensor):
     """The wrench (moment; force) [N m, N] that a joint's parent exerts on its child, at the origin and in the axes of
-    the joint's moving frame, as `Robot.joint_wrenches` has it, with contacts.
+    the joint's moving frame, as `Robot.joint_wrenches` has it, with contacts.  It is that of the acceleration that an
+    `InertialSensor` feels, with what jumps do to it.
 
     >>> from linkwork.simulation import ForceTorqueSensor
     >>> ForceTorqueSensor("wrist", noise=0.05).joint
