@@ -131,14 +131,12 @@ def test_the_first_step_without_a_start():
             pytest.importorskip("casadi")
         problem = lw.Problem(mass, steps=3, duration=1.0).add("acceleration", "squares", scale=0.01)
         problem.add("configuration", "squares", at=0, target=[0.25])
-        problem.add(Clearance(scene=where, between=2), "inequality", name="clear", at=at)
+        problem.add(Clearance(scene=where, between=np.int64(2)), "inequality", name="clear", at=at)
         found = problem.solve(guess=[0.5], solver=solver)
         assert found.success and abs(found.q[0, 0] - 0.3) < 2e-6, (at, solver)
         pressed = found.multipliers["clear"][0]
-        assert np.allclose(pressed, [0.05, 0.0, 0.0], atol=1e-3) and found.residuals["clear"].shape == (
-            1 if at == 0 else 3,
-            3,
-        )
+        assert np.allclose(pressed, [0.05, 0.0, 0.0], atol=1e-3)
+        assert found.residuals["clear"].shape == ((1, 3) if at == 0 else (3, 3))
     moved = problem.solve(guess=[0.5], tolerance=1e-9).derivative("configuration").q
     assert abs(moved[0, 0, 0]) < 1e-9  # the clearance holds it
 

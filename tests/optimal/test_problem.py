@@ -155,6 +155,24 @@ def test_bad_questions(reaching):
     for option in ({"deadline": 1.0}, {"progress": True}, {"callback": print}):
         with pytest.raises(ValueError, match=r"ipopt.*no deadline, progress and callback"):
             problem.solve(q0[0], targets={"reach": X[0]}, solver="ipopt", **option)
+    for options, said in (
+        ({"foo": 1}, "no option 'foo'"),
+        ({"tolerence": 1e-6}, "did you mean 'tolerance'"),
+        ({"controls": 0.0}, "solver='augmented' does not know controls="),
+        ({"solver": "ilqr", "warm": None}, "solver='ilqr' does not know warm="),
+        ({"seed": -1}, "seed: expected a whole number from 0"),
+        ({"seed": "x", "solver": "ilqr"}, "seed: expected a whole number from 0"),
+        ({"every_seed": "no"}, "every_seed: expected True or False"),
+        ({"every_seed": True, "solver": "ipopt"}, "every_seed: it takes each seed to its end"),
+        ({"second_order": "no", "solver": "ilqr"}, "second_order: expected True or False"),
+        ({"passive": "no", "solver": "ilqr"}, "passive: expected True or False"),
+        ({"guess": q0[0], "controls": 0.0, "solver": "ilqr"}, "expected one of them"),
+        ({"callback": "x"}, "callback: expected a function"),
+        ({"tolerance": np.inf}, "tolerance: expected finite numbers"),
+        ({"warm": "x"}, "warm: expected a result"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=said):
+            problem.solve(q0[0], **{"targets": {"reach": X[0]}} | options)
     with pytest.raises(ValueError, match="nothing is asked"):
         lw.Problem(robot, steps=3).solve(q0[0])
     with pytest.raises(ValueError, match="duration: expected a time above 0"):

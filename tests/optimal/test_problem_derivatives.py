@@ -45,6 +45,8 @@ def test_paths_move_as_differences_say(swing):
             assert abs(derivative.parameters["duration"][0, k] - duration) < 1e-6
     with pytest.raises(ValueError, match="derivative: expected one of 'acceleration', 'end', 'velocity', 'start'"):
         found.derivative("ends")
+    with pytest.raises(ValueError, match="warm: velocity: with free durations"):
+        problem.solve(start, targets={"end": end}, velocity=[0.1, 0.0], warm=found)
     with pytest.raises(ValueError, match="'duration' is free"):
         found.derivative("duration")
 

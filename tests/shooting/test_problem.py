@@ -58,6 +58,10 @@ def test_a_cart_swings_its_pole_up_within_its_rail_and_its_motor() -> None:
     assert pressed.any() and (np.abs(one.q[pressed, 0]) > 0.4 - 1e-6).all() and (one.multipliers["rail"] >= 0.0).all()
     many = problem.solve([[0.0, 0.0], [0.1, 0.0], [0.0, 0.2]], solver="ilqr", actuated=["slide"])
     assert np.array_equal(many.controls[0], one.controls) and many.status.tolist() == ["solved"] * 3
+    few = {"solver": "ilqr", "actuated": ["slide"], "tolerance": {"up": 1e-6}, "at_most": 1}
+    pushed = problem.solve([0.0, 0.0], velocity=[[0.1, 0.2]], seeds=2, **few)
+    assert pushed.tolerances[1:].tolist() == [1e-6, 1e-9, 1e-9]
+    assert all(np.allclose(x(0.0).v, [0.1, 0.2]) for x in (pushed.trajectory(0), pushed.attempts.trajectory((0, 1))))
 
 
 def test_an_acrobot_stands_up() -> None:

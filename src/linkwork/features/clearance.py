@@ -72,8 +72,9 @@ class Clearance(Feature):
         self._check("at_least", "a finite number [m]", math.isfinite)
         self._check("near", "a number from 0 [m]", lambda x: x >= 0.0)
         self._check("sharpness", "a finite number above 0 [1/m]", lambda x: 0.0 < x < math.inf)
-        if isinstance(self.between, bool) or not isinstance(self.between, int) or self.between < 0:
+        if isinstance(self.between, bool) or not isinstance(self.between, (int, np.integer)) or self.between < 0:
             raise ValueError(f"Clearance: between: expected a whole number from 0, got {self.between!r}")
+        put(self, "between", int(self.between))
         if self.per not in _PER:
             raise ValueError(f"Clearance: per: expected one of {', '.join(map(repr, _PER))}, got {self.per!r}")
         if self.pairs is not None and not isinstance(self.pairs, str):
@@ -85,7 +86,7 @@ class Clearance(Feature):
 
     def _check(self, what: str, expected: str, fine: Callable[[float], bool]) -> None:
         x = getattr(self, what)
-        if isinstance(x, bool) or not isinstance(x, (int, float)) or not fine(x):
+        if isinstance(x, bool) or not isinstance(x, (int, float, np.integer, np.floating)) or not fine(float(x)):
             raise ValueError(f"Clearance: {what}: expected {expected}, got {x!r}")
         object.__setattr__(self, what, float(x))
 

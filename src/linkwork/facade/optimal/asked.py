@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +22,15 @@ __all__ = [
     "ProblemEntry",
     "as_feature",
     "path_number",
+    "read_callback",
     "read_duration",
     "read_guess",
+    "read_options",
     "read_phases",
     "read_scale",
     "read_schedule",
+    "read_seed",
+    "read_switch",
     "read_target",
 ]
 
@@ -95,6 +99,38 @@ def as_feature(who: str, given: Any, order: int | None, name: str | None) -> Fea
         f"{who}: expected the name of a feature ({', '.join(BY_NAME)}), a task of linkwork.ik, or a feature of "
         f"linkwork.optimal, or a function of a window, got {given!r}"
     )
+
+
+def read_options(solver: str, options: Mapping[str, Any], known: Collection[str], others: Collection[str]) -> None:
+    """Options of a solver by their names.  Raises TypeError for one that it, or any (``others``), does not know."""
+    for name in options:
+        if name in known:
+            continue
+        if name in others:
+            raise TypeError(
+                f"Problem.solve: solver={solver!r} does not know {name}=: it takes {', '.join(sorted(known))}"
+            )
+        raise TypeError(f"Problem.solve: there is no option {name!r}; {nearest(name, [*known, *others])}")
+
+
+def read_seed(seed: Any) -> int:
+    """What draws first paths.  Raises ValueError."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"Problem.solve: seed: expected a whole number from 0, got {seed!r}")
+    return int(seed)
+
+
+def read_switch(name: str, given: Any) -> bool:
+    """Raises ValueError for what is neither True nor False."""
+    if not isinstance(given, (bool, np.bool_)):
+        raise ValueError(f"Problem.solve: {name}: expected True or False, got {given!r}")
+    return bool(given)
+
+
+def read_callback(given: Any) -> None:
+    """Raises TypeError for what cannot be called."""
+    if given is not None and not callable(given):
+        raise TypeError(f"Problem.solve: callback: expected a function of the result so far, got {given!r}")
 
 
 def read_kind(who: str, kind: Any) -> str:

@@ -34,6 +34,7 @@ from .asked import (
     ranges_of,
     read_duration,
     read_kind,
+    read_options,
     read_phases,
     read_rows,
     read_scale,
@@ -43,8 +44,8 @@ from .asked import (
 )
 from .contacts import EFFORT, add_contact, add_what_keeps, held
 from .result import OptimalResult
-from .running import SOLVERS, run
-from .shooting import SHOOTING, shot
+from .running import OPTIONS, SOLVERS, run
+from .shooting import SHOOTING, SHOOTING_OPTIONS, shot
 
 __all__ = ["PathNumber", "Problem"]
 
@@ -364,20 +365,22 @@ class Problem:
         - ``tolerance`` of constraints, one or by name, ``step_tolerance`` of steps; ``at_most`` so many iterations.
 
         ``solver`` is "augmented"; "ipopt", by CasADi, without deadline, progress and callback; or by forward dynamics
-        "ilqr" or "shooting", with all of these but ``warm``, and:
+        "ilqr" or "shooting", which keep all constraints within the least tolerance, with all but ``warm``, and:
 
         - ``controls`` (..., T, m): the first forces of motors; ``actuated``: names of joints that have motors;
         - ``control_limits``: a number, one a motor, (least, most), or False for none; the robot's unless it is said;
         - ``integrator``: "semi_implicit_euler" or "runge_kutta_4"; ``passive``: with what joints do by themselves;
           ``second_order``: with the second derivatives of the dynamics.
 
-        Raises ValueError, UnknownNameError.
+        Raises ValueError, TypeError, UnknownNameError.
         """
         if solver in SHOOTING:
+            read_options(solver, options, SHOOTING_OPTIONS, OPTIONS)
             return shot(self, start, solver, **options)
         if solver not in SOLVERS:
             known = ", ".join(map(repr, (*SOLVERS, *SHOOTING)))
             raise ValueError(f"Problem.solve: solver: expected one of {known}, got {solver!r}")
+        read_options(solver, options, OPTIONS, SHOOTING_OPTIONS)
         return run(self, start, solver=solver, **options)
 
     def controller(self, **options: Any) -> Any:

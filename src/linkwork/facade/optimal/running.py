@@ -6,8 +6,9 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,14 @@ from ...algorithms.optimal.program import PathProgram
 from ...errors import UnknownNameError
 from ..assembly.wanted import read_configuration
 from ..ik.reading import mid_range, read_deadline
-from .asked import ByStep, nothing_aimed_at, read_guess, target_shape
+from .asked import ByStep, nothing_aimed_at, read_callback, read_guess, read_seed, read_switch, target_shape
 from .guesses import TOGETHER, Beginnings, guesses, needless
 from .referee import refereed
 from .result import OptimalResult
 from .scaling import even_scales
 from .solving import TOLD, numbers_of, search_kernel, shapes_of, state_shapes
 
-__all__ = ["PreparedProblem", "prepared", "run"]
+__all__ = ["OPTIONS", "PreparedProblem", "prepared", "run"]
 
 SOLVERS = ("augmented", "ipopt")
 AT_MOST = 300  # iterations, unless said
@@ -265,6 +266,16 @@ def run(
     """
     if solver not in SOLVERS:
         raise ValueError(f"Problem.solve: solver: expected one of {', '.join(map(repr, SOLVERS))}, got {solver!r}")
+    every_seed, progress, seed = (
+        read_switch("every_seed", every_seed),
+        read_switch("progress", progress),
+        read_seed(seed),
+    )
+    read_callback(callback)
+    if solver == "ipopt" and every_seed:
+        raise ValueError(
+            'Problem.solve: solver="ipopt": every_seed: it takes each seed to its end anyway: leave it out'
+        )
     if solver == "ipopt" and (deadline is not None or progress or callback is not None):
         raise ValueError(
             'Problem.solve: solver="ipopt": it runs to its end: expected no deadline, progress and callback; at_most '
@@ -289,6 +300,13 @@ def run(
         raise ValueError("Problem.solve: velocity: it is that at the start, and there is no start=")
     state = dict(own.begin)
     if warm is not None:
+        if not isinstance(warm, OptimalResult):
+            raise TypeError(f"Problem.solve: warm: expected a result of the same problem, got {warm!r}")
+        if replace(warm.prepared.program, launched=launched) == program != warm.prepared.program:
+            raise ValueError(
+                "Problem.solve: warm: velocity: with free durations a path from rest and one that starts with a "
+                "velocity do not go on from each other: give guess=, its q, instead"
+            )
         if warm.prepared.program != program:
             raise ValueError(
                 "Problem.solve: warm: expected a result of the same problem, with a start or without as here"
@@ -358,6 +376,10 @@ def run(
     return result(late)
 
 
+OPTIONS = tuple(signature(run).parameters)[2:-1]
+"""What `run` is asked with besides the problem, its start and the solver."""
+
+
 def _past(own: PreparedProblem, start: np.ndarray, velocity: Any) -> np.ndarray:
     """Configurations before the first step, oldest first (..., depth, nq)."""
     m, robot = own.program.depth, own.problem.robot
@@ -414,17 +436,17 @@ def _lead(own: PreparedProblem, state: dict[str, np.ndarray], numbers: dict[str,
         raise ValueError(f"Problem.solve: start, targets and guess do not broadcast together: {error}") from None
 
 
-def _tolerances(problem: Any, program: PathProgram, given: Any, step: Any) -> np.ndarray:
-    """That of steps, then those of constraints."""
+def _tolerances(problem: Any, program: PathProgram, given: Any, step: Any, usual: float = TOLERANCE) -> np.ndarray:
+    """That of steps, then those of constraints; the usual one of those that are not named."""
     names = [program.entries[k].name for k in program.hard]
     by_name = dict(given) if isinstance(given, dict) else dict.fromkeys(names, given)
     unknown = [name for name in by_name if name not in names]
     if unknown:
         raise UnknownNameError("constraint", unknown[0], tuple(names))
     try:
-        found = np.array([float(step), *(float(by_name.get(name, TOLERANCE)) for name in names)])
+        found = np.array([float(step), *(float(by_name.get(name, usual)) for name in names)])
     except (TypeError, ValueError):
         found = np.array([math.nan])
-    if not (found > 0.0).all():
-        raise ValueError(f"Problem.solve: tolerance: expected numbers above 0, got {given!r} and {step!r}")
+    if not ((found > 0.0) & np.isfinite(found)).all():
+        raise ValueError(f"Problem.solve: tolerance: expected finite numbers above 0, got {given!r} and {step!r}")
     return found

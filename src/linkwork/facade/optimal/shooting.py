@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,7 +27,7 @@ from ...bridge.once import Once
 from ...expr.arrays import array
 from ...expr.control.loops import scan
 from ..assembly.wanted import read_configuration
-from .asked import read_guess
+from .asked import read_guess, read_seed, read_switch
 from .guesses import guesses
 from .holding import HoldingPhases, holding_controls, phases_of
 from .running import PENALTY, PreparedProblem, _tolerances, prepared
@@ -34,7 +35,7 @@ from .shooting_pieces import Watching, in_pieces, stopped
 from .shooting_result import ShootingResult, best_of_seeds, shooting_result
 from .solving import target_sizes
 
-__all__ = ["SHOOTING", "ShootingResult", "motor_places", "shot"]
+__all__ = ["SHOOTING", "SHOOTING_OPTIONS", "ShootingResult", "motor_places", "shot"]
 
 Array = np.ndarray[Any, Any]
 
@@ -103,9 +104,13 @@ def shot(
     variables of steps but forces of contacts, and contacts that may slide; and for arguments that are none.
     """
     who = f"Problem.solve: solver={solver!r}"
+    passive, seed = read_switch("passive", passive), read_seed(seed)
+    second_order = None if second_order is None else read_switch("second_order", second_order)
     watching = Watching("Problem.solve", seeds, every_seed, deadline, progress, callback)
     if start is None:
         raise ValueError(f"{who}: start: a motion by forward dynamics begins somewhere: give the configuration")
+    if solver == "ilqr" and controls is not None and guess is not None:
+        raise ValueError(f"{who}: it begins with controls= or with the forces of a guess=: expected one of them")
     own = prepared(problem, True)
     robot, program = problem.robot, own.program
     phases = phases_of(who, problem)
@@ -120,9 +125,9 @@ def shot(
     places = motor_places(who, robot, actuated)
     low, high = _limits(who, robot, places, control_limits)
     limited = bool(np.isfinite(low).any() or np.isfinite(high).any())
-    second = len(places) < robot.nv and not phases.holdings if second_order is None else bool(second_order)
+    second = len(places) < robot.nv and not phases.holdings if second_order is None else second_order
     gaps = solver == "shooting"
-    recipe = _Recipe(program, places, integrator, bool(passive), limited, gaps, second, phases.holdings)
+    recipe = _Recipe(program, places, integrator, passive, limited, gaps, second, phases.holdings)
     tau = float(np.ravel(own.constants["step"])[0])
     split = split_entries(recipe.dynamics(1.0), program.entries, phases.kept)
     q0 = read_configuration(robot, "Problem.solve", "start", start)
@@ -139,7 +144,7 @@ def shot(
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
     inputs |= _data(own, program, split, phases, own.given_targets(targets))
     inputs |= {"low": low, "high": high} if limited else {}
-    tolerances = _tolerances(problem, program, tolerance, step_tolerance)
+    tolerances = _tolerances(problem, program, tolerance, step_tolerance, TOLERANCE)
     if isinstance(at_most, bool) or not isinstance(at_most, (int, np.integer)) or at_most < 1:
         raise ValueError(f"Problem.solve: at_most: expected a whole number from 1, got {at_most!r}")
     inputs |= {"ends": np.array([step_tolerance, tolerances[1:].min(initial=1.0), float(at_most)])}
@@ -165,6 +170,10 @@ def shot(
     last = shown(found)
     last._late = late
     return last
+
+
+SHOOTING_OPTIONS = tuple(signature(shot).parameters)[3:]
+"""What `shot` is asked with besides the problem, its start and the solver."""
 
 
 def _put(x: Array, first: Array) -> Array:
