@@ -51,8 +51,10 @@ class SimulationMethods(RobotBase):
         carries numbers on, nested as they like: it is called as ``controller(t, q, v, z, **more)`` and gives τ and the
         next z.  ``more`` are ``inputs``, arrays by name, and a row of each of the ``signals``, which have one for each
         step; a `linkwork.motion.Trajectory` there comes as ``<name>_q``, ``<name>_v``, ``<name>_a``.  An array that
-        begins with the batch's shape has an entry for each environment.  ``parameters`` are the robot's other numbers,
-        by the names of `Robot.parameters`, of all environments or of each.
+        begins with the batch's shape has an entry for each environment, unless a controller of `linkwork.control` takes
+        it whole; an input of n numbers beside n environments and n joints is refused, since it may be either.
+        ``parameters`` are the robot's other numbers, by the names of `Robot.parameters`, of all environments or of
+        each.
 
         ``method`` is
 
@@ -88,9 +90,9 @@ class SimulationMethods(RobotBase):
         q and v are recorded, and what ``record`` lists: functions of the robot by name (``"kinetic_energy"``,
         ``("pose", "hand")``; ``"tau"`` is what the last step held), or a dict of functions of (t, q, v, τ) by name.
 
-        An environment whose controller gives no finite number, or whose state becomes none, stops, and the others go
-        on: see `linkwork.simulation.Simulation`.  On symbols it becomes part of what is compiled, and is
-        differentiated.
+        An environment whose controller gives no finite number, whose state becomes none, or an event's guard NaN,
+        stops, and the others go on: see `linkwork.simulation.Simulation`.  On symbols it becomes part of what is
+        compiled, and is differentiated.
 
         Raises ValueError and TypeError for what is no state, time, controller or option, UnknownNameError for names.
 

@@ -24,6 +24,7 @@ class Event:
 
     It is found within the step, at its time.  With ``stop`` the environment ends there.  ``jump(t, q, v)`` gives the
     q (nq,) and v (nv,) that the motion goes on from: a bounce, say.  Both are traced, as controllers are.
+    A guard that is NaN stops the environment; infinite ones are on a side as others are.
 
     >>> import linkwork as lw
     >>> ball = lw.Robot.build("ball", lw.Link("body", lw.shapes.Sphere(0.1), mass=1.0), floating_base=True)
