@@ -147,7 +147,7 @@ def shot(
     tolerances = _tolerances(problem, program, tolerance, step_tolerance, TOLERANCE)
     if isinstance(at_most, bool) or not isinstance(at_most, (int, np.integer)) or at_most < 1:
         raise ValueError(f"Problem.solve: at_most: expected a whole number from 1, got {at_most!r}")
-    inputs |= {"ends": np.array([step_tolerance, tolerances[1:].min(initial=1.0), float(at_most)])}
+    inputs |= {"ends": np.array([step_tolerance, _least(own, program, tolerances[1:]), float(at_most)])}
     kernel = _kernels.get(recipe, lambda: _compiled(recipe, split))
     inputs["kept"] = np.array(begun(float(step_tolerance), PENALTY, bool(program.hard)))
     for port in kernel.inputs:
@@ -266,6 +266,16 @@ def _first(
         u = _finite(who, "controls", controls, (T, len(motors)))
     path = np.concatenate([np.broadcast_to(q, (*v.shape[:-1], nq)), v], axis=-1)
     return path, np.clip(u, *limits)
+
+
+def _least(own: PreparedProblem, program: Any, tolerances: np.ndarray) -> float:
+    """The least tolerance of constraints as the search measures them, by scales that are not those asked for."""
+    found = [1.0]
+    for k, tolerance in zip(program.hard, tolerances, strict=True):
+        rows = program.rows_of[k]
+        asked, even = (np.asarray(x["scales"])[rows] for x in (own.constants, own.even))
+        found.append(float(tolerance * np.min(even / np.where(asked > 0.0, asked, 1.0), initial=1.0)))
+    return min(found)
 
 
 def _data(

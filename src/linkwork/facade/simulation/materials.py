@@ -36,8 +36,8 @@ class ContactMaterial:
     (k/k_b) c_b.
 
     >>> from linkwork.simulation import ContactMaterial
-    >>> ContactMaterial(friction=0.9, restitution=0.5).beside(ContactMaterial(friction=0.4))
-    ContactMaterial(friction=0.6, restitution=0.0, stiffness=None, dissipation=0.0)
+    >>> ContactMaterial(friction=1.0, restitution=0.5).beside(ContactMaterial(friction=0.25))
+    ContactMaterial(friction=0.5, restitution=0.0, stiffness=None, dissipation=0.0)
 
     Raises ValueError for a friction, restitution or dissipation below 0, a restitution above 1, and a stiffness that is
     not above 0.
