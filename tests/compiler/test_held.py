@@ -33,7 +33,7 @@ def others():
     while not stop.is_set():
         [bytearray(32) for _ in range(100)]
 
-threads = [threading.Thread(target=others) for _ in range(2)]
+threads = [threading.Thread(target=others, daemon=True) for _ in range(2)]
 for thread in threads:
     thread.start()
 for k in range(10):
@@ -85,7 +85,7 @@ def others():
         robot.gravity_force(np.zeros(6))
         [bytearray(32) for _ in range(100)]
 
-threads = [threading.Thread(target=others) for _ in range(2)]
+threads = [threading.Thread(target=others, daemon=True) for _ in range(2)]
 for thread in threads:
     thread.start()
 for k in range(5):
