@@ -8,7 +8,8 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.algorithms.shooting.dynamics import Stepped
-from linkwork.algorithms.shooting.solver import RollOut, Shooting
+from linkwork.algorithms.shooting.search import RollOut
+from linkwork.algorithms.shooting.solver import Shooting
 from linkwork.algorithms.shooting.terms import AskedTerms
 
 T, H = 30, 0.05

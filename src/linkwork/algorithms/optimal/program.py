@@ -149,6 +149,11 @@ class PathProgram:
         """Entries that are constraints."""
         return tuple(k for k, entry in enumerate(self.entries) if entry.hard)
 
+    @property
+    def hard_names(self) -> tuple[str, ...]:
+        """Of those."""
+        return tuple(self.entries[k].name for k in self.hard)
+
     @cached_property
     def parted(self) -> tuple[int, ...]:
         """Entries of which some rows alone count in steps before which there is no other: see `counted`."""

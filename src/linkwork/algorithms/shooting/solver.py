@@ -28,10 +28,11 @@ from ...expr.linalg.sums import dot
 from .dynamics import Dynamics
 from .linear import LinearStep
 from .packing import Packing, chosen
+from .search import LOST, SOLVED, STOPPED, STUCK, RollOut, SearchState, ShootingFound, begun
 from .sweep import Policy, StepModel, swept
 from .terms import CONSTRAINTS, Terms, WeighedRows, quadratic
 
-__all__ = ["KEPT", "RollOut", "Shooting", "ShootingFound", "begun"]
+__all__ = ["Shooting"]
 
 Scalars = Sequence[Any]
 
@@ -42,64 +43,6 @@ _STIFFER, _SHORT, _SOFTER, _FIRST, _LEAST, _STIFFEST = 10.0, 3.0, 0.3, 1e-4, 1e-
 _ROUNDING = 4e-15  # of what a merit is a sum of
 _GROWTH, _SHRUNK, _PENALTY = 10.0, 0.25, 1e9
 """How a penalty grows, where violations are more than a quarter of what they were; and how far."""
-
-SOLVED, STUCK, STOPPED, LOST = 0.0, 1.0, 2.0, 3.0
-"""How it ends: nothing is left to do, no step is better, iterations are used up, or a number was none."""
-
-
-class RollOut(NamedTuple):
-    """States that steps lead to (T, nx), and controls (T, m)."""
-
-    x: Any
-    u: Any
-
-
-class ShootingFound(NamedTuple):
-    """What was found; ``status`` 0 solved, 1 stuck, 2 stopped, 3 met NaN."""
-
-    motion: RollOut
-    gains: Any  # K (T, m, n), of u + K (x' ⊖ x)
-    multipliers: tuple[Any, Any]  # of moving and of reached rows
-    rows: tuple[Any, Any]
-    cost: Any  # without multipliers
-    violation: Any
-    gap: Any
-    decrement: Any
-    iterations: Any
-    roll_outs: Any
-    status: Any
-    penalty: Any
-    kept: Sequence[Any]  # as `KEPT` has them
-
-
-class _State(NamedTuple):
-    motion: RollOut
-    gains: Any
-    multipliers: tuple[Any, Any]
-    penalty: Any
-    renew: Any  # 1 where multipliers are to be renewed
-    before: Any  # the largest violation as they were renewed last
-    target: Any  # what steps may still promise
-    damping: Any
-    bend: Any  # 1 where the dynamics' curvature is taken, too
-    nu: Any  # what gaps cost
-    violation: Any
-    gap: Any
-    decrement: Any
-    iterations: Any
-    roll_outs: Any
-    status: Any
-
-
-KEPT = _State._fields[3:]
-"""What a search goes on with, besides its motion and its multipliers: numbers."""
-
-
-def begun(tolerance: Any, penalty: Any, constrained: bool) -> list[Any]:
-    """What a search begins with, as `KEPT` has it."""
-    least, far = tolerance * tolerance, 1e30
-    target = fmax(least, 1e-4) if constrained else least
-    return [penalty, 0.0, far, target, 0.0, 0.0, 0.0, far, far, far, 0.0, 0.0, STOPPED]
 
 
 class _Rolled(NamedTuple):
@@ -158,7 +101,7 @@ class Shooting:
 
     # ---- how steps vary, all side by side
 
-    def looked(self, state: _State) -> tuple[Any, Any, Any, Any, Any]:
+    def looked(self, state: SearchState) -> tuple[Any, Any, Any, Any, Any]:
         """By step: packed models, new multipliers, rows, (cost, violation, size of the gap), and gaps."""
 
         def step(_: Any, row: Any) -> tuple[Any, Any]:
@@ -200,7 +143,7 @@ class Shooting:
         bent = [] if curvature is None else [list(curvature[i * n : (i + 1) * n]) for i in range(n)]
         return StepModel(LinearStep(tuple(factors)), g, H, g_y, H_y, gap, bent)
 
-    def bent(self, state: _State, kept: Any) -> Any:
+    def bent(self, state: SearchState, kept: Any) -> Any:
         """The dynamics' second derivatives, by the costates of the motion."""
 
         def back(p: Any, row: Any) -> tuple[Any, Any]:
@@ -219,7 +162,7 @@ class Shooting:
         _, found = scan(step, (), (self.before(state.motion.x), state.motion.u, costates, self.given))
         return found
 
-    def policy(self, state: _State, kept: Any) -> Policy:
+    def policy(self, state: SearchState, kept: Any) -> Policy:
         """Where to go."""
         n, m = self.dynamics.size, self.dynamics.controls
         bent = self.bent(state, kept) if self.second_order else None
@@ -283,7 +226,7 @@ class Shooting:
         return total, bent
 
     def searched(
-        self, state: _State, multipliers: Any, policy: Policy, cost: Any, slope: Any, gap: Any, gaps: Any
+        self, state: SearchState, multipliers: Any, policy: Policy, cost: Any, slope: Any, gap: Any, gaps: Any
     ) -> _Rolled:
         """The longest share of the policy's steps, of 1, ½, ¼ ..., with which the merit falls."""
         merit = cost + state.nu * gap
@@ -306,7 +249,7 @@ class Shooting:
 
     # ---- the loop
 
-    def stepped(self, state: _State) -> _State:
+    def stepped(self, state: SearchState) -> SearchState:
         """An iteration."""
         kept, multipliers, _, sizes, gaps = self.looked(state)
         cost, violation, gap = _summed(sizes)
@@ -332,7 +275,7 @@ class Shooting:
         renew = and_(small, not_(last)) if self.constrained else lt(1.0, 0.0 * cost)
         grown = and_(lt(0.5, state.renew), lt(_SHRUNK * state.before, violation))
         stuck = and_(failed, lt(_STIFFEST, damping))
-        return _State(
+        return SearchState(
             found.motion,
             policy.K,
             multipliers,
@@ -361,7 +304,7 @@ class Shooting:
         if multipliers is None:
             multipliers = tuple(np.zeros((many, len(k))) for k in (self.terms.moving_kinds, self.terms.reached_kinds))  # type: ignore[assignment]
         kept = begun(self.tolerance, self.penalty, self.constrained) if kept is None else kept
-        start = _State(motion, np.zeros((many, m, n)), multipliers, *kept)  # type: ignore[arg-type]
+        start = SearchState(motion, np.zeros((many, m, n)), multipliers, *kept)  # type: ignore[arg-type]
         more = lambda s: and_(lt(1.5, s.status), lt(s.iterations, self.iterations - 0.5))  # noqa: E731
         found = while_loop(more, self.stepped, start, at_most=MOST)
         last = found.state

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..optimal.running import PreparedProblem, prepared
+from ..optimal.prepared import PreparedProblem, prepared
 from ..optimal.solving import TOLD, shapes_of, state_shapes
 
 __all__ = ["AugmentedPlanner", "Planner", "Search", "later_rows"]

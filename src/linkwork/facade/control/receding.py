@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...bridge.machine import Kernel
+from ..optimal.asked import read_count
 from .asked import acting_places, cost_matrix, matching, state_cost
 from .plan import RecedingPlan, plan_kernel
 from .planners import AugmentedPlanner, Planner, Search
@@ -122,8 +123,8 @@ class Controller:
         self.planner = planner = cast(Planner, solver)
         self.problem = problem
         self.period = _seconds(who, "period", planner.step if period is None else period)
-        self.iterations = _count(who, "iterations", iterations)
-        self.first_iterations = _count(who, "first_iterations", first_iterations)
+        self.iterations = read_count(who, "iterations", iterations)
+        self.first_iterations = read_count(who, "first_iterations", first_iterations)
         self.time_limit = None if time_limit is None else _seconds(who, "time_limit", time_limit, zero=True)
         self.braking_time = _seconds(who, "braking_time", braking_time)
         if not most_violation > 0.0:
@@ -352,12 +353,6 @@ def _seconds(who: str, name: str, given: Any, *, zero: bool = False) -> float:
     if not (np.isfinite(found) and (found > 0.0 or (zero and found >= 0.0))):
         raise ValueError(f"{who}: {name}: expected seconds {'from 0 on' if zero else 'above 0'}, got {given!r}")
     return found
-
-
-def _count(who: str, name: str, given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
-        raise ValueError(f"{who}: {name}: expected a whole number from 1, got {given!r}")
-    return int(given)
 
 
 def _npz(who: str, path: str | os.PathLike[str]) -> Path:

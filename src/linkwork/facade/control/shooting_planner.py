@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..optimal.asked import ByStep
-from ..optimal.running import prepared
+from ..optimal.prepared import prepared
 from ..optimal.shooting import motor_places
 from ..optimal.solving import TOLD
 from .planners import Search, later_rows

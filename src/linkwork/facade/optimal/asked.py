@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._text import nearest
 from ...algorithms.optimal.program import KINDS
+from ...errors import UnknownNameError
 from ...features import BY_NAME, Feature, FunctionFeature, TaskFeature
 from ...model.tree import Tree
 from ...tasks.contract import Task
@@ -23,6 +24,7 @@ __all__ = [
     "as_feature",
     "path_number",
     "read_callback",
+    "read_count",
     "read_duration",
     "read_guess",
     "read_options",
@@ -32,6 +34,8 @@ __all__ = [
     "read_seed",
     "read_switch",
     "read_target",
+    "read_tolerances",
+    "read_velocity",
 ]
 
 
@@ -118,6 +122,13 @@ def read_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(f"Problem.solve: seed: expected a whole number from 0, got {seed!r}")
     return int(seed)
+
+
+def read_count(who: str, name: str, given: Any) -> int:
+    """How often, or how many.  Raises ValueError for what is not a whole number from 1."""
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1:
+        raise ValueError(f"{who}: {name}: expected a whole number from 1, got {given!r}")
+    return int(given)
 
 
 def read_switch(name: str, given: Any) -> bool:
@@ -266,15 +277,14 @@ def path_number(
 ) -> PathNumber:
     """Variables or parameters as they are meant.  Raises ValueError."""
     who = f"Problem.{what}: {name!r}"
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-        raise ValueError(f"{who}: size: expected a whole number from 1, got {size!r}")
+    size = read_count(who, "size", size)
     rows = [f"{name}[{k}]" for k in range(size)]
-    low = read_rows(who, "lower", -np.inf if lower is None else lower, int(size), rows)
-    high = read_rows(who, "upper", np.inf if upper is None else upper, int(size), rows)
+    low = read_rows(who, "lower", -np.inf if lower is None else lower, size, rows)
+    high = read_rows(who, "upper", np.inf if upper is None else upper, size, rows)
     if not (low <= high).all():
         raise ValueError(f"{who}: bounds leave nothing: from {lower!r} to {upper!r}")
-    first = np.clip(read_rows(who, "guess", guess, int(size), rows), low, high)
-    return PathNumber(name, int(size), low, high, first, steps)
+    first = np.clip(read_rows(who, "guess", guess, size, rows), low, high)
+    return PathNumber(name, size, low, high, first, steps)
 
 
 def read_guess(robot: Any, steps: int, given: Any) -> np.ndarray:
@@ -310,3 +320,32 @@ def read_target(tree: Tree, who: str, feature: Feature, given: Any, lead: bool) 
     if not np.isfinite(found).all():
         raise ValueError(f"{who}: target: expected finite numbers, got {given!r}")
     return found
+
+
+def read_tolerances(names: Sequence[str], given: Any, step: Any, usual: float) -> np.ndarray:
+    """That of steps, then those of constraints; the usual one of those that are not named.
+
+    Raises UnknownNameError and ValueError.
+    """
+    by_name = dict(given) if isinstance(given, dict) else dict.fromkeys(names, given)
+    unknown = [name for name in by_name if name not in names]
+    if unknown:
+        raise UnknownNameError("constraint", unknown[0], tuple(names))
+    try:
+        found = np.array([float(step), *(float(by_name.get(name, usual)) for name in names)])
+    except (TypeError, ValueError):
+        found = np.array([math.nan])
+    if not ((found > 0.0) & np.isfinite(found)).all():
+        raise ValueError(f"Problem.solve: tolerance: expected finite numbers above 0, got {given!r} and {step!r}")
+    return found
+
+
+def read_velocity(robot: Any, velocity: Any) -> np.ndarray:
+    """Velocities (..., nv).  Raises ValueError."""
+    try:
+        v = np.array(velocity, dtype=float)
+    except (TypeError, ValueError):
+        v = np.array(math.nan)
+    if v.shape[-1:] != (robot.nv,) or not np.isfinite(v).all():
+        raise ValueError(f"Problem.solve: velocity: expected finite numbers (..., {robot.nv}), got {velocity!r}")
+    return v

@@ -32,6 +32,7 @@ from .asked import (
     nothing_aimed_at,
     path_number,
     ranges_of,
+    read_count,
     read_duration,
     read_kind,
     read_options,
@@ -63,9 +64,7 @@ class Problem:
     """
 
     def __init__(self, robot: Any, *, steps: int, duration: Any = 1.0, phases: Any = None) -> None:
-        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
-            raise ValueError(f"Problem: steps: expected a whole number from 1, got {steps!r}")
-        self.robot, self.steps = robot, int(steps)
+        self.robot, self.steps = robot, read_count("Problem", "steps", steps)
         self.phases = read_phases(phases, self.steps)
         self.durations: dict[str, Any] = read_duration(duration, self.phases, self.steps)
         self.entries: list[ProblemEntry] = []

@@ -20,17 +20,18 @@ from ...algorithms.optimal.augmented import STOPPED
 from ...algorithms.optimal.program import PathProgram
 from ...algorithms.shooting.held import HeldDynamics, Holding
 from ...algorithms.shooting.robot import INTEGRATORS, RobotDynamics
-from ...algorithms.shooting.solver import KEPT, RollOut, Shooting, begun
+from ...algorithms.shooting.search import KEPT, RollOut, begun
+from ...algorithms.shooting.solver import Shooting
 from ...algorithms.shooting.wanted import WantedRows, row_kinds, split_entries
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
 from ...expr.control.loops import scan
 from ..assembly.wanted import read_configuration
-from .asked import read_guess, read_seed, read_switch
+from .asked import read_count, read_guess, read_seed, read_switch, read_tolerances
 from .guesses import guesses
 from .holding import HoldingPhases, holding_controls, phases_of
-from .running import PENALTY, PreparedProblem, _tolerances, prepared
+from .prepared import PENALTY, PreparedProblem, prepared
 from .shooting_pieces import Watching, in_pieces, stopped
 from .shooting_result import ShootingResult, best_of_seeds, shooting_result
 from .solving import target_sizes
@@ -144,9 +145,8 @@ def shot(
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
     inputs |= _data(own, program, split, phases, own.given_targets(targets))
     inputs |= {"low": low, "high": high} if limited else {}
-    tolerances = _tolerances(problem, program, tolerance, step_tolerance, TOLERANCE)
-    if isinstance(at_most, bool) or not isinstance(at_most, (int, np.integer)) or at_most < 1:
-        raise ValueError(f"Problem.solve: at_most: expected a whole number from 1, got {at_most!r}")
+    tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
+    at_most = read_count("Problem.solve", "at_most", at_most)
     inputs |= {"ends": np.array([step_tolerance, _least(own, program, tolerances[1:]), float(at_most)])}
     kernel = _kernels.get(recipe, lambda: _compiled(recipe, split))
     inputs["kept"] = np.array(begun(float(step_tolerance), PENALTY, bool(program.hard)))
@@ -166,7 +166,7 @@ def shot(
     def shown(found: Any) -> ShootingResult:
         return best_of_seeds(result(found)) if watching.seeds > 1 else result(found)
 
-    found, late = in_pieces(kernel, inputs, int(at_most), watching, result, shown)
+    found, late = in_pieces(kernel, inputs, at_most, watching, result, shown)
     last = shown(found)
     last._late = late
     return last

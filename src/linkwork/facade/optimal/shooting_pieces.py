@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ...algorithms.optimal.augmented import STOPPED
-from ...algorithms.shooting.solver import KEPT
+from ...algorithms.shooting.search import KEPT
 from ..ik.reading import read_deadline
-from .asked import read_callback, read_switch
+from .asked import read_callback, read_count, read_switch
 from .guesses import TOGETHER, needless
 from .solving import TOLD
 
@@ -39,10 +39,9 @@ class Watching:
     ) -> None:
         """Raises ValueError for what is none."""
         begun = time.perf_counter()
-        if isinstance(seeds, bool) or not isinstance(seeds, (int, np.integer)) or seeds < 1:
-            raise ValueError(f"{who}: seeds: expected a whole number from 1, got {seeds!r}")
         read_callback(callback)
-        self.seeds, self.progress, self.callback = int(seeds), read_switch("progress", progress), callback
+        self.seeds = read_count(who, "seeds", seeds)
+        self.progress, self.callback = read_switch("progress", progress), callback
         self.compared = not read_switch("every_seed", every_seed) and self.seeds > 1
         self.end = None if deadline is None else begun + read_deadline(who, deadline)
 

@@ -10,8 +10,8 @@ from ...algorithms.optimal.program import PathProgram
 from ...algorithms.shooting.wanted import row_kinds
 from .derivatives import PathDerivative
 from .holding import HoldingPhases
+from .prepared import PreparedProblem
 from .result import OptimalResult
-from .running import PreparedProblem, _past
 from .shooting_pieces import picked
 from .solving import TOLD
 
@@ -101,7 +101,7 @@ def shooting_result(
         state["alone"][..., place] = forces[k][..., program.entries[k].at, :] if k in forces else 0.0
     if program.variables:
         state["u"] = _variables(program, phases, found)
-    numbers = own.even | {"past": _past(own, x0[..., :nq], velocity)}
+    numbers = own.even | {"past": own.past(x0[..., :nq], velocity)}
     numbers |= {} if velocity is None else {"velocity": np.asarray(velocity, dtype=float)}
     result = ShootingResult(own, state, numbers, tolerances, lead)
     result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
