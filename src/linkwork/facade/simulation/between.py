@@ -106,7 +106,7 @@ def _parts(setup: SimulationSetup) -> Kernel:
     """Some of the method's own steps, each as its row."""
 
     def traced(state: Any, tau: Any, until: Any, parameters: Any = None) -> Any:
-        own = {} if parameters is None else dict(zip(setup.asked, parameters.values(), strict=True))
+        own = setup.own(parameters)
         pressed = setup.contacts if setup.is_compliant else None
         dynamics = SimulatedDynamics(setup.robot, own, setup.method, bool(setup.passive), until, pressed)
         pieces = adaptive_pieces(dynamics.system(list(tau)), 0.0, until, lambda x: array(list(x)))

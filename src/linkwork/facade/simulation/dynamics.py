@@ -18,6 +18,7 @@ from ...spatial import Quaternion, Vec3
 from .bounded import dry_joints, joint_limits, loops_held, servos_held
 from .contacts import ContactSet, in_world
 from .servos import ServoForces
+from .setup import moving_robot
 
 __all__ = ["SimulatedDynamics"]
 
@@ -40,7 +41,7 @@ class SimulatedDynamics:
     @property
     def moving(self) -> Any:
         """The robot with these parameters."""
-        return self.robot.with_parameters(dict(self.parameters)) if self.parameters else self.robot
+        return moving_robot(self.robot, self.parameters)
 
     def system(self, tau: Scalars) -> MotionSystem:
         """Under joint forces τ (nv), held over the step, with what is in the joints, and compliant contacts."""

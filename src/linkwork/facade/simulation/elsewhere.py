@@ -119,7 +119,7 @@ def _made(setup: SimulationSetup) -> _Kernels:
     pressed = setup.contacts if setup.is_compliant else None
 
     def dynamics(parameters: Any) -> SimulatedDynamics:
-        own = {} if parameters is None else dict(zip(setup.asked, parameters.values(), strict=True))
+        own = setup.own(parameters)
         return SimulatedDynamics(robot, own, setup.method, bool(setup.passive), 0.0, pressed)
 
     def rates(t: Any, q: Any, x: Any, tau: Any, parameters: Any = None) -> Any:

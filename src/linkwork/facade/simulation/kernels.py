@@ -60,13 +60,11 @@ def observer(setup: SimulationSetup) -> Kernel:
     """The kernel of what is recorded of one state."""
 
     def traced(**given: Any) -> Any:
-        own = given.get("parameters", {})
         state = SimulationState(given["steps"], given["q"], given["v"], given.get("z", ()), RUNNING)
         state = state._replace(forces=setup.no_forces)
         t = given["h"] * given["steps"]
         tau, _ = commanded(setup, t, state, {**given.get("inputs", {}), **given.get("signals", {})}, now=True)
-        own = {asked: own[name] for asked, name in zip(setup.asked, own, strict=True)}
-        found = seen(setup, given["h"], state._replace(tau=array(tau)), own)
+        found = seen(setup, given["h"], state._replace(tau=array(tau)), setup.own(given.get("parameters")))
         return {"records": found}
 
     def made() -> Kernel:

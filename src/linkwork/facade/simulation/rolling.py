@@ -21,7 +21,7 @@ from .dynamics import SimulatedDynamics
 from .events import SLOTS, EventSlots, no_slots, watched
 from .sensing import sensed
 from .servos import ServoForces, Servos
-from .setup import OWN, SENSORS, RecordedFunction, SimulationSetup
+from .setup import OWN, SENSORS, RecordedFunction, SimulationSetup, moving_robot
 
 __all__ = [
     "CONTROLLER",
@@ -81,7 +81,7 @@ def rolled(
     ``signals`` have a row for each step, (rows, every, ...).  Steps from ``last`` on leave everything as it is; with
     ``skipping`` rows of such are not computed.  Steps that are to be differentiated are found ``closely``.
     """
-    own = {asked: parameters[name] for asked, name in zip(setup.asked, parameters, strict=True)}
+    own = setup.own(parameters)
     compliant = setup.contacts if setup.is_compliant else None
     dynamics = SimulatedDynamics(
         setup.robot, own, setup.method, bool(setup.passive), h, compliant, closely, setup.is_dry
@@ -139,7 +139,8 @@ def rolled(
     def step(state: SimulationState, now: Named | None) -> SimulationState:
         t = h * state.steps
         tau, z = commanded(setup, t, state, {**inputs, **(now or {})})
-        carried, _ = taken_apart(_own(setup, z), "controller: what it carries")
+        carries = setup.carried(z)
+        carried, _ = taken_apart(() if carries is None else carries, "controller: what it carries")
         ended, events = RUNNING, state.events
         told = (state.tau if isinstance(tau, ServoForces) else array(list(tau)), state.forces, state.residual)
         if setup.events:
@@ -188,7 +189,7 @@ def seen(setup: SimulationSetup, h: Any, state: SimulationState, own: Named) -> 
     """What is recorded of a state, by name, with the forces of the step that led to it; of the robot with its ``own``
     parameters."""
     robot: Any = setup.robot
-    moving = robot.with_parameters(dict(own)) if own else robot
+    moving = moving_robot(robot, own)
     asked = (h * state.steps, state.q, state.v, array(list(state.tau)))
     found = {}
     for name, what in setup.records:
@@ -221,7 +222,7 @@ def commanded(
     if setup.begins is None:
         tau, z = setup.controller(t, state.q, state.v, **given), state.z
     else:
-        found = setup.controller(t, state.q, state.v, _own(setup, state.z), **given)
+        found = setup.controller(t, state.q, state.v, setup.carried(state.z), **given)
         if not (isinstance(found, tuple) and len(found) == 2):
             raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {found!r}")
         tau, z = found
@@ -234,11 +235,6 @@ def commanded(
     if len(scalars) != n:
         raise ValueError(f"controller: expected {n} joint forces, one for each velocity, got {len(scalars)}")
     return scalars, z
-
-
-def _own(setup: SimulationSetup, z: Any) -> Any:
-    """What the controller carries, of all that is."""
-    return z if setup.sensors is None else z.get(OWN, ())
 
 
 def _finite(numbers: Sequence[Any]) -> Any:

@@ -9,7 +9,7 @@ from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
 from .sensors.contract import SensedState
-from .setup import SimulationSetup
+from .setup import SimulationSetup, moving_robot
 
 __all__ = ["begun", "noticed", "sensed"]
 
@@ -35,7 +35,7 @@ def sensed(
     accelerated by a (nv) under τ (nv) and the ``forces`` of contacts (points, 3)."""
     assert setup.sensors is not None
     robot: Any = setup.robot
-    moving = robot.with_parameters(dict(own)) if own else robot
+    moving = moving_robot(robot, own)
     q, v = array(list(q)), array(list(v))
     pressed: list[tuple[Any, Scalars]] = []
     if setup.contacts is not None:
@@ -55,9 +55,7 @@ def noticed(setup: SimulationSetup, q: Any, v: Any, parameters: Mapping[str, Any
     """The same of numbers (..., nq), (..., nv), (..., n)."""
 
     def traced(q: Any, v: Any, carried: Any, **given: Any) -> Any:
-        rest = given.get("parameters", {})
-        own = {asked: rest[name] for asked, name in zip(setup.asked, rest, strict=True)}
-        return begun(setup, own, q, v, carried)
+        return begun(setup, setup.own(given.get("parameters")), q, v, carried)
 
     def made() -> Kernel:
         robot: Any = setup.robot

@@ -17,7 +17,7 @@ from .contacts import TOLD, ContactSet, ContactTold
 from .events import Event
 from .sensors.suite import SensorSuite
 
-__all__ = ["OWN", "SENSORS", "RecordedFunction", "SimulationSetup", "records_of"]
+__all__ = ["OWN", "SENSORS", "RecordedFunction", "SimulationSetup", "moving_robot", "records_of"]
 
 Recorded = tuple[str, Callable[..., Any]]
 
@@ -127,6 +127,19 @@ class SimulationSetup:
             return self.begins
         carried = {SENSORS: np.zeros(self.sensors.count(self.robot))}
         return carried if self.begins is None else {OWN: self.begins, **carried}
+
+    def carried(self, z: Any) -> Any:
+        """What the controller carries, of all that is; nothing where it carries nothing."""
+        return z if self.sensors is None else z.get(OWN)
+
+    def own(self, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Parameters, in the order of the kernel's, by what they are called by the robot."""
+        return dict(zip(self.asked, (parameters or {}).values(), strict=True))
+
+
+def moving_robot(robot: Any, own: Mapping[str, Any]) -> Any:
+    """The robot with its ``own`` parameters instead of those that it has."""
+    return robot.with_parameters(dict(own)) if own else robot
 
 
 def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:

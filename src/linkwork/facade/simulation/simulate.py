@@ -35,7 +35,7 @@ from .result import Simulation
 from .rolling import ENDED, EVENTS, FORCES, PILED, RUNNING, SimulationState, commanded, rolled, seen
 from .sensing import begun, noticed
 from .sensors.suite import SensorSuite, first_numbers
-from .setup import OWN, SENSORS, SimulationSetup, records_of
+from .setup import SENSORS, SimulationSetup, records_of
 from .stability import EXPLICIT, warn_of_long_step
 
 __all__ = ["simulated"]
@@ -127,11 +127,6 @@ def first_carried(setup: SimulationSetup, leading: tuple[int, ...], seed: Any) -
     return {**setup.start, SENSORS: carried}
 
 
-def _own(setup: SimulationSetup, z: Any) -> Any:
-    """What the controller carries, of all that is."""
-    return z if setup.sensors is None else z.get(OWN)
-
-
 class SimulationRun:
     """A simulation that is asked for: ``steps`` of h [s]."""
 
@@ -155,7 +150,7 @@ class SimulationRun:
         setup, total = self.setup, self.steps // self.setup.every
         rows = {name: x.reshape(total, setup.every, *x.shape[1:]) for name, x in self.signals.items()}
         now = {name: x[0] for name, x in self.signals.items()}
-        own = {asked: self.parameters[name] for asked, name in zip(setup.asked, self.parameters, strict=True)}
+        own = setup.own(self.parameters)
         z = self.begins
         if setup.sensors is not None:
             z = {**z, SENSORS: begun(setup, own, q, v, z[SENSORS])}
@@ -171,7 +166,7 @@ class SimulationRun:
         }
         t = self.h * setup.every * np.arange(total + 1)
         stopped = where(lt(end.status, 0.5), math.nan, self.h * end.steps)
-        return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, _own(setup, end.z), self._contact_names)
+        return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, setup.carried(end.z), self._contact_names)
 
     def on_numbers(self, q: Any, v: Any, progress: bool) -> Simulation:
         """By pieces of compiled code."""
@@ -219,7 +214,7 @@ class SimulationRun:
         robot: Any = setup.robot
         timed = any(constraint.timed for constraint in robot.constraints)
         own = None if held_by is None or timed else OwnInterpolant(setup, held_by, self.parameters, self.leading)
-        z, names = _own(setup, state.get("z")), self._contact_names
+        z, names = setup.carried(state.get("z")), self._contact_names
         return Simulation(
             setup.robot,
             t,
