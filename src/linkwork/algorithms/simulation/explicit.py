@@ -19,8 +19,13 @@ Scalars = Sequence[Any]
 
 
 def semi_implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
-    """v⁺ = v + h a(t, q, v), q⁺ = q ⊕ h v⁺: of first order, and symplectic where forces depend on q alone."""
+    """v⁺ = v + h a(t, q, v), q⁺ = q ⊕ h v⁺: of first order, and symplectic where forces depend on q alone.
+
+    A system that says how it goes on by itself is pushed, and then goes on so.
+    """
     v = plus(v, h, (1.0, system.acceleration(t, q, v)))
+    if system.flown is not None:
+        return system.flown(q, v, h)
     return system.moved(q, [h * x for x in v]), v
 
 

@@ -45,6 +45,7 @@ class MotionSystem:
     momentum: Callable[[Scalars, Scalars], Scalars] | None = None
     mass_inverse: Callable[[Scalars], Sequence[Scalars]] | None = None
     forces: Callable[[Any, Scalars, Scalars], Scalars] | None = None
+    flown: Callable[[Scalars, Scalars, Any], State] | None = None
 
     @property
     def space(self) -> CurveSpace:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from ...algorithms.motion.curves.space import CurveSpace
 from ...algorithms.simulation import METHODS, MotionSystem
 from ...algorithms.simulation.contact.step import contact_velocities
+from ...algorithms.simulation.flight import flown, pushed_rates
 from ...expr.arrays import array
 from ...expr.functions import lt, tanh, where
 from ...expr.linalg.sums import is_zero
-from ...model.body import WORLD
-from ...spatial import Quaternion, Vec3
 from .bounded import dry_joints, joint_limits, loops_held, servos_held
 from .contacts import ContactSet, in_world
 from .servos import ServoForces
@@ -70,7 +69,8 @@ class SimulatedDynamics:
         if not method.damped_within or self.robot.constraints or self.robot.tree.has_couplings:
             by_forces = method.by_forces and not self.robot.constraints  # whose forces accelerations know
             return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
-        return MotionSystem(self.robot.tree, self._damped(moving, pushed))
+        flying = partial(flown, moving.tree)
+        return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
 
     def held(self, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
         """The nearest state in which what closes loops, and what rolls, holds; of a robot without such, the state."""
@@ -91,37 +91,16 @@ class SimulatedDynamics:
         others = {key: x for key, x in self.parameters.items() if key.partition(":")[0] not in (*without, "armature")}
 
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
-            turned, rates = self._carried(v)
-            at, held = array(list(q)), pushed(q, v)
-            if self.passive:
-                extra, own = self._resisting(moving, at, array(turned))
-                heavier = array([a + b for a, b in zip(I, extra, strict=True)])
-                forces = array([a + b for a, b in zip(held, own, strict=True)])
-                alone = self.robot.with_parameters({**others, **without, "armature": heavier})
-                found = alone.forward_dynamics(at, rates, forces, passive=True)
-            else:
-                found = moving.forward_dynamics(at, rates, held)
-            return [a + (x - y) / self.h for a, x, y in zip(found, turned, v, strict=True)]
+            at, held, rates = array(list(q)), pushed(q, v), array(pushed_rates(self.robot.tree, v))
+            if not self.passive:
+                return list(moving.forward_dynamics(at, rates, held))
+            extra, own = self._resisting(moving, at, array(list(v)))
+            heavier = array([a + b for a, b in zip(I, extra, strict=True)])
+            forces = array([a + b for a, b in zip(held, own, strict=True)])
+            alone = self.robot.with_parameters({**others, **without, "armature": heavier})
+            return list(alone.forward_dynamics(at, rates, forces, passive=True))
 
         return acceleration
-
-    def _carried(self, v: Scalars) -> tuple[list[Any], Any]:
-        """What v is after the step of a body that nothing pushes, and the v that it accelerates at.
-
-        A free body keeps its velocity in the world while its axes turn: it is turned back exactly, and what else there
-        is does not depend on it.
-        """
-        turned, seen = list(v), list(v)
-        tree = self.robot.tree
-        roots = {body.joint_name for _, p, body in tree.outward() if p == WORLD}
-        for place in CurveSpace.of(tree).joints:
-            if place.name in roots and place.has_twist:
-                k = place.v
-                back = Quaternion.exp(Vec3(*(-self.h * x for x in v[k : k + 3]))).rotation()
-                way = back @ Vec3(*v[k + 3 : k + 6])
-                turned[k + 3 : k + 6] = [way.x, way.y, way.z]
-                seen[k + 3 : k + 6] = [0.0, 0.0, 0.0]
-        return turned, array(seen)
 
     def _without_friction(self) -> Any:
         """The robot with these parameters, but no dry friction."""
@@ -153,8 +132,7 @@ class SimulatedDynamics:
         loops.
         """
         moving, h = self.moving, self.h
-        turned, rates = self._carried(v)
-        at, n = array(list(q)), self.robot.nv
+        at, rates, n = array(list(q)), array(pushed_rates(self.robot.tree, v)), self.robot.nv
         M = moving.mass_matrix(at, passive=self.passive)
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
         servos = tau if isinstance(tau, ServoForces) else None
@@ -162,7 +140,7 @@ class SimulatedDynamics:
         extra, armature, pushed = [0.0] * n, [0.0] * n, given
         if self.passive:
             armature = self._of_joints("armature")
-            extra, own = self._resisting(moving, at, array(turned))
+            extra, own = self._resisting(moving, at, array(list(v)))
             for k in range(n):
                 A[k][k] = A[k][k] + extra[k]
             pushed = [a + b for a, b in zip(given, own, strict=True)]
@@ -171,28 +149,27 @@ class SimulatedDynamics:
         driven = [one.row.index(1.0) for one in intervals]
         intervals += [*joint_limits(self.robot, A, q, h), *loops_held(moving, A, t, q, h)]
         if self.dry:
-            intervals += dry_joints(moving, A, turned, h)
+            intervals += dry_joints(moving, A, v, h)
         places = [] if contacts is None else contacts.places(moving, at)
         touching = [place.at(moving, at) for place in places]
 
         def change(w: Scalars) -> list[Any]:
             """A (w − v) − p by inverse dynamics, whose derivative takes less than that of the mass matrix."""
-            apart = [x - y for x, y in zip(w, turned, strict=True)]
+            apart = [x - y for x, y in zip(w, v, strict=True)]
             moved = moving.inverse_dynamics(at, rates, array([x / h for x in apart]))
             more = [m + e for m, e in zip(armature, extra, strict=True)]
             each = zip(moved, more, apart, pushed, strict=True)
             return [h * (f - p) + m * x for f, m, x, p in each]
 
         push = [h * f for f in forces]
-        found = contact_velocities(A, turned, push, touching, intervals, h, change, self.closely)
+        found = contact_velocities(A, v, push, touching, intervals, h, change, self.closely)
         w = [where(lt(found.residual, 1.0), x, math.inf) for x in found.v]  # what was not found is noticed
         for k, impulse in zip(driven, found.pushes, strict=False):
             given[k] = impulse / h
         pressed = [
             in_world(place.axes, [x / h for x in gamma]) for place, gamma in zip(places, found.impulses, strict=True)
         ]
-        end = MotionSystem(self.robot.tree, lambda *_: ()).moved(q, [h * x for x in w])
-        return end, w, given, array(pressed) if pressed else (), found.residual
+        return *flown(moving.tree, q, w, h), given, array(pressed) if pressed else (), found.residual
 
     def _of_joints(self, name: str) -> list[Any]:
         """What is in the joints (nv), the robot's own or what comes in its place."""

@@ -1,0 +1,105 @@
+"""Free bodies that spin fast: their momentum at impacts and between, their energy, and how they roll."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.simulation import ContactGround, ContactMaterial, ContactPoint, ContactScene
+
+G = 9.81
+MASS, CENTER = 2.0, np.array([0.02, -0.01, 0.03])
+ABOUT = np.array([[0.02, 1e-3, 2e-3], [1e-3, 0.03, -1e-3], [2e-3, -1e-3, 0.04]])
+CORNERS = [ContactPoint("body", (x, y, z)) for x in (-0.15, 0.15) for y in (-0.1, 0.1) for z in (-0.05, 0.05)]
+BODY = lw.Robot.build("body", lw.Link("body", mass=MASS, com=CENTER, inertia=ABOUT), floating_base=True)
+
+
+def momenta(q, v):
+    """Of the body (…, 3) each: momentum, angular momentum about the world's origin, and where its centre is."""
+    X, V = BODY.pose(q, "body"), BODY.twist(q, v, "body", expressed_in="world")
+    R, w = X[..., :3, :3], V[..., :3]
+    arm = R @ CENTER
+    p = MASS * (V[..., 3:] + np.cross(w, arm))
+    c = X[..., :3, 3] + arm
+    return p, np.einsum("...ij,jk,...lk,...l->...i", R, ABOUT, R, w) + np.cross(c, p), c
+
+
+def test_momentum_at_impacts():
+    """A lopsided body that spins at 60 rad/s strikes the ground with corners: with and without friction its momenta
+    change by the ground's impulses and gravity's to rounding, and no impact adds energy."""
+    rng = np.random.default_rng(0)
+    h, weight = 1e-3, MASS * np.array([0.0, 0.0, -G])
+    q = BODY.random_configuration(rng, size=8)
+    q[:, 4:] = 0.0, 0.0, 0.3
+    v = rng.normal(size=(8, 6))
+    v[:, :3] *= 60.0 / np.linalg.norm(v[:, :3], axis=1)[:, np.newaxis]
+    for mu in (0.0, 0.5):
+        ground = ContactGround(CORNERS, friction=mu, restitution=0.4)
+        record = ["kinetic_energy", "potential_energy"]
+        found = BODY.simulate(q, v, duration=0.5, step=h, contacts=ground, record=record)
+        energy = sum(found.records[name] for name in record)
+        impulses = h * found.records["contact_forces"][:, 1:]
+        struck = impulses[..., 2].sum(axis=-1) > 0.0
+        p, L, c = momenta(found.q, found.v)
+        offsets = np.array([[*corner.offset, 1.0] for corner in CORNERS])
+        places = np.einsum("...ij,pj->...pi", BODY.pose(found.q[:, :-1], "body"), offsets)[..., :3]
+        assert found and struck.sum() >= 6
+        assert np.abs(np.diff(p, axis=1) - impulses.sum(axis=-2) - h * weight).max() < 1e-9 * np.abs(p).max()
+        turned = np.cross(places, impulses).sum(axis=-2) + np.cross(c[:, :-1], h * weight)
+        assert np.abs(np.diff(L, axis=1) - turned).max() < 1e-9 * np.abs(L).max()
+        assert np.diff(energy)[struck].max() < 0.0
+
+
+def test_free_flight():
+    """Without gravity momenta stay as they are for 10⁵ steps and energy within what it is at first; a step's turn is of
+    second order; a body that is given these numbers goes the same way."""
+    still = BODY.with_parameters({"gravity": [0.0, 0.0, 0.0]})
+    q, v = BODY.neutral(), np.array([3.0, 40.0, 5.0, 1.0, -2.0, 0.5])
+    long = still.simulate(q, v, duration=100.0, step=1e-3, every=100, record=["kinetic_energy"])
+    energy = long.records["kinetic_energy"]
+    early, late = energy[:500], energy[500:]
+    assert np.ptp(energy) < 1e-3 * energy[0] and abs(early.mean() - late.mean()) < 1e-5 * energy[0]
+    for x in momenta(long.q, long.v)[:2]:
+        assert np.abs(x - x[0]).max() < 1e-9 * np.abs(x).max()
+    best = still.simulate(q, v, duration=0.5, step=2.5e-4, method="rk4").q[-1]
+    left = []
+    for step in (2e-3, 1e-3):
+        found = still.simulate(q, v, duration=0.5, step=step).q[-1]
+        left.append(np.abs(still.difference(best, found)).max())
+    assert left[1] < 1e-2 and 3.5 < left[0] / left[1] < 4.5, left
+    about = ABOUT + MASS * (CENTER @ CENTER * np.eye(3) - np.outer(CENTER, CENTER))
+    own = np.concatenate([[MASS], MASS * CENTER, about[np.triu_indices(3)]])
+    light = still.with_parameters({"inertia:body": np.concatenate([[1.0, 0, 0, 0], np.eye(3)[np.triu_indices(3)]])})
+    same = light.simulate(q, v, duration=0.1, parameters={"inertia:body": own})
+    assert np.abs(same.q[-1] - still.simulate(q, v, duration=0.1).q[-1]).max() < 1e-12
+
+
+def test_lopsided_balls_and_discs_roll_as_their_constraints_say():
+    """A leaning disc on its rim, and a ball of unequal moments that spins, go where constraints of rolling lead them,
+    at first order."""
+    r, lean = 0.3, 0.2
+    shape = lw.shapes.Cylinder(r, 2e-6).at(lw.pose(rpy=(0.5 * math.pi, 0, 0)))
+    moments = (0.25 * r * r, 0.5 * r * r, 0.25 * r * r)
+    disc = lw.Robot.build("disc", lw.Link("wheel", shape, mass=1.0, com=(0, 0, 0), inertia=moments), floating_base=True)
+    ball = lw.Robot.build("ball", lw.Link("ball", mass=1.0, com=(0, 0, 0), inertia=(0.02, 0.03, 0.045)),
+                          floating_base=True)  # fmt: skip
+    floor = lw.Scene().with_half_space("floor")
+    rough = ContactScene(floor, materials=ContactMaterial(friction=2.0))
+    on_ground = ContactGround(ContactPoint("ball", radius=r), friction=2.0)
+    leaning = [math.cos(0.5 * lean), math.sin(0.5 * lean), 0, 0, 0, 0, r * math.cos(lean)]
+    for robot, constraint, contacts, q, v in (
+        (disc, lw.Rolling("wheel", radius=r), rough, leaning, [0.0, 6.0, 0.3]),
+        (ball, lw.BallRolling("ball", radius=r), on_ground, [1.0, 0, 0, 0, 0, 0, r], [2.0, 5.0, 4.0]),
+    ):
+        rolling = robot.with_constraints(constraint)
+        q = rolling.project_configuration(np.array(q))[0]
+        v = rolling.project_velocity(q, np.array([*v, 0.0, 0.0, 0.0]))
+        best = rolling.simulate(q, v, duration=1.0, step=2e-3, method="rk4")
+        left = []
+        for step in (2e-3, 1e-3, 5e-4):
+            found = robot.simulate(q, v, duration=1.0, step=step, contacts=contacts)
+            left.append(np.abs(robot.difference(best.q[-1], found.q[-1])).max())
+        assert left[0] < 0.03 and all(1.7 < a / b < 2.3 for a, b in itertools.pairwise(left)), left
