@@ -44,6 +44,19 @@ def near(curve, other, least=1e-12):
         assert np.abs(x - expected).max() <= least * max(np.abs(expected).max(), 1.0), order
 
 
+def test_many_times_give_what_each_gives_alone():
+    rng = np.random.default_rng(2)
+    for kind, n, width in (("cubic", 2, 1), ("cubic", 40, 7), ("bspline", 12, 3), ("quintic", 40, 19)):
+        curve = spline(*plain(n, width), kind)
+        for moved in (curve, curve.reversed(), curve.retimed(1.37), curve.moved(2.0)):
+            even = np.linspace(moved.start_time, moved.end_time, 5003)
+            for t in (even, rng.permutation(even)):
+                found, jerk = moved(t), moved.jerk(t)
+                for k in (0, 5002, 5001, *rng.integers(0, 5003, 20)):
+                    assert all(np.array_equal(x[k], y) for x, y in zip(found, moved(t[k]), strict=True))
+                    assert np.array_equal(jerk[k], moved.jerk(t[k]))
+
+
 def test_cubics_are_those_of_scipy():
     for n in (3, 4, 9):
         t, q = plain(n)

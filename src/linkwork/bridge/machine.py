@@ -1,5 +1,7 @@
 """What the rooms above may know of the compiler."""
 
+from ..compiler.along_calls import Along as Along
+from ..compiler.along_calls import compile_along as compile_along
 from ..compiler.cache import Cache as Cache
 from ..compiler.cache import place as cache_place
 from ..compiler.counts import operations_of as operations_of
@@ -21,6 +23,7 @@ from ..compiler.trace import compile as compile
 from ..compiler.trace import compile_guarded as compile_guarded
 
 __all__ = [
+    "Along",
     "Cache",
     "CodeFacts",
     "Kernel",
@@ -31,6 +34,7 @@ __all__ = [
     "call_state",
     "code_facts",
     "compile",
+    "compile_along",
     "compile_guarded",
     "get_num_threads",
     "host",

@@ -15,7 +15,7 @@ from .._notice import Notice
 from .cache import Cache, Entry, digest, shared
 from .collector import quiet_collector
 from .content import content
-from .entries import ENTRIES, Design, available, symbol_prefix
+from .entries import ENTRIES, Design, available, entry_point, symbol_prefix
 from .jit import MachineCode, emit, is_object_file, link, text_bytes
 from .passes import optimize
 from .program import Port, Program
@@ -153,7 +153,7 @@ class KernelCode:
         """Compile entries, those that are available and not there, side by side."""
         with self._lock:
             missing = [name for name in names if available(name, real) and (name, real) not in self._entries]
-            parts = dict.fromkeys(part for name in missing for part in ENTRIES[name].parts)
+            parts = dict.fromkeys(part for name in missing for part in entry_point(name).parts)
             start, traced = time.perf_counter(), self.source.trace_seconds
             wanted = [part for part in parts if (part, real) not in self._parts]
             for part, made in compiled(self.source, wanted, real).items():
@@ -163,7 +163,7 @@ class KernelCode:
                 self.cached &= made.cached
             prefix = symbol_prefix(self.source.recipe.name)
             for name in missing:
-                entry = ENTRIES[name]
+                entry = entry_point(name)
                 objects = [code for part in entry.parts for code in self._parts[part, real].objects]
                 objects.reverse()  # what is called comes before what calls it: see `link`
                 table = entry.table and f"{prefix}.{entry.table}"

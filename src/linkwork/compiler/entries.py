@@ -1,16 +1,19 @@
 """The entries of a kernel's code, by which it is called, and the parts that each is made of.
 
 An entry is compiled when it is first asked for (see `build.KernelCode`), and so is a part, which several entries may
-need.  A further entry is a row of `ENTRIES`, and what it alone needs a row of `PARTS`.
+need.  A further entry is a row of `ENTRIES`, and what it alone needs a row of `PARTS`.  Along tables
+there is an entry for each number of columns (see `along`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from . import fastcall
+from .along import along_function, columns_along
 from .control import ControlLayout, block_texts, has_control, plan_program, sample_texts
 from .fastcall import fast_function
 from .ir import Text
@@ -21,7 +24,7 @@ from .segments import plan
 from .straight import Layout, block_function, sample_function, segment_function
 from .target import Target
 
-__all__ = ["ENTRIES", "PARTS", "Design", "EntryPoint", "available", "parts_here", "symbol_prefix"]
+__all__ = ["ENTRIES", "PARTS", "Design", "EntryPoint", "available", "entry_point", "parts_here", "symbol_prefix"]
 
 
 class EntryPoint(NamedTuple):
@@ -34,7 +37,12 @@ class EntryPoint(NamedTuple):
 
 def available(name: str, real: Real) -> bool:
     """Whether an entry can be had here for this type of numbers."""
-    return real in ENTRIES[name].reals and (name != "fast" or fastcall.available())
+    return real in entry_point(name).reals and (name != "fast" or fastcall.available())
+
+
+def entry_point(name: str) -> EntryPoint:
+    """The entry of a name, of `ENTRIES` or one that only some programs have: along a table of so many columns."""
+    return ENTRIES.get(name) or EntryPoint((name,), (DOUBLE,))
 
 
 def parts_here(real: Real) -> list[str]:
@@ -66,7 +74,7 @@ class Design:
 
     def texts(self, parts: Iterable[str]) -> list[str]:
         """The LLVM IR of some parts, a text for each module."""
-        return [_module(text, self.target) for part in parts for text in PARTS[part](self)]
+        return [_module(text, self.target) for part in parts for text in _part(part)(self)]
 
     def text(self) -> Text:
         """A module to write in."""
@@ -111,6 +119,13 @@ def _fast(design: Design) -> list[Text]:
     return [text]
 
 
+def _along(design: Design, name: str) -> list[Text]:
+    layout, text = design.vectors, design.text()
+    assert isinstance(layout, Layout) and not layout.plan.segmented, design.program
+    text.add(along_function(layout, name, columns_along(name)))
+    return [text]
+
+
 PARTS: dict[str, Callable[[Design], list[Text]]] = {
     "sample": _sample,
     "loop": _loop,
@@ -120,6 +135,11 @@ ENTRIES: dict[str, EntryPoint] = {
     "fast": EntryPoint(("fast", "sample"), (DOUBLE,), "python"),
     "loop": EntryPoint(("loop", "sample"), (DOUBLE, SINGLE)),
 }
+
+
+def _part(name: str) -> Callable[[Design], list[Text]]:
+    """What writes a part."""
+    return PARTS.get(name) or partial(_along, name=name)
 
 
 def _module(text: Text, target: Target) -> str:

@@ -11,15 +11,17 @@ import numpy as np
 
 from ...algorithms.motion.curves import KINDS, Clock, CurveKind, CurveSpace, curve_motion
 from ...algorithms.motion.curves.pieces import FAR
-from ...bridge.machine import Kernel, compile, recycled
+from ...bridge.machine import Along, Kernel, compile, recycled
 from ...bridge.once import Once
 from ...expr.arrays import array, is_traced
+from .along import along_pieces
 from .places import pieces_at
 
 __all__ = ["Section", "composed", "frozen", "shifted"]
 
 _KERNELS: Once[Kernel] = Once(256)
 _Part = tuple[slice, list[np.ndarray]]  # some of the times, and the rows of pieces that they are in
+_WIDE = 64  # coordinates for which there is code that takes all of a time side by side
 _FEW = 4  # times fewer times than pieces take the rows that they need, and no more
 _LONG = 32  # pieces whose table costs more than a row for each time
 _MANY = 4096  # times that are worth a row each for any pieces
@@ -43,7 +45,7 @@ def _is_frozen(x: np.ndarray) -> bool:
 class Section:
     """A curve between two times.  Its arrays are numbers, or symbols in a function that is being traced."""
 
-    __slots__ = ("_padded", "_single", "arrays", "clock", "end", "kind", "space", "start")
+    __slots__ = ("_padded", "_single", "_walks", "arrays", "clock", "end", "kind", "space", "start")
 
     def __init__(
         self,
@@ -60,6 +62,7 @@ class Section:
         self.clock = None if clock is None else Clock(frozen(clock.starts), frozen(clock.coefficients))
         self._padded: tuple[dict[str, Any], dict[str, Any]] | None = None
         self._single: Any = None  # what one time takes, once there was one
+        self._walks: dict[int, Along] = {}  # what many times take, by the highest derivative
 
     # -- a value
 
@@ -118,12 +121,23 @@ class Section:
             return found
         arrays, clocks = self.padded()
         even, pieces = len(clocks.get("clock", ())) < 2, self._pieces
-        if even and pieces > 1 and (pieces > _LONG or times.size >= _MANY) and self.arrays["starts"].ndim == 1:
-            return self._by_pieces(times, order, clocks)
+        if even and (pieces > _LONG or times.size >= _MANY) and self.arrays["starts"].ndim == 1:
+            if self.kind.name == "polynomial" and self.space.nv <= _WIDE:
+                return self._along(times, order)
+            if pieces > 1:
+                return self._by_pieces(times, order, clocks)
         if even and times.size * _FEW <= pieces:
             arrays = self._rows(times)
         kernel = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), order)
         return kernel(times, *arrays.values(), *clocks.values())
+
+    def _along(self, times: np.ndarray, order: int) -> list[np.ndarray]:
+        """Plain numbers, all coordinates of a time side by side."""
+        if order not in self._walks:
+            self._walks[order] = along_pieces(self.arrays, self.clock, order)
+        flat = times.reshape(-1)
+        found = self._walks[order](flat, self.parameter(flat))
+        return [x.reshape(*times.shape, self.space.nv) for x in found]
 
     def _by_pieces(self, times: np.ndarray, order: int, clocks: Any) -> list[np.ndarray]:
         """Each time with the row of its piece; where a piece has many times in their order, with the same for all."""
