@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms.simulation.contact.limb import Limb
 from ...algorithms.simulation.contact.terms import ContactAt
+from ...algorithms.simulation.flight import free_bodies
 from ...expr.arrays import is_traced, scalars
 from ...expr.functions import copysign
 from ...expr.linalg.sums import dot
+from ...model.body import WORLD
 from ...spatial import Pose, Vec3
 from .materials import ContactMaterial
 
@@ -37,13 +40,34 @@ class ContactPlace:
     def at(self, robot: Any, q: Any) -> ContactAt:
         """As the steps' methods see it, at q (nq) of a trace."""
         m = self.material
-        return ContactAt(velocity_rows(robot, q, self), self.gap, m.friction, m.stiffness, m.restitution or None)
+        limb = _limb(robot, q, self)
+        rows = velocity_rows(robot, q, self) if limb is None else limb.rows
+        return ContactAt(rows, self.gap, m.friction, m.stiffness, m.restitution or None, limb)
 
 
 def frame_pose(robot: Any, q: Any, frame: str) -> Pose:
     """Of a frame in the world, at q (nq) of a trace, or at q (..., nq) of numbers: then its elements are arrays."""
     X = robot.pose(q, frame)
     return Pose.of(scalars(X) if is_traced(X) else np.moveaxis(np.asarray(X), (-2, -1), (0, 1)))
+
+
+def _limb(robot: Any, q: Any, place: ContactPlace) -> Limb | None:
+    """How a place hangs on the link by which its part of the robot floats; nothing of pairs, and of what is held."""
+    tree, arm = robot.tree, place.arms[1]
+    if place.first is not None:
+        return None
+    at = robot.tree.frame(place.second).body
+    while tree.bodies[at].parent != WORLD:
+        at = tree.bodies[at].parent
+    floats = {body.place.name for body in free_bodies(tree)}
+    root = next((x.name for x in tree.frames_on(at) if x.placement.is_identity), None)
+    if root is None or tree.bodies[at].joint_name not in floats or not tree.bodies[at].rotor.is_identity:
+        return None
+    base, link = frame_pose(robot, q, root), frame_pose(robot, q, place.second)
+    screws = list(scalars(robot.jacobian(q, place.second, expressed_in=root, at=root)))
+    r = base.rotation.inv_act(link.translation + arm - base.translation)
+    axes = [[*base.rotation.inv_act(Vec3.of(axis))] for axis in place.axes]
+    return Limb(place.second, screws, r, axes)
 
 
 def velocity_rows(robot: Any, q: Any, place: ContactPlace) -> list[list[Any]]:

@@ -30,13 +30,14 @@ def cone_impulse(y: Scalars, friction: Any, across: Any, along: Any) -> tuple[li
     """
     x, z, n = y
     size = sqrt(x * x + z * z + _LEAST)
-    s, t = x / size, z / size
+    per = 1.0 / size
+    s, t = x * per, z * per
     hat = friction * across / along
     share = 1.0 / (1.0 + friction * hat)
     sticks = le(size, friction * n)
     slides = lt(-hat * size, n)
     normal = (n + hat * size) * share
-    pull = friction * normal / size
+    pull = friction * normal * per
     slope = friction * hat * share
     first = [where(sticks, x, where(slides, friction * normal * s, 0.0))]
     first.append(where(sticks, z, where(slides, friction * normal * t, 0.0)))
@@ -59,5 +60,9 @@ def interval_impulse(y: Any, low: Any, high: Any) -> tuple[Any, Any]:
     """γ within bounds nearest to y, and dγ/dy."""
     if low.__class__ is float and high.__class__ is float and -low == high == math.inf:
         return y, 1.0
+    if high.__class__ is float and high == math.inf:
+        return fmax(y, low), where(le(low, y), 1.0, 0.0)
+    if low.__class__ is float and low == -math.inf:
+        return fmin(y, high), where(le(y, high), 1.0, 0.0)
     inside = and_(le(low, y), le(y, high))
     return fmin(fmax(y, low), high), where(inside, 1.0, 0.0)

@@ -27,6 +27,7 @@ from ....expr.functions import and_, eq, fabs, fmax, fmin, lt, not_, sqrt, where
 from ....expr.linalg.methods import Symmetric
 from ....expr.linalg.pivots import Pivots
 from ....expr.linalg.sums import dot, is_zero
+from .limb import bent_by_limbs
 from .terms import ContactAt, ContactTerms, Interval, impulse_of, push_of, terms_of
 
 __all__ = ["ContactProgram", "ProgramSolution"]
@@ -45,11 +46,20 @@ _POSITIVE = Symmetric(positive=True)
 _SHORT = 1e-8  # of the slope along a step, where its length is found
 
 
-class ProgramSolution(NamedTuple):
-    """w (nv), the slips to try next, those that it was found with, those that it has, by how much these are apart,
-    Newton's steps, what is left."""
+class ProgramPoint(NamedTuple):
+    """w (nv), the velocities c of the rows of contacts and of intervals, and A (w − v) − p (nv): what is linear in w
+    goes along each step by as much as w does, instead of being found again."""
 
     w: Any
+    rates: Any
+    momentum: Any
+
+
+class ProgramSolution(NamedTuple):
+    """Where it is, the slips to try next, those that it was found with, those that it has, by how much these are apart,
+    Newton's steps, what is left."""
+
+    at: ProgramPoint
     slips: Any
     used: Any
     made: Any
@@ -59,7 +69,7 @@ class ProgramSolution(NamedTuple):
 
 
 class _Newton(NamedTuple):
-    v: Any
+    at: ProgramPoint
     gradient: Any
     left: Any
 
@@ -100,13 +110,28 @@ class ContactProgram:
         """The square of a gradient that is as good as none."""
         return _ENOUGH * _ENOUGH * (self.sized(self.push) + self.sized([dot(row, self.v) for row in self.A]) + 1e-12)
 
-    def slips(self, w: Scalars) -> list[Any]:
-        """How fast each contact slides at velocities w (nv)."""
-        found = []
-        for contact in self.contacts:
-            first, second = (dot(row, w) for row in contact.J[:2])
-            found.append(sqrt(first * first + second * second + _LEAST))
-        return found
+    @property
+    def rows(self) -> list[Scalars]:
+        """Those of contacts, by two tangents and the normal, and then those of intervals."""
+        return [*(row for contact in self.contacts for row in contact.J), *(one.row for one in self.intervals)]
+
+    def rates(self, w: Scalars) -> list[Any]:
+        """How fast each row moves at velocities w (nv)."""
+        return [dot(row, w) for row in self.rows]
+
+    def point(self, w: Scalars) -> ProgramPoint:
+        """Where w (nv) is."""
+        return ProgramPoint(array(list(w)), array(self.rates(w)), array(self.change(w)))
+
+    def slips(self, rates: Scalars) -> list[Any]:
+        """How fast each contact slides, by the rows' velocities."""
+        return [sqrt(c[0] * c[0] + c[1] * c[1] + _LEAST) for c in self._by_contact(rates)]
+
+    def _by_contact(self, rates: Scalars) -> list[Scalars]:
+        return [rates[3 * k : 3 * k + 3] for k in range(len(self.contacts))]
+
+    def _by_interval(self, rates: Scalars) -> list[tuple[Interval, Any]]:
+        return list(zip(self.intervals, rates[3 * len(self.contacts) :], strict=True))
 
     def terms(self, slips: Scalars) -> list[ContactTerms]:
         """What each contact asks for where it slides as fast as this."""
@@ -114,33 +139,32 @@ class ContactProgram:
         each = zip(self.contacts, slips, bounces, strict=True)
         return [terms_of(contact, self.A, slip, self.h, bounce) for contact, slip, bounce in each]
 
-    def impulses(self, w: Scalars, slips: Scalars) -> list[list[Any]]:
+    def impulses(self, rates: Scalars, slips: Scalars) -> list[list[Any]]:
         """By contact, along two tangents and the normal [N·s]."""
-        each = zip(self.contacts, self.terms(slips), strict=True)
-        return [impulse_of(contact, term, [dot(row, w) for row in contact.J])[0] for contact, term in each]
+        each = zip(self.contacts, self.terms(slips), self._by_contact(rates), strict=True)
+        return [impulse_of(contact, term, c)[0] for contact, term, c in each]
 
-    def pushes(self, w: Scalars) -> list[Any]:
+    def pushes(self, rates: Scalars) -> list[Any]:
         """By interval [N·s, N·m·s]."""
-        return [push_of(one, dot(one.row, w))[0] for one in self.intervals]
+        return [push_of(one, c)[0] for one, c in self._by_interval(rates)]
 
-    def solution(self, start: Scalars, closely: bool = False) -> ProgramSolution:
+    def solution(self, start: Scalars | None = None, closely: bool = False) -> ProgramSolution:
         """The velocities at which the function is least, whose slips are those that it is made with: ``closely`` to
-        rounding, or as far as it matters to forces."""
+        rounding, or as far as it matters to forces.  It is looked for from a start, v if there is none."""
         same, still = (0.0, _CLOSE) if closely else (_SAME, _STILL)
 
         def again(state: ProgramSolution) -> ProgramSolution:
             asked = list(state.slips)
-            w, count, left = self._least(self.terms(asked), list(state.w))
-            made = self.slips(w)
+            at, count, left = self._least(self.terms(asked), state.at)
+            made = self.slips(list(at.rates))
             moved = sum((fmax(fabs(a - b) - same * a - still, 0.0) for a, b in zip(made, asked, strict=True)), 0.0)
             before = zip(made, asked, list(state.made), list(state.used), strict=True)
             following = [_secant(*some) for some in before] if closely else made
-            return ProgramSolution(
-                array(w), array(following), state.slips, array(made), moved, state.steps + count, left
-            )
+            return ProgramSolution(at, array(following), state.slips, array(made), moved, state.steps + count, left)
 
-        first = array(self.slips(start))
-        begin = ProgramSolution(array(list(start)), first, first, first, 1e300, 0.0, 0.0)
+        point = self.point(self.v if start is None else start)
+        first = array(self.slips(list(point.rates)))
+        begin = ProgramSolution(point, first, first, first, 1e300, 0.0, 0.0)
         if not self.contacts:
             return again(begin)
         most = _CLOSELY if closely else _AGAIN
@@ -149,34 +173,41 @@ class ContactProgram:
 
     def jacobian(self, w: Scalars) -> list[list[Any]]:
         """How the gradient (nv) changes with w, the slips being those of w: not symmetric by this alone."""
-        slips = self.slips(w)
+        rates = self.rates(w)
+        slips = self.slips(rates)
         H = [list(row) for row in self.A]
-        for contact, term, slip in zip(self.contacts, self.terms(slips), slips, strict=True):
-            c = [dot(row, w) for row in contact.J]
+        each = zip(self.contacts, self.terms(slips), slips, self._by_contact(rates), strict=True)
+        for contact, term, slip, c in each:
             _, G = impulse_of(contact, term, c)
             pull = contact.friction / slip
             _bent(H, contact.J, [[row[k] + pull * row[2] * c[k] for k in (0, 1)] + [row[2]] for row in G], whole=True)
-        for one in self.intervals:
-            _bent(H, [one.row], [[push_of(one, dot(one.row, w))[1]]], whole=True)
+        for one, c in self._by_interval(rates):
+            _bent(H, [one.row], [[push_of(one, c)[1]]], whole=True)
         return H
 
-    def _least(self, terms: Sequence[ContactTerms], start: Scalars) -> tuple[list[Any], Any, Any]:
-        """The velocities at which the function of these terms is least, by Newton's method from a start."""
+    def _least(self, terms: Sequence[ContactTerms], start: ProgramPoint) -> tuple[ProgramPoint, Any, Any]:
+        """Where the function of these terms is least, by Newton's method from a start."""
 
         def step(state: _Newton) -> _Newton:
-            w = list(state.v)
-            factors = _POSITIVE.factors(self.hessian(terms, w), Pivots("contact_velocities"))
+            w, rates, momentum = (list(x) for x in state.at)
+            factors = _POSITIVE.factors(self.hessian(terms, rates), Pivots("contact_velocities"))
             way = _POSITIVE.solved(factors, [-g for g in state.gradient])
-            length = self._length(terms, w, way)
-            w = [x + length * d for x, d in zip(w, way, strict=True)]
-            gradient = self.gradient(terms, w)
-            return _Newton(array(w), array(gradient), self.sized(gradient))
+            carried, moved = [dot(row, way) for row in self.A], self.rates(way)
+            slope = dot(list(state.gradient), way)
+            length = self._length(terms, slope, (dot(momentum, way), dot(way, carried)), rates, moved)
 
-        first = self.gradient(terms, start)
-        begin = _Newton(array(list(start)), array(first), self.sized(first))
+            def along(x: Scalars, d: Scalars) -> list[Any]:
+                return [a + length * b for a, b in zip(x, d, strict=True)]
+
+            after = along(w, way), along(rates, moved), along(momentum, carried)
+            gradient = self._pulled(after[2], terms, after[1])
+            return _Newton(ProgramPoint(*map(array, after)), array(gradient), self.sized(gradient))
+
+        first = self._pulled(list(start.momentum), terms, list(start.rates))
+        begin = _Newton(start, array(first), self.sized(first))
         enough = self.enough
         found = while_loop(lambda s: lt(enough, s.left), step, begin, at_most=_AT_MOST)
-        return list(found.state.v), found.iterations, found.state.left
+        return found.state.at, found.iterations, found.state.left
 
     def gradient(self, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
         """The function's gradient (nv) at w."""
@@ -184,7 +215,7 @@ class ContactProgram:
 
     def change(self, w: Scalars) -> list[Any]:
         """A (w − v) − p (nv): the change of momentum less the impulses of all but contacts."""
-        apart = [x - y for x, y in zip(w, self.v, strict=True)]
+        apart = [0.0 if x is y else x - y for x, y in zip(w, self.v, strict=True)]
         return [dot(row, apart) - p for row, p in zip(self.A, self.push, strict=True)]
 
     def momentum(self, w: Scalars) -> list[Any]:
@@ -193,35 +224,46 @@ class ContactProgram:
 
     def unbalanced(self, momentum: Scalars, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
         """What is left of a change of momentum after the impulses of contacts and intervals."""
+        return self._pulled(momentum, terms, self.rates(w))
+
+    def _pulled(self, momentum: Scalars, terms: Sequence[ContactTerms], rates: Scalars) -> list[Any]:
         found = list(momentum)
-        for contact, term in zip(self.contacts, terms, strict=True):
-            gamma, _ = impulse_of(contact, term, [dot(row, w) for row in contact.J])
+        for contact, term, c in zip(self.contacts, terms, self._by_contact(rates), strict=True):
+            gamma, _ = impulse_of(contact, term, c)
             _pulled(found, contact.J, gamma)
-        for one in self.intervals:
-            _pulled(found, [one.row], [push_of(one, dot(one.row, w))[0]])
+        for one, c in self._by_interval(rates):
+            _pulled(found, [one.row], [push_of(one, c)[0]])
         return found
 
-    def hessian(self, terms: Sequence[ContactTerms], w: Scalars) -> list[list[Any]]:
-        """The lower triangle of the function's Hessian at w."""
+    def hessian(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[list[Any]]:
+        """The lower triangle of the function's Hessian, by the rows' velocities."""
         H = [list(row[: i + 1]) for i, row in enumerate(self.A)]
-        for contact, term in zip(self.contacts, terms, strict=True):
-            _bent(H, contact.J, impulse_of(contact, term, [dot(row, w) for row in contact.J])[1])
-        for one in self.intervals:
-            _bent(H, [one.row], [[push_of(one, dot(one.row, w))[1]]])
+        shared: dict[str, list[tuple[ContactAt, Any]]] = {}
+        for k, (contact, term, c) in enumerate(zip(self.contacts, terms, self._by_contact(rates), strict=True)):
+            link = str(k) if contact.limb is None else contact.limb.link
+            shared.setdefault(link, []).append((contact, impulse_of(contact, term, c)[1]))
+        for contact, G in (some[0] for some in shared.values() if len(some) == 1):
+            _bent(H, contact.J, G)
+        bent_by_limbs(H, [[(one.limb, G) for one, G in some if one.limb] for some in shared.values() if len(some) > 1])
+        for one, c in self._by_interval(rates):
+            _bent(H, [one.row], [[push_of(one, c)[1]]])
         return H
 
-    def _length(self, terms: Sequence[ContactTerms], w: Scalars, way: Scalars) -> Any:
-        """How far along a step the function falls: a root of its slope, which grows, by Newton's method in brackets."""
-        apart = [x - y for x, y in zip(w, self.v, strict=True)]
-        carried = [dot(row, way) for row in self.A]
-        first, second = dot(apart, carried) - dot(self.push, way), dot(way, carried)
-        rates = [[dot(row, way) for row in contact.J] for contact in self.contacts]
-        places = [[dot(row, w) for row in contact.J] for contact in self.contacts]
-        alone = [(one, dot(one.row, w), dot(one.row, way)) for one in self.intervals]
+    def _length(
+        self, terms: Sequence[ContactTerms], begin: Any, masses: tuple[Any, Any], rates: Scalars, moved: Scalars
+    ) -> Any:
+        """How far along a step the function falls: a root of its slope, which grows, by Newton's method in brackets.
+
+        The slope begins with ``begin``, that of masses with the first of ``masses`` and grows by the second; rows have
+        the velocities ``rates``, and by the step ``moved`` more.
+        """
+        first, second = masses
+        touching = list(zip(self.contacts, terms, self._by_contact(rates), self._by_contact(moved), strict=True))
+        alone = [(one, c, d) for (one, c), (_, d) in zip(*map(self._by_interval, (rates, moved)), strict=True)]
 
         def slope(x: Any) -> tuple[Any, Any]:
             value, bend = first + x * second, second
-            for contact, term, c, d in zip(self.contacts, terms, places, rates, strict=True):
+            for contact, term, c, d in touching:
                 gamma, G = impulse_of(contact, term, [a + x * b for a, b in zip(c, d, strict=True)])
                 value = value - dot(gamma, d)
                 bend = bend + dot(d, [dot(row, d) for row in G])
@@ -230,7 +272,6 @@ class ContactProgram:
                 value, bend = value - push * d, bend + stiff * d * d
             return value, bend
 
-        begin = slope(0.0)[0]
         value, bend = slope(1.0)
         small = _SHORT * fabs(begin) + 1e-300
 

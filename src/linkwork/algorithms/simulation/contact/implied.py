@@ -44,7 +44,10 @@ def resting(program: ContactProgram) -> ContactProgram:
     shape = _ProgramShape.of(program)
     n = shape.n
     numbers = still([*program.v, *program.push, *shape.numbers(program)])
-    return replace(shape.program(numbers[2 * n :]), v=numbers[:n], push=numbers[n : 2 * n])
+    known = shape.program(numbers[2 * n :])
+    each = zip(known.contacts, program.contacts, strict=True)
+    contacts = [one if given.limb is None else replace(one, limb=given.limb.resting) for one, given in each]
+    return replace(known, v=numbers[:n], push=numbers[n : 2 * n], contacts=contacts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ class _Implied(Rule):
         """F, of w, the momentum and the program's numbers."""
         n = self.shape.n
         w, momentum, program = numbers[:n], numbers[n : 2 * n], self.shape.program(numbers[2 * n :])
-        return program.unbalanced(momentum, program.terms(program.slips(w)), w)
+        return program.unbalanced(momentum, program.terms(program.slips(program.rates(w))), w)
 
     def _factors(self, w: Scalars, numbers: Scalars) -> UpperLower:
         """Of ∂F/∂w."""

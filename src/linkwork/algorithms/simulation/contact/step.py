@@ -76,7 +76,7 @@ def contact_velocities(
     n = len(v)
     full = [[A[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
     program = ContactProgram(full, v, push, contacts, intervals, h, varied=varied)
-    found = _found(program, v, closely)
+    found = _found(program, None, closely)
     speeds, struck = _struck(program, found)
     if struck:
         strikes = lt(0.0, sum((where(x, 1.0, 0.0) for x in struck), 0.0))
@@ -85,15 +85,15 @@ def contact_velocities(
     return ConvexStep(list(found.w), impulses, list(found.pushes), found.steps, found.residual)
 
 
-def _found(program: ContactProgram, start: Scalars, closely: bool) -> _Found:
+def _found(program: ContactProgram, start: Scalars | None, closely: bool) -> _Found:
     """The velocities, found without derivatives and differentiated by the equation that they solve."""
     known = resting(program)
-    found = known.solution(still(start), closely)
-    w = implied_velocities(program, still(list(found.w)))
-    impulses: Any = ()
+    found = known.solution(None if start is None else still(start), closely)
+    w = implied_velocities(program, still(list(found.at.w)))
+    rates, impulses = program.rates(w), ()
     if program.contacts:
-        impulses = array(program.impulses(w, moved_as(still(list(found.used)), program.slips(w))))
-    pushes = array(program.pushes(w)) if program.intervals else ()
+        impulses = array(program.impulses(rates, moved_as(still(list(found.used)), program.slips(rates))))
+    pushes = array(program.pushes(rates)) if program.intervals else ()
     steps, residual = still([found.steps, 1e-6 * found.left / known.enough])
     return _Found(array(w), impulses, pushes, steps, residual)
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from ....expr.functions import fmax, fmin, lt, where
 from ....expr.linalg.sums import is_zero
 from .cone import cone_impulse, interval_impulse
+from .limb import Limb
 
 __all__ = [
     "ContactAt",
@@ -50,6 +51,7 @@ class ContactAt:
     friction: Any
     stiffness: Any = None
     restitution: Any = None
+    limb: Limb | None = None  # how it hangs on a robot, where that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +94,7 @@ def dry(k: int, n: int, most: Any, inertia: Any, h: Any) -> Interval:
 def held(row: Scalars, error: Any, drift: Any, A: Rows, h: Any) -> Interval:
     """A constraint φ = ``error`` with φ̇ = row w + ``drift``, which pulls and pushes; what is left of φ fades within a
     few steps."""
-    moved = sum((x * x / A[k][k] for k, x in enumerate(row) if not is_zero(x)), 0.0)
-    return Interval(row, -drift - error / (h * (1.0 + _SETTLING)), _FIRM * moved, -math.inf, math.inf)
+    return Interval(row, -drift - error / (h * (1.0 + _SETTLING)), _FIRM * _moved([row], A), -math.inf, math.inf)
 
 
 def servo(k: int, n: int, force: Any, slope: Any, most: Any, inertia: Any, h: Any) -> Interval:
@@ -109,7 +110,7 @@ def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None)
     A cone whose velocities and impulses are dual to each other parts what slides at μ times its ``slip``, which is
     taken off: where that is the speed with which the step ends, sliding is Coulomb's.
     """
-    moved = sum((x * x / A[k][k] for row in contact.J for k, x in enumerate(row) if not is_zero(x)), 0.0) / 3.0
+    moved = _moved(contact.J, A) * (1.0 / 3.0)
     rigid = _RIGID * moved
     if contact.stiffness is None:
         along = rigid
@@ -127,13 +128,19 @@ def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None)
 
 def impulse_of(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list[Any], list[list[Any]]]:
     """γ, and G = (∂γ/∂y)/R, which is symmetric."""
-    y = [-c[0] / term.across, -c[1] / term.across, (term.wanted - c[2]) / term.along]
+    across, along = 1.0 / term.across, 1.0 / term.along  # which no loop does again
+    y = [-c[0] * across, -c[1] * across, (term.wanted - c[2]) * along]
     gamma, slope = cone_impulse(y, contact.friction, term.across, term.along)
-    by = [term.across, term.across, term.along]
-    return gamma, [[x / r for x, r in zip(row, by, strict=True)] for row in slope]
+    return gamma, [[x * r for x, r in zip(row, (across, across, along), strict=True)] for row in slope]
 
 
 def push_of(one: Interval, c: Any) -> tuple[Any, Any]:
     """An interval's impulse, and how much less it becomes as the velocity c of its row grows."""
-    gamma, slope = interval_impulse((one.wanted - c) / one.yielding, one.low, one.high)
-    return gamma, slope / one.yielding
+    stiff = 1.0 / one.yielding
+    gamma, slope = interval_impulse((one.wanted - c) * stiff, one.low, one.high)
+    return gamma, slope * stiff
+
+
+def _moved(rows: Rows, A: Rows) -> Any:
+    """How far rows yield to impulses of one where each velocity is alone: Σ x²/A."""
+    return sum((x * x * (1.0 / A[k][k]) for row in rows for k, x in enumerate(row) if not is_zero(x)), 0.0)
