@@ -18,18 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...expr.linalg.sums import is_zero, transposed
+from ...expr.linalg.sums import is_zero
 from ...features.contacts import ConstraintForce, PathContact
 from ...features.contract import FeatureRows
 from ..configuration.manifold import integrate
 from ..constraints.kinematics import KinematicState
-from ..constraints.rows import rates_of_some
-from ..derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
-from ..derivatives.tangents import derivatives
-from ..derivatives.variations import carriers, joint_force_of_wrench
-from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..momentum.energy import kinetic_energy, potential_energy
 from ..momentum.momentum import centroidal_momentum, momentum
+from .joint_forces import JointForces
 
 if TYPE_CHECKING:
     from ...constraints import Constraint
@@ -67,34 +63,25 @@ class WindowDynamics:
 
     def torque(self, passive: bool = False) -> list[Any]:
         """τ_t (nv) [N·m, N]; ``passive``: with what overcomes damping, friction, springs and armature of joints."""
-        q, v, a = self._middle()
-        return self._kept(q, inverse_dynamics(self.tree, q, v, a, self._wrenches(), passive))
+        return self._joint_forces(passive).torque(*self._middle(), self._forces())
 
     def torque_rows(self, passive: bool = False) -> FeatureRows:
         """The same, and how it varies: by the derivatives of inverse dynamics, and those of v̄ and a_t by the steps."""
-        tree, wrenches = self.tree, self._wrenches()
-        q, v, a = self._middle()
-        by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+        motion, forces, dynamics = self._middle(), self._forces(), self._joint_forces(passive)
+        by_q, by_v, by_a, by_forces = dynamics.slopes(*motion, forces)
         mean = self.derived(lambda w: [0.5 * (x + y) for x, y in zip(w.velocity(), w.velocity(1), strict=True)], 2)
         rate = self.derived(lambda w: w.acceleration(), 2)
         rows = [
             _summed(_product(by_v, of_v), _product(by_a, of_a)) for of_v, of_a in zip(mean.rows, rate.rows, strict=True)
         ]
-        rows[1] = _summed(rows[1], [[*row, *[0.0] * (self.width - tree.nv)] for row in by_q])
-        if wrenches:
-            split = [part(x) for part, x in ((tree.split_q, q), (tree.split_v, v), (tree.split_v, a))]
-            at = carriers(tree, *split)
-            for contact, (frame, axes, _) in zip(self._acting, wrenches, strict=True):
-                found = joint_force_of_wrench(tree, split[0], at, frame, axes)
-                self._take_away(rows[0], contact.name, [row[6 - contact.size :] for row in found])
-        for keeping in self._keeping:
-            self._take_away(rows[0], keeping.name, transposed(self._rows_of(keeping, q)))
-        if self._keeping:
-            of_q = derivatives(tree, lambda moved: self._kept(moved, [0.0] * tree.nv), q)[0]
-            rows[1] = _summed(rows[1], [[*row, *[0.0] * (self.width - tree.nv)] for row in of_q])
+        rows[1] = _summed(rows[1], [[*row, *[0.0] * (self.width - self.tree.nv)] for row in by_q])
+        for name, found in by_forces.items():
+            places = range(self.width)[self.columns(name)]
+            for row, numbers in zip(rows[0], found, strict=True):
+                for place, x in zip(places, numbers, strict=True):
+                    row[place] = row[place] + x
         parameters = _summed(_product(by_v, mean.parameters), _product(by_a, rate.parameters))
-        tau = self._kept(q, inverse_dynamics(tree, q, v, a, wrenches, passive))
-        return FeatureRows(tau, rows, parameters)
+        return FeatureRows(dynamics.torque(*motion, forces), rows, parameters)
 
     def power(self, passive: bool = False) -> Any:
         """What joints give, v̄ · τ_t [W]."""
@@ -124,34 +111,13 @@ class WindowDynamics:
         v = [0.5 * (x + y) for x, y in zip(self.velocity(), self.velocity(1), strict=True)]
         return self.configuration(1), v, self.acceleration()
 
-    @property
-    def _acting(self) -> list[PathContact]:
-        return [contact for contact in self.contacts if isinstance(contact, PathContact)]
+    def _joint_forces(self, passive: bool) -> JointForces:
+        """With constraints as they are in the middle of the window."""
+        return JointForces(self.tree, self.contacts, passive, self.time - self.step)
 
-    @property
-    def _keeping(self) -> list[ConstraintForce]:
-        return [contact for contact in self.contacts if isinstance(contact, ConstraintForce)]
-
-    def _wrenches(self) -> list[tuple[str, str, Scalars]]:
-        return [contact.wrench(self.variables(contact.name)) for contact in self._acting]
-
-    def _rows_of(self, keeping: ConstraintForce, q: Scalars) -> Matrix:
-        """G of a constraint, in the middle of the window."""
-        return rates_of_some(self.tree, [keeping.constraint], q, [0.0] * self.tree.nv, self.time - self.step).rows
-
-    def _kept(self, q: Scalars, tau: list[Any]) -> list[Any]:
-        """Joint forces less those of what keeps constraints, Gᵀ λ."""
-        for keeping in self._keeping:
-            for row, force in zip(self._rows_of(keeping, q), self.variables(keeping.name), strict=True):
-                tau = [x if is_zero(y) else x - y * force for x, y in zip(tau, row, strict=True)]
-        return tau
-
-    def _take_away(self, rows: Matrix, name: str, found: Matrix) -> None:
-        """From the columns of a variable."""
-        places = range(self.width)[self.columns(name)]
-        for row, numbers in zip(rows, found, strict=True):
-            for place, x in zip(places, numbers, strict=True):
-                row[place] = row[place] - x
+    def _forces(self) -> dict[str, list[Any]]:
+        """Of all that acts, by name."""
+        return {one.name: self.variables(one.name) for one in self.contacts}
 
 
 def _product(A: Matrix, B: Matrix) -> Matrix:

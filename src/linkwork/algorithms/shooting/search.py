@@ -28,7 +28,7 @@ class ShootingFound(NamedTuple):
     multipliers: tuple[Any, Any]  # of moving and of reached rows
     rows: tuple[Any, Any]
     cost: Any  # without multipliers
-    violation: Any
+    violation: Any  # the largest, as a multiple of what is tolerated
     gap: Any
     decrement: Any
     iterations: Any

@@ -69,10 +69,19 @@ class Shooting:
     gaps: bool = False
     second_order: bool = False
     tolerance: Any = 1e-6
-    feasibility: Any = 1e-9
+    feasibility: Any = 1e-9  # of gaps
     penalty: Any = 10.0
     iterations: Any = 200.0
+    tolerances: tuple[Scalars, Scalars] | None = None  # of moving and of reached rows; ``feasibility`` of all
+    proximal: float = 0.0  # the least damping
     packing: Packing = field(default_factory=Packing)
+
+    @property
+    def _tolerances(self) -> tuple[Scalars, Scalars]:
+        """By row."""
+        if self.tolerances is not None:
+            return self.tolerances
+        return tuple([self.feasibility] * len(k) for k in (self.terms.moving_kinds, self.terms.reached_kinds))  # type: ignore[return-value]
 
     @property
     def constrained(self) -> bool:
@@ -83,6 +92,11 @@ class Shooting:
         """Of a step, moving and reached."""
         kinds = self.terms.moving_kinds, self.terms.reached_kinds
         return tuple(WeighedRows(a, list(b), list(c), penalty) for a, b, c in zip(kinds, w, k, strict=True))  # type: ignore[return-value]
+
+    def _beyond(self, parts: Sequence[WeighedRows], rows: Sequence[Scalars]) -> Any:
+        """The largest violation of a step."""
+        found = (part.beyond(r, most) for part, r, most in zip(parts, rows, self._tolerances, strict=True))
+        return fmax(*found)
 
     def before(self, x: Any) -> Any:
         """The states from which steps begin."""
@@ -126,7 +140,7 @@ class Shooting:
             model = [list(linear.factors), g, H, g_y, H_y, gap]
             sizes = [
                 moving.cost(rows[0]) + reached.cost(rows[1]),
-                fmax(moving.beyond(rows[0]), reached.beyond(rows[1])),
+                self._beyond((moving, reached), rows),
                 _total(gap),
             ]
             kept = self.packing.packed(model)
@@ -172,19 +186,20 @@ class Shooting:
             assert self.limits is not None
             return tuple([b - x for b, x in zip(bound, row[1], strict=True)] for bound in self.limits)  # type: ignore[return-value]
 
+        damping = fmax(state.damping, self.proximal) if self.proximal else state.damping
         return swept(
-            lambda row: self.model(row[0], *row[2:]), rows, n, m, state.damping, None if self.limits is None else room
+            lambda row: self.model(row[0], *row[2:]), rows, n, m, damping, None if self.limits is None else room
         )
 
     # ---- roll-outs
 
     def rolled(
         self, old: RollOut, policy: Policy, share: Any, multipliers: Any, penalty: Any, gaps: Any
-    ) -> tuple[RollOut, Any]:
-        """The motion with a share of the policy's steps, and its cost."""
+    ) -> tuple[RollOut, Any, Any]:
+        """The motion with a share of the policy's steps, its cost, and the largest violation."""
 
         def step(state: Any, row: Any) -> tuple[Any, Any]:
-            x, total = state
+            x, total, most = state
             x = list(x)
             x_old, u_old, k, K, given, w, multipliers, *gap = row
             away = self.dynamics.apart(list(x_old), x)
@@ -197,13 +212,15 @@ class Shooting:
             if self.gaps:
                 y = self.dynamics.moved(y, [(share - 1.0) * d for d in gap[0]])
             moving, reached = self.weighed(w, multipliers, penalty)
-            cost = moving.cost(self.terms.moving(x, u, there, given)) + reached.cost(self.terms.reached(y, given))
-            return (np.array(y), total + cost), (np.array(y), np.array(u))
+            found = self.terms.moving(x, u, there, given), self.terms.reached(y, given)
+            cost = moving.cost(found[0]) + reached.cost(found[1])
+            most = fmax(most, self._beyond((moving, reached), found))
+            return (np.array(y), total + cost, most), (np.array(y), np.array(u))
 
         rows: Any = (self.before(old.x), old.u, policy.k, policy.K, self.given, self.weights, multipliers)
         rows = (*rows, gaps) if self.gaps else rows
-        (_, cost), (x, u) = scan(step, (np.array(list(self.start)), 0.0), rows)
-        return RollOut(x, u), cost
+        (_, cost, violation), (x, u) = scan(step, (np.array(list(self.start)), 0.0, 0.0), rows)
+        return RollOut(x, u), cost, violation
 
     def along(self, kept: Any, policy: Policy, gaps: Any) -> tuple[Any, Any]:
         """What the cost changes by along the policy's whole steps, which close the gaps: to first order, and what the
@@ -226,18 +243,28 @@ class Shooting:
         return total, bent
 
     def searched(
-        self, state: SearchState, multipliers: Any, policy: Policy, cost: Any, slope: Any, gap: Any, gaps: Any
+        self,
+        state: SearchState,
+        multipliers: Any,
+        policy: Policy,
+        cost: Any,
+        slope: Any,
+        gap: Any,
+        gaps: Any,
+        last: Any,
     ) -> _Rolled:
-        """The longest share of the policy's steps, of 1, ½, ¼ ..., with which the merit falls."""
+        """The longest share of the policy's steps, of 1, ½, ¼ ..., with which the merit falls; the last step leaves
+        constraints within their tolerances."""
         merit = cost + state.nu * gap
         promised = slope - state.nu * gap
         room = _ROUNDING * (1.0 + fabs(merit)) * len(state.motion.u)
 
         def step(at: Any) -> Any:
             share, _, tried, _ = at
-            motion, cost = self.rolled(state.motion, policy, share, multipliers, state.penalty, gaps)
+            motion, cost, violation = self.rolled(state.motion, policy, share, multipliers, state.penalty, gaps)
             found = cost + state.nu * (1.0 - share) * gap
             fine = and_(lt(fabs(found), 1e300), le(found, merit + _ARMIJO * share * promised + room))
+            fine = and_(fine, or_(not_(last), le(violation, 1.0)))
             return where(fine, share, 0.5 * share), where(fine, 1.0, 0.0), tried + 1.0, motion
 
         many = (self.dynamics.numbers + self.dynamics.controls) * len(state.motion.u)
@@ -258,12 +285,12 @@ class Shooting:
         decrement = where(lt(0.5, policy.regular), -policy.slope, 1e30)
         nu = where(lt(1e-12, gap), fmax(state.nu, 2.0 * (slope + bent) / where(lt(1e-12, gap), gap, 1.0)), state.nu)
         state = state._replace(nu=nu)
-        found = self.searched(state, multipliers, policy, cost, slope, gap, gaps)
         size = 1.0 + fabs(cost)
         regular, whole = lt(0.5, policy.regular), lt(gap, self.feasibility)
         least = self.tolerance * self.tolerance
         small = and_(and_(regular, whole), lt(decrement, state.target * size))
-        last = and_(and_(small, lt(decrement, least * size)), lt(violation, self.feasibility))
+        last = and_(and_(small, lt(decrement, least * size)), lt(violation, 1.0))
+        found = self.searched(state, multipliers, policy, cost, slope, gap, gaps, last)
         taken, failed = lt(0.5, found.taken), lt(found.taken, 0.5)
         bending = lt(0.5, state.bend)
         damping = where(

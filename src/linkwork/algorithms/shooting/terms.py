@@ -81,12 +81,12 @@ class WeighedRows:
             total = total + _cost(kind, _of(r, w), k, self.penalty)
         return total
 
-    def beyond(self, rows: Scalars) -> Any:
-        """By how much constraints are violated at most: |r| or max(0, r)."""
+    def beyond(self, rows: Scalars, tolerances: Scalars) -> Any:
+        """By how much constraints are violated at most, |r| or max(0, r), beside what is tolerated of each."""
         most: Any = 0.0
-        for kind, r, w in zip(self.kinds, rows, self.weights, strict=True):
+        for kind, r, w, tolerance in zip(self.kinds, rows, self.weights, tolerances, strict=True):
             if kind in CONSTRAINTS:
-                x = where(counts(w), r, 0.0)
+                x = where(counts(w), r, 0.0) / tolerance
                 most = fmax(most, fabs(x) if kind == "equality" else x)
         return most
 

@@ -15,7 +15,7 @@ from ...expr.symbol import Graph
 from ..optimal.program import PathEntry
 from .robot import RobotDynamics
 from .terms import Terms
-from .window import ShootingWindow
+from .window import ShootingWindow, window_of
 
 __all__ = ["WantedRows", "row_kinds", "split_entries"]
 
@@ -44,7 +44,7 @@ def split_entries(
         graph = Graph(f"shooting: {entry.name!r}")
         x, y = (list(graph.inputs(name, (dynamics.numbers + more,))) for name, more in (("x", 0), ("y", dynamics.more)))
         u = list(graph.inputs("u", (dynamics.controls,)))
-        window = ShootingWindow(dynamics, y, graph.input("time"), (x, u))
+        window = window_of(dynamics, y, graph.input("time"), (x, u))
         target = graph.inputs("target", (_size(dynamics, entry),)) if entry.feature.target_of is not None else ()
         try:
             entry.feature.values(window, list(target))
@@ -89,16 +89,16 @@ class WantedRows(Terms):
     def moving(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
         if not self.steps:
             return []
-        return self._rows(self.steps, ShootingWindow(self.dynamics, y, given[0], (x, u)), given)
+        return self._rows(self.steps, window_of(self.dynamics, y, given[0], (x, u)), given)
 
     def reached(self, y: Scalars, given: Scalars) -> list[Any]:
         if not self.states:
             return []
-        return self._rows(self.states, ShootingWindow(self.dynamics, y, given[0]), given)
+        return self._rows(self.states, window_of(self.dynamics, y, given[0]), given)
 
     def values(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
         """What all features are, in the order of entries, without bounds; y is all that the step makes."""
-        step, state = ShootingWindow(self.dynamics, y, given[0], (x, u)), ShootingWindow(self.dynamics, y, given[0])
+        step, state = window_of(self.dynamics, y, given[0], (x, u)), window_of(self.dynamics, y, given[0])
         found: list[Any] = []
         aims = self._aims(given)
         for k, entry in enumerate(self.entries):

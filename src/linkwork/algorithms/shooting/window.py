@@ -14,9 +14,10 @@ from typing import Any
 from ...model.tree import Tree
 from ..configuration.manifold import integrate
 from ..optimal.window import PathWindow
+from .inverse import InverseDynamics
 from .robot import RobotDynamics
 
-__all__ = ["ShootingWindow"]
+__all__ = ["InverseWindow", "ShootingWindow", "window_of"]
 
 Scalars = Sequence[Any]
 
@@ -27,6 +28,8 @@ class ShootingWindow(PathWindow):
     ``looked`` says whether that was asked for.
     """
 
+    _by = "forward"
+
     def __init__(
         self, dynamics: RobotDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars] | None = None
     ) -> None:
@@ -36,7 +39,7 @@ class ShootingWindow(PathWindow):
         configurations = [q, earlier]
         self.looked = False
         self._v, self._dynamics, self._before = v, dynamics, before
-        self._exact = dynamics.integrator == "semi_implicit_euler"  # whether positions follow velocities
+        self._exact = dynamics.integrator != "runge_kutta_4"  # whether positions follow velocities
         if before is not None:
             p, w = dynamics.parted(before[0])
             configurations = [q, p, integrate(tree, p, [-dynamics.h * x for x in w])]
@@ -91,8 +94,34 @@ class ShootingWindow(PathWindow):
         self.looked = True
         if not known:
             raise ValueError(
-                f"forward dynamics has no window that answers {what}: it knows states and controls of a step"
+                f"{self._by} dynamics has no window that answers {what}: it knows states and controls of a step"
             )
         if self._before is None:
             raise ValueError(f"{what}: of the state alone that a step reaches it is not known")
         return self._before
+
+
+class InverseWindow(ShootingWindow):
+    """The same of a robot by inverse dynamics: accelerations and variables are the control, torques follow from it."""
+
+    _dynamics: InverseDynamics
+    _by = "inverse"
+
+    def acceleration(self, back: int = 0) -> list[Any]:
+        return self._dynamics.accelerations(*self._of_the_step("an earlier acceleration", back == 0))
+
+    def variables(self, name: str, back: int = 0) -> list[Any]:
+        _, u = self._of_the_step("variables of an earlier step", back == 0)
+        named = self._dynamics.named(u)
+        return named[name] if name in named else PathWindow.variables(self, name, back)
+
+    def torque(self, passive: bool = False) -> list[Any]:
+        return self._dynamics.torque(*self._of_the_step("torques", True), passive, self.time)
+
+
+def window_of(
+    dynamics: RobotDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars] | None = None
+) -> ShootingWindow:
+    """The window that answers by these dynamics."""
+    kind = InverseWindow if isinstance(dynamics, InverseDynamics) else ShootingWindow
+    return kind(dynamics, y, time, before)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..optimal.asked import ByStep
+from ..optimal.motors import motor_places
 from ..optimal.prepared import prepared
-from ..optimal.shooting import motor_places
 from ..optimal.solving import TOLD
 from .planners import Search, later_rows
 

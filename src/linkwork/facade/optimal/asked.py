@@ -27,6 +27,7 @@ __all__ = [
     "read_count",
     "read_duration",
     "read_guess",
+    "read_name",
     "read_options",
     "read_phases",
     "read_scale",
@@ -129,6 +130,13 @@ def read_count(who: str, name: str, given: Any) -> int:
     if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1:
         raise ValueError(f"{who}: {name}: expected a whole number from 1, got {given!r}")
     return int(given)
+
+
+def read_name(who: str, what: str, given: Any, known: Sequence[str]) -> str:
+    """One of some names.  Raises ValueError with the nearest."""
+    if given not in known:
+        raise ValueError(f"{who}: {what}: no {given!r}; {nearest(given, known)}")
+    return str(given)
 
 
 def read_switch(name: str, given: Any) -> bool:

@@ -25,7 +25,7 @@ from ...features.contacts import CONES
 from ...model.body import WORLD
 from ...spatial import Pose, Rotation
 
-__all__ = ["EFFORT", "add_contact", "add_what_keeps", "held"]
+__all__ = ["EFFORT", "add_contact", "add_what_keeps", "held", "weight_of"]
 
 EFFORT = 1e-2  # of forces in squares, as parts of the robot's weight
 
@@ -43,7 +43,7 @@ def add_what_keeps(problem: Any) -> None:
         if force.name not in known:
             problem.variable(force.name, force.size)
             problem.act(force)
-            problem.add(VariableFeature(force.name), "squares", scale=EFFORT / _weight(problem))
+            problem.add(VariableFeature(force.name), "squares", scale=EFFORT / weight_of(problem))
 
 
 def add_contact(
@@ -81,7 +81,7 @@ def add_contact(
         own: Feature = FrictionCone(contact, friction=mu, normal=n, cone=cone)
         if half is not None:
             own = SurfaceCone(contact, friction=mu, half=half)
-        problem.add(own, "inequality", at=at, scale=1.0 / _weight(problem))
+        problem.add(own, "inequality", at=at, scale=1.0 / weight_of(problem))
     if stays:
         problem.add(ContactStays(contact), "equality", at=at)
     if up is not None:
@@ -89,12 +89,14 @@ def add_contact(
     steps = problem.variables[label].steps
     free = [t for t in range(problem.steps) if t not in steps]
     if free:
-        problem.add(ContactForce(contact), "equality", at=free, scale=1.0 / _weight(problem), name=f"{label}: no force")
+        problem.add(
+            ContactForce(contact), "equality", at=free, scale=1.0 / weight_of(problem), name=f"{label}: no force"
+        )
     if size > 0.0:
-        problem.add(ContactForce(contact), "squares", at=at, scale=size / _weight(problem))
+        problem.add(ContactForce(contact), "squares", at=at, scale=size / weight_of(problem))
 
 
-def _weight(problem: Any) -> float:
+def weight_of(problem: Any) -> float:
     """m |g| [N], or 1 without either."""
     tree = problem.robot.tree
     found = float(tree.mass * math.hypot(*tree.gravity))

@@ -81,7 +81,7 @@ def in_pieces(
         if watching.progress:
             told = found["told"]
             sys.stderr.write(
-                f"iteration {done}: cost {np.min(told[..., 2]):.6g}, violated {np.min(told[..., 3]):.2e}, "
+                f"iteration {done}: cost {np.min(told[..., 2]):.6g}, violated {np.min(told[..., 3]):.2e} x tolerance, "
                 f"gaps {np.min(told[..., 4]):.1e}\n"
             )
         stopped = watching.callback is not None and watching.callback(shown(found)) is False

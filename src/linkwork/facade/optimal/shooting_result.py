@@ -100,11 +100,13 @@ def shooting_result(
     for k, place in program.forces_of(program.alone).items():
         state["alone"][..., place] = forces[k][..., program.entries[k].at, :] if k in forces else 0.0
     if program.variables:
-        state["u"] = _variables(program, phases, found)
+        state["u"] = found.u[..., robot.nv :] if hasattr(found, "tau") else _variables(program, phases, found)
     numbers = own.even | {"past": own.past(x0[..., :nq], velocity)}
     numbers |= {} if velocity is None else {"velocity": np.asarray(velocity, dtype=float)}
     result = ShootingResult(own, state, numbers, tolerances, lead)
     result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
+    if hasattr(found, "tau"):
+        result.controls, result.gains = found.tau, found.tau_gains
     result._values, result.gap = found.values, gap
     return result
 

@@ -1,0 +1,132 @@
+"""The kernel of a problem by roll-outs: iterative LQR and multiple shooting, by forward and by inverse dynamics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.optimal.program import PathProgram
+from ...algorithms.shooting.held import HeldDynamics, Holding
+from ...algorithms.shooting.inverse import InverseDynamics
+from ...algorithms.shooting.robot import RobotDynamics
+from ...algorithms.shooting.search import KEPT, RollOut
+from ...algorithms.shooting.solver import Shooting
+from ...algorithms.shooting.wanted import WantedRows, row_kinds
+from ...bridge.machine import Kernel, compile
+from ...bridge.once import Once
+from ...expr.arrays import array
+from ...expr.control.loops import scan
+from .solving import target_sizes
+
+__all__ = ["ShootingRecipe", "shooting_kernel"]
+
+PROXIMAL = 1e-9
+"""Of the diagonal: what nothing decides, a force that is not asked for say, stays what it is."""
+
+_kernels: Once[Kernel] = Once(64)
+
+
+@dataclass(frozen=True)
+class ShootingRecipe:
+    """What a kernel is made of."""
+
+    program: PathProgram
+    actuated: tuple[int, ...]
+    integrator: str
+    passive: bool
+    limited: bool
+    gaps: bool
+    second_order: bool
+    holdings: tuple[Holding, ...] = ()
+    inverse: bool = False
+
+    @property
+    def controls(self) -> int:
+        """How many numbers are a control."""
+        return self.dynamics(1.0).controls
+
+    def dynamics(self, h: Any) -> RobotDynamics:
+        """In steps of h."""
+        own = self.program.tree, h, self.actuated, self.integrator, self.passive
+        if self.inverse:
+            return InverseDynamics(*own, self.program.variables, self.program.contacts)
+        return HeldDynamics(*own, self.holdings) if self.holdings else RobotDynamics(*own)
+
+
+def shooting_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
+    """The search as a kernel; ``split`` are entries of steps and of the states that they reach."""
+    return _kernels.get(recipe, lambda: _compiled(recipe, split))
+
+
+def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
+    program, m = recipe.program, recipe.controls
+    tree, T, entries = program.tree, program.steps, program.entries
+    sizes = target_sizes(program)
+    nx = tree.nq + tree.nv
+    kinds = [[kind for k in some for kind in row_kinds(entries[k])] for some in split]
+    moved = sum(sizes[k] for k, entry in enumerate(entries) if entry.moving)
+    shapes: dict[str, tuple[int, ...]] = {
+        "x0": (nx,), "u": (T, m), "x": (T, nx), "step": (),
+        "moving_weights": (T, len(kinds[0])), "reached_weights": (T, len(kinds[1])),
+        "given": (T, 1 + moved + len(recipe.holdings)),
+    }  # fmt: skip
+    shapes |= {f"target{k}": (size,) for k, size in sizes.items() if not entries[k].moving}
+    if any(entry.bounded for entry in entries):
+        shapes |= {"lower": (program.rows,), "upper": (program.rows,)}
+    if recipe.limited:
+        shapes |= {"low": (m,), "high": (m,)}
+    shapes |= {f"{name}_tolerances": (len(some),) for name, some in zip(("moving", "reached"), kinds, strict=True)}
+    shapes |= {f"{name}_forces": (T, len(some)) for name, some in zip(("moving", "reached"), kinds, strict=True)}
+    shapes |= {"kept": (len(KEPT),), "ends": (3,)}
+    shapes = {name: shape for name, shape in shapes.items() if 0 not in shape}
+
+    def solved(**given: Any) -> Any:
+        dynamics = recipe.dynamics(given["step"])
+        targets = {k: list(given[f"target{k}"]) for k, entry in enumerate(entries) if k in sizes and not entry.moving}
+        bounds = {
+            k: (list(given["lower"][rows]), list(given["upper"][rows]))
+            for k, (entry, rows) in enumerate(zip(entries, program.rows_of, strict=True))
+            if entry.bounded
+        }
+        wanted = WantedRows(dynamics, entries, *split, targets, bounds)
+        weights = tuple(given.get(f"{name}_weights", np.zeros((T, 0))) for name in ("moving", "reached"))
+        tolerances = tuple(list(given.get(f"{name}_tolerances", ())) for name in ("moving", "reached"))
+        limits = (list(given["low"]), list(given["high"])) if recipe.limited else None
+        tolerance, feasibility, most = given["ends"]
+        problem = Shooting(
+            dynamics, wanted, list(given["x0"]), given["given"], weights, limits,
+            recipe.gaps, recipe.second_order, tolerance, feasibility, iterations=most, tolerances=tolerances,
+            proximal=PROXIMAL if recipe.inverse else 0.0,
+        )  # fmt: skip
+        forces = tuple(given.get(f"{name}_forces", np.zeros((T, 0))) for name in ("moving", "reached"))
+        found = problem.solve(RollOut(given["x"], given["u"]), forces, list(given["kept"]))
+        x, u = found.motion
+
+        def looked(_: Any, row: Any) -> tuple[Any, Any]:
+            x, u, y, given = (list(part) for part in row[:4])
+            more = dynamics.at(given).led(x, u)[dynamics.numbers :] if dynamics.more else []
+            values = array(wanted.values(x, u, [*y, *more], given))
+            if not isinstance(dynamics, InverseDynamics):
+                return (), (values, array(more))
+            tau, gains = dynamics.motors(x, u, [list(line) for line in row[4]], given[0])
+            return (), (values, array(tau), array(gains))
+
+        rows = (problem.before(x), u, x, given["given"], *([found.gains] if recipe.inverse else []))
+        _, (values, more, *gains) = scan(looked, (), rows)
+        told = [found.status, found.iterations, found.cost, found.violation, found.gap, found.decrement]
+        every = {
+            "x": x,
+            "u": u,
+            "K": found.gains,
+            "values": values,
+            "told": array([*told, found.penalty, found.roll_outs]),
+            "kept": array(list(found.kept)),
+        }
+        every |= {"more": more} if dynamics.more else {}
+        every |= {"tau": more, "tau_gains": gains[0]} if recipe.inverse else {}
+        new = dict(zip(("moving", "reached"), found.multipliers, strict=True))
+        return every | {f"{name}_forces": k for name, k in new.items() if k.shape[-1]}
+
+    return compile(solved, name="shooting", **shapes)
