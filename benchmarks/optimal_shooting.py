@@ -27,7 +27,7 @@ EFFORT = (150.0, 70.0, 40.0, 12.0, 12.0, 12.0)  # [N·m]
 
 def shooting_rows(quick: bool) -> list[MotionRow]:
     """The figures.  Raises AssertionError where crocoddyl's optimum is another."""
-    return [*_beside_crocoddyl(quick), *_within_limits(quick), *_swings()]
+    return [*_beside_crocoddyl(quick), *_by_accelerations(quick), *_within_limits(quick), *_swings()]
 
 
 def reaching(robot: lw.Robot) -> lw.Problem:
@@ -85,6 +85,36 @@ def _beside_crocoddyl(quick: bool) -> list[MotionRow]:
         peer.close()
         assert off < 1e-3, (best.cost, cost)
     return rows
+
+
+def _by_accelerations(quick: bool) -> list[MotionRow]:
+    """The same problem with torques and with accelerations as controls: an iteration, and all the way to the optimum.
+
+    Raises AssertionError where the optima differ.
+    """
+    robot = lw.load("arm6")
+    q0, q1 = np.random.default_rng(0).uniform(-1.0, 1.0, (2, robot.nq))
+    problem = reaching(robot)
+    targets = {f"configuration {where}": q1 for where in ("on the way", "at the end")}
+    times: dict[str, list[float]] = {"forward": [], "inverse": []}
+    found: dict[str, Any] = {}
+    for _ in range(5 if quick else 25):
+        for dynamics, seconds in times.items():
+            given: dict[str, Any] = {"solver": "ilqr", "control_limits": False, "targets": targets}
+            found[dynamics] = problem.solve(q0, dynamics=dynamics, second_order=dynamics == "inverse", **given)
+            begun = time.perf_counter()
+            problem.solve(q0, dynamics=dynamics, second_order=dynamics == "inverse", **given)
+            seconds.append(time.perf_counter() - begun)
+    forward, inverse = (float(np.median(times[name])) for name in ("forward", "inverse"))
+    assert abs(found["forward"].cost - found["inverse"].cost) < 1e-9 * found["forward"].cost
+    counts = {name: float(one.iterations) for name, one in found.items()}
+    return [
+        MotionRow("with accelerations as controls, of the whole", inverse / counts["inverse"], "s"),
+        MotionRow("to the optimum with torques as controls", forward, "s"),
+        MotionRow("iterations", counts["forward"]),
+        MotionRow("to the optimum with accelerations as controls", inverse, "s"),
+        MotionRow("iterations, with accelerations", counts["inverse"]),
+    ]
 
 
 def random_reaches(count: int) -> tuple[lw.Problem, dict[str, Any], np.ndarray]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from linkwork.algorithms.shooting.dynamics import Dynamics
+from linkwork.algorithms.shooting.inverse import InverseDynamics
 from linkwork.algorithms.shooting.robot import RobotDynamics
+from linkwork.features import PathContact
 from linkwork.joints import Floating, Prismatic, Revolute
 from linkwork.model.random import random_tree
 
@@ -76,3 +80,49 @@ def test_second_derivatives_are_those_of_the_rows() -> None:
                 there = dynamics.moved(x, e[:n].tolist()), (np.array(u) + e[n:]).tolist()
                 ends.append(np.array(dynamics.linear(*there)[1].gradient(w), dtype=float))
             assert np.abs((ends[0] - ends[1]) / 2e-6 - found[k]).max() < 1e-7 * (1.0 + np.abs(found).max())
+
+
+@pytest.mark.parametrize(("integrator", "joints"), [("semi_implicit_euler", 3), ("stormer_verlet", 2)])
+def test_joint_forces_of_accelerations_vary_as_differences_say(integrator: str, joints: int) -> None:
+    """Random trees with what holds a point or a sole: rows and second derivatives of τ are those of differences, and
+    forward dynamics of τ makes the same step."""
+    rng = np.random.default_rng(5)
+    floats = integrator == "stormer_verlet"
+    kinds = (Floating, Revolute) if floats else (Revolute, Prismatic)
+    tree = random_tree(np.random.default_rng(1), joints, types=kinds)
+    contact = PathContact("foot", tree.bodies[-1].name, surface=floats)
+    n, h = tree.nv, 0.02
+    own = tree, h, tuple(range(n)), integrator, floats
+    dynamics = InverseDynamics(*own, (("other", 2), ("foot", contact.size)), (contact,))
+    x, u = _state(dynamics, rng), rng.uniform(-1.0, 1.0, dynamics.controls)
+    y, linear = dynamics.linear(x, u.tolist())
+    basis, m = np.eye(dynamics.size + dynamics.controls), dynamics.size
+    found = np.array([linear.changed(e.tolist()) for e in basis], dtype=float).T
+    known = _differences(dynamics, x, u.tolist())
+    assert np.abs(found - known).max() < 1e-7 * np.abs(known).max()
+    assert np.abs(np.subtract(y, dynamics.step(x, u.tolist()))).max() < 1e-14
+
+    def torque(x: list[float], u: Any) -> np.ndarray:
+        return np.array(dynamics.torque(x, list(u), floats, 0.0), dtype=float)
+
+    if not floats:
+        alone = [*u[:n], *[0.0] * (dynamics.controls - n)]
+        forward = RobotDynamics(*own).step(x, torque(x, alone).tolist())
+        assert np.abs(np.subtract(forward, y)).max() < 1e-12
+
+    def varied_by(compute: Any, way: np.ndarray) -> np.ndarray:
+        ends = [compute(dynamics.moved(x, (s * way[:m]).tolist()), u + s * way[m:]) for s in (1e-5, -1e-5)]
+        return np.asarray((ends[0] - ends[1]) / 2e-5)
+
+    def rows(x: list[float], u: Any) -> np.ndarray:
+        none = np.zeros((dynamics.controls, m))
+        return np.array(dynamics.motors(x, list(u), none, 0.0)[1], dtype=float)
+
+    by_x = np.array([varied_by(torque, e) for e in basis[:m]]).T
+    assert np.abs(rows(x, u) - by_x).max() < 1e-7 * np.abs(by_x).max()
+    w, way = rng.uniform(-1.0, 1.0, n), rng.uniform(-1.0, 1.0, len(basis))
+    way[:n] = 0.0 if floats else way[:n]  # turning twice counts as the mean of both orders
+    bent = np.array(dynamics.torque_curvature(x, u.tolist(), w.tolist(), floats, 0.0), dtype=float)
+    known = varied_by(lambda x, u: w @ rows(x, u), way)
+    assert np.abs(bent[:m] @ way - known).max() < 1e-6 * np.abs(known).max()
+    assert np.abs(bent - bent.T).max() < 1e-12 * np.abs(bent).max()

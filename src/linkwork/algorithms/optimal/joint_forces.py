@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...expr.linalg.sums import is_zero, transposed
+from ...expr.linalg.sums import dot, is_zero, transposed
 from ...features.contacts import ConstraintForce, PathContact
 from ..constraints.rows import rates_of_some
 from ..derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
+from ..derivatives.inverse_dynamics_hessian import inverse_dynamics_hessian
 from ..derivatives.tangents import derivatives
 from ..derivatives.variations import carriers, joint_force_of_wrench
 from ..dynamics.inverse_dynamics import inverse_dynamics
@@ -59,18 +60,41 @@ class JointForces:
         tree, wrenches = self.tree, self._wrenches(forces)
         by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, self.passive)
         by_forces: dict[str, Matrix] = {}
-        if wrenches:
-            split = [part(x) for part, x in ((tree.split_q, q), (tree.split_v, v), (tree.split_v, a))]
-            at = carriers(tree, *split)
-            for contact, (frame, axes, _) in zip(self._contacts, wrenches, strict=True):
-                found = joint_force_of_wrench(tree, split[0], at, frame, axes)
-                by_forces[contact.name] = _negative([row[6 - contact.size :] for row in found])
+        for contact in self._contacts:
+            by_forces[contact.name] = _negative(self._wrench_columns(contact, q))
         for keeping in self._keeping:
             by_forces[keeping.name] = _negative(transposed(self._rows_of(keeping, q)))
         if self._keeping:
             (of_q,) = derivatives(tree, lambda moved: self._kept(moved, [0.0] * tree.nv, forces), q)
             by_q = [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(by_q, of_q, strict=True)]
         return TorqueSlopes(by_q, by_v, by_a, by_forces)
+
+    def curvature(
+        self, q: Scalars, v: Scalars, a: Scalars, forces: Mapping[str, Scalars], weights: Scalars
+    ) -> tuple[Matrix, ...]:
+        """Second derivatives of Σ wᵢ τᵢ by q twice, by q and v, by v twice, and by q and a; of contacts, but not of
+        what keeps constraints."""
+        return inverse_dynamics_hessian(self.tree, q, v, a, weights, self._wrenches(forces), self.passive)
+
+    def force_curvature(self, q: Scalars, weights: Scalars) -> dict[str, Matrix]:
+        """The same by each number of contacts' forces and by q, by name."""
+        found = {}
+        for contact in self._contacts:
+
+            def along(q: Scalars, contact: PathContact = contact) -> list[Any]:
+                rows = self._wrench_columns(contact, q)
+                return [-dot([row[k] for row in rows], weights) for k in range(contact.size)]
+
+            (found[contact.name],) = derivatives(self.tree, along, q)
+        return found
+
+    def _wrench_columns(self, contact: PathContact, q: Scalars) -> Matrix:
+        """Jᵀ (nv × size) of a contact."""
+        tree = self.tree
+        frame, axes, _ = contact.wrench([0.0] * contact.size)
+        split, still = tree.split_q(q), tree.split_v([0.0] * tree.nv)
+        found = joint_force_of_wrench(tree, split, carriers(tree, split, still, still), frame, axes)
+        return [row[6 - contact.size :] for row in found]
 
     @property
     def _contacts(self) -> list[PathContact]:

@@ -9,9 +9,8 @@ and what paths by differences of configurations take.
 
 How τ varies is told by the derivatives of inverse dynamics, wherever a function of (x, u) asks for it.
 
-Sources: Mastalli et al., A feasibility-driven approach to control-limited DDP and inverse-dynamics MPC for legged
-locomotion, IEEE Trans. Robotics 39, 2023; Hairer, Lubich and Wanner, Geometric numerical integration illustrated by
-the Störmer-Verlet method, Acta Numerica 12, 2003.
+Sources: Mastalli et al., Inverse-dynamics MPC via nullspace resolution, IEEE Trans. Robotics 39, 2023; Hairer, Lubich
+and Wanner, Geometric numerical integration illustrated by the Störmer-Verlet method, Acta Numerica 12, 2003.
 """
 
 from __future__ import annotations
@@ -75,6 +74,33 @@ class InverseDynamics(RobotDynamics):
         forces = [f for one in self.acting for f in named[one.name]]
         rule = _Taken(JointForces(self.tree, self.acting, passive, time - self.h))
         return list(rule([*q, *w, *a, *forces]))
+
+    def torque_curvature(self, x: Scalars, u: Scalars, weights: Scalars, passive: bool, time: Any) -> list[list[Any]]:
+        """Second derivatives of Σ wᵢ τᵢ by (x, u), but for what keeps constraints."""
+        tree, n, half = self.tree, self.tree.nv, 0.5 * self.h if self.integrator == "stormer_verlet" else 0.0
+        named, places, start = self.named(u), {}, 3 * n
+        for name, size in self.variables:
+            places[name] = start
+            start += size
+        motion = self.between(x, u)
+        dynamics = JointForces(tree, self.acting, passive, time - self.h)
+        by_qq, by_qw, by_ww, by_qa = dynamics.curvature(*motion, named, weights)
+        H: list[list[Any]] = [[0.0] * start for _ in range(start)]
+        for i in range(n):
+            for j in range(n):
+                H[i][j] = by_qq[i][j]
+                H[n + i][n + j] = by_ww[i][j]
+                H[i][n + j] = H[n + j][i] = by_qw[i][j]
+                H[i][2 * n + j] = H[2 * n + j][i] = by_qa[i][j]
+                if not is_zero(half):
+                    H[i][2 * n + j] = H[2 * n + j][i] = by_qa[i][j] + half * by_qw[i][j]
+                    H[n + i][2 * n + j] = H[2 * n + j][n + i] = half * by_ww[i][j]
+                    H[2 * n + i][2 * n + j] = half * half * by_ww[i][j]
+        for name, rows in dynamics.force_curvature(motion[0], weights).items():
+            for k, row in enumerate(rows):
+                for i, b in enumerate(row):
+                    H[places[name] + k][i] = H[i][places[name] + k] = b
+        return H
 
     def motors(self, x: Scalars, u: Scalars, gains: Sequence[Scalars], time: Any) -> tuple[list[Any], list[list[Any]]]:
         """What motors exert in the step, and how that goes along with x where u goes by these gains."""

@@ -74,6 +74,7 @@ class Shooting:
     iterations: Any = 200.0
     tolerances: tuple[Scalars, Scalars] | None = None  # of moving and of reached rows; ``feasibility`` of all
     proximal: float = 0.0  # the least damping
+    bent_rows: bool = False  # whether the rows' curvature is taken, too, as far as they tell it
     packing: Packing = field(default_factory=Packing)
 
     @property
@@ -135,6 +136,9 @@ class Shooting:
                 new = (list(k[0]), list(k[1]))
             led = there, linear
             _, g, H = quadratic(lambda x, u, y: self.terms.moving(x, u, y, given), dynamics, x, u, moving, led)
+            if self.bent_rows:
+                more = self.terms.curvature(x, u, given, moving.slopes(rows[0]))
+                H = [[a + state.bend * b for a, b in zip(*lines, strict=True)] for lines in zip(H, more, strict=True)]
             _, g_y, H_y = quadratic(lambda y, _: self.terms.reached(y, given), dynamics, y, (), reached)
             gap = dynamics.apart(y, there[: dynamics.numbers]) if self.gaps else []
             model = [list(linear.factors), g, H, g_y, H_y, gap]

@@ -44,6 +44,10 @@ class Terms(ABC):
     def moving(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
         """The rows of (x, u), with what is given for the step; y is all that it makes, f(x, u) first."""
 
+    def curvature(self, x: Scalars, u: Scalars, given: Scalars, slopes: Scalars) -> list[list[Any]]:
+        """Second derivatives by (x, u) of Σ sᵢ rᵢ of the rows of steps, as far as they are known; empty: of none."""
+        return []
+
     @abstractmethod
     def reached(self, y: Scalars, given: Scalars) -> list[Any]:
         """The rows of the state that a step leads to."""
@@ -80,6 +84,13 @@ class WeighedRows:
         for kind, r, w, k in zip(self.kinds, rows, self.weights, self.multipliers, strict=True):
             total = total + _cost(kind, _of(r, w), k, self.penalty)
         return total
+
+    def slopes(self, rows: Scalars) -> list[Any]:
+        """How what they cost goes along with each row."""
+        found = []
+        for kind, r, w, k in zip(self.kinds, rows, self.weights, self.multipliers, strict=True):
+            found.append(_slopes(kind, _of(r, w), k, self.penalty)[0] * w)
+        return found
 
     def beyond(self, rows: Scalars, tolerances: Scalars) -> Any:
         """By how much constraints are violated at most, |r| or max(0, r), beside what is tolerated of each."""

@@ -13,9 +13,10 @@ from typing import Any
 from ...expr.functions import fmax, fmin
 from ...expr.symbol import Graph
 from ..optimal.program import PathEntry
+from .inverse import InverseDynamics
 from .robot import RobotDynamics
 from .terms import Terms
-from .window import ShootingWindow, window_of
+from .window import ShootingWindow, WeighingWindow, window_of
 
 __all__ = ["WantedRows", "row_kinds", "split_entries"]
 
@@ -95,6 +96,13 @@ class WantedRows(Terms):
         if not self.states:
             return []
         return self._rows(self.states, window_of(self.dynamics, y, given[0]), given)
+
+    def curvature(self, x: Scalars, u: Scalars, given: Scalars, slopes: Scalars) -> list[list[Any]]:
+        """That of joint forces by inverse dynamics."""
+        if not isinstance(self.dynamics, InverseDynamics):
+            return []
+        window = WeighingWindow(self.dynamics, self.dynamics.step(x, u), given[0], (x, u))
+        return window.curvature(self._rows(self.steps, window, given) if self.steps else [], slopes)
 
     def values(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
         """What all features are, in the order of entries, without bounds; y is all that the step makes."""

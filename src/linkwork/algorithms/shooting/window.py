@@ -8,9 +8,11 @@ have no such steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...expr.directions import Directions
+from ...expr.dual import parts, seeded
 from ...model.tree import Tree
 from ..configuration.manifold import integrate
 from ..optimal.window import PathWindow
@@ -43,7 +45,7 @@ class ShootingWindow(PathWindow):
         if before is not None:
             p, w = dynamics.parted(before[0])
             configurations = [q, p, integrate(tree, p, [-dynamics.h * x for x in w])]
-        self._forces = dynamics.forces_by_name(y[dynamics.numbers :])
+        self._named = dynamics.forces_by_name(y[dynamics.numbers :])
         super().__init__(tree, configurations, [dynamics.h] * len(configurations), time)
 
     def velocity(self, back: int = 0) -> list[Any]:
@@ -59,7 +61,7 @@ class ShootingWindow(PathWindow):
 
     def variables(self, name: str, back: int = 0) -> list[Any]:
         self._of_the_step("forces", back == 0)
-        return list(self._forces[name]) if name in self._forces else super().variables(name, back)
+        return list(self._named[name]) if name in self._named else super().variables(name, back)
 
     def jerk(self) -> list[Any]:
         self._of_the_step("jerk", False)
@@ -117,6 +119,37 @@ class InverseWindow(ShootingWindow):
 
     def torque(self, passive: bool = False) -> list[Any]:
         return self._dynamics.torque(*self._of_the_step("torques", True), passive, self.time)
+
+
+class WeighingWindow(InverseWindow):
+    """One that keeps in mind which rows take which joint forces, for second derivatives of these."""
+
+    def __init__(self, dynamics: InverseDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars]) -> None:
+        super().__init__(dynamics, y, time, before)
+        self._taken: dict[bool, list[Any]] = {}
+
+    def torque(self, passive: bool = False) -> list[Any]:
+        if passive not in self._taken:
+            tau = super().torque(passive)
+            self._taken[passive] = list(seeded(tau, [Directions({(passive, k): 1.0}) for k in range(len(tau))]))
+        return list(self._taken[passive])
+
+    def curvature(self, rows: Scalars, slopes: Scalars) -> list[list[Any]]:
+        """Second derivatives by (x, u) of Σ s τ, s being how Σ sᵢ rᵢ goes along with joint forces."""
+        dynamics, (x, u) = self._dynamics, self._of_the_step("torques", True)
+        count = dynamics.size + dynamics.controls
+        total: list[list[Any]] = [[0.0] * count for _ in range(count)]
+        for passive, tau in self._taken.items():
+            weights: list[Any] = [0.0] * len(tau)
+            for row, slope in zip(rows, slopes, strict=True):
+                _, tangent = parts(row, tau[0].level)
+                row_of: Mapping[Any, Any] = tangent.row if isinstance(tangent, Directions) else {}
+                for (key, k), rate in row_of.items():
+                    if key == passive:
+                        weights[k] = weights[k] + slope * rate
+            bent = dynamics.torque_curvature(x, u, weights, passive, self.time)
+            total = [[a + b for a, b in zip(*lines, strict=True)] for lines in zip(total, bent, strict=True)]
+        return total
 
 
 def window_of(

@@ -2,7 +2,7 @@
 
 What is unknown are the forces of motors; a motion is what they make of the start.  Features are asked of each step and
 of the state that it reaches, squares and costs are those of the path, and constraints enter by multipliers.  Limits of
-motors hold exactly.
+motors hold exactly.  By inverse dynamics accelerations are unknown, and forces of motors follow from the motion.
 """
 
 from __future__ import annotations
@@ -68,14 +68,16 @@ def shot(
 ) -> ShootingResult:
     """The best motion from a start, by forward dynamics.
 
-    ``solver`` "ilqr" begins with the motion of the first ``controls`` (..., T, m), by default what holds the robot at
-    the start; "shooting" with the ``guess`` (..., T, nq), whose gaps it closes.  ``actuated`` names the joints that
-    have motors (all but a free base), ``control_limits`` bound their forces: a number, one a motor, a pair of such
-    (least, most), or False for none; by default those of the robot.  ``integrator`` is "semi_implicit_euler" or
-    "runge_kutta_4"; ``passive`` adds what joints do by themselves.  ``second_order`` takes the dynamics' second
-    derivatives, too: slower steps, and fewer; by default where there are fewer motors than velocities, and neither
-    contacts nor constraints hold the robot.  Of several ``seeds`` the first begins so, and others with paths to
-    configurations drawn by ``seed``, or with the forces of such.
+    ``solver`` "ilqr" begins with the motion of the first ``controls`` (..., T, m), by default what holds the robot
+    at the start; "shooting" with the ``guess`` (..., T, nq), whose gaps it closes. ``actuated`` names the joints
+    that have motors (all but a free base), ``control_limits`` bound their forces: a number, one a motor, a pair of
+    such (least, most), or False for none; by default those of the robot. ``dynamics`` "inverse" has accelerations
+    for controls, and variables of steps. ``integrator`` is "semi_implicit_euler", by forward dynamics
+    "runge_kutta_4", and by inverse dynamics "stormer_verlet"; ``passive`` adds what joints do by themselves.
+    ``second_order`` takes the dynamics' second derivatives, too: slower steps, and fewer; by default where there
+    are fewer motors than velocities, and neither contacts nor constraints hold the robot, and by inverse dynamics.
+    Of several ``seeds`` the first begins so, and others with paths to configurations drawn by ``seed``, or with the
+    forces of such.
 
     Raises ValueError for what forward dynamics does not answer: features of more than a step, free durations,
     variables of steps but forces of contacts, and contacts that may slide; and for arguments that are none.
@@ -93,10 +95,9 @@ def shot(
     places = motor_places(who, robot, actuated)
     low, high = motor_limits(who, robot, places, control_limits)
     if inverse:
-        if controls is not None or second_order:
-            said = "controls: it begins with a guess=" if controls is not None else "second_order: steps have no such"
-            raise ValueError(f"{who}: dynamics='inverse': {said}")
-        problem, second_order = with_motors(who, problem, places, (low, high), passive), False
+        if controls is not None:
+            raise ValueError(f"{who}: dynamics='inverse': controls: it begins with a guess=: expected none")
+        problem = with_motors(who, problem, places, (low, high), passive)
     own = prepared(problem, True)
     program = own.program
     phases = HoldingPhases((), (), frozenset()) if inverse else phases_of(who, problem)
@@ -107,7 +108,7 @@ def shot(
     if phases.holdings and second_order:
         raise ValueError(f"{who}: second_order: where contacts or constraints hold a robot it knows none")
     limited = not inverse and bool(np.isfinite(low).any() or np.isfinite(high).any())
-    second = len(places) < robot.nv and not phases.holdings if second_order is None else second_order
+    second = inverse or (len(places) < robot.nv and not phases.holdings) if second_order is None else second_order
     gaps = solver == "shooting"
     recipe = ShootingRecipe(program, places, integrator, passive, limited, gaps, second, phases.holdings, inverse)
     tau = float(np.ravel(own.constants["step"])[0])

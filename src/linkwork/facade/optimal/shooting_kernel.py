@@ -92,13 +92,14 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
         }
         wanted = WantedRows(dynamics, entries, *split, targets, bounds)
         weights = tuple(given.get(f"{name}_weights", np.zeros((T, 0))) for name in ("moving", "reached"))
-        tolerances = tuple(list(given.get(f"{name}_tolerances", ())) for name in ("moving", "reached"))
+        most_of = (list(given.get(f"{name}_tolerances", ())) for name in ("moving", "reached"))
         limits = (list(given["low"]), list(given["high"])) if recipe.limited else None
         tolerance, feasibility, most = given["ends"]
         problem = Shooting(
             dynamics, wanted, list(given["x0"]), given["given"], weights, limits,
-            recipe.gaps, recipe.second_order, tolerance, feasibility, iterations=most, tolerances=tolerances,
-            proximal=PROXIMAL if recipe.inverse else 0.0,
+            recipe.gaps, recipe.second_order and not recipe.inverse, tolerance, feasibility,
+            iterations=most, tolerances=(next(most_of), next(most_of)), proximal=PROXIMAL if recipe.inverse else 0.0,
+            bent_rows=recipe.second_order and recipe.inverse,
         )  # fmt: skip
         forces = tuple(given.get(f"{name}_forces", np.zeros((T, 0))) for name in ("moving", "reached"))
         found = problem.solve(RollOut(given["x"], given["u"]), forces, list(given["kept"]))

@@ -28,12 +28,14 @@ class ShootingResult(OptimalResult):
     Forces of contacts are its `variables`.  What the dynamics keep by themselves, contacts that stay and the robot's
     own constraints, has no multipliers here: zeros.
 
-    ``controls`` (..., T, m), the forces of motors from each step to the next, ``velocities`` (..., T, nv) at the steps,
-    and ``gains`` (..., T, m, 2 nv): u + K (q ⊖ q̄; v − v̄) is the best to do near the state from which a step begins.
+    ``controls`` (..., T, m), the forces of motors from each step to the next, ``accelerations`` (..., T, nv) meanwhile
+    (by Runge and Kutta's steps their mean), ``velocities`` (..., T, nv) at the steps, and ``gains`` (..., T, m, 2 nv):
+    u + K (q ⊖ q̄; v − v̄) is the best to do near the state from which a step begins.
     """
 
     controls: Array
     velocities: Array
+    accelerations: Array
     gains: Array
     gap: Array  # (...): how far steps do not lead to the next ones, which is rounding where it is solved
     _values: Array
@@ -106,7 +108,12 @@ def shooting_result(
     result = ShootingResult(own, state, numbers, tolerances, lead)
     result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
     if hasattr(found, "tau"):
-        result.controls, result.gains = found.tau, found.tau_gains
+        result.controls, result.gains, result.accelerations = found.tau, found.tau_gains, found.u[..., : robot.nv]
+    else:
+        v = found.x[..., nq:]
+        first = np.broadcast_to(x0[..., None, nq:], (*v.shape[:-2], 1, robot.nv))
+        step = float(np.ravel(own.constants["step"])[0])
+        result.accelerations = np.diff(np.concatenate([first, v], axis=-2), axis=-2) / step
     result._values, result.gap = found.values, gap
     return result
 
@@ -121,7 +128,7 @@ def best_of_seeds(every: ShootingResult) -> ShootingResult:
     numbers |= {} if v is None or v.ndim < 2 else {"velocity": v.squeeze(v.ndim - 2)}
     found = ShootingResult(every.prepared, state, numbers, every.tolerances, place.shape)
     found.attempts, found.seed = every, int(place) if not place.shape else place
-    for name in ("controls", "velocities", "gains", "gap", "_values"):
+    for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values"):
         setattr(found, name, picked(getattr(every, name), place))
     return found
 
