@@ -1,6 +1,8 @@
 """Rows of every kind of feature against central differences, on random robots of all types of joints."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -276,3 +278,44 @@ def test_constraints_and_what_keeps_them():
             assert np.allclose(np.concatenate([f.values(w, []) for f in moving]), rows[places], atol=1e-10)
     with pytest.raises(ValueError, match="is one of velocities"):
         HeldConstraint(next(c for c in kept if not c.holonomic))
+
+
+def test_what_features_are_made_with_is_looked_at() -> None:
+    """Switches that are none, names that are misspelt, contacts that are none: told at once, with the nearest name."""
+    of = lw.optimal
+    foot = of.PathContact("foot", "foot")
+    cases: list[tuple[Callable[[], object], type[Exception], str]] = [
+        (lambda: of.TorqueFeature(passive="no"), ValueError, "TorqueFeature: passive: expected True or False, got"),
+        (lambda: of.UnactuatedFeature(passive=1), ValueError, "UnactuatedFeature: passive"),
+        (lambda: of.PowerFeature(passive="no"), ValueError, "PowerFeature: passive"),
+        (lambda: of.TorqueLimits(passive=None), ValueError, "TorqueLimits: passive"),
+        (lambda: of.MomentumFeature("wrld"), ValueError, "about: expected one of .* did you mean 'world'"),
+        (lambda: of.MomentumFeature(part="angula"), ValueError, "did you mean 'angular'"),
+        (lambda: of.EnergyFeature("kintic"), ValueError, "did you mean 'kinetic'"),
+        (lambda: of.FrictionCone(foot, cone="pyramide"), ValueError, "did you mean 'pyramid'"),
+        (lambda: of.Clearance(per="lnk"), ValueError, "did you mean 'link'"),
+        (lambda: of.ContactHeight(foot, normal=(0.0, 0.0, 2.0)), ValueError, "normal: expected a vector of length 1"),
+        (lambda: of.ContactHeight(foot, height=np.nan), ValueError, "height: expected finite"),
+        (lambda: of.PathContact("foot", "foot", surface="no"), ValueError, "PathContact: surface"),
+        (lambda: of.PathContact("", "foot"), TypeError, "PathContact: name: expected a text"),
+        (lambda: of.ContactStays("foot"), TypeError, "ContactStays: expected a linkwork.optimal.PathContact"),
+        (lambda: of.VelocityLimits(name=3), TypeError, "VelocityLimits: name"),
+        (lambda: of.VariableFeature(3), TypeError, "VariableFeature: name"),
+    ]
+    for make, kind, said in cases:
+        with pytest.raises(kind, match=said):
+            make()
+    problem = lw.Problem(lw.load("double_pendulum"), steps=4)
+    asked: list[tuple[Callable[[Any], Any], str]] = [
+        (lambda w: w.torque(passive="no"), "w.torque: passive: expected True or False"),
+        (lambda w: w.power(passive=2), "w.power: passive"),
+        (lambda w: w.momentum("wrld"), "w.momentum: about: .* did you mean 'world'"),
+        (lambda w: w.q(back=-1), "w.q: back: expected a whole number of steps from 0, got -1"),
+        (lambda w: w.point("tip", back=0.5), "w.point: back"),
+        (lambda w: w.v(back=True), "w.v: back"),
+    ]
+    for function, said in asked:
+        with pytest.raises(ValueError, match=said):
+            problem.add(function, "squares")
+    with pytest.raises(ValueError, match=r"kind: expected one of .* got 'equalty'; did you mean 'equality'"):
+        problem.add("velocity", "equalty")

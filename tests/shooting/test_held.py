@@ -99,7 +99,11 @@ def test_a_hop_is_an_optimum_by_inverse_dynamics() -> None:
     given: dict[str, Any] = {"actuated": MOTORS, "control_limits": False, "at_most": 400}
     found = problem.solve(START, solver="shooting", **given)
     again = problem.solve(START, solver="ilqr", controls=found.controls + 0.01, **given)
-    for one in (found, again):
+    given |= {"solver": "ilqr", "dynamics": "inverse", "second_order": False}
+    inverse = problem.solve(START, **given)  # forces as controls, and what holds as constraints
+    assert inverse.success and abs(found.cost - inverse.cost) < 1e-7 * found.cost, inverse.explain()
+    assert np.abs(inverse.controls - found.controls).max() < 1e-3
+    for one in (found, again, inverse):
         assert one.success and max(one.violations.values()) < 1e-8, one.explain()
     assert abs(found.cost - again.cost) < 1e-7 * found.cost
     force = found.variables["foot"] + found.variables["landing"]

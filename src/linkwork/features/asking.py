@@ -9,6 +9,7 @@ from ..constraints.asking import Asking
 from ..expr.arrays import filled
 from ..expr.directions import Directions
 from ..expr.dual import parts, seeded
+from .checks import one_of, steps_back, switch
 from .contract import FeatureRows, Window
 
 __all__ = ["AskingWindow"]
@@ -40,16 +41,19 @@ class AskingWindow(Asking):
 
     def q(self, joint: str | None = None, back: int = 0) -> Any:
         """The configuration of a joint, a number or an array (nq of it,), or of the robot (nq,) [rad, m]."""
+        back = steps_back("w.q", back)
         if joint is None:
             return self._of(("q", f"{back}"), back, lambda w: w.configuration(back), (self._window.tree.nq,))
         return self._of(("q", joint, f"{back}"), back, lambda w: w.state(back).q(joint))
 
     def v(self, joint: str | None = None, back: int = 0) -> Any:
         """(q_t ⊖ q_{t−1})/τ of a joint, or of the robot (nv,) [rad/s, m/s]."""
+        back = steps_back("w.v", back)
         return self._rates("v", joint, back, back + 1, lambda w: w.velocity(back))
 
     def a(self, joint: str | None = None, back: int = 0) -> Any:
         """(v_t − v_{t−1})/τ of a joint, or of the robot (nv,) [rad/s², m/s²]."""
+        back = steps_back("w.a", back)
         return self._rates("a", joint, back, back + 2, lambda w: w.acceleration(back))
 
     def jerk(self, joint: str | None = None) -> Any:
@@ -58,6 +62,7 @@ class AskingWindow(Asking):
 
     def torque(self, joint: str | None = None, passive: bool = False) -> Any:
         """What a joint has to exert, or all (nv,) [N·m, N]: see `Window.torque`."""
+        passive = switch("w.torque", "passive", passive)
         question = ("torque", f"{passive}")
         if joint is None:
             return self._of(question, 2, lambda w: w.torque(passive), (self._window.nv,))
@@ -67,28 +72,33 @@ class AskingWindow(Asking):
 
     def pose(self, frame: str, relative_to: str = "world", back: int = 0) -> Any:
         """X_AB (4, 4), the pose of a frame B in a frame A (``relative_to``) [1, m]."""
+        back = steps_back("w.pose", back)
         question = ("pose", frame, relative_to, f"{back}")
         found = self._of(question, back, lambda w: w.state(back).pose(frame, relative_to).elements()[:12], (3, 4))
         return filled((4, 4), [*found.ravel().tolist(), 0.0, 0.0, 0.0, 1.0])
 
     def point(self, name: str, relative_to: str = "world", back: int = 0) -> Any:
         """The position (3,) of a point, or of a frame's origin, in a frame [m]."""
+        back = steps_back("w.point", back)
         return self._of(
             ("point", name, relative_to, f"{back}"), back, lambda w: [*w.state(back).point(name, relative_to)], (3,)
         )
 
     def direction(self, name: str, relative_to: str = "world", back: int = 0) -> Any:
         """A direction, or an axis of a frame (``"hand.z"``), in a frame's axes: (3,), of unit length."""
+        back = steps_back("w.direction", back)
         question = ("direction", name, relative_to, f"{back}")
         return self._of(question, back, lambda w: [*w.state(back).direction(name, relative_to)], (3,))
 
     def center_of_mass(self, relative_to: str = "world", back: int = 0) -> Any:
         """The robot's centre of mass (3,) in a frame [m]."""
+        back = steps_back("w.center_of_mass", back)
         question = ("center_of_mass", relative_to, f"{back}")
         return self._of(question, back, lambda w: [*w.state(back).center_of_mass(relative_to)], (3,))
 
     def momentum(self, about: str = "center_of_mass") -> Any:
         """(angular; linear) (6,) of (q_t, v_t), about the centre of mass or "world"'s origin [kg·m²/s, kg·m/s]."""
+        one_of("w.momentum", "about", about, ("center_of_mass", "world"))
         return self._of(("momentum", about), 1, lambda w: w.momentum(about), (6,))
 
     def kinetic_energy(self) -> Any:
@@ -101,10 +111,12 @@ class AskingWindow(Asking):
 
     def power(self, passive: bool = False) -> Any:
         """What joints give [W]: see `Window.torque`."""
+        passive = switch("w.power", "passive", passive)
         return self._of(("power", f"{passive}"), 2, lambda w: [w.power(passive)], ())
 
     def variables(self, name: str, back: int = 0) -> Any:
         """The decision variables of a step that are called so: an array."""
+        back = steps_back("w.variables", back)
         found = self._window.variables(name, back)
         return self._of(("variables", name, f"{back}"), back, lambda w: w.variables(name, back), (len(found),))
 

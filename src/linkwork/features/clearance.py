@@ -15,6 +15,7 @@ from ..geometry.rows import SolidKind
 from ..geometry.scene import Scene
 from ..tasks.clearance import scene_numbers, scene_rows
 from ..tasks.contract import TaskKinematics, TaskTarget
+from .checks import one_of, text
 from .contract import Feature, FeatureRows, Scalars, Window
 
 __all__ = ["Clearance"]
@@ -75,8 +76,8 @@ class Clearance(Feature):
         if isinstance(self.between, bool) or not isinstance(self.between, (int, np.integer)) or self.between < 0:
             raise ValueError(f"Clearance: between: expected a whole number from 0, got {self.between!r}")
         put(self, "between", int(self.between))
-        if self.per not in _PER:
-            raise ValueError(f"Clearance: per: expected one of {', '.join(map(repr, _PER))}, got {self.per!r}")
+        one_of("Clearance", "per", self.per, _PER)
+        text("Clearance", "name", self.name, empty=False)
         if self.pairs is not None and not isinstance(self.pairs, str):
             put(self, "pairs", tuple(tuple(pair) if not isinstance(pair, str) else pair for pair in self.pairs))
         if self.scene is not None:

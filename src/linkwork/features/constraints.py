@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from ..constraints.contract import Constraint, References
+from .checks import text
 from .contract import Feature, FeatureRows, Scalars, Window
 
 __all__ = ["HeldConstraint", "VelocityConstraint"]
@@ -24,7 +25,7 @@ class _OfConstraint(Feature):
     def __post_init__(self) -> None:
         if not isinstance(self.constraint, Constraint):
             raise TypeError(f"{type(self).__name__}: expected a constraint of a robot, got {self.constraint!r}")
-        object.__setattr__(self, "name", self.name or self.constraint.name)
+        object.__setattr__(self, "name", text(type(self).__name__, "name", self.name) or self.constraint.name)
 
     @property
     def references(self) -> References:

@@ -15,6 +15,7 @@ from typing import Any
 from ..constraints.contract import Constraint, References
 from ..expr.functions import sqrt
 from ..spatial import Quaternion, Vec3
+from .checks import one_of, switch, text
 from .contract import Feature, FeatureRows, Scalars, Window
 
 __all__ = ["ContactForce", "ContactHeight", "ContactStays", "FrictionCone", "PathContact", "SurfaceCone"]
@@ -31,6 +32,11 @@ class PathContact:
     name: str
     frame: str
     surface: bool = False
+
+    def __post_init__(self) -> None:
+        for what in ("name", "frame"):
+            text("PathContact", what, getattr(self, what), empty=False)
+        object.__setattr__(self, "surface", switch("PathContact", "surface", self.surface))
 
     @property
     def size(self) -> int:
@@ -80,7 +86,10 @@ class _OfContact(Feature):
     depth = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.name or f"{self.contact.name}: {self._called}")
+        kind = type(self).__name__
+        if not isinstance(self.contact, PathContact):
+            raise TypeError(f"{kind}: expected a linkwork.optimal.PathContact, got {self.contact!r}")
+        object.__setattr__(self, "name", text(kind, "name", self.name) or f"{self.contact.name}: {self._called}")
 
     _called = ""
 
@@ -105,6 +114,12 @@ def _checked_numbers(who: str, what: str, given: Any, size: int) -> None:
         fine = False
     if not fine:
         raise ValueError(f"{who}: {what}: expected finite numbers ({size},), got {given!r}")
+
+
+def _checked_normal(who: str, given: Any) -> None:
+    _checked_numbers(who, "normal", given, 3)
+    if not abs(math.hypot(*given) - 1.0) < 1e-6:
+        raise ValueError(f"{who}: normal: expected a vector of length 1, got {given!r}")
 
 
 @dataclass(frozen=True)
@@ -144,11 +159,8 @@ class FrictionCone(_OfContact):
     def __post_init__(self) -> None:
         super().__post_init__()
         _checked_friction("FrictionCone", self.friction)
-        _checked_numbers("FrictionCone", "normal", self.normal, 3)
-        if not abs(math.hypot(*self.normal) - 1.0) < 1e-6:
-            raise ValueError(f"FrictionCone: normal: expected a vector of length 1, got {self.normal!r}")
-        if self.cone not in CONES:
-            raise ValueError(f"FrictionCone: cone: expected one of {', '.join(map(repr, CONES))}, got {self.cone!r}")
+        _checked_normal("FrictionCone", self.normal)
+        one_of("FrictionCone", "cone", self.cone, CONES)
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -259,6 +271,13 @@ class ContactHeight(_OfContact):
     height: float = 0.0
 
     _called = "height"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checked_normal("ContactHeight", self.normal)
+        if isinstance(self.height, (bool, str)):
+            raise ValueError(f"ContactHeight: height: expected a finite number [m], got {self.height!r}")
+        _checked_numbers("ContactHeight", "height", (self.height,), 1)
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from .checks import switch, text
 from .contract import Feature, FeatureRows, Scalars, Window
 from .motion import velocities_of
 from .torque import force_units, without_inertias
@@ -45,7 +46,7 @@ class _Limits(Feature):
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "name", self.name or f"{self.kind} limits")
+        put(self, "name", text(type(self).__name__, "name", self.name) or f"{self.kind} limits")
         for side in ("lower", "upper"):
             put(self, side, self._read(side, getattr(self, side)))
 
@@ -195,6 +196,10 @@ class TorqueLimits(_RateLimits):
     passive: bool = field(default=False, kw_only=True)
 
     kind, per, depth = "torque", "", 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "passive", switch("TorqueLimits", "passive", self.passive))
 
     @property
     def needs_forces(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..tasks.contract import TaskTarget
 from ..tasks.mass import without_mass
+from .checks import one_of, text
 from .contract import Feature, Scalars, Window
 from .torque import without_inertias
 
@@ -33,8 +34,9 @@ class MomentumFeature(Feature):
     depth = 1
 
     def __post_init__(self) -> None:
-        _one_of("MomentumFeature", "about", self.about, ("center_of_mass", "world"))
-        _one_of("MomentumFeature", "part", self.part, tuple(_PARTS))
+        one_of("MomentumFeature", "about", self.about, ("center_of_mass", "world"))
+        one_of("MomentumFeature", "part", self.part, tuple(_PARTS))
+        text("MomentumFeature", "name", self.name, empty=False)
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -71,7 +73,8 @@ class EnergyFeature(Feature):
     name: str = ""
 
     def __post_init__(self) -> None:
-        _one_of("EnergyFeature", "energy", self.energy, _ENERGIES)
+        one_of("EnergyFeature", "energy", self.energy, _ENERGIES)
+        text("EnergyFeature", "name", self.name)
         known = self.energy if self.energy == "lagrangian" else f"{self.energy} energy"
         object.__setattr__(self, "name", self.name or known)
 
@@ -107,8 +110,3 @@ class EnergyFeature(Feature):
             T, U = w.kinetic_energy(), w.potential_energy()
             found = T + U if self.energy == "total" else T - U
         return [found - target[0]] if len(target) else [found]
-
-
-def _one_of(who: str, what: str, given: Any, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise ValueError(f"{who}: {what}: expected one of {', '.join(map(repr, known))}, got {given!r}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from ..tasks.contract import TaskTarget
+from .checks import text
 from .contract import Feature, Scalars, Window
 
 __all__ = ["AccelerationFeature", "ConfigurationFeature", "JerkFeature", "MotionFeature", "VelocityFeature", "less"]
@@ -23,9 +24,7 @@ class MotionFeature(Feature):
     per: ClassVar[str]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise TypeError(f"{type(self).__name__}: name: expected a text, got {self.name!r}")
-        object.__setattr__(self, "name", self.name or self.kind)
+        object.__setattr__(self, "name", text(type(self).__name__, "name", self.name) or self.kind)
 
     @property
     def row_names(self) -> tuple[str, ...]:

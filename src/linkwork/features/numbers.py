@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from .checks import text
 from .contract import Feature, Scalars, Window
 
 __all__ = ["ParameterFeature", "VariableFeature"]
@@ -18,6 +19,9 @@ class _NumbersFeature(Feature):
     count: int = field(default=0, compare=False, repr=False)  # known once it is a problem's
 
     depth = 0
+
+    def __post_init__(self) -> None:
+        text(type(self).__name__, "name", self.name, empty=False)
 
     @property
     def row_names(self) -> tuple[str, ...]:

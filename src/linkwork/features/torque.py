@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from ..constraints.contract import References
 from ..tasks.contract import TaskTarget
+from .checks import switch, text
 from .contract import Feature, FeatureRows, Scalars, Window
 from .motion import less, velocities_of
 
@@ -69,7 +70,10 @@ class TorqueFeature(Feature):
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "joints", named_joints("TorqueFeature", self.joints))
+        kind = type(self).__name__
+        put(self, "passive", switch(kind, "passive", self.passive))
+        text(kind, "name", self.name)
+        put(self, "joints", named_joints(kind, self.joints))
         put(self, "name", self.name or ("torque" if self.joints is None else f"torque of {', '.join(self.joints)}"))
 
     @property
@@ -152,6 +156,10 @@ class PowerFeature(Feature):
     names: tuple[str, ...] = field(default=(), repr=False)
 
     depth = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "passive", switch("PowerFeature", "passive", self.passive))
+        text("PowerFeature", "name", self.name, empty=False)
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from ..._text import nearest
 from ...algorithms.optimal.program import KINDS
 from ...errors import UnknownNameError
 from ...features import BY_NAME, Feature, FunctionFeature, TaskFeature
+from ...features.checks import one_of, switch
 from ...model.tree import Tree
 from ...tasks.contract import Task
 from ..assembly.wanted import read_configuration
@@ -27,7 +28,6 @@ __all__ = [
     "read_count",
     "read_duration",
     "read_guess",
-    "read_name",
     "read_options",
     "read_phases",
     "read_scale",
@@ -132,18 +132,9 @@ def read_count(who: str, name: str, given: Any) -> int:
     return int(given)
 
 
-def read_name(who: str, what: str, given: Any, known: Sequence[str]) -> str:
-    """One of some names.  Raises ValueError with the nearest."""
-    if given not in known:
-        raise ValueError(f"{who}: {what}: no {given!r}; {nearest(given, known)}")
-    return str(given)
-
-
 def read_switch(name: str, given: Any) -> bool:
     """Raises ValueError for what is neither True nor False."""
-    if not isinstance(given, (bool, np.bool_)):
-        raise ValueError(f"Problem.solve: {name}: expected True or False, got {given!r}")
-    return bool(given)
+    return switch("Problem.solve", name, given)
 
 
 def read_callback(given: Any) -> None:
@@ -154,9 +145,7 @@ def read_callback(given: Any) -> None:
 
 def read_kind(who: str, kind: Any) -> str:
     """What is asked of a feature.  Raises ValueError."""
-    if kind not in KINDS:
-        raise ValueError(f"{who}: expected one of {', '.join(map(repr, KINDS))}, got {kind!r}")
-    return str(kind)
+    return one_of(who, "kind", kind, KINDS)
 
 
 def read_phases(phases: Any, steps: int) -> dict[str, range]:

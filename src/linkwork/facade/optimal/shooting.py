@@ -19,8 +19,9 @@ from ...algorithms.shooting.inverse import INVERSE_INTEGRATORS
 from ...algorithms.shooting.robot import INTEGRATORS
 from ...algorithms.shooting.search import begun
 from ...algorithms.shooting.wanted import row_kinds, split_entries
+from ...features.checks import one_of
 from ..assembly.wanted import read_configuration
-from .asked import read_count, read_guess, read_name, read_seed, read_switch, read_tolerances
+from .asked import read_count, read_guess, read_seed, read_switch, read_tolerances
 from .guesses import guesses
 from .holding import HoldingPhases, holding_controls, phases_of
 from .inverse import DYNAMICS, with_motors
@@ -90,8 +91,8 @@ def shot(
         raise ValueError(f"{who}: start: a motion by forward dynamics begins somewhere: give the configuration")
     if solver == "ilqr" and controls is not None and guess is not None:
         raise ValueError(f"{who}: it begins with controls= or with the forces of a guess=: expected one of them")
-    inverse, robot = read_name(who, "dynamics", dynamics, DYNAMICS) == "inverse", problem.robot
-    read_name(who, "integrator", integrator, INVERSE_INTEGRATORS if inverse else INTEGRATORS)
+    inverse, robot = one_of(who, "dynamics", dynamics, DYNAMICS) == "inverse", problem.robot
+    one_of(who, "integrator", integrator, INVERSE_INTEGRATORS if inverse else INTEGRATORS)
     places = motor_places(who, robot, actuated)
     low, high = motor_limits(who, robot, places, control_limits)
     if inverse:
