@@ -41,6 +41,7 @@ _NOTHING = 1e-6  # of the longest step of an optimum: what is so short is taken 
 _SHORT = 0.1  # steps after which multipliers are new [rad, m]
 _NEVER = 1e300  # how long a step is that there is not
 _NEAR = 0.1  # steps after which constraints bend
+_LATER = 1.25  # times as many iterations: when they may do so again where H was not positive with that
 _AT_EASE = 1e-4  # damping that hardly counts
 _LONGEST = 1.0  # [rad, m], and of parameters what they are
 _FELL = 0.25  # a violation that has fallen enough
@@ -74,6 +75,7 @@ class PathSearch(NamedTuple):
     length: Any  # of the last step that was asked for
     stale: Any  # iterations in which all penalties are as large as may be, and the merit hardly falls
     bent: Any  # how much of own second derivatives entries with a step of their own have in H
+    straight: Any  # until which iteration none of them, since H was not positive with them
 
 
 class _Trial(NamedTuple):
@@ -90,7 +92,7 @@ class _Trial(NamedTuple):
 def begun(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
     """A search before its first step."""
     far = array([1e300] * hard)
-    return PathSearch(point, duals, far, far, _LEAST_DAMPING, RUNNING, 0.0, 0.0, 0.0, 1e300, 0.0, 0.0)
+    return PathSearch(point, duals, far, far, _LEAST_DAMPING, RUNNING, 0.0, 0.0, 0.0, 1e300, 0.0, 0.0, 0.0)
 
 
 def search(sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget: Any, at_most: int) -> PathSearch:
@@ -180,6 +182,10 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         stale = where(and_(and_(capped, not_(within)), or_(not_(taken), little)), state.stale + 1.0, 0.0)
         status = where(lt(_PATIENCE - 0.5, stale), VIOLATED, status)
     ended = STUCK if within is None else where(within, STUCK, VIOLATED)
+    iterations = state.iterations + 1.0
+    failed = and_(lt(0.5, state.bent), not_(positive))
+    straight = where(failed, _LATER * iterations + 2.0, state.straight)
+    near = and_(and_(taken, at_ease), lt(length, _NEAR))
     status = where(and_(not_(taken), lt(_MOST_DAMPING, damping)), ended, status)
     return PathSearch(
         there,
@@ -188,12 +194,13 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         array(last),
         damping,
         status,
-        state.iterations + 1.0,
+        iterations,
         where(taken, trial.cost, state.cost),
         where(taken, trial.merit, merit),
         length,
         stale,
-        where(and_(and_(taken, at_ease), lt(length, _NEAR)), 1.0, 0.0),
+        where(and_(near, le(straight, iterations)), 1.0, 0.0),
+        straight,
     )
 
 

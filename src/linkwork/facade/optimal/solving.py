@@ -15,7 +15,7 @@ from ...expr.arrays import array
 
 __all__ = ["TOLD", "numbers_of", "search_kernel", "shapes_of"]
 
-TOLD = ("damping", "status", "iterations", "cost", "merit", "length", "stale", "bent")
+TOLD = ("damping", "status", "iterations", "cost", "merit", "length", "stale", "bent", "straight")
 """What a search tells of itself first; then what is violated by each constraint, now and before."""
 
 AT_MOST = 1 << 20  # iterations in one call
@@ -112,7 +112,7 @@ def _compiled(program: PathProgram) -> Kernel:
     def searched(**given: Any) -> Any:
         told = given["told"]
         sweeps = PathSweeps(program, numbers_of(program, given))
-        damping, status, iterations, cost, merit, length, stale, bent = told[:first]
+        damping, status, iterations, cost, merit, length, stale, bent, straight = told[:first]
         start = PathSearch(
             point_of(program, given),
             duals_of(program, given),
@@ -126,6 +126,7 @@ def _compiled(program: PathProgram) -> Kernel:
             length,
             stale,
             bent,
+            straight,
         )
         tolerances = Tolerances(given["tolerances"][0], list(given["tolerances"][1:]))
         found = search(sweeps, start, tolerances, given["budget"], AT_MOST)
@@ -138,6 +139,7 @@ def _compiled(program: PathProgram) -> Kernel:
             found.length,
             found.stale,
             found.bent,
+            found.straight,
         ]
         every = {
             "q": found.point.q,
