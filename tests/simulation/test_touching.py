@@ -70,6 +70,33 @@ def test_a_slope_of_heights():
         assert np.abs(found.records["contact_slip"][-1].max() - rate * 0.8) < 2e-2
 
 
+def test_what_lies_on_peaks_and_ridges():
+    """A box lies on one peak below its middle, and falls off where its middle is beside it; a capsule lies across a
+    ridge that none of its ends is near; on flat ground nothing stands in the way of what slides."""
+    heights = np.zeros((17, 17))
+    heights[8, 8] = 0.15
+    peak = lw.Scene().with_shape("peak", lw.shapes.HeightField(heights, 0.1))
+    ridge = lw.Scene().with_shape(
+        "ridge", lw.shapes.HeightField(np.where(np.arange(17)[:, None] == 8, 0.15, heights), 0.1)
+    )
+    capsule = lw.shapes.Capsule(0.05, 0.4).at(lw.pose(rpy=(0, 0.5 * np.pi, 0)))
+    robot = things(lw.shapes.Box((0.3, 0.3, 0.1)), capsule)
+    q = np.stack([put(robot, (x, 0.0, 0.2), (y, 0.0, 0.2)) for x, y in ((0.0, 0.0), (0.1, 0.15), (-0.6, -0.5))])
+    q[2, [6, 13]] = 0.05
+    v = np.zeros((3, 12))
+    v[2, [3, 9]] = 0.5
+    smooth = ContactMaterial(friction=0.1)
+    contacts = [ContactScene(peak, "thing0", smooth), ContactScene(ridge, "thing1", smooth)]
+    found = robot.simulate(q, v, duration=0.3, step=2e-3, contacts=contacts, every=150)
+    assert np.abs(found.q[0, -1] - q[0]).max() < 1e-3
+    assert np.abs(found.records["contact_forces"][0, -1].sum(axis=0) - [0, 0, 2 * G]).max() < 1e-3 * G
+    assert found.q[1, -1, 6] < 0.19 and found.q[1, -1, 13] < 0.19
+    way = 0.5 * 0.3 - 0.5 * 0.1 * G * 0.3**2
+    assert (
+        np.abs(found.q[2, -1, [4, 11]] - q[2, [4, 11]] - way).max() < 2e-3 and np.abs(found.v[2, -1, :3]).max() < 1e-2
+    )
+
+
 def test_a_box_tips_over_an_edge():
     """A box stands on a table as long as its middle is above it; alone and beside others it is the same to the bit."""
     scene = lw.Scene().with_box("table", (1.0, 1.0, 0.5))

@@ -3,7 +3,7 @@
 On a height field every point of a solid that may be its lowest has the triangle under it: its ends, corners, vertices,
 and of what is round the lowest points of its rims.  Two numbers look up the triangle, so a point costs the same on any
 field.  A point that is grown by a radius meets the plane of the triangle under its middle: facets should be wider than
-what stands on them.
+what stands on them.  What has an extent is met by the field's own points, too (`peaks`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from typing import Any
 
 from ...shapes import HeightField, Shape
 from ...spatial import Pose, Vec3
-from ..cores import BoxCore, Core, HalfSpaceCore, PolytopeCore, Solid
+from ..cores import BoxCore, Core, HalfSpaceCore, PointCore, PolytopeCore, Solid
 from ..fields.ground import Ground, ground_arrays, surface_under
 from ..fields.placed import core_in
 from ..fields.table import FIELDS, distance_of_shapes
 from ..solids import solid
 from .contact import Contact, Touching, one_point
 from .half_space import ON_HALF_SPACES
+from .peaks import peaks_below, points_below
 from .table import contacts
 
 __all__ = ["touching_shapes"]
@@ -33,7 +34,10 @@ def touching_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose, within: Any) -> li
     """
     if type(a) is HeightField and type(b) not in FIELDS:
         ground = Ground(**ground_arrays(a))
-        found = _on_ground(ground, Solid(core_in(X_a.inv(), solid(b, X_b).core), solid(b, X_b).radius))
+        placed = Solid(core_in(X_a.inv(), solid(b, X_b).core), solid(b, X_b).radius)
+        found = _on_ground(ground, placed)
+        if not isinstance(placed.core, PointCore):
+            found += peaks_below(ground, placed, points_below(b, a.spacing), within)
         return [_placed(X_a, one) for one in found]
     if type(b) is HeightField and type(a) not in FIELDS:
         return [one.flipped() for one in touching_shapes(b, X_b, a, X_a, within)]

@@ -25,7 +25,7 @@ from .placed import chosen
 from .tree import NOWHERE, NearestPlace, depth_of, nearer, nearest, to_box, walk_table
 from .triangle import nearest_on_triangle, triangle_distance
 
-__all__ = ["Ground", "ground_arrays", "ground_distance", "surface_under"]
+__all__ = ["Ground", "corner_at", "ground_arrays", "ground_distance", "surface_under"]
 
 _SIDE = 2  # cells along a side of a leaf
 _SLACK = 1e-9  # relative, and [m]: what a bound may be off by rounding
@@ -160,7 +160,7 @@ def _search(ground: Ground, core: Core) -> NearestPlace:
         i0, j0 = take(origins, number)
         first = len(_TRIANGLES) * number
         if isinstance(core, PointCore):  # short enough to be written out, and heights are looked up once
-            grid = {(i, j): _corner(ground, i0 + i, j0 + j) for i in range(_SIDE + 1) for j in range(_SIDE + 1)}
+            grid = {(i, j): corner_at(ground, i0 + i, j0 + j) for i in range(_SIDE + 1) for j in range(_SIDE + 1)}
             for k, row in enumerate(_TRIANGLES.astype(int).tolist()):
                 corners = [grid[row[c], row[c + 1]] for c in range(0, 6, 2)]
                 best = look(best, corners, i0 + row[0], j0 + row[1], first + k)
@@ -190,10 +190,11 @@ def _corners(ground: Ground, which: Any) -> list[Vec3]:
 
 
 def _triangle(ground: Ground, i0: Any, j0: Any, offsets: Any) -> list[Vec3]:
-    return [_corner(ground, i0 + offsets[k], j0 + offsets[k + 1]) for k in range(0, 6, 2)]
+    return [corner_at(ground, i0 + offsets[k], j0 + offsets[k + 1]) for k in range(0, 6, 2)]
 
 
-def _corner(ground: Ground, i: Any, j: Any) -> Vec3:
+def corner_at(ground: Ground, i: Any, j: Any) -> Vec3:
+    """The field's point by its places along x and y."""
     x0, y0, dx, dy = ground.grid[:4]
     height = take(ground.heights.reshape(-1), ground.heights.shape[1] * i + j)
     return Vec3(x0 + dx * i, y0 + dy * j, height)

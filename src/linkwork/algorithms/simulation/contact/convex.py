@@ -238,9 +238,9 @@ class ContactProgram:
     def hessian(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[list[Any]]:
         """The lower triangle of the function's Hessian, by the rows' velocities."""
         H = [list(row[: i + 1]) for i, row in enumerate(self.A)]
-        shared: dict[str, list[tuple[ContactAt, Any]]] = {}
+        shared: dict[str | int, list[tuple[ContactAt, Any]]] = {}
         for k, (contact, term, c) in enumerate(zip(self.contacts, terms, self._by_contact(rates), strict=True)):
-            link = str(k) if contact.limb is None else contact.limb.link
+            link = k if contact.limb is None else contact.limb.link
             shared.setdefault(link, []).append((contact, impulse_of(contact, term, c)[1]))
         for contact, G in (some[0] for some in shared.values() if len(some) == 1):
             _bent(H, contact.J, G)
