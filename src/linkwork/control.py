@@ -3,7 +3,7 @@
 from .facade.control.admittance import Admittance
 from .facade.control.cartesian import HybridForcePosition, Impedance
 from .facade.control.holding import HoldingRegulator, hold
-from .facade.control.joint_laws import PD, PID, ComputedTorque, GravityCompensation
+from .facade.control.joint_laws import PD, PID, ComputedTorque, GravityCompensation, JointImpedance
 from .facade.control.operational_space import OperationalSpace
 from .facade.control.plan import RecedingPlan
 from .facade.control.receding import Command, Controller
@@ -23,6 +23,7 @@ __all__ = [
     "HorizonRegulator",
     "HybridForcePosition",
     "Impedance",
+    "JointImpedance",
     "OperationalSpace",
     "RecedingPlan",
     "Regulator",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.control import PD, PID, ComputedTorque, GravityCompensation
+from linkwork.control import PD, PID, ComputedTorque, GravityCompensation, JointImpedance
 from linkwork.errors import UnknownNameError
 
 
@@ -121,3 +121,51 @@ def test_what_is_wrong_is_refused() -> None:
         robot.simulate(robot.neutral(), controller=law, duration=0.01, inputs={"target": np.zeros(2)})
     with pytest.raises(ValueError, match=r"target_q: expected the shape \(2,\), got \(3,\)"):
         robot.simulate(robot.neutral(), controller=law, duration=0.01, inputs={"target_q": np.zeros(3)})
+
+
+def test_joints_have_the_inertia_that_is_asked_for() -> None:
+    """Pushed from outside they move as masses on springs and dampers: in one state, by time, and where none is driven."""
+    robot, rng = _arm(), np.random.default_rng(3)
+    M_d = np.diag([2.0, 1.0, 0.5]) + 0.2
+    K, D = np.array([80.0, 60.0, 40.0]), np.array([10.0, 8.0, 6.0])
+    q, v, aim, rate, ahead, push = rng.normal(size=(6, 4, 3))
+    wanted = {"target_q": aim, "target_v": rate, "target_a": ahead}
+    law = JointImpedance(robot, K, D, inertia=M_d, limits=np.inf)
+    a = robot.forward_dynamics(q, v, law(0.0, q, v, force=push, **wanted) + push)
+    assert np.allclose((a - ahead) @ M_d, K * (aim - q) + D * (rate - v) + push, rtol=1e-9, atol=1e-9)
+    # with the robot's own inertia it is the law without
+    own = JointImpedance(robot, K, D, limits=np.inf)
+    same = JointImpedance(robot, K, D, inertia=robot.mass_matrix(q[0]), limits=np.inf)
+    tau = own(0.0, q[0], v[0], **{name: x[0] for name, x in wanted.items()})
+    again = same(0.0, q[0], v[0], force=push[0], **{name: x[0] for name, x in wanted.items()})
+    assert np.abs(again - tau).max() < 1e-12 * np.abs(tau).max()
+    # by time, the closed form of two real roots, under a push that a payload makes
+    h, f = 1e-3, np.array([4.0, -3.0, 2.0])
+    law = JointImpedance(robot, 32.0, 24.0, inertia=2.0, limits=np.inf)
+    start, pushed = np.array([0.3, 0.4, -0.5]), {"target_q": np.array([0.3, 0.4, -0.5]), "force": f}
+
+    def both(t, q, v, target_q, force):
+        return law(t, q, v, target_q=target_q, force=force) + force
+
+    found = robot.simulate(start, controller=both, duration=2.0, step=h, every=100, inputs=pushed, passive=False)
+    s = np.sqrt(36.0 - 16.0)  # of two real roots, −6 ± s
+    t = found.t[:, None]
+    x = f / 32.0 * (1.0 - ((6.0 + s) * np.exp((s - 6.0) * t) - (6.0 - s) * np.exp(-(s + 6.0) * t)) / (2.0 * s))
+    assert np.abs(found.q - start - x).max() < 3e-4
+    # one motor of two, and what pushes the other joint too
+    two: Any = lw.load("double_pendulum")
+    elbow = two.v_names[1]
+    law = JointImpedance(two, 30.0, 4.0, inertia=0.7, actuators=elbow, limits=np.inf)
+    q, v, push = rng.normal(size=(3, 2))
+    tau = law(0.0, q, v, target_q=np.zeros(2), force=push)
+    a = two.forward_dynamics(q, v, tau + push)
+    assert tau[0] == 0.0 and np.isclose(0.7 * a[1], -30.0 * q[1] - 4.0 * v[1] + push[1], rtol=1e-9)
+    for text, wrong in (
+        ("inertia: expected numbers above 0", lambda: JointImpedance(robot, K, D, inertia=0.0)),
+        ("got one that is not symmetric", lambda: JointImpedance(robot, K, D, inertia=M_d + np.eye(3, k=1))),
+        ("got one with the eigenvalue -1", lambda: JointImpedance(robot, K, D, inertia=-np.eye(3))),
+        (r"got shape \(2, 2\)", lambda: JointImpedance(robot, K, D, inertia=np.eye(2))),
+        ("expected a robot that is a tree", lambda: JointImpedance(lw.load("fourbar"), 1.0, 1.0, inertia=1.0)),
+    ):
+        with pytest.raises(ValueError, match=text):
+            wrong()

@@ -114,6 +114,17 @@ def test_springs_at_a_frame() -> None:
     moved = J @ a + robot.bias_acceleration(q, v, TIP)
     asked = (np.repeat(K, 3) * e - np.repeat(D, 3) * (J @ v) + wrench) / np.repeat((0.5, 2.0), 3)
     assert np.allclose(moved[2:5], asked[2:5], rtol=1e-5, atol=1e-5)
+    # the arm's own inertia, at rest, gives the law without one, whatever is measured
+    arm: Any = lw.load("arm7")
+    x = np.array([0.1, 0.5, 0.0, -1.5, 0.0, 1.8, 0.0])
+    J = arm.jacobian(x, "hand")
+    own = np.linalg.inv(J @ arm.mass_matrix_inverse(x) @ J.T)
+    aim = {"target": lw.pose((0.02, -0.01, 0.03)) @ arm.pose(x, "hand"), "target_v": 0.1 * np.arange(6.0)}
+    aim["target_a"] = np.linspace(-1.0, 1.0, 6)
+    how: Any = {"stiffness": K, "damping": D, "limits": np.inf, "condition": 1e12}
+    tau = Impedance(arm, "hand", **how)(0.0, x, 0.0 * x, **aim)
+    again = Impedance(arm, "hand", inertia=0.5 * (own + own.T), **how)(0.0, x, 0.0 * x, wrench=wrench, **aim)
+    assert np.abs(again - tau).max() < 1e-9 * np.abs(tau).max()
 
 
 def test_a_target_gives_way_to_a_force() -> None:

@@ -177,6 +177,12 @@ def test_forces_of_contacts_are_felt():
 
 
 def test_what_is_no_sensor_is_refused():
+    class OneMethod(Sensor):
+        def size(self, robot):
+            return 1
+
+    with pytest.raises(TypeError, match="abstract method '?readings"):
+        OneMethod()
     robot = pendulum()
 
     def run(**sensors):

@@ -119,7 +119,9 @@ def scan(
     given, form = taken_apart(inputs, "scan: inputs") if inputs is not None else ([], None)
     steps = number_of_steps(form, length)
     if segments is not None:
-        return _in_segments(step, state, inputs, steps, backward, bound("scan: segments", segments))
+        _check_segments(segments, steps)
+        if segments > 1:
+            return _in_segments(step, state, inputs, steps, backward, segments)
     start = Numbers(state, "scan: state")
     graph = graph_of([*start.elements, *given])
     if graph is None:
@@ -222,12 +224,16 @@ def _joined(kept: Numbers, rows: Sequence[Sequence[Any]]) -> Any:
     return put_together(stacked, columns)
 
 
+def _check_segments(segments: Any, steps: int) -> None:
+    """Raises ValueError for a number of segments that so many steps cannot be cut into."""
+    if not 1 <= bound("scan: segments", segments) <= max(steps, 1):
+        raise ValueError(f"scan: segments: expected 1 to {max(steps, 1)}, got {segments}")
+
+
 def _in_segments(
     step: Callable[..., Any], state: Any, inputs: Any, steps: int, backward: bool, segments: int
 ) -> tuple[Any, Any]:
     """A scan over scans, and what is left over at the end."""
-    if not 1 <= segments <= max(steps, 1):
-        raise ValueError(f"scan: segments: expected 1 to {max(steps, 1)}, got {segments}")
     size = steps // segments
     whole = size * segments
 

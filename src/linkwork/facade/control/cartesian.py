@@ -13,7 +13,7 @@ from ...errors import UnknownNameError
 from ...expr.arrays import array
 from ...expr.linalg.sums import dot
 from ..posing import pose_difference
-from .law import ControlLaw, Shapes, from_zero, positive_number
+from .law import ControlLaw, Shapes, accelerated, from_zero, inertia_matrix, positive_number
 from .operational_space import read_condition, refuse_fewer_motors
 
 __all__ = ["AXES", "HybridForcePosition", "Impedance"]
@@ -83,7 +83,8 @@ class Impedance(CartesianLaw):
 
     All are of six axes, rotations first, about the frame's origin in the axes of the frame ``axes``, "world" if left
     out: ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are a number, a pair (of rotations, of ways) or
-    six, from 0; at rest F = −K e.  ``inertia`` [kg m², kg] is above 0.  It takes target (4, 4) in the world, target_v
+    six, from 0; at rest F = −K e.  ``inertia`` [kg m², kg] is such numbers above 0, or a matrix (6, 6) that is symmetric
+    and positive definite: with Λ itself, at rest, the law is the one without.  It takes target (4, 4) in the world, target_v
     and target_a (6), wrench (6).  Joints that the frame leaves free have ``null_damping`` [1/s].
 
     Sources: Hogan, Impedance control, ASME J. Dyn. Syst. Meas. Control 107, 1985; Albu-Schäffer, Ott and Hirzinger, A
@@ -117,9 +118,13 @@ class Impedance(CartesianLaw):
         super().__init__(robot, frame, axes, limits, passive)
         self.stiffness = self.six("stiffness", stiffness, "N·m/rad, N/m")
         self.damping = self.six("damping", damping, "N·m·s/rad, N·s/m")
-        self.inertia = None if inertia is None else self.six("inertia", inertia, "kg m², kg")
-        if self.inertia is not None and not (self.inertia > 0.0).all():
-            raise ValueError(f"{self.who}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
+        self.inertia = None
+        if np.ndim(inertia) == 2:
+            self.inertia = inertia_matrix(self.who, inertia, 6, "kg m², kg")
+        elif inertia is not None:
+            self.inertia = self.six("inertia", inertia, "kg m², kg")
+            if not (self.inertia > 0.0).all():
+                raise ValueError(f"{self.who}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
         self.null_damping = float(from_zero(self.who, "null_damping", null_damping, [()], "1/s"))
         self.condition = self.conditioned(condition, range(6))
 
@@ -150,7 +155,8 @@ class Impedance(CartesianLaw):
             return [a + b for a, b in zip(own, more, strict=True)], None
         F = [*given["wrench"]]
         drift = robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes)
-        wanted = [a + (p + f) / m - d for a, p, f, m, d in zip(ahead, pull, F, self.inertia, drift, strict=True)]
+        moved = accelerated(self.inertia, [p + f for p, f in zip(pull, F, strict=True)])
+        wanted = [a + b - d for a, b, d in zip(ahead, moved, drift, strict=True)]
         inner = self.wrench(rows, range(6), wanted, q, a0)
         return [a + b - dot([row[k] for row in rows], F) for k, (a, b) in enumerate(zip(own, inner, strict=True))], None
 

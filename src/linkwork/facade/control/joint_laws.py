@@ -10,9 +10,9 @@ import numpy as np
 from ...algorithms.control.integral import AntiWindup, bounded, integrated
 from ...errors import UnknownNameError
 from ...expr.arrays import array
-from .law import ControlLaw, Shapes, positive_number
+from .law import ControlLaw, Shapes, accelerated, inertia_matrix, positive_number
 
-__all__ = ["PD", "PID", "ComputedTorque", "GravityCompensation"]
+__all__ = ["PD", "PID", "ComputedTorque", "GravityCompensation", "JointImpedance"]
 
 Feedforward = Literal["none", "gravity", "dynamics"]
 Names = str | Iterable[str] | None
@@ -42,17 +42,22 @@ class JointLaw(ControlLaw):
         wanted = given.get("target_v", [0.0] * self.robot.nv)
         return e, self.exerted([a - b for a, b in zip(wanted, v, strict=True)])
 
-    def held(self, q: Any, v: Any, a: Any) -> Any:
-        """Forces of actuators under which the robot accelerates by a, of which what is not actuated follows."""
+    def held(self, q: Any, v: Any, a: Any, pushed: Any = None) -> Any:
+        """Forces of actuators under which the robot accelerates by a, of which what is not actuated follows.
+
+        Joint forces from outside (nv) by which a tree is ``pushed`` are taken off.
+        """
         robot, passive = self.robot, self.passive
         if robot.constraints:
             names = self.actuator_names
             follows = array(list(a)) if self.is_driven else robot.explicit_acceleration(q, v, array(list(a)), names)
             return robot.constrained_inverse_dynamics(q, v, follows, actuators=names, passive=passive).tau
         if self.is_driven:
-            return robot.inverse_dynamics(q, v, array(list(a)), passive=passive)
-        joints = _joints(robot, self.acting)
-        return robot.hybrid_dynamics(q, v, array(list(a)), array([0.0] * robot.nv), joints, passive=passive).tau
+            tau = robot.inverse_dynamics(q, v, array(list(a)), passive=passive)
+        else:
+            joints, others = _joints(robot, self.acting), [0.0] * robot.nv if pushed is None else [*pushed]
+            tau = robot.hybrid_dynamics(q, v, array(list(a)), array(others), joints, passive=passive).tau
+        return tau if pushed is None else array([x - f for x, f in zip(tau, pushed, strict=True)])
 
     def ahead(self, q: Any, given: Mapping[str, Any]) -> Any:
         """The forces of what is wanted, alone."""
@@ -238,6 +243,86 @@ class ComputedTorque(JointLaw):
         wanted = given.get("target_a", [0.0] * self.robot.nv)
         a = [c + k * x + d * y for c, k, x, d, y in zip(wanted, self.kp, e, self.kd, rate, strict=True)]
         return self.held(q, v, a), None
+
+
+class JointImpedance(JointLaw):
+    """The joints behave as if springs and dampers held them, and with ``inertia`` as if that was what they move.
+
+    Without it the robot keeps its own inertia, and nothing has to be measured:
+
+        τ = h + M a_d + K e + D ė,     M ë + D ė + K e = −τ_ext.
+
+    With ``inertia`` M_d the joint forces from outside are to be measured or estimated, ``force``:
+
+        τ = h + M a* − τ_ext,     a* = a_d + M_d⁻¹ (K e + D ė + τ_ext),     M_d ë + D ė + K e = −τ_ext,
+
+    e = q_d ⊖ q being what leads to the target, so what pushes a joint by τ_ext displaces it by K⁻¹ τ_ext at rest.
+    ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are numbers from 0, as gains of `PD`; ``inertia``
+    [kg m², kg] is such numbers above 0, or a matrix (m, m) of the actuated velocities, symmetric and positive definite.
+    It takes target_q (nq), target_v, target_a, force (nv).  What is not actuated follows, also from what pushes it.
+
+    Raises ValueError for numbers that are none of that, and for a robot with loops and ``inertia``.
+
+    Sources: Hogan, Impedance control, ASME J. Dyn. Syst. Meas. Control 107, 1985; Siciliano and others, Robotics:
+    Modelling, Planning and Control, 2009, section 9.3.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> robot = lw.load("double_pendulum")
+    >>> law = lw.control.JointImpedance(robot, stiffness=50.0, damping=5.0, inertia=(2.0, 0.5), limits=np.inf)
+    >>> q, v, push = np.array([0.3, -0.2]), np.array([1.0, 2.0]), np.array([3.0, -1.0])
+    >>> a = robot.forward_dynamics(q, v, law(0.0, q, v, target_q=np.zeros(2), force=push) + push)
+    >>> bool(np.allclose([2.0, 0.5] * a + 5.0 * v + 50.0 * q, push))
+    True
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        stiffness: Any,
+        damping: Any,
+        *,
+        inertia: Any = None,
+        actuators: Names = None,
+        limits: Any = None,
+        passive: bool = False,
+    ) -> None:
+        super().__init__(robot, actuators, limits, passive)
+        self.stiffness, self.damping = self.gains("stiffness", stiffness), self.gains("damping", damping)
+        self.inertia: np.ndarray | None = None
+        if inertia is None:
+            return
+        if robot.constraints:
+            raise ValueError(
+                f"{self.who}: inertia: expected a robot that is a tree, and {robot.constraints[0].name!r} closes a "
+                "loop, or rolls: without inertia it keeps its own"
+            )
+        if np.ndim(inertia) == 2:
+            self.inertia = inertia_matrix(self.who, inertia, len(self.acting), "kg m², kg")
+            return
+        self.inertia = self.gains("inertia", inertia)[self.acting]
+        if not (self.inertia > 0.0).all():
+            raise ValueError(f"{self.who}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
+
+    @property
+    def takes(self) -> Shapes:
+        return super().takes if self.inertia is None else {**super().takes, "force": (self.robot.nv,)}
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("target_q",) if self.inertia is None else ("target_q", "force")
+
+    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+        e, rate = self.errors(q, v, given)
+        pull = [k * x + d * y for k, x, d, y in zip(self.stiffness, e, self.damping, rate, strict=True)]
+        a = [*given.get("target_a", [0.0] * self.robot.nv)]
+        if self.inertia is None:
+            return [x + y for x, y in zip(self.held(q, v, a), pull, strict=True)], None
+        F = given["force"]
+        moved = accelerated(self.inertia, [pull[k] + F[k] for k in self.acting])
+        for k, x in zip(self.acting, moved, strict=True):
+            a[k] = a[k] + x
+        return self.held(q, v, a, F), None
 
 
 def _joints(robot: Any, places: np.ndarray) -> list[str]:

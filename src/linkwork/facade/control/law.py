@@ -14,9 +14,10 @@ from ...bridge.arguments import real_array
 from ...bridge.machine import Kernel, compile
 from ...errors import UnknownNameError
 from ...expr.arrays import array, is_traced, scalars
+from ...expr.linalg.sums import dot
 from .asked import acting_places
 
-__all__ = ["ControlLaw", "from_zero", "positive_number"]
+__all__ = ["ControlLaw", "accelerated", "from_zero", "inertia_matrix", "positive_number"]
 
 Scalars = Sequence[Any]
 Shapes = Mapping[str, tuple[int, ...]]
@@ -200,3 +201,25 @@ def positive_number(who: str, name: str, given: Any, unit: str) -> float:
     if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not 0.0 < given < math.inf:
         raise ValueError(f"{who}: {name}: expected a number above 0 [{unit}], got {given!r}")
     return float(given)
+
+
+def inertia_matrix(who: str, given: Any, size: int, unit: str) -> np.ndarray:
+    """A matrix (size, size) that is symmetric and positive definite."""
+    expected = f"{who}: inertia: expected a symmetric, positive definite matrix ({size}, {size}) [{unit}]"
+    found = np.array(real_array(expected, given), dtype=float)
+    if found.shape != (size, size) or not np.isfinite(found).all():
+        what = f"shape {found.shape}" if found.shape != (size, size) else "numbers that are not finite"
+        raise ValueError(f"{expected}; got {what}")
+    if not np.allclose(found, found.T, rtol=1e-9, atol=1e-12 * np.abs(found).max()):
+        raise ValueError(f"{expected}; got one that is not symmetric, by {np.abs(found - found.T).max():g}")
+    least = float(np.linalg.eigvalsh(found)[0])
+    if not least > 0.0:
+        raise ValueError(f"{expected}; got one with the eigenvalue {least:g}")
+    return found
+
+
+def accelerated(inertia: np.ndarray, forces: Scalars) -> list[Any]:
+    """What forces (n) accelerate an inertia by: (n) of a diagonal, or a matrix (n, n)."""
+    if inertia.ndim == 1:
+        return [f / m for f, m in zip(forces, inertia, strict=True)]
+    return [dot([float(x) for x in row], forces) for row in np.linalg.inv(inertia)]

@@ -38,6 +38,7 @@ class SimulationMethods(RobotBase):
         events: Event | Iterable[Event] = (),
         sensors: Mapping[str, Any] | None = None,
         seed: Any = 0,
+        segments: int | None = None,
         progress: bool = False,
     ) -> Simulation:
         """The motion from a state, or from each of a batch: q (..., nq), v (..., nv), at rest where it is left out.
@@ -92,7 +93,9 @@ class SimulationMethods(RobotBase):
 
         An environment whose controller gives no finite number, whose state becomes none, or an event's guard NaN,
         stops, and the others go on: see `linkwork.simulation.Simulation`.  On symbols it becomes part of what is
-        compiled, and is differentiated.
+        compiled, and is differentiated: a gradient in reverse keeps the states of all steps, or of so many
+        ``segments`` the first ones, and makes the others again, for one more roll-out (by default √n segments of more
+        than 1000 records, or steps of one record).
 
         Raises ValueError and TypeError for what is no state, time, controller or option, UnknownNameError for names.
 
@@ -124,5 +127,6 @@ class SimulationMethods(RobotBase):
             events=events,
             sensors=sensors,
             seed=seed,
+            segments=segments,
             progress=progress,
         )

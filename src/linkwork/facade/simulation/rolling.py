@@ -5,6 +5,7 @@ A sample that stops, because a number was none, keeps its state from then on, an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -41,6 +42,7 @@ __all__ = [
 RUNNING, CONTROLLER, STATE, ENDED, PILED = 0.0, 1.0, 2.0, 3.0, 4.0  # why a sample stopped
 GUARD = 5.0  # and k more: the guard of event k is no number
 _MOVED = 1e-6  # of a step: what ended before is where it began
+_KEPT = 1000  # states that a gradient keeps of as many steps, or rows: of more it keeps those between segments
 _HUGE = 1e8  # [rad, m, rad/s, m/s, N m, N], in sum: what is beyond is no motion any more
 
 FORCES, EVENTS = "contact_forces", "events"
@@ -75,11 +77,13 @@ def rolled(
     *,
     skipping: bool = False,
     closely: bool = False,
+    segments: int | None = None,
 ) -> tuple[SimulationState, tuple[Any, Any, Any]]:
     """So many ``rows`` of steps: the state at the end, and q, v and what else is recorded, after each row.
 
     ``signals`` have a row for each step, (rows, every, ...).  Steps from ``last`` on leave everything as it is; with
-    ``skipping`` rows of such are not computed.  Steps that are to be differentiated are found ``closely``.
+    ``skipping`` rows of such are not computed.  Steps that are to be differentiated are found ``closely``; of these a
+    gradient keeps the states between ``segments`` of rows, or of the steps of a single row.
     """
     own = setup.own(parameters)
     compliant = setup.contacts if setup.is_compliant else None
@@ -88,9 +92,11 @@ def rolled(
     )
     method = METHODS[setup.method]
 
-    def rows_of(function: Any, state: Any, given: Any, length: int) -> Any:
+    def rows_of(function: Any, state: Any, given: Any, length: int, cuts: int | None = None) -> Any:
         if not closely or length != 1:
-            return scan(function, state, given, length=length)
+            if closely and cuts is None and length > _KEPT:
+                cuts = math.isqrt(length)
+            return scan(function, state, given, length=length, segments=None if cuts is None else min(cuts, length))
         # a loop's derivative is by all that it carries: one step has one of its own
         state, found = function(state, mapped(lambda x: x[0], given))
         return state, mapped(lambda x: np.asarray(x)[None], found)
@@ -173,7 +179,8 @@ def rolled(
 
     def row(state: SimulationState, now: Named | None) -> tuple[SimulationState, Any]:
         def run(state: SimulationState) -> SimulationState:
-            found, _ = rows_of(lambda s, x: (step(s, x), None), state, now, setup.every)
+            cuts = segments if rows == 1 else None
+            found, _ = rows_of(lambda s, x: (step(s, x), None), state, now, setup.every, cuts)
             return found  # type: ignore[no-any-return]
 
         if setup.events:
@@ -182,7 +189,7 @@ def rolled(
         found = seen(setup, h, state, own)
         return state, (state.q, state.v, {**found, EVENTS: state.events} if setup.events else found)
 
-    return rows_of(row, start, dict(signals) or None, rows)  # type: ignore[no-any-return]
+    return rows_of(row, start, dict(signals) or None, rows, segments)  # type: ignore[no-any-return]
 
 
 def seen(setup: SimulationSetup, h: Any, state: SimulationState, own: Named) -> Any:

@@ -61,6 +61,7 @@ def simulated(
     events: Any,
     sensors: Any,
     seed: Any,
+    segments: int | None,
     progress: bool,
 ) -> Simulation:
     """See `Robot.simulate`."""
@@ -75,6 +76,8 @@ def simulated(
         raise ValueError(
             f"simulate: every: records are made after whole steps: {steps} steps of {h:g} s are no multiple of {every}"
         )
+    if segments is not None and (isinstance(segments, bool) or not isinstance(segments, int) or segments < 1):
+        raise ValueError(f"simulate: segments: expected a whole number from 1, or None, got {segments!r}")
     q, v = given_state(robot, q, v)
     sizes, varied = given_parameters(robot, parameters or {})
     leading = leading_of(q, v, {name: (x, sizes[name]) for name, x in varied.items()})
@@ -103,7 +106,7 @@ def simulated(
         if setup.events or solver:
             what = "events: they are" if setup.events else "method: what SciPy solves is"
             raise ValueError(f"simulate: {what} found in numbers, and no part of what is compiled")
-        return run.on_symbols(q, v)
+        return run.on_symbols(q, v, segments)
     if setup.contacts is not None:
         setup.contacts.warn_of_overlaps(robot, q)
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
@@ -145,7 +148,7 @@ class SimulationRun:
         self.setup, self.h, self.steps, self.leading = setup, h, steps, leading
         self.inputs, self.signals, self.parameters = inputs, signals, parameters
 
-    def on_symbols(self, q: Any, v: Any) -> Simulation:
+    def on_symbols(self, q: Any, v: Any, segments: int | None) -> Simulation:
         """All of it in the trace that symbols belong to."""
         setup, total = self.setup, self.steps // self.setup.every
         rows = {name: x.reshape(total, setup.every, *x.shape[1:]) for name, x in self.signals.items()}
@@ -157,9 +160,8 @@ class SimulationRun:
         start = SimulationState(0.0, q, v, () if z is None else z, RUNNING)
         tau, _ = commanded(setup, 0.0, start, {**self.inputs, **now}, now=True)
         first = seen(setup, self.h, start._replace(tau=array(tau), forces=setup.no_forces), own)
-        end, (qs, vs, records) = rolled(
-            setup, start, self.h, float(self.steps), total, self.inputs, rows, self.parameters, closely=True
-        )
+        asked = (float(self.steps), total, self.inputs, rows, self.parameters)
+        end, (qs, vs, records) = rolled(setup, start, self.h, *asked, closely=True, segments=segments)
         qs, vs = np.concatenate([q[None], qs]), np.concatenate([v[None], vs])
         told = {
             name: np.concatenate([np.asarray(x)[None], records[name]]) for name, x in first.items() if name != _HELD

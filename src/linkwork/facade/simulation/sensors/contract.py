@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +30,7 @@ class SensedState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sensor:
+class Sensor(ABC):
     """Readings once a step, of the state that the step ends in: a controller is told them in the next step.
 
     A step that an event stops ends there, and what is read of it is of its part.
@@ -63,13 +64,13 @@ class Sensor:
             if not isinstance(given, float) and len(given) != count:
                 raise ValueError(f"{type(self).__name__}: {name}: expected one number or {count}, got {len(given)}")
 
+    @abstractmethod
     def size(self, robot: Any) -> int:
         """How many readings there are."""
-        raise NotImplementedError
 
+    @abstractmethod
     def readings(self, seen: SensedState) -> Sequence[Any]:
         """What is read of a state, on symbols, without noise, bias and delay."""
-        raise NotImplementedError
 
     def each(self, name: str, count: int) -> list[float]:
         """``noise`` or ``bias``, a number a reading."""
