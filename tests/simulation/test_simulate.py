@@ -9,6 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
+from linkwork.compiler.control import plan_program
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr import adjoint, where
 from linkwork.model.random import random_tree
@@ -132,18 +133,23 @@ def test_roll_outs_are_differentiated(arm):
     """The gradient of a cost at the end by all pushes and by the start, in reverse, against differences."""
     steps = 12
 
-    def cost(q, v, push):
+    def cost(q, v, push, **more):
         def controller(t, q, v, push):
             return push
 
-        how = {"duration": 0.01 * steps, "step": 0.01, "signals": {"push": push}, "passive": False}
+        how = {"duration": 0.01 * steps, "step": 0.01, "signals": {"push": push}, "passive": False, **more}
         end = arm.simulate(q, v, controller=controller, **how)
         return end.q[-1] @ end.q[-1]
 
     shapes = {"q": 3, "v": 3, "push": (steps, 3)}
-    gradient = lw.compile(
-        lambda q, v, push: np.reshape(adjoint([cost(q, v, push)], list(push.ravel()), [1.0]), push.shape), **shapes
-    )
+
+    def slopes(**more):
+        def all_of_them(q, v, push):
+            return np.reshape(adjoint([cost(q, v, push, **more)], list(push.ravel()), [1.0]), push.shape)
+
+        return lw.compile(all_of_them, **shapes)
+
+    gradient = slopes()
     value = lw.compile(cost, **shapes)
     rng = np.random.default_rng(2)
     q, v, push = arm.neutral() + 0.3, rng.normal(size=3), 0.01 * rng.normal(size=(steps, 3))
@@ -153,6 +159,13 @@ def test_roll_outs_are_differentiated(arm):
         bump[place] = 1e-5
         slope = (value(q, v, push + bump) - value(q, v, push - bump)) / 2e-5
         assert abs(found[place] - slope) < 1e-6 * (1.0 + abs(slope))
+    # in segments it is the same, and keeps less: of a single record, and of records
+    for more in ({"every": steps}, {}):
+        fewer = slopes(segments=3, **more)
+        assert np.abs(fewer(q, v, push) - found).max() < 1e-13
+        assert plan_program(fewer.program)[1].size < plan_program(gradient.program)[1].size
+    with pytest.raises(ValueError, match="segments: expected a whole number from 1"):
+        arm.simulate(q, duration=0.01, segments=0)
 
 
 def test_steps_too_long_are_told():
