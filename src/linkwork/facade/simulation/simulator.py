@@ -47,6 +47,9 @@ class _Pushed:
 
 _PUSHED = _Pushed()
 _FOREVER = 2.0**52  # steps: as many as are counted exactly
+_GOING = np.array(RUNNING)
+_GOING.setflags(write=False)
+_NEW = tuple.__new__  # of named tuples whose numbers are known to be there
 
 
 class Simulator:
@@ -68,7 +71,6 @@ class Simulator:
     """
 
     __slots__ = (
-        "_carried",
         "_clock",
         "_first_seed",
         "_h",
@@ -77,6 +79,7 @@ class Simulator:
         "_kernels",
         "_leading",
         "_parameters",
+        "_plain",
         "_quick",
         "_robot",
         "_sizes",
@@ -220,15 +223,26 @@ class Simulator:
         quick = self._quick.get((count, tau is None, *inputs))
         self._first_seed = None  # from now on noise goes on
         if quick is not None:
-            now, h, last = self._state, *self._clock
-            given = inputs.values() if tau is None else (tau,)
-            found = quick(now.steps, now.q, now.v, *self._carried, now.status, h, last, *given, *self._held)
+            found = quick(*self._plain, *(inputs.values() if tau is None else (tau,)), *self._held)
             if found is not None:
-                steps, q, v, status, *carried = found
-                rest = iter(carried)
-                z = mapped(lambda _: next(rest), now.controller) if carried else ()
-                return self._set(steps, q, v, status, z, carried)
+                return self._stepped(*found)
         return self._any_step(tau, count, inputs)
+
+    def _stepped(self, steps: Any, q: Any, v: Any, status: Any, *carried: Any) -> SimulatorState:
+        """Where one environment is after a quick call, whose results are new arrays, and numbers: in little time."""
+        done = np.asarray(steps)
+        done.setflags(False)
+        q.setflags(False)
+        v.setflags(False)
+        stopped = _GOING if status == RUNNING else _locked(status)
+        z: Any = ()
+        if carried:
+            carried = tuple(map(_locked, carried))
+            rest = iter(carried)
+            z = mapped(lambda _: next(rest), self._state.controller)
+        self._plain = (done, q, v, *carried, stopped, *self._clock)
+        self._state = state = _NEW(SimulatorState, (done, q, v, z, stopped))
+        return state
 
     def _any_step(self, tau: Any, count: int, given: Mapping[str, Any]) -> SimulatorState:
         """With inputs of any kind, which are looked at."""
@@ -248,18 +262,17 @@ class Simulator:
             self._quick[count, tau is None, *given] = single_call(kernel, _not_plain)
         state, (h, last) = self._state, self._clock
         asked: dict[str, Any] = {"steps": state.steps, "q": state.q, "v": state.v}
-        if self._carried:
+        if _leaves(state.controller):
             asked["z"] = state.controller
         asked |= {name: x for name, x in (("inputs", inputs), ("parameters", self._parameters)) if x}
         end = kernel(**asked, status=state.status, h=h, last=last)["end"]
         return self._set(end["steps"], end["q"], end["v"], end["status"], end.get("z", ()))
 
-    def _set(self, steps: Any, q: Any, v: Any, status: Any, controller: Any, carried: Any = None) -> SimulatorState:
+    def _set(self, steps: Any, q: Any, v: Any, status: Any, controller: Any) -> SimulatorState:
         """Where it is, of arrays that nobody else has, and nobody writes to from now on."""
-        self._carried = [np.asarray(x) for x in (_leaves(controller) if carried is None else carried)]
-        steps, status = np.asarray(steps), np.asarray(status)
-        for x in (steps, q, v, status, *self._carried):
-            x.flags.writeable = False
+        carried = [_locked(x) for x in _leaves(controller)]
+        steps, q, v, status = map(_locked, (steps, q, v, status))
+        self._plain = (steps, q, v, *carried, status, *self._clock)
         self._state = SimulatorState(steps, q, v, controller, status)
         return self._state
 
@@ -293,6 +306,13 @@ class Simulator:
         """What happened to each environment that stopped."""
         places = np.argwhere(self._state.status != RUNNING)
         return [reason_of(tuple(place), self._state.status, self.time) for place in places]
+
+
+def _locked(x: Any) -> np.ndarray:
+    """An array that is not written to."""
+    found = np.asarray(x)
+    found.setflags(False)
+    return found
 
 
 def _not_plain(*arrays: Any) -> None:
