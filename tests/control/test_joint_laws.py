@@ -124,7 +124,7 @@ def test_what_is_wrong_is_refused() -> None:
 
 
 def test_joints_have_the_inertia_that_is_asked_for() -> None:
-    """Pushed from outside they move as masses on springs and dampers: in one state, by time, and where none is driven."""
+    """Pushed from outside they move as masses on springs: in one state, by time, and where one of two is driven."""
     robot, rng = _arm(), np.random.default_rng(3)
     M_d = np.diag([2.0, 1.0, 0.5]) + 0.2
     K, D = np.array([80.0, 60.0, 40.0]), np.array([10.0, 8.0, 6.0])

@@ -57,6 +57,37 @@ def test_bounces(falling):
     assert abs(still.stopped_at[0] - 0.9) < 0.05 and "pile up" in still.reasons()[0]
 
 
+def test_a_simulator_has_events(falling):
+    """Those of `simulate`, by the step that they happen in; what one ends is ended, restored and reset."""
+    how = {"step": 0.05, "method": "rk4", "passive": False}
+    events = [bounce(0.8), Event("late", lambda t, q, v: t - 1.02, stop=True)]
+    q = np.array([[0.5], [0.3]])
+    whole = falling.simulate(q, duration=1.5, events=events, **how)
+    simulator = lw.Simulator(falling, batch=2, events=events, **how)
+    simulator.reset(q)
+    found = []
+    for k in range(15):
+        state = simulator.step(count=2)
+        found += simulator.events
+        assert np.array_equal(state.q, whole.q[:, 2 * k + 2])
+    found.sort(key=lambda event: (event.environment, event.time))
+    assert len(found) == len(whole.events) > 5
+    assert all(
+        np.array_equal(a, b)
+        for one, two in zip(found, whole.events, strict=True)
+        for a, b in zip(one, two, strict=True)
+    )
+    simulator.restore(state)
+    assert np.array_equal(simulator.time, whole.stopped_at) and np.abs(simulator.time - 1.02).max() < 1e-12
+    assert simulator.reasons()[1] == "environment 1: ended by an event at 1.02 s"
+    simulator.reset(q[0], where=[False, True])
+    assert simulator.time[1] == 0.0 and np.array_equal(simulator.step(count=2).q[1], whole.q[0, 2])
+    alone = lw.Simulator(falling, events=events, **how)
+    alone.reset(q[1])
+    assert np.array_equal(alone.step(count=40).q, whole.q[1, -1])
+    assert alone.reasons() == ["ended by the event 'late' at 1.02 s"]
+
+
 def test_watching_changes_nothing():
     """Guards that only watch leave the motion as it is; one that stops ends it where the guard is zero."""
     rng = np.random.default_rng(0)

@@ -83,9 +83,9 @@ class Impedance(CartesianLaw):
 
     All are of six axes, rotations first, about the frame's origin in the axes of the frame ``axes``, "world" if left
     out: ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are a number, a pair (of rotations, of ways) or
-    six, from 0; at rest F = −K e.  ``inertia`` [kg m², kg] is such numbers above 0, or a matrix (6, 6) that is symmetric
-    and positive definite: with Λ itself, at rest, the law is the one without.  It takes target (4, 4) in the world, target_v
-    and target_a (6), wrench (6).  Joints that the frame leaves free have ``null_damping`` [1/s].
+    six, from 0; at rest F = −K e.  ``inertia`` [kg m², kg] is such numbers above 0, or a matrix (6, 6), symmetric and
+    positive definite: with Λ itself, at rest, the law is the one without.  It takes target (4, 4) in the world,
+    target_v and target_a (6), wrench (6).  Joints that the frame leaves free have ``null_damping`` [1/s].
 
     Sources: Hogan, Impedance control, ASME J. Dyn. Syst. Meas. Control 107, 1985; Albu-Schäffer, Ott and Hirzinger, A
     unified passivity-based control framework, Int. J. Robotics Research 26(1), 2007.

@@ -8,7 +8,7 @@ from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
 from ...expr.structure import mapped
-from .rolling import RUNNING, SimulationState, commanded, rolled, seen
+from .rolling import EVENTS, RUNNING, SimulationState, commanded, rolled, seen
 from .setup import SimulationSetup
 
 __all__ = ["observer", "piece", "rows_of", "stepper"]
@@ -44,14 +44,15 @@ def piece(setup: SimulationSetup, rows: int) -> Kernel:
 
 
 def stepper(setup: SimulationSetup) -> Kernel:
-    """The kernel of one record's steps, which says where a simulation is then and nothing else."""
+    """The kernel of one record's steps, which says where a simulation is then, and what events there were."""
 
     def traced(**given: Any) -> Any:
         start = SimulationState(given["steps"], given["q"], given["v"], given.get("z", ()), given["status"])
         groups = [given.get(name, {}) for name in ("inputs", "signals", "parameters")]
-        end, _ = rolled(setup, start, given["h"], given["last"], 1, *groups)
+        end, (_, _, told) = rolled(setup, start, given["h"], given["last"], 1, *groups)
         state = {"steps": end.steps, "q": end.q, "v": end.v, "status": end.status}
-        return {"end": state if setup.start is None else {**state, "z": end.z}}
+        happened = {EVENTS: told[EVENTS]} if setup.events else {}
+        return {"end": state if setup.start is None else {**state, "z": end.z}, **happened}
 
     return _KERNELS.get((setup, "stepper"), lambda: compile(traced, name="step", **_shapes(setup, 1)))
 

@@ -15,23 +15,43 @@ from .events import SLOTS, Occurrence
 from .files import load_simulation, save_simulation
 from .rolling import CONTROLLER, ENDED, GUARD, PILED, RUNNING, STATE
 
-__all__ = ["Simulation", "reason_of"]
+__all__ = ["Simulation", "reason_of", "within_step"]
 
 _REASONS = {
     RUNNING: "done",
     CONTROLLER: "stopped: the controller gave a number that is not finite, or forces beyond all measure",
     STATE: "stopped: its motion left what numbers can say",
     ENDED: "ended by an event",
-    PILED: f"stopped: events pile up, more than {SLOTS} between two records",
+    PILED: (
+        f"stopped: events pile up, more than {SLOTS} between two records: record more often, or end by an event with "
+        "stop=True what comes to rest"
+    ),
     GUARD: "stopped: the guard of an event is no number",
 }
 
 
-def reason_of(place: tuple[int, ...], status: np.ndarray, time: np.ndarray) -> str:
-    """What happened to an environment, and when."""
+def reason_of(
+    place: tuple[int, ...],
+    status: np.ndarray,
+    time: np.ndarray,
+    ended_by: Mapping[tuple[int, ...], str],
+    watched: Sequence[str],
+) -> str:
+    """What happened to an environment, and when; events are called by their names."""
+    place, code = tuple(map(int, place)), float(status[place])
     name = f"environment {', '.join(map(str, place))}: " if place else ""
-    why = _REASONS.get(float(status[place]), _REASONS[GUARD])
-    return name + why + (f" at {time[place]:g} s" if status[place] else "")
+    why = _REASONS.get(code, _REASONS[GUARD])
+    if code == ENDED and place in ended_by:
+        why = why.replace("an event", f"the event {ended_by[place]!r}")
+    elif code >= GUARD and watched:
+        why = why.replace("an event", repr(watched[int(code - GUARD)]))
+    return name + why + (f" at {time[place]:g} s" if code else "")
+
+
+def within_step(status: Any, ended: Any) -> np.ndarray:
+    """How far in their last step environments ended [s], of when events say that they did."""
+    found: np.ndarray = np.where((status == ENDED) | (status == PILED), ended, 0.0)
+    return found
 
 
 class Simulation:
@@ -103,15 +123,8 @@ class Simulation:
     def reasons(self) -> list[str]:
         """What happened to each environment, with its number and time where it stopped."""
         last = {event.environment: event.name for event in self.events}
-        found = []
-        for place in np.ndindex(self.status.shape):
-            text, status = reason_of(place, self.status, self.stopped_at), float(self.status[place])
-            if status == ENDED:
-                text = text.replace("an event", f"the event {last[place]!r}")
-            elif status >= GUARD:
-                text = text.replace("an event", repr(self._watched[int(status - GUARD)]))
-            found.append(text)
-        return found
+        every = np.ndindex(self.status.shape)
+        return [reason_of(place, self.status, self.stopped_at, last, self._watched) for place in every]
 
     def trajectory(self, *environment: int) -> Trajectory:
         """The motion of an environment: by cubics through q and v, of "dormand_prince" with ``every=1`` by its own.

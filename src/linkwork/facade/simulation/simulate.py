@@ -31,8 +31,8 @@ from .given import (
     whole_steps,
 )
 from .kernels import observer, piece, rows_of
-from .result import Simulation
-from .rolling import ENDED, EVENTS, FORCES, PILED, RUNNING, SimulationState, commanded, rolled, seen
+from .result import Simulation, within_step
+from .rolling import EVENTS, FORCES, RUNNING, SimulationState, commanded, rolled, seen
 from .sensing import begun, noticed
 from .sensors.suite import SensorSuite, first_numbers
 from .setup import SENSORS, SimulationSetup, records_of
@@ -205,8 +205,7 @@ class SimulationRun:
         qs, vs = (np.concatenate([part[k] for part in parts], axis=n) for k in (0, 1))
         records = {name: np.concatenate([part[2][name] for part in parts], axis=n) for name in parts[0][2]}
         status = np.asarray(state["status"])
-        within = np.where((status == ENDED) | (status == PILED), ended, 0.0)
-        stopped = np.where(status == RUNNING, np.nan, self.h * state["steps"] + within)
+        stopped = np.where(status == RUNNING, np.nan, self.h * state["steps"] + within_step(status, ended))
         t = self.h * setup.every * np.arange(total + 1)
         events = []
         if happened:

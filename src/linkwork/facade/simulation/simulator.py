@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -13,9 +13,10 @@ from ...expr.structure import mapped
 from ..motion.given import finite_number
 from ..robot.base import RobotBase
 from .contacts import ContactSet
+from .events import Event, Occurrence, checked_events, occurrences
 from .given import check_step, cores_of, given_numbers, given_parameters, given_state, leading_of
 from .kernels import stepper
-from .result import reason_of
+from .result import reason_of, within_step
 from .rolling import RUNNING
 from .sensing import noticed
 from .sensors.suite import SensorSuite, first_numbers
@@ -28,7 +29,8 @@ class SimulatorState(NamedTuple):
     """All of where a simulation is: arrays with the batch's shape before their own.
 
     ``steps`` (...) were done, q (..., nq), v (..., nv), ``controller`` is what it carries, and ``status`` (...) is 0
-    for environments that go on.  A simulator's own cannot be written to.
+    for environments that go on; ``within`` (...) is how far in its step an event ended one [s].  A simulator's own
+    cannot be written to.
     """
 
     steps: np.ndarray
@@ -36,6 +38,7 @@ class SimulatorState(NamedTuple):
     v: np.ndarray
     controller: Any
     status: np.ndarray
+    within: np.ndarray
 
 
 class _Pushed:
@@ -55,9 +58,9 @@ _NEW = tuple.__new__  # of named tuples whose numbers are known to be there
 class Simulator:
     """A robot, or a batch of it, that moves when it is told to.
 
-    ``controller``, ``method``, ``passive``, ``step``, ``parameters``, ``contacts``, ``contact_model``, ``sensors`` and
-    ``seed`` are those of `Robot.simulate`.  Without a controller each `step` takes joint forces.  Its ``state`` is a
-    value: `restore` goes back to it, to the bit, in this process or in another.
+    ``controller``, ``method``, ``passive``, ``step``, ``parameters``, ``contacts``, ``contact_model``, ``events``,
+    ``sensors`` and ``seed`` are those of `Robot.simulate`.  Without a controller each `step` takes joint forces.  Its
+    ``state`` is a value: `restore` goes back to it, to the bit, in this process or in another.
 
     >>> import linkwork as lw
     >>> robot = lw.load("arm7")
@@ -72,6 +75,7 @@ class Simulator:
 
     __slots__ = (
         "_clock",
+        "_events",
         "_first_seed",
         "_h",
         "_held",
@@ -98,6 +102,7 @@ class Simulator:
         parameters: Mapping[str, Any] | None = None,
         contacts: Any = None,
         contact_model: str = "convex",
+        events: Event | Iterable[Event] = (),
         sensors: Mapping[str, Any] | None = None,
         seed: Any = 0,
     ) -> None:
@@ -120,7 +125,9 @@ class Simulator:
             first_numbers(seed, sizes)  # raises for what is no seed
         self._first_seed = seed
         controlled = _PUSHED if controller is None else controller
-        self._how = (method, passive, controlled, contacts, tuple(parameters or ()), suite)
+        watched = checked_events(events)
+        self._how = (method, passive, controlled, contacts, tuple(parameters or ()), suite, watched)
+        self._events: list[Occurrence] = []
         self._kernels: dict[Any, Any] = {}
         self._quick: dict[Any, Any] = {}  # of one environment: calls that take plain arrays of the right shapes alone
         self._clock = np.array(self._h), np.array(_FOREVER)
@@ -130,7 +137,7 @@ class Simulator:
         self._state = self._begun(made.neutral(), None, None, seed)
 
     def _setup(self, inputs: tuple[tuple[str, tuple[int, ...]], ...], count: int, controller: Any) -> SimulationSetup:
-        method, passive, _, contacts, asked, sensors = self._how
+        method, passive, _, contacts, asked, sensors, events = self._how
         sizes = tuple(self._sizes.items())
         return SimulationSetup(
             self._robot,
@@ -144,7 +151,8 @@ class Simulator:
             sizes,
             contacts,
             asked,
-            sensors=sensors,
+            events,
+            sensors,
         )
 
     @property
@@ -155,7 +163,12 @@ class Simulator:
     @property
     def time(self) -> np.ndarray:
         """How long each environment has run (...) [s]."""
-        return self._h * self._state.steps
+        return self._h * self._state.steps + self._state.within
+
+    @property
+    def events(self) -> list[Occurrence]:
+        """What happened in the last `step`, by environment and time."""
+        return list(self._events)
 
     @property
     def readings(self) -> dict[str, np.ndarray]:
@@ -200,7 +213,8 @@ class Simulator:
             )
             begun = {SENSORS: np.array(noticed(setup, q, v, self._parameters, noise))}
             carried = begun if start is None else {OWN: carried, **begun}
-        fresh = SimulatorState(np.zeros(self._leading), q, v, carried, np.zeros(self._leading))
+        none = np.zeros(self._leading)
+        fresh = SimulatorState(none, q, v, carried, none, none)
         if where is not None:
             chosen = np.broadcast_to(np.asarray(where, dtype=bool), self._leading)
 
@@ -209,7 +223,8 @@ class Simulator:
                 return np.where(mask, new, old)
 
             fresh = _paired(either, fresh, self._state)
-        return self._set(fresh.steps, fresh.q, fresh.v, fresh.status, fresh.controller)
+        self._events = []
+        return self._set(*mapped(np.array, fresh))
 
     def _spread(self, x: Any, core: Any) -> np.ndarray:
         return np.array(np.broadcast_to(x, (*self._leading, *np.shape(core))))
@@ -241,7 +256,7 @@ class Simulator:
             rest = iter(carried)
             z = mapped(lambda _: next(rest), self._state.controller)
         self._plain = (done, q, v, *carried, stopped, *self._clock)
-        self._state = state = _NEW(SimulatorState, (done, q, v, z, stopped))
+        self._state = state = _NEW(SimulatorState, (done, q, v, z, stopped, self._state.within))
         return state
 
     def _any_step(self, tau: Any, count: int, given: Mapping[str, Any]) -> SimulatorState:
@@ -258,22 +273,28 @@ class Simulator:
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise ValueError(f"Simulator.step: count: expected a number of steps from 1, got {count!r}")
             kernel = self._kernels[key] = stepper(self._setup(shapes, count, self._how[2]))
-        if not self._leading and (tau is not None or not pushed):
+        watched = self._how[6]
+        if not self._leading and not watched and (tau is not None or not pushed):
             self._quick[count, tau is None, *given] = single_call(kernel, _not_plain)
         state, (h, last) = self._state, self._clock
         asked: dict[str, Any] = {"steps": state.steps, "q": state.q, "v": state.v}
         if _leaves(state.controller):
             asked["z"] = state.controller
         asked |= {name: x for name, x in (("inputs", inputs), ("parameters", self._parameters)) if x}
-        end = kernel(**asked, status=state.status, h=h, last=last)["end"]
-        return self._set(end["steps"], end["q"], end["v"], end["status"], end.get("z", ()))
+        found = kernel(**asked, status=state.status, h=h, last=last)
+        end, within = found["end"], state.within
+        if watched:
+            slots = found["events"]
+            self._events = occurrences(self._robot, watched, slots.table, slots.count)
+            within = np.where(state.status == RUNNING, within_step(end["status"], slots.ended[..., 0]), within)
+        return self._set(end["steps"], end["q"], end["v"], end.get("z", ()), end["status"], within)
 
-    def _set(self, steps: Any, q: Any, v: Any, status: Any, controller: Any) -> SimulatorState:
+    def _set(self, steps: Any, q: Any, v: Any, controller: Any, status: Any, within: Any) -> SimulatorState:
         """Where it is, of arrays that nobody else has, and nobody writes to from now on."""
         carried = [_locked(x) for x in _leaves(controller)]
-        steps, q, v, status = map(_locked, (steps, q, v, status))
+        steps, q, v, status, within = map(_locked, (steps, q, v, status, within))
         self._plain = (steps, q, v, *carried, status, *self._clock)
-        self._state = SimulatorState(steps, q, v, controller, status)
+        self._state = SimulatorState(steps, q, v, controller, status, within)
         return self._state
 
     def _given(self, tau: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -299,13 +320,14 @@ class Simulator:
         )
         if not fits:
             raise ValueError(f"Simulator.restore: expected a finite state with q {now.q.shape}, got {state!r:.60}")
-        now = _paired(lambda new, _: np.array(new), state, now)
-        self._set(now.steps, now.q, now.v, now.status, now.controller)
+        self._events = []
+        self._set(*_paired(lambda new, _: np.array(new), state, now))
 
     def reasons(self) -> list[str]:
         """What happened to each environment that stopped."""
-        places = np.argwhere(self._state.status != RUNNING)
-        return [reason_of(tuple(place), self._state.status, self.time) for place in places]
+        last = {event.environment: event.name for event in self._events}
+        status, names = self._state.status, [event.name for event in self._how[6]]
+        return [reason_of(tuple(place), status, self.time, last, names) for place in np.argwhere(status != RUNNING)]
 
 
 def _locked(x: Any) -> np.ndarray:
