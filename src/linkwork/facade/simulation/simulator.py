@@ -163,7 +163,8 @@ class Simulator:
     @property
     def time(self) -> np.ndarray:
         """How long each environment has run (...) [s]."""
-        return self._h * self._state.steps + self._state.within
+        found: np.ndarray = self._h * self._state.steps + self._state.within
+        return found
 
     @property
     def events(self) -> list[Occurrence]:
@@ -246,9 +247,9 @@ class Simulator:
     def _stepped(self, steps: Any, q: Any, v: Any, status: Any, *carried: Any) -> SimulatorState:
         """Where one environment is after a quick call, whose results are new arrays, and numbers: in little time."""
         done = np.asarray(steps)
-        done.setflags(False)
-        q.setflags(False)
-        v.setflags(False)
+        done.setflags(write=False)
+        q.setflags(write=False)
+        v.setflags(write=False)
         stopped = _GOING if status == RUNNING else _locked(status)
         z: Any = ()
         if carried:
@@ -333,7 +334,7 @@ class Simulator:
 def _locked(x: Any) -> np.ndarray:
     """An array that is not written to."""
     found = np.asarray(x)
-    found.setflags(False)
+    found.setflags(write=False)
     return found
 
 
