@@ -10,6 +10,7 @@ from .facade.simulation.sensors.joints import Encoder, ForceTorqueSensor
 from .facade.simulation.servos import Servos
 from .facade.simulation.shapes import ContactPair, ContactScene
 from .facade.simulation.simulator import SimulatorState
+from .facade.simulation.stops import JointStops
 
 __all__ = [
     "ContactGround",
@@ -21,6 +22,7 @@ __all__ = [
     "Event",
     "ForceTorqueSensor",
     "InertialSensor",
+    "JointStops",
     "Occurrence",
     "RangeSensor",
     "SensedState",

@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
-from linkwork.expr import where
+from linkwork.expr import array, where
 from linkwork.model.random import random_tree
 from linkwork.simulation import Event
 
@@ -88,6 +88,35 @@ def test_a_simulator_has_events(falling):
     assert alone.reasons() == ["ended by the event 'late' at 1.02 s"]
 
 
+def test_events_are_differentiated(falling):
+    """What jumps and what ends, in a kernel: as on numbers, with the derivatives of closed forms, also of times."""
+    watching = Event("top", lambda t, q, v: v[0], direction=-1)
+    landed = Event("landed", lambda t, q, v: q[0], direction=-1, stop=True)
+    how = {"duration": 0.75, "step": 0.05, "method": "rk4", "passive": False}
+
+    def motion(q, v, e):
+        floor = Event("floor", lambda t, q, v: q[0], direction=-1, jump=lambda t, q, v: (q, -e * v))
+        bounced = falling.simulate(q, v, events=[watching, floor], every=5, **how)
+        ended = falling.simulate(q, v, events=landed, **how)
+        return np.concatenate([bounced.q[-1], bounced.v[-1], ended.v[-1], array([ended.stopped_at])])
+
+    kernel = lw.compile(motion, q=1, v=1, e=())
+    q, v, e = np.array([0.5]), np.array([0.3]), 0.8
+    found = kernel(q, v, e)
+    plain = falling.simulate(q, v, events=[watching, bounce(e)], **how)
+    assert [event.name for event in plain.events] == ["top", "floor", "top"]
+    assert np.abs(found[:2] - [*plain.q[-1], *plain.v[-1]]).max() < 1e-13
+    u = np.sqrt(v[0] ** 2 + 2.0 * G * q[0])  # the speed at T = (v + u) / g
+    T, left = (v[0] + u) / G, 0.75 - (v[0] + u) / G
+    d_u, d_T = np.array([G / u, v[0] / u, 0.0]), np.array([1.0 / u, (1.0 + v[0] / u) / G, 0.0])
+    d_v = e * d_u + G * d_T + [0.0, 0.0, u]
+    d_q = e * d_u * left + [0.0, 0.0, u * left] - (e * u - G * left) * d_T
+    assert np.allclose(found, [e * u * left - 0.5 * G * left**2, e * u - G * left, -u, T], atol=1e-12)
+    for mode in ("forward", "reverse"):
+        slopes = np.concatenate([np.reshape(x, (4, 1)) for x in kernel.jacobian(mode=mode)(q, v, e)], axis=1)
+        assert np.abs(slopes - [d_q, d_v, -d_u, d_T]).max() < 1e-11, mode
+
+
 def test_watching_changes_nothing():
     """Guards that only watch leave the motion as it is; one that stops ends it where the guard is zero."""
     rng = np.random.default_rng(0)
@@ -154,7 +183,7 @@ def test_bad_events(falling):
         (
             ValueError,
             "no part of what is compiled",
-            lambda: lw.compile(lambda q: falling.simulate(q, duration=0.1, step=0.1, events=bounce(0.5)).q, q=1),
+            lambda: lw.compile(lambda q: falling.simulate(q, duration=0.1, step=0.1, method="scipy:RK45").q, q=1),
         ),
     ):
         with pytest.raises(kind, match=text):

@@ -210,6 +210,32 @@ def test_constraints_hold():
         assert np.abs(found.q[-1] - best.q[-1]).max() < off, method
 
 
+def test_signals_of_as_many_steps_as_environments(arm):
+    """Rows of steps where the shape says so, of each environment where it may be both, or as controllers take it."""
+    rng = np.random.default_rng(0)
+    for size in (3, 4):
+        how = {"duration": size * 1e-3, "controller": lambda t, q, v, push: push}
+        start, shared = np.zeros((size, 3)), rng.normal(size=(size, 3))
+        each = rng.normal(size=(size, size, 3))
+        if size == 3:
+            with pytest.raises(ValueError, match=r"signals\['push'\]: \(3, 3\) may be .* expected \(3, 3, 1\)"):
+                arm.simulate(start, signals={"push": shared}, **how)
+            law = lw.control.PD(arm, kp=10.0, kd=1.0)
+            told = {"controller": law, "duration": 3e-3}
+            found = arm.simulate(start, signals={"target_q": shared}, **told)
+            alone = arm.simulate(start[1], signals={"target_q": shared}, **told)
+        else:
+            found = arm.simulate(start, signals={"push": shared}, **how)
+            alone = arm.simulate(start[1], signals={"push": shared}, **how)
+        assert np.array_equal(found.q[1], alone.q)
+        found = arm.simulate(start, signals={"push": each}, **how)
+        assert np.array_equal(found.q[1], arm.simulate(start[1], signals={"push": each[1]}, **how).q)
+        way = arm.spline([0.0, 1.0], [np.zeros(3), np.full(3, 0.2)], boundary="clamped")
+        how["controller"] = lambda t, q, v, way_q, way_v, way_a: way_q - q
+        found = arm.simulate(start, signals={"way": way}, **how)
+        assert np.array_equal(found.q[2], arm.simulate(start[2], signals={"way": way}, **how).q)
+
+
 def test_bad_input(arm):
     """What is wrong is said before anything is computed."""
     q = arm.neutral()

@@ -8,6 +8,7 @@ from typing import Any
 from ..simulation.events import Event
 from ..simulation.result import Simulation
 from ..simulation.simulate import simulated
+from ..simulation.stops import JointStops
 from .base import Array, RobotBase
 
 __all__ = ["SimulationMethods"]
@@ -35,6 +36,7 @@ class SimulationMethods(RobotBase):
         parameters: Mapping[str, Any] | None = None,
         contacts: Any = None,
         contact_model: str = "convex",
+        limits: str | JointStops | None = None,
         events: Event | Iterable[Event] = (),
         sensors: Mapping[str, Any] | None = None,
         seed: Any = 0,
@@ -51,9 +53,11 @@ class SimulationMethods(RobotBase):
         arguments is fixed then.  One with an attribute ``start``
         carries numbers on, nested as they like: it is called as ``controller(t, q, v, z, **more)`` and gives τ and the
         next z.  ``more`` are ``inputs``, arrays by name, and a row of each of the ``signals``, which have one for each
-        step; a `linkwork.motion.Trajectory` there comes as ``<name>_q``, ``<name>_v``, ``<name>_a``.  An array that
+        step; a `linkwork.motion.Trajectory` there comes as ``<name>_q``, ``<name>_v``, ``<name>_a``.  An input that
         begins with the batch's shape has an entry for each environment, unless a controller of `linkwork.control` takes
-        it whole; an input of n numbers beside n environments and n joints is refused, since it may be either.
+        it whole; one of n numbers beside n environments and n joints is refused, since it may be either.  Signals are
+        (steps, ...), or (*batch, steps, ...) of each environment, which is meant where a shape may be read as both,
+        unless a controller of `linkwork.control` takes the other.
         ``parameters`` are the robot's other numbers, by the names of `Robot.parameters`, of all environments or of
         each.
 
@@ -78,6 +82,11 @@ class SimulationMethods(RobotBase):
         ``contact_forces`` (points, 3) [N], in the world's axes, are recorded, and of ``record`` "contact_gap" (points,)
         [m], negative inside, "contact_slip" (points,) [m/s], how fast what touches slides, and "contact_residual", what
         is left of the convex function's slope, 1 being too much.  `Simulation.contact_names` says which are which.
+
+        ``limits`` says what those of joints do: "held", within each step of the default method, as rigidly as it can
+        tell; "soft", or `linkwork.simulation.JointStops`, springs and dampers, by any method; "ignored".  If it is left
+        out they are held where a step has convex contacts, servos or sticking friction; else nothing holds them, and a
+        joint that passed one is told of by a SimulationWarning.
 
         ``events`` are `linkwork.simulation.Event`: where a function of time and state passes zero, found within the
         step by the method itself; one may end an environment, or let its motion go on from another state.
@@ -124,6 +133,7 @@ class SimulationMethods(RobotBase):
             parameters=parameters,
             contacts=contacts,
             contact_model=contact_model,
+            limits=limits,
             events=events,
             sensors=sensors,
             seed=seed,

@@ -108,7 +108,9 @@ def _parts(setup: SimulationSetup) -> Kernel:
     def traced(state: Any, tau: Any, until: Any, parameters: Any = None) -> Any:
         own = setup.own(parameters)
         pressed = setup.contacts if setup.is_compliant else None
-        dynamics = SimulatedDynamics(setup.robot, own, setup.method, bool(setup.passive), until, pressed)
+        dynamics = SimulatedDynamics(
+            setup.robot, own, setup.method, bool(setup.passive), until, pressed, limits=setup.limits
+        )
         pieces = adaptive_pieces(dynamics.system(list(tau)), 0.0, until, lambda x: array(list(x)))
 
         def further(state: AdaptiveState, _: Any) -> Any:

@@ -15,20 +15,25 @@ from ...expr.functions import fabs, lt, where
 from ...expr.linalg.sums import is_zero
 from .servos import ServoForces
 
-__all__ = ["dry_joints", "joint_limits", "loops_held", "servos_held"]
+__all__ = ["dry_joints", "joint_limits", "limited_places", "loops_held", "servos_held"]
 
 Scalars = Sequence[Any]
 
 _RESTS = 1e-4  # [rad/s, m/s]: below, dry friction is that of joints at rest
 
 
+def limited_places(robot: Any) -> list[tuple[int, int]]:
+    """Where in q and in v the numbers stand that limits may be of: configurations with v for their rates."""
+    space = CurveSpace.of(robot.tree)
+    if space.is_plain:
+        return [(k, k) for k in range(robot.nv)]
+    return [(place.q + k, place.v + k) for place in space.joints if place.is_plain for k in range(place.joint.nv)]
+
+
 def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:
     """The limits of joints whose configurations are numbers with v for their rates."""
     found = []
-    space = CurveSpace.of(robot.tree)
-    pairs = [(place.q + k, place.v + k) for place in space.joints if place.is_plain for k in range(place.joint.nv)]
-    if space.is_plain:
-        pairs = [(k, k) for k in range(robot.nv)]
+    pairs = limited_places(robot)
     for side, bounds in ((1.0, robot.lower), (-1.0, robot.upper)):
         for i, k in pairs:
             if math.isfinite(bounds[i]):

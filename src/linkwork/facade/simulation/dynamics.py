@@ -18,6 +18,7 @@ from .bounded import dry_joints, joint_limits, loops_held, servos_held
 from .contacts import ContactSet, in_world
 from .servos import ServoForces
 from .setup import moving_robot
+from .stops import JointStops
 
 __all__ = ["SimulatedDynamics"]
 
@@ -36,6 +37,7 @@ class SimulatedDynamics:
     contacts: ContactSet | None = None
     closely: bool = False  # slips to rounding, for derivatives
     dry: bool = False  # whether dry friction sticks
+    limits: str | JointStops | None = None
 
     @property
     def moving(self) -> Any:
@@ -47,10 +49,11 @@ class SimulatedDynamics:
         passive, moving, method = self.passive, self.moving, METHODS[self.method]
 
         def pushed(q: Scalars, v: Scalars) -> Any:
+            found = self._stopped(tau, q, v)
             if self.contacts is None:
-                return array(list(tau))
+                return array(found)
             more, _ = self.contacts.compliant(moving, array(list(q)), v)
-            return array([a + b for a, b in zip(tau, more, strict=True)])
+            return array([a + b for a, b in zip(found, more, strict=True)])
 
         timed = any(constraint.timed for constraint in self.robot.constraints)
 
@@ -71,6 +74,13 @@ class SimulatedDynamics:
             return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
         flying = partial(flown, moving.tree)
         return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
+
+    def _stopped(self, tau: Scalars, q: Scalars, v: Scalars) -> list[Any]:
+        """Joint forces with those of compliant stops, if there are any."""
+        if not isinstance(self.limits, JointStops):
+            return list(tau)
+        stops = self.limits.forces(self.robot, self.passive, q, v)
+        return [a if is_zero(b) else a + b for a, b in zip(tau, stops, strict=True)]
 
     def held(self, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
         """The nearest state in which what closes loops, and what rolls, holds; of a robot without such, the state."""
@@ -137,17 +147,19 @@ class SimulatedDynamics:
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
         servos = tau if isinstance(tau, ServoForces) else None
         given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
-        extra, armature, pushed = [0.0] * n, [0.0] * n, given
+        extra, armature, pushed = [0.0] * n, [0.0] * n, self._stopped(given, q, v)
         if self.passive:
             armature = self._of_joints("armature")
             extra, own = self._resisting(moving, at, array(list(v)))
             for k in range(n):
                 A[k][k] = A[k][k] + extra[k]
-            pushed = [a + b for a, b in zip(given, own, strict=True)]
+            pushed = [a + b for a, b in zip(pushed, own, strict=True)]
         forces = [a - b for a, b in zip(pushed, moving.bias_force(at, rates), strict=True)]
         intervals = [] if servos is None else servos_held(moving, servos, A, q, h)
         driven = [one.row.index(1.0) for one in intervals]
-        intervals += [*joint_limits(self.robot, A, q, h), *loops_held(moving, A, t, q, h)]
+        if self.limits is None or self.limits == "held":
+            intervals += joint_limits(self.robot, A, q, h)
+        intervals += loops_held(moving, A, t, q, h)
         if self.dry:
             intervals += dry_joints(moving, A, v, h)
         places = [] if contacts is None else contacts.places(moving, at)

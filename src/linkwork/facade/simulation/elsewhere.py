@@ -120,7 +120,7 @@ def _made(setup: SimulationSetup) -> _Kernels:
 
     def dynamics(parameters: Any) -> SimulatedDynamics:
         own = setup.own(parameters)
-        return SimulatedDynamics(robot, own, setup.method, bool(setup.passive), 0.0, pressed)
+        return SimulatedDynamics(robot, own, setup.method, bool(setup.passive), 0.0, pressed, limits=setup.limits)
 
     def rates(t: Any, q: Any, x: Any, tau: Any, parameters: Any = None) -> Any:
         phi, v = dynamics(parameters).system(list(tau)).rates(t, list(q), list(x[:nv]), list(x[nv:]))

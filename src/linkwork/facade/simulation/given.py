@@ -13,7 +13,6 @@ from ..motion.trajectory import Trajectory
 
 __all__ = [
     "check_step",
-    "core_of",
     "cores_of",
     "given_numbers",
     "given_parameters",
@@ -38,7 +37,7 @@ def check_step(who: str, controller: Any, h: float) -> None:
             )
 
 
-def core_of(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
+def _core_of(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of what an environment has of an array: all of it, where it does not begin with the batch's shape."""
     n = len(leading)
     return x.shape[n:] if n and x.shape[:n] == leading else x.shape  # type: ignore[no-any-return]
@@ -55,7 +54,7 @@ def cores_of(
     takes: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
     found = []
     for name, x in inputs.items():
-        core = core_of(x, leading)
+        core = _core_of(x, leading)
         wanted = takes.get(name)
         if wanted is not None and x.shape in (wanted, (*leading, *wanted)):
             core = wanted
@@ -133,29 +132,48 @@ def given_parameters(robot: Any, given: Mapping[str, Any]) -> tuple[dict[str, tu
     return sizes, given_numbers("parameters", dict(zip(sizes, given.values(), strict=True)))
 
 
-def given_signals(given: Mapping[str, Any], steps: int, h: float, leading: tuple[int, ...]) -> dict[str, Any]:
-    """Arrays with a row for each step, (steps, ...), or (*batch, steps, ...); trajectories are sampled, as q, v, a.
+def given_signals(
+    given: Mapping[str, Any], steps: int, h: float, leading: tuple[int, ...], robot: Any, controller: Any
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Arrays with a row for each step, and by name which axis the steps are: the first of (steps, ...), or the one
+    after the batch's of (*batch, steps, ...).  Trajectories are sampled, as q, v, a.
 
-    Raises ValueError for other lengths.
+    What may be read in both ways is of each environment, unless the controller ``takes`` the other.  Raises ValueError
+    for other lengths, and for n rows of n numbers beside n environments and n joints.
     """
     if not isinstance(given, Mapping):
         raise TypeError(f"simulate: signals: expected a dict of arrays or trajectories by name, got {given!r}")
     arrays: dict[str, Any] = {}
+    sampled = set()
     for name, x in given.items():
         if isinstance(x, Trajectory):
             state = x(h * np.arange(steps), outside="hold")
             arrays |= {f"{name}_q": state.q, f"{name}_v": state.v, f"{name}_a": state.a}
+            sampled |= {f"{name}_{part}" for part in "qva"}
         else:
             arrays[name] = x
+    said = getattr(controller, "takes", None)
+    takes: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
     found = given_numbers("signals", arrays)
+    axes = {}
     for name, x in found.items():
-        n = len(leading) if x.shape[: len(leading)] == leading else 0
-        if x.shape[n : n + 1] != (steps,):
+        n, wanted = len(leading), takes.get(name)
+        of_all, of_each = x.shape[:1] == (steps,), n > 0 and x.shape[: n + 1] == (*leading, steps)
+        if not (of_all or of_each):
             raise ValueError(
                 f"simulate: signals[{name!r}]: expected a row for each of {steps} steps, ({steps}, ...) or for each "
                 f"environment ({', '.join(map(str, (*leading, steps)))}, ...), got {x.shape}"
             )
-    return found
+        if name in sampled or (of_all and wanted is not None and x.shape[1:] == wanted):
+            of_each = False
+        elif of_all and of_each and wanted is None and x.shape == (steps, steps) and steps in (robot.nq, robot.nv):
+            raise ValueError(
+                f"simulate: signals[{name!r}]: ({steps}, {steps}) may be a number for each of {steps} environments and "
+                f"steps, or a vector for each step: expected ({steps}, {steps}, 1) for the first, or the vectors "
+                f"repeated for each environment, ({steps}, {steps}, {steps})"
+            )
+        axes[name] = n if of_each else 0
+    return found, axes
 
 
 def leading_of(q: Any, v: Any, parameters: Mapping[str, tuple[Any, tuple[int, ...]]]) -> tuple[int, ...]:

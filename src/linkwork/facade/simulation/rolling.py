@@ -16,10 +16,12 @@ from ...algorithms.simulation import METHODS, StepPieces, adaptive_pieces, locat
 from ...expr.arrays import array
 from ...expr.control import cond, scan
 from ...expr.functions import and_, fabs, fmax, lt, where
+from ...expr.still import still
 from ...expr.structure import mapped, put_together, taken_apart
 from .contacts import ContactTold
 from .dynamics import SimulatedDynamics
 from .events import SLOTS, EventSlots, no_slots, watched
+from .replayed import replayed
 from .sensing import sensed
 from .servos import ServoForces, Servos
 from .setup import OWN, SENSORS, RecordedFunction, SimulationSetup, moving_robot
@@ -88,7 +90,7 @@ def rolled(
     own = setup.own(parameters)
     compliant = setup.contacts if setup.is_compliant else None
     dynamics = SimulatedDynamics(
-        setup.robot, own, setup.method, bool(setup.passive), h, compliant, closely, setup.is_dry
+        setup.robot, own, setup.method, bool(setup.passive), h, compliant, closely, setup.is_dry, setup.limits
     )
     method = METHODS[setup.method]
 
@@ -104,7 +106,7 @@ def rolled(
     def advanced(t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> tuple[Any, Any, Any]:
         """q, v and what is told, forces of joints and of contacts, after a step as wide as that."""
         moving = replace(dynamics, h=width)
-        if isinstance(tau, ServoForces) or setup.is_dry or (setup.contacts is not None and compliant is None):
+        if isinstance(tau, ServoForces) or setup.is_bounded:
             q, v, given, *told = moving.touching(setup.contacts, t, list(q), list(v), tau)
             return q, v, (array(given), *told)
         q, v = method.step(moving.system(tau), t, list(q), list(v), width)
@@ -119,17 +121,26 @@ def rolled(
             return array(list(q)), array(list(v)), more
 
         pieces: StepPieces
-        if method.adaptive:
+        adaptive = method.adaptive and not closely
+        if adaptive:
             pieces = adaptive_pieces(dynamics.system(tau), t, h, lambda x: array(list(x)))
         else:
             pieces = shorter_steps(shorter, h, told)
-        found = located_step(
-            pieces, watched(setup.robot, setup.events), t, h, state.q, state.v, known.table, known.count
-        )
-        q, v = dynamics.held(t + h, found.q, found.v) if method.adaptive else (found.q, found.v)
+        guards, table, count = watched(setup.robot, setup.events), known.table, known.count
+        begun = state.q, state.v
+        if closely:  # looked for as numbers: what happens then is done again, and varies
+            table, count = no_slots(setup.robot).table, 0.0
+            numbers = still([*state.q, *state.v])
+            begun = array(numbers[: len(state.q)]), array(numbers[len(state.q) :])
+        found = located_step(pieces, guards, t, h, *begun, table, count)
         ended = where(lt(0.5, found.stopped), ENDED, where(lt(SLOTS + 0.5, found.count), PILED, RUNNING))
         ended = where(lt(0.5, found.lost), GUARD - 1.0 + found.lost, ended)
-        more = told if method.adaptive else found.piece.more
+        if closely:
+            rows = array(still([x for row in found.table for x in row])).reshape(np.shape(found.table))
+            again = replayed(shorter, guards, t, h, state.q, state.v, told, rows, found.count, found.stopped)
+            return list(again.q), list(again.v), again.more, ended, EventSlots((), found.count, again.seen)
+        q, v = dynamics.held(t + h, found.q, found.v) if adaptive else (found.q, found.v)
+        more = told if adaptive else found.piece.more
         return list(q), list(v), more, ended, EventSlots(found.table, found.count, found.seen)
 
     def noted(
@@ -175,7 +186,7 @@ def rolled(
 
     start = start._replace(tau=array([0.0] * setup.robot.nv), forces=setup.no_forces)
     if setup.events:
-        start = start._replace(events=no_slots(setup.robot))
+        start = start._replace(events=EventSlots((), 0.0, 0.0) if closely else no_slots(setup.robot))
 
     def row(state: SimulationState, now: Named | None) -> tuple[SimulationState, Any]:
         def run(state: SimulationState) -> SimulationState:
@@ -183,11 +194,11 @@ def rolled(
             found, _ = rows_of(lambda s, x: (step(s, x), None), state, now, setup.every, cuts)
             return found  # type: ignore[no-any-return]
 
-        if setup.events:
+        if setup.events and not closely:
             state = state._replace(events=state.events._replace(table=no_slots(setup.robot).table, count=0.0))
         state = cond(lt(state.steps, last), run, lambda state: state, state) if skipping else run(state)
         found = seen(setup, h, state, own)
-        return state, (state.q, state.v, {**found, EVENTS: state.events} if setup.events else found)
+        return state, (state.q, state.v, {**found, EVENTS: state.events} if setup.events and not closely else found)
 
     return rows_of(row, start, dict(signals) or None, rows, segments)  # type: ignore[no-any-return]
 

@@ -16,6 +16,7 @@ from ..robot.base import RobotBase
 from .contacts import TOLD, ContactSet, ContactTold
 from .events import Event
 from .sensors.suite import SensorSuite
+from .stops import JointStops
 
 __all__ = ["OWN", "SENSORS", "RecordedFunction", "SimulationSetup", "moving_robot", "records_of"]
 
@@ -48,6 +49,7 @@ class SimulationSetup:
     asked: tuple[str, ...] = ()  # what the parameters are called by the robot
     events: tuple[Event, ...] = ()
     sensors: SensorSuite | None = None
+    limits: str | JointStops | None = None
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -56,6 +58,8 @@ class SimulationSetup:
             raise ValueError(f"simulate: passive: expected True, False or 'coulomb', got {self.passive!r}")
         if self.is_dry:
             self.bounded("passive='coulomb'")
+        if self.limits == "held":
+            self.bounded("limits='held'", ", or limits='soft'")
         if self.contacts is not None:
             if not self.is_compliant:
                 self.bounded("contacts", ", or contact_model='compliant'")
@@ -102,6 +106,12 @@ class SimulationSetup:
     def is_dry(self) -> bool:
         """Whether dry friction sticks: it is in the program of contacts then."""
         return self.passive == "coulomb"
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether each step is a program with bounds, whatever the controller gives."""
+        touching = self.contacts is not None and not self.is_compliant
+        return touching or self.is_dry or self.limits == "held"
 
     @property
     def is_compliant(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from ..._progress import Progress
 from ..._terminal import Stream
 from ...expr.arrays import array, is_traced
-from ...expr.functions import lt, where
+from ...expr.functions import and_, lt, where
 from ...expr.structure import mapped
 from ..motion.given import finite_number
 from .between import OwnInterpolant, held_forces
@@ -21,7 +21,6 @@ from .elsewhere import scipy_solver, solved_by_scipy
 from .events import checked_events, occurrences
 from .given import (
     check_step,
-    core_of,
     cores_of,
     given_numbers,
     given_parameters,
@@ -32,11 +31,12 @@ from .given import (
 )
 from .kernels import observer, piece, rows_of
 from .result import Simulation, within_step
-from .rolling import EVENTS, FORCES, RUNNING, SimulationState, commanded, rolled, seen
+from .rolling import ENDED, EVENTS, FORCES, PILED, RUNNING, SimulationState, commanded, rolled, seen
 from .sensing import begun, noticed
 from .sensors.suite import SensorSuite, first_numbers
 from .setup import SENSORS, SimulationSetup, records_of
 from .stability import EXPLICIT, warn_of_long_step
+from .stops import given_limits, warn_of_limits
 
 __all__ = ["simulated"]
 
@@ -58,6 +58,7 @@ def simulated(
     parameters: Mapping[str, Any] | None,
     contacts: Any,
     contact_model: str,
+    limits: Any,
     events: Any,
     sensors: Any,
     seed: Any,
@@ -82,7 +83,7 @@ def simulated(
     sizes, varied = given_parameters(robot, parameters or {})
     leading = leading_of(q, v, {name: (x, sizes[name]) for name, x in varied.items()})
     constant = given_numbers("inputs", inputs or {})
-    rows = given_signals(signals or {}, steps, h, leading)
+    rows, axes = given_signals(signals or {}, steps, h, leading, robot, controller)
     for name in [name for name in constant if name in rows]:
         raise ValueError(f"simulate: {name!r} is an input and a signal: one name is one thing")
     solver = scipy_solver(method)
@@ -94,23 +95,26 @@ def simulated(
         records_of(robot, record) + _own_record(method, every),
         every,
         cores_of("simulate", robot, controller, constant, leading),
-        tuple((name, core_of(x, leading)[1:]) for name, x in rows.items()),
+        tuple((name, x.shape[axes[name] + 1 :]) for name, x in rows.items()),
         tuple(sizes.items()),
         ContactSet.of(contacts, contact_model),
         tuple(parameters or ()),
         checked_events(events),
         SensorSuite.of(sensors, robot, h, contacts is not None),
+        given_limits(limits),
     )
-    run = SimulationRun(setup, h, steps, leading, constant, rows, varied, seed)
+    run = SimulationRun(setup, h, steps, leading, constant, rows, axes, varied, seed)
     if any(map(is_traced, (q, v, *constant.values(), *rows.values(), *varied.values()))):
-        if setup.events or solver:
-            what = "events: they are" if setup.events else "method: what SciPy solves is"
-            raise ValueError(f"simulate: {what} found in numbers, and no part of what is compiled")
+        if solver:
+            raise ValueError("simulate: method: what SciPy solves is found in numbers, and no part of what is compiled")
         return run.on_symbols(q, v, segments)
     if setup.contacts is not None:
         setup.contacts.warn_of_overlaps(robot, q)
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
-    return solved_by_scipy(run, solver, q, v) if solver else run.on_numbers(q, v, progress)
+    found = solved_by_scipy(run, solver, q, v) if solver else run.on_numbers(q, v, progress)
+    if limits is None:
+        warn_of_limits(robot, found.t, found.q)
+    return found
 
 
 _LOOKED_AT: set[Any] = set()  # what was simulated by what steps
@@ -141,12 +145,14 @@ class SimulationRun:
         leading: tuple[int, ...],
         inputs: Mapping[str, Any],
         signals: Mapping[str, Any],
+        axes: Mapping[str, int],
         parameters: Mapping[str, Any],
         seed: Any,
     ) -> None:
         self.begins = first_carried(setup, leading, seed)
         self.setup, self.h, self.steps, self.leading = setup, h, steps, leading
         self.inputs, self.signals, self.parameters = inputs, signals, parameters
+        self.axes = axes  # of signals: which one the steps are
 
     def on_symbols(self, q: Any, v: Any, segments: int | None) -> Simulation:
         """All of it in the trace that symbols belong to."""
@@ -167,7 +173,11 @@ class SimulationRun:
             name: np.concatenate([np.asarray(x)[None], records[name]]) for name, x in first.items() if name != _HELD
         }
         t = self.h * setup.every * np.arange(total + 1)
-        stopped = where(lt(end.status, 0.5), math.nan, self.h * end.steps)
+        ended = self.h * end.steps
+        if setup.events:
+            within = and_(lt(ENDED - 0.5, end.status), lt(end.status, PILED + 0.5))
+            ended = ended + where(within, end.events.ended, 0.0)
+        stopped = where(lt(end.status, 0.5), math.nan, ended)
         return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, setup.carried(end.z), self._contact_names)
 
     def on_numbers(self, q: Any, v: Any, progress: bool) -> Simulation:
@@ -189,7 +199,7 @@ class SimulationRun:
         ended: Any = 0.0
         with Progress(Stream(sys.stderr if progress else None), "simulating: steps", max(self.steps, 1)) as bar:
             for begin in range(0, total, max(rows, 1)):
-                now = {name: self._rows(x, begin, rows) for name, x in self.signals.items()}
+                now = {name: self._rows(name, begin, rows) for name in self.signals}
                 more = {"signals": now} if now else {}
                 found = piece(setup, rows)(**state, **held, **more, h=self.h, last=float(self.steps))
                 count, made = min(rows, total - begin), found["rows"]
@@ -254,7 +264,8 @@ class SimulationRun:
             whole = {name: np.broadcast_to(x, (*self.leading, *cores[group][name])) for name, x in given.items()}
             own[group] = {name: x[(0,) * n] for name, x in whole.items()}
         if self.signals:
-            own["signals"] = {name: first(self._rows(x, 0, rows)) for name, x in self.signals.items()}
+            each = {name: self._rows(name, 0, rows) for name in self.signals}
+            own["signals"] = {name: x[(0,) * self.axes[name]] for name, x in each.items()}
         kernel = piece(setup, rows)
 
         def step(q: Any, v: Any, h: float) -> tuple[Any, Any]:
@@ -287,19 +298,13 @@ class SimulationRun:
         given = {name: x for name, x in state.items() if name != "status"}
         given |= held
         if self.signals:
-            given["signals"] = {name: x[self._at(x, 0)] for name, x in self.signals.items()}
+            given["signals"] = {name: np.take(x, 0, axis=self.axes[name]) for name, x in self.signals.items()}
         found = observer(self.setup)(**given, h=self.h)["records"]
         return q, v, {name: np.expand_dims(x, n) for name, x in found.items()}
 
-    def _rows(self, x: Any, begin: int, rows: int) -> Any:
+    def _rows(self, name: str, begin: int, rows: int) -> Any:
         """The part of a signal that a piece takes, by record and step; the last piece repeats the last row."""
-        every = self.setup.every
-        axis = len(self._at(x, 0)) - 1
+        every, axis = self.setup.every, self.axes[name]
         at = np.minimum(np.arange(begin * every, (begin + rows) * every), self.steps - 1)
-        taken = np.take(x, at, axis=axis)
+        taken = np.take(self.signals[name], at, axis=axis)
         return taken.reshape(*taken.shape[:axis], rows, every, *taken.shape[axis + 1 :])
-
-    def _at(self, x: Any, row: int) -> tuple[Any, ...]:
-        n = len(self.leading)
-        own = bool(n) and x.shape[:n] == self.leading
-        return (slice(None),) * (n if own else 0) + (row,)

@@ -21,6 +21,7 @@ from .rolling import RUNNING
 from .sensing import noticed
 from .sensors.suite import SensorSuite, first_numbers
 from .setup import OWN, SENSORS, SimulationSetup
+from .stops import JointStops, given_limits
 
 __all__ = ["Simulator", "SimulatorState"]
 
@@ -58,9 +59,10 @@ _NEW = tuple.__new__  # of named tuples whose numbers are known to be there
 class Simulator:
     """A robot, or a batch of it, that moves when it is told to.
 
-    ``controller``, ``method``, ``passive``, ``step``, ``parameters``, ``contacts``, ``contact_model``, ``events``,
-    ``sensors`` and ``seed`` are those of `Robot.simulate`.  Without a controller each `step` takes joint forces.  Its
-    ``state`` is a value: `restore` goes back to it, to the bit, in this process or in another.
+    ``controller``, ``method``, ``passive``, ``step``, ``parameters``, ``contacts``, ``contact_model``, ``limits``,
+    ``events``, ``sensors`` and ``seed`` are those of `Robot.simulate`; whether joints pass limits that nothing holds is
+    not looked at.  Without a controller each `step` takes joint forces.  Its ``state`` is a value: `restore` goes back
+    to it, to the bit, in this process or in another.
 
     >>> import linkwork as lw
     >>> robot = lw.load("arm7")
@@ -102,6 +104,7 @@ class Simulator:
         parameters: Mapping[str, Any] | None = None,
         contacts: Any = None,
         contact_model: str = "convex",
+        limits: str | JointStops | None = None,
         events: Event | Iterable[Event] = (),
         sensors: Mapping[str, Any] | None = None,
         seed: Any = 0,
@@ -126,18 +129,27 @@ class Simulator:
         self._first_seed = seed
         controlled = _PUSHED if controller is None else controller
         watched = checked_events(events)
-        self._how = (method, passive, controlled, contacts, tuple(parameters or ()), suite, watched)
+        self._how = (
+            method,
+            passive,
+            controlled,
+            contacts,
+            tuple(parameters or ()),
+            suite,
+            watched,
+            given_limits(limits),
+        )
         self._events: list[Occurrence] = []
         self._kernels: dict[Any, Any] = {}
         self._quick: dict[Any, Any] = {}  # of one environment: calls that take plain arrays of the right shapes alone
         self._clock = np.array(self._h), np.array(_FOREVER)
         self._held = list(self._parameters.values())
         told = None if callable(controller) else controller
-        SimulationSetup(robot, method, passive, told, (), 1, contacts=contacts)  # looks at names
+        SimulationSetup(robot, method, passive, told, (), 1, contacts=contacts, limits=self._how[7])  # looks at names
         self._state = self._begun(made.neutral(), None, None, seed)
 
     def _setup(self, inputs: tuple[tuple[str, tuple[int, ...]], ...], count: int, controller: Any) -> SimulationSetup:
-        method, passive, _, contacts, asked, sensors, events = self._how
+        method, passive, _, contacts, asked, sensors, events, limits = self._how
         sizes = tuple(self._sizes.items())
         return SimulationSetup(
             self._robot,
@@ -153,6 +165,7 @@ class Simulator:
             asked,
             events,
             sensors,
+            limits,
         )
 
     @property

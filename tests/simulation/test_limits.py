@@ -1,0 +1,99 @@
+"""Limits of joints: stops for every method, held within a step, meant to be passed, or told of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import SimulationWarning, UnknownNameError
+from linkwork.simulation import JointStops
+
+G = 9.81
+
+
+def _sliding() -> lw.Robot:
+    """A mass of 2 kg on a rail that goes up to 0.3 m."""
+    rail = lw.joints.Prismatic((0, 0, -1))
+    return lw.Robot.build(
+        "sliding",
+        lw.Link("mass", mass=2.0),
+        lw.Joint.of(rail, name="rail", parent="world", child="mass", lower=-0.1, upper=0.3),
+    )
+
+
+def test_stops_hold_by_every_method():
+    """What falls on a stop rests by its weight over the stiffness, and is never pulled."""
+    robot = _sliding()
+    stops = JointStops(time=0.02, damping_ratio=0.5)
+    k, b = 2.0 / (0.5 * 0.02) ** 2, 2.0 * 2.0 / 0.02
+    ends = []
+    for method in (
+        "semi_implicit_euler",
+        "rk4",
+        "dormand_prince",
+        "implicit_midpoint",
+        "implicit_euler",
+        "variational",
+    ):
+        found = robot.simulate([0.0], duration=1.5, method=method, limits=stops)
+        assert abs(found.q[-1, 0] - 0.3 - 2.0 * G / k) < 1e-6, method
+        deep = found.q[:, 0].max() - 0.3
+        assert 2.0 * G / k < deep < np.sqrt(2.0 * G * 0.31) * np.sqrt(2.0 / k), method  # less than without a damper
+        ends.append(found.q[:300, 0])
+    assert all(np.abs(one - ends[1]).max() < 3e-3 for one in ends)
+    # a step's force is the one of the formula: struck at 1 m/s, 0.1 mm and 5 mm deep
+    for deep, part in ((1e-4, 0.1**2 * 2.8), (5e-3, 1.0)):
+        for side in (1.0, -1.0):
+            q = 0.3 + deep if side > 0.0 else -0.1 - deep
+            h = 1e-7
+            after = robot.simulate([q], [side], duration=h, step=h, method="rk4", limits=stops).v[-1, 0]
+            force = -side * (k * deep + b * part)
+            assert np.isclose((after - side) / h, force / 2.0 + G, rtol=1e-3), (deep, side)
+    # what leaves a stop quickly is not pulled
+    after = robot.simulate([0.3001], [-5.0], duration=1e-4, step=1e-4, method="rk4", limits="soft").v[-1, 0]
+    assert np.isclose(after, -5.0 + G * 1e-4)
+
+
+def test_limits_are_held_ignored_or_told_of():
+    robot = _sliding()
+    held = robot.simulate([[0.0], [0.2]], duration=1.0, limits="held")
+    assert (held.q < 0.3 + 1e-4).all() and np.abs(held.q[:, -1] - 0.3).max() < 1e-4
+    simulator = lw.Simulator(robot, limits="held", batch=2)
+    simulator.reset([[0.0], [0.2]])
+    assert np.array_equal(simulator.step(count=1000).q, held.q[:, -1])
+    ignored = robot.simulate([0.2], duration=0.2, method="rk4", limits="ignored")
+    assert ignored.q[-1, 0] > 0.35
+    with pytest.warns(
+        SimulationWarning, match=r"'rail' passed its upper limit of 0.3 at 0.15 s in environment 1: nothing"
+    ):
+        told = robot.simulate([[-0.1], [0.2]], duration=0.2, method="rk4", every=10)
+    assert np.array_equal(told.q[1, -1], ignored.q[-1])
+    robot.simulate([0.35], duration=0.01)  # where it begins is told by nobody
+    for kind, text, wrong in (
+        (UnknownNameError, "did you mean 'held'", {"limits": "hold"}),
+        (TypeError, "expected 'held', 'soft', 'ignored' or JointStops", {"limits": 3}),
+        (ValueError, "limits='held': expected the method 'semi_implicit_euler'", {"limits": "held", "method": "rk4"}),
+    ):
+        with pytest.raises(kind, match=text):
+            robot.simulate([0.0], duration=0.01, **wrong)
+    with pytest.raises(ValueError, match="time: expected a time above 0"):
+        JointStops(time=0.0)
+
+
+def test_stops_are_part_of_contacts_and_of_what_is_differentiated():
+    """With the ground's program stops act as forces; a gradient through a stop is that of differences."""
+    arm = lw.load("arm7")
+    q = arm.upper - 0.01
+    how = {"duration": 0.1, "passive": False}
+    soft = arm.simulate(q, np.ones(7), limits="soft", **how)
+    assert (soft.q < arm.upper + 0.1).all()
+    robot = _sliding()
+
+    def end(v):
+        return robot.simulate([0.295], v, duration=0.02, method="rk4", limits="soft").q[-1]
+
+    value = lw.compile(end, v=1)
+    slope = value.jacobian()(np.array([0.5]))
+    expected = (value(np.array([0.5 + 1e-6])) - value(np.array([0.5 - 1e-6]))) / 2e-6
+    assert abs(slope[0, 0] - expected[0]) < 1e-7
