@@ -169,3 +169,17 @@ def test_joints_have_the_inertia_that_is_asked_for() -> None:
     ):
         with pytest.raises(ValueError, match=text):
             wrong()
+
+
+def test_regulators_are_controllers() -> None:
+    """Of `track` and `hold`, in kernels as on numbers: before, in and after the motion, with few motors."""
+    robot: Any = lw.load("double_pendulum")
+    way = robot.spline([0.0, 0.1], [np.zeros(2), np.array([0.5, -0.3])], boundary="clamped")
+    along = lw.control.track(robot, way, Q=(100.0, 1.0), R=0.01)
+    held = lw.control.hold(robot, [np.pi, 0.0], actuators=robot.v_names[1])
+    kernel = lw.compile(lambda t, q, v: np.concatenate([along(t, q, v), held(q, v)]), t=(), q=2, v=2)
+    rng = np.random.default_rng(0)
+    t = np.array([-0.1, 0.0, 0.0123, 0.0999, 0.1, 0.3])
+    q, v = rng.normal(size=(2, len(t), 2))
+    expected = np.concatenate([along(t, q, v), held(q, v)], axis=-1)
+    assert np.allclose(kernel(t, q, v), expected, rtol=1e-12, atol=1e-12)

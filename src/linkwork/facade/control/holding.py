@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...expr.arrays import array, is_traced
+from ...expr.linalg.sums import dot
 from .asked import acting_places, cost_matrix, forces_that_act, matching, state_cost
 from .regulators import lqr
 
@@ -38,12 +40,23 @@ class HoldingRegulator:
     acting: np.ndarray
     step: float | None = None
 
-    def __call__(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """The joint forces (..., nv) for a state, or for as many states as are held."""
+    def __call__(self, q: Any, v: Any) -> Any:
+        """The joint forces (..., nv) for a state, or for as many states as are held; of symbols those of one state."""
+        if is_traced([q, v]):
+            return self._on_symbols(q, v)
         x = self.deviation(q, v)
         tau = self.tau + np.zeros((*x.shape[:-1], 1))
         tau[..., self.acting] -= (self.K @ x[..., None])[..., 0]
         return tau
+
+    def _on_symbols(self, q: Any, v: Any) -> Any:
+        if self.q.ndim > 1:
+            raise ValueError(f"HoldingRegulator: expected one state that is held, on symbols, got {self.q.shape[:-1]}")
+        x = [*self.robot.difference(self.q, q), *(a - b for a, b in zip(v, self.v, strict=True))]
+        found = [float(f) for f in self.tau]
+        for place, row in zip(self.acting, self.K, strict=True):
+            found[place] = found[place] - dot([float(k) for k in row], x)
+        return array(found)
 
     def deviation(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """x (..., 2nv): how far a state is from the one that is held."""

@@ -15,6 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...bridge.arguments import real_array
+from ...expr.arrays import array, is_traced
+from ...expr.control import take
+from ...expr.functions import floor, fmax, fmin
+from ...expr.linalg.sums import dot
 from ..motion.trajectory import Trajectory
 from .asked import acting_places, cost_matrix, forces_that_act, matching, state_cost
 from .regulators import lqr_horizon
@@ -47,14 +51,31 @@ class TrackingRegulator:
         """The robot that is moved."""
         return self.trajectory.robot
 
-    def __call__(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """The joint forces (..., nv) at times (...) in states q (..., nq), v (..., nv)."""
+    def __call__(self, t: Any, q: Any, v: Any) -> Any:
+        """The joint forces (..., nv) at times (...) in states q (..., nq), v (..., nv); of symbols those of one state,
+        so that it is a controller of `Robot.simulate` as it is."""
+        if is_traced([t, q, v]):
+            return self._on_symbols(t, q, v)
         time, wanted = self._at(t)
         tau = self._forces(wanted)
         x = self._deviation(wanted, q, v)
         tau = tau + np.zeros((*x.shape[:-1], 1))
         tau[..., self.acting] -= (self._gains(time) @ x[..., None])[..., 0]
         return tau
+
+    def _on_symbols(self, t: Any, q: Any, v: Any) -> Any:
+        wanted, m = self.trajectory(t, outside="hold"), len(self.acting)
+        last = float(max(len(self.K) - 2, 0))
+        place = fmin(fmax((t - self.times[0]) / (self.times[1] - self.times[0]), 0.0), len(self.K) - 1.0)
+        k = fmin(floor(place), last)
+        part, table = place - k, self.K.reshape(len(self.K), -1)
+        gains = (1.0 - part) * take(table, k) + part * take(table, k + 1.0)
+        x = np.concatenate([self.robot.difference(wanted.q, q), array(list(v)) - wanted.v])
+        tau = self.robot.inverse_dynamics(*wanted[:3], passive=self.passive)
+        found: list[Any] = [0.0] * self.robot.nv
+        for place_in_tau, row in zip(self.acting, gains.reshape(m, -1), strict=True):
+            found[place_in_tau] = tau[place_in_tau] - dot(list(row), list(x))
+        return array(found)
 
     def feedforward(self, t: ArrayLike) -> np.ndarray:
         """The forces (..., nv) of the trajectory alone."""

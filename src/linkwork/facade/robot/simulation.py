@@ -112,7 +112,7 @@ class SimulationMethods(RobotBase):
         >>> robot = lw.load("arm7")
         >>> def controller(t, q, v, target):
         ...     return robot.inverse_dynamics(q, v, 100.0 * (target - q) - 20.0 * v, passive=True)
-        >>> start = robot.neutral()
+        >>> start = 0.5 * (robot.lower + robot.upper)
         >>> found = robot.simulate(start, controller=controller, duration=3.0, inputs={"target": start + 0.3})
         >>> bool(abs(found.q[-1] - start - 0.3).max() < 0.02), found
         (True, <Simulation of 'arm7': 3 s in 3001 records>)
