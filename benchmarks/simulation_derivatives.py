@@ -7,6 +7,7 @@ central differences of the same step, and the gradient along a direction with di
 from __future__ import annotations
 
 import importlib
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
+from linkwork.compiler.control import plan_program
 from linkwork.simulation import ContactGround
 
 from .motion_rows import MotionRow
@@ -93,16 +95,19 @@ def gradient_rows(robot: Any, q: np.ndarray, ground: ContactGround, quick: bool)
     def controller(t: Any, at: Any, v: Any, u: Any) -> Any:
         return np.concatenate([free, STIFFNESS * (q[7:] - at[7:]) - DAMPING * v[6:] + u])
 
-    def end(start: Any, v: Any, u: Any, every: int) -> Any:
-        how = {"duration": steps * STEP, "step": STEP, "every": every, "contacts": ground}
+    def end(start: Any, v: Any, u: Any, every: int, segments: int | None = None) -> Any:
+        how = {"duration": steps * STEP, "step": STEP, "every": every, "contacts": ground, "segments": segments}
         return robot.simulate(start, v, controller=controller, signals={"u": u}, **how)
 
-    def left(start: Any, v: Any, u: Any) -> Any:
-        found = end(start, v, u, steps)
+    def left(start: Any, v: Any, u: Any, segments: int = 1) -> Any:
+        found = end(start, v, u, steps, segments)
         return found.v[-1] @ found.v[-1] + found.q[-1][4:7] @ found.q[-1][4:7]
 
-    cost = lw.compile(left, start=robot.configuration_space, v=n, u=(steps, n - 6))
+    shapes = {"start": robot.configuration_space, "v": n, "u": (steps, n - 6)}
+    cost = lw.compile(lambda start, v, u: left(start, v, u), **shapes)
     gradient = cost.vjp("u")
+    segments = math.isqrt(steps)
+    fewer = lw.compile(lambda start, v, u: left(start, v, u, segments), **shapes).vjp("u")
     rng = np.random.default_rng(0)
     start, v = np.repeat(q[None], size, axis=0), 1e-2 * rng.normal(size=(size, n))
     u, weights = 1e-2 * rng.normal(size=(size, steps, n - 6)), np.ones(size)
@@ -111,12 +116,21 @@ def gradient_rows(robot: Any, q: np.ndarray, ground: ContactGround, quick: bool)
     expected = (cost(start, v, u + SMALL * way) - cost(start, v, u - SMALL * way)) / (2.0 * SMALL)
     error = float(np.median(np.abs(slopes - expected) / np.maximum(1e-3, np.abs(expected))))
     assert error < 1e-4, f"the gradient of a roll-out differs from differences by {error}"
+    error = float(np.abs(fewer(start, v, u, weights) - gradient(start, v, u, weights)).max())
+    assert error < 1e-9 * np.abs(slopes).max(), f"the gradient in segments differs from the other by {error}"
+    room = plan_program(fewer.program)[1].size / plan_program(gradient.program)[1].size
     ours = _median(lambda: gradient(start, v, u, weights), 5)
+    cut = _median(lambda: fewer(start, v, u, weights), 5)
     same = _median(lambda: cost(start, v, u), 5)
     plain = _median(lambda: end(start, v, u, 5), 5)
+    most = SIMULATION["gradient", "plain"]
     return [
-        MotionRow("the gradient, as many roll-outs", ours / plain, "", SIMULATION["gradient", "plain"], None, ""),
+        MotionRow("the gradient, as many roll-outs", ours / plain, "", most, None, ""),
         MotionRow("the same, of roll-outs found as closely", ours / same, "", SIMULATION["gradient", "same"], None, ""),
+        MotionRow(
+            f"in {segments} segments, as many roll-outs", cut / plain, "", SIMULATION["gradient", "plain"], None, ""
+        ),
+        MotionRow("memory of a sample in segments, beside that without", room, "", None, None, ""),
         MotionRow("the gradient, a step", ours / (size * steps), "s", None, None, ""),
     ]
 
