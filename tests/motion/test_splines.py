@@ -245,7 +245,7 @@ def test_derivatives_by_points_and_times_in_kernels():
     """In reverse as forward, and as differences say: of plain numbers by all, else by times, which vary freely."""
     robot = robot_of((joints.Spherical, joints.Revolute))
     cases = [(None, ("cubic", "hermite", "quintic", "linear"), *plain(5, 2))]
-    cases += [(robot, ("hermite", "squad"), *points(robot, 4))]
+    cases += [(robot, ("hermite", "squad", "cubic"), *points(robot, 4))]
     for of, kinds, t, x in cases:
         made, at = spline if of is None else of.spline, float(t[1]) + 0.2
         w = np.random.default_rng(3).normal(size=x.shape[1])
@@ -271,8 +271,6 @@ def test_derivatives_by_points_and_times_in_kernels():
     y = lambda x: spline(t, x, "bspline")(1.7).q  # noqa: E731
     J = lw.compile(lambda x: lw.expr.jacobian([*y(x)], [*x.ravel()]), x=x.shape)(x)
     assert np.abs(np.array(J) @ (e := np.random.default_rng(5).normal(size=10)) - y(e.reshape(5, 2))).max() < 1e-12
-    with pytest.raises(TypeError, match="no linear ones"):
-        lw.compile(lambda t: robot.spline(t, cases[1][3], "bspline")(1.7).q, t=4)
     with pytest.raises(ValueError, match="got shape"):
         lw.compile(lambda t: spline(t[:1], x[:1])(1.7).q, t=5)
 
@@ -281,7 +279,7 @@ def test_b_splines_by_times_of_knots_as_differences_say():
     """Through points and of control points, of odd and even degree, on plain numbers and a manifold."""
     robot, e = robot_of((joints.Spherical,)), 1e-6
     cases = [(spline, plain(6, 1), degree, control) for degree in (1, 2, 3, 5) for control in (False, True)]
-    cases.append((robot.spline, points(robot, 4), 2, True))
+    cases += [(robot.spline, points(robot, 4), 2, control) for control in (False, True)]
     for made, (t, x), degree, control in cases:
 
         def y(t, made=made, x=x, degree=degree, control=control):
@@ -292,6 +290,38 @@ def test_b_splines_by_times_of_knots_as_differences_say():
         assert abs(value - y(t)) < 1e-12
         by_differences = [(y(t + e * row) - y(t - e * row)) / (2.0 * e) for row in np.eye(len(t))]
         assert np.abs(np.array(slope) - by_differences).max() < 1e-7 * max(1.0, np.abs(slope).max()), (degree, control)
+
+
+def test_splines_through_symbols_on_a_manifold_are_those_of_numbers():
+    """And derivatives by points, along motions of them; NaN where the turns come to no end."""
+    robot = robot_of((joints.Spherical, joints.Revolute))
+    t, x = points(robot, 5, 0.8)
+    dx, h = np.random.default_rng(4).normal(size=(5, robot.nv)), 1e-6
+
+    def both(s, x, dx):
+        moved = [robot.integrate(q, s * w) for q, w in zip(x, dx, strict=True)]
+        found = []
+        for kind, options in kinds:
+            made = robot.spline(t, moved, kind, **options)(1.7)
+            values = [*made.q, *made.a]
+            found += [array(values), array(lw.expr.tangent(values, [s], [1.0]))]
+        return tuple(found)
+
+    kinds = (("cubic", {"boundary": "clamped"}), ("bspline", {"degree": 2}))
+    found = lw.compile(both, s=(), x=x.shape, dx=dx.shape)(0.0, x, dx)
+    for (kind, options), value, slope in zip(kinds, found[::2], found[1::2], strict=True):
+
+        def at(s, kind=kind, options=options):
+            made = robot.spline(t, robot.integrate(x, s * dx), kind, **options)(1.7)
+            return np.concatenate([made.q, made.a])
+
+        assert np.abs(value - at(0.0)).max() < 1e-11
+        assert np.abs(slope - (at(h) - at(-h)) / (2.0 * h)).max() < 1e-6, kind
+    far = points(robot, 4, 4.0)[1]
+    with pytest.raises(ValueError, match="too far apart"):
+        robot.spline(t[:4], far, "bspline")
+    ended = lw.compile(lambda x: robot.spline(t[:4], x, "bspline")(1.7).q, x=far.shape)(far)
+    assert np.isnan(ended[:4]).all()
 
 
 def test_inverse_dynamics_takes_it():

@@ -11,8 +11,8 @@ from ...algorithms.motion.curves import KINDS, CurveSpace
 from ...expr.arrays import array
 from .bands import solved_rows
 from .basis import basis_polynomials, control_knots, in_order, interpolation_knots, spans, values_at
-from .corrected import settled
-from .pieces import Rows, each, one_sign
+from .corrected import settled, settled_on_symbols
+from .pieces import Rows, each, one_sign, rows_of
 from .section import Section
 
 __all__ = ["of_control_points", "through_points"]
@@ -94,33 +94,41 @@ def _cumulative(space: CurveSpace, q: Rows, steps: Rows, basis: _Basis) -> Secti
 def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, who: str) -> Section:
     """The spline through points (n, nq) at times t, with all derivatives continuous but the last."""
     basis = _Basis.of(interpolation_knots, t, degree)
-    rows = basis.at(t)
+    first, values = basis.at(t)
     traced = q.dtype == object or t.dtype == object
     if space.is_plain:
-        solved = solved_rows(*rows, q.astype(object) if traced else q)
+        solved = solved_rows(first, values, q.astype(object) if traced else q)
         return of_control_points(space, t, array([[*x] for x in solved]) if traced else solved, degree, basis)
-    if traced:
-        raise TypeError(
-            f'{who}: control points of kind="bspline" follow from equations that are no linear ones where a joint is '
-            f"no plain number: of points or times that are symbols make them control points, control=True"
-        )
     q = one_sign(space, q)
+    weights = np.stack([values[:, j:].sum(axis=1) for j in range(1, degree + 1)], axis=1)
+    on_each = first[:, None] + np.arange(degree)
 
-    def controls(x: np.ndarray) -> np.ndarray:
-        found = [np.array(space.retract([*q[0]], [*x[0]]), dtype=float)]
+    def controls(x: Rows) -> Rows:
+        found = [space.retract([*q[0]], [*x[0]])]
         for step in x[1:]:
-            found.append(np.array(space.retract([*found[-1]], [*step]), dtype=float))
-        return np.array(found)
+            found.append(space.retract(found[-1], [*step]))
+        return array(found) if traced else np.array(found, dtype=float)
 
-    def correction(x: np.ndarray) -> np.ndarray:
+    def there(base: Any, steps: Any, shares: Any) -> list[Any]:
+        """The configuration at a point's time."""
+        found = [*base]
+        for step, share in zip(steps, shares, strict=True):
+            found = space.retract(found, [share * x for x in step])
+        return found
+
+    def correction(x: Rows) -> Rows:
         """Of the first control point, and of the steps to all others: what moves the points to where they are not."""
         c = controls(x)
-        section = _cumulative(space, c, x[1:], basis)
-        there = np.stack(section.kind.q(space, section.padded()[0], t, t), axis=-1)
-        left = each(lambda a, b: space.in_fixed_axes(a, space.local(a, b)), there, q)
-        moves = each(space.from_fixed_axes, c, solved_rows(*rows, left))
+        reached = each(there, c[first], x[1:][on_each], weights)
+        left = each(lambda a, b: space.in_fixed_axes(a, space.local(a, b)), reached, q)
+        moves = each(space.from_fixed_axes, c, rows_of(solved_rows(first, values, left)))
         return np.concatenate([moves[:1], each(space.step_rates, c[:-1], x[1:], moves[:-1], moves[1:])])
 
     steps = each(lambda a, b: space.local(a, b), q[:-1], q[1:])
-    x = settled(np.concatenate([np.zeros((1, space.nv)), steps]), correction, space.parts, 1.0, who)
+    start = np.concatenate([np.zeros((1, space.nv)), steps])
+    x = (
+        settled_on_symbols(start, correction, space.parts)
+        if traced
+        else settled(start, correction, space.parts, 1.0, who)
+    )
     return _cumulative(space, controls(x), x[1:], basis)

@@ -7,13 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-__all__ = ["settled"]
+from ...expr.arrays import array
+from ...expr.control import while_loop
+from ...expr.equations import fixed_point
+from ...expr.functions import and_, fabs, fmax, le, lt, where
+from ...expr.still import still
+
+__all__ = ["settled", "settled_on_symbols"]
 
 _DEPTH = 8
 _AT_MOST = 200
+_NEARLY = 1e-12  # what a few more turns without looking back make nothing of
 
 
 def settled(
@@ -51,3 +59,46 @@ def settled(
     raise ValueError(
         f"{who}: no spline was found through these points, some too far apart in rotation for that: put points between"
     )
+
+
+def settled_on_symbols(
+    x: np.ndarray, correction: Callable[[np.ndarray], np.ndarray], parts: Sequence[slice]
+) -> np.ndarray:
+    """The same of symbols, by turns in the kernel, each of which looks back at one other; NaN where they do not end.
+
+    Its derivatives are those of what is found.
+    """
+    shape, count = x.shape, x.size
+
+    def corrections(x: Sequence[Any]) -> list[Any]:
+        return [*correction(array([*x]).reshape(shape)).ravel()]
+
+    def turn(state: Any) -> Any:
+        x, f, x0, f0 = state
+        new = [a + b for a, b in zip(x, f, strict=True)]
+        for part in parts:
+            own = [k for k in range(count) if k % shape[1] in range(shape[1])[part]]
+            df = [f[k] - f0[k] for k in own]
+            square = sum(a * a for a in df)
+            share = sum((a * f[k] for a, k in zip(df, own, strict=True)), 0.0) / fmax(square, 1e-300)
+            for a, k in zip(df, own, strict=True):
+                new[k] = new[k] - share * (x[k] - x0[k] + a)
+        return (tuple(new), tuple(corrections(new)), x, f)
+
+    start = tuple(x.ravel())
+    begun = tuple(corrections(start))
+    first = tuple(a + b for a, b in zip(start, begun, strict=True))
+    state = (first, tuple(corrections(first)), start, begun)
+    found = while_loop(lambda state: lt(_NEARLY, _largest(state[1])), turn, state, at_most=_AT_MOST)
+    near, left = still(found.state[0]), _largest(found.state[1])
+    last = fixed_point(lambda x: [a + b for a, b in zip(x, corrections(x), strict=True)], near, tolerance=1e-13)
+    fine = and_(lt(left, 1e-9), le(last.status, 0.0))
+    x_found: np.ndarray = array([where(fine, y, float("nan")) for y in last.value]).reshape(shape)
+    return x_found
+
+
+def _largest(x: Sequence[Any]) -> Any:
+    found = fabs(x[0])
+    for y in x[1:]:
+        found = fmax(found, fabs(y))
+    return found

@@ -6,7 +6,7 @@ All raise ValueError that says what was expected and what is there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -14,7 +14,11 @@ from ...algorithms.motion.curves import CurveSpace
 from ...bridge.arguments import real_array
 from ..robot.base import RobotBase
 
-__all__ = ["bases", "finite_array", "finite_number", "increasing", "space_of"]
+__all__ = ["Outside", "bases", "finite_array", "finite_number", "increasing", "space_of", "times_within"]
+
+Outside = Literal["refuse", "hold"]
+
+_ROUNDING = 1e-9  # of a duration: so far outside a time is one of the ends
 
 
 def finite_number(what: str, x: Any) -> float:
@@ -37,6 +41,29 @@ def increasing(who: str, times: Any) -> np.ndarray:
         k = int(np.flatnonzero(~(np.diff(found) > 0.0))[0])
         raise ValueError(f"{expected}; got {found[k]:.9g} at {k} and {found[k + 1]:.9g} after it")
     return found
+
+
+def times_within(who: str, t: Any, first: float, last: float, outside: Outside = "refuse") -> np.ndarray:
+    """Times (...), within rounding from the first to the last; of any, where what lies outside holds."""
+    expected = f"{who}: t: expected a time or an array of times [s]"
+    times = np.asarray(real_array(expected, t), dtype=np.float64)
+    if not times.size:
+        return times
+    low, high = float(times.min()), float(times.max())
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError(f"{expected}, got one that is not finite")
+    if outside == "hold":
+        return times
+    if outside != "refuse":
+        raise ValueError(f'{who}: outside: expected "refuse" or "hold", got {outside!r}')
+    room = _ROUNDING * (last - first)
+    if low < first - room or high > last + room:
+        bad = low if low < first - room else high
+        raise ValueError(
+            f'{who}: t = {bad:.9g} s is outside of [{first:.9g}, {last:.9g}] s; with outside="hold" it '
+            f"stands still there"
+        )
+    return np.clip(times, first, last) if low < first or high > last else times
 
 
 def finite_array(expected: str, given: Any, shape: Sequence[int | None]) -> np.ndarray:

@@ -11,7 +11,7 @@ from ...algorithms.motion.curves import KINDS, CurveSpace
 from ...expr.arrays import array
 from .section import Section
 
-__all__ = ["between_points", "each", "of_pieces", "one_sign"]
+__all__ = ["between_points", "each", "of_pieces", "one_sign", "rows_of"]
 
 Rows = Any  # (n, ...) of numbers or symbols
 
@@ -56,3 +56,9 @@ def between_points(space: CurveSpace, t: np.ndarray, q: Rows, coefficients: Rows
 def of_pieces(space: CurveSpace, t: np.ndarray, coefficients: Rows) -> Section:
     """The section of polynomials (n - 1, nv, terms) of plain numbers between times (n,)."""
     return Section(space, KINDS["polynomial"], {"starts": t[:-1], "coefficients": coefficients}, t[0], t[-1])
+
+
+def rows_of(rows: Any) -> Rows:
+    """Rows as an array (n, ...)."""
+    found = [*rows]
+    return array([[*x] for x in found]) if any(x.dtype == object for x in found) else np.array(found, dtype=float)

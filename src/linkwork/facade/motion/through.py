@@ -14,8 +14,8 @@ from ...algorithms.motion.splines.slopes import correction, mean_slope
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
-from .corrected import settled
-from .pieces import Rows, between_points, each, of_pieces, one_sign
+from .corrected import settled, settled_on_symbols
+from .pieces import Rows, between_points, each, of_pieces, one_sign, rows_of
 from .plain import plain_cubics
 from .quintic import through_states
 from .section import Section
@@ -60,18 +60,15 @@ def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows |
         v[0], v[-1] = ends[0], ends[1]
     if boundary == "launched" and ends is not None:
         v[0] = ends
-    start = _rows(v)
+    start = rows_of(v)
 
     def corrected(v: Rows) -> Rows:
-        return _rows(correction(h, _jumps(space, t, q, v, boundary), boundary))
+        return rows_of(correction(h, _jumps(space, t, q, v, boundary), boundary))
 
     if space.is_plain:
         return between_points(space, t, q, _cubics(space, t, q, start + corrected(start)))
     if any(x.dtype == object for x in (t, q, start)):
-        raise TypeError(
-            f'{who}: the velocities of kind="cubic" follow from equations that are no linear ones where a joint is no '
-            f'plain number: of points or times that are symbols take kind="hermite", "quintic" or "squad"'
-        )
+        return between_points(space, t, q, _cubics(space, t, q, settled_on_symbols(start, corrected, space.parts)))
     slopes = each(lambda h, a, b: [x / h for x in space.local(a, b)], np.diff(t), q[:-1], q[1:])
     scale = max(float(np.abs(slopes).max()), float(np.abs(start).max()), 1e-6)
     return between_points(space, t, q, _cubics(space, t, q, settled(start, corrected, space.parts, scale, who)))
@@ -124,7 +121,7 @@ def _cubics(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows) -> Rows:
 
 def _jumps(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows, boundary: str) -> list[Any]:
     """a on the way out less a on the way in, at each point; at the ends, where there is but one of them, that."""
-    if space.is_plain:
+    if space.is_plain or any(x.dtype == object for x in (t, q, v)):
         out, into = each(
             lambda h, *of: _accelerations(space, h, *of), np.diff(t), q[:-1], q[1:], v[:-1], v[1:]
         ).swapaxes(0, 1)
@@ -156,10 +153,5 @@ def _kernel(space: CurveSpace) -> Kernel:
     return compile(cubic_accelerations, h=(), **sizes)
 
 
-def _rows(rows: Any) -> Rows:
-    found = [*rows]
-    return array([[*x] for x in found]) if any(x.dtype == object for x in found) else np.array(found, dtype=float)
-
-
 def _joined(*parts: Rows) -> Rows:
-    return _rows([row for part in parts for row in part])
+    return rows_of([row for part in parts for row in part])

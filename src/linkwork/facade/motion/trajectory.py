@@ -5,29 +5,24 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...bridge.arguments import real_array
 from ...expr.arrays import array, is_traced
 from ...expr.functions import le, where
 from ..robot.base import RobotBase
 from .arc_length import length_of, speed_of
 from .extremes import Extremes, extremes_of
 from .files import load_trajectory, save_trajectory
-from .given import finite_number
+from .given import Outside, finite_number, times_within
 from .limits import margins_of
 from .made import coordinate_section, polynomial_section
 from .remade import at_one_speed, at_other_times, chained, refuse_jumps
 from .section import Section
 
 __all__ = ["Trajectory", "TrajectoryState"]
-
-Outside = Literal["refuse", "hold"]
-
-_ROUNDING = 1e-9  # of its duration: so far outside a time is one of its ends
 
 
 class TrajectoryState(NamedTuple):
@@ -166,7 +161,7 @@ class Trajectory:
     def _at(self, t: Any, order: int, outside: Outside) -> list[Any]:
         if self._traced or is_traced(t):
             return self._on_symbols(t, order)
-        times = self._times(t, outside)
+        times = times_within("Trajectory", t, self._first, self._last, outside)
         held = outside == "hold"
         if len(self._sections) == 1:
             return [*self._sections[0].at(times, order, held)]
@@ -192,28 +187,6 @@ class Trajectory:
                 for one, other in zip(found, more, strict=True)
             ]
         return [array(x) for x in found]
-
-    def _times(self, t: Any, outside: Outside) -> np.ndarray:
-        expected = "Trajectory: t: expected a time or an array of times [s]"
-        times = np.asarray(real_array(expected, t), dtype=np.float64)
-        if not times.size:
-            return times
-        low, high = float(times.min()), float(times.max())
-        first, last = self.start_time, self.end_time
-        if not (np.isfinite(low) and np.isfinite(high)):
-            raise ValueError(f"{expected}, got one that is not finite")
-        if outside == "hold":
-            return times
-        if outside != "refuse":
-            raise ValueError(f'Trajectory: outside: expected "refuse" or "hold", got {outside!r}')
-        room = _ROUNDING * (last - first)
-        if low < first - room or high > last + room:
-            bad = low if low < first - room else high
-            raise ValueError(
-                f'Trajectory: t = {bad:.9g} s is outside of [{first:.9g}, {last:.9g}] s; with outside="hold" it '
-                f"stands still there"
-            )
-        return np.clip(times, first, last) if low < first or high > last else times
 
     def extremes(self, order: int = 1) -> Extremes:
         """Bounds of every coordinate over all times: of q (order 0), v (1), a (2) or the jerk (3).
@@ -275,7 +248,7 @@ class Trajectory:
 
     def between(self, start: float, end: float) -> Trajectory:
         """The part between two of its times [s]."""
-        times = self._times([start, end], "refuse")
+        times = times_within("Trajectory", [start, end], self._first, self._last)
         if not times[0] < times[1]:
             raise ValueError(f"between: expected a start before the end, got {start!r} and {end!r}")
         first, last = map(float, times)
