@@ -55,6 +55,7 @@ def test_many_times_give_what_each_gives_alone():
                 for k in (0, 5002, 5001, *rng.integers(0, 5003, 20)):
                     assert all(np.array_equal(x[k], y) for x, y in zip(found, moved(t[k]), strict=True))
                     assert np.array_equal(jerk[k], moved.jerk(t[k]))
+    assert spline(*plain(9, 0))(np.linspace(1.0, 2.0, 5000)).q.shape == (5000, 0)
 
 
 def test_cubics_are_those_of_scipy():

@@ -122,7 +122,7 @@ class Section:
         arrays, clocks = self.padded()
         even, pieces = len(clocks.get("clock", ())) < 2, self._pieces
         if even and (pieces > _LONG or times.size >= _MANY) and self.arrays["starts"].ndim == 1:
-            if self.kind.name == "polynomial" and self.space.nv <= _WIDE:
+            if self.kind.name == "polynomial" and 0 < self.space.nv <= _WIDE:
                 return self._along(times, order)
             if pieces > 1:
                 return self._by_pieces(times, order, clocks)
