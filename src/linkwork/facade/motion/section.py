@@ -78,7 +78,7 @@ class Section:
     @property
     def is_symbolic(self) -> bool:
         """Whether there are symbols in its arrays."""
-        return any(map(is_traced, self.arrays.values()))
+        return any(x.dtype != np.float64 and is_traced(x) for x in self.arrays.values())
 
     # -- what is on it
 
@@ -299,6 +299,13 @@ class Section:
         powers = scale ** -np.arange(clock.coefficients.shape[1], dtype=float)
         moved = Clock(start + scale * (clock.starts - self.start), clock.coefficients * powers)
         return Section(self.space, self.kind, self.arrays, start, end, moved)
+
+    def run_by(self, clock: Clock, start: float, end: float) -> Section:
+        """The same curve, run through by a clock of frozen arrays alone: what there is is taken as it stands."""
+        made = object.__new__(Section)
+        made.space, made.kind, made.arrays, made.clock = self.space, self.kind, self.arrays, clock
+        made.start, made.end, made._padded, made._single = start, end, None, None
+        return made
 
     def timed(self, clock: Clock, start: float, end: float) -> Section:
         """With a clock between its own and the times: t' gives t, and t the parameter; polynomials of polynomials."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,10 +60,18 @@ class PathRows:
 def sides(who: str, what: str, given: Any, names: Sequence[str], robot: Robot | None) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits (n,) by coordinate, as `read_limit` takes them.  Raises ValueError."""
     if given.__class__ is float and given >= 0.0:
-        most = np.full(len(names), min(given, _ENDLESS))
-        return -most, most
+        return _alike(len(names), min(given, _ENDLESS))
     up, down = read_limit(who, what, given, names, None if robot is None else places_of(robot))
     return -np.minimum(down, _ENDLESS), np.minimum(up, _ENDLESS)
+
+
+@lru_cache(64)
+def _alike(many: int, most: float) -> tuple[np.ndarray, np.ndarray]:
+    """The same for all: arrays that nobody can write to."""
+    upper, lower = np.full(many, most), np.full(many, -most)
+    for x in (lower, upper):
+        x.setflags(write=False)
+    return lower, upper
 
 
 def rows_of(

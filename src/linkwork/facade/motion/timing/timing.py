@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ....algorithms.motion.curves import Clock
 from ..clocks import clocked
-from ..section import Section
+from ..section import Section, frozen
 from ..trajectory import Trajectory
 from .asked import MotionAsked, count_of, part_of, speed_of_end
 from .grid import again, grid, jumps
@@ -159,8 +159,7 @@ def _several(who: str, given: Any) -> list[Trajectory]:
 
 
 def _of(path: Trajectory, motion: QuickMotion) -> TimedPath:
-    clock, section = Clock(motion.t[:-1], motion.clock), path.sections[0]
-    made = Section(section.space, section.kind, section.arrays, 0.0, float(motion.t[-1]), clock)
+    made = path.sections[0].run_by(Clock(frozen(motion.t[:-1]), frozen(motion.clock)), 0.0, float(motion.t[-1]))
     return TimedPath(Trajectory([made], path.robot), motion.s, motion.t, motion.speed, motion.acceleration)
 
 
