@@ -9,6 +9,7 @@ from scipy.interpolate import CubicSpline
 import linkwork as lw
 from linkwork.facade.motion.timing import sweeps
 from linkwork.facade.motion.timing.asked import MotionAsked
+from linkwork.facade.motion.timing.grid import first_of
 from linkwork.facade.motion.timing.quick import quick
 from linkwork.motion import MotionLimit, Trajectory, time_optimal
 
@@ -80,6 +81,20 @@ def test_many_paths_at_once():
         time_optimal([paths[0], 3], **how)
     with pytest.raises(ValueError, match="path 1: expected one of the same as path 0"):
         time_optimal([paths[0], _cubic(0, 3)], **how)
+
+
+def test_a_first_pass_of_fewer_segments_tells_as_much():
+    """About as short as after one of as many, which the long way takes, as of a path of higher degree."""
+    path = _cubic(0, 2)
+    longer = np.pad(path.sections[0].arrays["coefficients"], ((0, 0), (0, 0), (0, 2)))
+    same = Trajectory.polynomial(path.knots, longer)
+    how = {"velocity": 1.0, "acceleration": 3.0, "points": 400}
+    found, of_all = time_optimal(path, **how), time_optimal(same, **how)
+    assert abs(found.duration - of_all.duration) < 4e-4 * of_all.duration
+    assert _kept(found, 1, -np.ones(2), np.ones(2)) < 1e-8
+    assert _kept(found, 2, np.full(2, -3.0), np.full(2, 3.0)) < 1e-8
+    assert [first_of(n, 3) for n in (50, 100, 200, 400, 800)] == [50, 100, 100, 100, 200]
+    assert first_of(400, 40) == first_of(400, 200) == 400
 
 
 def test_limits_hold_at_all_times_between():

@@ -17,6 +17,7 @@ from ..curves.pieces import FAR, piece_at
 __all__ = ["Laid", "laid", "laid_anew"]
 
 _NEVER = 1e-300
+_FEW = 16  # pieces
 _LEAST = 2.0  # segments of a piece: a motion that rests at both ends of a segment does not pass it
 
 
@@ -29,8 +30,10 @@ class Laid(NamedTuple):
     def pieces(self) -> tuple[Any, Any]:
         """In which pieces segments are (n,), and which of them begin there (n,): 1, or 0."""
 
+        places = np.arange(float(len(self.firsts)))
+
         def one(state: Any, k: Any) -> tuple[Any, Any]:
-            piece, first = piece_at(self.firsts, k)
+            piece, first = _of_piece(self.firsts, k, places, self.firsts)
             return state, (piece, where(le(k, first), 1.0, 0.0))
 
         pieces, begin = scan(one, (), np.arange(float(len(self.s) - 1)))[1]
@@ -43,10 +46,10 @@ def laid(starts: Any, end: Any, many: int) -> Laid:
     length = end - first
     shares = _of_each(lambda start: where(lt(start, FAR), (start - first) / length, 1.0), starts)
     firsts = _firsts(starts, shares, many)
+    columns = firsts, _next(firsts, last), starts, _next(starts, end)
 
     def one(state: Any, k: Any) -> tuple[Any, Any]:
-        piece, begin = piece_at(firsts, k)
-        stop, start, after = _next(firsts, piece, last), take(starts, piece), _next(starts, piece, end)
+        begin, stop, start, after = _of_piece(firsts, k, *columns)
         t = (k - begin) / fmax(stop - begin, 1.0)
         t = where(le(begin, 0.0), 0.5 * (t + t * t), t)
         left = 1.0 - t
@@ -56,13 +59,13 @@ def laid(starts: Any, end: Any, many: int) -> Laid:
     return Laid(scan(one, (), np.arange(last + 1.0))[1], firsts)
 
 
-def laid_anew(old: Laid, starts: Any, end: Any, w: Any, u: Any, t: Any) -> Laid:
-    """As many segments of a motion with ṡ = w at s, passed at t, and s̈ = u between: of the same time and change of
-    speed; the old ones where they would be nothing but rounding."""
-    many = len(u)
-    last = float(many)
+def laid_anew(old: Laid, starts: Any, end: Any, w: Any, u: Any, t: Any, many: int) -> tuple[Laid, Any]:
+    """So many segments of a motion with ṡ = w at s, passed at t, and s̈ = u between: of the same time and change of
+    speed; and whether they are any, and not nothing but rounding."""
+    had, last = len(u), float(many)
+    final = float(had)
     whole = scan(lambda total, row: (total + fabs(row[1] - row[0]), None), 0.0 * w[0], (w[:-1], w[1:]))[0]
-    a, b = 1.0 / fmax(t[many], _NEVER), 1.0 / fmax(whole, _NEVER)
+    a, b = 1.0 / fmax(t[had], _NEVER), 1.0 / fmax(whole, _NEVER)
 
     def weighed(total: Any, row: Any) -> tuple[Any, Any]:
         before, after, time = row
@@ -71,21 +74,20 @@ def laid_anew(old: Laid, starts: Any, end: Any, w: Any, u: Any, t: Any) -> Laid:
 
     weights = scan(weighed, 0.0 * whole, (w[:-1], w[1:], t[1:]))[1]
     weights = np.concatenate([array([0.0 * whole]), weights])
-    full = weights[many]
+    full = weights[had]
 
-    size = 1 << many.bit_length()
-    table = np.concatenate([weights, np.full(size - many - 1, FAR)])
+    size = 1 << had.bit_length()
+    table = np.concatenate([weights, np.full(size - had - 1, FAR)])
     table = _of_each(lambda weight: fmin(weight, FAR), table)  # so that it stands in one place
-    at = scan(lambda _, k: (take(table, fmin(k, last)),) * 2, 0.0 * full, old.firsts)[1]
+    at = scan(lambda _, k: (take(table, fmin(k, final)),) * 2, 0.0 * full, old.firsts)[1]
     firsts = _firsts(starts, _of_each(lambda x: x / full, at), many)
+    columns = firsts, _next(firsts, last), starts, _next(starts, end), at, _next(at, full)
 
     def one(state: Any, k: Any) -> tuple[Any, Any]:
-        piece, begin = piece_at(firsts, k)
-        stop, start, after = _next(firsts, piece, last), take(starts, piece), _next(starts, piece, end)
-        low, high = take(at, piece), _next(at, piece, full)
+        begin, stop, start, after, low, high = _of_piece(firsts, k, *columns)
         weight = low + (k - begin) / fmax(stop - begin, 1.0) * (high - low)
         place, _ = piece_at(table, weight)
-        place = fmin(place, last - 1.0)
+        place = fmin(place, final - 1.0)
         below, above = take(table, place), take(table, place + 1.0)
         part = fmin(fmax((weight - below) / fmax(above - below, _NEVER), 0.0), 1.0)
         d = part * (
@@ -97,8 +99,7 @@ def laid_anew(old: Laid, starts: Any, end: Any, w: Any, u: Any, t: Any) -> Laid:
 
     s = scan(one, (), np.arange(last + 1.0))[1]
     rising = scan(lambda fine, row: (and_(fine, lt(row[0], row[1])), None), le(full, FAR), (s[:-1], s[1:]))[0]
-    new = Laid(s, firsts)
-    return Laid(*(_of_each(lambda x, y: where(rising, x, y), x, y) for x, y in zip(new, old, strict=True)))
+    return Laid(s, firsts), rising
 
 
 def _firsts(starts: Any, shares: Any, many: int) -> Any:
@@ -114,11 +115,22 @@ def _firsts(starts: Any, shares: Any, many: int) -> Any:
     return scan(one, (0.0 * shares[0], 0.0 * shares[0]), (shares, starts))[1]
 
 
-def _next(table: Any, place: Any, otherwise: Any) -> Any:
-    """The entry after one, or something else after the last and in the place of one that is not there."""
-    found = take(table, place + 1.0)
-    there = and_(lt(place + 1.5, float(len(table))), lt(found, FAR))
-    return where(there, found, otherwise)
+def _next(table: Any, otherwise: Any) -> Any:
+    """The following entries, and something else after the last and in the place of those that are not there."""
+    following = np.concatenate([table[1:], array([otherwise])])
+    return _of_each(lambda x: where(lt(x, FAR), x, otherwise), following)
+
+
+def _of_piece(firsts: Any, k: Any, *columns: Any) -> list[Any]:
+    """Of the piece that a segment is in its numbers in columns: of few pieces all are looked at, without a search."""
+    if len(firsts) > _FEW:
+        piece, _ = piece_at(firsts, k)
+        return [take(column, piece) for column in columns]
+    found = [column[0] for column in columns]
+    for j in range(1, len(firsts)):
+        later = le(firsts[j], k)
+        found = [where(later, column[j], x) for x, column in zip(found, columns, strict=True)]
+    return found
 
 
 def _of_each(function: Any, *columns: Any) -> Any:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["again", "grid", "jumps", "segments_of", "shared"]
+__all__ = ["again", "first_of", "grid", "jumps", "segments_of", "shared"]
 
 _CORNER = 1e-7  # of the path's rate: a jump of it is a corner
 _LEAST = 2  # segments of a piece: a motion that rests at both ends of a segment does not pass it
+_FIRST, _TELLING = 100, 8  # segments of passes before the last at least, and those of a piece
 _COUNTS = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # so that few kernels serve all
 
 
@@ -34,6 +35,12 @@ def segments_of(points: int, pieces: int) -> int:
     """How many segments there are where so many are asked for at least."""
     least = max(points, _LEAST * pieces)
     return next((n for n in _COUNTS if n >= least), least)
+
+
+def first_of(many: int, pieces: int) -> int:
+    """How many segments of polynomials passes before the last have: where to lay the last a quarter of them tells."""
+    least = max(many / 4, _FIRST, _TELLING * pieces)
+    return min(many, next((n for n in _COUNTS if n >= least), many))
 
 
 def again(knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:

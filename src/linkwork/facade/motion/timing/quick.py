@@ -5,15 +5,15 @@ the path is evaluated, too; many paths at once on its lanes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..trajectory import Trajectory
 from .asked import MotionAsked
-from .grid import segments_of
-from .quick_kernel import QuickLaw, anew_kernel, quick_kernel
+from .grid import first_of, segments_of
+from .quick_kernel import QuickLaw, quick_kernel
 
 __all__ = ["QuickMotion", "is_quick", "quick"]
 
@@ -58,7 +58,7 @@ def quick(
     passes: int,
     tolerance: float | None,
 ) -> list[QuickMotion]:
-    """Of paths of the same coordinates, each as it would be alone: one that is blocked has no further passes."""
+    """Of paths of the same coordinates, each as it would be alone; one that is blocked in any pass is so."""
     law = QuickLaw(
         asked.robot if asked.own or asked.speed else None,
         asked.acceleration is not None,
@@ -75,31 +75,28 @@ def quick(
         limits["speeds"] = np.array([*asked.speed.values()], dtype=float)
     room = np.inf if tolerance is None else 0.5 * tolerance
     given = [_given(path) for path in paths]
-    alike: dict[tuple[int, int], list[int]] = {}
+    alike: dict[tuple[int, int, int], list[int]] = {}
     for k, (c, _, _, count) in enumerate(given):
-        alike.setdefault((segments_of(points, count), len(c)), []).append(k)
+        n = segments_of(points, count)
+        alike.setdefault((n, first_of(n, count), len(c)), []).append(k)
     found: list[Any] = [None] * len(paths)
-    for (n, pieces), members in alike.items():
+    for (n, coarse, pieces), members in alike.items():
         alone = len(members) == 1
         c, starts, end = (
             given[members[0]][:3] if alone else [np.array([given[k][i] for k in members]) for i in range(3)]
         )
-        kernel = quick_kernel(n, pieces, paths[0].nv, law)
-        made = kernel(c, starts, end, 0.0, *_nothing(n, pieces), *limits.values())
-        for _ in range(passes - 1):
-            s, w, u, t, _, firsts, _, _ = made
-            following = anew_kernel(n, pieces)(s, firsts, starts, end, w, u, t)
-            made = kernel(c, starts, end, 1.0, *following, *limits.values())
+        nv = paths[0].nv
+        counts = [coarse] * (passes - 1) + [n]
+        made = quick_kernel(counts[0], pieces, nv, law)(c, starts, end, *limits.values())
+        for before, count in pairwise(counts):
+            s, w, u, t, _, firsts, stopped, _ = made
+            kernel = quick_kernel(count, pieces, nv, law, before)
+            made = kernel(c, starts, end, s, firsts, w, u, t, stopped, *limits.values())
         for k, s, w, u, t, clock, _, blocked, over in (
             [(*members, *made)] if alone else zip(members, *made, strict=True)
         ):
             found[k] = QuickMotion(s, w, u, t, clock, int(blocked) if over <= room else 0)
     return found
-
-
-@cache
-def _nothing(n: int, pieces: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros(n + 1), np.zeros(pieces)
 
 
 def _given(path: Trajectory) -> tuple[np.ndarray, np.ndarray, float, int]:

@@ -1,4 +1,4 @@
-"""The kernel of the fastest motion along polynomials of third degree: segments, what limits them, sweeps and clock."""
+"""Kernels of the fastest motion along polynomials of third degree: segments, what limits them, sweeps and clock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ....expr.arrays import array
 from ....expr.control import scan, take
 from ....expr.functions import and_, fabs, fmax, le, lt, not_, or_, sqrt, where
 
-__all__ = ["QuickLaw", "anew_kernel", "quick_kernel"]
+__all__ = ["QuickLaw", "quick_kernel"]
 
 _KERNELS: Once[Kernel] = Once(64)
 _MANY = 64
@@ -40,29 +40,19 @@ class QuickLaw(NamedTuple):
         return self.torque or bool(self.frames)
 
 
-def quick_kernel(n: int, pieces: int, nv: int, law: QuickLaw) -> Kernel:
-    """For so many segments and pieces of the path: those that are given, or, where that is 0, others."""
-    near = (n, pieces, nv, id(law.robot), *law[1:])
+def quick_kernel(n: int, pieces: int, nv: int, law: QuickLaw, before: int | None = None) -> Kernel:
+    """For so many segments and pieces of the path: those of a motion with so many ``before``, made anew, or others."""
+    near = (n, pieces, nv, before, id(law.robot), *law[1:])
     of, kernel = _NEAR.get(near, (None, None))
     if kernel is None or (of is not None and of() is not law.robot):
-        kernel = _KERNELS.get((n, pieces, nv, law), lambda: _made(n, pieces, nv, law))
+        kernel = _KERNELS.get((n, pieces, nv, law, before), lambda: _made(n, pieces, nv, law, before))
         if len(_NEAR) >= _MANY:
             _NEAR.clear()
         _NEAR[near] = None if law.robot is None else ref(law.robot), kernel
     return kernel
 
 
-def anew_kernel(n: int, pieces: int) -> Kernel:
-    """Segments of a motion made anew."""
-
-    def traced(s: Any, firsts: Any, starts: Any, end: Any, w: Any, u: Any, t: Any) -> Any:
-        return tuple(laid_anew(Laid(s, firsts), starts, end, w, u, t))
-
-    shapes: dict[str, Any] = {"s": n + 1, "firsts": pieces, "starts": pieces, "end": (), "w": n + 1, "u": n, "t": n + 1}
-    return _KERNELS.get((n, pieces), lambda: compile(traced, name="segments_anew", **shapes))
-
-
-def _made(n: int, pieces: int, nv: int, law: QuickLaw) -> Kernel:
+def _made(n: int, pieces: int, nv: int, law: QuickLaw, before: int | None) -> Kernel:
     def traced(**g: Any) -> Any:
         c, starts, end = g["coefficients"], g["starts"], g["end"]
         stops = _stops(c, starts, end)
@@ -78,15 +68,20 @@ def _made(n: int, pieces: int, nv: int, law: QuickLaw) -> Kernel:
             blocked = where(lt(over, 0.0), 0.0, found.blocked)
             return _timed(steps, found), found.u, blocked, over
 
-        made = laid(starts, end, n)
-        own = lt(0.5, g["given"])
-        on = Laid(*(_chosen(own, x, y) for x, y in zip((g["s"], g["firsts"]), made, strict=True)))
+        fine: Any = True
+        if before is None:
+            on = laid(starts, end, n)
+        else:
+            on, fine = laid_anew(Laid(g["s"], g["firsts"]), starts, end, g["w"], g["u"], g["t"], n)
         (w, t), u, blocked, over = swept(on)
+        blocked = blocked if before is None else where(and_(fine, le(g["stopped"], -1.0)), blocked, 0.0)
         clock = scan(lambda state, x: (state, array([x[0], x[1], 0.5 * x[2]])), (), (on.s[:-1], w[:-1], u))[1]
         return on.s, w, u, t, clock, on.firsts, blocked, over
 
     shapes: dict[str, Any] = {"coefficients": (pieces, nv, 4), "starts": pieces, "end": ()}
-    shapes |= {"given": (), "s": n + 1, "firsts": pieces}
+    if before is not None:
+        shapes |= {"s": before + 1, "firsts": pieces, "w": before + 1, "u": before, "t": before + 1}
+        shapes["stopped"] = ()
     shapes |= {"first": (), "last": (), "slowest": nv, "highest": nv}
     if law.acceleration:
         shapes |= {"lower": nv, "upper": nv}
@@ -95,10 +90,6 @@ def _made(n: int, pieces: int, nv: int, law: QuickLaw) -> Kernel:
     if law.frames:
         shapes |= {"speeds": len(law.frames)}
     return compile(traced, name="time_optimal", **shapes)
-
-
-def _chosen(one: Any, x: Any, y: Any) -> Any:
-    return scan(lambda state, row: (state, where(one, *row)), (), (x, y))[1]
 
 
 def _differences(s: Any) -> Any:

@@ -103,8 +103,9 @@ def time_optimal(
     control points of the polynomials that they are; others, those of jerk among them, to a part ``tolerance`` of
     theirs, by the control points of polynomials that agree with them at nine times of each segment.  Where they are
     passed they are made narrower and the motion made anew; None leaves that away, but for jerk.  The grid has at least
-    ``points`` segments; after the first of ``passes`` they are made anew, of equal times.  At corners of the path the
-    motion stops, and within limits of jerk where its curvature jumps.
+    ``points`` segments; after the first of ``passes`` they are made anew, of equal times; along polynomials of degree
+    three, without jerk, passes before the last have a quarter of them where that tells enough.  At corners of the path
+    the motion stops, and within limits of jerk where its curvature jumps.
 
     It is a `TimedPath`; of several paths, of the same robot or as many numbers, a list of them, each as it would be
     alone: those of polynomials of degree three within limits of v and a alone are found side by side in one kernel.
