@@ -109,11 +109,12 @@ def _by_accelerations(quick: bool) -> list[MotionRow]:
     assert abs(found["forward"].cost - found["inverse"].cost) < 1e-9 * found["forward"].cost
     counts = {name: float(one.iterations) for name, one in found.items()}
     return [
-        MotionRow("with accelerations as controls, of the whole", inverse / counts["inverse"], "s"),
-        MotionRow("to the optimum with torques as controls", forward, "s"),
-        MotionRow("iterations", counts["forward"]),
-        MotionRow("to the optimum with accelerations as controls", inverse, "s"),
-        MotionRow("iterations, with accelerations", counts["inverse"]),
+        MotionRow("to the optimum, with torques as controls", forward, "s"),
+        MotionRow("its iterations, with torques", counts["forward"]),
+        MotionRow("to the optimum, with accelerations as controls", inverse, "s"),
+        MotionRow("its iterations, with accelerations", counts["inverse"]),
+        MotionRow("one of these, with line searches: torques", forward / counts["forward"], "s"),
+        MotionRow("one of these, with line searches: accelerations", inverse / counts["inverse"], "s"),
     ]
 
 
