@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ import numpy as np
 import linkwork as lw
 from linkwork.simulation import ContactGround, ContactPoint
 
+from .measure_time import median_seconds
 from .motion_rows import MotionRow
 from .parts import Rows, run_parts
 from .robots import ROBOTS
@@ -141,10 +141,10 @@ def _standing_rows(case: _Case, quick: bool) -> list[MotionRow]:
     assert abs(carried - weight) < 1e-2 * weight, f"{case.name}: {carried} N are carried of {weight}"
     many_q = np.repeat(settled.q[-1][None], n, axis=0)
     many_v = settled.v[-1] + 1e-2 * rng.normal(size=(n, robot.nv))
-    batch = _least(partial(run, many_q, many_v)) / (n * STEPS)
+    batch = median_seconds(partial(run, many_q, many_v)) / (n * STEPS)
     simulator = lw.Simulator(robot, controller=controller, contacts=ground, step=STEP)
     simulator.reset(settled.q[-1], settled.v[-1])
-    alone = _least(lambda: simulator.step(wanted=stand), 200)
+    alone = median_seconds(lambda: simulator.step(wanted=stand), 200)
     peer = None
     try:
         mujoco: Any = importlib.import_module("mujoco")
@@ -181,18 +181,7 @@ def _theirs(mujoco: Any, robot: Any, case: _Case, stand: np.ndarray, q: np.ndarr
         mujoco.mj_contactForce(model, data, k, force)
         total += force[0]
     assert abs(total - weight) < 0.05 * weight, f"MuJoCo's {case.name}: {total} N are carried of {weight}"
-    return _least(lambda: mujoco.mj_step(model, data, 20), 50) / 20
-
-
-def _least(call: Callable[[], Any], rounds: int = 7) -> float:
-    """The median of so many calls' seconds, after one that does not count."""
-    call()
-    found = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        call()
-        found.append(time.perf_counter() - start)
-    return float(np.median(found))
+    return median_seconds(lambda: mujoco.mj_step(model, data, 20), 50) / 20
 
 
 def arm_rows(quick: bool) -> list[MotionRow]:
@@ -211,7 +200,7 @@ def arm_rows(quick: bool) -> list[MotionRow]:
         return robot.simulate(q, controller=controller, inputs={"wanted": q[0]}, **how)
 
     assert run(), "an arm left what numbers can say"
-    return [MotionRow("a step, one of a batch", _least(run) / (n * STEPS), "s", SIMULATION["arm", "batch"])]
+    return [MotionRow("a step, one of a batch", median_seconds(run) / (n * STEPS), "s", SIMULATION["arm", "batch"])]
 
 
 def _derivative_part(quick: bool) -> list[MotionRow]:

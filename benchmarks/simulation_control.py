@@ -4,8 +4,6 @@ quadratic programs; what both find is compared before anything is timed."""
 from __future__ import annotations
 
 import importlib
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ import linkwork as lw
 from linkwork.algorithms.mechanisms.nearest import characteristic_length
 from linkwork.simulation import ContactGround, ContactPoint
 
+from .measure_time import median_seconds
 from .motion_rows import MotionRow
 from .robots import ROBOTS
 from .targets import SIMULATION
@@ -23,17 +22,6 @@ __all__ = ["opspace_rows", "wholebody_rows"]
 MANY = 1024
 KP = 100.0
 _AGREED = 1e-6
-
-
-def _median(call: Callable[[], Any], count: int) -> float:
-    """Seconds."""
-    call()
-    found = []
-    for _ in range(count):
-        start = time.perf_counter()
-        call()
-        found.append(time.perf_counter() - start)
-    return float(np.median(found))
 
 
 def _pinocchio(robot: Any, floating: bool) -> Any:
@@ -67,8 +55,8 @@ def opspace_rows(quick: bool) -> list[MotionRow]:
         for _ in range(count):
             kernel(*state)
 
-    alone = _median(calls, 7) / count
-    batch = _median(lambda: kernel(q, v, aim, rest), 15) / n
+    alone = median_seconds(calls, 7) / count
+    batch = median_seconds(lambda: kernel(q, v, aim, rest), 15) / n
     peer = _theirs_opspace(arm, law, kernel, (q, v, aim, rest), 200 if quick else 1000)
     bounds = [SIMULATION.get(("opspace", x)) for x in ("alone", "batch")]
     flat = np.zeros(7)  # stretched out, and with its wrist straight
@@ -120,7 +108,7 @@ def _theirs_opspace(arm: Any, law: Any, kernel: Any, states: tuple[Any, ...], co
     for k in undamped:
         theirs = formula(q[k], v[k], aim[k], rest)
         assert np.abs(ours[k] - theirs).max() < _AGREED * np.abs(theirs).max(), k
-    return _median(lambda: formula(q[0], v[0], aim[0], rest), count)
+    return median_seconds(lambda: formula(q[0], v[0], aim[0], rest), count)
 
 
 SIDES = [(x, y) for x in ("front", "hind") for y in ("left", "right")]
@@ -145,10 +133,10 @@ def wholebody_rows(quick: bool) -> list[MotionRow]:
     shapes = {"q": (19,), "v": (18,), "trunk": (4, 4), "posture_q": (19,)}
     kernel = lw.compile(lambda q, v, trunk, posture_q: law(0.0, q, v, trunk=trunk, posture_q=posture_q), **shapes)
     count = 200 if quick else 2000
-    standing = _median(lambda: kernel(q, still, aim, q), count)
+    standing = median_seconds(lambda: kernel(q, still, aim, q), count)
     rng = np.random.default_rng(0)
     some = [(robot.integrate(q, 0.01 * rng.normal(size=18)), 0.05 * rng.normal(size=18)) for _ in range(32)]
-    pushed = [_median(lambda s=s: kernel(*s, aim, q), 20) for s in some]
+    pushed = [median_seconds(lambda s=s: kernel(*s, aim, q), 20) for s in some]
     peer, name = _theirs_wholebody(robot, law, kernel, ground, (q, still, aim), 20 if quick else 200)
     bound = SIMULATION.get(("wholebody", "alone"))
     return [
@@ -222,7 +210,7 @@ def _theirs_wholebody(
     for solver in solvers:
         tau = solve(solver)[places]
         assert np.abs(tau - ours).max() < 1e-3 * np.abs(ours).max(), solver
-        seconds = _median(lambda solver=solver: solve(solver), count)
+        seconds = median_seconds(lambda solver=solver: solve(solver), count)
         if seconds < best:
             best, named = seconds, f"Pinocchio and {solver}"
     return best, named

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +17,7 @@ import linkwork as lw
 from linkwork.compiler.control import plan_program
 from linkwork.simulation import ContactGround
 
+from .measure_time import median_seconds
 from .motion_rows import MotionRow
 from .targets import SIMULATION
 
@@ -60,8 +60,8 @@ def derivative_rows(
     rng = np.random.default_rng(0)
     many = [np.repeat(y[None], size, axis=0) for y in (x, v, tau)]
     many[1] = many[1] + 1e-3 * rng.normal(size=(size, n))
-    ours = _median(lambda: slopes(*many)) / size
-    alone = _median(lambda: slopes(x, v, tau), 50)
+    ours = median_seconds(lambda: slopes(*many)) / size
+    alone = median_seconds(lambda: slopes(x, v, tau), 50)
     peer = None
     try:
         mujoco: Any = importlib.import_module("mujoco")
@@ -83,7 +83,7 @@ def _differences(mujoco: Any, model: Any, robot: Any, q: np.ndarray) -> float:
     data.qpos[[model.joint(name).qposadr[0] for name in names]] = q[7:]
     mujoco.mj_forward(model, data)
     A = np.zeros((2 * model.nv, 2 * model.nv))
-    return _median(lambda: mujoco.mjd_transitionFD(model, data, SMALL, 1, A, None, None, None), 30)
+    return median_seconds(lambda: mujoco.mjd_transitionFD(model, data, SMALL, 1, A, None, None, None), 30)
 
 
 def gradient_rows(robot: Any, q: np.ndarray, ground: ContactGround, quick: bool) -> list[MotionRow]:
@@ -119,10 +119,10 @@ def gradient_rows(robot: Any, q: np.ndarray, ground: ContactGround, quick: bool)
     error = float(np.abs(fewer(start, v, u, weights) - gradient(start, v, u, weights)).max())
     assert error < 1e-9 * np.abs(slopes).max(), f"the gradient in segments differs from the other by {error}"
     room = plan_program(fewer.program)[1].size / plan_program(gradient.program)[1].size
-    ours = _median(lambda: gradient(start, v, u, weights), 5)
-    cut = _median(lambda: fewer(start, v, u, weights), 5)
-    same = _median(lambda: cost(start, v, u), 5)
-    plain = _median(lambda: end(start, v, u, 5), 5)
+    ours = median_seconds(lambda: gradient(start, v, u, weights), 5)
+    cut = median_seconds(lambda: fewer(start, v, u, weights), 5)
+    same = median_seconds(lambda: cost(start, v, u), 5)
+    plain = median_seconds(lambda: end(start, v, u, 5), 5)
     most = SIMULATION["gradient", "plain"]
     return [
         MotionRow("the gradient, as many roll-outs", ours / plain, "", most, None, ""),
@@ -133,14 +133,3 @@ def gradient_rows(robot: Any, q: np.ndarray, ground: ContactGround, quick: bool)
         MotionRow("memory of a sample in segments, beside that without", room, "", None, None, ""),
         MotionRow("the gradient, a step", ours / (size * steps), "s", None, None, ""),
     ]
-
-
-def _median(call: Callable[[], Any], rounds: int = 7) -> float:
-    """The median of so many calls' seconds, after one that does not count."""
-    call()
-    found = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        call()
-        found.append(time.perf_counter() - begin)
-    return float(np.median(found))
