@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...bridge.machine import Kernel
+from ..archive import npz_path, read_archive, write_archive
 from ..optimal.asked import read_count
 from .asked import acting_places, cost_matrix, matching, state_cost
 from .plan import RecedingPlan, plan_kernel
@@ -162,30 +160,22 @@ class Controller:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what it carries to a file ``.npz``; `restore` gives it to a controller of the same problem."""
-        where = _npz("save", path)
+        where = npz_path("save", path)
         said = {"format": _FORMAT, "lead": self._lead, "passed": self._passed}
-        arrays = {"said": np.frombuffer(json.dumps(said).encode(), dtype=np.uint8), "age": self._age}
+        arrays: dict[str, Any] = {"age": self._age}
         arrays |= {f"search.{name}": x for name, x in (self._search or {}).items()}
         arrays |= {f"plan.{name}": x for name, x in (self._plan._asdict() if self._plan else {}).items()}
-        with open(where, "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
+        write_archive(where, said, arrays)
 
     def restore(self, path: str | os.PathLike[str]) -> None:
         """What `save` wrote.  Raises ValueError for what is no such file, and for that of another problem."""
-        where = _npz("restore", path)
-        try:
-            with np.load(where, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            said = json.loads(arrays["said"].tobytes())
-            if said["format"] != _FORMAT:
-                raise ValueError(f"format {said['format']!r}")
+        where = npz_path("restore", path)
+        with read_archive(where, _FORMAT, "Controller.save") as (said, arrays):
             search = {name[7:]: x for name, x in arrays.items() if name.startswith("search.")}
             plan = (
                 RecedingPlan(*(arrays[f"plan.{name}"] for name in RecedingPlan._fields)) if "plan.q" in arrays else None
             )
             age, lead, passed = arrays["age"], said["lead"], float(said["passed"])
-        except (KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{where}: not a file that Controller.save wrote: {error}") from None
         if search:
             fresh = {
                 name: x.shape[1:] for name, x in self.planner.begun(np.asarray(self.robot.neutral())[None]).items()
@@ -353,10 +343,3 @@ def _seconds(who: str, name: str, given: Any, *, zero: bool = False) -> float:
     if not (np.isfinite(found) and (found > 0.0 or (zero and found >= 0.0))):
         raise ValueError(f"{who}: {name}: expected seconds {'from 0 on' if zero else 'above 0'}, got {given!r}")
     return found
-
-
-def _npz(who: str, path: str | os.PathLike[str]) -> Path:
-    where = Path(path)
-    if where.suffix != ".npz":
-        raise ValueError(f"{who}: expected a file named .npz, got {str(where)!r}")
-    return where

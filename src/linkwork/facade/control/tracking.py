@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ from ...expr.arrays import array, is_traced
 from ...expr.control import take
 from ...expr.functions import floor, fmax, fmin
 from ...expr.linalg.sums import dot
+from ..archive import npz_path, read_archive, write_archive
 from ..motion.trajectory import Trajectory
 from .asked import acting_places, cost_matrix, forces_that_act, matching, state_cost
 from .regulators import lqr_horizon
@@ -114,39 +113,26 @@ class TrackingRegulator:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file ``.npz``, with which `load` gives the same to the bit; the robot is not in it."""
-        where = _named("save", path)
+        where = npz_path("save", path)
         with tempfile.TemporaryDirectory() as folder:
             inner = Path(folder) / "trajectory.npz"
             self.trajectory.save(inner)
             way = np.frombuffer(inner.read_bytes(), dtype=np.uint8)
-        said = json.dumps({"format": _FORMAT, "passive": self.passive}).encode()
-        with open(where, "wb") as file:
-            np.savez(
-                file,
-                said=np.frombuffer(said, dtype=np.uint8),
-                trajectory=way,
-                **{name: getattr(self, name) for name in _ARRAYS},
-            )
+        said = {"format": _FORMAT, "passive": self.passive}
+        write_archive(where, said, {"trajectory": way, **{name: getattr(self, name) for name in _ARRAYS}})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, robot: Any) -> TrackingRegulator:
         """What `save` wrote, of this robot.  Raises ValueError for another's, and for what is no such file."""
-        where = _named("load", path)
-        try:
-            with np.load(where, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            said = json.loads(arrays["said"].tobytes())
-            if said["format"] != _FORMAT:
-                raise ValueError(f"format {said['format']!r}")
-            given = [arrays[name] for name in _ARRAYS]
-        except (KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{where}: not a file that TrackingRegulator.save wrote: {error}") from None
+        where = npz_path("load", path)
+        with read_archive(where, _FORMAT, "TrackingRegulator.save") as (said, arrays):
+            given, way_bytes, passive = [arrays[name] for name in _ARRAYS], arrays["trajectory"], said["passive"]
         with tempfile.TemporaryDirectory() as folder:
             inner = Path(folder) / "trajectory.npz"
-            inner.write_bytes(arrays["trajectory"].tobytes())
+            inner.write_bytes(way_bytes.tobytes())
             way = Trajectory.load(inner, robot=robot)
         times, K, X, acting = given
-        return cls(way, times, K, X, acting, passive=bool(said["passive"]))
+        return cls(way, times, K, X, acting, passive=bool(passive))
 
 
 def track(
@@ -194,10 +180,3 @@ def track(
         last = state_cost("track", "end", end, robot.nv)
     K, X = lqr_horizon(A[:-1], B[:-1], cost, effort, end=last)
     return TrackingRegulator(trajectory, times, K, X, acting, passive)
-
-
-def _named(who: str, path: str | os.PathLike[str]) -> Path:
-    where = Path(path)
-    if where.suffix != ".npz":
-        raise ValueError(f"{who}: expected a file named .npz, got {str(where)!r}")
-    return where

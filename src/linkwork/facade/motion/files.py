@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...algorithms.motion.curves import KINDS, Clock, CurveSpace
+from ..archive import read_archive, write_archive
 from .quintic import through_states
 from .section import Section
 
@@ -83,21 +82,12 @@ def _save_arrays(trajectory: Any, where: Path) -> None:
             arrays[f"{k}.clock.starts"] = section.clock.starts
             arrays[f"{k}.clock.coefficients"] = section.clock.coefficients
     said = {"format": _FORMAT, "sections": sections, **_joints(trajectory.sections[0].space, trajectory.robot)}
-    arrays["said"] = np.frombuffer(json.dumps(said).encode(), dtype=np.uint8)
-    with open(where, "wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+    write_archive(where, said, arrays)
 
 
 def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
-    try:
-        with np.load(where, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        said = json.loads(arrays.pop("said").tobytes())
-        if said["format"] != _FORMAT:
-            raise ValueError(f"format {said['format']!r}")
+    with read_archive(where, _FORMAT, "Trajectory.save") as (said, arrays):
         kinds = [KINDS[name] for name in said["sections"]]
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{where}: not a file that Trajectory.save wrote: {error}") from None
     space = _space(where, said, robot)
     found = []
     for k, kind in enumerate(kinds):

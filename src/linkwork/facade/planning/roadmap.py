@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...geometry.scene import Scene
+from ..archive import npz_path
 from .connect import SearchOptions
 from .fingerprint import fingerprint
 from .planning import PlanQuery, read_space
@@ -155,7 +156,7 @@ class Roadmap:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file named .npz, with a name for the robot and the scene that it is of."""
-        where, graph = _named_npz("save", path), self._graph
+        where, graph = npz_path("Roadmap.save", path), self._graph
         said = {
             "format": _FORMAT,
             "of": self._fingerprint(),
@@ -175,7 +176,7 @@ class Roadmap:
         Raises ValueError for a file that is no roadmap, and for another robot, scene or options: nothing of it need be
         free there.
         """
-        where = _named_npz("load", path)
+        where = npz_path("Roadmap.load", path)
         known = _defaults()
         for name in options:
             if name not in known:
@@ -235,10 +236,3 @@ def _whole(what: str, x: Any, least: int) -> int:
     if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < least:
         raise ValueError(f"Roadmap: {what}: expected a whole number from {least}, got {x!r}")
     return int(x)
-
-
-def _named_npz(what: str, path: str | os.PathLike[str]) -> Path:
-    where = Path(path)
-    if where.suffix != ".npz":
-        raise ValueError(f"Roadmap.{what}: expected a file named .npz, got {str(where)!r}")
-    return where

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..archive import npz_path, read_archive, write_archive
 from .events import Occurrence
 
 __all__ = ["load_simulation", "save_simulation"]
@@ -21,9 +20,7 @@ _EVENT = ("time", "q", "v", "next_q", "next_v")
 
 def save_simulation(found: Any, path: str | os.PathLike[str]) -> None:
     """Write it.  Raises ValueError for another name, TypeError for symbols."""
-    where = Path(path)
-    if where.suffix != ".npz":
-        raise ValueError(f"save: expected a file named .npz, got {str(where)!r}")
+    where = npz_path("save", path)
     if np.asarray(found.q).dtype == object:
         raise TypeError("save: the simulation has symbols for its numbers")
     robot = found.robot_of()
@@ -41,24 +38,15 @@ def save_simulation(found: Any, path: str | os.PathLike[str]) -> None:
     arrays |= {f"records.{name}": np.asarray(x) for name, x in found.records.items()}
     arrays |= {f"events.{name}": np.array([getattr(e, name) for e in found.events]) for name in _EVENT}
     arrays |= {f"parameters.{name}": np.asarray(x) for name, x in found.parameters.items()}
-    arrays["said"] = np.frombuffer(json.dumps(said).encode(), dtype=np.uint8)
-    with open(where, "wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+    write_archive(where, said, arrays)
 
 
 def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
     """Read it.  Raises ValueError for what is no such file, and where the robot has other joints."""
     where = Path(path)
-    try:
-        with np.load(where, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        said = json.loads(arrays.pop("said").tobytes())
-        if said["format"] != _FORMAT:
-            raise ValueError(f"format {said['format']!r}")
+    with read_archive(where, _FORMAT, "Simulation.save") as (said, arrays):
         state = {name: arrays[name] for name in _STATE}
         rows = [arrays[f"events.{name}"] for name in _EVENT]
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{where}: not a file that Simulation.save wrote: {error}") from None
     for key in ("q_names", "v_names"):
         own = [*getattr(robot, key)]
         if said[key] != own:
