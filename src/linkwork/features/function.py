@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from .._user import place_of
-from ..constraints.asking import refuse_pickling
 from ..expr.symbol import Symbol
-from ..tasks.contract import TaskTarget
+from ..tasks.function_rows import FunctionRows, read_shape
 from .asking import AskingWindow
 from .contract import DEEPEST, Feature, FeatureRows, Scalars, Window
 
@@ -19,7 +18,7 @@ __all__ = ["FunctionFeature"]
 
 
 @dataclass(frozen=True)
-class FunctionFeature(Feature):
+class FunctionFeature(FunctionRows, Feature):
     """f(w), a number or an array with a row for each; f(w, target) where a ``shape`` of a target is said.
 
         problem.add(lambda w: w.point("tip")[2] - 0.1, "inequality", name="table")
@@ -34,6 +33,8 @@ class FunctionFeature(Feature):
 
     How many steps it looks at follows from what it asks, and rows by the chain rule from those of the answers.
     """
+
+    _kind = "feature"
 
     name: str
     function: Callable[..., Any]
@@ -58,33 +59,12 @@ class FunctionFeature(Feature):
         if not units or not all(isinstance(unit, str) for unit in units):
             raise TypeError(f"{who}: units: expected a text, or one for each row, got {self.units!r}")
         put(self, "units", self.units if isinstance(self.units, str) else units)
-        if self.shape is not None:
-            shape = (self.shape,) if isinstance(self.shape, int) else tuple(self.shape)
-            if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in shape):
-                raise ValueError(f"{who}: shape: expected whole numbers from 1, got {self.shape!r}")
-            put(self, "shape", shape)
+        put(self, "shape", read_shape(who, self.shape))
         if self.target is not None:
             found = np.array(self.target, dtype=float)
             if self.shape is None or found.shape != self.shape or not np.isfinite(found).all():
                 raise ValueError(f"{who}: target: expected finite numbers of shape {self.shape}, got {self.target!r}")
             put(self, "target", _nested(found.tolist()))
-
-    @property
-    def functions(self) -> tuple[Callable[..., Any], ...]:
-        """The user's function."""
-        return (self.function,)
-
-    @property
-    def target_of(self) -> TaskTarget | None:
-        return None if self.shape is None else TaskTarget(self.shape, "numbers", "what its function gets")
-
-    @property
-    def row_names(self) -> tuple[str, ...]:
-        return (self.name,) if self.count == 1 else tuple(f"{self.name}[{i}]" for i in range(self.count))
-
-    @property
-    def row_units(self) -> tuple[str, ...]:
-        return (self.units,) * self.count if isinstance(self.units, str) else self.units
 
     @property
     def needs_forces(self) -> bool:
@@ -130,13 +110,6 @@ class FunctionFeature(Feature):
     def _check(self, count: int) -> None:
         if self.count and count != self.count:
             raise ValueError(f"feature {self.name!r}: its function gave {self.count} numbers before, now {count}")
-
-    def __getstate__(self) -> dict[str, Any]:
-        refuse_pickling(self, "feature")
-        return self.__dict__
-
-    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
-        return self
 
 
 def _nested(x: Any) -> Any:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from .._user import place_of
-from ..constraints.asking import Asking, refuse_pickling
+from ..constraints.asking import Asking
 from ..constraints.contract import References
 from ..expr.symbol import Symbol
-from .contract import TOLERANCE, Scalars, Task, TaskKinematics, TaskTarget
+from .contract import TOLERANCE, Scalars, Task, TaskKinematics
+from .function_rows import FunctionRows, read_shape
 
 __all__ = ["AskingAll", "FunctionTask"]
 
@@ -37,7 +38,7 @@ class AskingAll(Asking):
 
 
 @dataclass(frozen=True)
-class FunctionTask(Task):
+class FunctionTask(FunctionRows, Task):
     """Errors are f(k), a number or an array with a row for each; f(k, target) where a ``shape`` of a target is said.
 
         lw.ik.FunctionTask("level", lambda k: k.point("left")[2] - k.point("right")[2])
@@ -47,6 +48,8 @@ class FunctionTask(Task):
     ``k.center_of_mass``, ``k.q(joint)``; and ``k.q()`` is the robot's configuration, symbols on which the robot's own
     methods work, NumPy's functions and those of `linkwork.expr`.  Rows are derived in the tangent space.
     """
+
+    _kind = "task"
 
     name: str
     function: Callable[..., Any]
@@ -69,17 +72,8 @@ class FunctionTask(Task):
         if not units or any(unit not in ("m", "rad", "1") for unit in units):
             raise ValueError(f'task {self.name!r}: units: expected "m", "rad" or "1", or one for each row, got {units}')
         object.__setattr__(self, "units", self.units if isinstance(self.units, str) else units)
-        if self.shape is not None:
-            shape = (self.shape,) if isinstance(self.shape, int) else tuple(self.shape)
-            if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in shape):
-                raise ValueError(f"task {self.name!r}: shape: expected whole numbers from 1, got {self.shape!r}")
-            object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "shape", read_shape(f"task {self.name!r}", self.shape))
         self.settle(self.name)
-
-    @property
-    def functions(self) -> tuple[Callable[..., Any], ...]:
-        """The user's function."""
-        return (self.function,)
 
     @property
     def known(self) -> bool:
@@ -88,18 +82,6 @@ class FunctionTask(Task):
     @property
     def references(self) -> References:
         return References()
-
-    @property
-    def target_of(self) -> TaskTarget | None:
-        return None if self.shape is None else TaskTarget(self.shape, "numbers", "what its function gets")
-
-    @property
-    def row_names(self) -> tuple[str, ...]:
-        return (self.name,) if self.count == 1 else tuple(f"{self.name}[{i}]" for i in range(self.count))
-
-    @property
-    def row_units(self) -> tuple[str, ...]:
-        return (self.units,) * self.count if isinstance(self.units, str) else self.units
 
     def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
         found = self._asked(k, target)[0]
@@ -123,10 +105,3 @@ class FunctionTask(Task):
         asking = AskingAll(k, f"task {self.name!r}")
         more = () if self.shape is None else (asking.given(target, self.shape),)
         return asking.run(self.function, *more), asking.asked
-
-    def __getstate__(self) -> dict[str, Any]:
-        refuse_pickling(self, "task")
-        return self.__dict__
-
-    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
-        return self
