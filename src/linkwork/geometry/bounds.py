@@ -1,6 +1,7 @@
-"""Spheres around cores: what keeps two apart for sure, at the price of two points.
+"""What keeps two solids apart for sure, at the price of a point or two.
 
-‖c' − c‖ − r − r' is never above the distance.
+Of spheres around cores, ‖c' − c‖ − r − r' is never above the distance.  A ball that meets a core is, along each of the
+world's axes, no farther from its middle than it reaches along that.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ..expr.functions import fmax, fmin, lt, sqrt, where
-from ..spatial import Vec3
+from ..expr.functions import fabs, fmax, fmin, lt, sqrt, where
+from ..spatial import Rotation, Vec3
 from .cores import (
     BoxCore,
     ConeCore,
@@ -21,7 +22,7 @@ from .cores import (
     SegmentCore,
 )
 
-__all__ = ["BOUNDS", "BoundingSphere", "bounding_sphere"]
+__all__ = ["BOUNDS", "EXTENTS", "BoundingSphere", "bounding_sphere"]
 
 
 class BoundingSphere(NamedTuple):
@@ -84,3 +85,14 @@ BOUNDS: Mapping[type, Callable[[Any], BoundingSphere]] = {
     PolytopeCore: _polytope,
 }
 """An entry a type of core."""
+
+
+def _extents(R: Rotation, half: Vec3) -> Vec3:
+    return Vec3(*(sum((fabs(x) * h for x, h in zip(row, half, strict=True)), start=0.0) for row in (R.x, R.y, R.z)))
+
+
+EXTENTS: Mapping[type, Callable[[Any], Vec3]] = {
+    BoxCore: lambda core: _extents(core.pose.rotation, core.half),
+    CylinderCore: lambda core: _extents(core.pose.rotation, Vec3(0.0, 0.0, core.half)) + Vec3(*[core.radius] * 3),
+}
+"""By type of core: how far it reaches from its middle along each of the world's axes, or a little farther [m]."""

@@ -2,8 +2,8 @@
 
 `objects.py`: the shapes in the world, and pairs; `walking.py`: going over pairs, written out or in loops;
 `pairwise.py`: all distances and their gradients; `hessian.py`: second derivatives; `least.py`: what is least;
-`motion_bounds.py`: how far shapes move on a segment of configurations, by `enclosure.py` where joints' twists are not
-constant; `edges.py`: whether it is free.
+`touching.py`: yes or no; `motion_bounds.py`: how far shapes move on a segment of configurations, by `enclosure.py`
+where joints' twists are not constant; `edges.py`: whether it is free.
 """
 
 from .edges import COLLIDING, FREE, UNDECIDED, EdgeFound, certified_edge, sampled_edge
@@ -11,7 +11,6 @@ from .hessian import PairHessians, pair_hessians
 from .least import (
     LeastDistance,
     SmoothMinimum,
-    in_collision,
     link_clearances,
     minimum_distance,
     nearest_pair,
@@ -21,6 +20,7 @@ from .least import (
 from .motion_bounds import MotionBound, check_bounded, motion_bounds
 from .objects import PlacedShape, moving_shapes, placed_shapes, shape_pairs
 from .pairwise import FAR, NUMBERS, Motions, PairDistances, pair_distances
+from .touching import in_collision
 from .walking import over_own_pairs, over_scene
 
 __all__ = [

@@ -1,7 +1,7 @@
-"""What is least over many pairs: the minimum, where it is, a smooth minimum, and whether anything touches.
+"""What is least over many pairs: the minimum, where it is, and a smooth minimum.
 
 A pair whose bounding spheres are farther apart than what is least so far cannot matter; where all samples side by side
-agree on that, it is not measured.  Of those whose spheres leave a question, yes or no takes less than a distance does.
+agree on that, it is not measured.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...expr.control import cond
-from ...expr.functions import and_, exp, fmin, le, log, lt, where
-from ...geometry.pairs import distance_once, signed_distance_once, within_once
+from ...expr.functions import and_, exp, fmin, log, lt, where
+from ...geometry.pairs import distance_once, signed_distance_once
 from ...geometry.rows import SolidKind, SolidRow
 from ...model.collisions import link_shapes
 from ...model.tree import Tree
@@ -20,12 +20,12 @@ from ...spatial import Force
 from ..kinematics.forward_kinematics import forward_kinematics
 from .objects import PlacedShape, placed_shapes
 from .pairwise import FAR, NUMBERS, Motions, numbers_of, wrench
+from .touching import spheres_are_near
 from .walking import Near, Step, over_own_pairs, over_scene
 
 __all__ = [
     "LeastDistance",
     "SmoothMinimum",
-    "in_collision",
     "link_clearances",
     "minimum_distance",
     "nearest_pair",
@@ -67,35 +67,6 @@ def minimum_distance(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int]
         return (found,), []
 
     return _over_all(step, (FAR,), tree, q, pairs, shapes, scene, near)[0]
-
-
-def in_collision(
-    tree: Tree,
-    q: Scalars,
-    pairs: Pairs,
-    shapes: Sequence[int],
-    scene: SceneRows,
-    margin: Any = 0.0,
-    *,
-    depths: bool = False,
-) -> Any:
-    """1 where some pair is no farther apart than a margin [m], else 0: nothing more is measured once that is known.
-
-    A margin below 0 needs ``depths``.
-    """
-
-    def near(state: Any, a: SolidRow, b: SolidRow) -> Any:
-        return and_(lt(state[0], 0.5), _near(a, b, margin))
-
-    def step(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
-        def measured() -> Any:
-            if depths:
-                return where(le(distance_once(a.solid, b.solid), margin), 1.0, 0.0)
-            return where(within_once(a.solid, b.solid, margin), 1.0, 0.0)
-
-        return (cond(near(state, a, b), measured, lambda: state[0]),), []
-
-    return _over_all(step, (0.0,), tree, q, pairs, shapes, scene, near)[0]
 
 
 def nearest_pair(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows) -> LeastDistance:
@@ -265,6 +236,5 @@ def _over_all(
 
 def _near(a: SolidRow, b: SolidRow, distance: Any) -> Any:
     """Whether two solids are there and may be nearer than this, by their bounding spheres."""
-    between, far = b.anchor - a.anchor, distance + a.reach + b.reach
-    near = and_(le(0.0, far), le(between.dot(between), far * far))
+    near = spheres_are_near(a, b, distance)
     return near if isinstance(b.there, float) else and_(lt(0.0, b.there), near)

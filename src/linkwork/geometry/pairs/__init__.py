@@ -2,7 +2,7 @@
 
 from .boxes import box_box, box_box_gap
 from .half_space import half_space_convex
-from .once import distance_once, signed_distance_once, within_once
+from .once import distance_once, signed_distance_once, within_called, within_once
 from .point import point_box, point_point, point_segment
 from .point_ellipsoid import point_ellipsoid
 from .point_round import point_cone, point_cylinder
@@ -31,5 +31,6 @@ __all__ = [
     "signed_distance",
     "signed_distance_once",
     "within",
+    "within_called",
     "within_once",
 ]

@@ -12,7 +12,7 @@ from ..rows import KINDS, SolidKind, kind_of, solid_row
 from .table import is_closed_form, signed_distance
 from .within import within
 
-__all__ = ["distance_once", "signed_distance_once", "within_once"]
+__all__ = ["distance_once", "signed_distance_once", "within_called", "within_once"]
 
 
 def signed_distance_once(a: Solid, b: Solid) -> SignedDistance:
@@ -31,14 +31,20 @@ def within_once(a: Solid, b: Solid, distance: Any) -> Any:
     return _called(within, a, b, distance)[0]
 
 
+def within_called(a: Solid, b: Solid, distance: Any) -> Any:
+    """The same, of any length: for code in which many pairs of two kinds are written out, and few are measured."""
+    return _called(within, a, b, distance, written_out=False)[0]
+
+
 def _distance(a: Solid, b: Solid) -> Any:
     return signed_distance(a, b).distance
 
 
-def _called(function: Callable[..., Any], a: Solid, b: Solid, *more: Any) -> tuple[Any, bool]:
-    """A function of two solids and numbers, and whether it was called with the two in the other order."""
+def _called(function: Callable[..., Any], a: Solid, b: Solid, *more: Any, written_out: bool = True) -> tuple[Any, bool]:
+    """A function of two solids and numbers, and whether it was called with the two in the other order; closed forms are
+    ``written_out``."""
     types = type(a.core), type(b.core)
-    if FieldCore in types or is_closed_form(*types):
+    if FieldCore in types or (written_out and is_closed_form(*types)):
         return function(a, b, *more), False
     kinds = [kind_of(one.core) for one in (a, b)]
     turned = _order(kinds[1]) < _order(kinds[0])

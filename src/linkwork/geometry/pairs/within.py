@@ -1,8 +1,8 @@
 """Whether two solids are within a distance of each other: yes or no, for less than the distance takes.
 
 Squares are compared where they can be, so there are no roots, and neither witness points nor normals, and of what
-overlaps no depth is looked for; pairs of a cylinder with a segment or a cylinder are measured.  What the axes of a
-box's faces keep apart is asked first, and no more where all samples side by side agree.
+overlaps no depth is looked for; two cylinders are measured.  What a plane or two keep apart is asked first, and no more
+where all samples side by side agree.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...expr.control import cond
-from ...expr.functions import and_, fabs, fmax, le, lt, not_
+from ...expr.functions import and_, fabs, fmax, le, lt, not_, or_, sqrt
 from ...spatial import Vec3
 from ..cores import BoxCore, Core, CylinderCore, PointCore, SegmentCore, Solid
 from ..directions import NOTHING, clamp
 from ..support import SUPPORTS
-from .box_cylinder import box_cylinder_within
+from .box_cylinder import box_cylinder_within, segment_cylinder
 from .boxes import box_box, box_box_gap
 from .difference import Difference
 from .segment_box import nearest_to_box
@@ -26,6 +26,7 @@ from .table import has_own, signed_distance
 
 __all__ = ["WITHIN", "within"]
 
+_STEPS = 2  # along a segment, after which a search is left to say what is open
 _NEAR = 1e-9  # relative gap between bounds on squares of distances, at which searches end
 
 
@@ -65,10 +66,44 @@ def _point_box(a: PointCore, b: BoxCore, most: Any) -> Any:
 
 def _segment_box(a: SegmentCore, b: BoxCore, most: Any) -> Any:
     c, u, h = b.pose.inv().point(a.center), b.pose.rotation.inv_act(a.half), b.half
-    near: Any = True
-    for x, v, side in zip(c, u, h, strict=True):
-        near = and_(near, le(fabs(x), side + fabs(v) + most))
-    return cond(near, lambda: _short(_out(c + u * nearest_to_box(c, u, h), h), most), lambda: False)
+    near, open_ = _known(lambda p: _out(p, h), c, u, most)
+    return cond(open_, lambda: _short(_out(c + u * nearest_to_box(c, u, h), h), most), lambda: near)
+
+
+def _known(out: Callable[[Vec3], Vec3], c: Vec3, u: Vec3, most: Any) -> tuple[Any, Any]:
+    """Of the segment c ± u and what ``out`` tells the way from to a point: whether they are near, and whether that is
+    open yet.
+
+    They are near where a point of the segment is, and they are not where a plane across such a way e keeps them apart:
+    at c + s u, it keeps |e|² + min over t of (t − s) e · u, divided by |e|.  The points are the middle, and what a step
+    down the slope e · u leads to, which is never too long.
+    """
+    square, uu, s = most * most, fmax(u.dot(u), NOTHING), 0.0
+    near: Any = False
+    far: Any = False
+    for step in range(_STEPS):
+        e = out(c + u * s if step else c)
+        ee, slope = e.dot(e), e.dot(u)
+        kept = ee - fabs(slope) - s * slope
+        near, far = or_(near, le(ee, square)), or_(far, and_(lt(0.0, kept), lt(square * ee, kept * kept)))
+        s = clamp(s - slope / uu, 1.0)
+    return near, not_(or_(near, far))
+
+
+def _point_cylinder(a: PointCore, b: CylinderCore, most: Any) -> Any:
+    p = b.pose.inv().point(a.point)
+    aside, beyond = fmax(sqrt(p.x * p.x + p.y * p.y) - b.radius, 0.0), p.z - clamp(p.z, b.half)
+    return le(aside * aside + beyond * beyond, most * most)
+
+
+def _segment_cylinder(a: SegmentCore, b: CylinderCore, most: Any) -> Any:
+    def out(p: Vec3) -> Vec3:
+        rho = sqrt(p.x * p.x + p.y * p.y)
+        aside = fmax(rho - b.radius, 0.0) / fmax(rho, NOTHING)
+        return Vec3(p.x * aside, p.y * aside, p.z - clamp(p.z, b.half))
+
+    near, open_ = _known(out, b.pose.inv().point(a.center), b.pose.rotation.inv_act(a.half), most)
+    return cond(open_, lambda: le(segment_cylinder(a, b).distance, most), lambda: near)
 
 
 def _boxes(a: BoxCore, b: BoxCore, most: Any) -> Any:
@@ -101,7 +136,9 @@ WITHIN: Mapping[tuple[type, type], Callable[[Any, Any, Any], Any]] = {
     (PointCore, SegmentCore): _point_segment,
     (SegmentCore, SegmentCore): _segments,
     (PointCore, BoxCore): _point_box,
+    (PointCore, CylinderCore): _point_cylinder,
     (SegmentCore, BoxCore): _segment_box,
+    (SegmentCore, CylinderCore): _segment_cylinder,
     (BoxCore, BoxCore): _boxes,
     (BoxCore, CylinderCore): box_cylinder_within,
 }

@@ -1,0 +1,135 @@
+"""Whether anything of a robot touches: yes or no, for a small part of what distances take.
+
+Nearly all pairs are far apart, so what is asked first of each is little: whether the spheres about two of the robot's
+shapes meet, and whether the sphere about a shape meets an obstacle as it is, since a table fills little of a sphere of
+its own.  These questions are written out for many pairs, and one choice skips all of them where all samples side by
+side agree that none is near; what is left, a pair or two, is looked at closely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...expr.control import cond, scan
+from ...expr.functions import and_, fabs, fmax, le, lt, where
+from ...geometry.bounds import EXTENTS
+from ...geometry.cores import Solid
+from ...geometry.pairs import distance_once, within_called
+from ...geometry.rows import SolidKind, SolidRow
+from ...model.tree import Tree
+from ...spatial import Vec3
+from .objects import PlacedShape, by_kinds, placed_shapes
+from .walking import FEW, listed
+
+__all__ = ["in_collision", "spheres_are_near"]
+
+Scalars = Sequence[Any]
+
+_TOGETHER = 8  # own pairs that are left out at a time
+
+
+def in_collision(
+    tree: Tree,
+    q: Scalars,
+    pairs: Sequence[tuple[int, int]],
+    shapes: Sequence[int],
+    scene: Mapping[SolidKind, Any],
+    margin: Any = 0.0,
+    *,
+    depths: bool = False,
+) -> Any:
+    """1 where some pair is no farther apart than a margin [m], else 0: nothing more is measured once that is known.
+
+    A margin below 0 needs ``depths``.
+    """
+    placed = placed_shapes(tree, q)
+    hands_first = [placed[k] for k in reversed(shapes)]  # they meet more
+
+    def touch(a: Solid, b: Solid) -> Any:
+        found = le(distance_once(a, b), margin) if depths else within_called(a, b, margin)
+        return where(found, 1.0, 0.0)
+
+    def with_obstacle(state: Any, kind: SolidKind, row: Any) -> Any:
+        b = kind.solid(listed(row))
+        near = _near_to(b, margin, depths=depths)
+        asked = [(one, None, near(one.row)) for one in hands_first]
+        return _any_of(state, asked, lambda a, _: touch(a, b.solid), b.there)
+
+    state: Any = 0.0
+    for kind, rows in scene.items() if hands_first else ():
+        if not kind.in_loops:
+            for row in rows:
+                state = with_obstacle(state, kind, row)
+            continue
+
+        def step(state: Any, row: Any, kind: SolidKind = kind) -> tuple[Any, None]:
+            return with_obstacle(state, kind, row), None
+
+        state, _ = scan(step, state, rows)
+    for members in by_kinds(placed, pairs).values():
+        for first in range(0, len(members), _TOGETHER):
+            some = [(a, b, spheres_are_near(a.row, b.row, margin)) for _, a, b in members[first : first + _TOGETHER]]
+            state = _any_of(state, some, touch)
+    return state
+
+
+def _any_of(
+    state: Any,
+    asked: Sequence[tuple[PlacedShape, PlacedShape | None, Any]],
+    touch: Callable[[Solid, Any], Any],
+    there: Any = 1.0,
+) -> Any:
+    """1 where the state is, or where some of the pairs touch of which it is said that they may be near."""
+    # numbers are kept, where truth values would be found anew
+    marks = [where(near, 1.0, 0.0) for _, _, near in asked]
+
+    def closely() -> Any:
+        found = state
+        by_kind: dict[tuple[SolidKind, ...], list[list[Any]]] = {}
+        for (a, b, _), mark in zip(asked, marks, strict=True):
+            both = [a] if b is None else [a, b]
+            numbers = [x for one in both for x in one.numbers]
+            by_kind.setdefault(tuple(one.kind for one in both), []).append([mark, *numbers])
+        for kinds, rows in by_kind.items():
+
+            def step(found: Any, row: Any, kinds: tuple[SolidKind, ...] = kinds) -> tuple[Any, None]:
+                mark, *numbers = listed(row)
+                a = kinds[0].solid(numbers[: kinds[0].size]).solid
+                b = kinds[1].solid(numbers[kinds[0].size :]).solid if len(kinds) > 1 else None
+                return cond(lt(found + 0.5, mark), lambda: touch(a, b), lambda: found), None
+
+            if len(rows) > FEW and all(kind.in_loops for kind in kinds):
+                found, _ = scan(step, found, np.array(rows, dtype=object))
+                continue
+            for row in rows:
+                found, _ = step(found, row)
+        return found
+
+    some = and_(lt(state, 0.5), lt(0.5, sum(marks, start=0.0)))
+    return cond(some if isinstance(there, float) else and_(lt(0.0, there), some), closely, lambda: state)
+
+
+def spheres_are_near(a: SolidRow, b: SolidRow, distance: Any) -> Any:
+    """Whether two solids may be nearer than this, by their bounding spheres."""
+    between, far = b.anchor - a.anchor, distance + a.reach + b.reach
+    return and_(le(0.0, far), le(between.dot(between), far * far))
+
+
+def _near_to(b: SolidRow, distance: Any, *, depths: bool) -> Callable[[SolidRow], Any]:
+    """The same of an obstacle, by the box about it along the world's axes, where that is known."""
+    extents = EXTENTS.get(type(b.solid.core))
+    if extents is None:
+        return lambda a: spheres_are_near(a, b, distance)
+    middle, half = b.anchor, extents(b.solid.core) + Vec3(*[distance + b.solid.radius] * 3)
+
+    def near(a: SolidRow) -> Any:
+        found: Any = True
+        for x, side in zip(a.anchor - middle, half, strict=True):
+            within = side + a.reach
+            found = and_(found, le(fabs(x), fmax(within, 0.0) if depths else within))
+        return found
+
+    return near
