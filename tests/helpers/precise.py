@@ -48,7 +48,8 @@ class Precise:
     _precedence = 1
 
     def __init__(self, value: Any) -> None:
-        self.value = value.value if isinstance(value, Precise) else mpmath.mpf(value)
+        kind = value.__class__
+        self.value = value if kind is mpmath.mpf else value.value if kind is Precise else mpmath.mpf(value)
 
     def _apply(self, operation: Any, arguments: Sequence[Any]) -> Any:
         plain = [a.value if isinstance(a, Precise) else a for a in arguments]
@@ -75,11 +76,13 @@ class Precise:
 
 
 def _install(name: str) -> None:
+    operate = getattr(mpmath.mpf, name)
+
     def method(self: Precise, other: Any) -> Any:
-        if not isinstance(other, (Precise, mpmath.mpf, float, int)):
+        if other.__class__ is not Precise and not isinstance(other, (mpmath.mpf, float, int)):
             return NotImplemented
-        result = getattr(self.value, name)(Precise(other).value)
-        return result if isinstance(result, bool) else Precise(result)
+        result = operate(self.value, Precise(other).value)
+        return result if result.__class__ is bool else Precise(result)
 
     setattr(Precise, name, method)
 

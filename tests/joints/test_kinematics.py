@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -62,6 +63,20 @@ def twist_and_rate(joint: JointType, q: list[float], v: list[float]) -> tuple[np
         )
 
 
+@cache
+def exact_subspaces(joint: JointType) -> list[list[float]]:
+    """S(q), column by column, at the configurations: the same for every kind of scalar."""
+    units = np.eye(joint.nv).tolist()
+    return [[x for v in units for x in twist_and_rate(joint, q, v)[0]] for q in configurations(joint).tolist()]
+
+
+@cache
+def exact_twists_and_rates(joint: JointType) -> list[tuple[np.ndarray, np.ndarray]]:
+    """At the configurations and velocities: the same for every kind of scalar."""
+    states = zip(configurations(joint).tolist(), velocities(joint).tolist(), strict=True)
+    return [twist_and_rate(joint, q, v) for q, v in states]
+
+
 @every_joint
 @every_scalar
 def test_at_zero_the_transform_is_the_identity(joint: JointType, run: Any) -> None:
@@ -87,9 +102,7 @@ def test_the_motion_subspace_is_the_transforms_derivative(joint: JointType, run:
     q = configurations(joint)
     derived = bare(joint)
     closed, default = run(lambda q: columns(joint, q), q), run(lambda q: columns(derived, q), q)
-    units = np.eye(joint.nv).tolist()
-    for k in range(SAMPLES):
-        exact = [x for unit in units for x in twist_and_rate(joint, q[k].tolist(), unit)[0]]
+    for k, exact in enumerate(exact_subspaces(joint)):
         assert_near(closed[k], exact, times=16.0)
         assert_near(default[k], exact, times=16.0)
 
@@ -104,8 +117,7 @@ def test_the_bias_is_the_rate_of_the_twist_at_constant_velocity(joint: JointType
         run(lambda x, form=form: form(x[:nq], x[nq:]).elements(), samples)
         for form in (joint.bias, lambda q, v: JointType.bias(joint, q, v), derived.bias)
     ]
-    for k, x in enumerate(samples):
-        twist, rate = twist_and_rate(joint, x[:nq].tolist(), x[nq:].tolist())
+    for k, (x, (twist, rate)) in enumerate(zip(samples, exact_twists_and_rates(joint), strict=True)):
         scale = max(1.0, float(np.linalg.norm(twist)), float(x[nq:] @ x[nq:]))
         for form in forms:
             assert_near(form[k], rate, times=32.0, scale=scale)

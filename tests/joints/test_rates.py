@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,17 +27,58 @@ def draw(joint: JointType, *sizes: int) -> np.ndarray:
     return np.hstack([q, *(rng.normal(size=(SAMPLES, n)) for n in sizes)])
 
 
+# what is exact is the same for every kind of scalar
+
+
+@cache
+def exact_twists(joint: JointType) -> list[list[float]]:
+    """(R^T R')^v, R^T p' of the states, by differences of the transform."""
+    found = []
+    for x in draw(joint, joint.nv).tolist():
+        q, v = x[: joint.nq], x[joint.nq :]
+        rate = differences(lambda q: joint.X(q).elements(), q, [float(d) for d in joint.q_dot(q, v)])
+        X = np.array(joint.X(q).elements(), dtype=float).reshape(4, 4)
+        hat = np.linalg.inv(X) @ np.array([float(r) for r in rate]).reshape(4, 4)
+        found.append([hat[2, 1], hat[0, 2], hat[1, 0], *hat[:3, 3]])
+    return found
+
+
+@cache
+def exact_accelerations(joint: JointType) -> list[list[float]]:
+    """By differences of the twist."""
+    found, nq, nv = [], joint.nq, joint.nv
+    for x in draw(joint, nv, nv).tolist():
+        q, v, a = x[:nq], x[nq : nq + nv], x[nq + nv :]
+        direction = [*(float(d) for d in joint.q_dot(q, v)), *a]
+        rate = differences(lambda x: joint.twist(x[:nq], x[nq:]).elements(), [*q, *v], direction)
+        found.append([float(r) for r in rate])
+    return found
+
+
+@cache
+def exact_local_rates(joint: JointType) -> list[list[float]]:
+    """Of local(q, p), p = retract(q, φ / 2), while p moves at v."""
+    found, nq, nv = [], joint.nq, joint.nv
+    for x in draw(joint, nv, nv).tolist():
+        q, phi, v = x[:nq], [0.5 * a for a in x[nq : nq + nv]], x[nq + nv :]
+
+        def after(time: list[Any], q: list[float] = q, phi: list[float] = phi, v: list[float] = v) -> list[Any]:
+            start = [Precise(a) for a in q]
+            moved = joint.retract(joint.retract(start, [Precise(a) for a in phi]), [time[0] * a for a in v])
+            return joint.local(start, moved)
+
+        found.append([float(d) for d in differences(after, [0.0], [1.0])])
+    return found
+
+
 @every_joint
 @every_scalar
 def test_the_twist_is_the_transforms_rate(joint: JointType, run: Any) -> None:
     """X(q + q̇ dt) = X(q) (1 + [twist] dt)."""
     samples, nq = draw(joint, joint.nv), joint.nq
-    for result, x in zip(run(lambda x: joint.twist(x[:nq], x[nq:]).elements(), samples), samples, strict=True):
-        q, v = x[:nq].tolist(), x[nq:].tolist()
-        rate = differences(lambda q: joint.X(q).elements(), q, [float(d) for d in joint.q_dot(q, v)])
-        X = np.array(joint.X(q).elements(), dtype=float).reshape(4, 4)
-        hat = np.linalg.inv(X) @ np.array([float(r) for r in rate]).reshape(4, 4)
-        assert_near(result, [hat[2, 1], hat[0, 2], hat[1, 0], *hat[:3, 3]], times=16.0)
+    results = run(lambda x: joint.twist(x[:nq], x[nq:]).elements(), samples)
+    for result, exact in zip(results, exact_twists(joint), strict=True):
+        assert_near(result, exact, times=16.0)
 
 
 @every_joint
@@ -45,10 +87,8 @@ def test_the_acceleration_is_the_twists_rate(joint: JointType, run: Any) -> None
     """While q changes at q̇ and v at a."""
     samples, nq, nv = draw(joint, joint.nv, joint.nv), joint.nq, joint.nv
     results = run(lambda x: joint.acceleration(x[:nq], x[nq : nq + nv], x[nq + nv :]).elements(), samples)
-    for result, x in zip(results, samples, strict=True):
-        q, v, a = x[:nq].tolist(), x[nq : nq + nv].tolist(), x[nq + nv :].tolist()
-        direction = [*(float(d) for d in joint.q_dot(q, v)), *a]
-        rate = [float(r) for r in differences(lambda x: joint.twist(x[:nq], x[nq:]).elements(), [*q, *v], direction)]
+    for result, x, rate in zip(results, samples, exact_accelerations(joint), strict=True):
+        v = x[nq : nq + nv]
         assert_near(result, rate, times=32.0, scale=1.0 + float(np.linalg.norm(rate)) + float(np.dot(v, v)))
 
 
@@ -111,15 +151,6 @@ def test_the_rate_of_the_local_coordinates(joint: JointType, run: Any) -> None:
         q, phi, v = x[:nq], [0.5 * a for a in x[nq : nq + nv]], x[nq + nv :]
         return [*joint.local_rate(q, joint.retract(q, phi), v), *joint.local_rate(q, q, v)]
 
-    for result, x in zip(run(function, samples), samples, strict=True):
-        q, v = x[:nq].tolist(), x[nq + nv :].tolist()
-        phi = (0.5 * x[nq : nq + nv]).tolist()
-
-        def after(time: list[Any], q: list[float] = q, phi: list[float] = phi, v: list[float] = v) -> list[Any]:
-            start = [Precise(a) for a in q]
-            moved = joint.retract(joint.retract(start, [Precise(a) for a in phi]), [time[0] * a for a in v])
-            return joint.local(start, moved)
-
-        exact = [float(d) for d in differences(after, [0.0], [1.0])]
+    for result, x, exact in zip(run(function, samples), samples, exact_local_rates(joint), strict=True):
         assert_near(result[:nv], exact, times=32.0)
-        assert_near(result[nv:], v, times=16.0)
+        assert_near(result[nv:], x[nq + nv :], times=16.0)
