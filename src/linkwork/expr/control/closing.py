@@ -95,5 +95,5 @@ def named(function: Callable[..., Any]) -> str:
     """A function's name and where it is written."""
     function = inspect.unwrap(function)
     code = getattr(function, "__code__", None)
-    name = getattr(function, "__qualname__", repr(function))
+    name = getattr(function, "__qualname__", None) or repr(function)  # that of a method's object may be long
     return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
