@@ -7,6 +7,7 @@ marked so), among them one of each function of a robot.
 No test may fail because a machine is slow: what is asserted counts steps, and figures of time belong to `benchmarks`.
 """
 
+import gc
 import os
 import shutil
 import tempfile
@@ -83,6 +84,30 @@ def pytest_runtest_protocol(item):
         return (yield)
     finally:
         os.environ.pop(EFFORT, None)
+
+
+def pytest_collection_finish():
+    """Collections of garbage need not walk what has been imported and collected: it stays.
+
+    They come seldom, too: a trace of a hundred thousand nodes goes with its last reference.
+    """
+    gc.set_threshold(500_000, 10, 10)
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Nor what a file's tests leave behind: robots and kernels that caches hold.
+
+    Tests that count what is left collect garbage often, in a process that has run thousands of others.
+    """
+    try:
+        return (yield)
+    finally:
+        if nextitem is not None and nextitem.path != item.path:
+            gc.collect()
+            gc.freeze()
 
 
 @pytest.fixture
