@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .figures import written
+from .machine import named
 from .measure_time import shown_time
 
 __all__ = ["PAGE", "main", "tables", "write"]
@@ -32,8 +33,7 @@ def tables(data: dict[str, Any]) -> dict[str, str]:
 
 
 def _where(about: dict[str, Any]) -> str:
-    busy = f"{about['cores']} cores that others used too"
-    return f"{about['cpu']}, {busy}; coal {about['coal']}; {str(about['date'])[:10]}."
+    return f"{named(about)}; coal {about['coal']}; {str(about['date'])[:10]}."
 
 
 def _pairs(data: dict[str, Any]) -> list[str]:

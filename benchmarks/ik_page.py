@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .figures import written
+from .machine import named
 
 __all__ = ["PAGE", "main", "tables"]
 
@@ -40,7 +41,7 @@ def _ours(found: Sequence[dict[str, Any]], about: dict[str, Any]) -> str:
         f"{miss['orientation error']:.1g} rad off"
         for robot, miss in missed
     )
-    where = f"{about['cpu']}, {about['cores']} cores that others used too, {str(about['date'])[:10]}"
+    where = f"{named(about)}, {str(about['date'])[:10]}"
     return "\n".join([*lines, "", f"{where}. Missed: {told or 'none'}."])
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -15,7 +17,7 @@ import linkwork as lw
 from linkwork.cli.peer import pinocchio_version
 from linkwork.compiler.target import host
 
-__all__ = ["machine"]
+__all__ = ["machine", "named"]
 
 
 def machine() -> dict[str, object]:
@@ -36,6 +38,11 @@ def machine() -> dict[str, object]:
         "llvmlite": llvmlite.__version__,
         "pinocchio": pinocchio_version(),
     }
+
+
+def named(about: Mapping[str, Any]) -> str:
+    """In the line below a table: the processor, what its code is for, how many cores."""
+    return f"{about['cpu']} (code for {about['code for']} of float64), {about['cores']} cores that others used too"
 
 
 def _cpu() -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .figures import written
+from .machine import named
 from .motion_rows import MotionRow
 from .targets import Target
 
@@ -23,7 +24,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "motion_figures.md"
 
 def tables(parts: Mapping[str, Sequence[MotionRow]], about: Mapping[str, Any]) -> dict[str, str]:
     """By the names that they have in the page: of each part that was measured."""
-    where = f"{about['cpu']}, {about['cores']} cores that others used too; {str(about['date'])[:10]}."
+    where = f"{named(about)}; {str(about['date'])[:10]}."
     return {name: "\n".join([*_table(rows), "", where]) for name, rows in parts.items() if rows}
 
 

@@ -95,7 +95,7 @@ def test_what_is_searched_for_is_timed_on_both_sides():
 
 
 def test_the_page_has_what_was_measured():
-    machine = {"cpu": "a processor", "cores": 2, "coal": "3", "date": "2026-01-01T00"}
+    machine = {"cpu": "a processor", "code for": "one, 4 lanes", "cores": 2, "coal": "3", "date": "2026-01-01T00"}
     pair = {
         "pair": "sphere, box",
         "seconds": 2e-9,

@@ -32,7 +32,7 @@ def test_rows_are_judged():
 
 
 def test_the_page_has_every_part():
-    about = {"cpu": "a processor", "cores": 2, "date": "2000-01-01"}
+    about = {"cpu": "a processor", "code for": "one, 4 lanes", "cores": 2, "date": "2000-01-01"}
     rows = of_data(json.loads(json.dumps(as_data(ROWS))))
     assert rows == ROWS
     page = written(PAGE.read_text(encoding="utf-8"), tables(dict.fromkeys(PARTS, rows), about))

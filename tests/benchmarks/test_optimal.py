@@ -16,7 +16,7 @@ from benchmarks import simulation
 
 def test_the_pages_have_every_part():
     rows = [MotionRow("a measure", 1.0)]
-    about = {"cpu": "a processor", "cores": 2, "date": "2000-01-01"}
+    about = {"cpu": "a processor", "code for": "one, 4 lanes", "cores": 2, "date": "2000-01-01"}
     for one, parts in ((PAGE, PARTS), (simulation.PAGE, simulation.PARTS)):
         page = written(one.read_text(encoding="utf-8"), tables(dict.fromkeys(parts, rows), about))
         assert page.count("| a measure | 1 | - | - |") == len(parts)
