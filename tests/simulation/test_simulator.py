@@ -104,6 +104,22 @@ def test_resets_and_what_stops(arm):
     alone = lw.Simulator(arm, controller=controller, parameters={"gravity": [0, 0, -1.62]})
     alone.reset(arm.neutral() + 0.1)
     assert np.array_equal(alone.step(bad=[0.0]).q, third.q[1])
+    simulator.reset(arm.neutral() + 0.1, where=[False, True], parameters={"gravity": [0, 0, -9.81]})
+    assert simulator.parameters["gravity"].tolist() == [[0.0, 0.0, -9.81]] * 2
+    fourth = simulator.step(bad=[[0.0], [0.0]])
+    assert fourth.steps.tolist() == [3.0, 1.0] and np.array_equal(fourth.q[1], first.q[0])
+    alone.reset(arm.neutral() + 0.1, parameters={"gravity": [0, 0, -9.81]})  # of a quick call, too
+    assert np.array_equal(alone.step(bad=[0.0]).q, first.q[0])
+    for kind, text, wrong in (
+        (lw.errors.UnknownNameError, "made with: gravity", {"damping:" + arm.joints[0].name: 0.1}),
+        (ValueError, "'gravity'.: expected to fit \\(2, 3\\), got", {"gravity": [0.0, 0.0]}),
+        (ValueError, "expected to fit", {"gravity": [0.0]}),
+        (ValueError, "expected to fit", {"gravity": np.zeros((3, 3))}),
+        (ValueError, "finite", {"gravity": [0.0, np.nan, 0.0]}),
+    ):
+        with pytest.raises(kind, match=text):
+            simulator.reset(arm.neutral(), parameters=wrong)
+    assert np.array_equal(simulator.state.q, fourth.q) and simulator.parameters["gravity"].shape == (2, 3)
 
 
 def test_bad_input(arm):

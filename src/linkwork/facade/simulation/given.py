@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...bridge.arguments import real_array
+from ...errors import UnknownNameError
 from ...expr.arrays import is_traced, scalars
 from ..motion.trajectory import Trajectory
 
@@ -19,6 +20,8 @@ __all__ = [
     "given_signals",
     "given_state",
     "leading_of",
+    "over",
+    "replaced_parameters",
     "whole_steps",
 ]
 
@@ -130,6 +133,45 @@ def given_parameters(robot: Any, given: Mapping[str, Any]) -> tuple[dict[str, tu
             raise ValueError(f"simulate: parameters: expected names of one parameter each, got {name!r}: {[*found]}")
         sizes |= {key: x.shape for key, x in found.items()}
     return sizes, given_numbers("parameters", dict(zip(sizes, given.values(), strict=True)))
+
+
+def over(chosen: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Which environments (...), in the shape of an array (..., n) of them."""
+    return chosen.reshape(chosen.shape + (1,) * (x.ndim - chosen.ndim))
+
+
+def replaced_parameters(
+    robot: Any,
+    own: Mapping[str, Any],
+    asked: Sequence[str],
+    given: Mapping[str, Any],
+    where: Any,
+    leading: tuple[int, ...],
+) -> dict[str, Any]:
+    """Parameters by the names of inputs, with those ``given`` in the place of ``own`` ones, ``where`` (...) it is so.
+
+    Raises UnknownNameError for those that are not among the ``asked``, whose names are the robot's, and ValueError for
+    other shapes, and for numbers that are not finite.
+    """
+    for name in given:
+        if name not in asked:
+            remedy = f"a Simulator takes those that it was made with: {', '.join(asked) or 'none'}"
+            raise UnknownNameError("parameter", name, asked, remedy)
+    found = dict(own)
+    sizes, new = given_parameters(robot, given)
+    for name, x in new.items():
+        core = sizes[name]
+        every, at = (*leading, *core), x.ndim - len(core)
+        spread = zip(x.shape[:at][::-1], leading[::-1], strict=False)
+        if x.shape[max(at, 0) :] != core or at > len(leading) or any(n not in (1, m) for n, m in spread):
+            raise ValueError(f"Simulator.reset: parameters[{name!r}]: expected to fit {every}, got shape {x.shape}")
+        if where is None:
+            found[name] = x
+            continue
+        chosen = np.broadcast_to(np.asarray(where, dtype=bool), leading)
+        a, b = (np.broadcast_to(y, every) for y in (x, own[name]))
+        found[name] = np.where(over(chosen, a), a, b)
+    return found
 
 
 def given_signals(

@@ -14,7 +14,16 @@ from ..motion.given import finite_number
 from ..robot.base import RobotBase
 from .contacts import ContactSet
 from .events import Event, Occurrence, checked_events, occurrences
-from .given import check_step, cores_of, given_numbers, given_parameters, given_state, leading_of
+from .given import (
+    check_step,
+    cores_of,
+    given_numbers,
+    given_parameters,
+    given_state,
+    leading_of,
+    over,
+    replaced_parameters,
+)
 from .kernels import stepper
 from .result import reason_of, within_step
 from .rolling import RUNNING
@@ -190,16 +199,39 @@ class Simulator:
         suite = self._how[5]
         return {} if suite is None else suite.told(self._robot, self._state.controller[SENSORS])
 
-    def reset(self, q: Any, v: Any = None, *, where: Any = None, seed: Any = None) -> SimulatorState:
+    @property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """The robot's numbers that it was made with, or that `reset` gave, by name: they are no part of the state."""
+        return {name: x.copy() for name, x in self._parameters.items()}
+
+    def reset(
+        self,
+        q: Any,
+        v: Any = None,
+        *,
+        where: Any = None,
+        seed: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> SimulatorState:
         """From the start: at q and v, at rest where v is left out; only the environments ``where`` says so.
 
-        q and v broadcast to the batch, ``where`` (...) is an array of truth values.  With a ``seed`` noise of sensors
-        begins anew; without, it goes on, but before the first step it begins with the seed that the simulator was made
-        with wherever all environments are reset: so noise is that of `Robot.simulate` with that seed.
+        q and v broadcast to the batch, ``where`` (...) is an array of truth values.  ``parameters`` of these
+        environments come in the place of theirs: any of those that the simulator was made with, so no code is made for
+        them.  With a ``seed`` noise of sensors begins anew; without, it goes on, but before the first step it begins
+        with the seed that the simulator was made with wherever all environments are reset: so noise is that of
+        `Robot.simulate` with that seed.
 
-        Raises ValueError for other shapes, and for numbers that are not finite.  Warns of bodies that overlap.
+        Raises ValueError for other shapes, and for numbers that are not finite; UnknownNameError for parameters that
+        the simulator was made without.  Warns of bodies that overlap.
         """
-        begun = self._begun(q, v, where, self._first_seed if seed is None and where is None else seed)
+        own, first = self._parameters, self._first_seed if seed is None and where is None else seed
+        self._parameters = replaced_parameters(self._robot, own, self._how[4], parameters or {}, where, self._leading)
+        try:
+            begun = self._begun(q, v, where, first)
+        except BaseException:
+            self._parameters = own
+            raise
+        self._held = list(self._parameters.values())
         contacts = self._how[3]
         if contacts is not None and where is None:
             contacts.warn_of_overlaps(self._robot, begun.q)
@@ -233,8 +265,7 @@ class Simulator:
             chosen = np.broadcast_to(np.asarray(where, dtype=bool), self._leading)
 
             def either(new: Any, old: Any) -> Any:
-                mask = chosen.reshape(chosen.shape + (1,) * (new.ndim - chosen.ndim))
-                return np.where(mask, new, old)
+                return np.where(over(chosen, new), new, old)
 
             fresh = _paired(either, fresh, self._state)
         self._events = []
