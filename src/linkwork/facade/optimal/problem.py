@@ -364,13 +364,13 @@ class Problem:
         - ``tolerance`` of constraints, one or by name, ``step_tolerance`` of steps; ``at_most`` so many iterations.
 
         ``solver`` is "augmented"; "ipopt", by CasADi, without deadline, progress and callback; or by forward dynamics
-        "ilqr" or "shooting", with all but ``warm``, and:
+        "ilqr" or "shooting", with all of these, and:
 
+        - ``parameters``: numbers of the robot in the place of its own, by name as `Robot.parameters` has them;
         - ``controls`` (..., T, m): the first forces of motors; ``actuated``: names of joints that have motors;
         - ``control_limits``: a number, one a motor, (least, most), or False for none; the robot's unless it is said;
         - ``dynamics``: "forward", or "inverse" with accelerations, and what varies by steps, as what is looked for;
-        - ``integrator``: see `algorithms/shooting`; ``passive``: with what joints do by themselves;
-          ``second_order``: with the second derivatives of the dynamics.
+        - ``integrator``, ``second_order``: see `algorithms/shooting`; ``passive``: with what joints do by themselves.
 
         Raises ValueError, TypeError, UnknownNameError.
         """

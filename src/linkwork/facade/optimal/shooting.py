@@ -20,6 +20,7 @@ from ...algorithms.shooting.robot import INTEGRATORS
 from ...algorithms.shooting.search import begun
 from ...algorithms.shooting.wanted import row_kinds, split_entries
 from ...features.checks import one_of
+from ...model.parameter import Parameter, inputs_of
 from ..assembly.wanted import read_configuration
 from .asked import read_count, read_guess, read_seed, read_switch, read_tolerances
 from .guesses import guesses
@@ -27,9 +28,10 @@ from .holding import HoldingPhases, holding_controls, phases_of
 from .inverse import DYNAMICS, with_motors
 from .motors import motor_limits, motor_places, read_finite
 from .prepared import PENALTY, PreparedProblem, prepared
+from .robot_numbers import forces_of_motion, read_robot_numbers
 from .shooting_kernel import ShootingRecipe, shooting_kernel
-from .shooting_pieces import Watching, in_pieces, stopped
-from .shooting_result import ShootingResult, best_of_seeds, shooting_result
+from .shooting_pieces import Watching, gone_on, in_pieces, searched, stopped
+from .shooting_result import ShootingResult, best_of_seeds, search_of, shooting_result
 
 __all__ = ["SHOOTING", "SHOOTING_OPTIONS", "ShootingResult", "shot"]
 
@@ -49,7 +51,9 @@ def shot(
     *,
     velocity: Any = None,
     targets: Any = None,
+    parameters: Any = None,
     guess: Any = None,
+    warm: Any = None,
     controls: Any = None,
     control_limits: Any = None,
     actuated: Any = None,
@@ -77,6 +81,9 @@ def shot(
     "runge_kutta_4", and by inverse dynamics "stormer_verlet"; ``passive`` adds what joints do by themselves.
     ``second_order`` takes the dynamics' second derivatives, too: slower steps, and fewer; by default where there
     are fewer motors than velocities, and neither contacts nor constraints hold the robot, and by inverse dynamics.
+    ``parameters`` are numbers of the robot by the names of `Robot.parameters`, (..., *shape) each, in the place of its
+    own; others take the same kernel.  ``warm`` is a result by forward dynamics of the same problem and motors, from
+    whose motion, multipliers and penalties it goes on; of "ilqr" the motion is that of its controls.
     Of several ``seeds`` the first begins so, and others with paths to configurations drawn by ``seed``, or with the
     forces of such.
 
@@ -111,30 +118,40 @@ def shot(
     limited = not inverse and bool(np.isfinite(low).any() or np.isfinite(high).any())
     second = inverse or (len(places) < robot.nv and not phases.holdings) if second_order is None else second_order
     gaps = solver == "shooting"
-    recipe = ShootingRecipe(program, places, integrator, passive, limited, gaps, second, phases.holdings, inverse)
+    numbers = read_robot_numbers(who, robot, parameters)
+    made_of = (program, places, integrator, passive, limited, gaps, second, phases.holdings, inverse)
+    recipe = ShootingRecipe(*made_of, tuple(numbers))
     tau = float(np.ravel(own.constants["step"])[0])
     split = split_entries(recipe.dynamics(1.0), program.entries, phases.kept)
     q0 = read_configuration(robot, "Problem.solve", "start", start)
     v0 = np.zeros(robot.nv) if velocity is None else read_finite(who, "velocity", velocity, (robot.nv,))
     lead = np.broadcast_shapes(q0.shape[:-1], v0.shape[:-1])
     x0 = np.concatenate([np.broadcast_to(q0, (*lead, robot.nq)), np.broadcast_to(v0, (*lead, robot.nv))], axis=-1)
-    known = controls, (low, high), own.begin.get("u")
-    path, u = _first(who, robot, recipe, phases, x0, tau, guess, *known)
+    known = numbers, (low, high), own.begin.get("u")
+    before = None if warm is None else search_of(who, warm, recipe)
+    if before is None or guess is not None or controls is not None:
+        path, u = _first(who, robot, recipe, phases, x0, tau, guess, controls, *known)
+    else:
+        path, u = before["x"], before["u"] if inverse else np.clip(before["u"], low, high)
     if watching.seeds > 1:
         ends = own.ends(watching.seeds - 1, seed)
         first = guesses(problem, np.broadcast_to(path[..., : robot.nq], (*path.shape[:-1], robot.nq)), ends, True)
         x0 = x0[..., None, :]
-        paths, forces = _first(who, robot, recipe, phases, x0, tau, first, None, *known[1:])
+        many = {p: np.expand_dims(x, x.ndim - len(p.shape(robot.tree))) for p, x in numbers.items()}
+        paths, forces = _first(who, robot, recipe, phases, x0, tau, first, None, many, *known[1:])
         path, u = (_put(x, own_x) for x, own_x in ((paths, path), (forces, u)))
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
     inputs |= _data(own, program, split, phases, own.given_targets(targets))
     inputs |= {"low": low, "high": high} if limited else {}
+    names = inputs_of(recipe.parameters)
+    inputs |= {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(robot.tree))], -1) for p, x in numbers.items()}
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
     inputs |= _by_row(program, split, tolerances[1:])
     at_most = read_count("Problem.solve", "at_most", at_most)
     inputs |= {"ends": np.array([step_tolerance, tolerances[1:].min(initial=1.0), float(at_most)])}
     kernel = shooting_kernel(recipe, split)
     inputs["kept"] = np.array(begun(float(step_tolerance), PENALTY, bool(program.hard)))
+    inputs |= {} if before is None else gone_on(before, inputs["kept"])
     for port in kernel.inputs:
         inputs.setdefault(port.name, np.zeros(port.shape))  # of multipliers
         x = inputs[port.name]
@@ -146,6 +163,7 @@ def shot(
     def result(found: Any) -> ShootingResult:
         every = shooting_result(own, split, phases, x0, velocity, SimpleNamespace(**found), tolerances)
         every.state["told"][..., 1] = np.where(stopped(found), STOPPED, every.state["told"][..., 1])
+        every._recipe, every._search = recipe, searched(found)
         return every
 
     def shown(found: Any) -> ShootingResult:
@@ -178,6 +196,7 @@ def _first(
     tau: float,
     guess: Any,
     controls: Any,
+    numbers: dict[Parameter, Array],
     limits: tuple[Array, Array],
     variables: Any,
 ) -> tuple[Array, Array]:
@@ -199,8 +218,7 @@ def _first(
     if recipe.inverse:
         return path, a if variables is None else _joined(a, variables)
     if controls is None:
-        free = robot.without_constraints() if robot.tree.constraints else robot
-        u = free.inverse_dynamics(before, slow, a, passive=recipe.passive)
+        u = forces_of_motion(robot, numbers, before, slow, a, passive=recipe.passive)
         u = holding_controls(robot, phases, u, before, motors) if phases.holdings else u[..., motors]
     else:
         u = read_finite(who, "controls", controls, (T, len(motors)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
 from ...expr.control.loops import scan
+from ...model.parameter import Parameter, inputs_of
+from ...model.tree import Tree
+from .robot_numbers import with_inputs
 from .solving import target_sizes
 
 __all__ = ["ShootingRecipe", "shooting_kernel"]
@@ -41,15 +45,16 @@ class ShootingRecipe:
     second_order: bool
     holdings: tuple[Holding, ...] = ()
     inverse: bool = False
+    parameters: tuple[Parameter, ...] = ()  # of the robot, that come with each call
 
     @property
     def controls(self) -> int:
         """How many numbers are a control."""
         return self.dynamics(1.0).controls
 
-    def dynamics(self, h: Any) -> RobotDynamics:
-        """In steps of h."""
-        own = self.program.tree, h, self.actuated, self.integrator, self.passive
+    def dynamics(self, h: Any, tree: Tree | None = None) -> RobotDynamics:
+        """In steps of h, of the robot or of one with other numbers."""
+        own = tree or self.program.tree, h, self.actuated, self.integrator, self.passive
         if self.inverse:
             return InverseDynamics(*own, self.program.variables, self.program.contacts)
         return HeldDynamics(*own, self.holdings) if self.holdings else RobotDynamics(*own)
@@ -80,10 +85,11 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
     shapes |= {f"{name}_tolerances": (len(some),) for name, some in zip(("moving", "reached"), kinds, strict=True)}
     shapes |= {f"{name}_forces": (T, len(some)) for name, some in zip(("moving", "reached"), kinds, strict=True)}
     shapes |= {"kept": (len(KEPT),), "ends": (3,)}
+    shapes |= {name: (prod(p.shape(tree)),) for p, name in inputs_of(recipe.parameters).items()}
     shapes = {name: shape for name, shape in shapes.items() if 0 not in shape}
 
     def solved(**given: Any) -> Any:
-        dynamics = recipe.dynamics(given["step"])
+        dynamics = recipe.dynamics(given["step"], with_inputs(tree, recipe.parameters, given))
         targets = {k: list(given[f"target{k}"]) for k, entry in enumerate(entries) if k in sizes and not entry.moving}
         bounds = {
             k: (list(given["lower"][rows]), list(given["upper"][rows]))

@@ -16,7 +16,7 @@ from .asked import read_callback, read_count, read_switch
 from .guesses import TOGETHER, needless
 from .solving import TOLD
 
-__all__ = ["Watching", "in_pieces", "picked"]
+__all__ = ["Watching", "gone_on", "in_pieces", "picked", "searched", "stopped"]
 
 Array = np.ndarray[Any, Any]
 Numbers = dict[str, Array]
@@ -91,6 +91,24 @@ def in_pieces(
         kept[..., KEPT.index("status")] = np.where(going, kept[..., KEPT.index("status")], _ENDED)
         given = given | {"x": found["x"], "u": found["u"], "kept": kept}
         given |= {name: found[name] for name in ("moving_forces", "reached_forces") if name in found}
+
+
+_GOES_ON = ("x", "u", "moving_forces", "reached_forces")
+
+
+def searched(found: Mapping[str, Array]) -> Numbers:
+    """What another call may go on from: motion, multipliers and penalty (...)."""
+    return {name: found[name] for name in _GOES_ON if name in found} | {
+        "penalty": found["kept"][..., KEPT.index("penalty")]
+    }
+
+
+def gone_on(search: Mapping[str, Array], begun: Array) -> Numbers:
+    """Multipliers, and what is kept (..., numbers) as a search begins, with the penalties that another ended with."""
+    penalty = search["penalty"]
+    kept = np.array(np.broadcast_to(begun, (*penalty.shape, *begun.shape)))
+    kept[..., KEPT.index("penalty")] = penalty
+    return {name: search[name] for name in _GOES_ON[2:] if name in search} | {"kept": kept}
 
 
 def _going(found: Numbers) -> Array:

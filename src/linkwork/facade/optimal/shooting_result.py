@@ -15,7 +15,7 @@ from .result import OptimalResult
 from .shooting_pieces import picked
 from .solving import TOLD
 
-__all__ = ["ShootingResult", "best_of_seeds", "shooting_result"]
+__all__ = ["ShootingResult", "best_of_seeds", "search_of", "shooting_result"]
 
 Array = np.ndarray[Any, Any]
 
@@ -39,6 +39,8 @@ class ShootingResult(OptimalResult):
     gains: Array
     gap: Array  # (...): how far steps do not lead to the next ones, which is rounding where it is solved
     _values: Array
+    _recipe: Any  # what its kernel is made of
+    _search: dict[str, Array]  # where the search ended
 
     @property
     def _looked(self) -> tuple[Array, Array]:
@@ -130,7 +132,27 @@ def best_of_seeds(every: ShootingResult) -> ShootingResult:
     found.attempts, found.seed = every, int(place) if not place.shape else place
     for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values"):
         setattr(found, name, picked(getattr(every, name), place))
+    found._recipe, found._search = every._recipe, {name: picked(x, place) for name, x in every._search.items()}
     return found
+
+
+def search_of(who: str, warm: Any, recipe: Any) -> dict[str, Array]:
+    """Where the search of a result ended, for another with this recipe.
+
+    Raises TypeError for what is no such result, ValueError for one of another problem or with other controls.
+    """
+    if not isinstance(warm, ShootingResult):
+        what = "a path by another solver: give guess=, its q, instead" if isinstance(warm, OptimalResult) else repr(warm)
+        raise TypeError(f'{who}: warm: expected a result of the same problem by "ilqr" or "shooting", got {what}')
+    old = warm._recipe
+    if (old.inverse, old.actuated) != (recipe.inverse, recipe.actuated):
+        raise ValueError(
+            f"{who}: warm: expected a result with the same controls, with the same actuated= and dynamics=: give "
+            f"guess=, its q, instead"
+        )
+    if (old.program, old.holdings) != (recipe.program, recipe.holdings):
+        raise ValueError(f"{who}: warm: expected a result of the same problem: give guess=, its q, instead")
+    return warm._search
 
 
 def _variables(program: PathProgram, phases: HoldingPhases, found: Any) -> Array:
