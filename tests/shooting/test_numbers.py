@@ -71,7 +71,9 @@ def test_loads_in_the_hand_come_with_a_call(monkeypatch: pytest.MonkeyPatch) -> 
             patch.setattr(shooting_kernel, "_compiled", _refuses)
             alone = problem.solve([0.0, 0.0], parameters={"inertia_payload": balls[1]}, **options)
             assert np.array_equal(alone.q, found.q[1]) and alone.cost == found.cost[1]
-            seeds = problem.solve([0.0, 0.0], parameters={"inertia:payload": balls}, seeds=2, every_seed=True, **options)
+            seeds = problem.solve(
+                [0.0, 0.0], parameters={"inertia:payload": balls}, seeds=2, every_seed=True, **options
+            )
             assert np.array_equal(seeds.attempts.q[:, 0], found.q)
         assert found.cost[2] > 1.2 * found.cost[0]
 
@@ -134,16 +136,16 @@ def test_what_is_no_number_or_result_is_said() -> None:
     ):
         with pytest.raises(ValueError, match=said):
             solve(parameters=wrong)
-    with pytest.raises(lw.errors.UnknownNameError, match="inertia:payload|'payload'"):
+    with pytest.raises(lw.errors.UnknownNameError, match=r"inertia:payload|'payload'"):
         solve(parameters={"inertia:paylod": _ball(1.0)})
     with pytest.raises(TypeError, match="parameters: expected a dict"):
         solve(parameters=[1.0])
     with pytest.raises(TypeError, match=r"solver='augmented' does not know parameters="):
         problem.solve([0.0, 0.0], parameters={})
     one = solve()
-    with pytest.raises(TypeError, match="warm: expected a result .* give guess=, its q"):
+    with pytest.raises(TypeError, match=r"warm: expected a result .* give guess=, its q"):
         solve(warm=object.__new__(OptimalResult))
-    with pytest.raises(TypeError, match="warm: expected a result .* got 3"):
+    with pytest.raises(TypeError, match=r"warm: expected a result .* got 3"):
         solve(warm=3)
     with pytest.raises(ValueError, match="the same controls"):
         solve(warm=one, actuated=[ARM.joints[0].name])

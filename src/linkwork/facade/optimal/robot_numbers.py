@@ -22,7 +22,7 @@ _FILE = 1e-5  # relative: what is left of a file's six digits
 
 
 def read_robot_numbers(who: str, robot: Any, given: Any) -> dict[Parameter, Array]:
-    """By parameter (..., *shape), of a dict by names as `Robot.parameters` has them; in one order, whatever it is given.
+    """By parameter (..., *shape), of a dict by names as `Robot.parameters` has them; in one order, however given.
 
     Raises TypeError and ValueError for what is none, UnknownNameError.
     """
@@ -70,7 +70,9 @@ def with_inputs(tree: Tree, parameters: tuple[Parameter, ...], given: Mapping[st
     return parametrised(tree, {p: list(given[name]) for p, name in inputs_of(parameters).items()})
 
 
-def forces_of_motion(robot: Any, numbers: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool) -> Array:
+def forces_of_motion(
+    robot: Any, numbers: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
+) -> Array:
     """Joint forces (..., T, nv) of motions (..., T, n) of a robot with such numbers (..., *shape), without what keeps
     its constraints."""
     free = robot.without_constraints() if robot.tree.constraints else robot

@@ -142,7 +142,8 @@ def search_of(who: str, warm: Any, recipe: Any) -> dict[str, Array]:
     Raises TypeError for what is no such result, ValueError for one of another problem or with other controls.
     """
     if not isinstance(warm, ShootingResult):
-        what = "a path by another solver: give guess=, its q, instead" if isinstance(warm, OptimalResult) else repr(warm)
+        other = "a path by another solver: give guess=, its q, instead"
+        what = other if isinstance(warm, OptimalResult) else repr(warm)
         raise TypeError(f'{who}: warm: expected a result of the same problem by "ilqr" or "shooting", got {what}')
     old = warm._recipe
     if (old.inverse, old.actuated) != (recipe.inverse, recipe.actuated):
