@@ -23,6 +23,12 @@ from .section import Section
 __all__ = ["cubic", "estimated", "hermite", "quintic", "squad", "straight"]
 
 _KERNELS: Once[Kernel] = Once(64)
+_UNKNOWN = {  # the velocities that equations of a cubic are for
+    "natural": slice(None),
+    "clamped": slice(1, -1),
+    "launched": slice(1, None),
+    "periodic": slice(0, -1),
+}
 
 
 def straight(space: CurveSpace, t: np.ndarray, q: Rows) -> Section:
@@ -68,7 +74,16 @@ def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows |
     if space.is_plain:
         return between_points(space, t, q, _cubics(space, t, q, start + corrected(start)))
     if any(x.dtype == object for x in (t, q, start)):
-        return between_points(space, t, q, _cubics(space, t, q, settled_on_symbols(start, corrected, space.parts)))
+        unknown = _UNKNOWN[boundary]
+
+        def completed(v: Rows) -> Rows:
+            first = unknown.indices(len(t))[0]
+            return _joined(start[:first], v, v[:1] if boundary == "periodic" else start[first + len(v) :])
+
+        if len(start[unknown]):  # what is given has no equation, or the derivative's would be singular
+            of_unknown = lambda v: corrected(completed(v))[unknown]  # noqa: E731
+            start = completed(settled_on_symbols(start[unknown], of_unknown, space.parts))
+        return between_points(space, t, q, _cubics(space, t, q, start))
     slopes = each(lambda h, a, b: [x / h for x in space.local(a, b)], np.diff(t), q[:-1], q[1:])
     scale = max(float(np.abs(slopes).max()), float(np.abs(start).max()), 1e-6)
     return between_points(space, t, q, _cubics(space, t, q, settled(start, corrected, space.parts, scale, who)))
