@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from linkwork._locks import Lock
+from linkwork.compiler.program import Program
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
@@ -121,3 +123,26 @@ def test_a_lock_that_another_thread_has_is_free_in_a_forked_process_and_ones_own
     other.join()
     with lock, own:
         pass
+
+
+@forks
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="cached properties have no lock")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_is_kept_of_objects_is_free_in_a_forked_process() -> None:
+    kept = next(x for x in vars(Program).values() if isinstance(x, functools.cached_property))
+    has, may_go = threading.Event(), threading.Event()
+
+    def keep() -> None:
+        with kept.lock:  # type: ignore[attr-defined]
+            has.set()
+            may_go.wait()
+
+    other = threading.Thread(target=keep)
+    other.start()
+    has.wait()
+
+    def work() -> None:
+        assert kept.lock.acquire(timeout=60.0)  # type: ignore[attr-defined]
+
+    assert forked(work) == 0
+    may_go.set()
