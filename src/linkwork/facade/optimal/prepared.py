@@ -80,15 +80,20 @@ class PreparedProblem:
     def even(self) -> dict[str, np.ndarray]:
         """The same with scales as the search has them, whatever constraints are measured in: see `scaling`."""
         problem, program, begin = self.problem, self.program, self.begin
-        aims = dict(self.own_targets)
-        for port, k, shape in self.targets.values():
-            if port not in aims:
-                aims[port] = np.reshape(nothing_aimed_at(problem.robot, problem.entries[k].feature), math.prod(shape))
-        numbers = numbers_of(program, {**self.constants, **aims})
+        numbers = numbers_of(program, {**self.constants, **self.some_targets})
         u = begin["u"][0] if "u" in begin else np.zeros(0)
         places = problem.robot.random_configuration(seed=0, size=4)
         factors = even_scales(program, numbers, places, u, begin.get("p", np.zeros(0)), PENALTY)
         return self.constants | {"scales": self.constants["scales"] * factors}
+
+    @cached_property
+    def some_targets(self) -> dict[str, np.ndarray]:
+        """What entries aim at by themselves, and nothing where that comes with each call, by input."""
+        problem, found = self.problem, dict(self.own_targets)
+        for port, k, shape in self.targets.values():
+            if port not in found:
+                found[port] = np.reshape(nothing_aimed_at(problem.robot, problem.entries[k].feature), math.prod(shape))
+        return found
 
     @property
     def _clock(self) -> tuple[np.ndarray, np.ndarray]:

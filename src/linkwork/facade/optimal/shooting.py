@@ -141,7 +141,8 @@ def shot(
         paths, forces = _first(who, robot, recipe, phases, x0, tau, first, None, many, *known[1:])
         path, u = (_put(x, own_x) for x, own_x in ((paths, path), (forces, u)))
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
-    inputs |= _data(own, program, split, phases, own.given_targets(targets))
+    aims = own.given_targets(targets)
+    inputs |= _data(own, program, split, phases, aims)
     inputs |= {"low": low, "high": high} if limited else {}
     names = inputs_of(recipe.parameters)
     inputs |= {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(robot.tree))], -1) for p, x in numbers.items()}
@@ -157,11 +158,17 @@ def shot(
         x = inputs[port.name]
         if watching.seeds > 1 and port.name not in ("x0", "u", "x") and x.ndim > len(port.shape):
             inputs[port.name] = np.expand_dims(x, x.ndim - len(port.shape))
-    if watching.seeds > 1 and np.ndim(velocity) > 1:
-        velocity = np.expand_dims(velocity, -2)
+    if watching.seeds > 1:
+        velocity = np.expand_dims(velocity, -2) if np.ndim(velocity) > 1 else velocity
+        own_axes = {name: len(shape) for name, shape in own.shapes.items()}
+        aims = {
+            name: np.expand_dims(x, x.ndim - own_axes[name]) if x.ndim > own_axes[name] else x
+            for name, x in aims.items()
+        }
 
     def result(found: Any) -> ShootingResult:
-        every = shooting_result(own, split, phases, x0, velocity, SimpleNamespace(**found), tolerances)
+        told = SimpleNamespace(**found)
+        every = shooting_result(own, split, phases, x0, velocity, told, tolerances, aims)
         every.state["told"][..., 1] = np.where(stopped(found), STOPPED, every.state["told"][..., 1])
         every._recipe, every._search = recipe, searched(found)
         return every

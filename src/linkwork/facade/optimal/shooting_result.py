@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,12 @@ class ShootingResult(OptimalResult):
         none = np.zeros((*self._values.shape[:-1], 0))
         return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
 
+    def gone_on_from(self, search: dict[str, Array]) -> ShootingResult:
+        """The same with the numbers of another search of the same problem and motors, to be taken over (``warm``)."""
+        found = copy(self)
+        found._search = search
+        return found
+
     def derivative(self, by: str) -> PathDerivative:
         """None: it is of paths by inverse dynamics.  Raises ValueError."""
         raise ValueError(
@@ -71,8 +78,9 @@ def shooting_result(
     velocity: Any,
     found: Any,
     tolerances: Array,
+    targets: dict[str, Array],
 ) -> ShootingResult:
-    """Of what the kernel tells."""
+    """Of what the kernel tells; ``targets`` are what it was given."""
     program, robot = own.program, own.problem.robot
     status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(found.told, -1, 0)
     lead, nq = status.shape, robot.nq
@@ -105,7 +113,7 @@ def shooting_result(
         state["alone"][..., place] = forces[k][..., program.entries[k].at, :] if k in forces else 0.0
     if program.variables:
         state["u"] = found.u[..., robot.nv :] if hasattr(found, "tau") else _variables(program, phases, found)
-    numbers = own.even | {"past": own.past(x0[..., :nq], velocity)}
+    numbers = own.even | targets | {"past": own.past(x0[..., :nq], velocity)}
     numbers |= {} if velocity is None else {"velocity": np.asarray(velocity, dtype=float)}
     result = ShootingResult(own, state, numbers, tolerances, lead)
     result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
@@ -124,10 +132,11 @@ def best_of_seeds(every: ShootingResult) -> ShootingResult:
     """Of seeds the best of each problem, with all as its ``attempts``."""
     place = every._best()
     state = {name: picked(x, place) for name, x in every.state.items()}
-    past = every.numbers["past"]
-    numbers = every.numbers | {"past": past.squeeze(past.ndim - 3) if past.ndim > 2 else past}
-    v = numbers.get("velocity")
-    numbers |= {} if v is None or v.ndim < 2 else {"velocity": v.squeeze(v.ndim - 2)}
+    shapes = every.prepared.shapes | {"past": (0, 0), "velocity": (0,)}
+    numbers = {
+        name: x.squeeze(x.ndim - len(shapes[name]) - 1) if name in shapes and x.ndim > len(shapes[name]) else x
+        for name, x in every.numbers.items()
+    }
     found = ShootingResult(every.prepared, state, numbers, every.tolerances, place.shape)
     found.attempts, found.seed = every, int(place) if not place.shape else place
     for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values"):
