@@ -5,65 +5,28 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...bridge.machine import Kernel
+from ...bridge.machine import Kernel, make_ready
 from ..archive import npz_path, read_archive, write_archive
 from ..optimal.asked import read_count
+from ..optimal.holding import holdings_of
 from .asked import acting_places, cost_matrix, matching, state_cost
+from .command import BRAKING, FAILED, LATE, PLANNED, SHORT, Command
+from .held_plan import HeldPlans
 from .plan import RecedingPlan, plan_kernel
 from .planners import AugmentedPlanner, Planner, Search
 from .shooting_planner import ShootingPlanner
 
-__all__ = ["Command", "Controller"]
+__all__ = ["Controller"]
 
 _FORMAT = "linkwork controller 1"
 _ROUNDING = 1e-9  # of a step: ages are sums of periods
 _SOLVERS: dict[str, Callable[..., Planner]] = {"augmented": AugmentedPlanner, "ilqr": ShootingPlanner}
-PLANNED, SHORT, LATE, FAILED, BRAKING = "planned", "short", "late", "failed", "braking"
-
-
-@dataclass(frozen=True, eq=False)
-class Command:
-    """What a controller says in a step: joint forces, and gains for states that are measured before the next.
-
-    ``torque`` (..., nv) are the forces in the state (``q``, ``v``) that it was asked for, ``K`` (..., m, 2nv) the gains
-    of the forces that act, ``acting``: ``command(q, v)`` is what to do in another state.  ``status`` is of each
-    environment
-
-    - "planned": the forces of a new plan;
-    - "short": of one with fewer iterations, since time was over;
-    - "late": time was over before any: the last plan goes on, with its gains;
-    - "failed": the search found no numbers, or a path that violates constraints too much: the last plan goes on;
-    - "braking": there is no plan to go on with: the robot is slowed down against gravity.
-
-    ``violation`` and ``cost`` (...) are those of the new plan, ``iterations`` how many were done, ``seconds`` what the
-    step took.
-    """
-
-    robot: Any
-    torque: np.ndarray
-    K: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    acting: np.ndarray
-    status: Any
-    violation: Any
-    cost: Any
-    iterations: int
-    seconds: float
-
-    def __call__(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """The forces (..., nv) in a state near that of the command."""
-        x = np.concatenate([self.robot.difference(self.q, q), np.asarray(v, dtype=float) - self.v], axis=-1)
-        tau = self.torque + np.zeros((*x.shape[:-1], 1))
-        tau[..., self.acting] -= (self.K @ x[..., None])[..., 0]
-        return tau
 
 
 class Controller:
@@ -86,6 +49,11 @@ class Controller:
       of the problem ask.
     - ``solver``: "augmented", "ilqr", a `Planner`, which has to know about motors by itself, or what makes one of the
       problem, the names of joints that have motors, ``effort`` (nv,) or None for the robot's, and ``passive``.
+
+    What holds the robot meanwhile, contacts of the problem that stay and the robot's own constraints, bears its share
+    of the forces, and gains are those of a robot that is held.  All code is made with the controller, and in `prepare`.
+    Raises ValueError, TypeError and UnknownNameError, also for contacts that may slide: forces that would have to
+    follow them are not known.
     """
 
     def __init__(
@@ -120,6 +88,7 @@ class Controller:
             solver = making(problem, names, None if effort is None else self._effort, self.passive)
         self.planner = planner = cast(Planner, solver)
         self.problem = problem
+        self._held = self._holdings(who)
         self.period = _seconds(who, "period", planner.step if period is None else period)
         self.iterations = read_count(who, "iterations", iterations)
         self.first_iterations = read_count(who, "first_iterations", first_iterations)
@@ -133,10 +102,33 @@ class Controller:
         self._idle = np.setdiff1d(np.arange(robot.nv), self.acting)
         self._step = np.array(planner.step)
         self.reset()
+        self.prepare()
 
     @cached_property
     def _planning(self) -> Kernel:
         return plan_kernel(self.robot, self.planner.steps, tuple(self.acting.tolist()), self.passive)
+
+    def _holdings(self, who: str) -> HeldPlans | None:
+        """Plans of a robot that something holds; none of one that nothing does."""
+        if getattr(self.problem, "robot", None) is not self.robot:
+            return None
+        phases = holdings_of(who, self.problem)
+        if not phases.holdings:
+            return None
+        return HeldPlans(self.robot, phases, self.planner.steps, tuple(self.acting.tolist()), self.passive)
+
+    def prepare(self) -> None:
+        """Make all code that steps take, as it is made with the controller: of one that was pickled, before its first
+        step, which then takes no longer than others."""
+        robot, planner = self.robot, self.planner
+        planner.prepare()
+        robot.warm_up(["integrate", "difference", ("inverse_dynamics", {"passive": self.passive})], progress=False)
+        make_ready(self._planning if self._held is None else self._held.gains)
+        if self._held is not None:  # what it asks of the robot
+            q, v = np.asarray(robot.neutral())[None], np.zeros((1, robot.nv))
+            with np.errstate(all="ignore"):
+                self._planned_along(q, v, np.repeat(q[:, None], planner.steps, axis=1), planner.begun(q))
+                self._slowed(q, v)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: x for name, x in self.__dict__.items() if name != "_planning"}
@@ -212,14 +204,16 @@ class Controller:
         wanted = self.first_iterations if first else self.iterations
         cost, violation = np.full(len(q), np.nan), np.full(len(q), np.nan)
         fresh = np.zeros(len(q), dtype=bool)
+        told: Any = None
         if done:
             cost, violation = self.planner.judged(search)
+            told = self.planner, search, numbers
             path = self.planner.path(search)
-            fresh = np.isfinite(path).all(axis=(1, 2)) & (violation <= self.most_violation)
-            fresh = self._planned(q, v, path, fresh)
+            finite = np.isfinite(path).all(axis=(1, 2))
+            fresh = finite & np.isfinite(cost) & (violation <= self.most_violation)
+            fresh = self._planned(q, v, path, search, fresh)
             if not fresh.all():
-                cold = self.planner.begun(q)
-                keep = np.isfinite(path).all(axis=(1, 2)) & np.isfinite(cost)
+                cold, keep = self.planner.begun(q), finite & self.planner.sound(search)
                 search = {name: np.where(_wide(keep, x), x, cold[name]) for name, x in search.items()}
             self._search = search
         ended = done == wanted or (done > 0 and self.planner.ended(search))
@@ -227,7 +221,8 @@ class Controller:
         torque, K, q, v = (x.reshape(*lead, *x.shape[1:]) for x in (torque, K, q, v))
         said, violated, costs = (x.reshape(lead) if lead else x[0].item() for x in (status, violation, cost))
         seconds = time.perf_counter() - begun
-        return Command(self.robot, torque, K, q, v, self.acting, said, violated, costs, done, seconds)
+        acts = self.acting, self._effort
+        return Command(self.robot, torque, K, q, v, *acts, said, violated, costs, done, seconds, told)
 
     def _read(self, state: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         if not isinstance(state, tuple | list) or len(state) != 2:
@@ -271,20 +266,36 @@ class Controller:
         self._passed = 0.0 if done else self._passed + passed
         return search, done
 
-    def _planned(self, q: np.ndarray, v: np.ndarray, path: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+    def _planned(self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search, fresh: np.ndarray) -> np.ndarray:
         """Makes new plans where paths are sound, and says where they are."""
         if not fresh.any():
             return fresh
         with np.errstate(all="ignore"):
-            found = self._planning(q, v, path, self._step, self._Q, self._R)
-        fresh = fresh & np.isfinite(found.tau).all(axis=(1, 2)) & np.isfinite(found.K).all(axis=(1, 2, 3))
-        new = RecedingPlan(np.concatenate([q[:, None], path], axis=1), found.v, found.tau, found.K)
+            new = self._planned_along(q, v, path, search)
+        fresh = fresh & np.isfinite(new.tau).all(axis=(1, 2)) & np.isfinite(new.K).all(axis=(1, 2, 3))
         if self._plan is None or fresh.all():
             self._plan = new
         else:
             self._plan = RecedingPlan(*(np.where(_wide(fresh, x), x, y) for x, y in zip(new, self._plan, strict=True)))
         self._age[fresh] = 0.0
         return fresh
+
+    def _planned_along(self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search) -> RecedingPlan:
+        """Forces and gains along paths."""
+        if self._held is not None:
+            sound = np.isfinite(path).all(axis=(1, 2))
+            path = np.where(_wide(sound, path), path, q[:, None])
+            known, active = self.planner.forces(search), self._held.phases.active(self.planner.steps)
+            return self._held.planned(q, v, path, active, known, self.planner.step, self._Q, self._R)
+        found = self._planning(q, v, path, self._step, self._Q, self._R)
+        return RecedingPlan(np.concatenate([q[:, None], path], axis=1), found.v, found.tau, found.K)
+
+    def _slowed(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Forces by which velocities fade, with what holds the robot as plans begin."""
+        a = -v / self.braking_time
+        if self._held is not None:
+            return self._held.slowed(q, v, a, self._held.phases.active(self.planner.steps)[0])
+        return np.asarray(self.robot.inverse_dynamics(q, v, a, passive=self.passive))
 
     def _said(
         self, q: np.ndarray, v: np.ndarray, fresh: np.ndarray, good: str, bad: str
@@ -296,7 +307,7 @@ class Controller:
         over = (T - _ROUNDING) * tau
         m, nv = len(self.acting), robot.nv
         status = np.where(fresh, good, np.where(self._age < over, bad, BRAKING))
-        torque = robot.inverse_dynamics(q, v, -v / self.braking_time, passive=self.passive)
+        torque = self._slowed(q, v)
         K = np.zeros((len(q), m, 2 * nv))
         going = np.flatnonzero(self._age < over)
         if len(going) and self._plan is not None:

@@ -359,8 +359,8 @@ class Problem:
         - ``seeds``: how many first paths are tried, the guess and others drawn by ``seed``; the best counts, and
           ``attempts`` of the result are all.  ``every_seed``: also those that need not go on once one is solved.
         - ``warm``: a result of the same problem, from whose path and multipliers it goes on.
-        - ``deadline`` [s] from the call on; ``progress``: each iteration is told on stderr; ``callback`` is called with
-          the result so far after each: False ends the search.
+        - ``deadline`` [s] from when its code is made, which takes seconds in a first call; ``progress``: each iteration
+          is told on stderr; ``callback`` is called with the result so far after each: False ends the search.
         - ``tolerance`` of constraints, one or by name, ``step_tolerance`` of steps; ``at_most`` so many iterations.
 
         ``solver`` is "augmented"; "ipopt", by CasADi, without deadline, progress and callback; or by forward dynamics

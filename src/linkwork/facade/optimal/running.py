@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...bridge.machine import make_ready
 from ..assembly.wanted import read_configuration
 from ..ik.reading import mid_range, read_deadline
 from .asked import read_callback, read_count, read_guess, read_seed, read_switch, read_tolerances, read_velocity
@@ -77,7 +78,7 @@ def run(
     own = prepared(problem, start is not None, launched)
     robot, program = problem.robot, own.program
     T = program.steps
-    begun = time.perf_counter()
+    limit = None if deadline is None else read_deadline("Problem.solve", deadline)
     numbers = (own.constants if solver == "ipopt" else own.even) | own.given_targets(targets)
     if start is not None:
         start = read_configuration(robot, "Problem.solve", "start", start)
@@ -117,7 +118,6 @@ def run(
     inputs = [numbers[name] for name in own.shapes]
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
     at_most = read_count("Problem.solve", "at_most", at_most)
-    end = None if deadline is None else begun + read_deadline("Problem.solve", deadline)
     names = list(own.state_shapes)
     watched = progress or callback is not None
 
@@ -129,6 +129,9 @@ def run(
         state = refereed(program, state, given, tolerances, at_most)
         return result(False)
     kernel = own.kernel
+    if limit is not None:
+        make_ready(kernel)
+    end = None if limit is None else time.perf_counter() + limit
     compared = TOGETHER if seeds > 1 and not every_seed else at_most  # seeds are after so many iterations
     budget = float(min(compared, at_most)) if end is None and not watched else 1.0
     late = False

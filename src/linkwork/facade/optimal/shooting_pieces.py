@@ -11,6 +11,7 @@ import numpy as np
 
 from ...algorithms.optimal.augmented import STOPPED
 from ...algorithms.shooting.search import KEPT
+from ...bridge.machine import make_ready
 from ..ik.reading import read_deadline
 from .asked import read_callback, read_count, read_switch
 from .guesses import TOGETHER, needless
@@ -38,17 +39,16 @@ class Watching:
         callback: Callable[[Any], Any] | None,
     ) -> None:
         """Raises ValueError for what is none."""
-        begun = time.perf_counter()
         read_callback(callback)
         self.seeds = read_count(who, "seeds", seeds)
         self.progress, self.callback = read_switch("progress", progress), callback
         self.compared = not read_switch("every_seed", every_seed) and self.seeds > 1
-        self.end = None if deadline is None else begun + read_deadline(who, deadline)
+        self.limit = None if deadline is None else read_deadline(who, deadline)
 
     @property
     def often(self) -> bool:
         """Whether every iteration is a call."""
-        return self.progress or self.callback is not None or self.end is not None
+        return self.progress or self.callback is not None or self.limit is not None
 
 
 def in_pieces(
@@ -65,6 +65,9 @@ def in_pieces(
     leading axis are compared now and then.
     """
     names = [port.name for port in kernel.inputs]
+    if watching.limit is not None:
+        make_ready(kernel)
+    end = None if watching.limit is None else time.perf_counter() + watching.limit
     piece = 1 if watching.often else TOGETHER if watching.compared else at_most
     found: Numbers = {}
     done = 0
@@ -85,7 +88,7 @@ def in_pieces(
                 f"gaps {np.min(told[..., 4]):.1e}\n"
             )
         stopped = watching.callback is not None and watching.callback(shown(found)) is False
-        if stopped or (watching.end is not None and time.perf_counter() >= watching.end):
+        if stopped or (end is not None and time.perf_counter() >= end):
             return found, True
         kept = found["kept"].copy()
         kept[..., KEPT.index("status")] = np.where(going, kept[..., KEPT.index("status")], _ENDED)
