@@ -43,7 +43,7 @@ class Command:
     cost: Any
     iterations: int
     seconds: float
-    searched: Any = field(default=None, repr=False)  # what can tell of the search, and where it ended
+    _searched: Any = field(default=None, repr=False)  # what can tell of the search, and where it ended
 
     def __call__(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """The forces (..., nv) in a state near that of the command, within the largest."""
@@ -57,9 +57,9 @@ class Command:
         step, or which constraints are violated."""
         shape = np.shape(self.status)
         status = np.asarray(self.status)[index]
-        if self.searched is None or status in (PLANNED, SHORT):
+        if self._searched is None or status in (PLANNED, SHORT):
             return f"{status} after {self.iterations} iterations"
-        planner, search, numbers = self.searched
+        planner, search, numbers = self._searched
         place = int(np.arange(int(np.prod(shape, dtype=int))).reshape(shape)[index])
         state = (x.reshape(-1, x.shape[-1]) for x in (self.q, self.v))
         return f"{status}: {planner.explained(search, *state, numbers, place)}"

@@ -116,7 +116,7 @@ class ShootingPlanner:
         if known is not None:
             self._searched  # noqa: B018
             assert self._last is not None
-            warm = self._last.gone_on_from(known)
+            warm = self._last._gone_on_from(known)
         found = shot(self._problem, q, "ilqr", velocity=v, targets=numbers, warm=warm, at_most=at_most, **self._options)
         self._last = found
         return found

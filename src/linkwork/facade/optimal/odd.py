@@ -25,7 +25,7 @@ def odd_derivatives(result: Any, place: int) -> list[str]:
     names = [name for name in ("q", "u", "p") if name in state_shapes(program)]
     given = [*(result.state[name] for name in names), *(result.numbers[name] for name in shapes_of(program))]
     found = sloping_kernel(program)(*given)
-    values = result.by_feature(found.everywhere, found.alone)
+    values = result._by_feature(found.everywhere, found.alone)
     return [f"the derivative of {name!r} in {where}" for name, _, where in _odd(result, values, place)]
 
 
@@ -46,7 +46,7 @@ def _odd(result: Any, values: dict[str, np.ndarray], place: int) -> list[tuple[s
 def violations_of(result: Any) -> np.ndarray:
     """By how much each constraint is violated (..., constraints), by what features are."""
     program, columns = result.prepared.program, []
-    values = result.by_feature(*result._looked)
+    values = result._by_feature(*result._looked)
     constants = result.prepared.constants
     for k in program.hard:
         entry, rows = program.entries[k], program.rows_of[k]

@@ -167,11 +167,11 @@ class OptimalResult:
     @cached_property
     def residuals(self) -> dict[str, np.ndarray]:
         """What features are, by name, at the steps where they count (..., steps, rows): the most violated first."""
-        found = self.by_feature(*self._looked)
+        found = self._by_feature(*self._looked)
         worst = self.violations
         return {name: found[name] for name in sorted(found, key=lambda name: -float(np.max(worst.get(name, -1.0))))}
 
-    def by_feature(self, every: np.ndarray, alone: np.ndarray) -> dict[str, np.ndarray]:
+    def _by_feature(self, every: np.ndarray, alone: np.ndarray) -> dict[str, np.ndarray]:
         """A number for each value, of what is looked at in all steps (..., T, rows) and of what is alone (..., rows),
         by name at the steps where it counts (..., steps, rows)."""
         found: dict[str, np.ndarray] = {}

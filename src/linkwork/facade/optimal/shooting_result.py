@@ -56,7 +56,7 @@ class ShootingResult(OptimalResult):
         none = np.zeros((*self._values.shape[:-1], 0))
         return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
 
-    def gone_on_from(self, search: dict[str, Array]) -> ShootingResult:
+    def _gone_on_from(self, search: dict[str, Array]) -> ShootingResult:
         """The same with the numbers of another search of the same problem and motors, to be taken over (``warm``)."""
         found = copy(self)
         found._search = search
