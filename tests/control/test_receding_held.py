@@ -101,3 +101,51 @@ def test_contacts_that_may_slide_are_refused() -> None:
     for solver in ("augmented", "ilqr"):
         with pytest.raises(ValueError, match=r"controller.*contact 'foot': stays: it knows contacts alone that stay"):
             _stands(stays=False, height=0.0).controller(actuators=["hip"], solver=solver)
+
+
+@pytest.mark.parametrize("solver", ["augmented", "ilqr"])
+def test_phases_move_with_time(solver: str) -> None:
+    """A hop whose stance and flight are said anew in each step is planned as the problem is that has them so."""
+
+    def hops(stance: tuple[int, int], down: tuple[int, int]) -> Any:
+        phases = {"stance": stance, "down": down, "always": (0, STEPS)}
+        problem = lw.Problem(HOPPER, steps=STEPS, duration=STEPS * TAU, phases=phases)
+        problem.contact("foot", at="stance", friction=None)
+        problem.add("acceleration", "squares", scale=0.1).add("velocity", "squares", at="down", name="slow")
+        problem.add(lambda w: w.q("hip") + 0.4, "inequality", at="always", name="long")
+        if solver == "augmented":
+            problem.add(lw.optimal.TorqueFeature(["height"]), "equality", name="no motor", scale=0.02)
+        return problem.add("configuration", "squares", target=STANDING)
+
+    def controller(*phases: tuple[int, int]) -> Any:
+        return hops(*phases).controller(actuators=["hip"], solver=solver, first_iterations=200)
+
+    state, once = (STANDING, np.zeros(2)), controller((0, STEPS), (0, 1))
+    cases: tuple[tuple[Any, Any], ...] = (((0, 2), (1, 3)), ((1, 4), (0, 1)), ((0, 4), (2, 4)))
+    for stance, down in cases:
+        wanted = controller(stance, down).step(state)
+        once.reset()
+        found = once.step(state, phases={"stance": stance, "down": down})
+        assert found.status == wanted.status == "planned"
+        assert np.allclose(found.torque, wanted.torque, rtol=1e-5, atol=1e-5), (stance, found.torque, wanted.torque)
+        assert np.allclose(found.K, wanted.K, rtol=1e-3, atol=1e-3 * np.abs(wanted.K).max())
+    # of each environment, by step; in flight without end there is nothing to push against
+    masks = np.zeros((3, STEPS), dtype=bool)
+    masks[0], masks[1, 1:] = True, True
+    once.reset()
+    both = once.step((np.stack([STANDING] * 3), np.zeros((3, 2))), phases={"stance": masks, "down": None})
+    for k, stance in enumerate(((0, STEPS), (1, STEPS), None)):
+        once.reset()
+        alone = once.step(state, phases={"stance": stance, "down": None})
+        assert np.array_equal(alone.torque, both.torque[k]) and np.array_equal(alone.K, both.K[k])
+    once.time_limit = 0.0
+    once.reset()
+    assert np.allclose(once.step(state, phases={"stance": (1, 2)}).torque, [0.0, LEG * G])  # braking in the air
+    for phases, error, said in (
+        ({"stanc": None}, KeyError, "stance"),
+        ({"stance": (0, 9)}, ValueError, r"phases: 'stance': expected \(first step.*in 0 to 4, None, or True"),
+        ({"stance": [True]}, ValueError, "True or False 4 times"),
+        ([("stance", None)], TypeError, "phases: expected a dict"),
+    ):
+        with pytest.raises(error, match=said):
+            once.step(state, phases=phases)

@@ -14,6 +14,7 @@ import numpy as np
 from ...bridge.machine import make_ready
 from ..optimal.prepared import PreparedProblem, prepared
 from ..optimal.result import OptimalResult
+from ..optimal.schedule import Schedule
 from ..optimal.solving import TOLD, shapes_of, state_shapes
 
 __all__ = ["AugmentedPlanner", "Planner", "Search", "later_rows", "receding_step"]
@@ -33,8 +34,11 @@ class Planner(Protocol):
     steps: int
     step: float
 
-    def numbers(self, reference: Mapping[str, Any] | None, lead: tuple[int, ...]) -> Any:
-        """What comes with a call, for environments along these axes.  Raises ValueError and UnknownNameError."""
+    def numbers(
+        self, reference: Mapping[str, Any] | None, lead: tuple[int, ...], schedule: Schedule | None = None
+    ) -> Any:
+        """What comes with a call, for environments along these axes; a ``schedule`` where phases are not as the problem
+        has them.  Raises ValueError and UnknownNameError."""
 
     def begun(self, q: np.ndarray) -> Search:
         """A search that has not begun, from configurations (n, nq) that stay."""
@@ -95,8 +99,12 @@ class AugmentedPlanner:
     def _tolerances(self) -> np.ndarray:
         return np.full(1 + len(self._own.program.hard), _STEP)
 
-    def numbers(self, reference: Mapping[str, Any] | None, lead: tuple[int, ...]) -> dict[str, np.ndarray]:
+    def numbers(
+        self, reference: Mapping[str, Any] | None, lead: tuple[int, ...], schedule: Schedule | None = None
+    ) -> dict[str, np.ndarray]:
         numbers = dict(self._own.even)
+        if schedule is not None:
+            numbers["weights"] = schedule.weights
         for name, x in self._own.given_targets(reference).items():
             own = self._shapes[name]
             if x.ndim > len(own):

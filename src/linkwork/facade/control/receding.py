@@ -15,6 +15,7 @@ from ...bridge.machine import Kernel, make_ready
 from ..archive import npz_path, read_archive, write_archive
 from ..optimal.asked import read_count
 from ..optimal.holding import holdings_of
+from ..optimal.schedule import rescheduled
 from .asked import acting_places, cost_matrix, matching, state_cost
 from .command import BRAKING, FAILED, LATE, PLANNED, SHORT, Command
 from .held_plan import HeldPlans
@@ -126,9 +127,10 @@ class Controller:
         make_ready(self._planning if self._held is None else self._held.gains)
         if self._held is not None:  # what it asks of the robot
             q, v = np.asarray(robot.neutral())[None], np.zeros((1, robot.nv))
+            active = self._held.phases.active(planner.steps)
             with np.errstate(all="ignore"):
-                self._planned_along(q, v, np.repeat(q[:, None], planner.steps, axis=1), planner.begun(q))
-                self._slowed(q, v)
+                self._planned_along(q, v, np.repeat(q[:, None], planner.steps, axis=1), planner.begun(q), active)
+                self._slowed(q, v, active)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: x for name, x in self.__dict__.items() if name != "_planning"}
@@ -185,18 +187,21 @@ class Controller:
         reference: Mapping[str, Any] | None = None,
         *,
         elapsed: float | None = None,
+        phases: Mapping[str, Any] | None = None,
     ) -> Command:
         """What to do now, in a state (q, v), arrays (..., nq) and (..., nv).
 
         ``reference`` are targets by name, as `Problem.solve` takes them.  ``elapsed`` [s] is how long ago the last step
-        was: the controller's ``period``, if it is left out.  Leading axes are environments, the same in all steps.
+        was: the controller's ``period``, if it is left out.  ``phases`` are where phases of the problem are in this
+        step, by name: (first step, step after the last), None for nowhere, or (..., T) times whether it is one; those
+        that are not named are where the problem has them.  Leading axes are environments, the same in all steps.
         Raises ValueError and UnknownNameError for what is asked wrongly, states that are not finite among it, before
         anything is changed.
         """
         begun = time.perf_counter()
         q, v, lead = self._read(state)
         passed = self.period if elapsed is None else _seconds("step", "elapsed", elapsed, zero=True)
-        numbers = self.planner.numbers(reference, lead)
+        numbers, active = self._asked(reference, lead, phases)
         first = self._search is None
         search, done = self._searched(q, v, numbers, begun, 0.0 if first else passed)
         self._lead = lead
@@ -211,18 +216,29 @@ class Controller:
             path = self.planner.path(search)
             finite = np.isfinite(path).all(axis=(1, 2))
             fresh = finite & np.isfinite(cost) & (violation <= self.most_violation)
-            fresh = self._planned(q, v, path, search, fresh)
+            fresh = self._planned(q, v, path, search, active, fresh)
             if not fresh.all():
                 cold, keep = self.planner.begun(q), finite & self.planner.sound(search)
                 search = {name: np.where(_wide(keep, x), x, cold[name]) for name, x in search.items()}
             self._search = search
         ended = done == wanted or (done > 0 and self.planner.ended(search))
-        torque, K, status = self._said(q, v, fresh, PLANNED if ended else SHORT, FAILED if done else LATE)
+        torque, K, status = self._said(q, v, active, fresh, PLANNED if ended else SHORT, FAILED if done else LATE)
         torque, K, q, v = (x.reshape(*lead, *x.shape[1:]) for x in (torque, K, q, v))
         said, violated, costs = (x.reshape(lead) if lead else x[0].item() for x in (status, violation, cost))
         seconds = time.perf_counter() - begun
         acts = self.acting, self._effort
         return Command(self.robot, torque, K, q, v, *acts, said, violated, costs, done, seconds, told)
+
+    def _asked(
+        self, reference: Mapping[str, Any] | None, lead: tuple[int, ...], phases: Mapping[str, Any] | None
+    ) -> tuple[Any, np.ndarray]:
+        """What the planner takes of a step, and what holds the robot when (..., T, holdings)."""
+        held = None if self._held is None else self._held.phases
+        if phases is None:
+            none = np.zeros((self.planner.steps, 0))
+            return self.planner.numbers(reference, lead), none if held is None else held.active(self.planner.steps)
+        schedule = rescheduled("step", self.problem, held, phases, lead)
+        return self.planner.numbers(reference, lead, schedule), schedule.active
 
     def _read(self, state: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         if not isinstance(state, tuple | list) or len(state) != 2:
@@ -266,12 +282,14 @@ class Controller:
         self._passed = 0.0 if done else self._passed + passed
         return search, done
 
-    def _planned(self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search, fresh: np.ndarray) -> np.ndarray:
+    def _planned(
+        self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search, active: np.ndarray, fresh: np.ndarray
+    ) -> np.ndarray:
         """Makes new plans where paths are sound, and says where they are."""
         if not fresh.any():
             return fresh
         with np.errstate(all="ignore"):
-            new = self._planned_along(q, v, path, search)
+            new = self._planned_along(q, v, path, search, active)
         fresh = fresh & np.isfinite(new.tau).all(axis=(1, 2)) & np.isfinite(new.K).all(axis=(1, 2, 3))
         if self._plan is None or fresh.all():
             self._plan = new
@@ -280,25 +298,27 @@ class Controller:
         self._age[fresh] = 0.0
         return fresh
 
-    def _planned_along(self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search) -> RecedingPlan:
+    def _planned_along(
+        self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search, active: np.ndarray
+    ) -> RecedingPlan:
         """Forces and gains along paths."""
         if self._held is not None:
             sound = np.isfinite(path).all(axis=(1, 2))
             path = np.where(_wide(sound, path), path, q[:, None])
-            known, active = self.planner.forces(search), self._held.phases.active(self.planner.steps)
+            known = self.planner.forces(search)
             return self._held.planned(q, v, path, active, known, self.planner.step, self._Q, self._R)
         found = self._planning(q, v, path, self._step, self._Q, self._R)
         return RecedingPlan(np.concatenate([q[:, None], path], axis=1), found.v, found.tau, found.K)
 
-    def _slowed(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def _slowed(self, q: np.ndarray, v: np.ndarray, active: np.ndarray) -> np.ndarray:
         """Forces by which velocities fade, with what holds the robot as plans begin."""
         a = -v / self.braking_time
         if self._held is not None:
-            return self._held.slowed(q, v, a, self._held.phases.active(self.planner.steps)[0])
+            return self._held.slowed(q, v, a, active[..., 0, :])
         return np.asarray(self.robot.inverse_dynamics(q, v, a, passive=self.passive))
 
     def _said(
-        self, q: np.ndarray, v: np.ndarray, fresh: np.ndarray, good: str, bad: str
+        self, q: np.ndarray, v: np.ndarray, active: np.ndarray, fresh: np.ndarray, good: str, bad: str
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Forces, gains and status."""
         if fresh.all() and self._plan is not None:
@@ -307,7 +327,7 @@ class Controller:
         over = (T - _ROUNDING) * tau
         m, nv = len(self.acting), robot.nv
         status = np.where(fresh, good, np.where(self._age < over, bad, BRAKING))
-        torque = self._slowed(q, v)
+        torque = self._slowed(q, v, active)
         K = np.zeros((len(q), m, 2 * nv))
         going = np.flatnonzero(self._age < over)
         if len(going) and self._plan is not None:

@@ -13,6 +13,7 @@ from ..optimal.asked import ByStep
 from ..optimal.holding import holding_forces, phases_of
 from ..optimal.motors import motor_places
 from ..optimal.prepared import PENALTY, prepared
+from ..optimal.schedule import Schedule
 from ..optimal.shooting import shot
 from ..optimal.shooting_kernel import shooting_kernel
 from ..optimal.shooting_result import ShootingResult
@@ -50,7 +51,9 @@ class ShootingPlanner:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._problem, *self._asked)
 
-    def numbers(self, reference: Mapping[str, Any] | None, lead: tuple[int, ...]) -> dict[str, Any]:
+    def numbers(
+        self, reference: Mapping[str, Any] | None, lead: tuple[int, ...], schedule: Schedule | None = None
+    ) -> tuple[dict[str, Any], Schedule | None]:
         self._own.given_targets(reference)  # looks at them
         found: dict[str, Any] = {}
         for name, given in (reference or {}).items():
@@ -59,7 +62,7 @@ class ShootingPlanner:
             if x.ndim > own:
                 x = np.broadcast_to(x, (*lead, *x.shape[x.ndim - own :])).reshape(-1, *x.shape[x.ndim - own :])
             found[name] = ByStep(x) if isinstance(given, ByStep) else x
-        return found
+        return found, schedule
 
     def begun(self, q: np.ndarray) -> Search:
         n, T = len(q), self.steps
@@ -117,7 +120,9 @@ class ShootingPlanner:
             self._searched  # noqa: B018
             assert self._last is not None
             warm = self._last._gone_on_from(known)
-        found = shot(self._problem, q, "ilqr", velocity=v, targets=numbers, warm=warm, at_most=at_most, **self._options)
+        targets, schedule = numbers
+        asked = {"velocity": v, "targets": targets, "schedule": schedule, "warm": warm, "at_most": at_most}
+        found = shot(self._problem, q, "ilqr", **asked, **self._options)
         self._last = found
         return found
 
@@ -156,6 +161,6 @@ class ShootingPlanner:
             x = own.some_targets[port]
             x = x[list(entry.steps)].reshape(-1, *shape) if entry.moving else x.reshape(shape)
             aims[name] = ByStep(x) if entry.moving else x
-        recipe = self._solved(q, np.zeros((1, self.robot.nv)), aims, 1, None)._recipe
+        recipe = self._solved(q, np.zeros((1, self.robot.nv)), (aims, None), 1, None)._recipe
         split = split_entries(recipe.dynamics(1.0), recipe.program.entries, self._held.kept)
         make_ready(shooting_kernel(recipe, split))

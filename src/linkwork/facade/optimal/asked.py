@@ -19,11 +19,13 @@ from ...tasks.contract import Task
 from ..assembly.wanted import read_configuration
 
 __all__ = [
+    "Besides",
     "ByStep",
     "PathNumber",
     "ProblemEntry",
     "as_feature",
     "path_number",
+    "phase_of",
     "read_callback",
     "read_count",
     "read_duration",
@@ -66,6 +68,8 @@ class ProblemEntry:
     target: Any
     lower: np.ndarray | None
     upper: np.ndarray | None
+    phase: str = ""  # whose steps they are
+    besides: bool = False  # or all but those
 
     @property
     def moving(self) -> bool:
@@ -83,6 +87,7 @@ class PathNumber:
     upper: np.ndarray
     guess: np.ndarray
     steps: tuple[int, ...] = ()  # of variables: where they are; elsewhere they stay what they are guessed
+    phase: str = ""  # whose steps they are
 
 
 def as_feature(who: str, given: Any, order: int | None, name: str | None) -> Feature:
@@ -171,6 +176,13 @@ def read_phases(phases: Any, steps: int) -> dict[str, range]:
     return found
 
 
+@dataclass(frozen=True)
+class Besides:
+    """All steps but those of a phase."""
+
+    phase: str
+
+
 def read_schedule(who: str, at: Any, steps: int, phases: Mapping[str, range]) -> tuple[tuple[int, ...], bool]:
     """The steps at which something counts, and whether it is one by number.  Raises TypeError and ValueError."""
 
@@ -183,6 +195,8 @@ def read_schedule(who: str, at: Any, steps: int, phases: Mapping[str, range]) ->
 
     if at is None:
         return tuple(range(steps)), False
+    if isinstance(at, Besides):
+        return tuple(t for t in range(steps) if t not in phases[at.phase]), False
     if isinstance(at, str):
         if at not in phases:
             raise ValueError(f"{who}: at: no phase is called {at!r}; {nearest(at, tuple(phases))}")
@@ -196,6 +210,11 @@ def read_schedule(who: str, at: Any, steps: int, phases: Mapping[str, range]) ->
     if not found:
         raise ValueError(f"{who}: at: {at!r} are no steps of {steps}")
     return found, False
+
+
+def phase_of(at: Any) -> tuple[str, bool]:
+    """The phase that steps are of, and whether they are all but its; "" where they are of none."""
+    return (at.phase, True) if isinstance(at, Besides) else (at if isinstance(at, str) else "", False)
 
 
 def read_rows(who: str, what: str, given: Any, count: int, rows: Sequence[str]) -> np.ndarray:
@@ -270,7 +289,7 @@ def ranges_of(feature: Feature) -> tuple[tuple[float, float], ...]:
 
 
 def path_number(
-    what: str, name: str, size: Any, lower: Any, upper: Any, guess: Any, steps: tuple[int, ...]
+    what: str, name: str, size: Any, lower: Any, upper: Any, guess: Any, steps: tuple[int, ...], at: Any = None
 ) -> PathNumber:
     """Variables or parameters as they are meant.  Raises ValueError."""
     who = f"Problem.{what}: {name!r}"
@@ -281,7 +300,7 @@ def path_number(
     if not (low <= high).all():
         raise ValueError(f"{who}: bounds leave nothing: from {lower!r} to {upper!r}")
     first = np.clip(read_rows(who, "guess", guess, size, rows), low, high)
-    return PathNumber(name, size, low, high, first, steps)
+    return PathNumber(name, size, low, high, first, steps, phase_of(at)[0])
 
 
 def read_guess(robot: Any, steps: int, given: Any) -> np.ndarray:

@@ -31,6 +31,7 @@ from .asked import (
     as_feature,
     nothing_aimed_at,
     path_number,
+    phase_of,
     ranges_of,
     read_count,
     read_duration,
@@ -155,8 +156,8 @@ class Problem:
             aim = self.read_target(who, found, aim)
         if found.needs_forces:
             add_what_keeps(self)
-        entry = ProblemEntry(label, found, kind, steps, single, read_scale(who, scale, found), aim, *bounds)
-        self.entries.append(entry)
+        asked = label, found, kind, steps, single, read_scale(who, scale, found), aim, bounds[0], bounds[1]
+        self.entries.append(ProblemEntry(*asked, *phase_of(at)))
         self._changed()
         return self
 
@@ -194,7 +195,7 @@ class Problem:
     ) -> Problem:
         """Decision variables of each step, forces say, that windows answer as ``w.variables(name)``."""
         steps, _ = read_schedule(f"Problem.variable: {name!r}", at, self.steps, self.phases)
-        found = self.variables[self._fresh(name)] = path_number("variable", name, size, lower, upper, guess, steps)
+        found = self.variables[self._fresh(name)] = path_number("variable", name, size, lower, upper, guess, steps, at)
         self._changed()
         if np.isfinite(found.lower).any() or np.isfinite(found.upper).any():
             feature, label = VariableFeature(name), f"bounds of {name}"

@@ -272,8 +272,8 @@ class OptimalResult:
 
     def steps_of(self, k: int) -> tuple[int, ...]:
         """The steps at which the entry of a number counts."""
-        entry = self.problem.entries[k]
-        return tuple(t for t in entry.steps if self.prepared.constants["weights"][t, k])
+        weights = self.numbers.get("weights", self.prepared.constants["weights"])
+        return tuple(np.flatnonzero(weights[..., k].reshape(-1, weights.shape[-2]).any(axis=0)).tolist())
 
     def plot(self, axes: Any = None, index: Any = ()) -> Any:
         """Configurations by time, and below them features at the steps where they count, the most violated first.

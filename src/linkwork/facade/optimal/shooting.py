@@ -29,6 +29,7 @@ from .inverse import DYNAMICS, with_motors
 from .motors import motor_limits, motor_places, read_finite
 from .prepared import PENALTY, PreparedProblem, prepared
 from .robot_numbers import forces_of_motion, read_robot_numbers
+from .schedule import Schedule
 from .shooting_kernel import ShootingRecipe, shooting_kernel
 from .shooting_pieces import Watching, gone_on, in_pieces, searched, stopped
 from .shooting_result import ShootingResult, best_of_seeds, search_of, shooting_result
@@ -70,6 +71,7 @@ def shot(
     deadline: float | None = None,
     progress: bool = False,
     callback: Any = None,
+    schedule: Schedule | None = None,
 ) -> ShootingResult:
     """The best motion from a start, by forward dynamics.
 
@@ -142,7 +144,8 @@ def shot(
         path, u = (_put(x, own_x) for x, own_x in ((paths, path), (forces, u)))
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
     aims = own.given_targets(targets)
-    inputs |= _data(own, program, split, phases, aims)
+    schedule = schedule or Schedule(own.constants["weights"], phases.active(program.steps))
+    inputs |= _data(own, program, split, schedule, aims)
     inputs |= {"low": low, "high": high} if limited else {}
     names = inputs_of(recipe.parameters)
     inputs |= {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(robot.tree))], -1) for p, x in numbers.items()}
@@ -168,7 +171,7 @@ def shot(
 
     def result(found: Any) -> ShootingResult:
         told = SimpleNamespace(**found)
-        every = shooting_result(own, split, phases, x0, velocity, told, tolerances, aims)
+        every = shooting_result(own, split, phases, x0, velocity, told, tolerances, aims, schedule.weights)
         every.state["told"][..., 1] = np.where(stopped(found), STOPPED, every.state["told"][..., 1])
         every._recipe, every._search = recipe, searched(found)
         return every
@@ -182,8 +185,8 @@ def shot(
     return last
 
 
-SHOOTING_OPTIONS = tuple(signature(shot).parameters)[3:]
-"""What `shot` is asked with besides the problem, its start and the solver."""
+SHOOTING_OPTIONS = tuple(signature(shot).parameters)[3:-1]
+"""What `shot` is asked with besides the problem, its start, the solver and a controller's schedule."""
 
 
 def _put(x: Array, first: Array) -> Array:
@@ -248,7 +251,7 @@ def _data(
     own: PreparedProblem,
     program: PathProgram,
     split: tuple[list[int], list[int]],
-    phases: HoldingPhases,
+    schedule: Schedule,
     targets: dict[str, Array],
 ) -> dict[str, Array]:
     """Weights of rows by step; times, targets that move and what holds; bounds and other targets: by the kernel's
@@ -256,10 +259,10 @@ def _data(
     T, constants = program.steps, own.constants
     found: dict[str, Array] = {}
     for name, some in zip(("moving", "reached"), split, strict=True):
-        columns = [np.zeros((T, 0))]
+        columns = [np.zeros((*schedule.weights.shape[:-2], T, 0))]
         for k in some:
             entry, rows = program.entries[k], program.rows_of[k]
-            weights = constants["weights"][:, k, None] * own.even["scales"][rows]
+            weights = schedule.weights[..., k, None] * own.even["scales"][rows]
             if entry.bounded and entry.hard:
                 high, low = (np.isfinite(constants[side][rows]) for side in ("upper", "lower"))
                 weights = np.concatenate([weights * high, weights * low], axis=-1)
@@ -267,8 +270,8 @@ def _data(
         found[f"{name}_weights"] = np.concatenate(columns, axis=-1)
     times = (np.arange(T) + 1.0)[:, None] * float(np.ravel(constants["step"])[0])
     moving = [targets[f"target{k}"] for k, entry in enumerate(program.entries) if entry.moving]
-    lead = np.broadcast_shapes(*(x.shape[:-2] for x in moving))
-    given = (times, *moving, phases.active(T))
+    given = (times, *moving, schedule.active)
+    lead = np.broadcast_shapes(*(x.shape[:-2] for x in given))
     found["given"] = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in given], axis=-1)
     found |= {name: x for name, x in targets.items() if not program.entries[int(name[6:])].moving}
     if any(entry.bounded for entry in program.entries):

@@ -79,13 +79,14 @@ def shooting_result(
     found: Any,
     tolerances: Array,
     targets: dict[str, Array],
+    weights: Array,
 ) -> ShootingResult:
-    """Of what the kernel tells; ``targets`` are what it was given."""
+    """Of what the kernel tells; ``targets`` and ``weights`` are what it was given."""
     program, robot = own.program, own.problem.robot
     status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(found.told, -1, 0)
     lead, nq = status.shape, robot.nq
     forces = _by_entry(program, split, found)
-    violated = _violations(own, found.values)
+    violated = _violations(own, found.values, weights)
     ended = np.choose(np.nan_to_num(status).astype(int).clip(0, 3), [1.0, 3.0, 0.0, 3.0])
     bad = (violated > tolerances[1:]).any(axis=-1) & (penalty > FAR_PENALTY)
     ended = np.where((ended != 1.0) & bad, 2.0, ended)
@@ -113,7 +114,7 @@ def shooting_result(
         state["alone"][..., place] = forces[k][..., program.entries[k].at, :] if k in forces else 0.0
     if program.variables:
         state["u"] = found.u[..., robot.nv :] if hasattr(found, "tau") else _variables(program, phases, found)
-    numbers = own.even | targets | {"past": own.past(x0[..., :nq], velocity)}
+    numbers = own.even | targets | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
     numbers |= {} if velocity is None else {"velocity": np.asarray(velocity, dtype=float)}
     result = ShootingResult(own, state, numbers, tolerances, lead)
     result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
@@ -189,7 +190,7 @@ def _by_entry(program: PathProgram, split: tuple[list[int], list[int]], found: A
     return forces
 
 
-def _violations(own: PreparedProblem, values: Array) -> Array:
+def _violations(own: PreparedProblem, values: Array, weights: Array) -> Array:
     """By constraint: how much is violated at most, (..., constraints)."""
     program, columns = own.program, []
     for k in program.hard:
@@ -199,6 +200,6 @@ def _violations(own: PreparedProblem, values: Array) -> Array:
             beyond = np.maximum(x - own.constants["upper"][rows], own.constants["lower"][rows] - x).clip(0.0)
         else:
             beyond = np.abs(x) if entry.kind == "equality" else x.clip(0.0)
-        on = (own.constants["weights"][:, k, None] != 0.0) & (own.constants["scales"][rows] != 0.0)
+        on = (weights[..., k, None] != 0.0) & (own.constants["scales"][rows] != 0.0)
         columns.append(np.where(on, beyond, 0.0).max(axis=(-1, -2)))
     return np.stack(columns, axis=-1) if columns else np.zeros((*values.shape[:-2], 0))
