@@ -13,6 +13,7 @@ from linkwork.algorithms.optimal.window import PathWindow
 from linkwork.expr.symbol import Graph
 from linkwork.features import (
     AccelerationLimits,
+    ConfigurationFeature,
     ConstraintForce,
     ContactForce,
     ContactHeight,
@@ -33,8 +34,10 @@ from linkwork.features import (
     TorqueLimits,
     UnactuatedFeature,
     VelocityConstraint,
+    VelocityFeature,
     VelocityLimits,
 )
+from linkwork.features.difference import difference_of
 from linkwork.model.random import random_tree
 
 TAU = 0.05
@@ -216,6 +219,34 @@ def test_tasks_move_as_their_frames_do():
             feature, aim, _ = moved(task, order)
             check = check_rows(robot.tree, feature, aim, step=TAU, windows=1)
             assert check, str(check)
+
+
+def test_features_of_any_kind_have_differences():
+    """By time, as their values in successive steps say; of configurations they are velocities and so on."""
+    robot, rng = lw.load("arm7"), np.random.default_rng(3)
+    w, path = windows(robot, rng)
+
+    def of(feature, order, aim=()):
+        found = settled(robot, difference_of(feature, order))
+        assert check_rows(robot.tree, found, aim, step=TAU, windows=1)
+        return found, np.array(found.values(w, list(aim)), dtype=float)
+
+    q = np.array(path)
+    v, zeros = robot.difference(q[1:], q[:-1]) / TAU, [0.0] * 7
+    rates = [v[0], (v[0] - v[1]) / TAU, (v[0] - 2.0 * v[1] + v[2]) / TAU**2]
+    for order, wanted in enumerate(rates, 1):
+        found, got = of(ConfigurationFeature(), order, zeros)
+        assert np.allclose(got, wanted) and found.depth == order
+    assert np.allclose(of(VelocityFeature(), 2, zeros)[1], rates[2])
+    function = FunctionFeature("height", lambda w: w.point("hand")[2] * (1.0 + w.time))
+    values = robot.pose(q, "hand")[:, 2, 3] * (1.7 - TAU * np.arange(4.0))
+    for order, unit in ((1, "1/s"), (2, "1/s²"), (3, "1/s³")):
+        found, got = of(function, order)
+        assert np.allclose(got, np.diff(values, order)[0] * (-1.0 / TAU) ** order) and found.row_units == (unit,)
+    energies = robot.potential_energy(q[:2])
+    assert np.allclose(of(EnergyFeature("potential"), 1)[1], (energies[0] - energies[1]) / TAU)
+    torques = [np.array(settled(robot, TorqueFeature()).values(x, zeros)) for x in (w, w.earlier(1, 2))]
+    assert np.allclose(of(TorqueFeature(), 1, zeros)[1], (torques[0] - torques[1]) / TAU)
 
 
 def test_torques_are_of_second_order():

@@ -82,6 +82,9 @@ class Window(Protocol):
     def step_rates(self, back: int) -> Mapping[int, Any]:
         """What the path's parameters, by their columns, make of τ: nothing where durations are given."""
 
+    def earlier(self, back: int, depth: int) -> Window:
+        """The window of an earlier step, which a feature of this depth looks at."""
+
     def state(self, back: int = 0) -> TaskKinematics:
         """The robot at a step, at rest, as tasks ask about it."""
 

@@ -16,7 +16,7 @@ from ..archive import npz_path, read_archive, write_archive
 from ..optimal.asked import read_count
 from ..optimal.holding import holdings_of
 from ..optimal.schedule import rescheduled
-from .asked import acting_places, cost_matrix, matching, state_cost
+from .asked import above_nothing, acting_places, cost_matrix, matching, nowhere_negative, state_cost
 from .command import BRAKING, FAILED, LATE, PLANNED, SHORT, Command
 from .held_plan import HeldPlans
 from .plan import RecedingPlan, plan_kernel
@@ -95,11 +95,9 @@ class Controller:
         self.first_iterations = read_count(who, "first_iterations", first_iterations)
         self.time_limit = None if time_limit is None else _seconds(who, "time_limit", time_limit, zero=True)
         self.braking_time = _seconds(who, "braking_time", braking_time)
-        if not most_violation > 0.0:
-            raise ValueError(f"{who}: most_violation: expected a number above 0, got {most_violation!r}")
-        self.most_violation = float(most_violation)
-        self._Q = state_cost(who, "Q", Q, robot.nv)
-        self._R = cost_matrix(who, "R", R, len(self.acting))
+        self.most_violation = above_nothing(who, "most_violation", most_violation)
+        self._Q = nowhere_negative(who, "Q", state_cost(who, "Q", Q, robot.nv))
+        self._R = nowhere_negative(who, "R", cost_matrix(who, "R", R, len(self.acting)), positive=True)
         self._idle = np.setdiff1d(np.arange(robot.nv), self.acting)
         self._step = np.array(planner.step)
         self.reset()

@@ -14,9 +14,11 @@ from ...algorithms.optimal.program import KINDS
 from ...errors import UnknownNameError
 from ...features import BY_NAME, Feature, FunctionFeature, TaskFeature
 from ...features.checks import one_of, switch
+from ...features.difference import difference_of
 from ...model.tree import Tree
 from ...tasks.contract import Task
 from ..assembly.wanted import read_configuration
+from ..robot.base import RobotBase
 
 __all__ = [
     "Besides",
@@ -32,6 +34,7 @@ __all__ = [
     "read_guess",
     "read_options",
     "read_phases",
+    "read_robot",
     "read_scale",
     "read_schedule",
     "read_seed",
@@ -39,6 +42,8 @@ __all__ = [
     "read_target",
     "read_tolerances",
     "read_velocity",
+    "together",
+    "weighed",
 ]
 
 
@@ -98,17 +103,35 @@ def as_feature(who: str, given: Any, order: int | None, name: str | None) -> Fea
         given = BY_NAME[given]()
     if isinstance(given, Task):
         return TaskFeature(given, 0 if order is None else order)
-    if order is not None:
-        raise ValueError(f"{who}: order: it is for tasks, got {order!r} for {given!r}")
-    if isinstance(given, Feature):
-        return given
-    if callable(given) and not isinstance(given, type):
+    if callable(given) and not isinstance(given, (type, Feature)):
         own = getattr(given, "__name__", "")
-        return FunctionFeature(name or (own if own.isidentifier() else "") or "function", given)
+        given = FunctionFeature(name or (own if own.isidentifier() else "") or "function", given)
+    if isinstance(given, Feature):
+        return difference_of(given, 0 if order is None else order)
     raise TypeError(
         f"{who}: expected the name of a feature ({', '.join(BY_NAME)}), a task of linkwork.ik, or a feature of "
         f"linkwork.optimal, or a function of a window, got {given!r}"
     )
+
+
+def weighed(who: str, kind: str, feature: Feature, scale: np.ndarray) -> np.ndarray:
+    """Scales by row with the weight of a task, which is of squares.  Raises ValueError for weights and ranges that
+    would count for nothing."""
+    if not isinstance(feature, TaskFeature):
+        return scale
+    task = feature.task
+    if feature.depth and any(pair != (0.0, 0.0) for pair in task.ranges):
+        raise ValueError(
+            f"{who}: order: ranges of a task are of its errors, not of how they change: give lower= and upper= instead"
+        )
+    if task.weight is None:
+        return scale
+    if kind != "squares":
+        raise ValueError(
+            f"{who}: the task's weight, {task.weight!r}, is of squares, and kind {kind!r} is asked: expected "
+            f"'squares', or a task without a weight"
+        )
+    return np.asarray(scale * np.array(task.weights))
 
 
 def read_options(solver: str, options: Mapping[str, Any], known: Collection[str], others: Collection[str]) -> None:
@@ -121,6 +144,22 @@ def read_options(solver: str, options: Mapping[str, Any], known: Collection[str]
                 f"Problem.solve: solver={solver!r} does not know {name}=: it takes {', '.join(sorted(known))}"
             )
         raise TypeError(f"Problem.solve: there is no option {name!r}; {nearest(name, [*known, *others])}")
+
+
+def read_robot(who: str, given: Any) -> Any:
+    """Raises TypeError for what is no robot."""
+    if not isinstance(given, RobotBase):
+        raise TypeError(f"{who}: robot: expected a robot, as lw.load gives it, got {given!r}")
+    return given
+
+
+def together(axes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The leading axes of all, by what they are of.  Raises ValueError for some that do not go together."""
+    try:
+        return np.broadcast_shapes(*axes.values())
+    except ValueError:
+        told = ", ".join(f"{name} {shape}" for name, shape in axes.items() if shape)
+        raise ValueError(f"Problem.solve: leading axes are problems, the same of all: got {told}") from None
 
 
 def read_seed(seed: Any) -> int:
@@ -165,7 +204,8 @@ def read_phases(phases: Any, steps: int) -> dict[str, range]:
     for name, pair in phases.items():
         try:
             first, end = pair
-            fine = isinstance(name, str) and 0 <= int(first) < int(end) <= steps
+            whole = all(isinstance(x, (int, np.integer)) and not isinstance(x, bool) for x in (first, end))
+            fine = isinstance(name, str) and whole and 0 <= first < end <= steps
         except (TypeError, ValueError):
             fine = False
         if not fine:
@@ -304,15 +344,20 @@ def path_number(
 
 
 def read_guess(robot: Any, steps: int, given: Any) -> np.ndarray:
-    """A path (..., T, nq), of one or of a configuration for all steps.  Raises ValueError."""
+    """A path (..., T, nq), of one or of a configuration (..., 1, nq) for all steps.  Raises ValueError."""
     try:
         path = np.array(given, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"Problem.solve: guess: expected numbers (..., {steps}, {robot.nq}), got {given!r}") from None
-    if path.shape[-1:] == (robot.nq,) and (path.ndim == 1 or path.shape[-2] != steps):
-        path = np.repeat(path[..., None, :], steps, axis=-2)
+    if path.shape == (robot.nq,):
+        path = np.repeat(path[None], steps, axis=0)
+    elif path.ndim > 1 and path.shape[-2:] == (1, robot.nq):
+        path = np.repeat(path, steps, axis=-2)
     if path.shape[-2:] != (steps, robot.nq):
-        raise ValueError(f"Problem.solve: guess: expected (..., {steps}, {robot.nq}), got shape {np.shape(given)}")
+        raise ValueError(
+            f"Problem.solve: guess: expected (..., {steps}, {robot.nq}), or (..., 1, {robot.nq}) and ({robot.nq},) of "
+            f"configurations that stay, got shape {np.shape(given)}"
+        )
     return read_configuration(robot, "Problem.solve", "guess", path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from ...algorithms.optimal.program import PathProgram
 from ...errors import UnknownNameError
+from ...features import ContactStays, VelocityConstraint
 from .asked import ByStep, nothing_aimed_at, read_velocity, target_shape
 from .scaling import even_scales
 from .solving import TOLD, numbers_of, search_kernel, shapes_of, state_shapes
@@ -18,6 +20,7 @@ from .solving import TOLD, numbers_of, search_kernel, shapes_of, state_shapes
 __all__ = ["PENALTY", "PreparedProblem", "prepared"]
 
 PENALTY = 1e3  # to begin with
+_OF_ITSELF = (VelocityConstraint, ContactStays)  # what says nothing of a path of one configuration
 
 
 @dataclass(eq=False)
@@ -58,7 +61,8 @@ class PreparedProblem:
         for k, (entry, rows) in enumerate(zip(problem.entries, program.rows_of, strict=True)):
             without = self.started or entry.feature.early > 0  # some rows look at no step before
             early = [] if without else [t for t in entry.steps if t < entry.feature.depth]
-            if early and len(entry.steps) < T and len(early) == len(entry.steps):
+            some = len(entry.steps) < T or (entry.kind == "equality" and not isinstance(entry.feature, _OF_ITSELF))
+            if early and some and len(early) == len(entry.steps):
                 raise ValueError(
                     f"Problem.solve: {entry.name!r} looks at {entry.feature.depth} steps before step {early[0]}, and "
                     f"without start= there are none"
@@ -220,6 +224,8 @@ class PreparedProblem:
     def given_targets(self, targets: Any) -> dict[str, np.ndarray]:
         """By input.  Raises ValueError and UnknownNameError."""
         found = dict(self.own_targets)
+        if targets is not None and not isinstance(targets, Mapping):
+            raise TypeError(f"Problem.solve: targets: expected a dict of names to what is aimed at, got {targets!r}")
         for name, x in (targets or {}).items():
             if name not in self.targets:
                 raise UnknownNameError("feature with a target", name, tuple(self.targets))

@@ -38,11 +38,13 @@ from .asked import (
     read_kind,
     read_options,
     read_phases,
+    read_robot,
     read_rows,
     read_scale,
     read_schedule,
     read_target,
     target_shape,
+    weighed,
 )
 from .contacts import EFFORT, add_contact, add_what_keeps, held
 from .result import OptimalResult
@@ -65,7 +67,7 @@ class Problem:
     """
 
     def __init__(self, robot: Any, *, steps: int, duration: Any = 1.0, phases: Any = None) -> None:
-        self.robot, self.steps = robot, read_count("Problem", "steps", steps)
+        self.robot, self.steps = read_robot("Problem", robot), read_count("Problem", "steps", steps)
         self.phases = read_phases(phases, self.steps)
         self.durations: dict[str, Any] = read_duration(duration, self.phases, self.steps)
         self.entries: list[ProblemEntry] = []
@@ -104,14 +106,14 @@ class Problem:
         """Asks something of a feature, and gives the problem back.
 
         ``feature`` is the name of one (``"acceleration"``), of a parameter or a variable, a task of
-        `linkwork.ik`, whose errors it is, or with ``order`` k their k-th difference by time, a feature of
-        `linkwork.optimal`, or a function of a window (see `linkwork.optimal.FunctionFeature`).
+        `linkwork.ik`, whose errors it is, a feature of `linkwork.optimal`, or a function of a window (see
+        `linkwork.optimal.FunctionFeature`); with ``order`` k it is their k-th difference by time.
 
         ``kind`` is ``"cost"`` (its sum is minimised), ``"squares"`` (half the sum of its squares), ``"equality"`` (it
         is 0) or ``"inequality"`` (it is at most 0).  ``lower`` and ``upper``, by row, are what constraints are within
         instead, and of squares what is beyond counts.  ``at`` are the steps where it counts: a number, negative ones
         from the end, several, a slice or a phase; all if it is left out.  ``scale`` multiplies it, one number or one a
-        row.
+        row, and a task's weight does so of squares.
 
         Raises ValueError and TypeError for what is none, UnknownNameError for names that the robot does not have.
         """
@@ -156,7 +158,8 @@ class Problem:
             aim = self.read_target(who, found, aim)
         if found.needs_forces:
             add_what_keeps(self)
-        asked = label, found, kind, steps, single, read_scale(who, scale, found), aim, bounds[0], bounds[1]
+        scales = weighed(who, kind, found, read_scale(who, scale, found))
+        asked = label, found, kind, steps, single, scales, aim, bounds[0], bounds[1]
         self.entries.append(ProblemEntry(*asked, *phase_of(at)))
         self._changed()
         return self
@@ -356,7 +359,8 @@ class Problem:
         Options; leading axes are problems of their own:
         - ``velocity`` (..., nv) at the start; at rest unless it is said.
         - ``targets``: what features aim at, by their names, an array (..., *shape) each, or a `ByStep`.
-        - ``guess``: the first path (..., T, nq), or one configuration (..., nq); the start stays unless it is said.
+        - ``guess``: the first path (..., T, nq), or one configuration, (nq,) or (..., 1, nq); the start stays if
+          there is none.
         - ``seeds``: how many first paths are tried, the guess and others drawn by ``seed``; the best counts, and
           ``attempts`` of the result are all.  ``every_seed``: also those that need not go on once one is solved.
         - ``warm``: a result of the same problem, from whose path and multipliers it goes on.

@@ -35,11 +35,13 @@ class OptimalResult:
         lead: tuple[int, ...] = (),
         seeds: int | None = None,
         late: bool = False,
+        running: bool = False,
     ) -> None:
-        self.prepared, self.numbers, self.tolerances, self._late = prepared, numbers, tolerances, late
+        self.prepared, self.numbers, self.tolerances = prepared, numbers, tolerances
+        self._late, self._running = late, running  # whether it was stopped, and whether it goes on
         self.attempts: OptimalResult | None = None
         if seeds is not None:
-            self.attempts = OptimalResult(prepared, state, numbers, tolerances, (*lead, seeds), None, late)
+            self.attempts = OptimalResult(prepared, state, numbers, tolerances, (*lead, seeds), None, late, running)
             place = self.attempts._best()
             state = {name: _taken(x, place) for name, x in state.items()}
             shapes = prepared.shapes | {"velocity": (prepared.problem.robot.nv,)}
@@ -140,14 +142,14 @@ class OptimalResult:
     def status(self) -> Any:
         """ "solved", or why not: a text, or an array (...) of them.
 
-        "infeasible": penalties as large as they may be leave some constraints violated (`conflicts`); "stuck": no step
-        makes it better; "out of iterations" and "out of time": a longer search may; "stopped": another seed was solved;
-        "not finite": a feature, or its derivative, is NaN or infinite where it counts (`explain` says which, and in
-        which step).
+        "infeasible": penalties as large as they may be leave some constraints violated (`conflicts`), from the first
+        path that it had, or the first ones of ``seeds``; "stuck": no step makes it better; "out of iterations" and "out
+        of time": a longer search may; "running": it goes on (in a callback); "stopped": another seed was solved; "not
+        finite": a feature, or its derivative, is NaN or infinite where it counts (`explain` says which, in which step).
         """
         told = self.state["told"]
         flat = told.reshape(-1, told.shape[-1])
-        running = "out of time" if self._late else "out of iterations"
+        running = "running" if self._running else "out of time" if self._late else "out of iterations"
         found = []
         for k, row in enumerate(flat):
             text = _ENDS.get(int(np.nan_to_num(row[_PLACE["status"]])), running)
@@ -169,7 +171,10 @@ class OptimalResult:
         """What features are, by name, at the steps where they count (..., steps, rows): the most violated first."""
         found = self._by_feature(*self._looked)
         worst = self.violations
-        return {name: found[name] for name in sorted(found, key=lambda name: -float(np.max(worst.get(name, -1.0))))}
+        return {
+            name: found[name]
+            for name in sorted(found, key=lambda name: -float(np.max(worst.get(name, -1.0), initial=-1.0)))
+        }
 
     def _by_feature(self, every: np.ndarray, alone: np.ndarray) -> dict[str, np.ndarray]:
         """A number for each value, of what is looked at in all steps (..., T, rows) and of what is alone (..., rows),
@@ -191,7 +196,10 @@ class OptimalResult:
         """Of constraints, by name: how much is violated at most (...), the most violated first."""
         program, told = self.prepared.program, self._violated
         found = {program.entries[k].name: told[..., n] for n, k in enumerate(program.hard)}
-        return {name: _plain(found[name]) for name in sorted(found, key=lambda name: -float(np.max(found[name])))}
+        return {
+            name: _plain(found[name])
+            for name in sorted(found, key=lambda name: -float(np.max(found[name], initial=0.0)))
+        }
 
     @cached_property
     def multipliers(self) -> dict[str, np.ndarray]:
@@ -212,12 +220,17 @@ class OptimalResult:
     def conflicts(self) -> Any:
         """Of what is infeasible: the constraints that stay violated, the most violated first; of a batch by index."""
         program, told = self.prepared.program, self._violated
-        found = []
+        found: list[tuple[str, ...]] = []
         for row in told.reshape(int(np.prod(told.shape[:-1])), told.shape[-1]):
             worst = row / self.tolerances[1:]
             order = [n for n in np.argsort(-worst, kind="stable") if worst[n] > 1.0]
-            found.append(tuple(program.entries[program.hard[n]].name for n in order))
+            names = tuple(program.entries[program.hard[n]].name for n in order)
+            found.append(names + self._pressing(len(found)) if names else names)
         return found[0] if told.ndim == 1 else found
+
+    def _pressing(self, place: int) -> tuple[str, ...]:
+        """What else holds back a problem of a batch that is infeasible."""
+        return ()
 
     def explain(self, index: Any = ()) -> str:
         """Whether a problem is solved, or why not, in a sentence."""
@@ -234,22 +247,26 @@ class OptimalResult:
         if names:
             violated, program = self._violated.reshape(-1, self._violated.shape[-1])[place], self.prepared.program
             at = {program.entries[k].name: violated[n] for n, k in enumerate(program.hard)}
-            shown = ", ".join(f"{name!r} (by {at[name]:.3g})" for name in names)
-            why = "these cannot hold together" if status == "infeasible" else "violated"
-            return f"{status} {done}: {why}: {shown}"
+            shown = ", ".join(f"{name!r} (by {at[name]:.3g})" if name in at else name for name in names)
+            if status != "infeasible":
+                return f"{status} {done}: violated: {shown}"
+            many = "from each of these first paths" if self.attempts else "from this first path; seeds= tries others"
+            return f"{status} {done}: these cannot hold together: {shown}, {many}"
         return f"{status} {done}: all constraints are kept; the last step was {row[_PLACE['length']]:.2g} long"
 
     def derivative(self, by: str) -> PathDerivative:
         """How the path moves (..., T, nv, n), in tangent vectors, by n numbers of what the problem is asked with.
 
-        ``by`` is the name of a feature with a target, ``"start"``, ``"duration"`` or ``"duration of PHASE"`` [s] where
-        these are given, or a parameter of the robot as ``"placement:elbow"`` (see `Robot.parameters`).  Of a target by
+        ``by`` is the name of a feature with a target, ``"start"``, ``"start velocity"``, ``"duration"`` or ``"duration
+        of PHASE"`` [s] where these are given, or a parameter of the robot as ``"placement:elbow"`` or ``"gravity"``
+        (see `Robot.parameters`).  Of a target by
         step (`linkwork.optimal.ByStep`) the n are the numbers of all its steps, step by step.  Poses move by twists
         (rotation; way) and rotations by rotation vectors, in their own axes, configurations by velocities, all else
         number by number; a start keeps its velocity.
 
         It is exact at an optimum, with inequalities that hold the path as equalities; as exact as the optimum is found.
-        Where nothing determines how a path moves, it is the least way.  Raises ValueError for what no path depends on.
+        Where nothing determines how a path moves, it is the least way.  Raises ValueError for what no path depends on,
+        and for a path that is no optimum, not solved; in a batch it is NaN there.
         """
         return path_derivative(self, by)
 

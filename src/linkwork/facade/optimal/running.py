@@ -15,7 +15,16 @@ import numpy as np
 from ...bridge.machine import make_ready
 from ..assembly.wanted import read_configuration
 from ..ik.reading import mid_range, read_deadline
-from .asked import read_callback, read_count, read_guess, read_seed, read_switch, read_tolerances, read_velocity
+from .asked import (
+    read_callback,
+    read_count,
+    read_guess,
+    read_seed,
+    read_switch,
+    read_tolerances,
+    read_velocity,
+    together,
+)
 from .guesses import TOGETHER, Beginnings, guesses, needless
 from .prepared import PreparedProblem, prepared
 from .referee import refereed
@@ -121,8 +130,8 @@ def run(
     names = list(own.state_shapes)
     watched = progress or callback is not None
 
-    def result(late: bool) -> OptimalResult:
-        return OptimalResult(own, state, numbers, tolerances, lead, seeds if seeds > 1 else None, late)
+    def result(late: bool, running: bool = False) -> OptimalResult:
+        return OptimalResult(own, state, numbers, tolerances, lead, seeds if seeds > 1 else None, late, running)
 
     if solver == "ipopt":
         given = dict(zip(shapes_of(program), inputs, strict=True))
@@ -143,8 +152,10 @@ def run(
             state["told"] = needless(state["told"], int(budget))
             state = beginnings.anew(state) if budget < at_most else state
         told = state["told"]
-        if budget >= at_most or not ((told[..., 1] < 0.5) & np.isfinite(told[..., 4])).any():
-            break
+        over: bool = budget >= at_most or not ((told[..., 1] < 0.5) & np.isfinite(told[..., 4])).any()
+        if over:
+            state = beginnings.settled(state)
+            told = state["told"]
         now = time.perf_counter()
         if progress:
             worst = told[..., len(TOLD) : len(TOLD) + len(program.hard)].max(axis=-1, initial=0.0)
@@ -152,8 +163,10 @@ def run(
                 f"iteration {int(budget)}: cost {np.min(told[..., 3]):.6g}, violated {np.min(worst):.2e}, "
                 f"step {np.min(told[..., 5]):.1e}\n"
             )
-        if callback is not None and callback(result(False)) is False:
+        if callback is not None and callback(result(False, not over)) is False and not over:
             late = True
+            break
+        if over:
             break
         if end is not None and now >= end:
             late = True
@@ -190,14 +203,11 @@ def _with_axis(x: np.ndarray, rank: int) -> np.ndarray:
 
 def _lead(own: PreparedProblem, state: dict[str, np.ndarray], numbers: dict[str, np.ndarray]) -> tuple[int, ...]:
     """The leading axes of all."""
-    shapes = {
-        x.shape[: x.ndim - len(shape)]
+    labels = {port: f"targets: {name!r}" for name, (port, *_) in own.targets.items()}
+    labels |= {"past": "start", "rate": "velocity", "q": "guess"}
+    axes = {
+        labels.get(name, name): some[name].shape[: some[name].ndim - len(shape)]
         for some, known in ((state, own.state_shapes), (numbers, own.shapes))
-        for x, shape in ((some[name], shape) for name, shape in known.items())
+        for name, shape in known.items()
     }
-    if shapes == {()}:
-        return ()
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError as error:
-        raise ValueError(f"Problem.solve: start, targets and guess do not broadcast together: {error}") from None
+    return together(axes) if any(axes.values()) else ()

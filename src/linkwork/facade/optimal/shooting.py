@@ -22,7 +22,7 @@ from ...algorithms.shooting.wanted import row_kinds, split_entries
 from ...features.checks import one_of
 from ...model.parameter import Parameter, inputs_of
 from ..assembly.wanted import read_configuration
-from .asked import read_count, read_guess, read_seed, read_switch, read_tolerances
+from .asked import read_count, read_guess, read_seed, read_switch, read_tolerances, together
 from .guesses import guesses
 from .holding import HoldingPhases, holding_controls, phases_of
 from .inverse import DYNAMICS, with_motors
@@ -127,7 +127,7 @@ def shot(
     split = split_entries(recipe.dynamics(1.0), program.entries, phases.kept)
     q0 = read_configuration(robot, "Problem.solve", "start", start)
     v0 = np.zeros(robot.nv) if velocity is None else read_finite(who, "velocity", velocity, (robot.nv,))
-    lead = np.broadcast_shapes(q0.shape[:-1], v0.shape[:-1])
+    lead = together({"start": q0.shape[:-1], "velocity": v0.shape[:-1]})
     x0 = np.concatenate([np.broadcast_to(q0, (*lead, robot.nq)), np.broadcast_to(v0, (*lead, robot.nv))], axis=-1)
     known = numbers, (low, high), own.begin.get("u")
     before = None if warm is None else search_of(who, warm, recipe)
@@ -144,6 +144,12 @@ def shot(
         path, u = (_put(x, own_x) for x, own_x in ((paths, path), (forces, u)))
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
     aims = own.given_targets(targets)
+    axes = {
+        f"targets: {name!r}": aims[p].shape[: aims[p].ndim - len(own.shapes[p])]
+        for name, (p, *_) in own.targets.items()
+    }
+    axes |= {f"parameters: {p}": x.shape[: x.ndim - len(p.shape(robot.tree))] for p, x in numbers.items()}
+    together({"start": lead, **axes})
     schedule = schedule or Schedule(own.constants["weights"], phases.active(program.steps))
     inputs |= _data(own, program, split, schedule, aims)
     inputs |= {"low": low, "high": high} if limited else {}
@@ -174,13 +180,18 @@ def shot(
         every = shooting_result(own, split, phases, x0, velocity, told, tolerances, aims, schedule.weights)
         every.state["told"][..., 1] = np.where(stopped(found), STOPPED, every.state["told"][..., 1])
         every._recipe, every._search = recipe, searched(found)
+        every._limits = (low, high) if limited else None
         return every
 
-    def shown(found: Any) -> ShootingResult:
-        return best_of_seeds(result(found)) if watching.seeds > 1 else result(found)
+    def shown(found: Any, running: bool) -> ShootingResult:
+        told = best_of_seeds(result(found)) if watching.seeds > 1 else result(found)
+        told._running = running
+        if told.attempts is not None:
+            told.attempts._running = running
+        return told
 
     found, late = in_pieces(kernel, inputs, at_most, watching, result, shown)
-    last = shown(found)
+    last = shown(found, False)
     last._late = late
     return last
 

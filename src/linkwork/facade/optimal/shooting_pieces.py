@@ -57,11 +57,12 @@ def in_pieces(
     at_most: int,
     watching: Watching,
     result: Callable[[Mapping[str, Array]], Any],
-    shown: Callable[[Mapping[str, Array]], Any],
+    shown: Callable[[Mapping[str, Array], bool], Any],
 ) -> tuple[Numbers, bool]:
     """What the kernel finds, by name, after so many iterations at most, and whether it was told to stop before.
 
-    ``result`` is of what is found so far, of all seeds, and ``shown`` what the callback is shown.  Seeds along the last
+    ``result`` is of what is found so far, of all seeds, and ``shown`` what the callback is shown, while it goes on and
+    once more at the end.  Seeds along the last
     leading axis are compared now and then.
     """
     names = [port.name for port in kernel.inputs]
@@ -79,15 +80,16 @@ def in_pieces(
         if watching.compared and done % TOGETHER == 0:
             found["kept"] = _compared(found, result(found).state["told"], done)
         going = _going(found)
-        if done >= at_most or not going.any():
-            return found, False
+        over = done >= at_most or not going.any()
         if watching.progress:
             told = found["told"]
             sys.stderr.write(
                 f"iteration {done}: cost {np.min(told[..., 2]):.6g}, violated {np.min(told[..., 3]):.2e} x tolerance, "
                 f"gaps {np.min(told[..., 4]):.1e}\n"
             )
-        stopped = watching.callback is not None and watching.callback(shown(found)) is False
+        stopped = watching.callback is not None and watching.callback(shown(found, not over)) is False
+        if over:
+            return found, False
         if stopped or (end is not None and time.perf_counter() >= end):
             return found, True
         kept = found["kept"].copy()

@@ -41,6 +41,7 @@ class ShootingResult(OptimalResult):
     gap: Array  # (...): how far steps do not lead to the next ones, which is rounding where it is solved
     _values: Array
     _recipe: Any  # what its kernel is made of
+    _limits: tuple[Array, Array] | None = None  # of motors, where they are those of the search
     _search: dict[str, Array]  # where the search ended
 
     @property
@@ -56,6 +57,18 @@ class ShootingResult(OptimalResult):
         none = np.zeros((*self._values.shape[:-1], 0))
         return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
 
+    def _pressing(self, place: int) -> tuple[str, ...]:
+        """Motors at their limits, by joints."""
+        told = self.state["told"]
+        if self._limits is None or told.reshape(-1, told.shape[-1])[place, TOLD.index("status")] != 2.0:
+            return ()
+        u = self.controls.reshape(-1, *self.controls.shape[-2:])[place]
+        at = ((u <= self._limits[0]) | (u >= self._limits[1])).any(axis=0)
+        names = self.problem.robot.v_names
+        return tuple(
+            f"control_limits of {names[k]!r}" for k, it_is in zip(self._recipe.actuated, at, strict=True) if it_is
+        )
+
     def _gone_on_from(self, search: dict[str, Array]) -> ShootingResult:
         """The same with the numbers of another search of the same problem and motors, to be taken over (``warm``)."""
         found = copy(self)
@@ -65,8 +78,8 @@ class ShootingResult(OptimalResult):
     def derivative(self, by: str) -> PathDerivative:
         """None: it is of paths by inverse dynamics.  Raises ValueError."""
         raise ValueError(
-            "ShootingResult.derivative: motions by forward dynamics have none here: solve(..., guess=result.q) with "
-            'solver="augmented" gives a path that has'
+            "ShootingResult.derivative: motions by forward dynamics, and by accelerations as controls, have none here: "
+            'solve(..., guess=result.q) with solver="augmented" gives a path that has'
         )
 
 
@@ -142,7 +155,11 @@ def best_of_seeds(every: ShootingResult) -> ShootingResult:
     found.attempts, found.seed = every, int(place) if not place.shape else place
     for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values"):
         setattr(found, name, picked(getattr(every, name), place))
-    found._recipe, found._search = every._recipe, {name: picked(x, place) for name, x in every._search.items()}
+    found._recipe, found._limits, found._search = (
+        every._recipe,
+        every._limits,
+        {name: picked(x, place) for name, x in every._search.items()},
+    )
     return found
 
 
