@@ -273,6 +273,12 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             problem.controller(**options)
+    for options, said in (
+        ({"parameters": {}}, r"no option 'parameters': .*pose it of robot.with_parameters"),
+        ({"iteration": 3}, "no option 'iteration'; did you mean 'iterations'"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            problem.controller(**options)
     halves = {"a": (0, 2), "b": (2, 4)}
     for duration, phases in (((0.1, 1.0), None), ({"a": 0.1, "b": 0.2}, halves)):
         free = lw.Problem(problem.robot, steps=4, duration=duration, phases=phases).add("velocity", "squares")

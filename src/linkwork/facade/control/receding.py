@@ -6,11 +6,13 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from inspect import signature
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._text import nearest
 from ...bridge.machine import Kernel, make_ready
 from ..archive import npz_path, read_archive, write_archive
 from ..optimal.asked import read_count
@@ -23,7 +25,7 @@ from .plan import RecedingPlan, plan_kernel
 from .planners import AugmentedPlanner, Planner, Search
 from .shooting_planner import ShootingPlanner
 
-__all__ = ["Controller"]
+__all__ = ["Controller", "controller_of"]
 
 _FORMAT = "linkwork controller 1"
 _ROUNDING = 1e-9  # of a step: ages are sums of periods
@@ -347,6 +349,17 @@ class Controller:
         if len(self._idle):
             found[:, self._idle] = 0.0
         return found
+
+
+def controller_of(problem: Any, options: Mapping[str, Any]) -> Controller:
+    """A controller of a problem, with options by name.  Raises TypeError for one that it does not know."""
+    known = [*signature(Controller).parameters][1:]
+    for name in options:
+        if name not in known:
+            instead = ": it is of the robot as the problem has it: pose it of robot.with_parameters(...)"
+            hint = instead if name == "parameters" else f"; {nearest(name, known)}"
+            raise TypeError(f"controller: there is no option {name!r}{hint}")
+    return Controller(problem, **options)
 
 
 def _wide(which: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from ...features import (
 from ...features.contacts import CONES
 from ...model.body import WORLD
 from ...spatial import Pose, Rotation
-from .asked import Besides
+from .when import Besides
 
 __all__ = ["EFFORT", "add_contact", "add_what_keeps", "held", "weight_of"]
 

@@ -29,20 +29,16 @@ from .asked import (
     PathNumber,
     ProblemEntry,
     as_feature,
-    nothing_aimed_at,
     path_number,
-    phase_of,
     ranges_of,
     read_count,
-    read_duration,
     read_kind,
     read_options,
-    read_phases,
     read_robot,
     read_rows,
     read_scale,
-    read_schedule,
     read_target,
+    some_aim,
     target_shape,
     weighed,
 )
@@ -50,6 +46,7 @@ from .contacts import EFFORT, add_contact, add_what_keeps, held
 from .result import OptimalResult
 from .running import OPTIONS, SOLVERS, run
 from .shooting import SHOOTING, SHOOTING_OPTIONS, shot
+from .when import phase_of, read_duration, read_phases, read_schedule
 
 __all__ = ["PathNumber", "Problem"]
 
@@ -264,17 +261,10 @@ class Problem:
         if name not in found:
             raise UnknownNameError("feature of the problem", name, found)
         feature = found[name].feature
-        shape = target_shape(self.robot.tree, feature)
-        aim: Any = ()
-        if shape is not None:
-            own = found[name].target
-            aim = nothing_aimed_at(self.robot, feature) if own is None else own
-            if isinstance(aim, ByStep):
-                aim = np.asarray(aim.values).reshape(-1, *shape)[0]
         return check_rows(
             self.robot.tree,
             feature,
-            [float(x) for x in np.ravel(aim)],
+            [float(x) for x in np.ravel(some_aim(self.robot, found[name]))],
             variables={one.name: one.size for one in self.variables.values()},
             parameters={one.name: one.size for one in list(self.parameters.values())[self.free_durations :]},
             contacts=self.contacts,
@@ -393,9 +383,9 @@ class Problem:
 
         Its start is where the robot is in each step, and its targets are that step's reference.
         """
-        from ..control.receding import Controller
+        from ..control.receding import controller_of
 
-        return Controller(self, **options)
+        return controller_of(self, options)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_programs": {}, "prepared": {}}  # kernels are made anew
