@@ -1,10 +1,13 @@
 """Problems of optimal motion, from what is asked to what is found."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import linkwork as lw
 from linkwork.expr import exp, sin
+from linkwork.facade.optimal import running, shooting_pieces
 
 STEPS = 8
 
@@ -269,3 +272,16 @@ def test_batches_of_nothing(reaching):
     found = problem.solve(q0[:0], targets={"reach": X[:0]})
     assert found.q.shape == (0, STEPS, 7) and found.residuals["reach"].shape == (0, 1, 6) and found.conflicts == []
     assert found.violations["reach"].shape == (0,) and str(found) == ""
+
+
+def test_a_deadline_begins_when_code_stands(reaching, monkeypatch):
+    """By a clock on which making it takes longer than the deadline, and all else no time."""
+    _, problem, q0, X = reaching
+    now = [0.0]
+    for module, solver in ((running, "augmented"), (shooting_pieces, "ilqr")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+            patch.setattr(module, "make_ready", lambda kernel: now.__setitem__(0, now[0] + 10.0))
+            before = now[0]
+            found = problem.solve(q0[0], targets={"reach": X[0]}, solver=solver, deadline=5.0)
+        assert found.status == "solved" and now[0] == before + 10.0, solver
