@@ -2,11 +2,12 @@
 
 from .facade.control.admittance import Admittance
 from .facade.control.cartesian import HybridForcePosition, Impedance
+from .facade.control.command import Command
 from .facade.control.holding import HoldingRegulator, hold
 from .facade.control.joint_laws import PD, PID, ComputedTorque, GravityCompensation, JointImpedance
 from .facade.control.operational_space import OperationalSpace
 from .facade.control.plan import RecedingPlan
-from .facade.control.receding import Command, Controller
+from .facade.control.receding import Controller
 from .facade.control.regulators import HorizonRegulator, Regulator, lqr, lqr_horizon
 from .facade.control.tracking import TrackingRegulator, track
 from .facade.control.whole_body import WholeBody, WholeBodyAnswer

@@ -265,10 +265,24 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
         ({"solver": "quick"}, "solver: expected one of 'augmented'"),
         ({"effort": -1.0}, "effort: expected numbers from 0 on"),
         ({"effort": "x"}, "effort: expected numbers from 0 on"),
+        ({"most_violation": "x"}, "most_violation: expected a number above 0, got 'x'"),
+        ({"most_violation": np.nan}, "most_violation: expected a number above 0, got nan"),
+        ({"R": -1.0}, "R: expected one symmetric matrix that is positive definite"),
+        ({"R": 0.0}, "R: expected one symmetric matrix that is positive definite"),
+        ({"Q": (-1.0, 1.0)}, "Q: expected one symmetric matrix that is nowhere negative"),
     ):
         with pytest.raises(ValueError, match=message):
             problem.controller(**options)
-    free = lw.Problem(problem.robot, steps=4, duration=(0.1, 1.0)).add("velocity", "squares")
-    with pytest.raises(ValueError, match=r"duration is one number"):
-        free.controller()
+    for options, said in (
+        ({"parameters": {}}, r"no option 'parameters': .*pose it of robot.with_parameters"),
+        ({"iteration": 3}, "no option 'iteration'; did you mean 'iterations'"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            problem.controller(**options)
+    halves = {"a": (0, 2), "b": (2, 4)}
+    for duration, phases in (((0.1, 1.0), None), ({"a": 0.1, "b": 0.2}, halves)):
+        free = lw.Problem(problem.robot, steps=4, duration=duration, phases=phases).add("velocity", "squares")
+        for solver in ("augmented", "ilqr"):
+            with pytest.raises(ValueError, match=r"duration is one number"):
+                free.controller(solver=solver)
     assert isinstance(controller, Controller)

@@ -161,3 +161,35 @@ def test_what_is_refused() -> None:
     both = lqr(np.array([A, good]), B, Q, R)
     assert not np.isfinite(both.residual[0])
     assert np.array_equal(both.K[1], lqr(good, B, Q, R).K)
+
+
+def test_what_grows_fast_and_costs_little_has_a_regulator() -> None:
+    """Systems whose motions grow fourfold in a step, of which one state costs something; and what has none still."""
+    n = 14
+    draws = []
+    for seed in (2, 22, 36, 93):
+        rng = np.random.default_rng(seed)
+        draws.append((rng.normal(size=(n, n)), rng.normal(size=(n, 2))))
+    A, B = (np.array(x) for x in zip(*draws, strict=True))
+    Q, R = np.diag([1.0] + [0.0] * (n - 1)), np.eye(2)
+    together = lw.control.lqr(A, B, Q, R, discrete=True)
+    assert np.abs(np.linalg.eigvals(A)).max(axis=1).min() > 3.5
+    for k in range(len(draws)):
+        K, X, residual = lw.control.lqr(A[k], B[k], Q, R, discrete=True)
+        assert (
+            np.array_equal(K, together.K[k])
+            and residual < (1e-7 if k == 1 else 1e-9)
+            and np.linalg.eigvalsh(X).min() > -1e-7 * np.abs(X).max()
+        )
+        closed = A[k] - B[k] @ K
+        assert np.abs(np.linalg.eigvals(closed)).max() < 0.9
+        # what the law costs, by its own sum over time
+        cost, P = Q + K.T @ K, np.zeros((n, n))
+        for _ in range(2000):
+            P = cost + closed.T @ P @ closed
+        assert np.abs(P - X).max() < (1e-5 if k == 1 else 1e-8) * np.abs(X).max()
+    # beside one that neither ends by itself nor costs anything there is none
+    still = np.zeros((n + 1, n + 1))
+    still[:n, :n], still[n, n] = A[1], 1.0
+    with pytest.raises(ValueError, match="lqr: "):
+        lw.control.lqr(still, np.vstack([B[1], [[1.0, 1.0]]]), np.diag([1.0] + [0.0] * n), R, discrete=True)

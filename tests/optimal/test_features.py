@@ -13,6 +13,7 @@ from linkwork.algorithms.optimal.window import PathWindow
 from linkwork.expr.symbol import Graph
 from linkwork.features import (
     AccelerationLimits,
+    ConfigurationFeature,
     ConstraintForce,
     ContactForce,
     ContactHeight,
@@ -33,8 +34,10 @@ from linkwork.features import (
     TorqueLimits,
     UnactuatedFeature,
     VelocityConstraint,
+    VelocityFeature,
     VelocityLimits,
 )
+from linkwork.features.difference import difference_of
 from linkwork.model.random import random_tree
 
 TAU = 0.05
@@ -163,6 +166,87 @@ def test_dynamics_are_the_robots():
     assert np.isclose(w.potential_energy(), robot.potential_energy(path[0]))
     assert np.allclose(w.momentum(), robot.centroidal_momentum(path[0], v))
     assert np.allclose(w.momentum("world"), robot.momentum(path[0], v))
+
+
+def test_tasks_move_as_their_frames_do():
+    """Of first order they are velocities, of higher ones accelerations and jerks, relative to a frame that moves and in
+    named axes, too; rows are their derivatives."""
+    rng = np.random.default_rng(5)
+    robot, r, h = lw.Robot(random_tree(rng, 2)), np.array([0.1, -0.2, 0.3]), 1e-2
+    base, frame = moving_frames(robot)
+    robot = robot.with_point("tip", frame, tuple(r))
+    path, way = [robot.random_configuration(rng)], rng.uniform(-1, 1, robot.nv)
+    for _ in range(3):
+        path.insert(0, robot.integrate(path[0], h * (way + h * rng.uniform(-1, 1, robot.nv))))
+    w = PathWindow(robot.tree, [list(map(float, x)) for x in path], [h] * 4, 0.7, [{}] * 4)
+
+    def turned(now, before):
+        S = 0.5 * (now @ before.T - before @ now.T)
+        s = np.array([S[2, 1], S[0, 2], S[1, 0]])
+        return s * np.arcsin(np.linalg.norm(s)) / np.linalg.norm(s) / h
+
+    def difference(rows):
+        return rows[0] if len(rows) == 1 else difference(np.diff(rows, axis=0) / -h)
+
+    def moved(task, order):
+        feature = settled(robot, TaskFeature(task, order))
+        shape = task.target_of.shape
+        aim = [0.0] * 3 if shape == (3,) else list(np.eye(shape[0]).ravel())
+        return feature, aim, np.array(feature.values(w, aim), dtype=float)
+
+    cases = (("world", "frame"), (base, "frame"), ("world", "reference"), ("world", frame))
+    for relative_to, axes in cases:
+        X = np.array([np.linalg.inv(robot.pose(x, relative_to)) @ robot.pose(x, frame) for x in path])
+        R, origins = X[:, :3, :3], X[:, :3, 3]
+        A, spins = R[0].T if axes == frame else np.eye(3), np.array([turned(R[k], R[k + 1]) for k in range(3)])
+        for order in (1, 2, 3):
+            turn, tip, origin = (
+                A @ difference(x) for x in (spins[:order], (R @ r + origins)[: order + 1], origins[: order + 1])
+            )
+            for task, wanted in (
+                (lw.ik.PositionTask("tip", relative_to=relative_to, axes=axes), tip),
+                (lw.ik.OrientationTask(frame, relative_to=relative_to, axes=axes), turn),
+                (lw.ik.PoseTask(frame, relative_to=relative_to, axes=axes), np.concatenate([turn, origin])),
+            ):
+                got = moved(task, order)[2]
+                assert np.abs(got - wanted).max() < 1e-9 / h ** (order - 1), (task, order)
+    # the velocity of a path is that of the robot on the way
+    v = robot.difference(path[1], path[0]) / h
+    J = robot.jacobian(robot.integrate(path[1], 0.5 * h * v), frame)
+    assert np.abs(moved(lw.ik.PoseTask(frame), 1)[2] - J @ v).max() < 1e-3
+    for axes, order in (("frame", 1), ("frame", 2), (base, 1)):
+        for task in (lw.ik.PoseTask(frame, axes=axes), lw.ik.PositionTask("tip", axes=axes)):
+            feature, aim, _ = moved(task, order)
+            check = check_rows(robot.tree, feature, aim, step=TAU, windows=1)
+            assert check, str(check)
+
+
+def test_features_of_any_kind_have_differences():
+    """By time, as their values in successive steps say; of configurations they are velocities and so on."""
+    robot, rng = lw.load("arm7"), np.random.default_rng(3)
+    w, path = windows(robot, rng)
+
+    def of(feature, order, aim=()):
+        found = settled(robot, difference_of(feature, order))
+        assert check_rows(robot.tree, found, aim, step=TAU, windows=1)
+        return found, np.array(found.values(w, list(aim)), dtype=float)
+
+    q = np.array(path)
+    v, zeros = robot.difference(q[1:], q[:-1]) / TAU, [0.0] * 7
+    rates = [v[0], (v[0] - v[1]) / TAU, (v[0] - 2.0 * v[1] + v[2]) / TAU**2]
+    for order, wanted in enumerate(rates, 1):
+        found, got = of(ConfigurationFeature(), order, zeros)
+        assert np.allclose(got, wanted) and found.depth == order
+    assert np.allclose(of(VelocityFeature(), 2, zeros)[1], rates[2])
+    function = FunctionFeature("height", lambda w: w.point("hand")[2] * (1.0 + w.time))
+    values = robot.pose(q, "hand")[:, 2, 3] * (1.7 - TAU * np.arange(4.0))
+    for order, unit in ((1, "1/s"), (2, "1/s²"), (3, "1/s³")):
+        found, got = of(function, order)
+        assert np.allclose(got, np.diff(values, order)[0] * (-1.0 / TAU) ** order) and found.row_units == (unit,)
+    energies = robot.potential_energy(q[:2])
+    assert np.allclose(of(EnergyFeature("potential"), 1)[1], (energies[0] - energies[1]) / TAU)
+    torques = [np.array(settled(robot, TorqueFeature()).values(x, zeros)) for x in (w, w.earlier(1, 2))]
+    assert np.allclose(of(TorqueFeature(), 1, zeros)[1], (torques[0] - torques[1]) / TAU)
 
 
 def test_torques_are_of_second_order():

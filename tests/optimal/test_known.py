@@ -73,6 +73,35 @@ def test_free_duration():
     assert np.isclose(found.cost, 1.25 * exact, rtol=1e-8)
 
 
+def test_parameters_end_at_their_bounds():
+    """Of several, from within their bounds: those that would go further end there exactly, and others go on."""
+    cases = (
+        (lambda k: [k[0] - 1.0, k[1] - 0.1], [0.4, 0.1]),
+        (lambda k: [k[0] - 1.0, k[0] + k[1] - 0.5], [0.4, 0.1]),
+        (lambda k: [k[0] - 1.0, k[1] - 1.0, k[0] + k[2] - 0.5], [0.4, 0.4, 0.1]),
+    )
+    for ask, best in cases:
+        problem = lw.Problem(sledge(), steps=2, duration=0.2).parameter("k", len(best), lower=-1.0, upper=0.4)
+        problem.add("acceleration", "squares").add(lambda w, ask=ask: ask(w.parameter("k")), "squares", at=-1)
+        for guess in (0.0, -0.7):
+            problem.parameters["k"].guess[:] = guess
+            problem.prepared.clear()
+            found = problem.solve([0.0], **CLOSE)
+            assert found.status == "solved" and np.allclose(found.parameters["k"], best, atol=1e-8), (best, guess)
+    # of two durations one ends at its bound, and what others do where a target moves knows of it
+    problem = lw.Problem(
+        sledge(), steps=4, duration={"a": (0.2, 3.0), "b": (0.2, 0.5)}, phases={"a": (0, 2), "b": (2, 4)}
+    )
+    problem.add("acceleration", "squares", scale=0.1).add("duration of a", "cost")
+    problem.add("configuration", "equality", at=-1, name="there").add("velocity", "equality", at=-1)
+    found, *moved = (problem.solve([0.0], targets={"there": [1.0 + x]}, **CLOSE) for x in (0.0, 1e-5, -1e-5))
+    assert found.status == "solved" and found.parameters["duration of b"][0] == 0.5
+    told = found.derivative("there")
+    for name, rate in told.parameters.items():
+        assert np.allclose(rate[:, 0], (moved[0].parameters[name] - moved[1].parameters[name]) / 2e-5, atol=1e-6)
+    assert np.allclose(told.q[..., 0], (moved[0].q - moved[1].q) / 2e-5, atol=1e-6)
+
+
 def test_least_time():
     """Within limits of acceleration: the slower of two joints, there and back; then with limits of velocity."""
 

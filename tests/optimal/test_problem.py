@@ -1,10 +1,13 @@
 """Problems of optimal motion, from what is asked to what is found."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import linkwork as lw
 from linkwork.expr import exp, sin
+from linkwork.facade.optimal import running, shooting_pieces
 
 STEPS = 8
 
@@ -109,8 +112,14 @@ def test_pieces_are_the_whole(reaching):
     _, problem, q0, X = reaching
     seen = []
     whole = problem.solve(q0[0], targets={"reach": X[0]})
-    piece = problem.solve(q0[0], targets={"reach": X[0]}, callback=lambda r: seen.append(r.iterations))
-    assert (piece.q == whole.q).all() and seen == list(range(1, whole.iterations))
+    for solver in ("augmented", "ilqr"):
+        seen.clear()
+        piece = problem.solve(
+            q0[0], targets={"reach": X[0]}, solver=solver, callback=lambda r: seen.append((r.iterations, r.status))
+        )
+        wanted = [(k, "running") for k in range(1, piece.iterations)] + [(piece.iterations, "solved")]
+        assert piece.success and seen == wanted, (solver, seen)
+        assert solver == "ilqr" or (piece.q == whole.q).all()
     stopped = problem.solve(q0[0], targets={"reach": X[0]}, callback=lambda r: False)
     assert stopped.iterations == 1 and stopped.status == "out of time"
     late = problem.solve(q0[0], targets={"reach": X[0]}, deadline=0.0)
@@ -127,6 +136,9 @@ def test_what_conflicts_is_named(reaching):
     found = problem.solve(q0[0], targets={"reach": far})
     assert found.status == "infeasible" and found.conflicts == ("reach",)
     assert "these cannot hold together: 'reach'" in found.explain() and not found.feasible
+    assert found.explain().endswith(", from this first path; seeds= tries others")
+    every = problem.solve(q0[0], targets={"reach": far}, seeds=2, every_seed=True)
+    assert every.explain().endswith(", from each of these first paths")
 
 
 def test_a_picture(reaching):
@@ -159,6 +171,7 @@ def test_bad_questions(reaching):
         ({"foo": 1}, "no option 'foo'"),
         ({"tolerence": 1e-6}, "did you mean 'tolerance'"),
         ({"controls": 0.0}, "solver='augmented' does not know controls="),
+        ({"parameters": {}}, r"does not know parameters=: pose the problem of robot.with_parameters\(...\)"),
         ({"seed": -1}, "seed: expected a whole number from 0"),
         ({"seed": "x", "solver": "ilqr"}, "seed: expected a whole number from 0"),
         ({"every_seed": "no"}, "every_seed: expected True or False"),
@@ -172,6 +185,21 @@ def test_bad_questions(reaching):
     ):
         with pytest.raises((TypeError, ValueError), match=said):
             problem.solve(q0[0], **{"targets": {"reach": X[0]}} | options)
+    for options, error, said in (
+        ({"guess": np.zeros((5, 7))}, ValueError, r"guess: expected \(..., 8, 7\), or \(..., 1, 7\) and \(7,\)"),
+        ({"targets": ["reach"]}, TypeError, r"targets: expected a dict .*got \['reach'\]"),
+        ({"targets": {"reach": X[:3]}}, ValueError, r"start \(4,\), .*targets: 'reach' \(3,\)"),
+        ({"targets": {"reach": X[:3]}, "solver": "ilqr"}, ValueError, r"start \(4,\), targets: 'reach' \(3,\)"),
+    ):
+        with pytest.raises(error, match=said):
+            problem.solve(q0, **{"targets": {"reach": X}} | options)
+    with pytest.raises(TypeError, match=r"Problem: robot: expected a robot.*got 'arm7'"):
+        lw.Problem("arm7", steps=3)
+    with pytest.raises(ValueError, match=r"phases: 'a': expected \(first step.*got \(0.5, 3\)"):
+        lw.Problem(robot, steps=3, phases={"a": (0.5, 3)})
+    one = lw.Problem(robot, steps=1).add("configuration", "squares").add("acceleration", "equality")
+    with pytest.raises(ValueError, match="'acceleration' looks at 2 steps before step 0, and without start="):
+        one.solve()
     with pytest.raises(ValueError, match="nothing is asked"):
         lw.Problem(robot, steps=3).solve(q0[0])
     with pytest.raises(ValueError, match="duration: expected a time above 0"):
@@ -188,7 +216,72 @@ def test_functions_have_their_names(reaching):
     assert [entry.name for entry in problem.entries] == ["near", "function"]
     with pytest.raises(TypeError, match="or a function of a window, got <class"):
         problem.add(lw.optimal.VelocityFeature, "squares")
-    with pytest.raises(ValueError, match="order: it is for tasks"):
-        problem.add(near, "squares", order=1)
+    with pytest.raises(ValueError, match="order: expected 0, 1, 2 or 3, got 4"):
+        problem.add(near, "squares", order=4)
+    with pytest.raises(ValueError, match=r"looks 2 steps back itself.*expected an order up to 1, got 2"):
+        problem.add("torque", "squares", order=2)
+    with pytest.raises(ValueError, match=r"it looks 5 steps back.*expected 3 steps at most"):
+        problem.add(lambda w: w.q(back=5), "squares")
     with pytest.raises(ValueError, match="at: a parameter is of the whole path"):
         problem.parameter("a").add("a", "squares", at=[0, 1])
+
+
+def test_weights_of_tasks_count_in_squares(reaching):
+    robot, _, q0, X = reaching
+
+    def found(task, **given):
+        problem = lw.Problem(robot, steps=1, duration=1.0).add("velocity", "squares")
+        return problem.add(task, "squares", name="near", **given).solve(q0[0], targets={"near": X[0, :3, 3]})
+
+    plain = found(lw.ik.PositionTask("hand"), scale=[3.0, 3.0, 6.0])
+    for task, scale in (
+        (lw.ik.PositionTask("hand", weight=(3.0, 3.0, 6.0)), 1.0),
+        (lw.ik.PositionTask("hand", weight=1.5), [2.0, 2.0, 4.0]),
+        (lw.ik.Soft(lw.ik.PositionTask("hand"), (1.0, 1.0, 2.0)), 3.0),
+    ):
+        assert np.allclose(found(task, scale=scale).q, plain.q, atol=1e-9)
+    problem = lw.Problem(robot, steps=3)
+    with pytest.raises(ValueError, match=r"the task's weight, 2.0, is of squares, and kind 'equality' is asked"):
+        problem.add(lw.ik.PositionTask("hand", weight=2.0), "equality")
+    with pytest.raises(ValueError, match="order: ranges of a task are of its errors"):
+        problem.add(lw.ik.Within(lw.ik.PositionTask("hand"), -0.1, 0.1), "inequality", order=1)
+
+
+def test_limits_of_motors_are_among_what_conflicts():
+    """A mass is to be farther than its motor brings it: by forward dynamics it is named, and one that has room not."""
+    rail = {"lower": -9.0, "upper": 9.0}
+    robot = lw.Robot.build(
+        "table",
+        lw.Link("bridge", mass=1.0),
+        lw.Link("tool", mass=1.0),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="x", parent="world", child="bridge", effort=0.2, **rail),
+        lw.Joint.of(lw.joints.Prismatic((0, 1, 0)), name="y", parent="bridge", child="tool", effort=5.0, **rail),
+    )
+    problem = lw.Problem(robot, steps=5, duration=0.5).add("torque", "squares", scale=0.1)
+    problem.add("configuration", "equality", at=-1, target=[1.0, 0.1], name="there")
+    for start in (np.zeros(2), np.zeros((2, 2))):
+        found = problem.solve(start, solver="ilqr")
+        conflicts = found.conflicts if start.ndim == 1 else found.conflicts[1]
+        assert np.all(found.status == "infeasible") and conflicts == ("there", "control_limits of 'x'")
+        said = found.explain() if start.ndim == 1 else found.explain(1)
+        assert "'there' (by 0.9" in said and "control_limits of 'x'" in said
+
+
+def test_batches_of_nothing(reaching):
+    _, problem, q0, X = reaching
+    found = problem.solve(q0[:0], targets={"reach": X[:0]})
+    assert found.q.shape == (0, STEPS, 7) and found.residuals["reach"].shape == (0, 1, 6) and found.conflicts == []
+    assert found.violations["reach"].shape == (0,) and str(found) == ""
+
+
+def test_a_deadline_begins_when_code_stands(reaching, monkeypatch):
+    """By a clock on which making it takes longer than the deadline, and all else no time."""
+    _, problem, q0, X = reaching
+    now = [0.0]
+    for module, solver in ((running, "augmented"), (shooting_pieces, "ilqr")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+            patch.setattr(module, "make_ready", lambda kernel: now.__setitem__(0, now[0] + 10.0))
+            before = now[0]
+            found = problem.solve(q0[0], targets={"reach": X[0]}, solver=solver, deadline=5.0)
+        assert found.status == "solved" and now[0] == before + 10.0, solver

@@ -43,7 +43,9 @@ def test_paths_move_as_differences_say(swing):
             q, duration = difference(by, k)
             assert np.abs(derivative.q[..., k] - q).max() < 1e-6
             assert abs(derivative.parameters["duration"][0, k] - duration) < 1e-6
-    with pytest.raises(ValueError, match="derivative: expected one of 'acceleration', 'end', 'velocity', 'start'"):
+    with pytest.raises(
+        ValueError, match="expected one of 'acceleration', 'end', 'velocity', 'start', 'start velocity'"
+    ):
         found.derivative("ends")
     with pytest.raises(ValueError, match="warm: velocity: with free durations"):
         problem.solve(start, targets={"end": end}, velocity=[0.1, 0.0], warm=found)
@@ -112,3 +114,44 @@ def test_by_targets_of_steps_and_by_durations():
         more, fewer = (solved(**one(sign * STEP), warm=found).q for sign in (1.0, -1.0))
         exact = found.derivative(by).q[..., k]
         assert np.abs(exact).max() > 1e-2 and np.abs((more - fewer) / (2 * STEP) - exact).max() < 1e-6, by
+
+
+def test_by_gravity_and_by_the_velocity_at_the_start():
+    robot, gravity = lw.load("double_pendulum"), np.array([0.3, 0.0, -9.81])
+    start, v, end = np.array([0.1, -0.3]), np.array([0.5, 0.2]), [0.9, 0.2]
+
+    def found(gravity=gravity, v=v):
+        problem = lw.Problem(robot.with_parameters({"gravity": gravity}), steps=4, duration=0.4)
+        problem.add("torque", "squares", scale=0.1).add("velocity", "squares", scale=0.3)
+        problem.add("configuration", "equality", at=-1, target=end, name="there")
+        return problem.solve(start, velocity=v, **TIGHT)
+
+    for by, ways in (("gravity", np.array([[0.6, 0.0, 0.8]])), ("start velocity", np.eye(2))):
+        told = found().derivative(by).q
+        assert told.shape == (4, 2, ways.shape[1]) and np.abs(told).max() > 1e-4
+        for way in ways:
+            a, b = (
+                found(gravity + x * way) if by == "gravity" else found(v=v + x * way) for x in (10 * STEP, -10 * STEP)
+            )
+            assert np.abs(told @ way - (a.q - b.q) / (20 * STEP)).max() < 1e-6
+    with pytest.raises(ValueError, match=r"these are 4, .*: name one"):
+        found().derivative("inertia:*")
+
+
+def test_of_what_is_no_optimum_there_is_none():
+    robot, start = lw.load("double_pendulum"), np.array([0.1, -0.3])
+    problem = lw.Problem(robot, steps=3, duration=0.3).add("acceleration", "squares")
+    problem.add("configuration", "equality", at=-1, name="start")
+    problem.add("velocity", "inequality", lower=-9.0, upper=9.0, name="slow")
+    ends = np.array([[0.4, 0.2], [9.0, 9.0]])
+    both = problem.solve(start, targets={"start": ends}, **TIGHT)
+    assert both.status.tolist() == ["solved", "infeasible"]
+    told, alone = both.derivative("duration").q, problem.solve(start, targets={"start": ends[0]}, **TIGHT)
+    assert np.isfinite(told[0]).all() and np.isnan(told[1]).all()
+    assert np.allclose(told[0], alone.derivative("duration").q)
+    with pytest.raises(ValueError, match="it is of optima, and this is none: infeasible"):
+        problem.solve(start, targets={"start": ends[1]}).derivative("duration")
+    with pytest.raises(ValueError, match="'start' is a feature with a target here, and what the path is given"):
+        alone.derivative("start")
+    with pytest.raises(ValueError, match=r'solver="augmented" gives a path that has'):
+        problem.solve(start, targets={"start": ends[0]}, solver="ilqr").derivative("duration")

@@ -131,6 +131,21 @@ def test_what_is_not_finite_is_named(slider):
     assert problem.solve(np.zeros(2), guess=guess).success
 
 
+def test_derivatives_that_are_not_finite_are_named(slider):
+    """The length of what is at rest has a value, and no derivative: no constraint is to blame, nor is it stuck."""
+    for step, at in ((0, slice(0, 2)), (2, 2)):
+        problem = lw.Problem(slider, steps=3).add("acceleration", "squares")
+        problem.add("configuration", "equality", at=-1, name="harmless")
+        problem.add(lambda w: sqrt(w.v()[0] ** 2 + w.v()[1] ** 2), "squares", name="speed", at=at)
+        for solver, n in (("augmented", 0), ("augmented", 2), ("ilqr", 0), ("ilqr", 2)):
+            found = problem.solve(np.zeros((n, 2) if n else 2), solver=solver)
+            said = found.explain(n - 1) if n else found.explain()
+            assert np.all(found.status == "not finite"), (solver, found.status)
+            assert said == f"not finite: the derivative of 'speed' in step {step}, row 'speed'", (solver, said)
+            assert np.max(found.violations["harmless"]) == 0.0 and not np.any(found.success)
+            assert all(not x for x in (found.conflicts if n else [found.conflicts]))
+
+
 def test_two_that_conflict_are_named(slider):
     problem = lw.Problem(slider, steps=3).add("acceleration", "squares", scale=0.1)
     problem.add("configuration", "equality", at=2, target=(0.5, 0.0), name="here")

@@ -74,4 +74,5 @@ def test_what_is_refused():
     never = problem.add("velocity", "equality", at=-1, target=[1.0, 0.0], name="fast")
     never.add("velocity", "equality", at=-1, name="at rest")
     found = never.solve([0.0, 0.0], solver="ipopt")
-    assert found.status != "solved" and set(found.conflicts) == {"fast", "at rest"}
+    assert found.status == "infeasible" and set(found.conflicts) == {"fast", "at rest"}
+    assert abs(found.violations["fast"] + found.violations["at rest"] - 1.0) < 1e-3

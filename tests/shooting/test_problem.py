@@ -90,7 +90,7 @@ def test_beside_inverse_dynamics() -> None:
         [0.0], solver="ilqr", control_limits=False, second_order=True, callback=lambda x: seen.append(x.iterations)
     )
     assert np.array_equal(pieces.q, forward.q) and np.array_equal(pieces.gains, forward.gains)
-    assert seen == list(range(1, forward.iterations))
+    assert seen == list(range(1, forward.iterations + 1))
     for late in ({"deadline": 1e-9}, {"callback": lambda x: x.iterations < 3}):
         found = problem.solve([0.0], solver="ilqr", control_limits=False, second_order=True, **late)
         assert found.status == "out of time" and found.iterations == (1 if "deadline" in late else 3)

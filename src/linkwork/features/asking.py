@@ -10,7 +10,7 @@ from ..expr.arrays import filled
 from ..expr.directions import Directions
 from ..expr.dual import parts, seeded
 from .checks import one_of, steps_back, switch
-from .contract import FeatureRows, Window
+from .contract import DEEPEST, FeatureRows, Window
 
 __all__ = ["AskingWindow"]
 
@@ -196,8 +196,12 @@ class AskingWindow(Asking):
     ) -> Any:
         if depth > self._depth:
             raise ValueError(
-                f"w.{question[0]}: it looks {depth} steps back, and the feature is one of depth {self._depth}: make "
-                f"it lw.optimal.FunctionFeature(..., depth={depth})"
+                f"w.{question[0]}: it looks {depth} steps back, and the feature is one of depth {self._depth}: "
+                + (
+                    f"make it lw.optimal.FunctionFeature(..., depth={depth})"
+                    if depth <= DEEPEST
+                    else f"expected {DEEPEST} steps at most"
+                )
             )
         if question not in self._found:
             self._found[question] = found, depth, fixed

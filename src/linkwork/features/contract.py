@@ -82,6 +82,9 @@ class Window(Protocol):
     def step_rates(self, back: int) -> Mapping[int, Any]:
         """What the path's parameters, by their columns, make of τ: nothing where durations are given."""
 
+    def earlier(self, back: int, depth: int) -> Window:
+        """The window of an earlier step, which a feature of this depth looks at."""
+
     def state(self, back: int = 0) -> TaskKinematics:
         """The robot at a step, at rest, as tasks ask about it."""
 
@@ -212,7 +215,8 @@ class Feature(ABC):
 
 @dataclass(frozen=True)
 class TaskFeature(Feature):
-    """The errors of a task at a step, or their k-th difference by time, of order k."""
+    """The errors of a task at a step, or of order k how it moves: their k-th difference by time; of places the point's
+    velocity, acceleration and jerk, of orientations angular ones, in axes that do not turn with the frame."""
 
     task: Task
     order: int = 0
@@ -261,20 +265,20 @@ class TaskFeature(Feature):
         return self.task.checked(robot)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        errors = [self.task.errors(w.state(back), target) for back in range(self.order + 1)]
-        for order in range(1, self.order + 1):
-            errors = [
-                [(x - y) / w.step_of(back) for x, y in zip(errors[back], errors[back + 1], strict=True)]
-                for back in range(self.order + 1 - order)
-            ]
-        return errors[0]
+        if self.order == 0:
+            return self.task.errors(w.state(), target)
+        many = range(self.order + 1)
+        return self.task.rates([w.state(back) for back in many], [w.step_of(back) for back in many[:-1]], target)
 
     def rows(self, w: Window, target: Scalars) -> FeatureRows:
         """Of order 0 the task's own, of others its exact ones."""
-        return self._differences(w, target, self.task.rows if self.order == 0 else self.task.exact_rows)
+        return self._differences(w, target, self.task.rows) if self.order == 0 else self.exact_rows(w, target)
 
     def exact_rows(self, w: Window, target: Scalars) -> FeatureRows:
-        return self._differences(w, target, self.task.exact_rows)
+        moved = self.task if self.order == 0 else self.task.moved
+        if moved is None:
+            return super().rows(w, target)
+        return self._differences(w, target, moved.exact_rows)
 
     def _differences(
         self, w: Window, target: Scalars, rows: Callable[[TaskKinematics, Scalars], TaskRows]

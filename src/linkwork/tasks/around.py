@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
@@ -189,6 +189,13 @@ class _Around(Task):
 
     def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         return self.task.curved_rows(k, target)
+
+    @property
+    def moved(self) -> Task | None:
+        return self.task.moved
+
+    def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
+        return self.task.rates(states, steps, target)
 
     def freed(self) -> Self:
         return replace(self, task=self.task.freed())

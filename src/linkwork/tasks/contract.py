@@ -27,7 +27,17 @@ from ..geometry.scene import Scene
 from ..joints import JointType
 from ..spatial import Vec3
 
-__all__ = ["AimedTask", "MeantPairs", "Task", "TaskKinematics", "TaskRows", "TaskTarget", "WeighedTask", "named"]
+__all__ = [
+    "AimedTask",
+    "MeantPairs",
+    "Task",
+    "TaskKinematics",
+    "TaskRows",
+    "TaskTarget",
+    "WeighedTask",
+    "named",
+    "time_differences",
+]
 
 Scalars = Sequence[Any]
 
@@ -195,6 +205,17 @@ class Task(ABC):
         """Rows to differentiate again, for second derivatives: as good near the target, where they are not exact."""
         return self.rows(k, target)
 
+    @property
+    def moved(self) -> Task | None:
+        """The task whose errors' differences by time are how this one moves, in closed form; nothing where those are
+        no differences of errors: see `rates`."""
+        return self
+
+    def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
+        """How it moves, of as many states as its order says and one more, the newest first, each ``steps`` [s] after
+        the next: the k-th difference by time of its errors, or of what these are of where axes turn."""
+        return time_differences([self.errors(k, target) for k in states], steps)
+
     def checked(self, robot: Any) -> Iterable[str]:
         """What is wrong with it for a robot, a message each, besides names that are not there."""
         return ()
@@ -268,6 +289,17 @@ class AimedTask(WeighedTask):
     """The same with a target."""
 
     target: Any = None
+
+
+def time_differences(rows: Sequence[Iterable[Any]], steps: Sequence[Any]) -> list[Any]:
+    """The difference by time of as high an order as there are rows besides the first, the newest first."""
+    found = [list(row) for row in rows]
+    while len(found) > 1:
+        found = [
+            [(x - y) / step for x, y in zip(now, before, strict=True)]
+            for now, before, step in zip(found, found[1:], steps, strict=False)
+        ]
+    return found[0]
 
 
 def named(task: Task, *fields: str, of: str = "frame") -> None:

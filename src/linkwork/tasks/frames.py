@@ -4,21 +4,25 @@ Errors lead from the target T to the frame B.  They are in the axes of the frame
 target, of the frame A that both are relative to, or of any other.  In the frame's own axes rows are its twist, the
 error taken to be fixed in them: that is not the exact derivative away from the target, but has the exact gradient of
 the sum of squares where all axes count alike.  Where an axis is free, or counts more than others, rows are exact.
+
+How fast they change along a path is told in axes that do not turn with the frame: velocities of the point, and angular
+velocities.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self
 
 from ..constraints.contract import References
 from ..errors import UnknownNameError
 from ..spatial import Motion, Pose, Quaternion, Rotation, Vec3
 from ..spatial.quaternion import twist_of_translation
-from .contract import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget, named
+from .contract import AimedTask, Scalars, Task, TaskKinematics, TaskRows, TaskTarget, named, time_differences
 
 __all__ = ["Axes", "OrientationTask", "PoseTask", "PositionTask", "moves"]
 
@@ -93,6 +97,44 @@ class _FrameTask(AimedTask):
     @abstractmethod
     def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows: ...
 
+    @property
+    def moved(self) -> Task | None:
+        return None
+
+    def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
+        """Of what B does relative to A, whatever it aims at: in A's axes, unless others are named than B's own."""
+        R, found = self._axes_of(states[0], target), []
+        for vectors in self._moving(states, steps):
+            rate = Vec3(*time_differences(vectors, steps))
+            found += [*(rate if R is None else R @ rate)]
+        return found
+
+    def _moving(self, states: Sequence[TaskKinematics], steps: Sequence[Any]) -> list[list[Vec3]]:
+        """By part of the errors: what its rates are the differences of, one less where it is a velocity already."""
+        raise NotImplementedError
+
+    def _turning(self, states: Sequence[TaskKinematics], steps: Sequence[Any]) -> list[Vec3]:
+        """The angular velocities from state to state, in A's axes."""
+        R = [k.between(self.frame, self.relative_to).pose.rotation for k in states]
+        ways = [before @ Quaternion.of(before.T @ now).log() for now, before in pairwise(R)]
+        return [Vec3(*(x / step for x in way)) for way, step in zip(ways, steps, strict=True)]
+
+    def _places(self, states: Sequence[TaskKinematics]) -> list[Vec3]:
+        """Where B's origin, or a point, is in A."""
+        frame, r = states[0].place_of(self.frame)
+        return [k.between(frame, self.relative_to).pose.point(r) for k in states]
+
+    def _axes_of(self, k: TaskKinematics, target: Scalars) -> Rotation | None:
+        """What turns a vector in A's axes into those that rates are to be in; nothing where they are A's."""
+        if self.axes in ("frame", "reference", self.relative_to):
+            return None
+        if self.axes == "target":
+            return self._target_axes(target).T
+        return k.between(self.relative_to, self.axes).pose.rotation
+
+    def _target_axes(self, target: Scalars) -> Rotation:
+        raise NotImplementedError
+
     def _turn(self, k: TaskKinematics, R_T: Rotation, exact: Exact) -> tuple[list[Any], list[Vec3]]:
         """The rotation vector from T to B, and its rate by velocity."""
         between = k.between(self.frame, self.relative_to)
@@ -166,6 +208,12 @@ class PoseTask(_FrameTask):
     def row_units(self) -> tuple[str, ...]:
         return ("rad",) * 3 + ("m",) * 3
 
+    def _moving(self, states: Sequence[TaskKinematics], steps: Sequence[Any]) -> list[list[Vec3]]:
+        return [self._turning(states, steps), self._places(states)]
+
+    def _target_axes(self, target: Scalars) -> Rotation:
+        return Pose.of_elements(target).rotation
+
     def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows:
         X_T = Pose.of_elements(target)
         turn, turning = self._turn(k, X_T.rotation, exact)
@@ -203,6 +251,13 @@ class PositionTask(_FrameTask):
     def row_units(self) -> tuple[str, ...]:
         return ("m",) * 3
 
+    @property
+    def moved(self) -> Task | None:
+        return replace(self, axes="reference") if self.axes in ("frame", "reference", self.relative_to) else None
+
+    def _moving(self, states: Sequence[TaskKinematics], steps: Sequence[Any]) -> list[list[Vec3]]:
+        return [self._places(states)]
+
     def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows:
         way, moving = self._way(k, Vec3(*target), None, exact)
         return TaskRows(way, _rows(moving))
@@ -224,7 +279,13 @@ class OrientationTask(_FrameTask):
     def row_units(self) -> tuple[str, ...]:
         return ("rad",) * 3
 
+    def _moving(self, states: Sequence[TaskKinematics], steps: Sequence[Any]) -> list[list[Vec3]]:
+        return [self._turning(states, steps)]
+
+    def _target_axes(self, target: Scalars) -> Rotation:
+        return Rotation(*(Vec3(*target[3 * i : 3 * i + 3]) for i in range(3)))
+
     def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows:
-        R_T = Rotation(*(Vec3(*target[3 * i : 3 * i + 3]) for i in range(3)))
+        R_T = self._target_axes(target)
         turn, turning = self._turn(k, R_T, exact)
         return TaskRows(turn, _rows(turning))

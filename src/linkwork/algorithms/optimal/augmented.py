@@ -244,7 +244,7 @@ def _bounded(sweeps: PathSweeps, found: Eliminated, p: Any) -> tuple[list[Any], 
         out = [or_(lt(x, a), lt(b, x)) for x, a, b in zip(step, low, high, strict=True)]
         held = [fmin(fmax(x, a), b) for x, a, b in zip(step, low, high, strict=True)]
         free = [where(o, 0.0, x) for o, x in zip(out, free, strict=True)]
-        step = [where(o, h, 0.0) if count > 1 else h for o, h in zip(out, held, strict=True)]
+        step = [where(lt(f, 0.5), h, 0.0) if count > 1 else h for f, h in zip(free, held, strict=True)]
     if count > 1:
         masked = [
             [A[i][j] * free[i] * free[j] + (1.0 - free[i] if i == j else 0.0) for j in range(i + 1)]

@@ -251,6 +251,25 @@ class PathSweeps:
 
     # -- derivatives
 
+    def slopes(self, point: PathPoint) -> tuple[Any, list[Any]]:
+        """By value, as `values` has them: the sum of its derivatives' sizes, a number where all of these are."""
+        program = self.program
+
+        def sizes(w: PathWindow, asked: AskedEntry) -> list[Any]:
+            found = asked.entry.feature.rows(w, asked.target)
+            rows = zip(*found.rows, found.parameters, strict=True)  # by value
+            return [sum((fabs(x) for part in row for x in part), 0.0) for row in rows]
+
+        everywhere: Any = np.zeros((program.steps, 0))
+        if program.everywhere:
+
+            def step(state: Any, given: Any) -> tuple[Any, Any]:
+                w = self.window(given, point.p)
+                return state, array([x for asked in self.each(given, None) for x in sizes(w, asked)])
+
+            _, everywhere = scan(step, (), self.rows(point, None))
+        return everywhere, [x for _, w, asked in self.alone(point, None) for x in sizes(w, asked)]
+
     def equations(self, point: PathPoint, duals: Duals, damping: Any, least: Any, bent: Any) -> tuple[Eliminated, Any]:
         """The steps eliminated from H d = −g, with H's diagonal times 1 + damping; the merit.
 

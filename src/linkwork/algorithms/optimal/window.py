@@ -78,6 +78,14 @@ class PathWindow(WindowDynamics):
     def step_rates(self, back: int) -> Mapping[int, Any]:
         return self._rates[back]
 
+    def earlier(self, back: int, depth: int) -> PathWindow:
+        time, rate = self.time, dict(self._rates[-1])
+        for step, known in zip(self._steps[:back], self._rates, strict=False):
+            time = time - step
+            rate = {k: rate.get(k, 0.0) - known.get(k, 0.0) for k in {**rate, **known}}
+        given = self._steps[back:], time, self._variables[back:], self._parameters, [*self._rates[back:-1], rate]
+        return PathWindow(self.tree, self._q[back:], *given, self.contacts)
+
     def state(self, back: int = 0) -> TaskState:
         if back not in self._states:
             time = self.time

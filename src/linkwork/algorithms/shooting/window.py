@@ -79,6 +79,10 @@ class ShootingWindow(PathWindow):
         q, v = self._dynamics.parted(x)
         return q, [0.5 * (a + b) for a, b in zip(v, self._v, strict=True)], self.acceleration()
 
+    def earlier(self, back: int, depth: int) -> PathWindow:
+        self._of_the_step("an earlier step", back + depth == 1 or (back + depth == 2 and self._exact))
+        return super().earlier(back, depth)
+
     def state(self, back: int = 0) -> Any:
         self._earlier(back)
         return super().state(back)

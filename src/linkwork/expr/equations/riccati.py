@@ -6,13 +6,16 @@ in continuous time   0 = AᵀX + XA − (XB + N) R⁻¹ (XB + N)ᵀ + Q;
 of their solutions the one that stabilises, with the gains K = (R + BᵀXB)⁻¹(AᵀXB + N)ᵀ or R⁻¹(XB + N)ᵀ.  Without N,
 which goes into A − B R⁻¹Nᵀ and Q − N R⁻¹Nᵀ, and with G = B R⁻¹Bᵀ, H = Q, doublings (`doubling.py`) lead from one step
 of time to twice as many, and H to X.  In continuous time a Cayley transform with a γ > 0 comes first.  Where rounding
-has left more than it must, steps of Newton's method follow, each a Lyapunov equation.
+has left more than it must, steps of Newton's method follow, each a Lyapunov equation.  Where a system that grows fast
+costs little, so little of Q is left beside what grows that there is no X: then all states cost something besides, and
+Newton's method leads from that X, which stabilises too, to the one of Q.
 
 The derivative of X is the solution of a Lyapunov equation with A − B K, whatever the way to X was.
 
 Sources: Chu, Fan, Lin and Wang, Structure-preserving algorithms for periodic discrete-time algebraic Riccati equations,
 Int. J. Control 77 (8), 2004; Chu, Fan and Lin, A structure-preserving doubling algorithm for continuous-time algebraic
-Riccati equations, Linear Algebra Appl. 396, 2005; Lancaster and Rodman, Algebraic Riccati Equations, 1995.
+Riccati equations, Linear Algebra Appl. 396, 2005; Lancaster and Rodman, Algebraic Riccati Equations, 1995;
+Kleinman, On an iterative technique for Riccati equation computations, IEEE Trans. Automatic Control 13 (1), 1968.
 """
 
 from __future__ import annotations
@@ -23,19 +26,23 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..control.loops import while_loop
-from ..functions import and_, fmax, lt, sqrt, where
-from ..linalg.sums import added, mirrored, negated, rows_of, transposed
+from ..functions import and_, fmax, lt, not_, or_, sqrt, where
+from ..linalg.sums import added, identity, mirrored, negated, rows_of, transposed
 from ..rules import Rule, ruled
 from .doubling import cayley, doubled
 from .linear_quadratic import LinearQuadratic
 from .lyapunov import lyapunov
-from .products import Matrix, products, solved_columns, squares, symmetric_products
+from .products import Matrix, products, shifted, solved_columns, squares, symmetric_products
 
 __all__ = ["RiccatiSolution", "riccati"]
 
 _FINE = 5e-11  # of X: what may be left of the equation
 _ROUGH = 1e-8  # of a correction: squares of what it may lack
-_REFINED = 3
+_REFINED, _FAR = 3, 14  # steps of Newton's method: near X, and from where the cost was another
+_SOLVED = 1e-8  # of X: what is left of an equation that is solved
+_SHARE = 1e-2  # of Q's mean diagonal: what all states cost besides, where doublings lose small costs beside large ones
+_ENDLESS = 1e300
+_GONE, _SQUARINGS = 1e-30, 16
 
 
 class RiccatiSolution(NamedTuple):
@@ -67,32 +74,77 @@ class _Riccati(Rule):
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         given = LinearQuadratic.of_values(inputs, self.n, self.m)
-        X, stable, iterations, gamma = _doubled(given, self.continuous)
-        X, K, residual = self._refined(given, X, gamma)
-        residual = where(stable, residual, math.inf)
+
+        def failing(state: Any) -> Any:
+            return and_(not_(lt(state[2], _SOLVED)), lt(state[4], 1.5))
+
+        def tried(state: Any) -> Any:
+            old_X, old_K, before, _, turn = state
+            again = lt(0.5, turn)
+            X, stable, iterations, gamma = _doubled(given, self.continuous, where(again, _SHARE, 0.0))
+            X, K, residual = self._refined(given, X, gamma, again)
+            stable = and_(stable, or_(not_(again), self._ends(_closed(given, K), again)))
+            better = and_(stable, lt(residual, before))  # not NaN
+            new = [
+                [[where(better, x, y) for x, y in zip(*rows, strict=True)] for rows in zip(M, old, strict=True)]
+                for M, old in ((X, old_X), (K, old_K))
+            ]
+            return *new, where(better, residual, before), iterations, turn + 1.0
+
+        none = [[0.0] * self.n for _ in range(self.n)], [[0.0] * self.n for _ in range(self.m)]
+        X, K, residual, iterations, _ = while_loop(failing, tried, (*none, _ENDLESS, 0.0, 0.0), at_most=2).state
+        X, K = ([list(row) for row in M] for M in (X, K))
+        residual = where(lt(residual, _ENDLESS), residual, math.inf)
         return [*_flat(X), *_flat(K), residual, iterations], _flat(_closed(given, K))
 
-    def _refined(self, given: LinearQuadratic, X: Matrix, gamma: Any) -> tuple[Matrix, Matrix, Any]:
-        """Steps of Newton's method, where rounding has left more than it must; K, and what is left beside X."""
+    def _ends(self, closed: Matrix, asked: Any) -> Any:
+        """Where it is ``asked``: whether a motion ends well before rounding says so, in 2¹⁶ steps, or in as many parts
+        of its fastest."""
+
+        def more(state: Any) -> Any:
+            M, turn = state
+            size = squares(M)
+            return and_(and_(asked, lt(turn, _SQUARINGS - 0.5)), and_(lt(_GONE, size), lt(size, 1.0 / _GONE)))
+
+        def squared(state: Any) -> Any:
+            M, turn = state
+            return products(M, M), turn + 1.0
+
+        def stepped(state: Any) -> Any:  # by Cayley's transform, at the size of the motion
+            M, _ = state
+            size = sqrt(squares(M)) + 1e-300
+            inverse = solved_columns(shifted(M, -size), identity(self.n))
+            return shifted([[2.0 * size * x for x in row] for row in inverse], 1.0), 0.0
+
+        state: Any = closed, -1.0
+        if self.continuous:
+            state = while_loop(lambda state: and_(asked, lt(state[1], -0.5)), stepped, state, at_most=1).state
+        found = while_loop(more, squared, state, at_most=_SQUARINGS + 1).state
+        return lt(squares([list(row) for row in found[0]]), _GONE)
+
+    def _refined(self, given: LinearQuadratic, X: Matrix, gamma: Any, again: Any) -> tuple[Matrix, Matrix, Any]:
+        """Steps of Newton's method, where rounding has left more than it must, or ``again`` from another X that
+        stabilises; K, and what is left beside X."""
 
         def looked_at(X: Matrix) -> tuple[Matrix, Matrix, Any]:
             left, K = self._left(given, X)
             return left, K, sqrt(squares(left) / fmax(squares(X), 1e-300))
 
         def more(state: Any) -> Any:
-            *_, residual, before = state
-            return and_(lt(_FINE, residual), lt(residual, 0.5 * before))
+            *_, residual, before, turn = state
+            falls = lt(residual, 0.5 * before)
+            return and_(lt(_FINE, residual), or_(and_(falls, lt(turn, _REFINED - 0.5)), again))
 
         def step(state: Any) -> Any:
-            X, left, K, residual, _ = state
+            X, left, K, residual, _, turn = state
             closed = _closed(given, K)
             X = added(X, lyapunov(closed, left, continuous=self.continuous, gamma=gamma, left=_ROUGH))
             left, K, now = looked_at(X)
-            return X, left, K, now, residual
+            return X, left, K, now, residual, turn + 1.0
 
         left, K, residual = looked_at(X)
-        found = while_loop(more, step, (X, left, K, residual, 1e300), at_most=_REFINED)
-        X, _, K, residual, _ = found.state
+        found = while_loop(more, step, (X, left, K, residual, 1e300, 0.0), at_most=_FAR)
+        X, _, K, residual, *_ = found.state
         return [list(row) for row in X], [list(row) for row in K], residual
 
     def tangent(
@@ -189,8 +241,9 @@ def _flat(M: Sequence[Sequence[Any]]) -> list[Any]:
     return [x for row in M for x in row]
 
 
-def _doubled(given: LinearQuadratic, continuous: bool) -> tuple[Matrix, Any, Any, Any]:
-    """X but for rounding, whether motions end, as (A − B K)ᵏ says, how many doublings it took, and γ."""
+def _doubled(given: LinearQuadratic, continuous: bool, share: Any) -> tuple[Matrix, Any, Any, Any]:
+    """X but for rounding, whether motions end, as (A − B K)ᵏ says, how many doublings it took, and γ; with a share of
+    Q's mean diagonal more on it."""
     n = len(given.A)
     both = solved_columns(
         given.R, [[*b, *c] for b, c in zip(transposed(given.B), transposed(given.N), strict=True)], "pos"
@@ -199,6 +252,7 @@ def _doubled(given: LinearQuadratic, continuous: bool) -> tuple[Matrix, Any, Any
     A = added(given.A, negated(products(given.B, by_N)))
     G = mirrored(products(given.B, by_B))
     H = mirrored(added(given.Q, negated(products(given.N, by_N))))
+    H = shifted(H, share * sum((H[i][i] for i in range(n)), 0.0) * (1.0 / n))
     gamma = 1.0
     if continuous:
         A, G, H, gamma = cayley(A, G, H)

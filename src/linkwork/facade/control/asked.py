@@ -10,7 +10,15 @@ import numpy as np
 from ...bridge.arguments import real_array
 from ..robot.base import RobotBase
 
-__all__ = ["acting_places", "cost_matrix", "forces_that_act", "matching", "state_cost"]
+__all__ = [
+    "above_nothing",
+    "acting_places",
+    "cost_matrix",
+    "forces_that_act",
+    "matching",
+    "nowhere_negative",
+    "state_cost",
+]
 
 _NONE = 1e-7  # of the largest force: what is no force
 
@@ -45,6 +53,28 @@ def state_cost(who: str, name: str, given: Any, nv: int) -> np.ndarray:
         both = [np.diagonal(cost_matrix(who, f"{name}[{k}]", x, nv)) for k, x in enumerate(given)]
         return np.diag(np.concatenate(both))
     return cost_matrix(who, name, given, 2 * nv)
+
+
+def nowhere_negative(who: str, name: str, cost: np.ndarray, *, positive: bool = False) -> np.ndarray:
+    """A cost (n, n) as it is.  Raises ValueError for what is none: not symmetric, negative somewhere, or several."""
+    wanted = "positive definite" if positive else "nowhere negative"
+    found = cost if cost.ndim == 2 and np.isfinite(cost).all() and np.allclose(cost, cost.T) else None
+    least = -1.0 if found is None else float(np.linalg.eigvalsh(found).min(initial=np.inf))
+    slack = 0.0 if found is None else 1e-12 * float(np.abs(found).max(initial=0.0))
+    if found is None or least < (0.0 if positive else -slack) or (positive and least <= 0.0):
+        raise ValueError(f"{who}: {name}: expected one symmetric matrix that is {wanted}, got {cost!r}")
+    return found
+
+
+def above_nothing(who: str, name: str, given: Any) -> float:
+    """A number above 0, infinite too.  Raises ValueError."""
+    try:
+        found = np.nan if isinstance(given, (bool, str)) else float(given)
+    except (TypeError, ValueError):
+        found = np.nan
+    if not found > 0.0:
+        raise ValueError(f"{who}: {name}: expected a number above 0, got {given!r}")
+    return float(found)
 
 
 def matching(who: str, name: str, given: Any, size: int, of: str) -> np.ndarray:

@@ -11,14 +11,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...bridge.machine import make_ready
 from ..optimal.prepared import PreparedProblem, prepared
+from ..optimal.result import OptimalResult
+from ..optimal.schedule import Schedule
 from ..optimal.solving import TOLD, shapes_of, state_shapes
 
-__all__ = ["AugmentedPlanner", "Planner", "Search", "later_rows"]
+__all__ = ["AugmentedPlanner", "Planner", "Search", "later_rows", "receding_step"]
 
 Search = dict[str, np.ndarray]
 
-_STATUS, _ITERATIONS, _COST = (TOLD.index(name) for name in ("status", "iterations", "cost"))
+_STATUS, _COST, _MERIT, _LENGTH = (TOLD.index(name) for name in ("status", "cost", "merit", "length"))
+_UNKNOWN, _KNOWN = 1e300, 1e299  # costs and violations before any step was taken, and what all others are below
 _WHOLE = 1e-9  # of a step: what is a whole one
 _STEP = 1e-9  # [rad, m]: shorter steps of a search need no further ones
 
@@ -30,8 +34,11 @@ class Planner(Protocol):
     steps: int
     step: float
 
-    def numbers(self, reference: Mapping[str, Any] | None, lead: tuple[int, ...]) -> Any:
-        """What comes with a call, for environments along these axes.  Raises ValueError and UnknownNameError."""
+    def numbers(
+        self, reference: Mapping[str, Any] | None, lead: tuple[int, ...], schedule: Schedule | None = None
+    ) -> Any:
+        """What comes with a call, for environments along these axes; a ``schedule`` where phases are not as the problem
+        has them.  Raises ValueError and UnknownNameError."""
 
     def begun(self, q: np.ndarray) -> Search:
         """A search that has not begun, from configurations (n, nq) that stay."""
@@ -52,7 +59,21 @@ class Planner(Protocol):
         """q (n, steps, nq), a step after the state and so on."""
 
     def judged(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
-        """The cost (n,), and by how much constraints are violated (n,)."""
+        """The cost (n,), NaN where there is no path that is better than the first, and by how much constraints are
+        violated (n,)."""
+
+    def forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
+        """What is known of the plan's forces where something holds the robot: those of motors (n, steps, nv), or else
+        those of what holds it by name (n, steps, size)."""
+
+    def sound(self, search: Search) -> np.ndarray:
+        """Whether a search may go on (n,): all of its numbers are some."""
+
+    def explained(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, place: int) -> str:
+        """Why an environment's search failed, of the arrays that `iterated` had and gave."""
+
+    def prepare(self) -> None:
+        """Makes the code that it runs."""
 
 
 class AugmentedPlanner:
@@ -61,14 +82,7 @@ class AugmentedPlanner:
     def __init__(self, problem: Any, *_: Any) -> None:
         """Of a problem; which motors there are says the problem itself."""
         self._own: PreparedProblem = prepared(problem, True)
-        program = self._own.program
-        if program.durations or not program.uniform:
-            raise ValueError(
-                "controller: a problem whose duration is one number [s] is expected: free durations and those by "
-                "phase do not recede"
-            )
-        self.robot, self.steps = problem.robot, program.steps
-        self.step = float(np.ravel(self._own.constants["step"])[0])
+        self.robot, self.steps, self.step = problem.robot, self._own.program.steps, receding_step(self._own)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._own.problem,)
@@ -85,8 +99,12 @@ class AugmentedPlanner:
     def _tolerances(self) -> np.ndarray:
         return np.full(1 + len(self._own.program.hard), _STEP)
 
-    def numbers(self, reference: Mapping[str, Any] | None, lead: tuple[int, ...]) -> dict[str, np.ndarray]:
+    def numbers(
+        self, reference: Mapping[str, Any] | None, lead: tuple[int, ...], schedule: Schedule | None = None
+    ) -> dict[str, np.ndarray]:
         numbers = dict(self._own.even)
+        if schedule is not None:
+            numbers["weights"] = schedule.weights
         for name, x in self._own.given_targets(reference).items():
             own = self._shapes[name]
             if x.ndim > len(own):
@@ -138,19 +156,25 @@ class AugmentedPlanner:
         for name in ("told", "penalties"):
             if name in begin:
                 found[name] = np.repeat(begin[name][None], len(search["q"]), axis=0)
+        found["told"][:, _COST] = _UNKNOWN  # until a step is taken
         return found
 
     def iterated(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, upto: int) -> Search:
-        depth = self._own.program.depth
-        if depth:
-            before = [self.robot.integrate(q, (-k * self.step) * v) for k in range(depth - 1, 0, -1)]
-            numbers = {**numbers, "past": np.stack([*before, q], axis=-2)}
+        numbers = self._from(q, v, numbers)
         names, inputs = self._names
         given = (search[name] for name in names)
         found = self._own.kernel(*given, *(numbers[name] for name in inputs), self._tolerances, np.array(float(upto)))
         if len(names) == 1:
             return {names[0]: found}
         return {name: getattr(found, name) for name in names}
+
+    def _from(self, q: np.ndarray, v: np.ndarray, numbers: Any) -> dict[str, np.ndarray]:
+        """What comes with a call, with where the robot was before."""
+        depth = self._own.program.depth
+        if not depth:
+            return dict(numbers)
+        before = [self.robot.integrate(q, (-k * self.step) * v) for k in range(depth - 1, 0, -1)]
+        return {**numbers, "past": np.stack([*before, q], axis=-2)}
 
     def ended(self, search: Search) -> bool:
         return bool((search["told"][:, _STATUS] > 0.5).all())
@@ -161,7 +185,45 @@ class AugmentedPlanner:
     def judged(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
         told, hard = search["told"], len(self._own.program.hard)
         first = len(TOLD)
-        return told[:, _COST], told[:, first : first + hard].max(axis=1, initial=0.0)
+        violated = told[:, first : first + hard].max(axis=1, initial=0.0)
+        some = np.isfinite(told[:, _MERIT]) & (violated < _KNOWN) & (told[:, _COST] < _KNOWN)
+        return np.where(some, told[:, _COST], np.nan), np.where(some, violated, np.nan)
+
+    def forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
+        found, start = {}, 0
+        for name, size in self._own.program.variables:
+            found[name] = search["u"][..., start : start + size]
+            start += size
+        return None, found
+
+    def sound(self, search: Search) -> np.ndarray:
+        return np.asarray(np.isfinite(search["told"][:, _MERIT]))
+
+    def explained(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, place: int) -> str:
+        at, given = {name: x[place] for name, x in search.items()}, self._from(q, v, numbers)
+        given = {
+            name: x[place] if x.ndim > len(self._shapes[name]) else x
+            for name, x in given.items()
+            if name in self._shapes
+        }
+        found = OptimalResult(self._own, at, given, self._tolerances)
+        if found.status != "not finite" and not at["told"][_COST] < _KNOWN:
+            return f"no step of {found.iterations} was better than none: the last was {at['told'][_LENGTH]:.2g} long"
+        return found.explain()
+
+    def prepare(self) -> None:
+        make_ready(self._own.kernel)
+        self._own.even  # noqa: B018
+
+
+def receding_step(own: PreparedProblem) -> float:
+    """The time of a step [s].  Raises ValueError for a problem whose steps do not take equally long, or are free."""
+    if own.program.durations or not own.program.uniform:
+        raise ValueError(
+            "controller: a problem whose duration is one number [s] is expected: free durations and those by "
+            "phase do not recede"
+        )
+    return float(np.ravel(own.constants["step"])[0])
 
 
 def _parted(share: float) -> tuple[int, float]:

@@ -5,65 +5,31 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...bridge.machine import Kernel
+from ..._text import nearest
+from ...bridge.machine import Kernel, make_ready
 from ..archive import npz_path, read_archive, write_archive
 from ..optimal.asked import read_count
-from .asked import acting_places, cost_matrix, matching, state_cost
+from ..optimal.holding import holdings_of
+from ..optimal.schedule import rescheduled
+from .asked import above_nothing, acting_places, cost_matrix, matching, nowhere_negative, state_cost
+from .command import BRAKING, FAILED, LATE, PLANNED, SHORT, Command
+from .held_plan import HeldPlans
 from .plan import RecedingPlan, plan_kernel
 from .planners import AugmentedPlanner, Planner, Search
 from .shooting_planner import ShootingPlanner
 
-__all__ = ["Command", "Controller"]
+__all__ = ["Controller", "controller_of"]
 
 _FORMAT = "linkwork controller 1"
 _ROUNDING = 1e-9  # of a step: ages are sums of periods
 _SOLVERS: dict[str, Callable[..., Planner]] = {"augmented": AugmentedPlanner, "ilqr": ShootingPlanner}
-PLANNED, SHORT, LATE, FAILED, BRAKING = "planned", "short", "late", "failed", "braking"
-
-
-@dataclass(frozen=True, eq=False)
-class Command:
-    """What a controller says in a step: joint forces, and gains for states that are measured before the next.
-
-    ``torque`` (..., nv) are the forces in the state (``q``, ``v``) that it was asked for, ``K`` (..., m, 2nv) the gains
-    of the forces that act, ``acting``: ``command(q, v)`` is what to do in another state.  ``status`` is of each
-    environment
-
-    - "planned": the forces of a new plan;
-    - "short": of one with fewer iterations, since time was over;
-    - "late": time was over before any: the last plan goes on, with its gains;
-    - "failed": the search found no numbers, or a path that violates constraints too much: the last plan goes on;
-    - "braking": there is no plan to go on with: the robot is slowed down against gravity.
-
-    ``violation`` and ``cost`` (...) are those of the new plan, ``iterations`` how many were done, ``seconds`` what the
-    step took.
-    """
-
-    robot: Any
-    torque: np.ndarray
-    K: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    acting: np.ndarray
-    status: Any
-    violation: Any
-    cost: Any
-    iterations: int
-    seconds: float
-
-    def __call__(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """The forces (..., nv) in a state near that of the command."""
-        x = np.concatenate([self.robot.difference(self.q, q), np.asarray(v, dtype=float) - self.v], axis=-1)
-        tau = self.torque + np.zeros((*x.shape[:-1], 1))
-        tau[..., self.acting] -= (self.K @ x[..., None])[..., 0]
-        return tau
 
 
 class Controller:
@@ -86,6 +52,11 @@ class Controller:
       of the problem ask.
     - ``solver``: "augmented", "ilqr", a `Planner`, which has to know about motors by itself, or what makes one of the
       problem, the names of joints that have motors, ``effort`` (nv,) or None for the robot's, and ``passive``.
+
+    What holds the robot meanwhile, contacts of the problem that stay and the robot's own constraints, bears its share
+    of the forces, and gains are those of a robot that is held.  All code is made with the controller, and in `prepare`.
+    Raises ValueError, TypeError and UnknownNameError, also for contacts that may slide: forces that would have to
+    follow them are not known.
     """
 
     def __init__(
@@ -120,23 +91,46 @@ class Controller:
             solver = making(problem, names, None if effort is None else self._effort, self.passive)
         self.planner = planner = cast(Planner, solver)
         self.problem = problem
+        self._held = self._holdings(who)
         self.period = _seconds(who, "period", planner.step if period is None else period)
         self.iterations = read_count(who, "iterations", iterations)
         self.first_iterations = read_count(who, "first_iterations", first_iterations)
         self.time_limit = None if time_limit is None else _seconds(who, "time_limit", time_limit, zero=True)
         self.braking_time = _seconds(who, "braking_time", braking_time)
-        if not most_violation > 0.0:
-            raise ValueError(f"{who}: most_violation: expected a number above 0, got {most_violation!r}")
-        self.most_violation = float(most_violation)
-        self._Q = state_cost(who, "Q", Q, robot.nv)
-        self._R = cost_matrix(who, "R", R, len(self.acting))
+        self.most_violation = above_nothing(who, "most_violation", most_violation)
+        self._Q = nowhere_negative(who, "Q", state_cost(who, "Q", Q, robot.nv))
+        self._R = nowhere_negative(who, "R", cost_matrix(who, "R", R, len(self.acting)), positive=True)
         self._idle = np.setdiff1d(np.arange(robot.nv), self.acting)
         self._step = np.array(planner.step)
         self.reset()
+        self.prepare()
 
     @cached_property
     def _planning(self) -> Kernel:
         return plan_kernel(self.robot, self.planner.steps, tuple(self.acting.tolist()), self.passive)
+
+    def _holdings(self, who: str) -> HeldPlans | None:
+        """Plans of a robot that something holds; none of one that nothing does."""
+        if getattr(self.problem, "robot", None) is not self.robot:
+            return None
+        phases = holdings_of(who, self.problem)
+        if not phases.holdings:
+            return None
+        return HeldPlans(self.robot, phases, self.planner.steps, tuple(self.acting.tolist()), self.passive)
+
+    def prepare(self) -> None:
+        """Make all code that steps take, as it is made with the controller: of one that was pickled, before its first
+        step, which then takes no longer than others."""
+        robot, planner = self.robot, self.planner
+        planner.prepare()
+        robot.warm_up(["integrate", "difference", ("inverse_dynamics", {"passive": self.passive})], progress=False)
+        make_ready(self._planning if self._held is None else self._held.gains)
+        if self._held is not None:  # what it asks of the robot
+            q, v = np.asarray(robot.neutral())[None], np.zeros((1, robot.nv))
+            active = self._held.phases.active(planner.steps)
+            with np.errstate(all="ignore"):
+                self._planned_along(q, v, np.repeat(q[:, None], planner.steps, axis=1), planner.begun(q), active)
+                self._slowed(q, v, active)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: x for name, x in self.__dict__.items() if name != "_planning"}
@@ -193,18 +187,21 @@ class Controller:
         reference: Mapping[str, Any] | None = None,
         *,
         elapsed: float | None = None,
+        phases: Mapping[str, Any] | None = None,
     ) -> Command:
         """What to do now, in a state (q, v), arrays (..., nq) and (..., nv).
 
         ``reference`` are targets by name, as `Problem.solve` takes them.  ``elapsed`` [s] is how long ago the last step
-        was: the controller's ``period``, if it is left out.  Leading axes are environments, the same in all steps.
+        was: the controller's ``period``, if it is left out.  ``phases`` are where phases of the problem are in this
+        step, by name: (first step, step after the last), None for nowhere, or (..., T) times whether it is one; those
+        that are not named are where the problem has them.  Leading axes are environments, the same in all steps.
         Raises ValueError and UnknownNameError for what is asked wrongly, states that are not finite among it, before
         anything is changed.
         """
         begun = time.perf_counter()
         q, v, lead = self._read(state)
         passed = self.period if elapsed is None else _seconds("step", "elapsed", elapsed, zero=True)
-        numbers = self.planner.numbers(reference, lead)
+        numbers, active = self._asked(reference, lead, phases)
         first = self._search is None
         search, done = self._searched(q, v, numbers, begun, 0.0 if first else passed)
         self._lead = lead
@@ -212,22 +209,36 @@ class Controller:
         wanted = self.first_iterations if first else self.iterations
         cost, violation = np.full(len(q), np.nan), np.full(len(q), np.nan)
         fresh = np.zeros(len(q), dtype=bool)
+        told: Any = None
         if done:
             cost, violation = self.planner.judged(search)
+            told = self.planner, search, numbers
             path = self.planner.path(search)
-            fresh = np.isfinite(path).all(axis=(1, 2)) & (violation <= self.most_violation)
-            fresh = self._planned(q, v, path, fresh)
+            finite = np.isfinite(path).all(axis=(1, 2))
+            fresh = finite & np.isfinite(cost) & (violation <= self.most_violation)
+            fresh = self._planned(q, v, path, search, active, fresh)
             if not fresh.all():
-                cold = self.planner.begun(q)
-                keep = np.isfinite(path).all(axis=(1, 2)) & np.isfinite(cost)
+                cold, keep = self.planner.begun(q), finite & self.planner.sound(search)
                 search = {name: np.where(_wide(keep, x), x, cold[name]) for name, x in search.items()}
             self._search = search
         ended = done == wanted or (done > 0 and self.planner.ended(search))
-        torque, K, status = self._said(q, v, fresh, PLANNED if ended else SHORT, FAILED if done else LATE)
+        torque, K, status = self._said(q, v, active, fresh, PLANNED if ended else SHORT, FAILED if done else LATE)
         torque, K, q, v = (x.reshape(*lead, *x.shape[1:]) for x in (torque, K, q, v))
         said, violated, costs = (x.reshape(lead) if lead else x[0].item() for x in (status, violation, cost))
         seconds = time.perf_counter() - begun
-        return Command(self.robot, torque, K, q, v, self.acting, said, violated, costs, done, seconds)
+        acts = self.acting, self._effort
+        return Command(self.robot, torque, K, q, v, *acts, said, violated, costs, done, seconds, told)
+
+    def _asked(
+        self, reference: Mapping[str, Any] | None, lead: tuple[int, ...], phases: Mapping[str, Any] | None
+    ) -> tuple[Any, np.ndarray]:
+        """What the planner takes of a step, and what holds the robot when (..., T, holdings)."""
+        held = None if self._held is None else self._held.phases
+        if phases is None:
+            none = np.zeros((self.planner.steps, 0))
+            return self.planner.numbers(reference, lead), none if held is None else held.active(self.planner.steps)
+        schedule = rescheduled("step", self.problem, held, phases, lead)
+        return self.planner.numbers(reference, lead, schedule), schedule.active
 
     def _read(self, state: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         if not isinstance(state, tuple | list) or len(state) != 2:
@@ -271,14 +282,15 @@ class Controller:
         self._passed = 0.0 if done else self._passed + passed
         return search, done
 
-    def _planned(self, q: np.ndarray, v: np.ndarray, path: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+    def _planned(
+        self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search, active: np.ndarray, fresh: np.ndarray
+    ) -> np.ndarray:
         """Makes new plans where paths are sound, and says where they are."""
         if not fresh.any():
             return fresh
         with np.errstate(all="ignore"):
-            found = self._planning(q, v, path, self._step, self._Q, self._R)
-        fresh = fresh & np.isfinite(found.tau).all(axis=(1, 2)) & np.isfinite(found.K).all(axis=(1, 2, 3))
-        new = RecedingPlan(np.concatenate([q[:, None], path], axis=1), found.v, found.tau, found.K)
+            new = self._planned_along(q, v, path, search, active)
+        fresh = fresh & np.isfinite(new.tau).all(axis=(1, 2)) & np.isfinite(new.K).all(axis=(1, 2, 3))
         if self._plan is None or fresh.all():
             self._plan = new
         else:
@@ -286,8 +298,27 @@ class Controller:
         self._age[fresh] = 0.0
         return fresh
 
+    def _planned_along(
+        self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search, active: np.ndarray
+    ) -> RecedingPlan:
+        """Forces and gains along paths."""
+        if self._held is not None:
+            sound = np.isfinite(path).all(axis=(1, 2))
+            path = np.where(_wide(sound, path), path, q[:, None])
+            known = self.planner.forces(search)
+            return self._held.planned(q, v, path, active, known, self.planner.step, self._Q, self._R)
+        found = self._planning(q, v, path, self._step, self._Q, self._R)
+        return RecedingPlan(np.concatenate([q[:, None], path], axis=1), found.v, found.tau, found.K)
+
+    def _slowed(self, q: np.ndarray, v: np.ndarray, active: np.ndarray) -> np.ndarray:
+        """Forces by which velocities fade, with what holds the robot as plans begin."""
+        a = -v / self.braking_time
+        if self._held is not None:
+            return self._held.slowed(q, v, a, active[..., 0, :])
+        return np.asarray(self.robot.inverse_dynamics(q, v, a, passive=self.passive))
+
     def _said(
-        self, q: np.ndarray, v: np.ndarray, fresh: np.ndarray, good: str, bad: str
+        self, q: np.ndarray, v: np.ndarray, active: np.ndarray, fresh: np.ndarray, good: str, bad: str
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Forces, gains and status."""
         if fresh.all() and self._plan is not None:
@@ -296,7 +327,7 @@ class Controller:
         over = (T - _ROUNDING) * tau
         m, nv = len(self.acting), robot.nv
         status = np.where(fresh, good, np.where(self._age < over, bad, BRAKING))
-        torque = robot.inverse_dynamics(q, v, -v / self.braking_time, passive=self.passive)
+        torque = self._slowed(q, v, active)
         K = np.zeros((len(q), m, 2 * nv))
         going = np.flatnonzero(self._age < over)
         if len(going) and self._plan is not None:
@@ -318,6 +349,17 @@ class Controller:
         if len(self._idle):
             found[:, self._idle] = 0.0
         return found
+
+
+def controller_of(problem: Any, options: Mapping[str, Any]) -> Controller:
+    """A controller of a problem, with options by name.  Raises TypeError for one that it does not know."""
+    known = [*signature(Controller).parameters][1:]
+    for name in options:
+        if name not in known:
+            instead = ": it is of the robot as the problem has it: pose it of robot.with_parameters(...)"
+            hint = instead if name == "parameters" else f"; {nearest(name, known)}"
+            raise TypeError(f"controller: there is no option {name!r}{hint}")
+    return Controller(problem, **options)
 
 
 def _wide(which: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ _KERNELS: Once[Kernel] = Once(64)
 _NAMES = ("A", "B", "Q", "R", "N")
 _FLOAT = np.dtype(float)
 _SLACK = 1e-9  # of Q: what eigenvalues may be below zero
-_FINE = 1e-8  # beside X: an equation of which more is left has not been solved
+_FINE = 1e-6  # beside X: an equation of which more is left has not been solved; the residual says how well it is
 _MOVED = 1e-9  # beside A and B: what inputs move less than that they do not move
 
 

@@ -7,15 +7,23 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms.shooting.wanted import split_entries
+from ...bridge.machine import make_ready
 from ..optimal.asked import ByStep
+from ..optimal.holding import holding_forces, phases_of
 from ..optimal.motors import motor_places
-from ..optimal.prepared import prepared
+from ..optimal.prepared import PENALTY, prepared
+from ..optimal.schedule import Schedule
+from ..optimal.shooting import shot
+from ..optimal.shooting_kernel import shooting_kernel
+from ..optimal.shooting_result import ShootingResult
 from ..optimal.solving import TOLD
-from .planners import Search, later_rows
+from .planners import Search, later_rows, receding_step
 
 __all__ = ["ShootingPlanner"]
 
 _STATUS, _COST = TOLD.index("status"), TOLD.index("cost")
+_MULTIPLIERS = ("moving_forces", "reached_forces")
 
 
 class ShootingPlanner:
@@ -27,20 +35,25 @@ class ShootingPlanner:
         """Of motors of joints by name, with forces up to ``effort``, a number or (nv,): None are the robot's."""
         self._problem, self._own = problem, prepared(problem, True)
         self.robot, self.steps = problem.robot, self._own.program.steps
-        self.step = float(np.ravel(self._own.constants["step"])[0])
+        self.step = receding_step(self._own)
         self._asked = (None if actuators is None else tuple(actuators), effort, passive)
         self._motors = list(motor_places("controller", self.robot, self._asked[0]))
         most = None if effort is None else np.broadcast_to(np.asarray(effort, dtype=float), self.robot.nv)[self._motors]
-        self._options = {
+        self._options: dict[str, Any] = {
             "actuated": self._asked[0],
             "control_limits": None if most is None else (-most, most),
             "passive": passive,
         }
+        self._held = phases_of("controller: solver='ilqr'", problem)
+        self._free = self.robot.without_constraints() if self.robot.tree.constraints else self.robot
+        self._last: ShootingResult | None = None  # of the same problem and motors: whose search is taken over
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._problem, *self._asked)
 
-    def numbers(self, reference: Mapping[str, Any] | None, lead: tuple[int, ...]) -> dict[str, Any]:
+    def numbers(
+        self, reference: Mapping[str, Any] | None, lead: tuple[int, ...], schedule: Schedule | None = None
+    ) -> tuple[dict[str, Any], Schedule | None]:
         self._own.given_targets(reference)  # looks at them
         found: dict[str, Any] = {}
         for name, given in (reference or {}).items():
@@ -49,38 +62,69 @@ class ShootingPlanner:
             if x.ndim > own:
                 x = np.broadcast_to(x, (*lead, *x.shape[x.ndim - own :])).reshape(-1, *x.shape[x.ndim - own :])
             found[name] = ByStep(x) if isinstance(given, ByStep) else x
-        return found
+        return found, schedule
 
     def begun(self, q: np.ndarray) -> Search:
-        told = np.zeros((len(q), 4))  # status, cost, violation, iterations
-        return {
-            "q": np.repeat(q[:, None], self.steps, axis=1),
-            "u": np.full((len(q), self.steps, len(self._motors)), np.nan),  # what holds the robot
-            "told": told,
+        n, T = len(q), self.steps
+        found = {
+            "q": np.repeat(q[:, None], T, axis=1),
+            "u": np.repeat(self._holding(q)[:, None], T, axis=1),
+            "told": np.zeros((n, 4)),  # status, cost, violation, iterations
+            "penalty": np.full(n, PENALTY),
+        }
+        return found | {
+            name: np.zeros((n, *self._searched[name].shape[1:])) for name in _MULTIPLIERS if name in self._searched
         }
 
+    @property
+    def _searched(self) -> dict[str, np.ndarray]:
+        """Where some search ended: shapes of what is carried."""
+        if self._last is None:
+            self.prepare()
+        assert self._last is not None
+        return self._last._search
+
+    def _holding(self, q: np.ndarray) -> np.ndarray:
+        """Forces of motors that hold the robot (n, m)."""
+        still = np.zeros((len(q), self.robot.nv))
+        tau = np.asarray(self._free.inverse_dynamics(q, still, still, passive=self._options["passive"]))
+        if not self._held.holdings:
+            return tau[:, self._motors]
+        active = np.broadcast_to(self._held.active(self.steps)[0], (len(q), len(self._held.holdings)))
+        none = np.zeros((len(q), sum(one.force.size for one in self._held.holdings)))
+        return holding_forces(self.robot, self._held, tau, q, self._motors, active, none)
+
     def moved(self, search: Search, share: float) -> Search:
-        return {**search, "u": later_rows(search["u"], share), "q": later_rows(search["q"], share)}
+        found = {name: later_rows(search[name], share) for name in ("u", "q", *_MULTIPLIERS) if name in search}
+        return {**search, **found}
 
     def started(self, search: Search) -> Search:
-        return {**search, "told": np.zeros_like(search["told"])}
+        return {**search, "told": np.zeros_like(search["told"]), "penalty": np.full(len(search["q"]), PENALTY)}
 
     def iterated(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, upto: int) -> Search:
         done = int(search["told"][:, 3].max())
-        u = search["u"]
-        known = np.isfinite(u).all(axis=-1, keepdims=True)
-        if not known.all():
-            still = np.zeros_like(v)
-            holding = self.robot.inverse_dynamics(q, still, still, passive=self._options["passive"])
-            u = np.where(known, u, holding[:, None, self._motors])
-        found = self._problem.solve(
-            q, velocity=v, solver="ilqr", targets=numbers, controls=u, at_most=max(upto - done, 1), **self._options
-        )
+        known = {"x": np.concatenate([search["q"], np.zeros((*search["q"].shape[:-1], self.robot.nv))], axis=-1)}
+        known |= {name: search[name] for name in ("u", "penalty", *_MULTIPLIERS) if name in search}
+        found = self._solved(q, v, numbers, max(upto - done, 1), known)
         status, cost = found.state["told"][:, _STATUS], found.state["told"][:, _COST]
         first, hard = len(TOLD), len(self._own.program.hard)
         violated = found.state["told"][:, first : first + hard].max(axis=1, initial=0.0)
         told = np.stack([status, cost, violated, np.full(len(q), float(upto))], axis=1)
-        return {"q": found.q, "u": found.controls, "told": told}
+        carried = {name: found._search[name] for name in ("penalty", *_MULTIPLIERS) if name in found._search}
+        return {"q": found.q, "u": found.controls, "told": told} | carried
+
+    def _solved(self, q: np.ndarray, v: np.ndarray, numbers: Any, at_most: int, known: Search | None) -> ShootingResult:
+        """From states (n, nq) and (n, nv), on from what is known of a search."""
+        warm = None
+        if known is not None:
+            self._searched  # noqa: B018
+            assert self._last is not None
+            warm = self._last._gone_on_from(known)
+        targets, schedule = numbers
+        asked = {"velocity": v, "targets": targets, "schedule": schedule, "warm": warm, "at_most": at_most}
+        found = shot(self._problem, q, "ilqr", **asked, **self._options)
+        self._last = found
+        return found
 
     def ended(self, search: Search) -> bool:
         return bool((search["told"][:, 0] > 0.5).all())
@@ -90,3 +134,33 @@ class ShootingPlanner:
 
     def judged(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
         return search["told"][:, 1], search["told"][:, 2]
+
+    def forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
+        found = np.zeros((*search["u"].shape[:-1], self.robot.nv))
+        found[..., self._motors] = search["u"]
+        return found, {}
+
+    def sound(self, search: Search) -> np.ndarray:
+        return np.asarray(np.isfinite(search["told"][:, 1]))
+
+    def explained(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, place: int) -> str:
+        found = self._last
+        if (
+            found is None
+            or len(found.q) != len(search["q"])
+            or not np.array_equal(found.q, search["q"], equal_nan=True)
+        ):
+            return "the search of a later step has been taken over from it"
+        return found.explain(place)
+
+    def prepare(self) -> None:
+        q, own = np.asarray(self.robot.neutral())[None], self._own
+        aims = {}
+        for name, (port, k, shape) in own.targets.items():
+            entry = self._problem.entries[k]
+            x = own.some_targets[port]
+            x = x[list(entry.steps)].reshape(-1, *shape) if entry.moving else x.reshape(shape)
+            aims[name] = ByStep(x) if entry.moving else x
+        recipe = self._solved(q, np.zeros((1, self.robot.nv)), (aims, None), 1, None)._recipe
+        split = split_entries(recipe.dynamics(1.0), recipe.program.entries, self._held.kept)
+        make_ready(shooting_kernel(recipe, split))

@@ -14,9 +14,12 @@ from ...algorithms.optimal.program import KINDS
 from ...errors import UnknownNameError
 from ...features import BY_NAME, Feature, FunctionFeature, TaskFeature
 from ...features.checks import one_of, switch
+from ...features.difference import difference_of
 from ...model.tree import Tree
 from ...tasks.contract import Task
 from ..assembly.wanted import read_configuration
+from ..robot.base import RobotBase
+from .when import phase_of
 
 __all__ = [
     "ByStep",
@@ -26,17 +29,18 @@ __all__ = [
     "path_number",
     "read_callback",
     "read_count",
-    "read_duration",
     "read_guess",
     "read_options",
-    "read_phases",
+    "read_robot",
     "read_scale",
-    "read_schedule",
     "read_seed",
     "read_switch",
     "read_target",
     "read_tolerances",
     "read_velocity",
+    "some_aim",
+    "together",
+    "weighed",
 ]
 
 
@@ -66,6 +70,8 @@ class ProblemEntry:
     target: Any
     lower: np.ndarray | None
     upper: np.ndarray | None
+    phase: str = ""  # whose steps they are
+    besides: bool = False  # or all but those
 
     @property
     def moving(self) -> bool:
@@ -83,6 +89,7 @@ class PathNumber:
     upper: np.ndarray
     guess: np.ndarray
     steps: tuple[int, ...] = ()  # of variables: where they are; elsewhere they stay what they are guessed
+    phase: str = ""  # whose steps they are
 
 
 def as_feature(who: str, given: Any, order: int | None, name: str | None) -> Feature:
@@ -93,17 +100,35 @@ def as_feature(who: str, given: Any, order: int | None, name: str | None) -> Fea
         given = BY_NAME[given]()
     if isinstance(given, Task):
         return TaskFeature(given, 0 if order is None else order)
-    if order is not None:
-        raise ValueError(f"{who}: order: it is for tasks, got {order!r} for {given!r}")
-    if isinstance(given, Feature):
-        return given
-    if callable(given) and not isinstance(given, type):
+    if callable(given) and not isinstance(given, (type, Feature)):
         own = getattr(given, "__name__", "")
-        return FunctionFeature(name or (own if own.isidentifier() else "") or "function", given)
+        given = FunctionFeature(name or (own if own.isidentifier() else "") or "function", given)
+    if isinstance(given, Feature):
+        return difference_of(given, 0 if order is None else order)
     raise TypeError(
         f"{who}: expected the name of a feature ({', '.join(BY_NAME)}), a task of linkwork.ik, or a feature of "
         f"linkwork.optimal, or a function of a window, got {given!r}"
     )
+
+
+def weighed(who: str, kind: str, feature: Feature, scale: np.ndarray) -> np.ndarray:
+    """Scales by row with the weight of a task, which is of squares.  Raises ValueError for weights and ranges that
+    would count for nothing."""
+    if not isinstance(feature, TaskFeature):
+        return scale
+    task = feature.task
+    if feature.depth and any(pair != (0.0, 0.0) for pair in task.ranges):
+        raise ValueError(
+            f"{who}: order: ranges of a task are of its errors, not of how they change: give lower= and upper= instead"
+        )
+    if task.weight is None:
+        return scale
+    if kind != "squares":
+        raise ValueError(
+            f"{who}: the task's weight, {task.weight!r}, is of squares, and kind {kind!r} is asked: expected "
+            f"'squares', or a task without a weight"
+        )
+    return np.asarray(scale * np.array(task.weights))
 
 
 def read_options(solver: str, options: Mapping[str, Any], known: Collection[str], others: Collection[str]) -> None:
@@ -112,10 +137,27 @@ def read_options(solver: str, options: Mapping[str, Any], known: Collection[str]
         if name in known:
             continue
         if name in others:
+            instead = f": pose the problem of robot.with_{name}(...)" if name == "parameters" else ""
             raise TypeError(
-                f"Problem.solve: solver={solver!r} does not know {name}=: it takes {', '.join(sorted(known))}"
+                f"Problem.solve: solver={solver!r} does not know {name}={instead}: it takes {', '.join(sorted(known))}"
             )
         raise TypeError(f"Problem.solve: there is no option {name!r}; {nearest(name, [*known, *others])}")
+
+
+def read_robot(who: str, given: Any) -> Any:
+    """Raises TypeError for what is no robot."""
+    if not isinstance(given, RobotBase):
+        raise TypeError(f"{who}: robot: expected a robot, as lw.load gives it, got {given!r}")
+    return given
+
+
+def together(axes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The leading axes of all, by what they are of.  Raises ValueError for some that do not go together."""
+    try:
+        return np.broadcast_shapes(*axes.values())
+    except ValueError:
+        told = ", ".join(f"{name} {shape}" for name, shape in axes.items() if shape)
+        raise ValueError(f"Problem.solve: leading axes are problems, the same of all: got {told}") from None
 
 
 def read_seed(seed: Any) -> int:
@@ -148,56 +190,6 @@ def read_kind(who: str, kind: Any) -> str:
     return one_of(who, "kind", kind, KINDS)
 
 
-def read_phases(phases: Any, steps: int) -> dict[str, range]:
-    """Phases by name: steps from the first to before the last.  Raises TypeError and ValueError."""
-    if phases is None:
-        return {}
-    if not isinstance(phases, Mapping):
-        raise TypeError(
-            f"Problem: phases: expected a dict of names to (first step, step after the last), got {phases!r}"
-        )
-    found = {}
-    for name, pair in phases.items():
-        try:
-            first, end = pair
-            fine = isinstance(name, str) and 0 <= int(first) < int(end) <= steps
-        except (TypeError, ValueError):
-            fine = False
-        if not fine:
-            raise ValueError(
-                f"Problem: phases: {name!r}: expected (first step, step after the last) in 0 to {steps}, got {pair!r}"
-            )
-        found[name] = range(int(first), int(end))
-    return found
-
-
-def read_schedule(who: str, at: Any, steps: int, phases: Mapping[str, range]) -> tuple[tuple[int, ...], bool]:
-    """The steps at which something counts, and whether it is one by number.  Raises TypeError and ValueError."""
-
-    def one(x: Any) -> int:
-        if isinstance(x, bool) or not isinstance(x, (int, np.integer)):
-            raise TypeError(f"{who}: at: expected steps, a slice or the name of a phase, got {at!r}")
-        if not -steps <= x < steps:
-            raise ValueError(f"{who}: at: expected steps from {-steps} to {steps - 1}, got {x}")
-        return int(x) % steps
-
-    if at is None:
-        return tuple(range(steps)), False
-    if isinstance(at, str):
-        if at not in phases:
-            raise ValueError(f"{who}: at: no phase is called {at!r}; {nearest(at, tuple(phases))}")
-        return tuple(phases[at]), False
-    if isinstance(at, slice):
-        found = tuple(range(steps)[at])
-    elif isinstance(at, (range, Sequence, np.ndarray)):
-        found = tuple(sorted({one(x) for x in at}))
-    else:
-        return (one(at),), True
-    if not found:
-        raise ValueError(f"{who}: at: {at!r} are no steps of {steps}")
-    return found, False
-
-
 def read_rows(who: str, what: str, given: Any, count: int, rows: Sequence[str]) -> np.ndarray:
     """A number for each row, of one for all or several.  Raises ValueError for NaN and other shapes."""
     try:
@@ -219,31 +211,6 @@ def read_scale(who: str, scale: Any, feature: Feature) -> np.ndarray:
     return found
 
 
-def read_duration(duration: Any, phases: Mapping[str, range], steps: int) -> dict[str, Any]:
-    """By phase, or "" for the whole path: how long it takes [s], a number or (least, most).  Raises ValueError."""
-    if isinstance(duration, Mapping):
-        missing = [name for name in phases if name not in duration]
-        unknown = [name for name in duration if name not in phases]
-        covered = sorted(k for own in phases.values() for k in own)
-        if missing or unknown or covered != list(range(steps)):
-            raise ValueError(
-                f"Problem: duration: expected one for each of phases that follow each other from 0 to {steps}, "
-                f"got {dict(duration)!r} for { ({name: (own.start, own.stop) for name, own in phases.items()})!r}"
-            )
-        return {name: _seconds(duration[name]) for name in sorted(phases, key=lambda name: phases[name].start)}
-    return {"": _seconds(duration)}
-
-
-def _seconds(given: Any) -> Any:
-    try:
-        pair = tuple(float(x) for x in given) if isinstance(given, (tuple, list)) else (float(given),)
-    except (TypeError, ValueError):
-        pair = (math.nan,)
-    if len(pair) > 2 or not all(0.0 < x < math.inf for x in pair) or pair[0] > pair[-1]:
-        raise ValueError(f"Problem: duration: expected a time above 0 [s], or (least, most), got {given!r}")
-    return pair if len(pair) == 2 else pair[0]
-
-
 def target_shape(tree: Tree, feature: Feature) -> tuple[int, ...] | None:
     """The shape of what a feature aims at, if it aims at something."""
     if feature.target_of is None:
@@ -261,6 +228,15 @@ def nothing_aimed_at(robot: Any, feature: Any) -> np.ndarray:
     return np.eye(shape[0]) if kind in ("pose", "rotation") else np.zeros(shape)
 
 
+def some_aim(robot: Any, entry: ProblemEntry) -> Any:
+    """What an entry aims at, in its first step, or nothing."""
+    shape = target_shape(robot.tree, entry.feature)
+    if shape is None:
+        return ()
+    aim = nothing_aimed_at(robot, entry.feature) if entry.target is None else entry.target
+    return np.asarray(aim.values).reshape(-1, *shape)[0] if isinstance(aim, ByStep) else aim
+
+
 def ranges_of(feature: Feature) -> tuple[tuple[float, float], ...]:
     """Between which numbers a feature's values may be where a task says so."""
     task = getattr(feature, "task", None)
@@ -270,7 +246,7 @@ def ranges_of(feature: Feature) -> tuple[tuple[float, float], ...]:
 
 
 def path_number(
-    what: str, name: str, size: Any, lower: Any, upper: Any, guess: Any, steps: tuple[int, ...]
+    what: str, name: str, size: Any, lower: Any, upper: Any, guess: Any, steps: tuple[int, ...], at: Any = None
 ) -> PathNumber:
     """Variables or parameters as they are meant.  Raises ValueError."""
     who = f"Problem.{what}: {name!r}"
@@ -281,19 +257,24 @@ def path_number(
     if not (low <= high).all():
         raise ValueError(f"{who}: bounds leave nothing: from {lower!r} to {upper!r}")
     first = np.clip(read_rows(who, "guess", guess, size, rows), low, high)
-    return PathNumber(name, size, low, high, first, steps)
+    return PathNumber(name, size, low, high, first, steps, phase_of(at)[0])
 
 
 def read_guess(robot: Any, steps: int, given: Any) -> np.ndarray:
-    """A path (..., T, nq), of one or of a configuration for all steps.  Raises ValueError."""
+    """A path (..., T, nq), of one or of a configuration (..., 1, nq) for all steps.  Raises ValueError."""
     try:
         path = np.array(given, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"Problem.solve: guess: expected numbers (..., {steps}, {robot.nq}), got {given!r}") from None
-    if path.shape[-1:] == (robot.nq,) and (path.ndim == 1 or path.shape[-2] != steps):
-        path = np.repeat(path[..., None, :], steps, axis=-2)
+    if path.shape == (robot.nq,):
+        path = np.repeat(path[None], steps, axis=0)
+    elif path.ndim > 1 and path.shape[-2:] == (1, robot.nq):
+        path = np.repeat(path, steps, axis=-2)
     if path.shape[-2:] != (steps, robot.nq):
-        raise ValueError(f"Problem.solve: guess: expected (..., {steps}, {robot.nq}), got shape {np.shape(given)}")
+        raise ValueError(
+            f"Problem.solve: guess: expected (..., {steps}, {robot.nq}), or (..., 1, {robot.nq}) and ({robot.nq},) of "
+            f"configurations that stay, got shape {np.shape(given)}"
+        )
     return read_configuration(robot, "Problem.solve", "guess", path)
 
 

@@ -24,6 +24,7 @@ from ...features import (
 from ...features.contacts import CONES
 from ...model.body import WORLD
 from ...spatial import Pose, Rotation
+from .when import Besides
 
 __all__ = ["EFFORT", "add_contact", "add_what_keeps", "held", "weight_of"]
 
@@ -87,7 +88,9 @@ def add_contact(
     if up is not None:
         problem.add(ContactHeight(contact, normal=n, height=up), "equality", at=at)
     steps = problem.variables[label].steps
-    free = [t for t in range(problem.steps) if t not in steps]
+    free: Any = [t for t in range(problem.steps) if t not in steps]
+    if isinstance(at, str):  # also where it has no steps now: phases may be elsewhere in a call
+        free = Besides(at)
     if free:
         problem.add(
             ContactForce(contact), "equality", at=free, scale=1.0 / weight_of(problem), name=f"{label}: no force"

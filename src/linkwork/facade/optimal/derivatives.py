@@ -13,6 +13,7 @@ from ...algorithms.optimal.program import PathProgram
 from ...algorithms.optimal.sweeps import PathSweeps
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
+from ...errors import UnknownNameError
 from ...expr.arrays import array, scalars
 from ...model.parameter import Parameter, read_parameters
 from ...model.parametrised import parametrised
@@ -23,6 +24,7 @@ __all__ = ["PathDerivative", "path_derivative"]
 
 _kernels: Once[Kernel] = Once(64)
 _HELD = 1e-9  # multipliers above this share of the largest hold a path at an inequality
+_VELOCITY = "start velocity"
 _ASKED = ("q", "u", "p", "everywhere", "alone", "penalties")
 
 
@@ -39,6 +41,13 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     prepared = result.prepared
     program: PathProgram = prepared.program
     state, numbers = result.state, result.numbers
+    solved = np.asarray(result.success)
+    if not solved.any():
+        raise ValueError(
+            f"OptimalResult.derivative: it is of optima, and this is none: {result.explain((0,) * solved.ndim)}"
+            if solved.size
+            else "OptimalResult.derivative: there is no problem"
+        )
     if program.launched:
         raise ValueError("OptimalResult.derivative: with a velocity at the start and free durations it is not told")
     parameter = _asked(prepared, by)
@@ -59,6 +68,9 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     found = []
     for place in np.ndindex(lead):
         at, bent, sloped = ({name: x[place] for name, x in some.items()} for some in (state, second, first))
+        if not solved[place]:
+            found.append(np.full((program.steps * program.width + program.many, _columns(sloped, steps)), np.nan))
+            continue
         found.append(_moved(program, prepared, at, bent, sloped, steps))
     step = np.array(found).reshape(*lead, *found[0].shape)
     T, width, nv = program.steps, program.width, program.tree.nv
@@ -77,18 +89,32 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
 def _asked(prepared: Any, by: str) -> Parameter | None:
     """The robot's parameter that is meant, if it is one.  Raises ValueError for what no path depends on."""
     durations = _durations(prepared)
-    names = [*prepared.targets, *(["start"] if prepared.started else []), *durations]
+    given = [*(["start", _VELOCITY] if prepared.started else []), *durations]
+    names = [*prepared.targets, *given]
+    if by in prepared.targets and by in given:
+        raise ValueError(
+            f"OptimalResult.derivative: {by!r} is a feature with a target here, and what the path is given, too: give "
+            f"the feature another name="
+        )
     if by in names:
         return None
     if by in prepared.problem.parameters:
         raise ValueError(f"OptimalResult.derivative: {by!r} is free: the problem finds it, and does not depend on it")
-    if not isinstance(by, str) or (":" not in by and by != "placement"):
-        raise ValueError(
-            f"OptimalResult.derivative: expected one of {', '.join(map(quoted, names))}, or a parameter of the robot "
-            f"as in 'placement:elbow', got {by!r}"
-        )
-    (parameter,) = read_parameters(prepared.problem.robot.tree, "OptimalResult.derivative", by)
-    return parameter
+    expected = (
+        f"OptimalResult.derivative: expected one of {', '.join(map(quoted, names))}, or a parameter of the robot as in "
+        f"'placement:elbow' or 'gravity', got {by!r}"
+    )
+    if not isinstance(by, str):
+        raise ValueError(expected)
+    try:
+        found = read_parameters(prepared.problem.robot.tree, "OptimalResult.derivative", by)
+    except UnknownNameError:
+        if ":" in by:
+            raise
+        raise ValueError(expected) from None
+    if len(found) != 1:
+        raise ValueError(f"{expected}: these are {len(found)}, {', '.join(map(repr, map(str, found)))}: name one")
+    return found[0]
 
 
 def _durations(prepared: Any) -> dict[str, str]:
@@ -137,6 +163,8 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
             given[port] = array(moved if program.entries[k].moving else moved[0])
         elif by == "start":
             given["past"] = _elsewhere(program, given["past"], way)
+        elif by == _VELOCITY:
+            given["past"] = _faster(program, given, way)
         else:
             rates = prepared.shares_of(_durations(prepared)[by])
             if prepared.started:
@@ -162,6 +190,17 @@ def _elsewhere(program: PathProgram, given: Any, way: Any) -> Any:
     return array([*(integrate(tree, start, [age * x for x in back]) for age in ages), start])
 
 
+def _faster(program: PathProgram, given: dict[str, Any], way: Any) -> Any:
+    """What was before the start, at a velocity that is so much more."""
+    past, tree = [[*q] for q in given.get("past", ())], program.tree
+    if len(past) < 2:
+        return array(past) if past else np.zeros((0, tree.nq))
+    step = given["step"] if program.uniform else given["step"][0]
+    back = [x + step * more for x, more in zip(difference(tree, past[-1], past[-2]), [-x for x in way], strict=True)]
+    ages = range(len(past) - 1, 0, -1)
+    return array([*(integrate(tree, past[-1], [age * x for x in back]) for age in ages), past[-1]])
+
+
 def _longer(program: PathProgram, given: dict[str, Any], more: Any) -> Any:
     """What was before the start, at the same velocity, where steps are so much longer."""
     past, tree = [[*q] for q in given["past"]], program.tree
@@ -171,6 +210,12 @@ def _longer(program: PathProgram, given: dict[str, Any], more: Any) -> Any:
     way = [x * more / step for x in difference(tree, past[-2], past[-1])]
     ages = range(len(past) - 1, -1, -1)
     return array([integrate(tree, q, [-age * x for x in way]) for q, age in zip(past, ages, strict=True)])
+
+
+def _columns(slopes: dict[str, Any], steps: tuple[int, ...]) -> int:
+    """By how many numbers paths move."""
+    each: int = next(iter(slopes.values())).shape[-1]
+    return each * (len(steps) or 1)
 
 
 def _moved(
@@ -188,8 +233,8 @@ def _moved(
     """
     T, m, width, many = program.steps, program.depth, program.width, program.many
     count, size = T * width + many, (m + 1) * width + many
-    each = next(iter(slopes.values())).shape[-1]
-    n = each * (len(steps) or 1)
+    each = _columns(slopes, ())
+    n = _columns(slopes, steps)
 
     def own(t: int, x: np.ndarray) -> np.ndarray:
         if not steps:

@@ -14,9 +14,11 @@ import numpy as np
 from ...algorithms.shooting.held import Holding
 from ...features import ConstraintForce, ContactForce, ContactStays, HeldConstraint, PathContact, VelocityConstraint
 
-__all__ = ["HoldingPhases", "holding_controls", "phases_of"]
+__all__ = ["HoldingPhases", "holding_controls", "holding_forces", "holding_rows", "holdings_of", "phases_of"]
 
 Array = np.ndarray[Any, Any]
+
+_DEPENDENT = 1e-9  # of the largest singular value: what says the same as other rows
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,6 @@ class HoldingPhases:
 
 def phases_of(who: str, problem: Any) -> HoldingPhases:
     """Raises ValueError for variables of steps that are no such forces, and contacts that may slide."""
-    own = {constraint.name: k for k, constraint in enumerate(problem.robot.tree.constraints)}
-    forces = [one for one in problem.contacts if isinstance(one, PathContact)]
     known = {one.name for one in problem.contacts}
     other = [name for name in problem.variables if name not in known]
     if other or problem.parameters:
@@ -46,6 +46,14 @@ def phases_of(who: str, problem: Any) -> HoldingPhases:
             f"{who}: it knows no variables of steps but forces of contacts, no parameters and no free durations, but "
             f"the problem has {', '.join([*other, *problem.parameters])}"
         )
+    return holdings_of(who, problem)
+
+
+def holdings_of(who: str, problem: Any) -> HoldingPhases:
+    """Contacts, and the robot's constraints, whatever else the problem has.  Raises ValueError for contacts that may
+    slide."""
+    own = {constraint.name: k for k, constraint in enumerate(problem.robot.tree.constraints)}
+    forces = [one for one in problem.contacts if isinstance(one, PathContact)]
     kept: set[int] = set()
     found: list[Holding] = []
     steps: list[tuple[int, ...]] = []
@@ -67,12 +75,11 @@ def phases_of(who: str, problem: Any) -> HoldingPhases:
     return HoldingPhases(tuple(found), tuple(steps), frozenset(kept))
 
 
-def holding_controls(robot: Any, phases: HoldingPhases, tau: Array, q: Array, motors: list[int]) -> Array:
-    """Forces of motors (..., T, m) that with those of what holds come nearest to joint forces (..., T, nv), and are
-    least."""
-    T = tau.shape[-2]
+def holding_rows(robot: Any, phases: HoldingPhases, q: Array, active: Array) -> Array:
+    """G (..., rows, nv) of what holds the robot at configurations (..., nq), zeros of what does not act (..., holdings)
+    there: it exerts Gᵀ f on the joints."""
     rows = []
-    for one, acting in zip(phases.holdings, phases.active(T).T, strict=True):
+    for k, one in enumerate(phases.holdings):
         if isinstance(one.force, PathContact):
             axes = one.force.frame if one.force.surface else "world"
             J = robot.jacobian(q, one.force.frame, expressed_in=axes)[..., 6 - one.force.size :, :]
@@ -81,9 +88,30 @@ def holding_controls(robot: Any, phases: HoldingPhases, tau: Array, q: Array, mo
             sizes = [len(constraint.row_names) for constraint in robot.tree.constraints]
             start = sum(sizes[: names.index(one.force.constraint.name)])
             J = robot.constraint_jacobian(q)[..., start : start + one.force.size, :]
-        rows.append(J * acting[:, None, None])
-    G = np.concatenate(rows, axis=-2)
-    S = np.broadcast_to(np.eye(robot.nv)[:, motors], (*G.shape[:-2], robot.nv, len(motors)))
+        rows.append(J * active[..., k, None, None])
+    return np.concatenate(rows, axis=-2)
+
+
+def holding_controls(robot: Any, phases: HoldingPhases, tau: Array, q: Array, motors: list[int]) -> Array:
+    """Forces of motors (..., T, m) that with those of what holds come nearest to joint forces (..., T, nv), and are
+    least."""
+    G = holding_rows(robot, phases, q, phases.active(tau.shape[-2]))
+    return _nearest(G, tau, motors, 1e-15)[..., : len(motors)]
+
+
+def holding_forces(
+    robot: Any, phases: HoldingPhases, tau: Array, q: Array, motors: list[int], active: Array, near: Array
+) -> Array:
+    """The same (..., m) where what holds the robot exerts about ``near`` (..., rows), and what that leaves is least."""
+    G = holding_rows(robot, phases, q, active)
+    left = tau - (np.swapaxes(G, -1, -2) @ near[..., None])[..., 0]
+    u = left[..., motors].copy()
+    left[..., motors] = 0.0
+    return np.asarray(u + _nearest(G, left, motors, _DEPENDENT)[..., : len(motors)])
+
+
+def _nearest(G: Array, tau: Array, motors: list[int], least: float) -> Array:
+    """Forces of motors and of what holds that are nearest to joint forces, and least."""
+    S = np.broadcast_to(np.eye(tau.shape[-1])[:, motors], (*G.shape[:-2], tau.shape[-1], len(motors)))
     both = np.concatenate([S, np.swapaxes(G, -1, -2)], axis=-1)
-    found = np.linalg.pinv(both) @ tau[..., None]
-    return np.asarray(found[..., : len(motors), 0])
+    return np.asarray((np.linalg.pinv(both, rcond=least) @ tau[..., None])[..., 0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from ...algorithms.optimal.program import PathProgram
 from ...errors import UnknownNameError
+from ...features import ContactStays, VelocityConstraint
 from .asked import ByStep, nothing_aimed_at, read_velocity, target_shape
 from .scaling import even_scales
 from .solving import TOLD, numbers_of, search_kernel, shapes_of, state_shapes
@@ -18,6 +20,7 @@ from .solving import TOLD, numbers_of, search_kernel, shapes_of, state_shapes
 __all__ = ["PENALTY", "PreparedProblem", "prepared"]
 
 PENALTY = 1e3  # to begin with
+_OF_ITSELF = (VelocityConstraint, ContactStays)  # what says nothing of a path of one configuration
 
 
 @dataclass(eq=False)
@@ -58,7 +61,8 @@ class PreparedProblem:
         for k, (entry, rows) in enumerate(zip(problem.entries, program.rows_of, strict=True)):
             without = self.started or entry.feature.early > 0  # some rows look at no step before
             early = [] if without else [t for t in entry.steps if t < entry.feature.depth]
-            if early and len(entry.steps) < T and len(early) == len(entry.steps):
+            some = len(entry.steps) < T or (entry.kind == "equality" and not isinstance(entry.feature, _OF_ITSELF))
+            if early and some and len(early) == len(entry.steps):
                 raise ValueError(
                     f"Problem.solve: {entry.name!r} looks at {entry.feature.depth} steps before step {early[0]}, and "
                     f"without start= there are none"
@@ -80,15 +84,20 @@ class PreparedProblem:
     def even(self) -> dict[str, np.ndarray]:
         """The same with scales as the search has them, whatever constraints are measured in: see `scaling`."""
         problem, program, begin = self.problem, self.program, self.begin
-        aims = dict(self.own_targets)
-        for port, k, shape in self.targets.values():
-            if port not in aims:
-                aims[port] = np.reshape(nothing_aimed_at(problem.robot, problem.entries[k].feature), math.prod(shape))
-        numbers = numbers_of(program, {**self.constants, **aims})
+        numbers = numbers_of(program, {**self.constants, **self.some_targets})
         u = begin["u"][0] if "u" in begin else np.zeros(0)
         places = problem.robot.random_configuration(seed=0, size=4)
         factors = even_scales(program, numbers, places, u, begin.get("p", np.zeros(0)), PENALTY)
         return self.constants | {"scales": self.constants["scales"] * factors}
+
+    @cached_property
+    def some_targets(self) -> dict[str, np.ndarray]:
+        """What entries aim at by themselves, and nothing where that comes with each call, by input."""
+        problem, found = self.problem, dict(self.own_targets)
+        for port, k, shape in self.targets.values():
+            if port not in found:
+                found[port] = np.reshape(nothing_aimed_at(problem.robot, problem.entries[k].feature), math.prod(shape))
+        return found
 
     @property
     def _clock(self) -> tuple[np.ndarray, np.ndarray]:
@@ -215,6 +224,8 @@ class PreparedProblem:
     def given_targets(self, targets: Any) -> dict[str, np.ndarray]:
         """By input.  Raises ValueError and UnknownNameError."""
         found = dict(self.own_targets)
+        if targets is not None and not isinstance(targets, Mapping):
+            raise TypeError(f"Problem.solve: targets: expected a dict of names to what is aimed at, got {targets!r}")
         for name, x in (targets or {}).items():
             if name not in self.targets:
                 raise UnknownNameError("feature with a target", name, tuple(self.targets))

@@ -29,24 +29,24 @@ from .asked import (
     PathNumber,
     ProblemEntry,
     as_feature,
-    nothing_aimed_at,
     path_number,
     ranges_of,
     read_count,
-    read_duration,
     read_kind,
     read_options,
-    read_phases,
+    read_robot,
     read_rows,
     read_scale,
-    read_schedule,
     read_target,
+    some_aim,
     target_shape,
+    weighed,
 )
 from .contacts import EFFORT, add_contact, add_what_keeps, held
 from .result import OptimalResult
 from .running import OPTIONS, SOLVERS, run
 from .shooting import SHOOTING, SHOOTING_OPTIONS, shot
+from .when import phase_of, read_duration, read_phases, read_schedule
 
 __all__ = ["PathNumber", "Problem"]
 
@@ -64,7 +64,7 @@ class Problem:
     """
 
     def __init__(self, robot: Any, *, steps: int, duration: Any = 1.0, phases: Any = None) -> None:
-        self.robot, self.steps = robot, read_count("Problem", "steps", steps)
+        self.robot, self.steps = read_robot("Problem", robot), read_count("Problem", "steps", steps)
         self.phases = read_phases(phases, self.steps)
         self.durations: dict[str, Any] = read_duration(duration, self.phases, self.steps)
         self.entries: list[ProblemEntry] = []
@@ -103,14 +103,14 @@ class Problem:
         """Asks something of a feature, and gives the problem back.
 
         ``feature`` is the name of one (``"acceleration"``), of a parameter or a variable, a task of
-        `linkwork.ik`, whose errors it is, or with ``order`` k their k-th difference by time, a feature of
-        `linkwork.optimal`, or a function of a window (see `linkwork.optimal.FunctionFeature`).
+        `linkwork.ik`, whose errors it is, a feature of `linkwork.optimal`, or a function of a window (see
+        `linkwork.optimal.FunctionFeature`); with ``order`` k it is their k-th difference by time.
 
         ``kind`` is ``"cost"`` (its sum is minimised), ``"squares"`` (half the sum of its squares), ``"equality"`` (it
         is 0) or ``"inequality"`` (it is at most 0).  ``lower`` and ``upper``, by row, are what constraints are within
         instead, and of squares what is beyond counts.  ``at`` are the steps where it counts: a number, negative ones
         from the end, several, a slice or a phase; all if it is left out.  ``scale`` multiplies it, one number or one a
-        row.
+        row, and a task's weight does so of squares.
 
         Raises ValueError and TypeError for what is none, UnknownNameError for names that the robot does not have.
         """
@@ -155,8 +155,9 @@ class Problem:
             aim = self.read_target(who, found, aim)
         if found.needs_forces:
             add_what_keeps(self)
-        entry = ProblemEntry(label, found, kind, steps, single, read_scale(who, scale, found), aim, *bounds)
-        self.entries.append(entry)
+        scales = weighed(who, kind, found, read_scale(who, scale, found))
+        asked = label, found, kind, steps, single, scales, aim, bounds[0], bounds[1]
+        self.entries.append(ProblemEntry(*asked, *phase_of(at)))
         self._changed()
         return self
 
@@ -194,7 +195,7 @@ class Problem:
     ) -> Problem:
         """Decision variables of each step, forces say, that windows answer as ``w.variables(name)``."""
         steps, _ = read_schedule(f"Problem.variable: {name!r}", at, self.steps, self.phases)
-        found = self.variables[self._fresh(name)] = path_number("variable", name, size, lower, upper, guess, steps)
+        found = self.variables[self._fresh(name)] = path_number("variable", name, size, lower, upper, guess, steps, at)
         self._changed()
         if np.isfinite(found.lower).any() or np.isfinite(found.upper).any():
             feature, label = VariableFeature(name), f"bounds of {name}"
@@ -260,17 +261,10 @@ class Problem:
         if name not in found:
             raise UnknownNameError("feature of the problem", name, found)
         feature = found[name].feature
-        shape = target_shape(self.robot.tree, feature)
-        aim: Any = ()
-        if shape is not None:
-            own = found[name].target
-            aim = nothing_aimed_at(self.robot, feature) if own is None else own
-            if isinstance(aim, ByStep):
-                aim = np.asarray(aim.values).reshape(-1, *shape)[0]
         return check_rows(
             self.robot.tree,
             feature,
-            [float(x) for x in np.ravel(aim)],
+            [float(x) for x in np.ravel(some_aim(self.robot, found[name]))],
             variables={one.name: one.size for one in self.variables.values()},
             parameters={one.name: one.size for one in list(self.parameters.values())[self.free_durations :]},
             contacts=self.contacts,
@@ -355,12 +349,13 @@ class Problem:
         Options; leading axes are problems of their own:
         - ``velocity`` (..., nv) at the start; at rest unless it is said.
         - ``targets``: what features aim at, by their names, an array (..., *shape) each, or a `ByStep`.
-        - ``guess``: the first path (..., T, nq), or one configuration (..., nq); the start stays unless it is said.
+        - ``guess``: the first path (..., T, nq), or one configuration, (nq,) or (..., 1, nq); the start stays if
+          there is none.
         - ``seeds``: how many first paths are tried, the guess and others drawn by ``seed``; the best counts, and
           ``attempts`` of the result are all.  ``every_seed``: also those that need not go on once one is solved.
         - ``warm``: a result of the same problem, from whose path and multipliers it goes on.
-        - ``deadline`` [s] from the call on; ``progress``: each iteration is told on stderr; ``callback`` is called with
-          the result so far after each: False ends the search.
+        - ``deadline`` [s] from when its code is made, which takes seconds in a first call; ``progress``: each iteration
+          is told on stderr; ``callback`` is called with the result so far after each: False ends the search.
         - ``tolerance`` of constraints, one or by name, ``step_tolerance`` of steps; ``at_most`` so many iterations.
 
         ``solver`` is "augmented"; "ipopt", by CasADi, without deadline, progress and callback; or by forward dynamics
@@ -388,9 +383,9 @@ class Problem:
 
         Its start is where the robot is in each step, and its targets are that step's reference.
         """
-        from ..control.receding import Controller
+        from ..control.receding import controller_of
 
-        return Controller(self, **options)
+        return controller_of(self, options)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_programs": {}, "prepared": {}}  # kernels are made anew

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from .derivatives import PathDerivative, path_derivative
+from .odd import LOST, UNKNOWN, odd_derivatives, odd_values, violations_of
 from .solving import TOLD, looking_kernel, shapes_of, state_shapes
 
 __all__ = ["OptimalResult"]
 
 _PLACE = {name: k for k, name in enumerate(TOLD)}
 _ENDS = {1: "solved", 2: "infeasible", 3: "stuck", 4: "stopped"}
+_STUCK = 3.0
 
 
 class OptimalResult:
@@ -33,11 +35,13 @@ class OptimalResult:
         lead: tuple[int, ...] = (),
         seeds: int | None = None,
         late: bool = False,
+        running: bool = False,
     ) -> None:
-        self.prepared, self.numbers, self.tolerances, self._late = prepared, numbers, tolerances, late
+        self.prepared, self.numbers, self.tolerances = prepared, numbers, tolerances
+        self._late, self._running = late, running  # whether it was stopped, and whether it goes on
         self.attempts: OptimalResult | None = None
         if seeds is not None:
-            self.attempts = OptimalResult(prepared, state, numbers, tolerances, (*lead, seeds), None, late)
+            self.attempts = OptimalResult(prepared, state, numbers, tolerances, (*lead, seeds), None, late, running)
             place = self.attempts._best()
             state = {name: _taken(x, place) for name, x in state.items()}
             shapes = prepared.shapes | {"velocity": (prepared.problem.robot.nv,)}
@@ -122,6 +126,13 @@ class OptimalResult:
         first, hard = len(TOLD), len(self.prepared.program.hard)
         return np.asarray(self.state["told"][..., first : first + hard].max(axis=-1, initial=0.0))
 
+    @cached_property
+    def _violated(self) -> np.ndarray:
+        """By how much each constraint is violated (..., constraints), also where no step was taken."""
+        first, hard = len(TOLD), len(self.prepared.program.hard)
+        told = self.state["told"][..., first : first + hard]
+        return told if (told < UNKNOWN).all() else np.where(told < UNKNOWN, told, violations_of(self))
+
     def _told(self, name: str) -> Any:
         return _plain(self.state["told"][..., _PLACE[name]])
 
@@ -131,29 +142,46 @@ class OptimalResult:
     def status(self) -> Any:
         """ "solved", or why not: a text, or an array (...) of them.
 
-        "infeasible": penalties as large as they may be leave some constraints violated (`conflicts`); "stuck": no step
-        makes it better; "out of iterations" and "out of time": a longer search may; "stopped": another seed was solved;
-        "not finite": a feature is NaN or infinite where it counts (`explain` says which, and in which step).
+        "infeasible": penalties as large as they may be leave some constraints violated (`conflicts`), from the first
+        path that it had, or the first ones of ``seeds``; "stuck": no step makes it better; "out of iterations" and "out
+        of time": a longer search may; "running": it goes on (in a callback); "stopped": another seed was solved; "not
+        finite": a feature, or its derivative, is NaN or infinite where it counts (`explain` says which, in which step).
         """
         told = self.state["told"]
         flat = told.reshape(-1, told.shape[-1])
-        running = "out of time" if self._late else "out of iterations"
+        running = "running" if self._running else "out of time" if self._late else "out of iterations"
         found = []
         for k, row in enumerate(flat):
-            text = _ENDS.get(int(row[_PLACE["status"]]), running)
-            if text != "solved" and (not np.isfinite(row[: len(TOLD)]).all() or text == "stuck") and self._odd(k):
+            text = _ENDS.get(int(np.nan_to_num(row[_PLACE["status"]])), running)
+            if text != "solved" and self._odd(k):
                 text = "not finite"
             found.append(text)
         return found[0] if told.ndim == 1 else np.array(found).reshape(told.shape[:-1])
 
+    def _odd(self, place: int) -> list[str]:
+        """What is not finite of a problem of a batch, of one that ended as such do: features, or their derivatives."""
+        row = self.state["told"].reshape(-1, self.state["told"].shape[-1])[place]
+        lost = not row[_PLACE["length"]] < LOST
+        if not lost and np.isfinite(row[: len(TOLD)]).all() and row[_PLACE["status"]] != _STUCK:
+            return []
+        return odd_values(self, place) or (odd_derivatives(self, place) if lost else [])
+
     @cached_property
     def residuals(self) -> dict[str, np.ndarray]:
         """What features are, by name, at the steps where they count (..., steps, rows): the most violated first."""
-        every, alone = self._looked
-        program = self.prepared.program
+        found = self._by_feature(*self._looked)
+        worst = self.violations
+        return {
+            name: found[name]
+            for name in sorted(found, key=lambda name: -float(np.max(worst.get(name, -1.0), initial=-1.0)))
+        }
+
+    def _by_feature(self, every: np.ndarray, alone: np.ndarray) -> dict[str, np.ndarray]:
+        """A number for each value, of what is looked at in all steps (..., T, rows) and of what is alone (..., rows),
+        by name at the steps where it counts (..., steps, rows)."""
         found: dict[str, np.ndarray] = {}
         column = row = 0
-        for k, entry in enumerate(program.entries):
+        for k, entry in enumerate(self.prepared.program.entries):
             if entry.at is None:
                 own = every[..., column : column + entry.count]
                 found[entry.name] = own[..., list(self.steps_of(k)), :]
@@ -161,16 +189,17 @@ class OptimalResult:
             else:
                 found[entry.name] = alone[..., None, row : row + entry.count]
                 row += entry.count
-        worst = self.violations
-        return {name: found[name] for name in sorted(found, key=lambda name: -float(np.max(worst.get(name, -1.0))))}
+        return found
 
     @cached_property
     def violations(self) -> dict[str, Any]:
         """Of constraints, by name: how much is violated at most (...), the most violated first."""
-        first, program = len(TOLD), self.prepared.program
-        told = self.state["told"]
-        found = {program.entries[k].name: told[..., first + n] for n, k in enumerate(program.hard)}
-        return {name: _plain(found[name]) for name in sorted(found, key=lambda name: -float(np.max(found[name])))}
+        program, told = self.prepared.program, self._violated
+        found = {program.entries[k].name: told[..., n] for n, k in enumerate(program.hard)}
+        return {
+            name: _plain(found[name])
+            for name in sorted(found, key=lambda name: -float(np.max(found[name], initial=0.0)))
+        }
 
     @cached_property
     def multipliers(self) -> dict[str, np.ndarray]:
@@ -190,15 +219,18 @@ class OptimalResult:
     @property
     def conflicts(self) -> Any:
         """Of what is infeasible: the constraints that stay violated, the most violated first; of a batch by index."""
-        program, first = self.prepared.program, len(TOLD)
-        told = self.state["told"]
-        flat = told.reshape(-1, told.shape[-1])
-        found = []
-        for row in flat:
-            worst = row[first : first + len(program.hard)] / self.tolerances[1:]
+        program, told = self.prepared.program, self._violated
+        found: list[tuple[str, ...]] = []
+        for row in told.reshape(int(np.prod(told.shape[:-1])), told.shape[-1]):
+            worst = row / self.tolerances[1:]
             order = [n for n in np.argsort(-worst, kind="stable") if worst[n] > 1.0]
-            found.append(tuple(program.entries[program.hard[n]].name for n in order))
+            names = tuple(program.entries[program.hard[n]].name for n in order)
+            found.append(names + self._pressing(len(found)) if names else names)
         return found[0] if told.ndim == 1 else found
+
+    def _pressing(self, place: int) -> tuple[str, ...]:
+        """What else holds back a problem of a batch that is infeasible."""
+        return ()
 
     def explain(self, index: Any = ()) -> str:
         """Whether a problem is solved, or why not, in a sentence."""
@@ -213,24 +245,28 @@ class OptimalResult:
         if status == "not finite":
             return "not finite: " + "; ".join(self._odd(place))
         if names:
-            first, program = len(TOLD), self.prepared.program
-            at = {program.entries[k].name: row[first + n] for n, k in enumerate(program.hard)}
-            shown = ", ".join(f"{name!r} (by {at[name]:.3g})" for name in names)
-            why = "these cannot hold together" if status == "infeasible" else "violated"
-            return f"{status} {done}: {why}: {shown}"
+            violated, program = self._violated.reshape(-1, self._violated.shape[-1])[place], self.prepared.program
+            at = {program.entries[k].name: violated[n] for n, k in enumerate(program.hard)}
+            shown = ", ".join(f"{name!r} (by {at[name]:.3g})" if name in at else name for name in names)
+            if status != "infeasible":
+                return f"{status} {done}: violated: {shown}"
+            many = "from each of these first paths" if self.attempts else "from this first path; seeds= tries others"
+            return f"{status} {done}: these cannot hold together: {shown}, {many}"
         return f"{status} {done}: all constraints are kept; the last step was {row[_PLACE['length']]:.2g} long"
 
     def derivative(self, by: str) -> PathDerivative:
         """How the path moves (..., T, nv, n), in tangent vectors, by n numbers of what the problem is asked with.
 
-        ``by`` is the name of a feature with a target, ``"start"``, ``"duration"`` or ``"duration of PHASE"`` [s] where
-        these are given, or a parameter of the robot as ``"placement:elbow"`` (see `Robot.parameters`).  Of a target by
+        ``by`` is the name of a feature with a target, ``"start"``, ``"start velocity"``, ``"duration"`` or ``"duration
+        of PHASE"`` [s] where these are given, or a parameter of the robot as ``"placement:elbow"`` or ``"gravity"``
+        (see `Robot.parameters`).  Of a target by
         step (`linkwork.optimal.ByStep`) the n are the numbers of all its steps, step by step.  Poses move by twists
         (rotation; way) and rotations by rotation vectors, in their own axes, configurations by velocities, all else
         number by number; a start keeps its velocity.
 
         It is exact at an optimum, with inequalities that hold the path as equalities; as exact as the optimum is found.
-        Where nothing determines how a path moves, it is the least way.  Raises ValueError for what no path depends on.
+        Where nothing determines how a path moves, it is the least way.  Raises ValueError for what no path depends on,
+        and for a path that is no optimum, not solved; in a batch it is NaN there.
         """
         return path_derivative(self, by)
 
@@ -253,8 +289,8 @@ class OptimalResult:
 
     def steps_of(self, k: int) -> tuple[int, ...]:
         """The steps at which the entry of a number counts."""
-        entry = self.problem.entries[k]
-        return tuple(t for t in entry.steps if self.prepared.constants["weights"][t, k])
+        weights = self.numbers.get("weights", self.prepared.constants["weights"])
+        return tuple(np.flatnonzero(weights[..., k].reshape(-1, weights.shape[-2]).any(axis=0)).tolist())
 
     def plot(self, axes: Any = None, index: Any = ()) -> Any:
         """Configurations by time, and below them features at the steps where they count, the most violated first.
@@ -297,19 +333,6 @@ class OptimalResult:
         numbers = [self.numbers[name] for name in shapes_of(program)]
         found = looking_kernel(program)(*(self.state[name] for name in names), *numbers)
         return found.everywhere, found.alone
-
-    def _odd(self, place: int) -> list[str]:
-        """Which features are not finite, and where, of a problem of a batch."""
-        found = []
-        for name, values in self.residuals.items():
-            k = next(k for k, entry in enumerate(self.problem.entries) if entry.name == name)
-            own = values.reshape(-1, *values.shape[-2:])[place]
-            bad = np.argwhere(~np.isfinite(own))
-            if len(bad):
-                t, row = self.steps_of(k)[bad[0][0]], bad[0][1]
-                feature = self.problem.entries[k].feature
-                found.append(f"{name!r} is {own[tuple(bad[0])]} in step {t}, row {feature.row_names[row]!r}")
-        return found
 
 
 def _split(x: np.ndarray | None, names: Any) -> dict[str, np.ndarray]:

@@ -12,9 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from ...bridge.machine import make_ready
 from ..assembly.wanted import read_configuration
 from ..ik.reading import mid_range, read_deadline
-from .asked import read_callback, read_count, read_guess, read_seed, read_switch, read_tolerances, read_velocity
+from .asked import (
+    read_callback,
+    read_count,
+    read_guess,
+    read_seed,
+    read_switch,
+    read_tolerances,
+    read_velocity,
+    together,
+)
 from .guesses import TOGETHER, Beginnings, guesses, needless
 from .prepared import PreparedProblem, prepared
 from .referee import refereed
@@ -77,7 +87,7 @@ def run(
     own = prepared(problem, start is not None, launched)
     robot, program = problem.robot, own.program
     T = program.steps
-    begun = time.perf_counter()
+    limit = None if deadline is None else read_deadline("Problem.solve", deadline)
     numbers = (own.constants if solver == "ipopt" else own.even) | own.given_targets(targets)
     if start is not None:
         start = read_configuration(robot, "Problem.solve", "start", start)
@@ -117,18 +127,20 @@ def run(
     inputs = [numbers[name] for name in own.shapes]
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
     at_most = read_count("Problem.solve", "at_most", at_most)
-    end = None if deadline is None else begun + read_deadline("Problem.solve", deadline)
     names = list(own.state_shapes)
     watched = progress or callback is not None
 
-    def result(late: bool) -> OptimalResult:
-        return OptimalResult(own, state, numbers, tolerances, lead, seeds if seeds > 1 else None, late)
+    def result(late: bool, running: bool = False) -> OptimalResult:
+        return OptimalResult(own, state, numbers, tolerances, lead, seeds if seeds > 1 else None, late, running)
 
     if solver == "ipopt":
         given = dict(zip(shapes_of(program), inputs, strict=True))
         state = refereed(program, state, given, tolerances, at_most)
         return result(False)
     kernel = own.kernel
+    if limit is not None:
+        make_ready(kernel)
+    end = None if limit is None else time.perf_counter() + limit
     compared = TOGETHER if seeds > 1 and not every_seed else at_most  # seeds are after so many iterations
     budget = float(min(compared, at_most)) if end is None and not watched else 1.0
     late = False
@@ -140,8 +152,10 @@ def run(
             state["told"] = needless(state["told"], int(budget))
             state = beginnings.anew(state) if budget < at_most else state
         told = state["told"]
-        if budget >= at_most or not ((told[..., 1] < 0.5) & np.isfinite(told[..., 4])).any():
-            break
+        over: bool = budget >= at_most or not ((told[..., 1] < 0.5) & np.isfinite(told[..., 4])).any()
+        if over:
+            state = beginnings.settled(state)
+            told = state["told"]
         now = time.perf_counter()
         if progress:
             worst = told[..., len(TOLD) : len(TOLD) + len(program.hard)].max(axis=-1, initial=0.0)
@@ -149,8 +163,10 @@ def run(
                 f"iteration {int(budget)}: cost {np.min(told[..., 3]):.6g}, violated {np.min(worst):.2e}, "
                 f"step {np.min(told[..., 5]):.1e}\n"
             )
-        if callback is not None and callback(result(False)) is False:
+        if callback is not None and callback(result(False, not over)) is False and not over:
             late = True
+            break
+        if over:
             break
         if end is not None and now >= end:
             late = True
@@ -187,14 +203,11 @@ def _with_axis(x: np.ndarray, rank: int) -> np.ndarray:
 
 def _lead(own: PreparedProblem, state: dict[str, np.ndarray], numbers: dict[str, np.ndarray]) -> tuple[int, ...]:
     """The leading axes of all."""
-    shapes = {
-        x.shape[: x.ndim - len(shape)]
+    labels = {port: f"targets: {name!r}" for name, (port, *_) in own.targets.items()}
+    labels |= {"past": "start", "rate": "velocity", "q": "guess"}
+    axes = {
+        labels.get(name, name): some[name].shape[: some[name].ndim - len(shape)]
         for some, known in ((state, own.state_shapes), (numbers, own.shapes))
-        for x, shape in ((some[name], shape) for name, shape in known.items())
+        for name, shape in known.items()
     }
-    if shapes == {()}:
-        return ()
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError as error:
-        raise ValueError(f"Problem.solve: start, targets and guess do not broadcast together: {error}") from None
+    return together(axes) if any(axes.values()) else ()

@@ -22,13 +22,14 @@ from ...algorithms.shooting.wanted import row_kinds, split_entries
 from ...features.checks import one_of
 from ...model.parameter import Parameter, inputs_of
 from ..assembly.wanted import read_configuration
-from .asked import read_count, read_guess, read_seed, read_switch, read_tolerances
+from .asked import read_count, read_guess, read_seed, read_switch, read_tolerances, together
 from .guesses import guesses
 from .holding import HoldingPhases, holding_controls, phases_of
 from .inverse import DYNAMICS, with_motors
 from .motors import motor_limits, motor_places, read_finite
 from .prepared import PENALTY, PreparedProblem, prepared
 from .robot_numbers import forces_of_motion, read_robot_numbers
+from .schedule import Schedule
 from .shooting_kernel import ShootingRecipe, shooting_kernel
 from .shooting_pieces import Watching, gone_on, in_pieces, searched, stopped
 from .shooting_result import ShootingResult, best_of_seeds, search_of, shooting_result
@@ -70,6 +71,7 @@ def shot(
     deadline: float | None = None,
     progress: bool = False,
     callback: Any = None,
+    schedule: Schedule | None = None,
 ) -> ShootingResult:
     """The best motion from a start, by forward dynamics.
 
@@ -125,7 +127,7 @@ def shot(
     split = split_entries(recipe.dynamics(1.0), program.entries, phases.kept)
     q0 = read_configuration(robot, "Problem.solve", "start", start)
     v0 = np.zeros(robot.nv) if velocity is None else read_finite(who, "velocity", velocity, (robot.nv,))
-    lead = np.broadcast_shapes(q0.shape[:-1], v0.shape[:-1])
+    lead = together({"start": q0.shape[:-1], "velocity": v0.shape[:-1]})
     x0 = np.concatenate([np.broadcast_to(q0, (*lead, robot.nq)), np.broadcast_to(v0, (*lead, robot.nv))], axis=-1)
     known = numbers, (low, high), own.begin.get("u")
     before = None if warm is None else search_of(who, warm, recipe)
@@ -141,7 +143,15 @@ def shot(
         paths, forces = _first(who, robot, recipe, phases, x0, tau, first, None, many, *known[1:])
         path, u = (_put(x, own_x) for x, own_x in ((paths, path), (forces, u)))
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
-    inputs |= _data(own, program, split, phases, own.given_targets(targets))
+    aims = own.given_targets(targets)
+    axes = {
+        f"targets: {name!r}": aims[p].shape[: aims[p].ndim - len(own.shapes[p])]
+        for name, (p, *_) in own.targets.items()
+    }
+    axes |= {f"parameters: {p}": x.shape[: x.ndim - len(p.shape(robot.tree))] for p, x in numbers.items()}
+    together({"start": lead, **axes})
+    schedule = schedule or Schedule(own.constants["weights"], phases.active(program.steps))
+    inputs |= _data(own, program, split, schedule, aims)
     inputs |= {"low": low, "high": high} if limited else {}
     names = inputs_of(recipe.parameters)
     inputs |= {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(robot.tree))], -1) for p, x in numbers.items()}
@@ -157,26 +167,37 @@ def shot(
         x = inputs[port.name]
         if watching.seeds > 1 and port.name not in ("x0", "u", "x") and x.ndim > len(port.shape):
             inputs[port.name] = np.expand_dims(x, x.ndim - len(port.shape))
-    if watching.seeds > 1 and np.ndim(velocity) > 1:
-        velocity = np.expand_dims(velocity, -2)
+    if watching.seeds > 1:
+        velocity = np.expand_dims(velocity, -2) if np.ndim(velocity) > 1 else velocity
+        own_axes = {name: len(shape) for name, shape in own.shapes.items()}
+        aims = {
+            name: np.expand_dims(x, x.ndim - own_axes[name]) if x.ndim > own_axes[name] else x
+            for name, x in aims.items()
+        }
 
     def result(found: Any) -> ShootingResult:
-        every = shooting_result(own, split, phases, x0, velocity, SimpleNamespace(**found), tolerances)
+        told = SimpleNamespace(**found)
+        every = shooting_result(own, split, phases, x0, velocity, told, tolerances, aims, schedule.weights)
         every.state["told"][..., 1] = np.where(stopped(found), STOPPED, every.state["told"][..., 1])
         every._recipe, every._search = recipe, searched(found)
+        every._limits = (low, high) if limited else None
         return every
 
-    def shown(found: Any) -> ShootingResult:
-        return best_of_seeds(result(found)) if watching.seeds > 1 else result(found)
+    def shown(found: Any, running: bool) -> ShootingResult:
+        told = best_of_seeds(result(found)) if watching.seeds > 1 else result(found)
+        told._running = running
+        if told.attempts is not None:
+            told.attempts._running = running
+        return told
 
     found, late = in_pieces(kernel, inputs, at_most, watching, result, shown)
-    last = shown(found)
+    last = shown(found, False)
     last._late = late
     return last
 
 
-SHOOTING_OPTIONS = tuple(signature(shot).parameters)[3:]
-"""What `shot` is asked with besides the problem, its start and the solver."""
+SHOOTING_OPTIONS = tuple(signature(shot).parameters)[3:-1]
+"""What `shot` is asked with besides the problem, its start, the solver and a controller's schedule."""
 
 
 def _put(x: Array, first: Array) -> Array:
@@ -241,7 +262,7 @@ def _data(
     own: PreparedProblem,
     program: PathProgram,
     split: tuple[list[int], list[int]],
-    phases: HoldingPhases,
+    schedule: Schedule,
     targets: dict[str, Array],
 ) -> dict[str, Array]:
     """Weights of rows by step; times, targets that move and what holds; bounds and other targets: by the kernel's
@@ -249,10 +270,10 @@ def _data(
     T, constants = program.steps, own.constants
     found: dict[str, Array] = {}
     for name, some in zip(("moving", "reached"), split, strict=True):
-        columns = [np.zeros((T, 0))]
+        columns = [np.zeros((*schedule.weights.shape[:-2], T, 0))]
         for k in some:
             entry, rows = program.entries[k], program.rows_of[k]
-            weights = constants["weights"][:, k, None] * own.even["scales"][rows]
+            weights = schedule.weights[..., k, None] * own.even["scales"][rows]
             if entry.bounded and entry.hard:
                 high, low = (np.isfinite(constants[side][rows]) for side in ("upper", "lower"))
                 weights = np.concatenate([weights * high, weights * low], axis=-1)
@@ -260,8 +281,8 @@ def _data(
         found[f"{name}_weights"] = np.concatenate(columns, axis=-1)
     times = (np.arange(T) + 1.0)[:, None] * float(np.ravel(constants["step"])[0])
     moving = [targets[f"target{k}"] for k, entry in enumerate(program.entries) if entry.moving]
-    lead = np.broadcast_shapes(*(x.shape[:-2] for x in moving))
-    given = (times, *moving, phases.active(T))
+    given = (times, *moving, schedule.active)
+    lead = np.broadcast_shapes(*(x.shape[:-2] for x in given))
     found["given"] = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in given], axis=-1)
     found |= {name: x for name, x in targets.items() if not program.entries[int(name[6:])].moving}
     if any(entry.bounded for entry in program.entries):

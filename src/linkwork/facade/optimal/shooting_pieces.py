@@ -11,6 +11,7 @@ import numpy as np
 
 from ...algorithms.optimal.augmented import STOPPED
 from ...algorithms.shooting.search import KEPT
+from ...bridge.machine import make_ready
 from ..ik.reading import read_deadline
 from .asked import read_callback, read_count, read_switch
 from .guesses import TOGETHER, needless
@@ -38,17 +39,16 @@ class Watching:
         callback: Callable[[Any], Any] | None,
     ) -> None:
         """Raises ValueError for what is none."""
-        begun = time.perf_counter()
         read_callback(callback)
         self.seeds = read_count(who, "seeds", seeds)
         self.progress, self.callback = read_switch("progress", progress), callback
         self.compared = not read_switch("every_seed", every_seed) and self.seeds > 1
-        self.end = None if deadline is None else begun + read_deadline(who, deadline)
+        self.limit = None if deadline is None else read_deadline(who, deadline)
 
     @property
     def often(self) -> bool:
         """Whether every iteration is a call."""
-        return self.progress or self.callback is not None or self.end is not None
+        return self.progress or self.callback is not None or self.limit is not None
 
 
 def in_pieces(
@@ -57,14 +57,18 @@ def in_pieces(
     at_most: int,
     watching: Watching,
     result: Callable[[Mapping[str, Array]], Any],
-    shown: Callable[[Mapping[str, Array]], Any],
+    shown: Callable[[Mapping[str, Array], bool], Any],
 ) -> tuple[Numbers, bool]:
     """What the kernel finds, by name, after so many iterations at most, and whether it was told to stop before.
 
-    ``result`` is of what is found so far, of all seeds, and ``shown`` what the callback is shown.  Seeds along the last
+    ``result`` is of what is found so far, of all seeds, and ``shown`` what the callback is shown, while it goes on and
+    once more at the end.  Seeds along the last
     leading axis are compared now and then.
     """
     names = [port.name for port in kernel.inputs]
+    if watching.limit is not None:
+        make_ready(kernel)
+    end = None if watching.limit is None else time.perf_counter() + watching.limit
     piece = 1 if watching.often else TOGETHER if watching.compared else at_most
     found: Numbers = {}
     done = 0
@@ -76,16 +80,17 @@ def in_pieces(
         if watching.compared and done % TOGETHER == 0:
             found["kept"] = _compared(found, result(found).state["told"], done)
         going = _going(found)
-        if done >= at_most or not going.any():
-            return found, False
+        over = done >= at_most or not going.any()
         if watching.progress:
             told = found["told"]
             sys.stderr.write(
                 f"iteration {done}: cost {np.min(told[..., 2]):.6g}, violated {np.min(told[..., 3]):.2e} x tolerance, "
                 f"gaps {np.min(told[..., 4]):.1e}\n"
             )
-        stopped = watching.callback is not None and watching.callback(shown(found)) is False
-        if stopped or (watching.end is not None and time.perf_counter() >= watching.end):
+        stopped = watching.callback is not None and watching.callback(shown(found, not over)) is False
+        if over:
+            return found, False
+        if stopped or (end is not None and time.perf_counter() >= end):
             return found, True
         kept = found["kept"].copy()
         kept[..., KEPT.index("status")] = np.where(going, kept[..., KEPT.index("status")], _ENDED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ class ShootingResult(OptimalResult):
     gap: Array  # (...): how far steps do not lead to the next ones, which is rounding where it is solved
     _values: Array
     _recipe: Any  # what its kernel is made of
+    _limits: tuple[Array, Array] | None = None  # of motors, where they are those of the search
     _search: dict[str, Array]  # where the search ended
 
     @property
@@ -55,11 +57,29 @@ class ShootingResult(OptimalResult):
         none = np.zeros((*self._values.shape[:-1], 0))
         return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
 
+    def _pressing(self, place: int) -> tuple[str, ...]:
+        """Motors at their limits, by joints."""
+        told = self.state["told"]
+        if self._limits is None or told.reshape(-1, told.shape[-1])[place, TOLD.index("status")] != 2.0:
+            return ()
+        u = self.controls.reshape(-1, *self.controls.shape[-2:])[place]
+        at = ((u <= self._limits[0]) | (u >= self._limits[1])).any(axis=0)
+        names = self.problem.robot.v_names
+        return tuple(
+            f"control_limits of {names[k]!r}" for k, it_is in zip(self._recipe.actuated, at, strict=True) if it_is
+        )
+
+    def _gone_on_from(self, search: dict[str, Array]) -> ShootingResult:
+        """The same with the numbers of another search of the same problem and motors, to be taken over (``warm``)."""
+        found = copy(self)
+        found._search = search
+        return found
+
     def derivative(self, by: str) -> PathDerivative:
         """None: it is of paths by inverse dynamics.  Raises ValueError."""
         raise ValueError(
-            "ShootingResult.derivative: motions by forward dynamics have none here: solve(..., guess=result.q) with "
-            'solver="augmented" gives a path that has'
+            "ShootingResult.derivative: motions by forward dynamics, and by accelerations as controls, have none here: "
+            'solve(..., guess=result.q) with solver="augmented" gives a path that has'
         )
 
 
@@ -71,13 +91,15 @@ def shooting_result(
     velocity: Any,
     found: Any,
     tolerances: Array,
+    targets: dict[str, Array],
+    weights: Array,
 ) -> ShootingResult:
-    """Of what the kernel tells."""
+    """Of what the kernel tells; ``targets`` and ``weights`` are what it was given."""
     program, robot = own.program, own.problem.robot
     status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(found.told, -1, 0)
     lead, nq = status.shape, robot.nq
     forces = _by_entry(program, split, found)
-    violated = _violations(own, found.values)
+    violated = _violations(own, found.values, weights)
     ended = np.choose(np.nan_to_num(status).astype(int).clip(0, 3), [1.0, 3.0, 0.0, 3.0])
     bad = (violated > tolerances[1:]).any(axis=-1) & (penalty > FAR_PENALTY)
     ended = np.where((ended != 1.0) & bad, 2.0, ended)
@@ -105,7 +127,7 @@ def shooting_result(
         state["alone"][..., place] = forces[k][..., program.entries[k].at, :] if k in forces else 0.0
     if program.variables:
         state["u"] = found.u[..., robot.nv :] if hasattr(found, "tau") else _variables(program, phases, found)
-    numbers = own.even | {"past": own.past(x0[..., :nq], velocity)}
+    numbers = own.even | targets | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
     numbers |= {} if velocity is None else {"velocity": np.asarray(velocity, dtype=float)}
     result = ShootingResult(own, state, numbers, tolerances, lead)
     result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
@@ -124,15 +146,20 @@ def best_of_seeds(every: ShootingResult) -> ShootingResult:
     """Of seeds the best of each problem, with all as its ``attempts``."""
     place = every._best()
     state = {name: picked(x, place) for name, x in every.state.items()}
-    past = every.numbers["past"]
-    numbers = every.numbers | {"past": past.squeeze(past.ndim - 3) if past.ndim > 2 else past}
-    v = numbers.get("velocity")
-    numbers |= {} if v is None or v.ndim < 2 else {"velocity": v.squeeze(v.ndim - 2)}
+    shapes = every.prepared.shapes | {"past": (0, 0), "velocity": (0,)}
+    numbers = {
+        name: x.squeeze(x.ndim - len(shapes[name]) - 1) if name in shapes and x.ndim > len(shapes[name]) else x
+        for name, x in every.numbers.items()
+    }
     found = ShootingResult(every.prepared, state, numbers, every.tolerances, place.shape)
     found.attempts, found.seed = every, int(place) if not place.shape else place
     for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values"):
         setattr(found, name, picked(getattr(every, name), place))
-    found._recipe, found._search = every._recipe, {name: picked(x, place) for name, x in every._search.items()}
+    found._recipe, found._limits, found._search = (
+        every._recipe,
+        every._limits,
+        {name: picked(x, place) for name, x in every._search.items()},
+    )
     return found
 
 
@@ -180,7 +207,7 @@ def _by_entry(program: PathProgram, split: tuple[list[int], list[int]], found: A
     return forces
 
 
-def _violations(own: PreparedProblem, values: Array) -> Array:
+def _violations(own: PreparedProblem, values: Array, weights: Array) -> Array:
     """By constraint: how much is violated at most, (..., constraints)."""
     program, columns = own.program, []
     for k in program.hard:
@@ -190,6 +217,6 @@ def _violations(own: PreparedProblem, values: Array) -> Array:
             beyond = np.maximum(x - own.constants["upper"][rows], own.constants["lower"][rows] - x).clip(0.0)
         else:
             beyond = np.abs(x) if entry.kind == "equality" else x.clip(0.0)
-        on = (own.constants["weights"][:, k, None] != 0.0) & (own.constants["scales"][rows] != 0.0)
+        on = (weights[..., k, None] != 0.0) & (own.constants["scales"][rows] != 0.0)
         columns.append(np.where(on, beyond, 0.0).max(axis=(-1, -2)))
     return np.stack(columns, axis=-1) if columns else np.zeros((*values.shape[:-2], 0))

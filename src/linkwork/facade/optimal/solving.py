@@ -164,16 +164,21 @@ def _compiled(program: PathProgram) -> Kernel:
 
 def looking_kernel(program: PathProgram) -> Kernel:
     """Values of all entries: those looked at in all steps (T, rows), and those alone (rows,)."""
-    return _looking.get(program, lambda: _looked(program))
+    return _looking.get((program, "values"), lambda: _looked(program, "values"))
+
+
+def sloping_kernel(program: PathProgram) -> Kernel:
+    """Sizes of the derivatives of the same values: numbers where all of these are."""
+    return _looking.get((program, "slopes"), lambda: _looked(program, "slopes"))
 
 
 _looking: Once[Kernel] = Once(256)
 
 
-def _looked(program: PathProgram) -> Kernel:
+def _looked(program: PathProgram, what: str) -> Kernel:
     def looked(**given: Any) -> Any:
-        everywhere, alone = PathSweeps(program, numbers_of(program, given)).values(point_of(program, given))
+        everywhere, alone = getattr(PathSweeps(program, numbers_of(program, given)), what)(point_of(program, given))
         return {"everywhere": everywhere, "alone": array(alone)}
 
     state = {name: shape for name, shape in state_shapes(program).items() if name in ("q", "u", "p")}
-    return compile(looked, name="optimal_values", **state, **shapes_of(program))
+    return compile(looked, name=f"optimal_{what}", **state, **shapes_of(program))

@@ -1,0 +1,101 @@
+"""Model-predictive control where something is wrong: features that are no numbers, limits, and time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.compiler import build
+from linkwork.expr import fmax, sqrt, where
+
+STEPS, TAU = 4, 0.05
+TWO = lw.load("double_pendulum")
+
+
+def _problem(scale: float = 0.1) -> Any:
+    problem = lw.Problem(TWO, steps=STEPS, duration=STEPS * TAU).add("acceleration", "squares", scale=scale)
+    return problem.add("configuration", "squares", name="place")
+
+
+def test_what_is_no_number_is_no_plan() -> None:
+    """A feature that is NaN from somewhere on, and one whose derivative is: by feature and step, by environment."""
+    odd: dict[str, Any] = {
+        "value": (lambda w: sqrt(1.0 - w.q(back=1)[0]), 2.0, "'odd' is nan in step 0, row 'odd'"),
+        "derivative": (
+            lambda w: where(w.q(back=1)[0] - 1.0 < 0.0, w.q()[0], sqrt(fmax(w.q()[0] - 9.0, 0.0))),
+            2.0,
+            "the derivative of 'odd' in step 0, row 'odd'",
+        ),
+    }
+    for asked, far, why in odd.values():
+        for solver in ("augmented", "ilqr"):
+            problem = _problem().add(asked, "squares", name="odd", scale=1e-3)
+            controller = problem.controller(solver=solver)
+            q, v = np.array([[0.1, 0.1], [0.2, 0.1]]), np.zeros((2, 2))
+            first = controller.step((q, v), {"place": q})
+            assert (first.status == "planned").all() and np.isfinite(first.cost).all(), solver
+            assert first.explain(1) == "planned after 50 iterations"
+            q[1] = far
+            second = controller.step((q, v), {"place": q})
+            assert second.status.tolist() == ["planned", "failed"] and np.isnan(second.cost[1]), (solver, second.status)
+            assert second.explain(1) == f"failed: not finite: {why}", (solver, second.explain(1))
+            assert np.isfinite(second.torque).all() and controller.plan is not None
+            alone = problem.controller(solver=solver).step((q[1], v[1]), {"place": q[1]})
+            assert alone.status == "braking" and alone.explain() == f"braking: not finite: {why}"
+
+
+def test_commands_are_within_limits_beside_the_plan() -> None:
+    rail = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass", effort=2.0)
+    mass = lw.Robot.build("mass", lw.Link("mass", mass=1.0), rail)
+    problem = lw.Problem(mass, steps=STEPS, duration=STEPS * TAU).add("configuration", "squares", name="place")
+    command = problem.add("acceleration", "squares", scale=0.01).controller().step(([0.5], [0.0]))
+    assert command.torque[0] == -2.0
+    for q, v, wanted in ((0.8, 1.0, -2.0), (0.2, -1.0, 2.0)):
+        assert command([q], [v])[0] == wanted
+    assert command(np.array([[0.8], [0.2]]), np.array([[1.0], [-1.0]])).tolist() == [[-2.0], [2.0]]
+
+
+@pytest.mark.parametrize("solver", ["augmented", "ilqr"])
+def test_multipliers_are_carried(solver: str) -> None:
+    """A limit of speed that holds the plan: with what it pressed with before, a step of one iteration keeps to it."""
+    problem = _problem(0.01).add("velocity", "inequality", lower=-1.0, upper=1.0, name="slow")
+    controller, target = problem.controller(solver=solver, iterations=2), {"place": [2.0, 0.0]}
+    q, v = np.zeros(2), np.zeros(2)
+    controller.step((q, v), target)
+    names = [name for name in controller._search if name in ("everywhere", "moving_forces", "reached_forces")]
+    assert any(np.abs(controller._search[name]).max() > 1e-2 for name in names)
+    moved = controller.planner.moved(controller._search, 1.0)
+    for name in names:
+        assert np.array_equal(moved[name][:, :-1], controller._search[name][:, 1:])
+    q, v = controller.plan.q[1], controller.plan.v[1]
+    carried = controller.step((q, v), target, elapsed=TAU)
+    forgets = problem.controller(solver=solver, iterations=2)
+    forgets.step((np.zeros(2), np.zeros(2)), target)
+    forgets._search = {name: np.zeros_like(x) if name in names else x for name, x in forgets._search.items()}
+    assert carried.violation < 0.5 * forgets.step((q, v), target, elapsed=TAU).violation
+
+
+def test_code_is_made_with_the_controller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No step compiles anything: the first, one of several environments, a late one, one that brakes."""
+
+    def refused(*_: Any) -> Any:
+        raise AssertionError("something is compiled")
+
+    for solver, q in (("augmented", np.zeros((3, 2))), ("ilqr", np.zeros((3, 2)))):
+        problem = _problem().add("velocity", "inequality", lower=-1.1, upper=1.0)
+        controllers = [problem.controller(solver=solver) for _ in range(2)]
+        with monkeypatch.context() as patch:
+            patch.setattr(build, "link", refused)
+            for controller, here in zip(controllers, (q, q[0]), strict=True):
+                for limit, elapsed, status in (
+                    (0.0, None, "braking"),
+                    (None, None, "planned"),
+                    (0.0, None, "late"),
+                    (0.0, 1.0, "braking"),
+                ):
+                    controller.time_limit = limit
+                    command = controller.step((here, 0.0 * here), {"place": here + 0.1}, elapsed=elapsed)
+                    assert np.all(command.status == status)
