@@ -45,7 +45,7 @@ class Ways:
 
 
 def touching(touches: Callable[[list[Any], Any], Any]) -> Callable[[Any], Touches]:
-    """What looks at places on ways with a margin, of what looks at a configuration; its code stands once in a kernel."""
+    """What looks at places on ways with a margin, of what looks at a configuration; its code stands once in kernels."""
 
     def at(q: Any, phi: Any, places: Any, margin: Any) -> Any:
         def one(state: tuple[()], t: Any) -> tuple[tuple[()], Any]:
