@@ -8,43 +8,93 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.algorithms.planning.growing import LINES, Samplings, grown
+from linkwork.algorithms.planning.growing import DEAD, Sampling, Trees, grown
+from linkwork.algorithms.planning.searching import Wanted, searched
 from linkwork.algorithms.planning.shortcuts import cut_short
 from linkwork.algorithms.planning.spread import rates, spread
-from linkwork.algorithms.planning.ways import Ways
+from linkwork.algorithms.planning.ways import Ways, touching
 from linkwork.expr.arrays import array
-from linkwork.expr.functions import lt, where
-from linkwork.facade.planning.quick import _way, _without
+from linkwork.expr.functions import and_, fabs, lt, or_, where
 
-ROOM, SPACING = 96, 0.05
+ROOM, SPACING, WALL = 96, 0.05, 2.0
 START, GOALS = np.array([-2.0, 0.1]), np.array([[2.0, 0.0], [2.2, 0.5]])
 
 
-def _in_disc(q: list[Any]) -> Any:
-    return where(lt(q[0] * q[0] + q[1] * q[1], 1.0), 1.0, 0.0)
+LIMITS = np.array([[-3.0, -3.0], [3.0, 3.0]])
+LENGTHS = np.linalg.norm(GOALS - START, axis=1)
+SHIFT = [0.1, 0.2, 0.3, 0.4, 0.5]
+
+
+def _looks(wall: float = 0.0) -> Any:
+    """Around a disc of a radius of 1 m, and a margin; and a thin wall behind it, so many metres to both sides."""
+
+    def touches(q: list[Any], margin: Any) -> Any:
+        in_disc = lt(q[0] * q[0] + q[1] * q[1], (1.0 + margin) ** 2)
+        in_wall = and_(lt(fabs(q[0] - 1.5), 0.05 + margin), lt(fabs(q[1]), wall + margin))
+        return where(or_(in_disc, in_wall), 1.0, 0.0)
+
+    return touching(touches)
+
+
+def _sampling() -> Sampling:
+    pairs = np.column_stack([np.tile(START, (2, 1)), GOALS - START, LENGTHS, [1.0, 1.5]])
+    return Sampling(pairs, 2.0, 0.3, 1e30, SHIFT, 0.0, LIMITS, LIMITS, 0.2, 10.0)
 
 
 def _grow(nodes: Any, links: Any, numbers: Any) -> tuple[Any, Any, Any]:
-    lines = np.zeros((LINES, 6))
-    lines[:, :2], lines[:, 2:4], lines[:, 4:] = START, GOALS[np.arange(LINES) % 2] - START, (0.5, 9.0)
-    limits = np.array([[-3.0, -3.0], [3.0, 3.0]])
-    samples = Samplings(lines, [0.1, 0.2, 0.3, 0.4, 0.5], 0.0, limits, limits, 0.2, 10.0)
-    ways = Ways([1.0, 1.0], (False, False))
-    found = grown(ways, _in_disc, nodes, links, (1.0, 2.0), samples, numbers[0], numbers[1], at_most=1000)
-    return found.nodes, found.links, array([*found.counts, *found.met, found.number, found.rounds])
+    ways, trees = Ways([1.0, 1.0], (False, False)), Trees(nodes, links, 3.0, (1.0, 2.0))
+    found = grown(ways, _looks()(0.0), trees, _sampling(), numbers[0], numbers[1], at_most=1000)
+    told = [*found.trees.counts, *found.met, found.number, found.rounds]
+    return found.trees.nodes, found.trees.links, array(told)
 
 
 def _cut(nodes: Any, links: Any, numbers: Any) -> tuple[Any, Any, Any]:
     ways, (count, length) = Ways([1.0, 1.0], (False, False)), (numbers[0], numbers[1])
     hope = (1e30, 1.0)
-    found = cut_short(ways, _in_disc, nodes, links, count, length, [0.3, 0.7], SPACING, numbers[2], hope, at_most=1000)
+    looks = _looks()(0.0)
+    found = cut_short(ways, looks, nodes, links, count, length, [0.3, 0.7], SPACING, numbers[2], hope, at_most=1000)
     return found.nodes, found.links, array([found.length, found.tried, found.looks])
+
+
+def _search(nodes: Any, links: Any, path: Any, after: Any, best: Any, numbers: Any) -> tuple[Any, ...]:
+    """Numbers: searches, rounds of all, whether trees grow on, rows of them, and of each, the last sample's number."""
+    searches, at_most, growing, *sizes, first = list(numbers)
+    roots = np.column_stack([[START, *GOALS], [0.0, 1.0, 1.0], [LENGTHS.min(), *LENGTHS]])
+    wanted = Wanted(roots, 3.0, 1.01, 0.2, SPACING, searches, 60.0, at_most, [0.3, 0.7], 60.0, 1.0)
+    trees, looks = Trees(nodes, links, sizes[0], (sizes[1], sizes[2])), _looks(WALL)
+    ways = Ways([1.0, 1.0], (False, False))
+    found = searched(
+        ways,
+        looks(0.0),
+        looks(0.01),
+        trees,
+        path,
+        after,
+        best,
+        _sampling()._replace(first=first),
+        wanted,
+        growing,
+        at_most=10_000,
+    )
+    told = [found.best.count, found.best.length, found.trees.total, *found.trees.counts, *found[2:]]
+    return found.trees.nodes, found.trees.links, found.best.path, array(told)
 
 
 def _begun() -> tuple[np.ndarray, np.ndarray]:
     nodes, links = np.zeros((ROOM, 2)), np.zeros((ROOM, 2))
     nodes[:3], links[:3] = [START, *GOALS], [[0.0, -1.0], [1.0, -1.0], [1.0, -1.0]]
     return nodes, links
+
+
+def _way(nodes: Any, side: Any, parent: Any, here: int, there: int) -> np.ndarray:
+    """The rows from a start to a goal over two nodes that met, one of each tree."""
+    halves = []
+    for k in sorted((here, there), key=lambda k: side[k]):
+        half = [k]
+        while parent[half[-1]] >= 0:
+            half.append(parent[half[-1]])
+        halves.append(half)
+    return np.array(nodes[[*halves[0][::-1], *halves[1][1:]]])
 
 
 def _length(path: np.ndarray) -> float:
@@ -72,27 +122,12 @@ def test_trees_meet_and_paths_are_cut_short() -> None:
     for k in range(3, count):
         step = np.linalg.norm(nodes[k] - nodes[parent[k]])
         assert step < 0.2 * 4 + 1e-9 and np.linalg.norm(nodes[k]) >= 1.0
-    way, ahead = _way(links[:count], here, there)
-    path = nodes[way]
+    path = _way(nodes, side, parent, here, there)
     assert np.array_equal(path[0], START) and (path[-1] == GOALS).all(axis=1).any()
-    assert (side[way[: ahead + 1]] == 0).all() and (side[way[ahead + 1 :]] == 1).all()
     compiled = lw.compile(_grow, nodes=(ROOM, 2), links=(ROOM, 2), numbers=2)
     again = compiled(*_begun(), np.array([0.2, 400.0]))
     assert all(np.abs(a - b).max() < 1e-9 for a, b in zip((nodes, links, told), again, strict=True))
     assert compiled(*_begun(), np.array([0.2, 3.0]))[2][5] == 3.0
-
-    # without what is blocked, and what grew on it
-    blocked = np.array([way[1]])
-    fewer, kept, counts = _without(nodes, links, count, blocked)
-    gone = {way[1]}
-    for k in range(count):
-        if parent[k] in gone:
-            gone.add(k)
-    left = [k for k in range(count) if k not in gone]
-    assert counts.sum() == len(left) and np.array_equal(fewer[: len(left)], nodes[left])
-    for place, k in enumerate(left):
-        assert kept[place, 0] == side[k]
-        assert kept[place, 1] == -1 if parent[k] < 0 else left[int(kept[place, 1])] == parent[k]
 
     table, after = np.zeros((ROOM, 2)), np.full((ROOM, 2), -1.0)
     table[: len(path)] = path
@@ -120,3 +155,42 @@ def test_trees_meet_and_paths_are_cut_short() -> None:
     # along two tangents and an arc, to the nearer goal, as a string would be
     tight = 2.0 * np.sqrt(4.0 - 1.0) + np.pi - 2.0 * np.arccos(0.5)
     assert lengths[2] < 1.1 * tight
+
+
+def test_searches_find_shorter_and_shorter_paths() -> None:
+    """From nothing, in pieces, with edges that turn out to be blocked, and not at all where it is straight."""
+    shapes = {"nodes": (ROOM, 2), "links": (ROOM, 2), "path": (ROOM, 2), "after": (ROOM, 2), "best": (ROOM, 2)}
+    tables = [np.zeros(shape) for shape in shapes.values()]
+    kernel = lw.compile(_search, **shapes, numbers=7)
+    lengths = []
+    for searches in (1.0, 4.0):
+        given = np.array([searches, 4000.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        nodes, links, best, told = kernel(*tables, given)
+        again = _search(*tables, given)
+        assert all(np.abs(a - b).max() < 1e-9 for a, b in zip((nodes, links, best, told), again, strict=True))
+        count, length, total, first, second, number, done, rounds, explored, growing, full = told.tolist()
+        path = best[: int(count)]
+        assert np.array_equal(path[0], START) and (path[-1] == GOALS).all(axis=1).any()
+        assert abs(_length(path) - length) < 1e-9 and done == searches and not growing and not full
+        assert 0.0 < rounds < 4000.0 and number <= rounds and explored >= total
+        for a, b in pairwise(path):
+            t = np.linspace(0.0, 1.0, 2 + int(np.linalg.norm(b - a) / 1e-3))[:, None]
+            q = a + t * (b - a)
+            assert np.linalg.norm(q, axis=1).min() > 1.0 - SPACING**2 / 8.0
+            assert not ((abs(q[:, 0] - 1.5) < 0.05 - SPACING) & (abs(q[:, 1]) < WALL - SPACING)).any()
+        side, parent = links[: int(total)].astype(int).T
+        assert [first, second] == [(side == 0).sum(), (side == 1).sum()]
+        lengths.append(length)
+        assert (side == DEAD).any()  # trees go through the wall, unseen, until a path of them is looked at
+        alive = (side != DEAD) & (parent >= 0)
+        assert (side[parent[alive]] == side[alive]).all()
+    assert lengths[1] <= lengths[0]
+    # in pieces of a few rounds, the same path as at once
+    nodes, links, *rest = tables
+    told = np.zeros(11)
+    for _ in range(400):
+        given = np.array([1.0, 5.0, told[9], *told[2:6]])
+        nodes, links, best, told = kernel(nodes, links, *rest, given)
+        if told[0]:
+            break
+    assert told[0] > 0.0 and told[6] == 1.0

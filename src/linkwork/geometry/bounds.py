@@ -92,6 +92,8 @@ def _extents(R: Rotation, half: Vec3) -> Vec3:
 
 
 EXTENTS: Mapping[type, Callable[[Any], Vec3]] = {
+    PointCore: lambda core: Vec3(0.0, 0.0, 0.0),
+    SegmentCore: lambda core: Vec3(*map(fabs, core.half)),
     BoxCore: lambda core: _extents(core.pose.rotation, core.half),
     CylinderCore: lambda core: _extents(core.pose.rotation, Vec3(0.0, 0.0, core.half)) + Vec3(*[core.radius] * 3),
 }

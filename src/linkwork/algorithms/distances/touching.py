@@ -16,7 +16,7 @@ import numpy as np
 from ...expr.control import cond, scan
 from ...expr.functions import and_, fabs, fmax, le, lt, where
 from ...geometry.bounds import EXTENTS
-from ...geometry.cores import Solid
+from ...geometry.cores import FieldCore, HalfSpaceCore, Solid
 from ...geometry.pairs import distance_once, within_called
 from ...geometry.rows import SolidKind, SolidRow
 from ...model.tree import Tree
@@ -71,7 +71,7 @@ def in_collision(
         state, _ = scan(step, state, rows)
     for members in by_kinds(placed, pairs).values():
         for first in range(0, len(members), _TOGETHER):
-            some = [(a, b, spheres_are_near(a.row, b.row, margin)) for _, a, b in members[first : first + _TOGETHER]]
+            some = [(a, b, _boxes_are_near(a.row, b.row, margin)) for _, a, b in members[first : first + _TOGETHER]]
             state = _any_of(state, some, touch)
     return state
 
@@ -119,17 +119,26 @@ def spheres_are_near(a: SolidRow, b: SolidRow, distance: Any) -> Any:
 
 
 def _near_to(b: SolidRow, distance: Any, *, depths: bool) -> Callable[[SolidRow], Any]:
-    """The same of an obstacle, by the box about it along the world's axes, where that is known."""
-    extents = EXTENTS.get(type(b.solid.core))
-    if extents is None:
-        return lambda a: spheres_are_near(a, b, distance)
-    middle, half = b.anchor, extents(b.solid.core) + Vec3(*[distance + b.solid.radius] * 3)
+    """The same of an obstacle."""
+    return lambda a: _boxes_are_near(a, b, distance, depths=depths)
 
-    def near(a: SolidRow) -> Any:
-        found: Any = True
-        for x, side in zip(a.anchor - middle, half, strict=True):
-            within = side + a.reach
-            found = and_(found, le(fabs(x), fmax(within, 0.0) if depths else within))
-        return found
 
-    return near
+def _boxes_are_near(a: SolidRow, b: SolidRow, distance: Any, *, depths: bool = False) -> Any:
+    """Whether two solids may be nearer than this, by boxes about both along the world's axes, where they are known."""
+    own, other = _half_sides(a), _half_sides(b)
+    if own is None or other is None:
+        return spheres_are_near(a, b, distance)
+    found: Any = True
+    for x, here, there in zip(b.anchor - a.anchor, own, other, strict=True):
+        within = (there + distance) + here
+        found = and_(found, le(fabs(x), fmax(within, 0.0) if depths else within))
+    return found
+
+
+def _half_sides(a: SolidRow) -> Vec3 | None:
+    """Of a box along the world's axes about a solid's anchor; nothing where it has no end."""
+    core = a.solid.core
+    extents = EXTENTS.get(type(core))
+    if extents is not None:
+        return extents(core) + Vec3(*[a.solid.radius] * 3)
+    return None if type(core) in (HalfSpaceCore, FieldCore) else Vec3(*[a.reach] * 3)

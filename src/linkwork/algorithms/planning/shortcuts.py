@@ -16,7 +16,7 @@ from ...expr.arrays import array
 from ...expr.control import put, take, while_loop
 from ...expr.functions import and_, floor, fmax, fmin, le, lt, not_, or_, where
 from .spread import spread
-from .ways import ABREAST, Touches, Ways, ceiling, touching
+from .ways import Touches, Ways, looked_along
 
 __all__ = ["CutPath", "cut_short"]
 
@@ -90,18 +90,8 @@ def cut_short(
         saved = high - low + (a.part - part) * first + (1.0 - b.part - rest) * second - direct
         worth = where(corners, _ROUNDING, _WORTH) * at.length
         asked = and_(lt(worth, saved), or_(lt(a.node, b.node), lt(b.node, a.node)))
-        blocks = where(asked, fmax(ceiling((direct / spacing - 1.0) / ABREAST), 1.0), 0.0)
-
-        def look(state: tuple[Any, Any]) -> tuple[Any, Any]:
-            k, _ = state
-            places = [(j * blocks + k + 1.0) / (ABREAST * blocks + 1.0) for j in range(ABREAST)]
-            worst: Any = 0.0
-            for hit in touching(touches, q0, phi, places):
-                worst = fmax(worst, hit)
-            return k + 1.0, worst
-
-        seen = while_loop(lambda s: and_(lt(s[0], blocks), lt(s[1], 0.5)), look, (0.0, 0.0), at_most=10_000)
-        taken = and_(asked, lt(seen.state[1], 0.5))
+        seen = looked_along(touches, q0, phi, direct, spacing, asked)
+        taken = and_(asked, lt(seen.hit, 0.5))
         new = and_(taken, not_(at_node[0])), and_(taken, not_(at_node[1]))
         place = at.count + where(new[0], 1.0, 0.0)
         here, there = where(new[0], at.count, -1.0), where(new[1], place, -1.0)
@@ -117,7 +107,7 @@ def cut_short(
             place + where(new[1], 1.0, 0.0),
             at.length - where(taken, saved, 0.0),
             at.tried + 1.0,
-            at.looks + seen.state[0],
+            at.looks + seen.looks,
         )
 
     def running(at: _At) -> Any:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...expr.arrays import array
-from ...expr.control import scan
-from ...expr.functions import floor, sqrt
+from ...expr.control import scan, while_loop
+from ...expr.control.choices import Shared
+from ...expr.functions import and_, floor, fmax, lt, sqrt, where
 
-__all__ = ["ABREAST", "Touches", "Ways", "ceiling", "touching"]
+__all__ = ["ABREAST", "Looked", "Touches", "Ways", "ceiling", "looked_along", "touching"]
 
 Scalars = Sequence[Any]
-Touches = Callable[[list[Any]], Any]
-"""A configuration (nq,) to 1 where it is not free, else 0."""
+Touches = Callable[[Scalars, Scalars, Scalars], list[Any]]
+"""A configuration q (nq,), a difference φ and places t (k,): by place, 1 where q + t φ is not free, else 0."""
 
 ABREAST = 8  # configurations that are looked at together
+_BLOCKS = 10_000  # of them, at most
 _TURN = 2.0 * np.pi
 
 
@@ -42,14 +44,50 @@ class Ways:
         return sqrt(self.square(phi))
 
 
-def touching(touches: Touches, q: Scalars, phi: Scalars, places: Scalars) -> list[Any]:
-    """1 or 0 by place t (k,): whether q + t φ is not free."""
+def touching(touches: Callable[[list[Any], Any], Any]) -> Callable[[Any], Touches]:
+    """What looks at places on ways with a margin, of what looks at a configuration; its code stands once in kernels."""
 
-    def one(state: tuple[()], t: Any) -> tuple[tuple[()], Any]:
-        return state, touches([a + t * b for a, b in zip(q, phi, strict=True)])
+    def at(q: Any, phi: Any, places: Any, margin: Any) -> Any:
+        def one(state: tuple[()], t: Any) -> tuple[tuple[()], Any]:
+            return state, touches([a + t * b for a, b in zip(q, phi, strict=True)], margin)
 
-    found: list[Any] = scan(one, (), array([*places]))[1].ravel().tolist()
-    return found
+        return scan(one, (), places)[1]
+
+    called = Shared(at)
+
+    def with_margin(margin: Any) -> Touches:
+        def looked(q: Scalars, phi: Scalars, places: Scalars) -> list[Any]:
+            found: list[Any] = called(array([*q]), array([*phi]), array([*places]), margin).ravel().tolist()
+            return found
+
+        return looked
+
+    return with_margin
+
+
+class Looked(NamedTuple):
+    """Whether a way is not free, 1 or 0, and how often eight configurations were looked at."""
+
+    hit: Any
+    looks: Any
+
+
+def looked_along(touches: Touches, q: Scalars, phi: Scalars, length: Any, spacing: Any, asked: Any) -> Looked:
+    """Of configurations q + t φ that are no farther apart than a spacing, coarsely first, without the ends; nothing
+    where it is not ``asked``."""
+    blocks = where(asked, fmax(ceiling((length / spacing - 1.0) / ABREAST), 1.0), 0.0)
+
+    def look(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        k, _ = state
+        places = [(j * blocks + k + 1.0) / (ABREAST * blocks + 1.0) for j in range(ABREAST)]
+        worst: Any = 0.0
+        for hit in touches(q, phi, places):
+            worst = fmax(worst, hit)
+        return k + 1.0, worst
+
+    run = while_loop(lambda s: and_(lt(s[0], blocks), lt(s[1], 0.5)), look, (0.0, 0.0), at_most=_BLOCKS)
+    looks, hit = run.state
+    return Looked(hit, looks)
 
 
 def _short(angle: Any) -> Any:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..structure import Form, Leaf, difference, form_of, mapped, reshaped, taken_apart
-from ..symbol import Symbol
+from ..symbol import Graph, Symbol
 from .call import Subroutine
 from .choice import Choice
 from .closing import closed, closed_since, lent, named
 from .numbers import Numbers, graph_of
 from .steps import chosen_by, is_of_elements, truth_of_condition
 
-__all__ = ["call", "cond"]
+__all__ = ["Shared", "call", "cond"]
 
 
 def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *operands: Any) -> Any:
@@ -95,16 +95,47 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
     graph = graph_of(numbers)
     if graph is None:
         return function(*arguments)
-    if function in graph.calling:
-        raise RecursionError(
-            f"call: {named(function)} calls itself: compiled code cannot recurse; write while_loop, scan or fori"
-        )
-    given = Numbers(arguments, "call: arguments")
-    fresh = lent(graph, f"the arguments of {named(function)}", len(given.elements))
-    graph.calling.append(function)
-    try:
-        result = Numbers(function(*given.together(fresh)), f"call: what {named(function)} returns")
-    finally:
-        graph.calling.pop()
-    body, outside = closed(fresh, result.elements)
-    return result.together(graph.bundle(Subroutine(body), [*given.elements, *outside]))
+    return Traced(graph, function, arguments)(arguments)
+
+
+class Traced:
+    """What a function computes of arguments of one form, as a body that stands in the code once."""
+
+    def __init__(self, graph: Graph, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        if function in graph.calling:
+            raise RecursionError(
+                f"call: {named(function)} calls itself: compiled code cannot recurse; write while_loop, scan or fori"
+            )
+        self.graph = graph
+        given = Numbers(arguments, "call: arguments")
+        fresh = lent(graph, f"the arguments of {named(function)}", len(given.elements))
+        graph.calling.append(function)
+        try:
+            self.result = Numbers(function(*given.together(fresh)), f"call: what {named(function)} returns")
+        finally:
+            graph.calling.pop()
+        body, self.outside = closed(fresh, self.result.elements)
+        self.routine = Subroutine(body)
+
+    def __call__(self, arguments: tuple[Any, ...]) -> Any:
+        given = Numbers(arguments, "call: arguments")
+        return self.result.together(self.graph.bundle(self.routine, [*given.elements, *self.outside]))
+
+
+class Shared:
+    """A function that is called as by `call`, and is traced once in a kernel, so that what is large starts sooner.
+
+    Its arguments are arrays of numbers, of the same shapes each time, and what it uses around it stays what it was.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self._traced: Traced | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        graph = graph_of(taken_apart(arguments, "call: arguments")[0])
+        if graph is None:
+            return self.function(*arguments)
+        if self._traced is None or self._traced.graph is not graph:
+            self._traced = Traced(graph, self.function, arguments)
+        return self._traced(arguments)

@@ -101,7 +101,9 @@ def plan_path(
             clock.rounds += quick.rounds
             trees = quick.trees
         if path is None:
-            path, trees = connected(space, starts, goals.q, seed=int(seed), going=clock.going)
+            path, more = connected(space, starts, goals.q, seed=int(seed), going=clock.going)
+            if quick is None or path is not None or _many(more) > _many(trees):
+                trees = more
             path = None if path is None else shorter(path)
         if path is not None and method == "optimal":
             path, history = improved(
@@ -303,6 +305,10 @@ class _Clock:
         if self.full:
             return f"{_NODES} of them are as many as are kept: another seed= looks elsewhere"
         return "time_budget= gives more time"
+
+
+def _many(trees: tuple[PlanningTree, PlanningTree]) -> int:
+    return sum(tree.count for tree in trees)
 
 
 def _counted(n: int, what: str) -> str:

@@ -1,12 +1,5 @@
-"""Short paths by several searches, each a loop in a kernel, and each for less than the best path so far.
-
-Straight ways to goals are looked at first.  Then two trees grow until they meet, and the path is cut short; then again,
-towards the goals that are nearer than the best path is long, with samples about straight ways to them, no farther off
-than a shorter path may be.  Of the paths that this gives, the shortest whose edges are free is taken.
-
-Sources: Kuffner and LaValle, RRT-Connect, 2000; bounds from the best path as in Gammell, Srinivasa and Barfoot,
-Informed RRT*, 2014, and searches begun again within them as in Wilson, Thomason, Kingston and Gammell, AORRTC, 2025.
-"""
+"""Short paths by one kernel: straight ways to goals first, then several searches, each for less than the best path so
+far (`searching`).  The shortest path is taken if its edges are free; else it is searched again, looking closer."""
 
 from __future__ import annotations
 
@@ -17,30 +10,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...algorithms.planning.growing import LINES
-from .loops import NODES, PLACES, growing_kernel, shortening_kernel
+from .loops import BEST, NODES, NUMBERS, PAIRS, PLACES, ROOTS, searching_kernel
 from .samples import within_a_turn
-from .shorten import corners, seem_free
+from .shorten import corners
 from .space import PlanningSpace
 from .trees import PlanningTree
 
 __all__ = ["QuickOptions", "QuickSearch", "is_quick"]
 
 _NEARER = 3.0  # samples lie e³ times as often about the way to one goal than to another that is twice as far
-_QUANTILES = (np.arange(LINES) + 0.5) / LINES
 
 
 class QuickOptions(NamedTuple):
     """Lengths are those of the space, in its units."""
 
-    more: int = 4  # searches, where none of the paths is free
+    more: int = 4  # times that it is searched again, each looking twice as closely
     spacing: float = 0.25  # how far apart configurations are that searches look at
-    fine: float = 0.07  # and those of shortcuts
-    clear: float = 0.005  # [m] how much more than the margin those keep
+    fine: float = 0.07  # and those of paths
+    clear: float = 0.005  # [m] how much more than the margin shortcuts keep
     trials: int = 80  # shortcuts
     hope: float = 1.0  # by which part paths may be longer than the best one before shortcuts; after the last, by 0
     rounds: int = 120  # of a search after the first
-    piece: int = 1000  # of the first one, between looks at the clock
+    piece: int = 1000  # of all, between looks at the clock
     wide: float = 0.8  # boxes about ways, by the way's length and √nv
     doubling: float = 20.0  # samples after which they are twice as wide
     anywhere: float = 0.1  # the share of samples that are within limits anywhere
@@ -49,15 +40,7 @@ class QuickOptions(NamedTuple):
 
 def is_quick(space: PlanningSpace, roots: int) -> bool:
     """Whether kernels know the space, and have room for so many starts and goals."""
-    return type(space) is PlanningSpace and space.is_plain and space.margin >= 0.0 and roots <= NODES // 4
-
-
-class _Candidate(NamedTuple):
-    """A path that seems free, and the trees that it is of: nodes and links, if there are any."""
-
-    length: float
-    path: np.ndarray
-    trees: tuple[np.ndarray, np.ndarray] | None
+    return type(space) is PlanningSpace and space.is_plain and space.margin >= 0.0 and roots <= ROOTS
 
 
 class QuickSearch:
@@ -74,197 +57,113 @@ class QuickSearch:
         simplify: bool = True,
         options: QuickOptions | None = None,
     ) -> None:
-        self.space, self.starts, self.goals = space, starts, goals
+        self.space = space
         self.how, self.simplify = QuickOptions() if options is None else options, simplify
-        self.searches = searches
-        self.turning = tuple(space.turning.tolist())
-        self.shift, self.places = _shifts(seed, len(self.turning))
-        self.number = 0.0
-        self.rounds = 0
-        self.along = space.difference(starts[:, None], goals[None])  # (starts, goals, nq)
-        self.lengths = space.length(self.along)
-        self.nodes = 0
+        self.searches = searches if simplify else 1
+        turning = tuple(space.turning.tolist())
+        shift, places = _shifts(seed, len(turning))
+        limits = np.array([space.lower, space.upper])
+        box = np.array(within_a_turn(*limits)) if space.turns else limits
+        self.number, self.rounds, self.nodes = 0.0, 0, 0
         self.trees = PlanningTree(starts), PlanningTree(goals)
-        self.limits = np.array([space.lower, space.upper])
-        self.box = np.array(within_a_turn(*self.limits)) if space.turns else self.limits
-        self.growing, self.rows = space.loop("growing", growing_kernel, self.turning)
-        if simplify:
-            self.shortening, _ = space.loop("shortening", shortening_kernel, self.turning)
+        self.kernel, rows = space.loop("searching", searching_kernel, turning)
+        roots, pairs, many = _asked(space, starts, goals)
+        self.numbers = {"many": many, "begun": len(starts) + len(goals)}
+        self.given = (roots, pairs, shift, places, box, limits, space.weights)
+        self.rows = rows
 
     def path(self, going: Callable[[int], bool]) -> np.ndarray | None:
-        """A path (k, nq) all edges of which are free, or nothing where none was found soon enough; ``trees`` are its.
+        """A path (k, nq) all edges of which are free, or nothing where none was found soon enough; ``trees`` are what
+        was explored last.
 
-        ``going`` is asked before each search, with how many nodes there were.
+        ``going`` is asked before each piece of the search, with how many nodes there were.
         """
-        self.going = going
-        how, found = self.how, self._straight()
-        if found and not self.simplify:
-            return self._taken(found)
-        spacing = how.spacing
-        for k in range(self.searches + how.more):
-            best = min((one.length for one in found), default=np.inf)
-            enough = k >= self.searches or not self.simplify
-            if found and (enough or not self._worth(best).any()):
-                path = self._taken(found)
-                if path is not None:
-                    return path
-                spacing, best = 0.5 * spacing, np.inf
-            one = self._searched(best, spacing)
-            if one is not None:
-                found.append(one)
-            elif best == np.inf:
-                break
-        return self._taken(found)
-
-    def _worth(self, best: float) -> np.ndarray:
-        found: np.ndarray = self.lengths * self.how.worth < best
-        return found
-
-    def _taken(self, found: list[_Candidate]) -> np.ndarray | None:
-        """The shortest that is free; others are left out."""
-        found.sort(key=lambda one: one.length)
-        while found:
-            one = found[0]
-            path = corners(self.space, one.path)
-            if self.space.edges_are_free(path[:-1], path[1:]).all():
-                if one.trees is not None:
-                    self.trees = _trees(*one.trees)
+        space, spacing = self.space, self.how.spacing
+        for _ in range(1 + self.how.more):
+            path = self._searched(spacing, going)
+            if path is None:
+                return None
+            path = corners(space, path)
+            if space.edges_are_free(path[:-1], path[1:]).all():
                 return path
-            found.pop(0)
+            spacing *= 0.5
         return None
 
-    def _straight(self) -> list[_Candidate]:
-        """Ways without corners, that seem free: the shortest that is."""
-        space, lengths = self.space, self.lengths.ravel()
-        i, j = np.divmod(np.arange(len(lengths)), len(self.goals))
-        seen = seem_free(space, self.starts[i], self.along.reshape(len(i), -1), self.how.spacing * space.unit)
-        for k in sorted(np.flatnonzero(seen).tolist(), key=lambda k: lengths[k]):
-            path = np.stack([self.starts[i[k]], self.goals[j[k]]])
-            if space.edges_are_free(path[:1], path[1:]).all():
-                return [_Candidate(float(lengths[k]), path, None)]
-        return []
-
-    def _searched(self, best: float, spacing: float) -> _Candidate | None:
-        """A path from one search, cut short."""
+    def _searched(self, spacing: float, going: Callable[[int], bool]) -> np.ndarray | None:
+        """The shortest path that seems free."""
         how, space = self.how, self.space
-        worth = self._worth(best)
-        first, second = self.starts[worth.any(axis=1)], self.goals[worth.any(axis=0)]
-        begun, roots = len(first), len(first) + len(second)
-        nodes, links = np.zeros((NODES, len(self.turning))), np.zeros((NODES, 2))
-        nodes[:begun], nodes[begun:roots] = first, second
-        links[begun:roots, 0], links[:roots, 1] = 1.0, -1.0
-        counts = np.array([begun, roots - begun], dtype=float)
-        lines = self._lines(worth, best)
-        bounded = best < np.inf
-        left = how.rounds if bounded else math.inf
-        while left > 0 and self.going(self.nodes):
-            rounds = min(left, how.piece)
-            numbers = np.array([self.number, how.anywhere, how.doubling, spacing * space.unit, rounds, space.margin])
-            given = (nodes, links, counts, lines, self.shift, self.box, self.limits, space.weights, numbers)
-            nodes, links, told = self.growing(*given, *self.rows)
-            *both, here, there, self.number, spent = told.tolist()
-            counts, count = told[:2], int(sum(both))
-            self.rounds += int(spent)
-            left -= spent
-            if here < 0.0 and count > NODES - 3:
-                break
-            if here < 0.0:
-                continue
-            way, ahead = _way(links[:count], int(here), int(there))
-            path = nodes[way]
-            free = self._clear(path, how.fine * space.unit * spacing / how.spacing)
-            if not free.all():
-                blocked = np.where(np.arange(len(free)) < ahead, way[1:], way[:-1])[~free]
-                nodes, links, counts = _without(nodes, links, count, blocked)
-                continue
-            self.nodes += count
-            if self.simplify and len(path) > 2:
-                path, length = self._shorter(path, spacing, best)
-            else:
-                length = space.cost(path)
-            return _Candidate(length, path, (nodes[:count], links[:count]))
-        self.nodes += int(counts.sum())
+        n = len(space.weights)
+        empty = _empty(n)
+        trees, growing, sizes = empty[:2], 0.0, (0.0, 0.0, 0.0)
+        while going(self.nodes):
+            numbers = {
+                **self.numbers,
+                "wide": how.wide / math.sqrt(n),
+                "first": self.number,
+                "anywhere": how.anywhere,
+                "doubling": how.doubling,
+                "worth": how.worth,
+                "spacing": spacing * space.unit,
+                "fine": how.fine * space.unit * spacing / how.spacing,
+                "searches": self.searches,
+                "rounds": how.rounds,
+                "at_most": how.piece,
+                "trials": how.trials if self.simplify else 0,
+                "hope": how.hope,
+                "margin": space.margin,
+                "clear": how.clear,
+                "growing": growing,
+            }
+            values = np.array([*(numbers[name] for name in NUMBERS[: len(numbers)]), *sizes], dtype=float)
+            nodes, links, best, told = self.kernel(*trees, *empty[2:], *self.given, values, *self.rows)
+            count, _, *sizes, self.number, _, rounds, ended, growing, full = told.tolist()
+            self.rounds += int(rounds)
+            self.nodes += int(ended)
+            if count > 0.0 or full or not growing:
+                total = int(sizes[0])
+                if total:
+                    self.trees = _trees(nodes[:total], links[:total])
+                found: np.ndarray = best[: int(count)]
+                return found if count > 0.0 else None
+            trees = nodes, links
         return None
 
-    def _clear(self, path: np.ndarray, spacing: float) -> np.ndarray:
-        """Whether short edges of a path seem free at configurations some spacing apart."""
-        phi = self.space.difference(path[:-1], path[1:])
-        pieces = max(math.ceil(float(self.space.length(phi).max()) / spacing), 2)
-        t = np.arange(1, pieces)[:, None] / pieces
-        q = path[:-1, None] + t * phi[:, None]
-        free = self.space.free(q.reshape(-1, path.shape[1]))
-        return np.asarray(free.reshape(len(phi), -1).all(axis=1))
 
-    def _shorter(self, path: np.ndarray, spacing: float, best: float) -> tuple[np.ndarray, float]:
-        """A path, and its length."""
-        how, space = self.how, self.space
-        count = len(path)
-        lengths = space.length(space.difference(path[:-1], path[1:]))
-        if count > PLACES // 2:
-            return path, float(lengths.sum())
-        nodes, links = np.zeros((PLACES, path.shape[1])), np.full((PLACES, 2), -1.0)
-        nodes[:count] = path
-        links[: count - 1, 0], links[: count - 1, 1] = np.arange(1.0, count), lengths
-        fine = how.fine * space.unit * spacing / how.spacing
-        most = min(best, 1e30)
-        numbers = np.array([count, lengths.sum(), fine, how.trials, most, how.hope, space.margin + how.clear])
-        nodes, links, told = self.shortening(nodes, links, self.places, space.weights, numbers, *self.rows)
-        after, way = links[:, 0].tolist(), [0]
-        while after[way[-1]] >= 0.0:
-            way.append(int(after[way[-1]]))
-        return nodes[way], float(told[0])
-
-    def _lines(self, worth: np.ndarray, best: float) -> np.ndarray:
-        """What samples lie about: ways to goals that are near more often."""
-        starts, goals = np.nonzero(worth)
-        lengths = self.lengths[starts, goals]
-        least = float(lengths.min())
-        share = np.exp((least - lengths) * (_NEARER / max(least, 0.5 * self.space.unit))).cumsum()
-        at = share.searchsorted(share[-1] * _QUANTILES)
-        starts, goals, length = starts[at], goals[at], lengths[at]
-        n = len(self.turning)
-        found = np.empty((LINES, 2 * n + 2))
-        found[:, :n], found[:, n : 2 * n] = self.starts[starts], self.along[starts, goals]
-        found[:, -2] = length * (self.how.wide / math.sqrt(n))
-        found[:, -1] = 0.5 * np.sqrt(best * best - length * length)
-        return found
+def _asked(space: PlanningSpace, starts: np.ndarray, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Roots, pairs of them, the nearest first, and how many of these there are."""
+    n = starts.shape[1]
+    along = space.difference(starts[:, None], goals[None])  # (starts, goals, nq)
+    lengths = space.length(along)
+    roots = np.zeros((ROOTS, n + 2))
+    begun, count = len(starts), len(starts) + len(goals)
+    roots[:begun, :n], roots[begun:count, :n] = starts, goals
+    roots[begun:count, n] = 1.0
+    roots[:begun, n + 1], roots[begun:count, n + 1] = lengths.min(axis=1), lengths.min(axis=0)
+    order = np.argsort(lengths, axis=None, kind="stable")[:PAIRS]
+    many = len(order)
+    length = lengths.ravel()[order]
+    pairs = np.full((PAIRS, 2 * n + 2), 1e30)
+    pairs[:many, :n], pairs[:many, n : 2 * n] = starts[order // len(goals)], along.reshape(-1, n)[order]
+    pairs[:many, 2 * n] = length
+    least = length[0]
+    pairs[:many, -1] = np.exp((least - length) * (_NEARER / max(least, 0.5 * space.unit))).cumsum()
+    return roots, pairs, many
 
 
-def _way(links: np.ndarray, here: int, there: int) -> tuple[list[int], int]:
-    """From the start to the goal, over two nodes that met, and how many of its edges are of the first tree."""
-    side, parent = (x.astype(int).tolist() for x in links.T)
-    if side[here]:
-        here, there = there, here
-    ahead, behind = [here], []
-    while parent[ahead[-1]] >= 0:
-        ahead.append(parent[ahead[-1]])
-    while parent[there] >= 0:
-        there = parent[there]
-        behind.append(there)
-    return ahead[::-1] + behind, len(ahead) - 1
-
-
-def _without(
-    nodes: np.ndarray, links: np.ndarray, count: int, blocked: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Trees without some nodes, none of them a root, and what grew on them."""
-    parent = links[:count, 1].astype(int).tolist()
-    gone = np.zeros(count + 1, dtype=bool)  # the last one is that of roots' parents
-    gone[blocked] = True
-    for k in range(int(blocked.min()), count):
-        if gone[parent[k]]:
-            gone[k] = True
-    kept = np.flatnonzero(~gone[:count])
-    place = np.cumsum(~gone) - 1
-    fresh, told = np.zeros_like(nodes), np.zeros_like(links)
-    fresh[: len(kept)], told[: len(kept)] = nodes[kept], links[kept]
-    above = links[kept, 1].astype(int)
-    told[: len(kept), 1] = np.where(above < 0, -1, place[above])
-    side = links[kept, 0]
-    return fresh, told, np.array([float((side < 0.5).sum()), float((side > 0.5).sum())])
+@lru_cache(16)
+def _empty(n: int) -> tuple[np.ndarray, ...]:
+    """Nodes, links, tables for a path, its links and the best one."""
+    return (
+        np.zeros((NODES, n)),
+        np.zeros((NODES, 2)),
+        np.zeros((PLACES, n)),
+        np.full((PLACES, 2), -1.0),
+        np.zeros((BEST, n)),
+    )
 
 
 def _trees(nodes: np.ndarray, links: np.ndarray) -> tuple[PlanningTree, PlanningTree]:
+    """Of those that are in one."""
     side, parent = links.astype(int).T
     place = np.where(side == 0, np.cumsum(side == 0), np.cumsum(side == 1)) - 1
     parent = np.where(parent < 0, -1, place[parent])
