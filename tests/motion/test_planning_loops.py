@@ -9,7 +9,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.algorithms.planning.growing import DEAD, Sampling, Trees, grown
-from linkwork.algorithms.planning.searching import Wanted, searched
+from linkwork.algorithms.planning.searching import SearchWanted, searched
 from linkwork.algorithms.planning.shortcuts import cut_short
 from linkwork.algorithms.planning.spread import rates, spread
 from linkwork.algorithms.planning.ways import Ways, touching
@@ -60,7 +60,7 @@ def _search(nodes: Any, links: Any, path: Any, after: Any, best: Any, numbers: A
     """Numbers: searches, rounds of all, whether trees grow on, rows of them, and of each, the last sample's number."""
     searches, at_most, growing, *sizes, first = list(numbers)
     roots = np.column_stack([[START, *GOALS], [0.0, 1.0, 1.0], [LENGTHS.min(), *LENGTHS]])
-    wanted = Wanted(roots, 3.0, 1.01, 0.2, SPACING, searches, 60.0, at_most, [0.3, 0.7], 60.0, 1.0)
+    wanted = SearchWanted(roots, 3.0, 1.01, 0.2, SPACING, searches, 60.0, at_most, [0.3, 0.7], 60.0, 1.0)
     trees, looks = Trees(nodes, links, sizes[0], (sizes[1], sizes[2])), _looks(WALL)
     ways = Ways([1.0, 1.0], (False, False))
     found = searched(

@@ -22,14 +22,14 @@ from .growing import DEAD, Sampling, Trees, grown
 from .shortcuts import cut_short
 from .ways import Touches, Ways, looked_along
 
-__all__ = ["Best", "Searched", "Wanted", "searched"]
+__all__ = ["BestPath", "PathsSearched", "SearchWanted", "searched"]
 
 Scalars = Sequence[Any]
 
 _NONE = 1e30  # how long the best path is where there is none
 
 
-class Wanted(NamedTuple):
+class SearchWanted(NamedTuple):
     """How it is searched; lengths are those of ways.
 
     ``roots`` (n, nq + 2): starts and goals, which tree each begins, and how long the shortest straight way of it is;
@@ -52,7 +52,7 @@ class Wanted(NamedTuple):
     hope: Any
 
 
-class Best(NamedTuple):
+class BestPath(NamedTuple):
     """``path`` (n, nq), of which the first ``count`` rows are, and how long it is: 1e30 where there is none."""
 
     path: Any
@@ -60,11 +60,11 @@ class Best(NamedTuple):
     length: Any
 
 
-class Searched(NamedTuple):
+class PathsSearched(NamedTuple):
     """The best path; the trees of the last search, the number of its last sample, how many searches have ended, how
     many rounds that took, how many nodes there were, and whether the trees are to grow on, or have no room for that."""
 
-    best: Best
+    best: BestPath
     trees: Trees
     number: Any
     done: Any
@@ -94,11 +94,11 @@ def searched(
     after: Any,
     best: Any,
     sampling: Sampling,
-    wanted: Wanted,
+    wanted: SearchWanted,
     growing: Any,
     *,
     at_most: int,
-) -> Searched:
+) -> PathsSearched:
     """The shortest of the paths that are found, none of whose edges was seen to touch anything.
 
     ``path``, ``after`` (n, 2) and ``best`` are tables that are written; where the trees are ``growing``, they go on.
@@ -106,13 +106,13 @@ def searched(
     """
     begin = _straight(ways, touches, best, sampling, wanted, growing)
 
-    def running(at: tuple[Searched, Any, Any, Any]) -> Any:
+    def running(at: tuple[PathsSearched, Any, Any, Any]) -> Any:
         now = at[0]
         worth = lt(sampling.pairs[0][-2] * wanted.worth, now.best.length)
         going_on = and_(lt(now.done, wanted.searches), lt(now.rounds, wanted.at_most))
         return and_(and_(going_on, worth), lt(now.full, 0.5))
 
-    def onward(at: tuple[Searched, Any, Any, Any]) -> tuple[Searched, Any, Any, Any]:
+    def onward(at: tuple[PathsSearched, Any, Any, Any]) -> tuple[PathsSearched, Any, Any, Any]:
         now, left, path, after = at
         bounded = lt(now.best.length, _NONE)
         fresh = lt(now.growing, 0.5)
@@ -147,7 +147,7 @@ def searched(
         left = left - found.rounds
         full = and_(le(float(len(begun.nodes) - 2), found.trees.total), not_(met))
         going_on = or_(again, and_(and_(not_(met), not_(full)), or_(not_(bounded), lt(0.5, left))))
-        following = Searched(
+        following = PathsSearched(
             _taken(now.best, short.nodes, short.links, short.length, better),
             cut_off,
             found.number,
@@ -159,8 +159,8 @@ def searched(
         )
         return following, left, short.nodes, short.links
 
-    start = Searched(begin, trees, sampling.first, 0.0, 0.0, 0.0, growing, 0.0)
-    last: Searched = while_loop(running, onward, (start, wanted.at_most, path, after), at_most=at_most).state[0]
+    start = PathsSearched(begin, trees, sampling.first, 0.0, 0.0, 0.0, growing, 0.0)
+    last: PathsSearched = while_loop(running, onward, (start, wanted.at_most, path, after), at_most=at_most).state[0]
     return last
 
 
@@ -170,7 +170,9 @@ def _worth(pairs: Any, worth: Any, best: Any) -> Any:
     return found.state
 
 
-def _straight(ways: Ways, touches: Touches, best: Any, sampling: Sampling, wanted: Wanted, growing: Any) -> Best:
+def _straight(
+    ways: Ways, touches: Touches, best: Any, sampling: Sampling, wanted: SearchWanted, growing: Any
+) -> BestPath:
     """The shortest straight way that is free, where no tree grows yet."""
     n = len(ways.turning)
     many = where(lt(0.5, growing), 0.0, sampling.many)
@@ -187,10 +189,10 @@ def _straight(ways: Ways, touches: Touches, best: Any, sampling: Sampling, wante
     found = lt(-0.5, which)
     table = put(best, where(found, 0.0, -1.0), array(row[:n]))
     table = put(table, where(found, 1.0, -1.0), array([a + b for a, b in zip(row[:n], row[n : 2 * n], strict=True)]))
-    return Best(table, where(found, 2.0, 0.0), where(found, row[2 * n], _NONE))
+    return BestPath(table, where(found, 2.0, 0.0), where(found, row[2 * n], _NONE))
 
 
-def _begun(trees: Trees, wanted: Wanted, best: Any, fresh: Any) -> Trees:
+def _begun(trees: Trees, wanted: SearchWanted, best: Any, fresh: Any) -> Trees:
     """The roots that are nearer to each other than the best path is long, where trees are begun anew."""
     n = len(trees.nodes[0])
 
@@ -272,7 +274,7 @@ def _without_dead(trees: Trees, asked: Any) -> Trees:
     return trees._replace(links=links, counts=counts)
 
 
-def _taken(best: Best, nodes: Any, links: Any, length: Any, better: Any) -> Best:
+def _taken(best: BestPath, nodes: Any, links: Any, length: Any, better: Any) -> BestPath:
     """The path from row 0 on, where it is better."""
 
     def one(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
@@ -282,4 +284,4 @@ def _taken(best: Best, nodes: Any, links: Any, length: Any, better: Any) -> Best
     start = where(better, 0.0, -1.0), 0.0, best.path
     run = while_loop(lambda s: lt(-0.5, s[0]), one, start, at_most=len(nodes))
     _, count, table = run.state
-    return Best(table, where(better, count, best.count), where(better, length, best.length))
+    return BestPath(table, where(better, count, best.count), where(better, length, best.length))

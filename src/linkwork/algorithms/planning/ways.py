@@ -9,7 +9,7 @@ import numpy as np
 
 from ...expr.arrays import array
 from ...expr.control import scan, while_loop
-from ...expr.control.choices import Shared
+from ...expr.control.choices import SharedCall
 from ...expr.functions import and_, floor, fmax, lt, sqrt, where
 
 __all__ = ["ABREAST", "Looked", "Touches", "Ways", "ceiling", "looked_along", "touching"]
@@ -53,7 +53,7 @@ def touching(touches: Callable[[list[Any], Any], Any]) -> Callable[[Any], Touche
 
         return scan(one, (), places)[1]
 
-    called = Shared(at)
+    called = SharedCall(at)
 
     def with_margin(margin: Any) -> Touches:
         def looked(q: Scalars, phi: Scalars, places: Scalars) -> list[Any]:

@@ -15,7 +15,7 @@ from .closing import closed, closed_since, lent, named
 from .numbers import Numbers, graph_of
 from .steps import chosen_by, is_of_elements, truth_of_condition
 
-__all__ = ["Shared", "call", "cond"]
+__all__ = ["SharedCall", "call", "cond"]
 
 
 def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *operands: Any) -> Any:
@@ -95,10 +95,10 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
     graph = graph_of(numbers)
     if graph is None:
         return function(*arguments)
-    return Traced(graph, function, arguments)(arguments)
+    return TracedCall(graph, function, arguments)(arguments)
 
 
-class Traced:
+class TracedCall:
     """What a function computes of arguments of one form, as a body that stands in the code once."""
 
     def __init__(self, graph: Graph, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
@@ -122,7 +122,7 @@ class Traced:
         return self.result.together(self.graph.bundle(self.routine, [*given.elements, *self.outside]))
 
 
-class Shared:
+class SharedCall:
     """A function that is called as by `call`, and is traced once in a kernel, so that what is large starts sooner.
 
     Its arguments are arrays of numbers, of the same shapes each time, and what it uses around it stays what it was.
@@ -130,12 +130,12 @@ class Shared:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self._traced: Traced | None = None
+        self._traced: TracedCall | None = None
 
     def __call__(self, *arguments: Any) -> Any:
         graph = graph_of(taken_apart(arguments, "call: arguments")[0])
         if graph is None:
             return self.function(*arguments)
         if self._traced is None or self._traced.graph is not graph:
-            self._traced = Traced(graph, self.function, arguments)
+            self._traced = TracedCall(graph, self.function, arguments)
         return self._traced(arguments)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...algorithms.distances import in_collision
 from ...algorithms.planning.growing import Sampling, Trees
-from ...algorithms.planning.searching import Wanted, searched
+from ...algorithms.planning.searching import SearchWanted, searched
 from ...algorithms.planning.ways import Ways, touching
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
@@ -53,8 +53,8 @@ NUMBERS = (
 def searching_kernel(asked: AskedDistances, turning: tuple[bool, ...]) -> Kernel:
     """Of nodes and links of trees, tables for a path and the best one, roots, pairs, what samples and places of
     shortcuts are shifted by, spans, limits, weights and `NUMBERS`.  Gives nodes, links, the best path, and what
-    `Searched` tells besides: how many rows the path has and its length, rows of trees and how many each has, the last
-    sample's number, searches, rounds, nodes, whether trees grow on, and whether they are full."""
+    `PathsSearched` tells besides: how many rows the path has and its length, rows of trees and how many each has, the
+    last sample's number, searches, rounds, nodes, whether trees grow on, and whether they are full."""
     n = len(turning)
 
     def searching(
@@ -86,7 +86,7 @@ def searching_kernel(asked: AskedDistances, turning: tuple[bool, ...]) -> Kernel
             at["anywhere"],
             at["doubling"],
         )
-        wanted = Wanted(
+        wanted = SearchWanted(
             roots,
             at["begun"],
             at["worth"],
