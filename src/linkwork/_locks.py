@@ -55,7 +55,7 @@ def _renew_cached_properties() -> None:
     for kind in kinds:
         for one in vars(kind).values() if kind.__module__.partition(".")[0] == _PACKAGE else ():
             if isinstance(one, cached_property):
-                one.lock = threading.RLock()
+                one.__dict__["lock"] = threading.RLock()
 
 
 _PACKAGE = __name__.partition(".")[0]
