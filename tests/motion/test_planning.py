@@ -270,7 +270,7 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
         assert found.path.shape == (0, 3) and found.cost == np.inf and found.goal is None
         with pytest.raises(ValueError, match="there is no path"):
             found.trajectory()
-    assert found.nodes >= 2 and found.tree.q.shape == (found.nodes, 3)
+    assert found.nodes > 2 and found.tree.q.shape == (found.nodes, 3)  # what was explored is told, where time ends, too
     with monkeypatch.context() as few:
         few.setattr("linkwork.facade.planning.planning._NODES", 10)
         full = arm.plan(START, GOAL, SCENE, limits=apart, time_budget=600.0)

@@ -94,7 +94,8 @@ class QuickSearch:
         how, space = self.how, self.space
         n = len(space.weights)
         empty = _empty(n)
-        trees, growing, sizes = empty[:2], 0.0, (0.0, 0.0, 0.0)
+        trees, growing, sizes, total = empty[:2], 0.0, (0.0, 0.0, 0.0), 0
+        found = empty[-1][:0]
         while going(self.nodes):
             numbers = {
                 **self.numbers,
@@ -119,14 +120,13 @@ class QuickSearch:
             count, _, *sizes, self.number, _, rounds, ended, growing, full = told.tolist()
             self.rounds += int(rounds)
             self.nodes += int(ended)
+            trees, total = (nodes, links), int(sizes[0])
+            found = best[: int(count)]
             if count > 0.0 or full or not growing:
-                total = int(sizes[0])
-                if total:
-                    self.trees = _trees(nodes[:total], links[:total])
-                found: np.ndarray = best[: int(count)]
-                return found if count > 0.0 else None
-            trees = nodes, links
-        return None
+                break
+        if total:
+            self.trees = _trees(trees[0][:total], trees[1][:total])
+        return found if len(found) else None
 
 
 def _asked(space: PlanningSpace, starts: np.ndarray, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
