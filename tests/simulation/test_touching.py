@@ -166,6 +166,28 @@ def test_compliant_contacts():
     assert np.abs(rest.records["contact_forces"][-1, 0] - [-mu * G, 0, G]).max() < 1e-2
 
 
+def test_compliant_contacts_begin_in_the_air():
+    """What is apart has forces without slope: every method goes on, and so do derivatives through a landing."""
+    ball = lw.Robot.build("ball", lw.Link("ball", mass=1.0, com=(0, 0, 0)),
+        lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="z", parent="world", child="ball"))  # fmt: skip
+    ground = ContactGround(ContactPoint("ball"), stiffness=1e5, dissipation=0.5)
+    how = {"contacts": ground, "contact_model": "compliant", "step": 1e-3, "limits": "ignored"}
+    ends = {}
+    for method in ("rk4", "implicit_midpoint", "implicit_euler", "variational", "semi_implicit_euler"):
+        found = ball.simulate([0.05], duration=0.13, method=method, every=10, **how)
+        assert found and found.records["contact_forces"][..., 2].any(), (method, found.reasons())
+        ends[method] = found.q[-1, 0]
+    assert np.ptp(list(ends.values())) < 1e-2, ends
+
+    def landed(v):
+        return ball.simulate([0.05], v, duration=0.13, every=130, method="rk4", **how).q[-1]
+
+    fall = lw.compile(landed, v=1)
+    around = np.array([[-0.1 + 1e-5], [-0.1 - 1e-5]])
+    slope = fall.jacobian()(np.array([-0.1]))[0, 0]
+    assert abs(slope - np.diff(fall(around)[::-1, 0])[0] / 2e-5) < 1e-4 * abs(slope)
+
+
 def test_bad_contacts():
     """What is wrong is said."""
     robot = things(lw.shapes.Box((0.2, 0.2, 0.2)), lw.shapes.Sphere(0.1))
