@@ -35,14 +35,15 @@ __all__ = [
     "PILED",
     "RUNNING",
     "STATE",
+    "UNSOLVED",
     "SimulationState",
     "commanded",
     "rolled",
     "seen",
 ]
 
-RUNNING, CONTROLLER, STATE, ENDED, PILED = 0.0, 1.0, 2.0, 3.0, 4.0  # why a sample stopped
-GUARD = 5.0  # and k more: the guard of event k is no number
+RUNNING, CONTROLLER, STATE, ENDED, PILED, UNSOLVED = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0  # why a sample stopped
+GUARD = 6.0  # and k more: the guard of event k is no number
 _MOVED = 1e-6  # of a step: what ended before is where it began
 _KEPT = 1000  # states that a gradient keeps of as many steps, or rows: of more it keeps those between segments
 _HUGE = 1e8  # [rad, m, rad/s, m/s, N m, N], in sum: what is beyond is no motion any more
@@ -110,6 +111,8 @@ def rolled(
             q, v, given, *told = moving.touching(setup.contacts, t, list(q), list(v), tau)
             return q, v, (array(given), *told)
         q, v = method.step(moving.system(tau), t, list(q), list(v), width)
+        if method.solves and v:  # a residual of 1 and more is of equations that were not solved
+            told = (*told[:2], where(lt(fabs(v[0]), math.inf), told[2], math.inf))
         return *moving.held(t + width, q, v), told
 
     def happening(state: SimulationState, t: Any, tau: Any, told: Any) -> tuple[Any, Any, Any, Any, Any]:
@@ -171,7 +174,8 @@ def rolled(
             z = {**z, SENSORS: noted(state, t, q, v, tau, forces, z[SENSORS], ended, events)}
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
         goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(told, moved))
-        why = where(told, where(moved, ended, STATE), CONTROLLER)
+        lost = where(lt(residual, 1.0), STATE, UNSOLVED)
+        why = where(told, where(moved, ended, lost), CONTROLLER)
         return SimulationState(
             where(and_(goes, lt(ended, 0.5)), state.steps + 1.0, state.steps),
             _either(goes, q, state.q),
