@@ -195,6 +195,20 @@ class Task(ABC):
         """Rows to differentiate again, for second derivatives: as good near the target, where they are not exact."""
         return self.rows(k, target)
 
+    def moving_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        """Errors, and rows by which controllers move them; rows after these only tell of motion, for `settling`."""
+        return self.exact_rows(k, target)
+
+    def settling(
+        self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
+    ) -> list[Any]:
+        """What the rate of J v, by `moving_rows`, is to be for ë + k_d ė + k_p e = 0, by ``gains`` k_p and k_d.
+
+        J v is ``moved``; by what the target does it is to be ``led``, at a rate ``ahead``.
+        """
+        each = zip(errors, moved, led, ahead, strict=False)
+        return [c + gains[1] * (r - x) - gains[0] * e for e, x, r, c in each]
+
     def checked(self, robot: Any) -> Iterable[str]:
         """What is wrong with it for a robot, a message each, besides names that are not there."""
         return ()
