@@ -28,6 +28,7 @@ __all__ = ["SINGULAR", "Correction", "Implicit", "corrected", "iterated", "solve
 
 SINGULAR = 3.0  # a status, besides those of loops
 _NEAR = 1e-4  # steps below this that do not get smaller are rounding
+_ROUNDING = 1e-10  # of those that shrink fast: below this what is no half is rounding
 _SMALL = 1e-8  # steps below this are taken whole: what is found along them is rounding
 _LEFT = 0.5  # of what a step begins with: what may be left along it, on either side
 _HALVINGS = 40
@@ -66,7 +67,10 @@ def iterated(
 
     def more(state: Any) -> Any:
         _, moved, before, _ = state
-        return and_(lt(tolerance, moved), or_(lt(_NEAR, moved), lt(moved, before)))
+        less = lt(moved, before)
+        if residual is not None:  # whose steps shrink fast, until they are rounding
+            less = and_(less, or_(lt(_ROUNDING, moved), lt(2.0 * moved, before)))
+        return and_(lt(tolerance, moved), or_(lt(_NEAR, moved), less))
 
     def step(state: Any) -> Any:
         x, before, _, _ = state
