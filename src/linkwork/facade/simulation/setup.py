@@ -103,6 +103,11 @@ class SimulationSetup:
         )
 
     @property
+    def is_fed_back(self) -> bool:
+        """Whether a controller answers to the state."""
+        return self.controller is not None and getattr(self.controller, "answers", True)
+
+    @property
     def is_dry(self) -> bool:
         """Whether dry friction sticks: it is in the program of contacts then."""
         return self.passive == "coulomb"

@@ -13,7 +13,6 @@ from ..._progress import Progress
 from ..._terminal import Stream
 from ...expr.arrays import array, is_traced
 from ...expr.functions import and_, lt, where
-from ...expr.structure import mapped
 from ..motion.given import finite_number
 from .between import OwnInterpolant, held_forces
 from .contacts import ContactSet
@@ -35,7 +34,7 @@ from .rolling import ENDED, EVENTS, FORCES, PILED, RUNNING, SimulationState, com
 from .sensing import begun, noticed
 from .sensors.suite import SensorSuite, first_numbers
 from .setup import SENSORS, SimulationSetup, records_of
-from .stability import EXPLICIT, warn_of_long_step
+from .stability import look_at_step
 from .stops import given_limits, warn_of_limits
 
 __all__ = ["simulated"]
@@ -117,7 +116,6 @@ def simulated(
     return found
 
 
-_LOOKED_AT: set[Any] = set()  # what was simulated by what steps
 _HELD = "_held"  # the record of forces that a method's own interpolant needs
 
 
@@ -244,38 +242,12 @@ class SimulationRun:
 
     def _warn(self, state: Mapping[str, Any], held: Mapping[str, Any], rows: int) -> None:
         """Of a step too long for the first environment to be stable: once for what is asked with the same code."""
-        setup, n = self.setup, len(self.leading)
-        known = (setup, self.h)
-        kinked = setup.contacts is not None and not setup.is_compliant  # whose steps are stable, and have no slopes
-        kinked = kinked or any(event.jump is not None for event in setup.events)
-        if known in _LOOKED_AT or setup.method not in EXPLICIT or kinked or not self.steps or 0 in self.leading:
+        if not self.steps:
             return
-        if len(_LOOKED_AT) > 256:
-            _LOOKED_AT.clear()
-        _LOOKED_AT.add(known)
-
-        def first(x: Any) -> Any:
-            x = np.asarray(x, dtype=float)
-            return x[(0,) * n] if n and x.shape[:n] == self.leading else x
-
-        cores = {"inputs": dict(setup.inputs), "parameters": dict(setup.parameters)}
-        own = mapped(first, dict(state))
-        for group, given in held.items():
-            whole = {name: np.broadcast_to(x, (*self.leading, *cores[group][name])) for name, x in given.items()}
-            own[group] = {name: x[(0,) * n] for name, x in whole.items()}
-        if self.signals:
-            each = {name: self._rows(name, 0, rows) for name in self.signals}
-            own["signals"] = {name: x[(0,) * self.axes[name]] for name, x in each.items()}
-        kernel = piece(setup, rows)
-
-        def step(q: Any, v: Any, h: float) -> tuple[Any, Any]:
-            if n:
-                end = kernel(**{**own, "q": q, "v": v}, h=h, last=1.0)["end"]
-                return end["q"], end["v"]
-            ends = [kernel(**{**own, "q": a, "v": b}, h=h, last=1.0)["end"] for a, b in zip(q, v, strict=True)]
-            return np.array([end["q"] for end in ends]), np.array([end["v"] for end in ends])
-
-        warn_of_long_step(setup.robot, step, own["q"], own["v"], self.h)
+        each = {name: self._rows(name, 0, rows) for name in self.signals}
+        signals = {name: x[(0,) * self.axes[name]] for name, x in each.items()}
+        kernel, duration = piece(self.setup, rows), self.h * self.steps
+        look_at_step(self.setup, self.h, kernel, state, held, signals, self.leading, duration)
 
     def whole_parameters(self) -> dict[str, Any]:
         """Those of each environment, by what they are called by the robot."""

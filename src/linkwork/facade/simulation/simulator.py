@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ from .rolling import RUNNING
 from .sensing import noticed
 from .sensors.suite import SensorSuite, first_numbers
 from .setup import OWN, SENSORS, SimulationSetup
+from .stability import look_at_step
 from .stops import JointStops, given_limits
 
 __all__ = ["Simulator", "SimulatorState"]
@@ -53,6 +55,8 @@ class SimulatorState(NamedTuple):
 
 class _Pushed:
     """The controller of simulations that have none: joint forces as they are given."""
+
+    answers = False  # to no state
 
     def __call__(self, t: Any, q: Any, v: Any, tau: Any, **readings: Any) -> Any:
         return tau
@@ -314,6 +318,7 @@ class Simulator:
             shapes = cores_of("Simulator.step", self._robot, self._how[2], inputs, self._leading)
         key = (shapes, count)
         kernel = self._kernels.get(key)
+        fresh = kernel is None
         if kernel is None:
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise ValueError(f"Simulator.step: count: expected a number of steps from 1, got {count!r}")
@@ -325,7 +330,13 @@ class Simulator:
         asked: dict[str, Any] = {"steps": state.steps, "q": state.q, "v": state.v}
         if _leaves(state.controller):
             asked["z"] = state.controller
-        asked |= {name: x for name, x in (("inputs", inputs), ("parameters", self._parameters)) if x}
+        groups = {name: x for name, x in (("inputs", inputs), ("parameters", self._parameters)) if x}
+        asked |= groups
+        if fresh:
+            begun = {**asked, "status": np.zeros(self._leading)}
+            own = {name: x for name, x in begun.items() if name not in groups}
+            setup = self._setup(shapes, count, self._how[2])
+            look_at_step(setup, self._h, kernel, own, groups, {}, self._leading, math.inf)
         found = kernel(**asked, status=state.status, h=h, last=last)
         end, within = found["end"], state.within
         if watched:
