@@ -188,6 +188,58 @@ def test_compliant_contacts_begin_in_the_air():
     assert abs(slope - np.diff(fall(around)[::-1, 0])[0] / 2e-5) < 1e-4 * abs(slope)
 
 
+def test_numbers_of_contacts_are_parameters():
+    """Friction and the like by environment, to the bit as with such materials, anew at a reset, and as symbols."""
+    ball = things(lw.shapes.Sphere(0.1))
+    q, v, many = put(ball, (0, 0, 0.3)), [0.3, 0.2, 0.0, 4.0, 0.5, -1.0], np.array([0.1, 0.4, 0.9])
+    scene = lw.Scene().with_half_space("floor")
+    mine = {"contact_friction": 0.5, "contact_friction:floor": many, "contact_restitution": 0.4}
+    how = {"duration": 0.25, "every": 250}
+    found = ball.simulate(q, v, contacts=ContactScene(scene), parameters=mine, **how)
+    for k, friction in enumerate(many):
+        alone = ContactScene(scene, materials=ContactMaterial(friction, restitution=0.4))
+        assert np.array_equal(ball.simulate(q, v, contacts=alone, **how).q[-1], found.q[k, -1])
+    assert np.ptp(found.v[:, -1, 3:]) > 0.1 and np.ptp(found.q[:, -1, 4]) > 1e-3 and set(found.parameters) == set(mine)
+    simulator = lw.Simulator(ball, batch=2, contacts=ContactScene(scene), parameters={"contact_friction": 0.1})
+    simulator.reset(q, v)
+    simulator.reset(q, v, where=[False, True], parameters={"contact_friction": 0.9})
+    assert simulator.parameters["contact_friction"].tolist() == [0.1, 0.9]
+    simulator.step(count=250)
+    assert abs(np.diff(simulator.state.q[:, 4])[0]) > 1e-3
+    soft, hard = ContactGround(ContactPoint("thing0", radius=0.1)), ContactScene(scene)
+    compliant = {"contact_model": "compliant", "method": "rk4"}
+    for contacts, names, at, more in (
+        (hard, ("contact_friction:thing0", "contact_restitution"), (0.4, 0.5), {}),
+        (soft, ("contact_stiffness",), (1e4,), {}),
+        (soft, ("contact_stiffness", "contact_friction:ground", "contact_dissipation"), (1e4, 0.3, 0.2), compliant),
+    ):
+
+        def ends(x, contacts=contacts, names=names, more=more):
+            given = dict(zip(names, x, strict=True))
+            end = ball.simulate(q, v, contacts=contacts, parameters=given, **how, **more)
+            return np.concatenate([end.q[-1], end.v[-1]])
+
+        function = lw.compile(ends, x=len(names))
+        slope, x = function.jacobian()(np.array(at)), np.array(at)
+        for k, size in enumerate(1e-5 * x):
+            apart = size * np.eye(len(x))[k]
+            other = (function(x + apart) - function(x - apart)) / (2.0 * size)
+            assert np.abs(slope[:, k] - other).max() < 1e-4 * np.abs(other).max() > 0.0, names
+    ground = {"contacts": soft, "duration": 0.01}
+    for given, error, told in (
+        ({"contact_friction": -0.1}, ValueError, "contact_friction'.*from 0, got -0.1"),
+        ({"contact_restitution": [0.5, 1.5]}, ValueError, "from 0 to 1, got 1.5"),
+        ({"contact_dissipation": 0.1}, UnknownNameError, "parameter of convex contacts named 'contact_dissipation'"),
+        ({"contact_frictoin": 0.1}, UnknownNameError, "did you mean 'contact_friction'"),
+        ({"contact_friction:thing": 0.1}, UnknownNameError, "did you mean 'thing0'"),
+        ({"contact_friction:thing0": 0.1, "contact_friction:ground": 0.2}, ValueError, "are both of the contact of"),
+    ):
+        with pytest.raises(error, match=told):
+            ball.simulate(q, parameters=given, **ground)
+    with pytest.raises(ValueError, match="of contacts, and there are none"):
+        ball.simulate(q, duration=0.01, parameters={"contact_friction": 0.1})
+
+
 def test_bad_contacts():
     """What is wrong is said."""
     robot = things(lw.shapes.Box((0.2, 0.2, 0.2)), lw.shapes.Sphere(0.1))

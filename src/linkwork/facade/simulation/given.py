@@ -11,6 +11,8 @@ from ...bridge.arguments import real_array
 from ...errors import UnknownNameError
 from ...expr.arrays import is_traced, scalars
 from ..motion.trajectory import Trajectory
+from .contacts import ContactSet
+from .surface_numbers import check_number, input_name, is_of_contacts
 
 __all__ = [
     "check_step",
@@ -121,18 +123,30 @@ def given_numbers(what: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def given_parameters(robot: Any, given: Mapping[str, Any]) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
-    """The sizes of parameters of a robot, and arrays of them, by the names of inputs.
+def given_parameters(
+    robot: Any, given: Mapping[str, Any], contacts: ContactSet | None
+) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
+    """The sizes of parameters of a robot and of its contacts, and arrays of them, by the names of inputs.
 
     Raises ValueError where a name stands for several, UnknownNameError where it is none.
     """
     sizes: dict[str, tuple[int, ...]] = {}
     for name in given:
+        if is_of_contacts(name):
+            if contacts is None:
+                raise ValueError(f"simulate: parameters: {name!r} is of contacts, and there are none: give contacts")
+            contacts.check_number(robot, name)
+            sizes[input_name(name)] = ()
+            continue
         found = robot.parameters([name])
         if len(found) != 1:
             raise ValueError(f"simulate: parameters: expected names of one parameter each, got {name!r}: {[*found]}")
         sizes |= {key: x.shape for key, x in found.items()}
-    return sizes, given_numbers("parameters", dict(zip(sizes, given.values(), strict=True)))
+    numbers = given_numbers("parameters", dict(zip(sizes, given.values(), strict=True)))
+    for name, x in zip(given, numbers.values(), strict=True):
+        if is_of_contacts(name):
+            check_number(name, x)
+    return sizes, numbers
 
 
 def over(chosen: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -147,6 +161,7 @@ def replaced_parameters(
     given: Mapping[str, Any],
     where: Any,
     leading: tuple[int, ...],
+    contacts: ContactSet | None,
 ) -> dict[str, Any]:
     """Parameters by the names of inputs, with those ``given`` in the place of ``own`` ones, ``where`` (...) it is so.
 
@@ -158,7 +173,7 @@ def replaced_parameters(
             remedy = f"a Simulator takes those that it was made with: {', '.join(asked) or 'none'}"
             raise UnknownNameError("parameter", name, asked, remedy)
     found = dict(own)
-    sizes, new = given_parameters(robot, given)
+    sizes, new = given_parameters(robot, given, contacts)
     for name, x in new.items():
         core = sizes[name]
         every, at = (*leading, *core), x.ndim - len(core)

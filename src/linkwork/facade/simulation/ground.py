@@ -13,7 +13,9 @@ from ...spatial import Vec3
 from .materials import ContactMaterial, check_restitution, check_surface, from_zero
 from .places import ContactPlace, frame_pose
 
-__all__ = ["ContactGround", "ContactPoint"]
+__all__ = ["GROUND", "ContactGround", "ContactPoint"]
+
+GROUND = "ground"  # what parameters call the half-space
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ class ContactGround:
             X = frame_pose(robot, q, p.frame)
             arm = X.rotation @ Vec3(*p.offset)
             gap = n.dot(X.translation + arm) - p.radius - self.height
-            found.append(ContactPlace(name, None, p.frame, (None, arm - n * p.radius), axes, gap, self._material(p)))
+            arms, of = (None, arm - n * p.radius), (p.frame, GROUND)
+            found.append(ContactPlace(name, None, p.frame, arms, axes, gap, self._material(p), of))
         return found
 
     def _material(self, p: ContactPoint) -> ContactMaterial:

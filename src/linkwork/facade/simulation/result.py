@@ -14,6 +14,7 @@ from .between import OwnInterpolant, trajectory_through
 from .events import SLOTS, Occurrence
 from .files import load_simulation, save_simulation
 from .rolling import CONTROLLER, ENDED, GUARD, PILED, RUNNING, STATE, UNSOLVED
+from .surface_numbers import is_of_contacts
 
 __all__ = ["Simulation", "reason_of", "within_step"]
 
@@ -158,7 +159,8 @@ class Simulation:
         shape = self.q.shape[:-2]
         if not self.parameters or (shape and not environment):
             return own
-        return own.with_parameters({name: x[environment] for name, x in self.parameters.items()})
+        each = {name: x[environment] for name, x in self.parameters.items() if not is_of_contacts(name)}
+        return own.with_parameters(each) if each else own
 
     # -- files and pictures
 

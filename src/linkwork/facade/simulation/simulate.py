@@ -79,7 +79,8 @@ def simulated(
     if segments is not None and (isinstance(segments, bool) or not isinstance(segments, int) or segments < 1):
         raise ValueError(f"simulate: segments: expected a whole number from 1, or None, got {segments!r}")
     q, v = given_state(robot, q, v)
-    sizes, varied = given_parameters(robot, parameters or {})
+    touching = ContactSet.of(contacts, contact_model)
+    sizes, varied = given_parameters(robot, parameters or {}, touching)
     leading = leading_of(q, v, {name: (x, sizes[name]) for name, x in varied.items()})
     constant = given_numbers("inputs", inputs or {})
     rows, axes = given_signals(signals or {}, steps, h, leading, robot, controller)
@@ -96,7 +97,7 @@ def simulated(
         cores_of("simulate", robot, controller, constant, leading),
         tuple((name, x.shape[axes[name] + 1 :]) for name, x in rows.items()),
         tuple(sizes.items()),
-        ContactSet.of(contacts, contact_model),
+        touching,
         tuple(parameters or ()),
         checked_events(events),
         SensorSuite.of(sensors, robot, h, contacts is not None),
@@ -107,8 +108,9 @@ def simulated(
         if solver:
             raise ValueError("simulate: method: what SciPy solves is found in numbers, and no part of what is compiled")
         return run.on_symbols(q, v, segments)
-    if setup.contacts is not None:
-        setup.contacts.warn_of_overlaps(robot, q)
+    overlapping = setup.touched(varied)
+    if overlapping is not None:
+        overlapping.warn_of_overlaps(robot, q)
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
     found = solved_by_scipy(run, solver, q, v) if solver else run.on_numbers(q, v, progress)
     if limits is None:
@@ -157,13 +159,12 @@ class SimulationRun:
         setup, total = self.setup, self.steps // self.setup.every
         rows = {name: x.reshape(total, setup.every, *x.shape[1:]) for name, x in self.signals.items()}
         now = {name: x[0] for name, x in self.signals.items()}
-        own = setup.own(self.parameters)
         z = self.begins
         if setup.sensors is not None:
-            z = {**z, SENSORS: begun(setup, own, q, v, z[SENSORS])}
+            z = {**z, SENSORS: begun(setup, self.parameters, q, v, z[SENSORS])}
         start = SimulationState(0.0, q, v, () if z is None else z, RUNNING)
         tau, _ = commanded(setup, 0.0, start, {**self.inputs, **now}, now=True)
-        first = seen(setup, self.h, start._replace(tau=array(tau), forces=setup.no_forces), own)
+        first = seen(setup, self.h, start._replace(tau=array(tau), forces=setup.no_forces), self.parameters)
         asked = (float(self.steps), total, self.inputs, rows, self.parameters)
         end, (qs, vs, records) = rolled(setup, start, self.h, *asked, closely=True, segments=segments)
         qs, vs = np.concatenate([q[None], qs]), np.concatenate([v[None], vs])

@@ -134,8 +134,8 @@ class Simulator:
         if not isinstance(sizes, tuple) or not all(type(n) is int and n >= 0 for n in sizes):
             raise ValueError(f"Simulator: batch: expected a number of environments, or a shape, got {batch!r}")
         self._leading = sizes
-        self._sizes, self._parameters = given_parameters(made, parameters or {})
         contacts = ContactSet.of(contacts, contact_model)
+        self._sizes, self._parameters = given_parameters(made, parameters or {}, contacts)
         suite = SensorSuite.of(sensors, robot, self._h, contacts is not None)
         if suite is not None:
             first_numbers(seed, sizes)  # raises for what is no seed
@@ -158,7 +158,10 @@ class Simulator:
         self._clock = np.array(self._h), np.array(_FOREVER)
         self._held = list(self._parameters.values())
         told = None if callable(controller) else controller
-        SimulationSetup(robot, method, passive, told, (), 1, contacts=contacts, limits=self._how[7])  # looks at names
+        asked = tuple(parameters or ())
+        SimulationSetup(  # looks at names
+            robot, method, passive, told, (), 1, contacts=contacts, asked=asked, limits=self._how[7]
+        )
         self._state = self._begun(made.neutral(), None, None, seed)
 
     def _setup(self, inputs: tuple[tuple[str, tuple[int, ...]], ...], count: int, controller: Any) -> SimulationSetup:
@@ -229,7 +232,8 @@ class Simulator:
         the simulator was made without.  Warns of bodies that overlap.
         """
         own, first = self._parameters, self._first_seed if seed is None and where is None else seed
-        self._parameters = replaced_parameters(self._robot, own, self._how[4], parameters or {}, where, self._leading)
+        given, contacts = parameters or {}, self._how[3]
+        self._parameters = replaced_parameters(self._robot, own, self._how[4], given, where, self._leading, contacts)
         try:
             begun = self._begun(q, v, where, first)
         except BaseException:

@@ -31,12 +31,13 @@ def warn_of_stiff_contacts(
     setup: SimulationSetup, h: float, q: np.ndarray, v: np.ndarray, parameters: Mapping[str, Any], duration: float
 ) -> None:
     """Warn of the worst contact that steps of h [s] do not bear, from q (nq) and v (nv), with the eigenvalue."""
-    assert setup.contacts is not None
+    contacts = setup.touched(parameters)
+    assert contacts is not None
     robot: Any = moving_robot(setup.robot, setup.own(parameters))
     yielding = robot.mass_matrix_inverse(q, passive=bool(setup.passive))
     weight = float(np.linalg.norm(robot.gravity))
     worst: tuple[float, float, str] | None = None
-    for place in setup.contacts.places(robot, q):
+    for place in contacts.places(robot, q):
         gap, k = float(place.gap), float(place.material.stiffness or 0.0)
         n = np.array(velocity_rows(robot, q, place)[2], dtype=float)
         yields = float(n @ yielding @ n)
