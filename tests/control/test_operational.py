@@ -249,5 +249,13 @@ def test_what_is_wrong_is_refused() -> None:
         HybridForcePosition(robot, TIP, "x", motion_axes=["x", "y"])
     with pytest.raises(ValueError, match="null_damping acts where no posture does"):
         OperationalSpace(robot, [PositionTask(TIP), PostureTask(level=1)], null_damping=1.0)
+    for law, name in (
+        (Impedance(robot, TIP, stiffness=1.0, damping=1.0), "target"),
+        (OperationalSpace(robot, PoseTask(TIP)), TIP),
+    ):
+        with pytest.raises(ValueError, match=f"{name}: expected a pose, a matrix with a rotation"):
+            law(0.0, Q, 0.0 * Q, **{name: np.zeros((4, 4))})
+        with pytest.raises(ValueError, match=f"{name}: expected a pose"):
+            robot.simulate(Q, controller=law, duration=0.01, inputs={name: np.ones((4, 4))})
     with pytest.raises(ValueError, match="condition: expected a number above 1"):
         OperationalSpace(robot, PositionTask(TIP), condition=0.5)

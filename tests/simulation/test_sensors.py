@@ -189,7 +189,7 @@ def test_what_is_no_sensor_is_refused():
         return robot.simulate([0.1], duration=0.01, sensors=sensors)
 
     for make, error, words in (
-        (lambda: run(a=InertialSensor("tup")), lw.errors.UnknownNameError, "tip"),
+        (lambda: run(a=InertialSensor("tup")), lw.errors.UnknownNameError, "no frame, for .* InertialSensor, .*'tip'"),
         (lambda: run(a=Encoder("hing")), lw.errors.UnknownNameError, "hinge"),
         (lambda: run(a=TouchSensor("rod")), ValueError, "give contacts"),
         (lambda: run(a=TwoNumbers(noise=(0.1, 0.1, 0.1))), ValueError, "one number or 2"),

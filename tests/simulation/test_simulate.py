@@ -101,6 +101,18 @@ def test_what_a_controller_carries(arm):
     assert found.controller_state["count"] == 40.0
     assert np.abs(found.controller_state["sum"] - 1e-3 * found.q[:-1].sum(axis=0)).max() < 1e-15
     assert np.array_equal(found.records["tau"][1:], push) and np.array_equal(found.records["tau"][0], push[0])
+
+    class Drawing:
+        """A generator of 32 bits, whose state is no force."""
+
+        start = np.array([12345.0])
+
+        def __call__(self, t, q, v, z):
+            z = 1664525.0 * z + 1013904223.0
+            z = z - 4294967296.0 * np.floor(z / 4294967296.0)
+            return 1e-3 * z / 4294967296.0 + 0.0 * q, z
+
+    assert arm.simulate(arm.neutral(), controller=Drawing(), duration=0.02, passive=False)
     way = arm.spline([0.0, 1.0], [arm.neutral(), arm.neutral() + 0.2], "cubic", boundary="clamped")
 
     def following(t, q, v, way_q, way_v, way_a):

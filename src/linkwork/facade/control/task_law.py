@@ -71,6 +71,11 @@ class TaskLaw(ControlLaw):
     def needs(self) -> tuple[str, ...]:
         return tuple(self._called(x) for x in self.tasks if x.name in self.shapes and x.target is None)
 
+    @property
+    def poses(self) -> tuple[str, ...]:
+        every = ((x, x.target_of) for x in self.tasks)
+        return tuple(self._called(x) for x, aim in every if aim is not None and aim.kind == "pose")
+
     def any_targets(self, tasks: Iterable[Task], q: np.ndarray) -> dict[str, np.ndarray]:
         """Something for each of the tasks to aim at, where only how they move counts."""
         found = {}

@@ -16,6 +16,7 @@ from .surface_numbers import check_number, input_name, is_of_contacts
 
 __all__ = [
     "check_step",
+    "chosen_of",
     "cores_of",
     "given_numbers",
     "given_parameters",
@@ -63,6 +64,7 @@ def cores_of(
         wanted = takes.get(name)
         if wanted is not None and x.shape in (wanted, (*leading, *wanted)):
             core = wanted
+            _check_input(controller, name, x)
         elif len(leading) == 1 and x.shape == leading and leading[0] in (robot.nq, robot.nv):
             n = leading[0]
             raise ValueError(
@@ -71,6 +73,13 @@ def cores_of(
             )
         found.append((name, core))
     return tuple(found)
+
+
+def _check_input(controller: Any, name: str, x: Any) -> None:
+    """Whatever a controller of `linkwork.control` says of what it is given."""
+    looked_at = getattr(controller, "check_input", None)
+    if looked_at is not None:
+        looked_at(name, x)
 
 
 def whole_steps(duration: float, h: float) -> int:
@@ -149,6 +158,18 @@ def given_parameters(
     return sizes, numbers
 
 
+def chosen_of(where: Any, leading: tuple[int, ...]) -> np.ndarray:
+    """Which environments (...) of a batch are meant.  Raises ValueError for what is no truth value for each."""
+    chosen = np.asarray(where)
+    expected = f"Simulator.reset: where: expected truth values {leading}, one for each environment"
+    if chosen.dtype != bool:
+        raise ValueError(f"{expected}, got {where!r}; np.isin(np.arange(n), some) are those of some numbers")
+    try:
+        return np.broadcast_to(chosen, leading)
+    except ValueError:
+        raise ValueError(f"{expected}, got shape {chosen.shape}") from None
+
+
 def over(chosen: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Which environments (...), in the shape of an array (..., n) of them."""
     return chosen.reshape(chosen.shape + (1,) * (x.ndim - chosen.ndim))
@@ -183,7 +204,7 @@ def replaced_parameters(
         if where is None:
             found[name] = x
             continue
-        chosen = np.broadcast_to(np.asarray(where, dtype=bool), leading)
+        chosen = chosen_of(where, leading)
         a, b = (np.broadcast_to(y, every) for y in (x, own[name]))
         found[name] = np.where(over(chosen, a), a, b)
     return found
@@ -230,6 +251,8 @@ def given_signals(
                 f"repeated for each environment, ({steps}, {steps}, {steps})"
             )
         axes[name] = n if of_each else 0
+        if wanted is not None and x.shape[axes[name] + 1 :] == wanted:
+            _check_input(controller, name, x)
     return found, axes
 
 

@@ -169,7 +169,8 @@ def rolled(
             q, v, told = advanced(t, state.q, state.v, tau, h, told)
         pushed, forces, residual = told
         tau = list(pushed)
-        told, moved = _finite([*tau, *carried]), _finite([*q, *v])
+        told, moved = _finite(tau), _finite([*q, *v])
+        told = and_(told, _finite(carried, math.inf)) if carried else told
         if setup.sensors is not None:
             z = {**z, SENSORS: noted(state, t, q, v, tau, forces, z[SENSORS], ended, events)}
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
@@ -259,8 +260,9 @@ def commanded(
     return scalars, z
 
 
-def _finite(numbers: Sequence[Any]) -> Any:
-    return lt(sum((fabs(x) for x in numbers), 0.0), _HUGE)
+def _finite(numbers: Sequence[Any], least: float = _HUGE) -> Any:
+    """Whether they are numbers, in sum below that."""
+    return lt(sum((fabs(x) for x in numbers), 0.0), least)
 
 
 def _either(first: Any, new: Any, old: Any) -> Any:

@@ -17,6 +17,7 @@ from .contacts import ContactSet
 from .events import Event, Occurrence, checked_events, occurrences
 from .given import (
     check_step,
+    chosen_of,
     cores_of,
     given_numbers,
     given_parameters,
@@ -33,6 +34,7 @@ from .sensors.suite import SensorSuite, first_numbers
 from .setup import OWN, SENSORS, SimulationSetup
 from .stability import look_at_step
 from .stops import JointStops, given_limits
+from .surface_numbers import is_of_contacts
 
 __all__ = ["Simulator", "SimulatorState"]
 
@@ -184,6 +186,13 @@ class Simulator:
             limits,
         )
 
+    def __repr__(self) -> str:
+        many, leading = int(np.prod(self._leading)), self._leading
+        of = f"{many} environment{'s' * (many != 1)}, " if leading else ""
+        stopped = int(np.count_nonzero(self._state.status != RUNNING))
+        time = f"{np.max(self.time, initial=0.0):g} s" + (f", {stopped} of {many} stopped" if stopped else "")
+        return f"<Simulator of {self._robot.name!r}: {of}steps of {self._h:g} s, at {time}>"
+
     @property
     def state(self) -> SimulatorState:
         """Where it is."""
@@ -229,7 +238,7 @@ class Simulator:
         `Robot.simulate` with that seed.
 
         Raises ValueError for other shapes, and for numbers that are not finite; UnknownNameError for parameters that
-        the simulator was made without.  Warns of bodies that overlap.
+        the simulator was made without.  Warns of bodies that overlap in the environments that are reset.
         """
         own, first = self._parameters, self._first_seed if seed is None and where is None else seed
         given, contacts = parameters or {}, self._how[3]
@@ -240,9 +249,10 @@ class Simulator:
             self._parameters = own
             raise
         self._held = list(self._parameters.values())
-        contacts = self._how[3]
-        if contacts is not None and where is None:
-            contacts.warn_of_overlaps(self._robot, begun.q)
+        if contacts is not None:
+            numbers = {name: x for name, x in zip(self._how[4], self._held, strict=True) if is_of_contacts(name)}
+            q = begun.q if where is None else begun.q[chosen_of(where, self._leading)]
+            contacts.varied(numbers).warn_of_overlaps(self._robot, q)
         return begun
 
     def _begun(self, q: Any, v: Any, where: Any, seed: Any = None) -> SimulatorState:
@@ -270,7 +280,7 @@ class Simulator:
         none = np.zeros(self._leading)
         fresh = SimulatorState(none, q, v, carried, none, none)
         if where is not None:
-            chosen = np.broadcast_to(np.asarray(where, dtype=bool), self._leading)
+            chosen = chosen_of(where, self._leading)
 
             def either(new: Any, old: Any) -> Any:
                 return np.where(over(chosen, new), new, old)

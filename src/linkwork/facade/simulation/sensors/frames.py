@@ -38,7 +38,7 @@ class InertialSensor(Sensor):
     frame: str
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
-        _check_frame("InertialSensor: frame", robot, self.frame)
+        _check_frame("InertialSensor", robot, self.frame)
         super().checked(robot, has_contacts)
 
     def size(self, robot: Any) -> int:
@@ -75,7 +75,7 @@ class TouchSensor(Sensor):
         if not has_contacts:
             raise ValueError("TouchSensor: there are no contacts that it could feel: give contacts")
         for link in self.links:
-            _check_frame("TouchSensor: links", robot, link)
+            _check_frame("TouchSensor", robot, link)
         super().checked(robot, has_contacts)
 
     def size(self, robot: Any) -> int:
@@ -130,11 +130,11 @@ class RangeSensor(Sensor):
             raise ValueError(f"RangeSensor: most: expected a length above 0 [m], got {self.most!r}")
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
-        _check_frame("RangeSensor: frame", robot, self.frame)
+        _check_frame("RangeSensor", robot, self.frame)
         there = collision_links(robot.tree)
         for link in self.links:
             if link not in there:
-                raise UnknownNameError("RangeSensor: links: link with a collision shape", link, there)
+                raise UnknownNameError("link with a collision shape, for a sensor of kind RangeSensor,", link, there)
         super().checked(robot, has_contacts)
 
     def size(self, robot: Any) -> int:
@@ -153,6 +153,6 @@ class RangeSensor(Sensor):
         return [ray_length(X.translation, X.rotation @ Vec3(*d), solids, self.most) for d in self.directions]
 
 
-def _check_frame(what: str, robot: Any, frame: str) -> None:
+def _check_frame(who: str, robot: Any, frame: str) -> None:
     if frame not in robot.frames:
-        raise UnknownNameError(what, str(frame), robot.frames)
+        raise UnknownNameError(f"frame, for a sensor of kind {who},", str(frame), robot.frames)
