@@ -47,6 +47,22 @@ def test_shapes_rest_on_what_stands():
         assert np.abs(total - [0, 0, G]).max() < 1e-4 * G, shape
 
 
+def test_hulls_and_cones_come_to_rest():
+    """A cube as a hull, dropped askew on a box, on another hull and on the floor, and a prism and a cone upright."""
+    cube = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)]
+    prism = [(0.1 * np.cos(a), 0.1 * np.sin(a), z) for a in np.arange(6) * np.pi / 3 for z in (-0.1, 0.1)]
+    scene = lw.Scene().with_box("table", (1.0, 1.0, 0.2), (0, 0, -0.1)).with_half_space("floor", lw.pose((0, 0, -1)))
+    scene = scene.with_shape("hull", lw.shapes.Polytope(5.0 * np.array(cube)), lw.pose((10.0, 0, -0.5)))
+    for shape in (lw.shapes.Polytope(cube), lw.shapes.Polytope(prism), lw.shapes.Cone(0.1, 0.2)):
+        robot = things(shape)
+        q = np.stack([put(robot, (x, 0.013, z + 0.102)) for x, z in ((0, 0), (10, 0), (5, -1))])
+        if shape == lw.shapes.Polytope(cube):
+            q[:, :4], q[:, 6] = [np.cos(0.1), 0.8 * np.sin(0.1), 0.6 * np.sin(0.1), 0.0], q[:, 6] + 0.05
+        found = robot.simulate(q, duration=1.5, step=2e-3, contacts=ContactScene(scene), every=50)
+        height = found.q[:, -1, 6] - [0.0, 0.0, -1.0]
+        assert np.abs(height - 0.1).max() < 1e-3 and np.abs(found.v[:, -1]).max() < 1e-3, shape
+
+
 def test_a_slope_of_heights():
     """A box slides down a field's slope at g (sin θ − μ cos θ), or on points of its own sticks, as materials say."""
     theta = 0.4

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._user import levels_up
 from ...algorithms.simulation.contact.compliant import compliant_force
+from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...errors import SimulationWarning, UnknownNameError
 from ...expr.arrays import array
@@ -27,6 +28,7 @@ MODELS = ("convex", "compliant")
 TOLD = ("contact_gap", "contact_slip", "contact_residual")  # besides forces, if it is asked for
 _CHECKED = Once[bool](64)
 _NAMES = Once[tuple[str, ...]](64)
+_GAPS = Once[Kernel](16)
 _DEEP = 1e-4  # [m]: what begins deeper than that in something rigid is told
 _HEAVY = 10.0  # times the weight: what begins with such a push of something soft is told
 
@@ -133,12 +135,23 @@ class ContactSet:
             what = "simulate: what overlaps at the start is pushed apart: " + "; ".join(found[:4]) + more
             warnings.warn(what, SimulationWarning, stacklevel=levels_up())
 
+    def _measured(self, robot: Any, q: np.ndarray) -> list[tuple[ContactPlace, Any]]:
+        """All points, and their gaps at q (..., nq) of numbers."""
+        try:
+            return [(place, place.gap) for place in self.places(robot, q)]
+        except TypeError:  # what walks round a hull does so for one state: a kernel does it for many
+            alone = replace(self, numbers=())
+            made = lambda: compile(lambda q: alone.gaps(robot, q), name="gaps", q=robot.configuration_space)  # noqa: E731
+            gaps = _GAPS.get((alone, robot), made)(q)
+            places = self.places(robot, robot.neutral())
+            return [(place, gaps[..., k]) for k, place in enumerate(places)]
+
     def _too_deep(self, robot: Any, q: np.ndarray) -> list[str]:
         """What overlaps already, by more than it should."""
         weight = robot.mass * float(np.linalg.norm(robot.gravity))
         found = []
-        for place in self.places(robot, q):
-            deepest = -float(np.min(place.gap, initial=np.inf))
+        for place, gap in self._measured(robot, q):
+            deepest = -float(np.min(gap, initial=np.inf))
             k = place.material.stiffness
             power = 1.5 if self.model == "compliant" else 1.0
             if deepest > _DEEP and (k is None or np.any(k * deepest**power > _HEAVY * weight)):
