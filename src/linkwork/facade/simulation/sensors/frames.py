@@ -12,8 +12,9 @@ import numpy as np
 from ....errors import UnknownNameError
 from ....geometry.rays import ray_length
 from ....geometry.scene import Scene
-from ....geometry.solids import solid
+from ....geometry.solids import SOLIDS, solid
 from ....model.collisions import collision_links, link_shapes
+from ....shapes import Shape
 from ....spatial import Vec3
 from ..places import frame_pose
 from .contract import SensedState, Sensor
@@ -95,7 +96,8 @@ class TouchSensor(Sensor):
 @dataclass(frozen=True)
 class RangeSensor(Sensor):
     """How far it is [m] from a frame's origin along each of some ``directions`` in the frame's axes, to what stands in
-    a ``scene`` or is a collision shape of one of the robot's ``links``: ``most`` where there is nothing so far.
+    a ``scene`` or is a collision shape of one of the robot's ``links``: ``most`` where there is nothing so far.  Rays
+    end at convex shapes, not at fields.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import RangeSensor
@@ -135,7 +137,18 @@ class RangeSensor(Sensor):
         for link in self.links:
             if link not in there:
                 raise UnknownNameError("link with a collision shape, for a sensor of kind RangeSensor,", link, there)
+        for name, shape in self._shapes(robot):
+            if type(shape) not in SOLIDS:
+                raise ValueError(
+                    f"RangeSensor: {name!r} is a {type(shape).__name__}, and rays end at convex solids: expected "
+                    f"{', '.join(kind.__name__ for kind in SOLIDS)}, or links without it"
+                )
         super().checked(robot, has_contacts)
+
+    def _shapes(self, robot: Any) -> list[tuple[str, Shape]]:
+        """What rays may end at, by name."""
+        standing = [] if self.scene is None else [(name, self.scene[name].shape) for name in self.scene.names]
+        return [*standing, *((one.name, one.shape) for one in link_shapes(robot.tree) if one.link in self.links)]
 
     def size(self, robot: Any) -> int:
         return len(self.directions)
