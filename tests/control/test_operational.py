@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.control import Admittance, ComputedTorque, HybridForcePosition, Impedance, OperationalSpace
+from linkwork.algorithms.ik.state import TaskState
+from linkwork.control import Admittance, ComputedTorque, HybridForcePosition, Impedance, OperationalSpace, WholeBody
 from linkwork.errors import UnknownNameError
-from linkwork.ik import JointTask, PositionTask, PostureTask
+from linkwork.ik import JointTask, OrientationTask, PoseTask, PositionTask, PostureTask
 from linkwork.simulation import ContactGround, ContactPoint
 
 SIZES = (0.5, 0.4, 0.3, 0.2)
@@ -57,6 +58,58 @@ def test_tasks_do_as_they_are_told_by_their_priority() -> None:
     a = robot.forward_dynamics(q, v, tau)
     moved = np.einsum("sij,sj->si", J, a) + robot.bias_acceleration(q, v, TIP)[:, 3:5]
     assert np.allclose(moved, asked, rtol=1e-7, atol=1e-6) and np.abs(tau).max() < 1e4
+
+
+def test_errors_obey_their_equation() -> None:
+    """ë + k_d ė + k_p e = 0 of errors themselves, by their second differences, in any axes, near and far, and while the
+    target moves and turns."""
+    arm: Any = lw.load("arm7")
+    rng, h, kp, kd = np.random.default_rng(2), 2e-4, 90.0, 12.0
+    q, v = arm.random_configuration(rng), rng.normal(size=7)
+    tasks = [PoseTask("hand"), PoseTask("hand", axes="target"), PoseTask("hand", tolerance=(1e-6,) * 5 + (np.inf,))]
+    tasks += [PositionTask("hand"), OrientationTask("hand"), PositionTask("hand", axes="reference")]
+    spin, going, ahead = rng.normal(size=(3, 3))
+    start = arm.pose(q, "hand") @ lw.pose((0.1, -0.05, 0.08), rpy=(0.4, -0.3, 0.5))
+
+    def aim(t: float, moves: bool) -> Any:
+        if not moves:
+            return start
+        turned = lw.pose(axis=spin, angle=t * float(np.linalg.norm(spin)))[:3, :3] @ start[:3, :3]
+        return lw.pose(start[:3, 3] + t * going + 0.5 * t * t * ahead, rotation=turned)
+
+    for task in tasks:
+        kind, rows = type(task), len(task.row_names)
+        for moves in (False, True) if kind is PositionTask or not task.exact else (False,):
+            pick: Any = {PoseTask: lambda X: X, PositionTask: lambda X: X[:3, 3], OrientationTask: lambda X: X[:3, :3]}
+
+            def left(t: float, a: Any, task: Any = task, moves: bool = moves, pick: Any = pick[kind]) -> Any:
+                there = arm.integrate(q, t * v + 0.5 * t * t * a)
+                return np.array(task.errors(TaskState(arm.tree, list(there)), list(pick(aim(t, moves)).ravel())), float)
+
+            def seen(t: float, a: Any, task: Any = task) -> Any:
+                """The target's velocity, in the frame's axes or the world's."""
+                R = arm.pose(arm.integrate(q, t * v + 0.5 * t * t * a), "hand")[:3, :3]
+                R = R if task.axes == "frame" else np.eye(3)
+                return np.concatenate([R.T @ spin, R.T @ (going + t * ahead)])
+
+            own = {PoseTask: slice(6), PositionTask: slice(3, 6), OrientationTask: slice(3)}[kind]
+            law, a = OperationalSpace(arm, task, kp, kd, limits=np.inf, condition=1e12), np.zeros(7)
+            for _ in range(2):  # how the target's velocity is seen depends on how the frame turns
+                led = {}
+                if moves:
+                    rate = (seen(h, a) - seen(-h, a)) / (2.0 * h)
+                    led = {"hand_v": seen(0.0, a)[own], "hand_a": rate[own]}
+                found = {"hand": pick[kind](aim(0.0, moves)), **led}
+                a = arm.forward_dynamics(q, v, np.array(law.forces(0.0, q, v, None, found)[0], float))
+            answers = [a]
+            if task == PoseTask("hand"):
+                whole = WholeBody(arm, task, kp, kd, limits=1e9, horizon=1e-4, small=(1e-9, 1e-9))
+                answers.append(whole.answer(0.0, q, v, **found).acceleration)
+            for given in answers:
+                e = [left(k * h, given) for k in (-1, 0, 1)]
+                rest = (e[2] - 2.0 * e[1] + e[0]) / h**2 + kd * (e[2] - e[0]) / (2.0 * h) + kp * e[1]
+                kept = np.isfinite(task.tolerances)
+                assert rows == len(rest) and np.abs(rest[kept]).max() < 1e-3, (task, moves, rest)
 
 
 def test_singularities_are_passed_with_bounded_forces() -> None:
@@ -196,5 +249,13 @@ def test_what_is_wrong_is_refused() -> None:
         HybridForcePosition(robot, TIP, "x", motion_axes=["x", "y"])
     with pytest.raises(ValueError, match="null_damping acts where no posture does"):
         OperationalSpace(robot, [PositionTask(TIP), PostureTask(level=1)], null_damping=1.0)
+    for law, name in (
+        (Impedance(robot, TIP, stiffness=1.0, damping=1.0), "target"),
+        (OperationalSpace(robot, PoseTask(TIP)), TIP),
+    ):
+        with pytest.raises(ValueError, match=f"{name}: expected a pose, a matrix with a rotation"):
+            law(0.0, Q, 0.0 * Q, **{name: np.zeros((4, 4))})
+        with pytest.raises(ValueError, match=f"{name}: expected a pose"):
+            robot.simulate(Q, controller=law, duration=0.01, inputs={name: np.ones((4, 4))})
     with pytest.raises(ValueError, match="condition: expected a number above 1"):
         OperationalSpace(robot, PositionTask(TIP), condition=0.5)

@@ -221,6 +221,41 @@ def test_edges_touch_in_one_point_or_along_two() -> None:
     assert [p.depth for p in along] == pytest.approx([1e-3] * 2, abs=1e-9)
 
 
+def test_what_has_no_known_faces_touches_by_its_outline() -> None:
+    """Cubes as hulls do as boxes do, on boxes and hulls, whole and in part; cones and prisms stand on their bases."""
+    rng, half = np.random.default_rng(4), Vec3(0.2, 0.25, 0.1)
+    corners = lambda h: tuple(Vec3(h.x * i, h.y * j, h.z * k) for i in (1, -1) for j in (1, -1) for k in (1, -1))  # noqa: E731
+    lower = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1))
+    under = PolytopeCore(lower.pose, corners(lower.half))
+    ring = [(0.15 * math.cos(a), 0.15 * math.sin(a)) for a in np.arange(12) * math.pi / 6.0]
+    for k in range(12):
+        upper = _box(rng, (0.0, 2e-3)[k % 2], 0.1 - 1e-3, (0.2, 0.25, 0.1))
+        hull = PolytopeCore(upper.pose, corners(half))
+        boxes = contacts(Solid(lower), Solid(upper), within=1e-2)
+        area = ConvexHull(_array([p.on_a for p in _there(boxes)])[:, :2]).volume
+        deepest = max(p.depth for p in _there(boxes))
+        for a, b in ((lower, hull), (under, hull), (under, upper), (hull, lower)):
+            found = contacts(Solid(a), Solid(b), within=1e-2)
+            points, down = _there(found), a is hull
+            assert len(points) == 4 and [*found.normal] == pytest.approx([0.0, 0.0, -1.0 if down else 1.0], abs=1e-2)
+            assert max(p.depth for p in points) == pytest.approx(deepest, abs=1e-6)
+            kept = ConvexHull(_array([p.on_b if down else p.on_a for p in points])[:, :2]).volume
+            assert 0.5 * area < kept < area * (1.0 + 1e-6)
+            for p in points:
+                assert _array([p.on_a - p.on_b]) == pytest.approx(_array([found.normal * p.depth]), abs=1e-12)
+                on_a, on_b = (p.on_b, p.on_a) if down else (p.on_a, p.on_b)
+                assert max(_on_surface(lower, on_a), _on_surface(upper, on_b)) < 1e-6
+    prism = tuple(Vec3(x, y, z) for x, y in ring for z in (-0.1, 0.1))
+    for core in (
+        ConeCore(Pose(Rotation.about(Z, 0.4), Vec3(0.02, 0.03, 0.099)), 0.15, 0.1),
+        PolytopeCore(Pose(Rotation.about(Z, 0.4), Vec3(0.02, 0.03, 0.099)), prism),
+    ):
+        for table in (FLOOR, Solid(lower), Solid(under)):
+            points = _there(contacts(table, Solid(core)))
+            assert [p.depth for p in points] == pytest.approx([1e-3] * len(points))
+            assert ConvexHull(_array([p.on_b for p in points])[:, :2]).volume > 1.25 * 0.15**2
+
+
 def test_a_capsule_lies_on_a_box_with_two_points() -> None:
     box = Solid(BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1)))
     lying = Solid(SegmentCore(Vec3(0.1, 0.0, 0.049), Vec3(0.4, 0.0, 0.0)), 0.05)

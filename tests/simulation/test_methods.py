@@ -91,6 +91,21 @@ def test_stiff_joints():
         assert np.abs(found.q[-1] - robot.rest_configuration).max() < 1e-3, method
 
 
+def test_dry_friction_by_methods_that_solve_equations():
+    """An arm as it is, with friction that bends sharply: they go on and agree; what they do not solve is told so."""
+    robot = lw.load("arm7")
+    q, v = robot.random_configuration(seed=0, size=3), np.random.default_rng(0).normal(size=(3, robot.nv))
+    how = {"duration": 0.1, "limits": "ignored"}
+    best = robot.simulate(q, v, step=2e-4, method="rk4", every=500, **how)
+    for method, error in (("implicit_midpoint", 3e-3), ("implicit_euler", 1e-2), ("variational", 3e-3)):
+        found = robot.simulate(q, v, step=2e-3, method=method, every=50, **how)
+        assert found, (method, found.reasons())
+        assert np.abs(found.q[:, -1] - best.q[:, -1]).max() < error, method
+    pendulum = lw.load("double_pendulum")
+    lost = pendulum.simulate([0.3, 0.2], [1e3, -1e3], duration=1.0, step=0.5, method="variational", limits="ignored")
+    assert lost.status == 5.0 and "equations were not solved" in lost.reasons()[0] and not lost
+
+
 def test_adaptive_steps_and_what_lies_between():
     """Dormand and Prince's method: as exact as it says at times of any distance, with few steps."""
     rng = np.random.default_rng(4)

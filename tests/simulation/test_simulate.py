@@ -13,6 +13,7 @@ from linkwork.compiler.control import plan_program
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr import adjoint, where
 from linkwork.model.random import random_tree
+from linkwork.simulation import ContactGround, ContactPoint
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +101,18 @@ def test_what_a_controller_carries(arm):
     assert found.controller_state["count"] == 40.0
     assert np.abs(found.controller_state["sum"] - 1e-3 * found.q[:-1].sum(axis=0)).max() < 1e-15
     assert np.array_equal(found.records["tau"][1:], push) and np.array_equal(found.records["tau"][0], push[0])
+
+    class Drawing:
+        """A generator of 32 bits, whose state is no force."""
+
+        start = np.array([12345.0])
+
+        def __call__(self, t, q, v, z):
+            z = 1664525.0 * z + 1013904223.0
+            z = z - 4294967296.0 * np.floor(z / 4294967296.0)
+            return 1e-3 * z / 4294967296.0 + 0.0 * q, z
+
+    assert arm.simulate(arm.neutral(), controller=Drawing(), duration=0.02, passive=False)
     way = arm.spline([0.0, 1.0], [arm.neutral(), arm.neutral() + 0.2], "cubic", boundary="clamped")
 
     def following(t, q, v, way_q, way_v, way_a):
@@ -186,6 +199,44 @@ def test_steps_too_long_are_told():
         mass.simulate([0.1], step=0.015, duration=0.03, **spring)
         mass.simulate([0.1], step=0.01, duration=0.01, parameters=damper)  # damping is implicit
         lw.load("double_pendulum").simulate([3.0, 0.1], step=0.02, duration=0.1)  # falls from its top
+        lw.Simulator(mass, step=0.03).step([1.0])
+
+
+def test_steps_too_long_for_controllers_and_contacts_are_told():
+    """Controllers are held over a step of any method, beside contacts and in a Simulator, too; and contacts that begin
+    later are looked at before."""
+    mass = lw.Robot.build(
+        "mass",
+        lw.Link("mass", mass=1.0),
+        lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="mass"),
+    )
+    held = "eigenvalue -6.85; 0.015 s would do; a controller's forces are held over a step"
+    ground = ContactGround(ContactPoint("mass"), height=-10.0)
+    for how in ({"contacts": ground}, {"method": "implicit_euler"}):
+        with pytest.warns(SimulationWarning, match=held):
+            mass.simulate([0.1], duration=0.03, controller=lambda t, q, v: -1e4 * q, step=0.03, **how)
+    for batch, begin in (((), [0.1]), (3, np.full((3, 1), 0.1))):
+        simulator = lw.Simulator(mass, batch=batch, controller=lambda t, q, v: -1e4 * q, step=0.03)
+        simulator.reset(begin)
+        with pytest.warns(SimulationWarning, match=held):
+            simulator.step()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            simulator.step()
+    for stiffness, method, step, told in (
+        (1e9, "semi_implicit_euler", 1e-2, True),
+        (1e6, "rk4", 1e-2, True),
+        (1e6, "rk4", 1e-3, False),
+        (1e9, "implicit_euler", 1e-2, False),
+    ):
+        soft = ContactGround(ContactPoint("mass"), stiffness=stiffness, dissipation=0.3)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            fell = mass.simulate(
+                [0.5], duration=0.5, step=step, method=method, contacts=soft, contact_model="compliant"
+            )
+        assert [("'mass' and the ground overlap" in str(one.message)) for one in found] == [True] * told
+        assert told == bool((fell.q > 0.51).any() or not fell)
 
 
 def test_constraints_hold():

@@ -9,8 +9,10 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
+from linkwork.errors import SimulationWarning
 from linkwork.expr import where
 from linkwork.model.random import random_tree
+from linkwork.simulation import ContactGround, ContactPoint
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +124,21 @@ def test_resets_and_what_stops(arm):
     assert np.array_equal(simulator.state.q, fourth.q) and simulator.parameters["gravity"].shape == (2, 3)
 
 
+def test_what_is_told_of_a_simulator(arm):
+    """Its text; what overlaps in the environments that are reset, and no others."""
+    simulator = lw.Simulator(arm, batch=3)
+    simulator.step(count=2)
+    assert repr(simulator) == f"<Simulator of {arm.name!r}: 3 environments, steps of 0.001 s, at 0.002 s>"
+    ball = lw.Robot.build("ball", lw.Link("body", mass=1.0), floating_base=True)
+    ground = ContactGround(ContactPoint("body", radius=np.float32(0.125)), friction=np.int64(1), height=np.float32(0))
+    assert ground.points[0].radius == 0.125 and type(ground.friction) is float
+    simulator, q = lw.Simulator(ball, batch=3, contacts=ground), np.tile(ball.neutral(), (3, 1))
+    q[:, -1] = 0.2, 0.1, 0.2
+    simulator.reset(q, where=[True, False, True])
+    with pytest.warns(SimulationWarning, match="'body' and the ground by 25 mm"):
+        simulator.reset(q, where=[True, True, False])
+
+
 def test_bad_input(arm):
     """What is wrong is said."""
     simulator = lw.Simulator(arm)
@@ -137,6 +154,12 @@ def test_bad_input(arm):
         (ValueError, "expected a batch of \\(\\)", lambda: simulator.reset(np.zeros((2, 2)))),
         (ValueError, "restore: expected a finite state", lambda: simulator.restore(3)),
         (ValueError, "restore: expected a finite", lambda: simulator.restore(simulator.state._replace(v=np.ones(7)))),
+        (
+            ValueError,
+            r"where: expected truth values \(2,\).*shape \(3,\)",
+            lambda: pulled.reset(0.0 * arm.neutral(), where=[True] * 3),
+        ),
+        (ValueError, "where: expected truth values.*np.isin", lambda: pulled.reset(arm.neutral(), where=[0])),
         (ValueError, "batch: expected a number", lambda: lw.Simulator(arm, batch=2.5)),
         (ValueError, "made for steps of 0.01 s", lambda: lw.Simulator(arm, controller=slow)),
         (ValueError, r"gain.*: expected \(2, 1\) for the first", lambda: pulled.step(gain=[1.0, 2.0])),

@@ -47,6 +47,22 @@ def test_shapes_rest_on_what_stands():
         assert np.abs(total - [0, 0, G]).max() < 1e-4 * G, shape
 
 
+def test_hulls_and_cones_come_to_rest():
+    """A cube as a hull, dropped askew on a box, on another hull and on the floor, and a prism and a cone upright."""
+    cube = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)]
+    prism = [(0.1 * np.cos(a), 0.1 * np.sin(a), z) for a in np.arange(6) * np.pi / 3 for z in (-0.1, 0.1)]
+    scene = lw.Scene().with_box("table", (1.0, 1.0, 0.2), (0, 0, -0.1)).with_half_space("floor", lw.pose((0, 0, -1)))
+    scene = scene.with_shape("hull", lw.shapes.Polytope(5.0 * np.array(cube)), lw.pose((10.0, 0, -0.5)))
+    for shape in (lw.shapes.Polytope(cube), lw.shapes.Polytope(prism), lw.shapes.Cone(0.1, 0.2)):
+        robot = things(shape)
+        q = np.stack([put(robot, (x, 0.013, z + 0.102)) for x, z in ((0, 0), (10, 0), (5, -1))])
+        if shape == lw.shapes.Polytope(cube):
+            q[:, :4], q[:, 6] = [np.cos(0.1), 0.8 * np.sin(0.1), 0.6 * np.sin(0.1), 0.0], q[:, 6] + 0.05
+        found = robot.simulate(q, duration=1.5, step=2e-3, contacts=ContactScene(scene), every=50)
+        height = found.q[:, -1, 6] - [0.0, 0.0, -1.0]
+        assert np.abs(height - 0.1).max() < 1e-3 and np.abs(found.v[:, -1]).max() < 1e-3, shape
+
+
 def test_a_slope_of_heights():
     """A box slides down a field's slope at g (sin θ − μ cos θ), or on points of its own sticks, as materials say."""
     theta = 0.4
@@ -164,6 +180,80 @@ def test_compliant_contacts():
     assert abs(rest.records["contact_slip"][-1, 0] - rest.v[-1, 0]) < 1e-12
     assert abs(rest.records["contact_gap"][-1, 0] + deep) < 1e-9
     assert np.abs(rest.records["contact_forces"][-1, 0] - [-mu * G, 0, G]).max() < 1e-2
+
+
+def test_compliant_contacts_begin_in_the_air():
+    """What is apart has forces without slope: every method goes on, and so do derivatives through a landing."""
+    ball = lw.Robot.build("ball", lw.Link("ball", mass=1.0, com=(0, 0, 0)),
+        lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="z", parent="world", child="ball"))  # fmt: skip
+    ground = ContactGround(ContactPoint("ball"), stiffness=1e5, dissipation=0.5)
+    how = {"contacts": ground, "contact_model": "compliant", "step": 1e-3, "limits": "ignored"}
+    ends = {}
+    for method in ("rk4", "implicit_midpoint", "implicit_euler", "variational", "semi_implicit_euler"):
+        found = ball.simulate([0.05], duration=0.13, method=method, every=10, **how)
+        assert found and found.records["contact_forces"][..., 2].any(), (method, found.reasons())
+        ends[method] = found.q[-1, 0]
+    assert np.ptp(list(ends.values())) < 1e-2, ends
+
+    def landed(v):
+        return ball.simulate([0.05], v, duration=0.13, every=130, method="rk4", **how).q[-1]
+
+    fall = lw.compile(landed, v=1)
+    around = np.array([[-0.1 + 1e-5], [-0.1 - 1e-5]])
+    slope = fall.jacobian()(np.array([-0.1]))[0, 0]
+    assert abs(slope - np.diff(fall(around)[::-1, 0])[0] / 2e-5) < 1e-4 * abs(slope)
+
+
+def test_numbers_of_contacts_are_parameters():
+    """Friction and the like by environment, to the bit as with such materials, anew at a reset, and as symbols."""
+    ball = things(lw.shapes.Sphere(0.1))
+    q, v, many = put(ball, (0, 0, 0.3)), [0.3, 0.2, 0.0, 4.0, 0.5, -1.0], np.array([0.1, 0.4, 0.9])
+    scene = lw.Scene().with_half_space("floor")
+    mine = {"contact_friction": 0.5, "contact_friction:floor": many, "contact_restitution": 0.4}
+    how = {"duration": 0.25, "every": 250}
+    found = ball.simulate(q, v, contacts=ContactScene(scene), parameters=mine, **how)
+    for k, friction in enumerate(many):
+        alone = ContactScene(scene, materials=ContactMaterial(friction, restitution=0.4))
+        assert np.array_equal(ball.simulate(q, v, contacts=alone, **how).q[-1], found.q[k, -1])
+    assert np.ptp(found.v[:, -1, 3:]) > 0.1 and np.ptp(found.q[:, -1, 4]) > 1e-3 and set(found.parameters) == set(mine)
+    simulator = lw.Simulator(ball, batch=2, contacts=ContactScene(scene), parameters={"contact_friction": 0.1})
+    simulator.reset(q, v)
+    simulator.reset(q, v, where=[False, True], parameters={"contact_friction": 0.9})
+    assert simulator.parameters["contact_friction"].tolist() == [0.1, 0.9]
+    simulator.step(count=250)
+    assert abs(np.diff(simulator.state.q[:, 4])[0]) > 1e-3
+    soft, hard = ContactGround(ContactPoint("thing0", radius=0.1)), ContactScene(scene)
+    compliant = {"contact_model": "compliant", "method": "rk4"}
+    for contacts, names, at, more in (
+        (hard, ("contact_friction:thing0", "contact_restitution"), (0.4, 0.5), {}),
+        (soft, ("contact_stiffness",), (1e4,), {}),
+        (soft, ("contact_stiffness", "contact_friction:ground", "contact_dissipation"), (1e4, 0.3, 0.2), compliant),
+    ):
+
+        def ends(x, contacts=contacts, names=names, more=more):
+            given = dict(zip(names, x, strict=True))
+            end = ball.simulate(q, v, contacts=contacts, parameters=given, **how, **more)
+            return np.concatenate([end.q[-1], end.v[-1]])
+
+        function = lw.compile(ends, x=len(names))
+        slope, x = function.jacobian()(np.array(at)), np.array(at)
+        for k, size in enumerate(1e-5 * x):
+            apart = size * np.eye(len(x))[k]
+            other = (function(x + apart) - function(x - apart)) / (2.0 * size)
+            assert np.abs(slope[:, k] - other).max() < 1e-4 * np.abs(other).max() > 0.0, names
+    ground = {"contacts": soft, "duration": 0.01}
+    for given, error, told in (
+        ({"contact_friction": -0.1}, ValueError, "contact_friction'.*from 0, got -0.1"),
+        ({"contact_restitution": [0.5, 1.5]}, ValueError, "from 0 to 1, got 1.5"),
+        ({"contact_dissipation": 0.1}, UnknownNameError, "parameter of convex contacts named 'contact_dissipation'"),
+        ({"contact_frictoin": 0.1}, UnknownNameError, "did you mean 'contact_friction'"),
+        ({"contact_friction:thing": 0.1}, UnknownNameError, "did you mean 'thing0'"),
+        ({"contact_friction:thing0": 0.1, "contact_friction:ground": 0.2}, ValueError, "are both of the contact of"),
+    ):
+        with pytest.raises(error, match=told):
+            ball.simulate(q, parameters=given, **ground)
+    with pytest.raises(ValueError, match="of contacts, and there are none"):
+        ball.simulate(q, duration=0.01, parameters={"contact_friction": 0.1})
 
 
 def test_bad_contacts():

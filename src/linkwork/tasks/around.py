@@ -197,6 +197,14 @@ class _Around(Task):
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
         return self.task.rates(states, steps, target)
 
+    def moving_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.moving_rows(k, target)
+
+    def settling(
+        self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
+    ) -> list[Any]:
+        return self.task.settling(errors, moved, led, ahead, gains)
+
     def freed(self) -> Self:
         return replace(self, task=self.task.freed())
 

@@ -216,6 +216,20 @@ class Task(ABC):
         the next: the k-th difference by time of its errors, or of what these are of where axes turn."""
         return time_differences([self.errors(k, target) for k in states], steps)
 
+    def moving_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        """Errors, and rows by which controllers move them; rows after these only tell of motion, for `settling`."""
+        return self.exact_rows(k, target)
+
+    def settling(
+        self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
+    ) -> list[Any]:
+        """What the rate of J v, by `moving_rows`, is to be for ë + k_d ė + k_p e = 0, by ``gains`` k_p and k_d.
+
+        J v is ``moved``; by what the target does it is to be ``led``, at a rate ``ahead``.
+        """
+        each = zip(errors, moved, led, ahead, strict=False)
+        return [c + gains[1] * (r - x) - gains[0] * e for e, x, r, c in each]
+
     def checked(self, robot: Any) -> Iterable[str]:
         """What is wrong with it for a robot, a message each, besides names that are not there."""
         return ()

@@ -20,8 +20,10 @@ from typing import Any, ClassVar, Literal, Self
 
 from ..constraints.contract import References
 from ..errors import UnknownNameError
+from ..expr.directions import Directions
+from ..expr.dual import parts, seeded
 from ..spatial import Motion, Pose, Quaternion, Rotation, Vec3
-from ..spatial.quaternion import twist_of_translation
+from ..spatial.quaternion import translation_of_twist, twist_of_translation
 from .contract import AimedTask, Scalars, Task, TaskKinematics, TaskRows, TaskTarget, named, time_differences
 
 __all__ = ["Axes", "OrientationTask", "PoseTask", "PositionTask", "moves"]
@@ -93,6 +95,20 @@ class _FrameTask(AimedTask):
     def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         """Of a small angle second derivatives along velocities are those of its rate."""
         return self._at(k, target, "yes" if self._far else "way")
+
+    def _told(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        """Exact rows; in the frame's own axes with those of its turning, which `_led` asks for."""
+        found = self.exact_rows(k, target)
+        if self.axes != "frame":
+            return found
+        columns = k.between(k.place_of(self.frame)[0], self.relative_to).columns
+        return TaskRows(found.errors, [*found.rows, *_rows([C.angular for C in columns])])
+
+    def _led(self, found: list[Any], moved: Scalars, led: Scalars) -> list[Any]:
+        """What a way's rates are to be, where axes turn with the frame and what the way leads to moves."""
+        if self.axes != "frame" or all(x.__class__ is float and x == 0.0 for x in led):
+            return found
+        return [x - y for x, y in zip(found, Vec3.of(moved[-3:]).cross(Vec3.of(led)), strict=True)]
 
     @abstractmethod
     def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows: ...
@@ -175,6 +191,15 @@ class _FrameTask(AimedTask):
         ]
 
 
+def _turning(phi: Vec3, w: Vec3, ahead: Vec3, gains: tuple[float, float]) -> Vec3:
+    """ω̇ − ahead for a rotation vector φ that obeys φ̈ + k_d φ̇ + k_p φ = 0, φ̇ = V(−φ)⁻¹ w, in the frame's own axes."""
+    rate = twist_of_translation(-phi, w)
+    moving = seeded([*phi], [Directions({0: x}) for x in rate])
+    bent = [parts(x, moving[0].level)[1] for x in twist_of_translation(-Vec3.of(moving), w)]
+    drift = Vec3.of([x.get(0) if isinstance(x, Directions) else 0.0 for x in bent])
+    return ahead + translation_of_twist(-phi, -(rate * gains[1]) - phi * gains[0] - drift)
+
+
 def _is_zero(r: Vec3) -> bool:
     return all(x.__class__ is float and x == 0.0 for x in r)
 
@@ -186,6 +211,11 @@ def _each(columns: list[Motion], rate: Callable[[Motion], Vec3]) -> list[Vec3]:
 def moves(C: Motion) -> bool:
     """Whether a velocity has any part in it."""
     return not all(x.__class__ is float and x == 0.0 for x in C.elements())
+
+
+def _halves(numbers: Scalars) -> tuple[Vec3, Vec3]:
+    """Of rotations and of ways."""
+    return Vec3.of(numbers[:3]), Vec3.of(numbers[3:6])
 
 
 def _rows(*columns: list[Vec3]) -> list[list[Any]]:
@@ -219,6 +249,23 @@ class PoseTask(_FrameTask):
         turn, turning = self._turn(k, X_T.rotation, exact)
         way, moving = self._way(k, X_T.translation, X_T.rotation, exact)
         return TaskRows(turn + way, _rows(turning, moving))
+
+    def moving_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        """In the frame's own axes its twist, which takes less, unless some rows are free."""
+        return self._told(k, target) if self.exact else self.rows(k, target)
+
+    def settling(
+        self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
+    ) -> list[Any]:
+        if self.exact:
+            found = super().settling(errors, moved, led, ahead, gains)
+            return [*found[:3], *self._led(found[3:], moved, led[3:])]
+        (phi, e), (w, v), (turned, gone) = _halves(errors), _halves(moved), _halves(led)
+        ahead_turned, ahead_gone = _halves(ahead)
+        turning = _turning(phi, w - turned, ahead_turned, gains)
+        rate = v - gone - w.cross(e)
+        moving = ahead_gone + turning.cross(e) + w.cross(rate) - rate * gains[1] - e * gains[0]
+        return [*turning, *moving]
 
 
 @dataclass(frozen=True)
@@ -262,6 +309,14 @@ class PositionTask(_FrameTask):
         way, moving = self._way(k, Vec3(*target), None, exact)
         return TaskRows(way, _rows(moving))
 
+    def moving_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self._told(k, target)
+
+    def settling(
+        self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
+    ) -> list[Any]:
+        return self._led(super().settling(errors, moved, led, ahead, gains), moved, led)
+
 
 @dataclass(frozen=True)
 class OrientationTask(_FrameTask):
@@ -289,3 +344,15 @@ class OrientationTask(_FrameTask):
         R_T = self._target_axes(target)
         turn, turning = self._turn(k, R_T, exact)
         return TaskRows(turn, _rows(turning))
+
+    def moving_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        """In the frame's own axes its angular velocity, unless some rows are free."""
+        return self.rows(k, target)
+
+    def settling(
+        self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
+    ) -> list[Any]:
+        if self.exact:
+            return super().settling(errors, moved, led, ahead, gains)
+        turned = Vec3.of(moved) - Vec3.of(led)
+        return [*_turning(Vec3.of(errors), turned, Vec3.of(ahead), gains)]

@@ -9,10 +9,26 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.expr import adjoint, array, call, cond, cos, exp, fixed_point, jacobian, root, scan, sin, sqrt, tangent
+from linkwork.expr import (
+    adjoint,
+    array,
+    call,
+    cond,
+    cos,
+    exp,
+    fixed_point,
+    jacobian,
+    root,
+    scan,
+    sin,
+    sqrt,
+    tangent,
+    tanh,
+)
 from linkwork.expr.arrays import filled
 from linkwork.expr.bundle import Bundle
 from linkwork.expr.dual import Dual, parts, seeded
+from linkwork.expr.equations.root import monotone_root
 from linkwork.expr.interpret import evaluate
 from linkwork.expr.symbol import Graph
 
@@ -203,6 +219,32 @@ def test_a_root_of_a_root() -> None:
     slope = -x / (3.0 * y * y + 1.0 + 1.5)
     assert values(adjoint([outer(c)], [c], [1.0]), [c], [1.5])[0] == pytest.approx(slope, rel=1e-11)
     assert parts(outer(Dual(1.5, 1.0)))[1] == pytest.approx(slope, rel=1e-11)
+
+
+def test_what_bends_sharply_is_found_from_far_away() -> None:
+    """Newton's steps would go to and fro: cut short they do not, on numbers and in kernels, by a Jacobian like it."""
+
+    def left(w: Any, v: Any) -> Any:
+        return array([0.5 * (w[0] - v[0]) + tanh(w[0] / 1e-3) + 0.1 * w[1], 2.0 * (w[1] - v[1]) + tanh(w[1] / 1e-4)])
+
+    def found(v: Any, like: Any = None) -> Any:
+        return monotone_root(lambda w: left(w, v), v, at_most=60, tolerance=1e-12, like=like and (lambda w: like(w, v)))
+
+    far = np.array([3.0, -0.4])
+    assert root(lambda w: left(w, far), far).status != 0
+    for like in (None, lambda w, v: left(w, 0.0 * v) + 0.01 * w):
+        alone = found(far, like)
+        kernel = lw.compile(lambda v, like=like: found(v, like).value, v=2)
+        for w in (np.array(alone.value), kernel(far)):
+            assert np.abs(np.array(left(w, far), float)).max() < 1e-9 and alone.status == 0
+        near = far + 1e-5 * np.array([[1.0, 0.0], [-1.0, 0.0]])
+        slope = np.diff(kernel(near)[::-1], axis=0)[0] / 2e-5
+        assert np.allclose(kernel.jacobian()(far)[:, 0], slope, rtol=1e-4)
+
+    v = array(Graph().inputs("v", (2,)))
+    w = found(v, lambda w, v: left(w, 0.0 * v) + 0.01 * w).value
+    pulled = values(adjoint([w[0]], list(v), [1.0]), list(v), far)
+    assert np.allclose(pulled, kernel.jacobian()(far)[0], rtol=1e-9)
 
 
 def test_gradients_need_no_iterations() -> None:

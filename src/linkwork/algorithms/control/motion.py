@@ -14,6 +14,7 @@ from ...expr.linalg.sums import dot
 from ...model.tree import Tree
 from ..configuration.rates import velocity_to_configuration_derivative
 from ..ik.stack import Stack
+from ..ik.state import TaskState
 
 __all__ = ["TaskMotion", "drift_along", "task_motion"]
 
@@ -21,30 +22,36 @@ Scalars = Sequence[Any]
 
 
 class TaskMotion(NamedTuple):
-    """e, J by rows, J v and J̇ v."""
+    """e, J by rows, and J̇ v; J v, of which tasks may tell more than J has rows."""
 
     errors: list[Any]
     rows: list[list[Any]]
-    rates: list[Any]
     drifts: list[Any]
+    rates: list[list[Any]]  # by task
 
 
 def task_motion(stack: Stack, q: Scalars, v: Scalars) -> TaskMotion:
-    """Of all tasks, one row after the other."""
+    """Of all tasks, one row after the other, by the rows with which controllers move them."""
     q_dot = velocity_to_configuration_derivative(stack.tree, q, v)
     moving = seeded(list(q), [Directions({0: x}) for x in q_dot])
     level = moving[0].level
-    at = stack.at(moving)
+    k = TaskState(stack.tree, moving)
 
     def split(x: Any) -> tuple[Any, Any]:
         value, tangent = parts(x, level)
         return value, tangent.get(0) if isinstance(tangent, Directions) else 0.0
 
-    errors = [split(x)[0] for x in at.errors]
-    both = [[split(x) for x in row] for row in at.rows]
-    rows = [[x for x, _ in row] for row in both]
-    drifts = [dot([x for _, x in row], v) for row in both]
-    return TaskMotion(errors, rows, [dot(row, v) for row in rows], drifts)
+    found = TaskMotion([], [], [], [])
+    for task, target in zip(stack.tasks, stack.targets, strict=True):
+        at = task.moving_rows(k, target)
+        both = [[split(x) for x in row] for row in at.rows]
+        rows = [[x for x, _ in row] for row in both]
+        m = len(at.errors)
+        found.errors.extend(split(x)[0] for x in at.errors)
+        found.rows.extend(rows[:m])
+        found.drifts.extend(dot([x for _, x in row], v) for row in both[:m])
+        found.rates.append([dot(row, v) for row in rows])
+    return found
 
 
 def drift_along(tree: Tree, rows: Callable[[Scalars], list[list[Any]]], q: Scalars, v: Scalars) -> list[Any]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...expr.arrays import array
-from ...expr.equations.root import root
+from ...expr.equations.root import monotone_root
 from ...expr.functions import lt, where
 from .system import MotionSystem, State
 
@@ -57,6 +57,9 @@ def _left(system: MotionSystem, t: Any, q: Scalars, v: Scalars, a: Scalars) -> l
 
 
 def _solved(residual: Any, start: Scalars) -> list[Any]:
-    """The root; infinite where Newton's method did not find one, so that it is noticed."""
-    found = root(residual, array(list(start)), at_most=_STEPS, tolerance=1e-12)
+    """The root; infinite where Newton's method did not find one, so that it is noticed.
+
+    Masses, dampers and dry friction resist more the faster they move, so the residual grows with w.
+    """
+    found = monotone_root(residual, array(list(start)), at_most=_STEPS, tolerance=1e-12)
     return [where(lt(found.status, 0.5), x, math.inf) for x in found.value]

@@ -25,6 +25,11 @@ class StepMethod:
     damped_within: bool = False  # whether joints' own forces are those of the step's end, to first order
     adaptive: bool = False  # whether it makes steps of its own
 
+    @property
+    def solves(self) -> bool:
+        """Whether a step is the solution of equations; what it gives is not finite where that is not found."""
+        return self.by_action or self.by_forces
+
 
 METHODS = {
     "semi_implicit_euler": StepMethod(semi_implicit_euler, 1, damped_within=True),

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...expr.arrays import array
-from ...expr.equations.root import fixed_point
+from ...expr.equations.root import monotone_root
 from ...expr.functions import lt, where
 from ...expr.linalg.sums import dot
 from ..derivatives.tangents import derivatives
@@ -25,11 +25,13 @@ __all__ = ["variational"]
 
 Scalars = Sequence[Any]
 
+_STEPS = 60  # each by the Jacobian for short steps
+
 
 def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
     """A step by the discrete Euler-Lagrange equations of the midpoint rule: of second order."""
     assert system.lagrangian is not None and system.momentum is not None and system.mass_inverse is not None
-    lagrangian, space, tree = system.lagrangian, system.space, system.tree
+    lagrangian, momentum, space, tree = system.lagrangian, system.momentum, system.space, system.tree
 
     def action(first: Scalars, last: Scalars) -> list[Any]:
         phi = space.local(first, last)
@@ -42,18 +44,21 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
         middle = space.retract(q, [0.5 * x for x in phi])
         return [0.5 * h * f for f in system.forces(t + 0.5 * h, middle, [x / h for x in phi])]
 
-    p = list(system.momentum(q, v))
-    inverse = system.mass_inverse(q)
+    p = list(momentum(q, v))
 
-    def nearer(phi: Any) -> Any:
-        phi = list(phi)
+    def residual(w: Any) -> Any:
+        phi = [h * x for x in w]
         end = space.retract(q, phi)
         ((slope,),) = derivatives(tree, lambda first: action(first, end), q)
-        left = [a + d + f for a, d, f in zip(p, slope, pushed(phi), strict=True)]
-        return array([x + h * dot(row, left) for x, row in zip(phi, inverse, strict=True)])
+        return array([-(a + d + f) for a, d, f in zip(p, slope, pushed(phi), strict=True)])
 
-    found = fixed_point(nearer, array([h * x for x in v]), at_most=60, tolerance=1e-15)
-    phi = [where(lt(found.status, 0.5), x, math.inf) for x in found.value]  # what was not found is noticed
+    def like(w: Any) -> Any:
+        """What the residual is for short steps: momentum, and forces, which may be stiff."""
+        gained = momentum(q, list(w))
+        return array([m - f for m, f in zip(gained, pushed([h * x for x in w]), strict=True)])
+
+    found = monotone_root(residual, array(list(v)), at_most=_STEPS, tolerance=1e-15, like=like)
+    phi = [h * where(lt(found.status, 0.5), x, math.inf) for x in found.value]  # what was not found is noticed
     end = space.retract(q, phi)
     ((slope,),) = derivatives(tree, lambda last: action(q, last), end)
     arriving = [d + f for d, f in zip(slope, pushed(phi), strict=True)]

@@ -21,7 +21,7 @@ from ..rules import ruled
 from ..structure import Form, Leaf, leaves_of, mapped, put_together, size_of, taken_apart
 from .implicit import Correction, Implicit, corrected, iterated, solved
 
-__all__ = ["Root", "fixed_point", "root"]
+__all__ = ["Root", "fixed_point", "monotone_root", "root"]
 
 
 class Root(NamedTuple):
@@ -53,6 +53,22 @@ def root(residual: Callable[[Any], Any], start: Any, *, at_most: int = 50, toler
     return _found("root", residual, start, at_most, tolerance, plain=False)
 
 
+def monotone_root(
+    residual: Callable[[Any], Any],
+    start: Any,
+    *,
+    at_most: int,
+    tolerance: float,
+    like: Callable[[Any], Any] | None = None,
+) -> Root:
+    """As `root`, of a residual that grows with x as the gradient of a convex function does, or nearly so.
+
+    Steps are cut short where the residual says that they lead too far, so what bends sharply is found from far away.
+    ``like`` is a function that varies nearly as the residual does: then steps are by its Jacobian, which takes less.
+    """
+    return _found("root", residual, start, at_most, tolerance, plain=False, searched=True, like=like)
+
+
 def fixed_point(step: Callable[[Any], Any], start: Any, *, at_most: int = 500, tolerance: float = 1e-12) -> Root:
     """An x with ``step(x) = x``, by doing the step again and again.
 
@@ -66,7 +82,15 @@ def fixed_point(step: Callable[[Any], Any], start: Any, *, at_most: int = 500, t
 
 
 def _found(
-    what: str, function: Callable[[Any], Any], start: Any, at_most: int, tolerance: float, *, plain: bool
+    what: str,
+    function: Callable[[Any], Any],
+    start: Any,
+    at_most: int,
+    tolerance: float,
+    *,
+    plain: bool,
+    searched: bool = False,
+    like: Callable[[Any], Any] | None = None,
 ) -> Root:
     most = bound(f"{what}: at_most", at_most)
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < math.inf):
@@ -82,21 +106,31 @@ def _found(
         found = _elements(what, function, function(put_together(form, x)), form)
         return [a - b for a, b in zip(found, x, strict=True)] if plain else found
 
+    def alike(x: Sequence[Any]) -> list[Any]:
+        assert like is not None
+        return _elements(what, like, like(put_together(form, x)), form)
+
+    def plainly(x: Sequence[Any]) -> list[Any]:
+        return [_plain(r) for r in residual(x)]
+
     def correction(x: Sequence[Any]) -> Correction:
         if plain:
-            return corrected([_plain(r) for r in residual(x)], None)
+            return corrected(plainly(x), None)
+        if like is not None:
+            return corrected(plainly(x), _linearized(alike, x)[1])
         return corrected(*_linearized(residual, x))
 
     with np.errstate(all="ignore"):
         probe = residual(first)
         graph = graph_of([*first, *map(_plain, probe)])
         if graph is None:
-            x, done, status = iterated(correction, first, most, float(tolerance))
+            x, done, status = iterated(correction, first, most, float(tolerance), plainly if searched else None)
         else:
             fresh = lent(graph, f"the unknowns of {what} of {named(function)}", len(first))
-            body, outside = closed(fresh, [_plain(r) for r in residual(fresh)])
-            rule = Implicit(body, len(first), most, float(tolerance), plain)
-            *x, done, status = ruled(rule, [*first, *outside])
+            body, outside = closed(fresh, plainly(fresh))
+            near, others = (None, []) if like is None else closed(fresh, [_plain(r) for r in alike(fresh)])
+            rule = Implicit(body, len(first), most, float(tolerance), plain, searched, near)
+            *x, done, status = ruled(rule, [*first, *outside, *others])
         orders = max(map(_orders, probe))
         _, rows = _linearized(residual, x) if orders else ([], [])
         for _ in range(orders):  # each takes derivatives of one order more to where they belong

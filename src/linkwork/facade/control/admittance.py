@@ -71,6 +71,10 @@ class Admittance(ControlLaw):
         return {**self.law.takes, "force": (self.size,)}
 
     @property
+    def poses(self) -> tuple[str, ...]:
+        return self.law.poses
+
+    @property
     def needs(self) -> tuple[str, ...]:
         return (*self.law.needs, "force")
 

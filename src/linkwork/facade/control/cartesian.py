@@ -36,6 +36,10 @@ class CartesianLaw(ControlLaw):
         self.frame, self.axes, self.passive = frame, axes, bool(passive)
         self.condition, self.scale = 0.0, [1.0] * 3 + [2.0 / characteristic_length(robot.tree)] * 3
 
+    @property
+    def poses(self) -> tuple[str, ...]:
+        return ("target",)
+
     def conditioned(self, condition: float | None, kept: Sequence[int]) -> float:
         """The condition that Λ⁻¹ of some axes is to have at most."""
 

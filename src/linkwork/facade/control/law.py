@@ -15,6 +15,7 @@ from ...bridge.machine import Kernel, compile
 from ...errors import UnknownNameError
 from ...expr.arrays import array, is_traced, scalars
 from ...expr.linalg.sums import dot
+from ...spatial.given import is_rigid
 from .asked import acting_places
 
 __all__ = ["ControlLaw", "accelerated", "from_zero", "inertia_matrix", "positive_number"]
@@ -53,6 +54,11 @@ class ControlLaw(ABC):
     @abstractmethod
     def needs(self) -> tuple[str, ...]:
         """What of that it must be given."""
+
+    @property
+    def poses(self) -> tuple[str, ...]:
+        """What of that are poses."""
+        return ()
 
     @abstractmethod
     def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -115,7 +121,20 @@ class ControlLaw(ABC):
             shape, found = takes[name], np.shape(x)
             if len(found) < len(shape) or found[len(found) - len(shape) :] != shape:
                 raise ValueError(f"{self.who}: {name}: expected the shape {shape}, got {found}")
+            self.check_input(name, x)
         return {name: takes[name] for name in takes if name in given}
+
+    def check_input(self, name: str, given: Any) -> None:
+        """Raises ValueError for matrices that are to be poses and are none; of what is no number nothing is said."""
+        if name not in self.poses or is_traced(given):
+            return
+        X = np.asarray(given, dtype=float)
+        known = X[np.isfinite(X).all(axis=(-1, -2))]
+        if not is_rigid(known):
+            raise ValueError(
+                f"{self.who}: {name}: expected a pose, a matrix with a rotation and the last row 0 0 0 1, got\n{X}; "
+                "linkwork.pose makes them"
+            )
 
     def _of_shape(self, name: str, given: Any, shape: tuple[int, ...]) -> Any:
         found = scalars(given)

@@ -21,10 +21,11 @@ __all__ = ["TaskLaw"]
 
 
 class TaskLaw(ControlLaw):
-    """A controller of tasks: each is to accelerate by a* = a_d + k_d (v_d − J v) − k_p e.
+    """A controller of tasks: each is to accelerate such that ë + k_d ė + k_p e = 0.
 
-    A task called "hand" takes its target as ``hand``, where that is a configuration as ``hand_q``, and what J v and its
-    rate are to be as ``hand_v`` and ``hand_a``, in the axes of its errors; 0 if left out.
+    A task called "hand" takes its target as ``hand``, where that is a configuration as ``hand_q``, and how the target
+    moves as ``hand_v`` and ``hand_a``: what J v and its rate are to be, in the axes of its errors; 0 if left out.  In a
+    frame's own axes J v is its twist.
     """
 
     def __init__(self, robot: Any, tasks: Any, stiffness: Any, damping: Any, actuators: Any, limits: Any) -> None:
@@ -70,6 +71,11 @@ class TaskLaw(ControlLaw):
     def needs(self) -> tuple[str, ...]:
         return tuple(self._called(x) for x in self.tasks if x.name in self.shapes and x.target is None)
 
+    @property
+    def poses(self) -> tuple[str, ...]:
+        every = ((x, x.target_of) for x in self.tasks)
+        return tuple(self._called(x) for x, aim in every if aim is not None and aim.kind == "pose")
+
     def any_targets(self, tasks: Iterable[Task], q: np.ndarray) -> dict[str, np.ndarray]:
         """Something for each of the tasks to aim at, where only how they move counts."""
         found = {}
@@ -98,13 +104,10 @@ class TaskLaw(ControlLaw):
         )
         moving = task_motion(stack, list(q), list(v))
         wanted: list[Any] = []
-        for task in chosen:
+        for task, rates in zip(chosen, moving.rates, strict=True):
             own = slice(len(wanted), len(wanted) + len(task.row_names))
-            k, d = self.stiffness[task.name], self.damping[task.name]
             still = [0.0] * len(task.row_names)
-            rates, ahead = (given.get(f"{task.name}_{x}", still) for x in ("v", "a"))
-            wanted += [
-                c + d * (r - x) - k * e
-                for e, x, r, c in zip(moving.errors[own], moving.rates[own], rates, ahead, strict=True)
-            ]
+            led, ahead = (list(given.get(f"{task.name}_{x}", still)) for x in ("v", "a"))
+            gains = self.stiffness[task.name], self.damping[task.name]
+            wanted += task.settling(moving.errors[own], rates, led, ahead, gains)
         return stack, moving, wanted

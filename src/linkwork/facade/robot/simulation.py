@@ -58,8 +58,8 @@ class SimulationMethods(RobotBase):
         it whole; one of n numbers beside n environments and n joints is refused, since it may be either.  Signals are
         (steps, ...), or (*batch, steps, ...) of each environment, which is meant where a shape may be read as both,
         unless a controller of `linkwork.control` takes the other.
-        ``parameters`` are the robot's other numbers, by the names of `Robot.parameters`, of all environments or of
-        each.
+        ``parameters`` are the robot's other numbers, by the names of `Robot.parameters`, and those of contacts, as
+        "contact_friction" or "contact_friction:floor", of all environments or of each.
 
         ``method`` is
 

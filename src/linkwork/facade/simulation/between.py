@@ -107,7 +107,7 @@ def _parts(setup: SimulationSetup) -> Kernel:
 
     def traced(state: Any, tau: Any, until: Any, parameters: Any = None) -> Any:
         own = setup.own(parameters)
-        pressed = setup.contacts if setup.is_compliant else None
+        pressed = setup.touched(parameters) if setup.is_compliant else None
         dynamics = SimulatedDynamics(
             setup.robot, own, setup.method, bool(setup.passive), until, pressed, limits=setup.limits
         )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..._user import levels_up
 from ...algorithms.simulation.contact.compliant import compliant_force
+from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...errors import SimulationWarning, UnknownNameError
 from ...expr.arrays import array
@@ -19,6 +20,7 @@ from ...expr.linalg.sums import dot, transposed
 from .ground import ContactGround
 from .places import ContactPlace, velocity_rows
 from .shapes import ContactPair, ContactScene
+from .surface_numbers import read_name, varied_surface
 
 __all__ = ["MODELS", "TOLD", "ContactSet", "ContactTold", "in_world"]
 
@@ -26,6 +28,7 @@ MODELS = ("convex", "compliant")
 TOLD = ("contact_gap", "contact_slip", "contact_residual")  # besides forces, if it is asked for
 _CHECKED = Once[bool](64)
 _NAMES = Once[tuple[str, ...]](64)
+_GAPS = Once[Kernel](16)
 _DEEP = 1e-4  # [m]: what begins deeper than that in something rigid is told
 _HEAVY = 10.0  # times the weight: what begins with such a push of something soft is told
 
@@ -36,6 +39,7 @@ class ContactSet:
 
     parts: tuple[Any, ...]
     model: str = "convex"
+    numbers: tuple[tuple[str, Any], ...] = field(default=(), compare=False)  # in the place of materials', by name
 
     @staticmethod
     def of(given: Any, model: str) -> ContactSet | None:
@@ -55,7 +59,17 @@ class ContactSet:
 
     def checked(self, robot: Any) -> None:
         """Raises UnknownNameError and ValueError for what does not go with a robot."""
-        _CHECKED.get((self, robot), lambda: self._looked_at(robot))
+        asked = tuple(name for name, _ in self.numbers)
+        _CHECKED.get((self, robot, asked), lambda: self._looked_at(robot))
+
+    def check_number(self, robot: Any, name: str) -> None:
+        """Raises UnknownNameError for the name of a parameter that these contacts do not have."""
+        every = [of for place in self.places(robot, robot.neutral()) for of in place.of]
+        read_name(name, self.model, every)
+
+    def varied(self, numbers: Mapping[str, Any]) -> ContactSet:
+        """The same contacts with numbers instead of their materials', by the names of parameters."""
+        return replace(self, numbers=tuple(numbers.items())) if numbers else self
 
     def _looked_at(self, robot: Any) -> bool:
         for part in self.parts:
@@ -83,7 +97,10 @@ class ContactSet:
 
     def places(self, robot: Any, q: Any) -> list[ContactPlace]:
         """All points, at q (nq) of a trace, or at q (..., nq) of numbers."""
-        return [place for part in self.parts for place in part.places(robot, q)]
+        found = [place for part in self.parts for place in part.places(robot, q)]
+        if not self.numbers:
+            return found
+        return [replace(x, material=varied_surface(x.material, x.of, self.numbers, x.name)) for x in found]
 
     def compliant(self, robot: Any, q: Any, v: Sequence[Any]) -> tuple[list[Any], Any]:
         """The joint forces (nv) of compliant contacts, and each point's force in the world's axes (points, 3)."""
@@ -118,15 +135,26 @@ class ContactSet:
             what = "simulate: what overlaps at the start is pushed apart: " + "; ".join(found[:4]) + more
             warnings.warn(what, SimulationWarning, stacklevel=levels_up())
 
+    def _measured(self, robot: Any, q: np.ndarray) -> list[tuple[ContactPlace, Any]]:
+        """All points, and their gaps at q (..., nq) of numbers."""
+        try:
+            return [(place, place.gap) for place in self.places(robot, q)]
+        except TypeError:  # what walks round a hull does so for one state: a kernel does it for many
+            alone = replace(self, numbers=())
+            made = lambda: compile(lambda q: alone.gaps(robot, q), name="gaps", q=robot.configuration_space)  # noqa: E731
+            gaps = _GAPS.get((alone, robot), made)(q)
+            places = self.places(robot, robot.neutral())
+            return [(place, gaps[..., k]) for k, place in enumerate(places)]
+
     def _too_deep(self, robot: Any, q: np.ndarray) -> list[str]:
         """What overlaps already, by more than it should."""
         weight = robot.mass * float(np.linalg.norm(robot.gravity))
         found = []
-        for place in self.places(robot, q):
-            deepest = -float(np.min(place.gap, initial=np.inf))
+        for place, gap in self._measured(robot, q):
+            deepest = -float(np.min(gap, initial=np.inf))
             k = place.material.stiffness
             power = 1.5 if self.model == "compliant" else 1.0
-            if deepest > _DEEP and (k is None or k * deepest**power > _HEAVY * weight):
+            if deepest > _DEEP and (k is None or np.any(k * deepest**power > _HEAVY * weight)):
                 found.append(f"{place.name} by {1e3 * deepest:.3g} mm")
         return found
 

@@ -116,10 +116,10 @@ def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray) -> Simu
 def _made(setup: SimulationSetup) -> _Kernels:
     robot: Any = setup.robot
     nv = robot.nv
-    pressed = setup.contacts if setup.is_compliant else None
 
     def dynamics(parameters: Any) -> SimulatedDynamics:
         own = setup.own(parameters)
+        pressed = setup.touched(parameters) if setup.is_compliant else None
         return SimulatedDynamics(robot, own, setup.method, bool(setup.passive), 0.0, pressed, limits=setup.limits)
 
     def rates(t: Any, q: Any, x: Any, tau: Any, parameters: Any = None) -> Any:

@@ -11,9 +11,12 @@ from ...bridge.arguments import real_array
 from ...errors import UnknownNameError
 from ...expr.arrays import is_traced, scalars
 from ..motion.trajectory import Trajectory
+from .contacts import ContactSet
+from .surface_numbers import check_number, input_name, is_of_contacts
 
 __all__ = [
     "check_step",
+    "chosen_of",
     "cores_of",
     "given_numbers",
     "given_parameters",
@@ -61,6 +64,7 @@ def cores_of(
         wanted = takes.get(name)
         if wanted is not None and x.shape in (wanted, (*leading, *wanted)):
             core = wanted
+            _check_input(controller, name, x)
         elif len(leading) == 1 and x.shape == leading and leading[0] in (robot.nq, robot.nv):
             n = leading[0]
             raise ValueError(
@@ -69,6 +73,13 @@ def cores_of(
             )
         found.append((name, core))
     return tuple(found)
+
+
+def _check_input(controller: Any, name: str, x: Any) -> None:
+    """Whatever a controller of `linkwork.control` says of what it is given."""
+    looked_at = getattr(controller, "check_input", None)
+    if looked_at is not None:
+        looked_at(name, x)
 
 
 def whole_steps(duration: float, h: float) -> int:
@@ -121,18 +132,42 @@ def given_numbers(what: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def given_parameters(robot: Any, given: Mapping[str, Any]) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
-    """The sizes of parameters of a robot, and arrays of them, by the names of inputs.
+def given_parameters(
+    robot: Any, given: Mapping[str, Any], contacts: ContactSet | None
+) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
+    """The sizes of parameters of a robot and of its contacts, and arrays of them, by the names of inputs.
 
     Raises ValueError where a name stands for several, UnknownNameError where it is none.
     """
     sizes: dict[str, tuple[int, ...]] = {}
     for name in given:
+        if is_of_contacts(name):
+            if contacts is None:
+                raise ValueError(f"simulate: parameters: {name!r} is of contacts, and there are none: give contacts")
+            contacts.check_number(robot, name)
+            sizes[input_name(name)] = ()
+            continue
         found = robot.parameters([name])
         if len(found) != 1:
             raise ValueError(f"simulate: parameters: expected names of one parameter each, got {name!r}: {[*found]}")
         sizes |= {key: x.shape for key, x in found.items()}
-    return sizes, given_numbers("parameters", dict(zip(sizes, given.values(), strict=True)))
+    numbers = given_numbers("parameters", dict(zip(sizes, given.values(), strict=True)))
+    for name, x in zip(given, numbers.values(), strict=True):
+        if is_of_contacts(name):
+            check_number(name, x)
+    return sizes, numbers
+
+
+def chosen_of(where: Any, leading: tuple[int, ...]) -> np.ndarray:
+    """Which environments (...) of a batch are meant.  Raises ValueError for what is no truth value for each."""
+    chosen = np.asarray(where)
+    expected = f"Simulator.reset: where: expected truth values {leading}, one for each environment"
+    if chosen.dtype != bool:
+        raise ValueError(f"{expected}, got {where!r}; np.isin(np.arange(n), some) are those of some numbers")
+    try:
+        return np.broadcast_to(chosen, leading)
+    except ValueError:
+        raise ValueError(f"{expected}, got shape {chosen.shape}") from None
 
 
 def over(chosen: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -147,6 +182,7 @@ def replaced_parameters(
     given: Mapping[str, Any],
     where: Any,
     leading: tuple[int, ...],
+    contacts: ContactSet | None,
 ) -> dict[str, Any]:
     """Parameters by the names of inputs, with those ``given`` in the place of ``own`` ones, ``where`` (...) it is so.
 
@@ -158,7 +194,7 @@ def replaced_parameters(
             remedy = f"a Simulator takes those that it was made with: {', '.join(asked) or 'none'}"
             raise UnknownNameError("parameter", name, asked, remedy)
     found = dict(own)
-    sizes, new = given_parameters(robot, given)
+    sizes, new = given_parameters(robot, given, contacts)
     for name, x in new.items():
         core = sizes[name]
         every, at = (*leading, *core), x.ndim - len(core)
@@ -168,7 +204,7 @@ def replaced_parameters(
         if where is None:
             found[name] = x
             continue
-        chosen = np.broadcast_to(np.asarray(where, dtype=bool), leading)
+        chosen = chosen_of(where, leading)
         a, b = (np.broadcast_to(y, every) for y in (x, own[name]))
         found[name] = np.where(over(chosen, a), a, b)
     return found
@@ -215,6 +251,8 @@ def given_signals(
                 f"repeated for each environment, ({steps}, {steps}, {steps})"
             )
         axes[name] = n if of_each else 0
+        if wanted is not None and x.shape[axes[name] + 1 :] == wanted:
+            _check_input(controller, name, x)
     return found, axes
 
 

@@ -10,10 +10,12 @@ import numpy as np
 
 from ...errors import UnknownNameError
 from ...spatial import Vec3
-from .materials import ContactMaterial, check_restitution, check_surface, from_zero
+from .materials import ContactMaterial, check_restitution, check_surface, from_zero, is_number
 from .places import ContactPlace, frame_pose
 
-__all__ = ["ContactGround", "ContactPoint"]
+__all__ = ["GROUND", "ContactGround", "ContactPoint"]
+
+GROUND = "ground"  # what parameters call the half-space
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,9 @@ class ContactPoint:
             from_zero("ContactPoint: friction", self.friction)
         if self.restitution is not None:
             check_restitution("ContactPoint", self.restitution)
+        for name in ("radius", "friction", "restitution"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, None if given is None else float(given))
 
     def checked(self, who: str, robot: Any) -> None:
         """Raises UnknownNameError for a frame that the robot does not have, ValueError for one that does not move."""
@@ -88,8 +93,9 @@ class ContactGround:
         if not length > 0.0:
             raise ValueError(f"ContactGround: normal: expected a direction, got {self.normal}")
         object.__setattr__(self, "normal", tuple((n / length).tolist()))
-        if isinstance(self.height, bool) or not (isinstance(self.height, (int, float)) and math.isfinite(self.height)):
+        if not (is_number(self.height) and math.isfinite(self.height)):
             raise ValueError(f"ContactGround: height: expected a finite number [m], got {self.height!r}")
+        object.__setattr__(self, "height", float(self.height))
 
     def checked(self, robot: Any) -> None:
         """Raises UnknownNameError for frames that the robot does not have."""
@@ -108,7 +114,8 @@ class ContactGround:
             X = frame_pose(robot, q, p.frame)
             arm = X.rotation @ Vec3(*p.offset)
             gap = n.dot(X.translation + arm) - p.radius - self.height
-            found.append(ContactPlace(name, None, p.frame, (None, arm - n * p.radius), axes, gap, self._material(p)))
+            arms, of = (None, arm - n * p.radius), (p.frame, GROUND)
+            found.append(ContactPlace(name, None, p.frame, arms, axes, gap, self._material(p), of))
         return found
 
     def _material(self, p: ContactPoint) -> ContactMaterial:

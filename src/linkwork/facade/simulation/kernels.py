@@ -65,7 +65,7 @@ def observer(setup: SimulationSetup) -> Kernel:
         state = state._replace(forces=setup.no_forces)
         t = given["h"] * given["steps"]
         tau, _ = commanded(setup, t, state, {**given.get("inputs", {}), **given.get("signals", {})}, now=True)
-        found = seen(setup, given["h"], state._replace(tau=array(tau)), setup.own(given.get("parameters")))
+        found = seen(setup, given["h"], state._replace(tau=array(tau)), given.get("parameters"))
         return {"records": found}
 
     def made() -> Kernel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from ...errors import UnknownNameError
@@ -17,6 +18,7 @@ __all__ = [
     "check_surface",
     "checked_materials",
     "from_zero",
+    "is_number",
     "material_of",
 ]
 
@@ -72,7 +74,10 @@ def _series(a: float | None, b: float | None) -> tuple[float | None, float]:
 
 
 def check_surface(who: str, one: Any) -> None:
-    """Raises ValueError for a friction, restitution, stiffness or dissipation that no surface has."""
+    """Its numbers as floats.
+
+    Raises ValueError for a friction, restitution, stiffness or dissipation that no surface has.
+    """
     for name in ("friction", "dissipation"):
         from_zero(f"{who}: {name}", getattr(one, name))
     check_restitution(who, one.restitution)
@@ -80,6 +85,9 @@ def check_surface(who: str, one: Any) -> None:
         from_zero(f"{who}: stiffness", one.stiffness)
         if one.stiffness == 0.0:
             raise ValueError(f"{who}: stiffness: expected a number above 0 [N/m], got 0.0")
+    for name in ("friction", "restitution", "stiffness", "dissipation"):
+        given = getattr(one, name)
+        object.__setattr__(one, name, None if given is None else float(given))
 
 
 def checked_materials(who: str, given: Any) -> Materials:
@@ -122,11 +130,16 @@ def material_of(materials: Materials, a: str, b: str) -> ContactMaterial:
 
 def check_restitution(who: str, given: Any) -> None:
     """Raises ValueError for what is no number from 0 to 1."""
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 <= given <= 1.0:
+    if not is_number(given) or not 0.0 <= given <= 1.0:
         raise ValueError(f"{who}: restitution: expected a number from 0 to 1, got {given!r}")
+
+
+def is_number(given: Any) -> bool:
+    """Whether it is a real number, NumPy's too, and no truth value."""
+    return isinstance(given, Real) and not isinstance(given, bool)
 
 
 def from_zero(what: str, given: Any) -> None:
     """Raises ValueError for what is no finite number from 0."""
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 <= given < math.inf:
+    if not is_number(given) or not 0.0 <= given < math.inf:
         raise ValueError(f"{what}: expected a finite number from 0, got {given!r}")

@@ -13,10 +13,9 @@ from ...algorithms.simulation.contact.terms import ContactAt
 from ...algorithms.simulation.flight import free_bodies
 from ...expr.arrays import is_traced, scalars
 from ...expr.functions import copysign
-from ...expr.linalg.sums import dot
+from ...expr.linalg.sums import dot, is_zero
 from ...model.body import WORLD
 from ...spatial import Pose, Vec3
-from .materials import ContactMaterial
 
 __all__ = ["ContactPlace", "axes_of", "frame_pose", "velocity_rows"]
 
@@ -35,14 +34,16 @@ class ContactPlace:
     arms: tuple[Vec3 | None, Vec3]
     axes: Sequence[Sequence[Any]]
     gap: Any
-    material: ContactMaterial
+    material: Any  # a ContactMaterial, or numbers in its place
+    of: tuple[str, ...] = ()  # whose it is: links, obstacles, frames of points
 
     def at(self, robot: Any, q: Any) -> ContactAt:
         """As the steps' methods see it, at q (nq) of a trace."""
         m = self.material
         limb = _limb(robot, q, self)
         rows = velocity_rows(robot, q, self) if limb is None else limb.rows
-        return ContactAt(rows, self.gap, m.friction, m.stiffness, m.restitution or None, limb)
+        bounces = None if is_zero(m.restitution) else m.restitution
+        return ContactAt(rows, self.gap, m.friction, m.stiffness, bounces, limb)
 
 
 def frame_pose(robot: Any, q: Any, frame: str) -> Pose:

@@ -13,7 +13,8 @@ from ..robot.base import RobotBase
 from .between import OwnInterpolant, trajectory_through
 from .events import SLOTS, Occurrence
 from .files import load_simulation, save_simulation
-from .rolling import CONTROLLER, ENDED, GUARD, PILED, RUNNING, STATE
+from .rolling import CONTROLLER, ENDED, GUARD, PILED, RUNNING, STATE, UNSOLVED
+from .surface_numbers import is_of_contacts
 
 __all__ = ["Simulation", "reason_of", "within_step"]
 
@@ -26,6 +27,7 @@ _REASONS = {
         f"stopped: events pile up, more than {SLOTS} between two records: record more often, or end by an event with "
         "stop=True what comes to rest"
     ),
+    UNSOLVED: "stopped: the step's equations were not solved (a shorter step may do)",
     GUARD: "stopped: the guard of an event is no number",
 }
 
@@ -59,7 +61,8 @@ class Simulation:
 
     ``records`` has what else was asked for, by name, (..., n, ...).  ``stopped_at`` (...) is when an environment
     stopped [s], NaN where it did not, and ``status`` (...) says why: 0 for done, 1 for the controller, 2 for the state,
-    3 for an event that ends it, 4 for events that pile up, 5 + k for event k whose guard is NaN.  A stopped environment
+    3 for an event that ends it, 4 for events that pile up, 5 for a step whose equations were not solved, 6 + k for
+    event k whose guard is NaN.  A stopped environment
     keeps its last state.  ``events`` are `linkwork.simulation.Occurrence`, by environment and time.  ``contact_names``
     are of the points in records of contacts, and ``parameters`` those that the robot had instead of its own, by name,
     if there are any.
@@ -156,7 +159,8 @@ class Simulation:
         shape = self.q.shape[:-2]
         if not self.parameters or (shape and not environment):
             return own
-        return own.with_parameters({name: x[environment] for name, x in self.parameters.items()})
+        each = {name: x[environment] for name, x in self.parameters.items() if not is_of_contacts(name)}
+        return own.with_parameters(each) if each else own
 
     # -- files and pictures
 

@@ -35,14 +35,15 @@ __all__ = [
     "PILED",
     "RUNNING",
     "STATE",
+    "UNSOLVED",
     "SimulationState",
     "commanded",
     "rolled",
     "seen",
 ]
 
-RUNNING, CONTROLLER, STATE, ENDED, PILED = 0.0, 1.0, 2.0, 3.0, 4.0  # why a sample stopped
-GUARD = 5.0  # and k more: the guard of event k is no number
+RUNNING, CONTROLLER, STATE, ENDED, PILED, UNSOLVED = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0  # why a sample stopped
+GUARD = 6.0  # and k more: the guard of event k is no number
 _MOVED = 1e-6  # of a step: what ended before is where it began
 _KEPT = 1000  # states that a gradient keeps of as many steps, or rows: of more it keeps those between segments
 _HUGE = 1e8  # [rad, m, rad/s, m/s, N m, N], in sum: what is beyond is no motion any more
@@ -87,8 +88,8 @@ def rolled(
     ``skipping`` rows of such are not computed.  Steps that are to be differentiated are found ``closely``; of these a
     gradient keeps the states between ``segments`` of rows, or of the steps of a single row.
     """
-    own = setup.own(parameters)
-    compliant = setup.contacts if setup.is_compliant else None
+    own, contacts = setup.own(parameters), setup.touched(parameters)
+    compliant = contacts if setup.is_compliant else None
     dynamics = SimulatedDynamics(
         setup.robot, own, setup.method, bool(setup.passive), h, compliant, closely, setup.is_dry, setup.limits
     )
@@ -107,9 +108,11 @@ def rolled(
         """q, v and what is told, forces of joints and of contacts, after a step as wide as that."""
         moving = replace(dynamics, h=width)
         if isinstance(tau, ServoForces) or setup.is_bounded:
-            q, v, given, *told = moving.touching(setup.contacts, t, list(q), list(v), tau)
+            q, v, given, *told = moving.touching(contacts, t, list(q), list(v), tau)
             return q, v, (array(given), *told)
         q, v = method.step(moving.system(tau), t, list(q), list(v), width)
+        if method.solves and v:  # a residual of 1 and more is of equations that were not solved
+            told = (*told[:2], where(lt(fabs(v[0]), math.inf), told[2], math.inf))
         return *moving.held(t + width, q, v), told
 
     def happening(state: SimulationState, t: Any, tau: Any, told: Any) -> tuple[Any, Any, Any, Any, Any]:
@@ -150,7 +153,7 @@ def rolled(
         width = where(lt(ended, 0.5), h, events.ended) if setup.events else h
         some = fmax(width, _MOVED * h) if setup.events else h
         a = [(x - y) / some for x, y in zip(v, state.v, strict=True)]
-        after = sensed(setup, own, t + width, q, v, a, tau, forces, before)
+        after = sensed(setup, parameters, t + width, q, v, a, tau, forces, before)
         return _either(lt(_MOVED * h, width), after, before) if setup.events else after
 
     def step(state: SimulationState, now: Named | None) -> SimulationState:
@@ -166,12 +169,14 @@ def rolled(
             q, v, told = advanced(t, state.q, state.v, tau, h, told)
         pushed, forces, residual = told
         tau = list(pushed)
-        told, moved = _finite([*tau, *carried]), _finite([*q, *v])
+        told, moved = _finite(tau), _finite([*q, *v])
+        told = and_(told, _finite(carried, math.inf)) if carried else told
         if setup.sensors is not None:
             z = {**z, SENSORS: noted(state, t, q, v, tau, forces, z[SENSORS], ended, events)}
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
         goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(told, moved))
-        why = where(told, where(moved, ended, STATE), CONTROLLER)
+        lost = where(lt(residual, 1.0), STATE, UNSOLVED)
+        why = where(told, where(moved, ended, lost), CONTROLLER)
         return SimulationState(
             where(and_(goes, lt(ended, 0.5)), state.steps + 1.0, state.steps),
             _either(goes, q, state.q),
@@ -197,29 +202,29 @@ def rolled(
         if setup.events and not closely:
             state = state._replace(events=state.events._replace(table=no_slots(setup.robot).table, count=0.0))
         state = cond(lt(state.steps, last), run, lambda state: state, state) if skipping else run(state)
-        found = seen(setup, h, state, own)
+        found = seen(setup, h, state, parameters)
         return state, (state.q, state.v, {**found, EVENTS: state.events} if setup.events and not closely else found)
 
     return rows_of(row, start, dict(signals) or None, rows, segments)  # type: ignore[no-any-return]
 
 
-def seen(setup: SimulationSetup, h: Any, state: SimulationState, own: Named) -> Any:
-    """What is recorded of a state, by name, with the forces of the step that led to it; of the robot with its ``own``
-    parameters."""
+def seen(setup: SimulationSetup, h: Any, state: SimulationState, parameters: Named | None) -> Any:
+    """What is recorded of a state, by name, with the forces of the step that led to it; of the robot and contacts with
+    these ``parameters``."""
     robot: Any = setup.robot
-    moving = moving_robot(robot, own)
+    moving, contacts = moving_robot(robot, setup.own(parameters)), setup.touched(parameters)
     asked = (h * state.steps, state.q, state.v, array(list(state.tau)))
     found = {}
     for name, what in setup.records:
         if isinstance(what, ContactTold):
-            found[name] = array(what(setup.contacts, moving, state))  # type: ignore[arg-type]
+            found[name] = array(what(contacts, moving, state))  # type: ignore[arg-type]
         else:
             found[name] = array(what(moving, *asked) if isinstance(what, RecordedFunction) else what(*asked))
     if setup.sensors is not None:
         found |= setup.sensors.told(robot, state.z[SENSORS])
-    if setup.contacts is not None:
+    if contacts is not None:
         if setup.is_compliant:
-            found[FORCES] = setup.contacts.compliant(moving, state.q, list(state.v))[1]
+            found[FORCES] = contacts.compliant(moving, state.q, list(state.v))[1]
         else:
             found[FORCES] = state.forces
     return found
@@ -255,8 +260,9 @@ def commanded(
     return scalars, z
 
 
-def _finite(numbers: Sequence[Any]) -> Any:
-    return lt(sum((fabs(x) for x in numbers), 0.0), _HUGE)
+def _finite(numbers: Sequence[Any], least: float = _HUGE) -> Any:
+    """Whether they are numbers, in sum below that."""
+    return lt(sum((fabs(x) for x in numbers), 0.0), least)
 
 
 def _either(first: Any, new: Any, old: Any) -> Any:

@@ -20,7 +20,7 @@ _KERNELS: Once[Kernel] = Once(64)
 
 def sensed(
     setup: SimulationSetup,
-    own: Mapping[str, Any],
+    parameters: Mapping[str, Any] | None,
     t: Any,
     q: Any,
     v: Any,
@@ -31,31 +31,31 @@ def sensed(
     *,
     first: bool = False,
 ) -> Any:
-    """What sensors carry on from a state that a step ended in: of the robot with its ``own`` parameters, which
+    """What sensors carry on from a state that a step ended in: of the robot with these ``parameters``, which
     accelerated by a (nv) under τ (nv) and the ``forces`` of contacts (points, 3)."""
     assert setup.sensors is not None
     robot: Any = setup.robot
-    moving = moving_robot(robot, own)
+    moving, contacts = moving_robot(robot, setup.own(parameters)), setup.touched(parameters)
     q, v = array(list(q)), array(list(v))
     pressed: list[tuple[Any, Scalars]] = []
-    if setup.contacts is not None:
-        found = setup.contacts.compliant(moving, q, list(v))[1] if setup.is_compliant else forces
-        pressed = [(place, list(force)) for place, force in zip(setup.contacts.places(moving, q), found, strict=True)]
+    if contacts is not None:
+        found = contacts.compliant(moving, q, list(v))[1] if setup.is_compliant else forces
+        pressed = [(place, list(force)) for place, force in zip(contacts.places(moving, q), found, strict=True)]
     seen = SensedState(moving, t, q, v, array(list(a)), array(list(tau)), pressed)
     return setup.sensors.sensed(seen, carried, first)
 
 
-def begun(setup: SimulationSetup, own: Mapping[str, Any], q: Any, v: Any, carried: Any) -> Any:
+def begun(setup: SimulationSetup, parameters: Mapping[str, Any] | None, q: Any, v: Any, carried: Any) -> Any:
     """What sensors carry at first, before anything has moved."""
     none = [0.0] * setup.robot.nv
-    return sensed(setup, own, 0.0, q, v, none, none, setup.no_forces, carried, first=True)
+    return sensed(setup, parameters, 0.0, q, v, none, none, setup.no_forces, carried, first=True)
 
 
 def noticed(setup: SimulationSetup, q: Any, v: Any, parameters: Mapping[str, Any], carried: Any) -> Any:
     """The same of numbers (..., nq), (..., nv), (..., n)."""
 
     def traced(q: Any, v: Any, carried: Any, **given: Any) -> Any:
-        return begun(setup, setup.own(given.get("parameters")), q, v, carried)
+        return begun(setup, given.get("parameters"), q, v, carried)
 
     def made() -> Kernel:
         robot: Any = setup.robot
@@ -64,6 +64,6 @@ def noticed(setup: SimulationSetup, q: Any, v: Any, parameters: Mapping[str, Any
             shapes["parameters"] = dict(setup.parameters)
         return compile(traced, name="sense", **shapes)
 
-    kernel = _KERNELS.get((setup.robot, setup.sensors, setup.contacts, setup.parameters), made)
+    kernel = _KERNELS.get((setup.robot, setup.sensors, setup.contacts, setup.parameters, setup.asked), made)
     more = {"parameters": parameters} if parameters else {}
     return kernel(q=q, v=v, carried=carried, **more)

@@ -17,6 +17,7 @@ from .contacts import TOLD, ContactSet, ContactTold
 from .events import Event
 from .sensors.suite import SensorSuite
 from .stops import JointStops
+from .surface_numbers import is_of_contacts
 
 __all__ = ["OWN", "SENSORS", "RecordedFunction", "SimulationSetup", "moving_robot", "records_of"]
 
@@ -63,7 +64,8 @@ class SimulationSetup:
         if self.contacts is not None:
             if not self.is_compliant:
                 self.bounded("contacts", ", or contact_model='compliant'")
-            self.contacts.checked(self.robot)
+            named = {name: 1.0 for name in self.asked if is_of_contacts(name)}
+            self.contacts.varied(named).checked(self.robot)
         elif any(isinstance(what, ContactTold) for _, what in self.records):
             raise ValueError("simulate: record: there are no contacts to tell of: give contacts")
         readings = () if self.sensors is None else self.sensors.names
@@ -101,6 +103,11 @@ class SimulationSetup:
             f"simulate: {what}: expected the method 'semi_implicit_euler', and a robot without joints that follow "
             f"others{otherwise}; {got}"
         )
+
+    @property
+    def is_fed_back(self) -> bool:
+        """Whether a controller answers to the state."""
+        return self.controller is not None and getattr(self.controller, "answers", True)
 
     @property
     def is_dry(self) -> bool:
@@ -143,8 +150,17 @@ class SimulationSetup:
         return z if self.sensors is None else z.get(OWN)
 
     def own(self, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Parameters, in the order of the kernel's, by what they are called by the robot."""
-        return dict(zip(self.asked, (parameters or {}).values(), strict=True))
+        """The robot's parameters, of those in the order of the kernel's, by what they are called by the robot."""
+        every = zip(self.asked, (parameters or {}).values(), strict=True)
+        return {name: x for name, x in every if not is_of_contacts(name)}
+
+    def touched(self, parameters: Mapping[str, Any] | None) -> ContactSet | None:
+        """The contacts, with such of these parameters as are theirs."""
+        if self.contacts is None:
+            return None
+        every = zip(self.asked, (parameters or {}).values(), strict=True)
+        numbers = {name: x for name, x in every if is_of_contacts(name)}
+        return self.contacts.varied({name: x[()] if isinstance(x, np.ndarray) else x for name, x in numbers.items()})
 
 
 def moving_robot(robot: Any, own: Mapping[str, Any]) -> Any:

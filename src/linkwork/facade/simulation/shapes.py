@@ -91,7 +91,8 @@ class ContactScene:
             if point is not None:
                 material = point.of(material)
             X = _Placed(robot, q, one)
-            found += _places(f"{one.name!r} and {name!r}", material, obstacle.shape, obstacle.pose, X)
+            of = (one.link, name)
+            found += _places(f"{one.name!r} and {name!r}", material, of, obstacle.shape, obstacle.pose, X)
         return found
 
     def _pairs(self, robot: Any) -> list[tuple[ContactPoint | None, LinkShape, str]]:
@@ -154,7 +155,7 @@ class ContactPair:
         for a in (one for one in shapes if one.link == self.first):
             for b in (one for one in shapes if one.link == self.second):
                 A, B = _Placed(robot, q, a), _Placed(robot, q, b)
-                for place in _places(f"{a.name!r} and {b.name!r}", material, a.shape, A.X, B):
+                for place in _places(f"{a.name!r} and {b.name!r}", material, (a.link, b.link), a.shape, A.X, B):
                     arm = place.arms[1]
                     found.append(replace(place, first=a.link, arms=(arm + B.origin - A.origin, arm)))
         return found
@@ -169,7 +170,9 @@ class _Placed:
         self.X = X @ (robot.tree.frame(one.link).placement.inv() @ one.placement)
 
 
-def _places(name: str, material: ContactMaterial, first: Shape, X: Pose, second: _Placed) -> Iterator[ContactPlace]:
+def _places(
+    name: str, material: ContactMaterial, of: tuple[str, ...], first: Shape, X: Pose, second: _Placed
+) -> Iterator[ContactPlace]:
     """The points of a shape, as if it stood, and of a link's."""
     touching = touching_shapes(first, X, second.shape, second.X, _WITHIN)
     points = [(one.normal, p) for one in touching for p in one.points]
@@ -177,7 +180,7 @@ def _places(name: str, material: ContactMaterial, first: Shape, X: Pose, second:
         arm = (p.on_a + p.on_b) * 0.5 - second.origin
         gap = where(p.there, -p.depth, _WITHIN)
         many = f" ({k + 1} of {len(points)})" if len(points) > 1 else ""
-        yield ContactPlace(name + many, None, second.link, (None, arm), axes_of(normal), gap, material)
+        yield ContactPlace(name + many, None, second.link, (None, arm), axes_of(normal), gap, material, of)
 
 
 def _check_measured(who: str, *named: tuple[str, Shape]) -> None:

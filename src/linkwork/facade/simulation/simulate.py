@@ -13,7 +13,6 @@ from ..._progress import Progress
 from ..._terminal import Stream
 from ...expr.arrays import array, is_traced
 from ...expr.functions import and_, lt, where
-from ...expr.structure import mapped
 from ..motion.given import finite_number
 from .between import OwnInterpolant, held_forces
 from .contacts import ContactSet
@@ -35,7 +34,7 @@ from .rolling import ENDED, EVENTS, FORCES, PILED, RUNNING, SimulationState, com
 from .sensing import begun, noticed
 from .sensors.suite import SensorSuite, first_numbers
 from .setup import SENSORS, SimulationSetup, records_of
-from .stability import EXPLICIT, warn_of_long_step
+from .stability import look_at_step
 from .stops import given_limits, warn_of_limits
 
 __all__ = ["simulated"]
@@ -80,7 +79,8 @@ def simulated(
     if segments is not None and (isinstance(segments, bool) or not isinstance(segments, int) or segments < 1):
         raise ValueError(f"simulate: segments: expected a whole number from 1, or None, got {segments!r}")
     q, v = given_state(robot, q, v)
-    sizes, varied = given_parameters(robot, parameters or {})
+    touching = ContactSet.of(contacts, contact_model)
+    sizes, varied = given_parameters(robot, parameters or {}, touching)
     leading = leading_of(q, v, {name: (x, sizes[name]) for name, x in varied.items()})
     constant = given_numbers("inputs", inputs or {})
     rows, axes = given_signals(signals or {}, steps, h, leading, robot, controller)
@@ -97,7 +97,7 @@ def simulated(
         cores_of("simulate", robot, controller, constant, leading),
         tuple((name, x.shape[axes[name] + 1 :]) for name, x in rows.items()),
         tuple(sizes.items()),
-        ContactSet.of(contacts, contact_model),
+        touching,
         tuple(parameters or ()),
         checked_events(events),
         SensorSuite.of(sensors, robot, h, contacts is not None),
@@ -108,8 +108,9 @@ def simulated(
         if solver:
             raise ValueError("simulate: method: what SciPy solves is found in numbers, and no part of what is compiled")
         return run.on_symbols(q, v, segments)
-    if setup.contacts is not None:
-        setup.contacts.warn_of_overlaps(robot, q)
+    overlapping = setup.touched(varied)
+    if overlapping is not None:
+        overlapping.warn_of_overlaps(robot, q)
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
     found = solved_by_scipy(run, solver, q, v) if solver else run.on_numbers(q, v, progress)
     if limits is None:
@@ -117,7 +118,6 @@ def simulated(
     return found
 
 
-_LOOKED_AT: set[Any] = set()  # what was simulated by what steps
 _HELD = "_held"  # the record of forces that a method's own interpolant needs
 
 
@@ -159,13 +159,12 @@ class SimulationRun:
         setup, total = self.setup, self.steps // self.setup.every
         rows = {name: x.reshape(total, setup.every, *x.shape[1:]) for name, x in self.signals.items()}
         now = {name: x[0] for name, x in self.signals.items()}
-        own = setup.own(self.parameters)
         z = self.begins
         if setup.sensors is not None:
-            z = {**z, SENSORS: begun(setup, own, q, v, z[SENSORS])}
+            z = {**z, SENSORS: begun(setup, self.parameters, q, v, z[SENSORS])}
         start = SimulationState(0.0, q, v, () if z is None else z, RUNNING)
         tau, _ = commanded(setup, 0.0, start, {**self.inputs, **now}, now=True)
-        first = seen(setup, self.h, start._replace(tau=array(tau), forces=setup.no_forces), own)
+        first = seen(setup, self.h, start._replace(tau=array(tau), forces=setup.no_forces), self.parameters)
         asked = (float(self.steps), total, self.inputs, rows, self.parameters)
         end, (qs, vs, records) = rolled(setup, start, self.h, *asked, closely=True, segments=segments)
         qs, vs = np.concatenate([q[None], qs]), np.concatenate([v[None], vs])
@@ -244,38 +243,12 @@ class SimulationRun:
 
     def _warn(self, state: Mapping[str, Any], held: Mapping[str, Any], rows: int) -> None:
         """Of a step too long for the first environment to be stable: once for what is asked with the same code."""
-        setup, n = self.setup, len(self.leading)
-        known = (setup, self.h)
-        kinked = setup.contacts is not None and not setup.is_compliant  # whose steps are stable, and have no slopes
-        kinked = kinked or any(event.jump is not None for event in setup.events)
-        if known in _LOOKED_AT or setup.method not in EXPLICIT or kinked or not self.steps or 0 in self.leading:
+        if not self.steps:
             return
-        if len(_LOOKED_AT) > 256:
-            _LOOKED_AT.clear()
-        _LOOKED_AT.add(known)
-
-        def first(x: Any) -> Any:
-            x = np.asarray(x, dtype=float)
-            return x[(0,) * n] if n and x.shape[:n] == self.leading else x
-
-        cores = {"inputs": dict(setup.inputs), "parameters": dict(setup.parameters)}
-        own = mapped(first, dict(state))
-        for group, given in held.items():
-            whole = {name: np.broadcast_to(x, (*self.leading, *cores[group][name])) for name, x in given.items()}
-            own[group] = {name: x[(0,) * n] for name, x in whole.items()}
-        if self.signals:
-            each = {name: self._rows(name, 0, rows) for name in self.signals}
-            own["signals"] = {name: x[(0,) * self.axes[name]] for name, x in each.items()}
-        kernel = piece(setup, rows)
-
-        def step(q: Any, v: Any, h: float) -> tuple[Any, Any]:
-            if n:
-                end = kernel(**{**own, "q": q, "v": v}, h=h, last=1.0)["end"]
-                return end["q"], end["v"]
-            ends = [kernel(**{**own, "q": a, "v": b}, h=h, last=1.0)["end"] for a, b in zip(q, v, strict=True)]
-            return np.array([end["q"] for end in ends]), np.array([end["v"] for end in ends])
-
-        warn_of_long_step(setup.robot, step, own["q"], own["v"], self.h)
+        each = {name: self._rows(name, 0, rows) for name in self.signals}
+        signals = {name: x[(0,) * self.axes[name]] for name, x in each.items()}
+        kernel, duration = piece(self.setup, rows), self.h * self.steps
+        look_at_step(self.setup, self.h, kernel, state, held, signals, self.leading, duration)
 
     def whole_parameters(self) -> dict[str, Any]:
         """Those of each environment, by what they are called by the robot."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from .contacts import ContactSet
 from .events import Event, Occurrence, checked_events, occurrences
 from .given import (
     check_step,
+    chosen_of,
     cores_of,
     given_numbers,
     given_parameters,
@@ -30,7 +32,9 @@ from .rolling import RUNNING
 from .sensing import noticed
 from .sensors.suite import SensorSuite, first_numbers
 from .setup import OWN, SENSORS, SimulationSetup
+from .stability import look_at_step
 from .stops import JointStops, given_limits
+from .surface_numbers import is_of_contacts
 
 __all__ = ["Simulator", "SimulatorState"]
 
@@ -53,6 +57,8 @@ class SimulatorState(NamedTuple):
 
 class _Pushed:
     """The controller of simulations that have none: joint forces as they are given."""
+
+    answers = False  # to no state
 
     def __call__(self, t: Any, q: Any, v: Any, tau: Any, **readings: Any) -> Any:
         return tau
@@ -130,8 +136,8 @@ class Simulator:
         if not isinstance(sizes, tuple) or not all(type(n) is int and n >= 0 for n in sizes):
             raise ValueError(f"Simulator: batch: expected a number of environments, or a shape, got {batch!r}")
         self._leading = sizes
-        self._sizes, self._parameters = given_parameters(made, parameters or {})
         contacts = ContactSet.of(contacts, contact_model)
+        self._sizes, self._parameters = given_parameters(made, parameters or {}, contacts)
         suite = SensorSuite.of(sensors, robot, self._h, contacts is not None)
         if suite is not None:
             first_numbers(seed, sizes)  # raises for what is no seed
@@ -154,7 +160,10 @@ class Simulator:
         self._clock = np.array(self._h), np.array(_FOREVER)
         self._held = list(self._parameters.values())
         told = None if callable(controller) else controller
-        SimulationSetup(robot, method, passive, told, (), 1, contacts=contacts, limits=self._how[7])  # looks at names
+        asked = tuple(parameters or ())
+        SimulationSetup(  # looks at names
+            robot, method, passive, told, (), 1, contacts=contacts, asked=asked, limits=self._how[7]
+        )
         self._state = self._begun(made.neutral(), None, None, seed)
 
     def _setup(self, inputs: tuple[tuple[str, tuple[int, ...]], ...], count: int, controller: Any) -> SimulationSetup:
@@ -176,6 +185,13 @@ class Simulator:
             sensors,
             limits,
         )
+
+    def __repr__(self) -> str:
+        many, leading = int(np.prod(self._leading)), self._leading
+        of = f"{many} environment{'s' * (many != 1)}, " if leading else ""
+        stopped = int(np.count_nonzero(self._state.status != RUNNING))
+        time = f"{np.max(self.time, initial=0.0):g} s" + (f", {stopped} of {many} stopped" if stopped else "")
+        return f"<Simulator of {self._robot.name!r}: {of}steps of {self._h:g} s, at {time}>"
 
     @property
     def state(self) -> SimulatorState:
@@ -222,19 +238,21 @@ class Simulator:
         `Robot.simulate` with that seed.
 
         Raises ValueError for other shapes, and for numbers that are not finite; UnknownNameError for parameters that
-        the simulator was made without.  Warns of bodies that overlap.
+        the simulator was made without.  Warns of bodies that overlap in the environments that are reset.
         """
         own, first = self._parameters, self._first_seed if seed is None and where is None else seed
-        self._parameters = replaced_parameters(self._robot, own, self._how[4], parameters or {}, where, self._leading)
+        given, contacts = parameters or {}, self._how[3]
+        self._parameters = replaced_parameters(self._robot, own, self._how[4], given, where, self._leading, contacts)
         try:
             begun = self._begun(q, v, where, first)
         except BaseException:
             self._parameters = own
             raise
         self._held = list(self._parameters.values())
-        contacts = self._how[3]
-        if contacts is not None and where is None:
-            contacts.warn_of_overlaps(self._robot, begun.q)
+        if contacts is not None:
+            numbers = {name: x for name, x in zip(self._how[4], self._held, strict=True) if is_of_contacts(name)}
+            q = begun.q if where is None else begun.q[chosen_of(where, self._leading)]
+            contacts.varied(numbers).warn_of_overlaps(self._robot, q)
         return begun
 
     def _begun(self, q: Any, v: Any, where: Any, seed: Any = None) -> SimulatorState:
@@ -262,7 +280,7 @@ class Simulator:
         none = np.zeros(self._leading)
         fresh = SimulatorState(none, q, v, carried, none, none)
         if where is not None:
-            chosen = np.broadcast_to(np.asarray(where, dtype=bool), self._leading)
+            chosen = chosen_of(where, self._leading)
 
             def either(new: Any, old: Any) -> Any:
                 return np.where(over(chosen, new), new, old)
@@ -314,6 +332,7 @@ class Simulator:
             shapes = cores_of("Simulator.step", self._robot, self._how[2], inputs, self._leading)
         key = (shapes, count)
         kernel = self._kernels.get(key)
+        fresh = kernel is None
         if kernel is None:
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise ValueError(f"Simulator.step: count: expected a number of steps from 1, got {count!r}")
@@ -325,7 +344,13 @@ class Simulator:
         asked: dict[str, Any] = {"steps": state.steps, "q": state.q, "v": state.v}
         if _leaves(state.controller):
             asked["z"] = state.controller
-        asked |= {name: x for name, x in (("inputs", inputs), ("parameters", self._parameters)) if x}
+        groups = {name: x for name, x in (("inputs", inputs), ("parameters", self._parameters)) if x}
+        asked |= groups
+        if fresh:
+            begun = {**asked, "status": np.zeros(self._leading)}
+            own = {name: x for name, x in begun.items() if name not in groups}
+            setup = self._setup(shapes, count, self._how[2])
+            look_at_step(setup, self._h, kernel, own, groups, {}, self._leading, math.inf)
         found = kernel(**asked, status=state.status, h=h, last=last)
         end, within = found["end"], state.within
         if watched:

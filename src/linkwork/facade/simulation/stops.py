@@ -15,6 +15,7 @@ from ...algorithms.simulation.stops import stop_force
 from ...bridge.once import Once
 from ...errors import SimulationWarning, UnknownNameError
 from .bounded import limited_places
+from .materials import is_number
 
 __all__ = ["LIMITS", "JointStops", "given_limits", "warn_of_limits"]
 
@@ -53,7 +54,7 @@ class JointStops:
     def __post_init__(self) -> None:
         for name, unit in (("time", "a time above 0 [s]"), ("damping_ratio", "a number above 0")):
             given = getattr(self, name)
-            if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 < given < math.inf:
+            if not is_number(given) or not 0.0 < given < math.inf:
                 raise ValueError(f"JointStops: {name}: expected {unit}, got {given!r}")
 
     def forces(self, robot: Any, passive: bool, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:

@@ -19,6 +19,7 @@ from ..cores import (
 )
 from ..support import support
 from .contact import Contact, Touching, some_of
+from .corners import CORNERS, corners_along
 
 __all__ = [
     "ON_HALF_SPACES",
@@ -80,8 +81,11 @@ def half_space_ellipsoid(a: HalfSpaceCore, b: EllipsoidCore, within: Any) -> Tou
 
 
 def half_space_polytope(a: HalfSpaceCore, b: PolytopeCore, within: Any) -> Touching:
-    """The vertices that are under the plane, or four of them where there are more than eight vertices."""
-    return some_of(a.normal, [*_under(a, within, [b.pose.point(vertex) for vertex in b.vertices])])
+    """The vertices that are under the plane; where there are more than eight of them four corners of what is lowest."""
+    points = [b.pose.point(vertex) for vertex in b.vertices]
+    if len(points) > CORNERS:
+        points = [support(b, -a.normal), *corners_along(b, -a.normal, a.normal)]
+    return some_of(a.normal, [*_under(a, within, points)])
 
 
 def lowest_of_rim(

@@ -5,20 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..cores import BoxCore, CylinderCore, HalfSpaceCore, SegmentCore, Solid
+from ..cores import BoxCore, ConeCore, CylinderCore, HalfSpaceCore, PolytopeCore, SegmentCore, Solid
 from ..distance import SignedDistance
 from ..pairs import signed_distance
 from .caps import box_cylinder
 from .contact import Touching, one_point
 from .faces import box_box, segment_box
 from .half_space import ON_HALF_SPACES
+from .outlines import outlines
 
 __all__ = ["CONTACTS", "contacts"]
+
+_BY_OUTLINES = (
+    (PolytopeCore, PolytopeCore),
+    (PolytopeCore, BoxCore),
+    (PolytopeCore, ConeCore),
+    (PolytopeCore, CylinderCore),
+    (PolytopeCore, SegmentCore),
+    (ConeCore, BoxCore),
+    (ConeCore, ConeCore),
+    (ConeCore, CylinderCore),
+    (ConeCore, SegmentCore),
+    (CylinderCore, CylinderCore),
+    (CylinderCore, SegmentCore),
+)
 
 CONTACTS: Mapping[tuple[type, type], Callable[[Any, Any, SignedDistance, Any], Touching]] = {
     (BoxCore, BoxCore): box_box,
     (SegmentCore, BoxCore): segment_box,
     (BoxCore, CylinderCore): box_cylinder,
+    **dict.fromkeys(_BY_OUTLINES, outlines),
 }
 """By the types of the two cores, in one of the two orders: of cores, what lies between
 them, and how far apart they may be."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....expr.functions import fmax, sqrt
+from ....expr.functions import fmax, lt, sqrt, where
 
 __all__ = ["SLIDING", "compliant_force"]
 
@@ -24,7 +24,8 @@ SLIDING = 1e-2  # [m/s] v_s
 
 def compliant_force(c: Sequence[Any], gap: Any, friction: Any, stiffness: Any, dissipation: Any) -> list[Any]:
     """The force (3) on what moves at c (3), by two tangents and the normal, at a ``gap`` (negative inside)."""
-    deep = fmax(-gap, 0.0)
-    push = stiffness * deep * sqrt(deep) * fmax(1.0 - 1.5 * dissipation * c[2], 0.0)
+    within = lt(gap, 0.0)
+    deep = where(within, -gap, 1.0)  # of what is apart the root of another number, whose slope is finite
+    push = where(within, stiffness * deep * sqrt(deep) * fmax(1.0 - 1.5 * dissipation * c[2], 0.0), 0.0)
     drag = friction * push / sqrt(c[0] * c[0] + c[1] * c[1] + SLIDING * SLIDING)
     return [-drag * c[0], -drag * c[1], push]

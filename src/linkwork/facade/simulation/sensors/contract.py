@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..materials import is_number
+
 __all__ = ["SensedState", "Sensor"]
 
 Numbers = float | Sequence[float]
@@ -53,7 +55,7 @@ class Sensor(ABC):
         if np.min(self.noise) < 0.0:
             raise ValueError(f"{who}: noise: expected standard deviations, not negative, got {self.noise}")
         delay = self.delay
-        if isinstance(delay, bool) or not isinstance(delay, (int, float)) or not 0.0 <= delay < math.inf:
+        if not is_number(delay) or not 0.0 <= delay < math.inf:
             raise ValueError(f"{who}: delay: expected a time [s], not negative, got {delay!r}")
 
     def checked(self, robot: Any, has_contacts: bool) -> None:

@@ -12,8 +12,9 @@ import numpy as np
 from ....errors import UnknownNameError
 from ....geometry.rays import ray_length
 from ....geometry.scene import Scene
-from ....geometry.solids import solid
+from ....geometry.solids import SOLIDS, solid
 from ....model.collisions import collision_links, link_shapes
+from ....shapes import Shape
 from ....spatial import Vec3
 from ..places import frame_pose
 from .contract import SensedState, Sensor
@@ -38,7 +39,7 @@ class InertialSensor(Sensor):
     frame: str
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
-        _check_frame("InertialSensor: frame", robot, self.frame)
+        _check_frame("InertialSensor", robot, self.frame)
         super().checked(robot, has_contacts)
 
     def size(self, robot: Any) -> int:
@@ -75,7 +76,7 @@ class TouchSensor(Sensor):
         if not has_contacts:
             raise ValueError("TouchSensor: there are no contacts that it could feel: give contacts")
         for link in self.links:
-            _check_frame("TouchSensor: links", robot, link)
+            _check_frame("TouchSensor", robot, link)
         super().checked(robot, has_contacts)
 
     def size(self, robot: Any) -> int:
@@ -95,7 +96,8 @@ class TouchSensor(Sensor):
 @dataclass(frozen=True)
 class RangeSensor(Sensor):
     """How far it is [m] from a frame's origin along each of some ``directions`` in the frame's axes, to what stands in
-    a ``scene`` or is a collision shape of one of the robot's ``links``: ``most`` where there is nothing so far.
+    a ``scene`` or is a collision shape of one of the robot's ``links``: ``most`` where there is nothing so far.  Rays
+    end at convex shapes, not at fields.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import RangeSensor
@@ -130,12 +132,23 @@ class RangeSensor(Sensor):
             raise ValueError(f"RangeSensor: most: expected a length above 0 [m], got {self.most!r}")
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
-        _check_frame("RangeSensor: frame", robot, self.frame)
+        _check_frame("RangeSensor", robot, self.frame)
         there = collision_links(robot.tree)
         for link in self.links:
             if link not in there:
-                raise UnknownNameError("RangeSensor: links: link with a collision shape", link, there)
+                raise UnknownNameError("link with a collision shape, for a sensor of kind RangeSensor,", link, there)
+        for name, shape in self._shapes(robot):
+            if type(shape) not in SOLIDS:
+                raise ValueError(
+                    f"RangeSensor: {name!r} is a {type(shape).__name__}, and rays end at convex solids: expected "
+                    f"{', '.join(kind.__name__ for kind in SOLIDS)}, or links without it"
+                )
         super().checked(robot, has_contacts)
+
+    def _shapes(self, robot: Any) -> list[tuple[str, Shape]]:
+        """What rays may end at, by name."""
+        standing = [] if self.scene is None else [(name, self.scene[name].shape) for name in self.scene.names]
+        return [*standing, *((one.name, one.shape) for one in link_shapes(robot.tree) if one.link in self.links)]
 
     def size(self, robot: Any) -> int:
         return len(self.directions)
@@ -153,6 +166,6 @@ class RangeSensor(Sensor):
         return [ray_length(X.translation, X.rotation @ Vec3(*d), solids, self.most) for d in self.directions]
 
 
-def _check_frame(what: str, robot: Any, frame: str) -> None:
+def _check_frame(who: str, robot: Any, frame: str) -> None:
     if frame not in robot.frames:
-        raise UnknownNameError(what, str(frame), robot.frames)
+        raise UnknownNameError(f"frame, for a sensor of kind {who},", str(frame), robot.frames)

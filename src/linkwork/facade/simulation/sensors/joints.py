@@ -71,7 +71,7 @@ class Encoder(Sensor):
 class ForceTorqueSensor(Sensor):
     """The wrench (moment; force) [N m, N] that a joint's parent exerts on its child, at the origin and in the axes of
     the joint's moving frame, as `Robot.joint_wrenches` has it, with contacts.  It is that of the acceleration that an
-    `InertialSensor` feels, with what jumps do to it.
+    `InertialSensor` feels, with what jumps do to it.  It is of robots without loops and wheels that roll.
 
     >>> from linkwork.simulation import ForceTorqueSensor
     >>> ForceTorqueSensor("wrist", noise=0.05).joint
@@ -82,6 +82,12 @@ class ForceTorqueSensor(Sensor):
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
         robot.joint(self.joint)
+        if robot.constraints:
+            raise ValueError(
+                f"ForceTorqueSensor: joint {self.joint!r}: expected a robot without loops and wheels that roll, got "
+                f"the constraint {robot.constraints[0].name!r}, whose force may go through the joint: "
+                'Encoder(of="force") reads what joints exert'
+            )
         super().checked(robot, has_contacts)
 
     def size(self, robot: Any) -> int:
