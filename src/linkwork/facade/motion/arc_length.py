@@ -17,7 +17,7 @@ from ...algorithms.motion.curves import Clock
 from ...bridge.arguments import real_array
 from .clocks import cubic_pieces
 
-__all__ = ["clock_by_length", "length_of", "speed_of"]
+__all__ = ["clock_by_length", "length_of", "lengths_of", "speed_of"]
 
 Speed = Callable[[np.ndarray], np.ndarray]
 
@@ -53,7 +53,7 @@ def speed_of(who: str, trajectory: Any, weights: Any, frame: str | None) -> Spee
 
 def length_of(knots: np.ndarray, speed: Speed) -> float:
     """The length of the whole way."""
-    return float(_lengths(speed, knots)[1][-1])
+    return float(lengths_of(speed, knots)[1][-1])
 
 
 def clock_by_length(who: str, knots: np.ndarray, speed: Speed, wanted: float, start: float) -> tuple[Clock, np.ndarray]:
@@ -62,7 +62,7 @@ def clock_by_length(who: str, knots: np.ndarray, speed: Speed, wanted: float, st
 
     Raises ValueError where the trajectory stands still.
     """
-    t, s = _lengths(speed, knots)
+    t, s = lengths_of(speed, knots)
     for _ in range(_MOST):
         rates = speed(t)
         slow = rates <= 1e-9 * rates.max(initial=0.0)
@@ -78,13 +78,13 @@ def clock_by_length(who: str, knots: np.ndarray, speed: Speed, wanted: float, st
             break
         parts = np.where(off)[0]
         t = np.sort(np.concatenate([t, 0.5 * (t[parts] + t[parts + 1])]))
-        t, s = _lengths(speed, t, halved=False)
+        t, s = lengths_of(speed, t, halved=False)
     scale = wanted ** np.arange(4)
     new = start + s / wanted
     return Clock(new[:-1], c * scale), new[np.searchsorted(t, knots)]
 
 
-def _lengths(speed: Speed, times: np.ndarray, halved: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def lengths_of(speed: Speed, times: np.ndarray, halved: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Times, those given among them, and the lengths up to them."""
     ends = np.array([*pairwise(times)])
     found = _sums(speed, ends)

@@ -71,8 +71,9 @@ def shared(shares: np.ndarray, many: int, least: int = 1) -> np.ndarray:
     return counts
 
 
-def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER) -> np.ndarray:
-    """Whether rates (..., nv) beside a place differ by more than a part of them."""
-    size = np.maximum(np.abs(before).max(-1), np.abs(after).max(-1))
+def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np.ndarray | None = None) -> np.ndarray:
+    """Whether rates (..., nv) beside a place differ by more than a part of them, or of a size (...)."""
+    if size is None:
+        size = np.maximum(np.abs(before).max(-1), np.abs(after).max(-1))
     found: np.ndarray = np.abs(after - before).max(-1) > part * np.maximum(size, 1e-300) + 1e-12
     return found

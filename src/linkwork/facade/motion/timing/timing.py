@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["TimedPath", "time_optimal"]
 
 _BEND = 1e-6  # of the path's second derivative: a jump of it
+_RESTS = 1e-9  # [rad/s, m/s] of q': what is slower has no direction
 _FINEST = 6400  # segments
 
 
@@ -34,7 +35,7 @@ class TimedPath(NamedTuple):
 
     ``s`` (n + 1,) are places on the path, its own times, or those of the curve beneath where it is one that was run
     through otherwise already; ``t`` when they are passed [s], ``speed`` ṡ there, and ``acceleration`` s̈: (n,) that of
-    segments, or within limits of jerk (n + 1,) that at s, which is linear in time between.
+    segments, or within limits of jerk (n + 1,) that at s, which is linear in time between, or nearly so.
     """
 
     trajectory: Trajectory
@@ -239,7 +240,8 @@ def _beneath(path: Trajectory) -> tuple[Trajectory, tuple[float, float]]:
 
 
 def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool) -> np.ndarray:
-    """The inner knots (as places among them) at which the path's direction jumps, or with ``bends`` its curvature."""
+    """The inner knots (as places among them) at which the path's direction jumps, or with ``bends`` its curvature: what
+    jumps along the path alone is no corner of it."""
     inner = np.arange(1, len(knots) - 1)
     if not len(inner):
         return inner
@@ -248,6 +250,14 @@ def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool) -> np.ndarray:
     before, after = path(knots[inner] - room), path(knots[inner] + room)
     corners = jumps(before.v, after.v)
     if bends:
-        corners |= jumps(before.a, after.a, _BEND)
+        a, b = (_across(state.v, state.a) for state in (before, after))
+        corners |= jumps(a, b, _BEND, np.maximum(np.abs(before.a).max(-1), np.abs(after.a).max(-1)))
     found: np.ndarray = inner[corners]
+    return found
+
+
+def _across(v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """The part of accelerations (..., nv) that is not along the velocities; all of those where nothing moves."""
+    square = (v * v).sum(axis=-1, keepdims=True)
+    found: np.ndarray = a - v * (v * a).sum(axis=-1, keepdims=True) / np.where(square > _RESTS**2, square, np.inf)
     return found
