@@ -35,7 +35,7 @@ _RATIO = 1.25  # of the times at which pieces of s end, near an end
 _HALVINGS = 6
 _SPOILT = 4.0  # times what rounding makes of a jerk it is off by, where halves would be worse
 _WIDE = 1e3  # times the least limit of jerk: what is above counts as that
-_ALONG = 1e-7  # of a rate: a jump along the path
+_ALONG = 1e-6  # of the greatest rate at a knot: a jump along the path
 
 
 class Clocked(NamedTuple):
@@ -92,8 +92,7 @@ def _jumps_along(path: Trajectory, cuts: np.ndarray) -> bool:
     room = _INSIDE * np.diff(cuts)
     before, after = path(cuts[1:-1] - room[:-1]), path(cuts[1:-1] + room[1:])
     for x, y in ((before.v, after.v), (before.a, after.a)):
-        most = np.maximum(np.abs(x).max(axis=-1), np.abs(y).max(axis=-1))
-        if (np.abs(y - x).max(axis=-1) > _ALONG * most + 1e-12).any():
+        if np.abs(y - x).max() > _ALONG * max(float(np.abs(x).max()), float(np.abs(y).max())) + 1e-12:
             return True
     return False
 
