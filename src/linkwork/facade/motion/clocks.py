@@ -43,5 +43,7 @@ def clocked(sections: Iterable[Section], clock: Clock, new: np.ndarray, old: np.
     found = []
     for section in sections:
         first, last = (float(new[np.argmin(np.abs(old - end))]) for end in (section.start, section.end))
+        if first == last < new[-1] or (first == last and found):  # it is left out
+            continue
         found.append(section.timed(clock, first, last))
     return found
