@@ -222,6 +222,27 @@ def test_how_fast_a_path_was_does_not_matter():
     assert np.allclose(fast.trajectory([0.0, fast.duration]).v[:, 0], [0.5, 0.5])
 
 
+def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr("linkwork.facade.motion.timing.timing.quick", never)
+    monkeypatch.setattr("linkwork.facade.motion.timing.timing._timed", never)
+    arm = lw.load("arm7")
+    q = arm.random_configuration(seed=0)
+    for path in (
+        lw.motion.spline([0.0, 1.0], [[1.0, 2.0], [1.0, 2.0]], "linear"),
+        lw.motion.spline([0.0, 1.0, 3.0], np.ones((3, 1))),
+        arm.spline([0.0, 1.0], [q, q]),
+        arm.spline([0.0, 1.0], [q, q]).spliced(arm.spline([0.0, 1.0], [q, q])),
+    ):
+        for jerk in (None, 10.0):
+            found = time_optimal(path, velocity=2.0, acceleration=1.0, jerk=jerk)
+            state = found.trajectory(0.0)
+            assert found.duration == 0.0 == found.trajectory.duration
+            assert np.allclose(state.q, path(0.0).q) and not state.v.any() and not state.a.any()
+
+
 def test_what_is_refused():
     path = _cubic(0, 2)
     cases = [

@@ -393,3 +393,18 @@ def test_what_is_refused():
         curve.duration = 1.0
     with pytest.raises(ValueError, match="read-only"):
         curve.sections[0].arrays["starts"][0] = 1.0
+
+
+def test_what_is_outside_is_named():
+    way = lw.motion.spline([0.0, 1.0], [[0.0], [1.0]], "linear")
+    for t in (0.5, [0.5], 2.0, []):
+        with pytest.raises(ValueError, match='outside: expected "refuse" or "hold", got \'foo\''):
+            way(t, outside="foo")
+
+
+def test_times_in_files_increase(tmp_path):
+    file = tmp_path / "way.csv"
+    lines = ["t,q:0,v:0,a:0", "0,0,0,0", "1,1,0,0", "1,1,0,0", "2,2,0,0"]
+    file.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=r"way\.csv: line 4: expected times that increase, got t = 1 after 1"):
+        Trajectory.load(file)

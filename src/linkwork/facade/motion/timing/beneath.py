@@ -12,8 +12,11 @@ from ..section import Section
 from ..trajectory import Trajectory
 from .grid import beside, jumps
 
-__all__ = ["Beneath", "beneath", "evened"]
+__all__ = ["Beneath", "beneath", "evened", "stands_still"]
 
+_SAME = 1.0, 1.0
+_LOOKED_AT = 4  # places of a piece: polynomials that rest at all of them rest
+_NOTHING = 1e-14  # [rad/s, m/s] and of their derivatives: nothing moves
 _MOVES = 1e-9  # [rad/s, m/s] of q': what is slower has no direction
 
 
@@ -42,10 +45,10 @@ class Beneath(NamedTuple):
 def beneath(path: Trajectory) -> Beneath:
     """The curves that a path runs along, one after the other, without their clocks."""
     sections = path.sections
-    if any(section.is_symbolic for section in sections):
-        return Beneath(path, (1.0, 1.0))
     if len(sections) == 1 and sections[0].clock is None:
-        return Beneath(path, (1.0, 1.0))
+        return Beneath(path, _SAME)
+    if any(section.is_symbolic for section in sections):
+        return Beneath(path, _SAME)
     bare = [_bare(section, alone=len(sections) == 1) for section in sections]
     found: list[Section] = []
     for section, _ in bare:
@@ -63,7 +66,7 @@ def _bare(section: Section, *, alone: bool) -> tuple[Section, tuple[float, float
     clock = section.clock
     first, last = (float(section.parameter(np.array(t))) for t in (section.start, section.end))
     if clock is None or first == last or (section.is_affine and first < last and not alone):
-        return section, (1.0, 1.0)
+        return section, _SAME
     starts, c = clock.starts, clock.coefficients
     rates = []
     for t, k in ((section.start, 0), (section.end, len(starts) - 1)):
@@ -79,6 +82,19 @@ def _goes_on(before: Section, after: Section) -> bool:
         return False
     same = before.kind is after.kind and before.space == after.space
     return same and all(np.array_equal(x, after.arrays[name]) for name, x in before.arrays.items())
+
+
+def stands_still(path: Trajectory) -> bool:
+    """Whether nothing moves along it: looked at closely where nothing does at its beginning."""
+    section = path.sections[0]
+    c = section.arrays.get("coefficients")
+    if c is not None and c.dtype == np.float64 and c.size > 1 < c.shape[-1] and c.item(1) != 0.0:
+        return False  # its first coordinate moves from the beginning on, which is what most do, and soon said
+    if any(section.is_symbolic for section in path.sections):
+        return False
+    knots = path.knots
+    places = knots[:-1, None] + np.diff(knots)[:, None] * (np.arange(_LOOKED_AT) + 0.5) / _LOOKED_AT
+    return not any(np.abs(x).max(initial=0.0) > _NOTHING for x in path(places)[1:])
 
 
 def evened(given: Beneath) -> Beneath:

@@ -13,7 +13,7 @@ from ..clocks import clocked
 from ..section import frozen
 from ..trajectory import Trajectory
 from .asked import MotionAsked, count_of, part_of, speed_of_end
-from .beneath import Beneath, beneath, evened
+from .beneath import Beneath, beneath, evened, stands_still
 from .grid import again, beside, grid, jumps
 from .jerk import with_jerk
 from .limits import MotionLimit
@@ -133,7 +133,9 @@ def time_optimal(
     together: list[tuple[int, Beneath]] = []
     for k, one in enumerate(paths):
         under = beneath(one)
-        if [x * rate for x, rate in zip(ends, under.rates, strict=True)] == ends and is_quick(under.path, asked):
+        if stands_still(under.path):
+            found[k] = _still(under.path)
+        elif [x * rate for x, rate in zip(ends, under.rates, strict=True)] == ends and is_quick(under.path, asked):
             together.append((k, under))
         else:
             found[k] = _timed(names[k], evened(under), asked, ends, points, passes, tolerance)
@@ -161,6 +163,14 @@ def _several(who: str, given: Any) -> list[Trajectory]:
         if path.robot != paths[0].robot or (path.nq, path.nv) != (paths[0].nq, paths[0].nv):
             raise ValueError(f"{who}: path {k}: expected one of the same as path 0, {paths[0]!r}, got {path!r}")
     return paths
+
+
+def _still(path: Trajectory) -> TimedPath:
+    """Where nothing moves: it takes no time."""
+    s, nothing = np.array([path.start_time, path.end_time]), np.zeros(2)
+    clock = Clock(frozen(nothing[:1]), frozen(s[:1, None]))
+    made = Trajectory([path.sections[0].run_by(clock, 0.0, 0.0)], path.robot)
+    return TimedPath(made, s, nothing, nothing, nothing[:1])
 
 
 def _of(path: Trajectory, motion: QuickMotion) -> TimedPath:
