@@ -401,3 +401,19 @@ def test_bad_input_says_what():
     ):
         with pytest.raises(error, match=text):
             call()
+
+
+def test_within_limits_of_jerk_nothing_stops_between_way_points():
+    q0 = np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2])
+    arm = lw.load("arm6")
+    X = arm.pose(q0, "tool")
+    along = arm.move_along(lw.motion.line(X, lw.pose((0.1, -0.2, 0.1)) @ X), "tool", start=q0)
+    way = along.trajectory()
+    inner = way.knots[1:-1]
+    assert np.abs(way(inner + 1e-9).a - way(inner - 1e-9).a).max() < 1e-6 * np.abs(way(inner).a).max()
+    free, timed = (along.timed(speed=0.25, acceleration=10.0, jerk=jerk, points=100) for jerk in (None, 200.0))
+    assert timed.speed[1:-1].min() > 0.0 and free.duration < timed.duration < 1.1 * free.duration
+    times = np.linspace(0.0, timed.duration, 2001)
+    assert np.abs(timed.trajectory.jerk(times)).max() < 200.0 * (1.0 + 1e-6)
+    turned = lw.pose_difference(arm.pose(timed.trajectory(times).q, "tool"), X)[:, :3]
+    assert np.linalg.norm(turned, axis=1).max() < 1e-3

@@ -13,6 +13,7 @@ from linkwork.algorithms.motion.profiles.trapezoid import trapezoid
 from linkwork.errors import UnknownNameError
 from linkwork.facade.motion.profiles.kernels import profile_kernel
 from linkwork.facade.motion.profiles.kinds import KINDS
+from linkwork.motion import profile
 
 LIMITS = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
 
@@ -320,3 +321,36 @@ def test_unknown_names_and_joints_that_cannot_move():
     assert way.duration == 1.75 and way(0.7).q[1] == 0.4
     still = lw.motion.profile([0.5], [0.5], **LIMITS)
     assert still.duration == 0.0 and still(0.0).q.tolist() == [0.5]
+
+
+def test_durations_far_longer_than_the_least():
+    """What rounding makes of times does not grow into ways: at rest, and with velocities at both ends."""
+    limits = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
+    ends = ({}, {"v0": 0.5}, {"v0": 0.5, "v1": -0.3})
+    for state in ends:
+        for kind in ("jerk", "trapezoid"):
+            for duration in (1e3, 1e5, 1e7):
+                own = limits if kind == "jerk" else {name: limits[name] for name in ("velocity", "acceleration")}
+                way = profile(0.0, 1.0, kind=kind, duration=duration, **state, **own)
+                begin, end = way([0.0, duration]).v[:, 0]
+                assert way.duration == duration and abs(way(duration).q[0] - 1.0) < 1e-8
+                assert abs(begin - state.get("v0", 0.0)) < 1e-9 and abs(end - state.get("v1", 0.0)) < 1e-9
+                assert way.limits_kept(tolerance=1e-9, **own)
+    # beside a coordinate that takes so long
+    way = profile([0.0, 0.0], [1e5, 1.0], **limits)
+    assert np.abs(way(way.duration).q - [1e5, 1.0]).max() < 1e-9 * 1e5 and abs(way(way.duration).q[1] - 1.0) < 1e-9
+
+
+def test_symbols_and_shapes_are_told():
+    limits = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
+    for function in (
+        lambda q1: profile(np.zeros(2), q1, **limits)(0.5).q,
+        lambda q1: lw.load("double_pendulum").profile(np.zeros(2), q1, **limits)(0.5).q,
+    ):
+        with pytest.raises(TypeError, match=r"q1: expected numbers, got symbols: .* linkwork\.motion\.ProfileFunction"):
+            lw.compile(function, q1=(2,))
+    fast = lw.motion.ProfileFunction(2, **limits)
+    kernel = lw.compile(lambda q1: fast(np.zeros(2), q1).durations, q1=(2,))
+    assert np.array_equal(kernel(np.ones(2)), fast(np.zeros(2), np.ones(2)).durations)
+    with pytest.raises(ValueError, match=r"q1: expected an array of shape \(\.\.\., 2\), got shape \(3,\)"):
+        fast(np.zeros(2), np.ones(3))

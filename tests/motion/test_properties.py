@@ -91,7 +91,7 @@ def test_timing_within_any_limits():
         if seed % 3 == 1:
             v[1][0], a[0][1], j[1][1] = np.inf, -np.inf, np.inf
         found = time_optimal(path, velocity=v, acceleration=a, **POINTS)
-        rounded = time_optimal(path, velocity=v, acceleration=a, jerk=j, points=100)
+        rounded = time_optimal(path, velocity=v, acceleration=a, jerk=j, points=200)
         for timed in (found, rounded):
             for k, (low, high) in ((1, v), (2, a)):
                 extremes = timed.trajectory.extremes(k)
@@ -105,7 +105,7 @@ def test_timing_within_any_limits():
         fine = time_optimal(path, velocity=v, acceleration=a, points=200)
         back = time_optimal(path.reversed(), **how, points=200)
         assert abs(back.duration - fine.duration) < 5e-3 * fine.duration
-        turned = time_optimal(path.reversed(), **how, jerk=(-j[1], -j[0]), points=100)
+        turned = time_optimal(path.reversed(), **how, jerk=(-j[1], -j[0]), points=200)
         assert abs(turned.duration - rounded.duration) < 1e-2 * rounded.duration
         # again, and wider limits
         assert time_optimal(found.trajectory, velocity=v, acceleration=a, **POINTS).t.tobytes() == found.t.tobytes()

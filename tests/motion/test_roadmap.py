@@ -72,6 +72,10 @@ def test_why_there_is_no_way():
     full = lw.Scene().with_box("all", (9.0, 9.0, 1.0))
     for make, said in (
         (lambda: Roadmap(ROBOT, full), "hardly any configuration is free: 0 of"),
+        (
+            lambda: Roadmap(lw.load("arm7"), lw.Scene().with_box("block", (3.0, 3.0, 3.0))),
+            r"hardly any configuration is free: 0 of .*; obstacle 'block' contains the robot's base: the middle of",
+        ),
         (lambda: Roadmap(ROBOT, WALL, nodes=0), "nodes: expected a whole number from 1"),
         (lambda: Roadmap(ROBOT, WALL, neighbours=1.5), "neighbours: expected"),
         (lambda: roadmap.save("roadmap.txt"), "named .npz"),
@@ -85,6 +89,8 @@ def test_files_pickles_and_threads(tmp_path):
     where = tmp_path / "roadmap.npz"
     roadmap.save(where)
     wanted = roadmap.plan(START, GOAL).path
+    with pytest.raises(ValueError, match=r"a roadmap of robot .*: this robot, this scene or these options are others"):
+        Roadmap.load(where, lw.load("arm7"), WALL)
     for again in (Roadmap.load(where, gantry(), WALL), pickle.loads(pickle.dumps(roadmap))):
         assert np.array_equal(again.nodes, roadmap.nodes) and np.array_equal(again.plan(START, GOAL).path, wanted)
         assert np.array_equal(again.extended(20).nodes, roadmap.extended(20).nodes)

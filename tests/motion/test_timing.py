@@ -196,6 +196,53 @@ def test_short_edges_take_the_time_that_they_are_worth():
         assert np.ptp(whole) < 2e-3 * max(whole)
 
 
+def test_how_fast_a_path_was_does_not_matter():
+    """Of several sections, cut in two, or with jumps of the rate along it, too."""
+    how = {"velocity": 1.0, "acceleration": 2.0, "points": 100}
+    path = _cubic(1, 2)
+    begin, middle, end = path.start_time, 0.45 * path.end_time, path.end_time
+    halves = path.between(begin, middle), path.between(middle, end)
+    alone = time_optimal(path, **how)
+    cut = alone.trajectory.between(0.0, 1.0).spliced(alone.trajectory.between(1.0, alone.duration))
+    for other in (halves[0].spliced(halves[1]), halves[0].spliced(halves[1].retimed(0.3), allow_jump=True), cut):
+        found = time_optimal(other, **how)
+        assert len(other.sections) == 2 and abs(found.duration - alone.duration) < 1e-3 * alone.duration
+        assert np.allclose(found.s[[0, -1]], [begin, end] if other is cut else [other.start_time, other.end_time])
+    way = path.spliced(_cubic(2, 2), allow_jump=True)
+    once = time_optimal(way, **how)
+    for other in (once.trajectory, once.trajectory.retimed(2.0), once.trajectory.reversed().reversed()):
+        assert len(other.sections) == 2
+        assert abs(time_optimal(other, **how).duration - once.duration) < 1e-9 * once.duration
+    # a straight line at two speeds
+    line = lw.motion.spline([0.0, 1.0, 2.0], [[0.0], [1.0], [3.0]], "linear")
+    found = time_optimal(line, **how)
+    assert abs(found.duration - 3.5) < 1e-3 and found.s[-1] == 2.0
+    assert abs(found.trajectory(np.interp(1.0, found.s, found.t)).q[0] - 1.0) < 0.02
+    fast = time_optimal(line, start_speed=0.5, end_speed=0.25, **how)
+    assert np.allclose(fast.trajectory([0.0, fast.duration]).v[:, 0], [0.5, 0.5])
+
+
+def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr("linkwork.facade.motion.timing.timing.quick", never)
+    monkeypatch.setattr("linkwork.facade.motion.timing.timing._timed", never)
+    arm = lw.load("arm7")
+    q = arm.random_configuration(seed=0)
+    for path in (
+        lw.motion.spline([0.0, 1.0], [[1.0, 2.0], [1.0, 2.0]], "linear"),
+        lw.motion.spline([0.0, 1.0, 3.0], np.ones((3, 1))),
+        arm.spline([0.0, 1.0], [q, q]),
+        arm.spline([0.0, 1.0], [q, q]).spliced(arm.spline([0.0, 1.0], [q, q])),
+    ):
+        for jerk in (None, 10.0):
+            found = time_optimal(path, velocity=2.0, acceleration=1.0, jerk=jerk)
+            state = found.trajectory(0.0)
+            assert found.duration == 0.0 == found.trajectory.duration
+            assert np.allclose(state.q, path(0.0).q) and not state.v.any() and not state.a.any()
+
+
 def test_what_is_refused():
     path = _cubic(0, 2)
     cases = [

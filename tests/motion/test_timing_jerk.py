@@ -135,3 +135,60 @@ def test_what_is_refused():
     for how, text in cases:
         with pytest.raises(ValueError, match=text):
             time_optimal(path, velocity=2.0, acceleration=4.0, **{"points": 100, **how})
+
+
+def test_how_fast_the_path_was_before_does_not_matter():
+    """Paths that rest at their ends, or whose rates jump along them take what a profile takes of the same way."""
+    how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
+    spline = lw.motion.spline
+    once, twice = profile(0.0, 2.0, **how).duration, 2.0 * profile(0.0, 1.0, **how).duration
+    slow = {"velocity": 1.0, "acceleration": 2.0}
+    cases = [
+        (spline([0.0, 1.0], [[0.0], [2.0]], boundary="clamped"), once),
+        (spline([0.0, 0.5, 1.0], [[0.0], [1.0], [2.0]], boundary="clamped"), once),
+        (spline([0.0, 1e3], [[0.0], [2.0]], boundary="clamped"), once),
+        (spline([0.0, 1.0], [[0.0], [1e-4]], boundary="clamped"), profile(0.0, 1e-4, **how).duration),
+        (profile(0.0, 2.0, kind="minimum_jerk", duration=1.0), once),
+        (profile(0.0, 2.0, kind="quintic", duration=1.0), once),
+        (profile(0.0, 2.0, kind="trapezoid", **slow), once),
+        (profile(0.0, 2.0, **how), once),
+        (profile([0.0, 0.0], [2.0, 1.0], synchronize="phase", **how), once),
+        (spline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]], boundary="clamped"), twice),
+    ]
+    for path, exact in cases:
+        found = time_optimal(path, points=100, **how)
+        assert exact * (1.0 - 1e-6) < found.duration < 1.002 * exact
+        state = found.trajectory(np.linspace(0.0, found.duration, 5001))
+        most = [found.trajectory.jerk(np.linspace(0.0, found.duration, 5001)), state.a, state.v]
+        assert all(np.abs(x).max() < y * (1.0 + 1e-6) for x, y in zip(most, (8.0, 2.0, 1.0), strict=True))
+        assert np.abs(np.diff(state.a, axis=0)).max() < 8.01 * found.duration / 5000  # no jumps
+        assert np.abs(state.q[[0, -1]] - [path(path.start_time).q, path(path.end_time).q]).max() < 1e-12
+        assert np.abs(state.v[[0, -1]]).max() < 1e-9 and np.abs(state.a[[0, -1]]).max() < 1e-6
+    # a robot's, at rest at its ends or not
+    arm = lw.load("arm7")
+    points = np.array([arm.random_configuration(seed=k) for k in range(5)])
+    limits = {"velocity": 2.0, "acceleration": 5.0, "jerk": 50.0}
+    rests, natural = (
+        time_optimal(arm.spline(np.arange(5.0), points, boundary=b), **limits) for b in ("clamped", "natural")
+    )
+    assert rests.duration < 1.02 * natural.duration
+    # the same again, of what it made
+    again = time_optimal(rests.trajectory, **limits)
+    assert abs(again.duration - rests.duration) < 1e-6 * rests.duration
+
+
+def test_jumps_of_the_acceleration_along_the_path_are_no_stops():
+    # a straight line, faster and faster, and from its middle on at one speed
+    way = [[0.0, 0.5, 0.5], [0.0, 0.25, 0.25]], [[1.0, 1.5, 0.0], [0.5, 0.75, 0.0]]
+    path = Trajectory.polynomial([0.0, 1.0, 1.0 + 2.0 / 3.0], way)
+    how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
+    found = time_optimal(path, points=100, **how)
+    exact = profile(0.0, 2.0, **how).duration
+    assert exact * (1.0 - 1e-6) < found.duration < 1.002 * exact
+    assert found.trajectory.limits_kept(velocity=1.0, acceleration=2.0, jerk=8.0, tolerance=1e-5)
+    # the same in two sections, one of which is faster, and what was made of it, cut in two
+    half = path.between(0.0, 1.2), path.between(1.2, path.end_time).retimed(0.4)
+    made = found.trajectory
+    cut = made.between(0.0, 1.0).spliced(made.between(1.0, found.duration))
+    for other in (half[0].spliced(half[1], allow_jump=True), cut, made.retimed(2.0)):
+        assert abs(time_optimal(other, points=100, **how).duration - found.duration) < 1e-3 * exact

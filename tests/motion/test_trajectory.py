@@ -287,10 +287,39 @@ def test_length_and_one_speed():
     p = robot.pose(curve(np.linspace(0.0, 3.0, 20001)).q, "hand")[:, :3, 3]
     chords = np.linalg.norm(np.diff(p, axis=0), axis=1).sum()
     assert 0.0 <= curve.path_length(frame="hand") - chords < 1e-6
-    with pytest.raises(ValueError, match="stands still"):
-        robot.spline([0.0, 1.0], curve([0.0, 1.0]).q, boundary="clamped").by_length()
     with pytest.raises(ValueError, match="weights"):
         curve.path_length(weights=[1.0])
+
+
+def test_one_speed_where_a_trajectory_stands_still():
+    """For a moment, at its ends or inside, or for a while, which is left out; not all the time."""
+    spline = lw.motion.spline
+    still = spline([0.0, 1.0], [[1.0], [1.0]], "linear")
+    go = [spline([0.0, 1.0], [[k], [k + 1.0]], "linear") for k in (0.0, 1.0)]
+    rests = spline([0.0, 1.0, 2.0, 3.0], [[0.0], [1.0], [1.0], [2.0]], "hermite", velocity=np.zeros((4, 1)))
+    cases = [
+        (spline([0.0, 1.0], [[0.0, 1.0], [2.0, 3.0]], boundary="clamped"), []),
+        (spline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]], boundary="clamped"), [1.0]),
+        (spline([0.0, 1.0, 2.5], [[0.0], [1.0], [0.3]]), None),
+        (lw.motion.profile([0.0, 0.0], [1.0, 0.2], velocity=1.0, acceleration=2.0, jerk=8.0), []),
+        (rests, [1.0]),
+        (go[0].spliced(still, allow_jump=True).spliced(go[1], allow_jump=True), [1.0]),
+        (still.spliced(go[1], allow_jump=True), []),
+        (go[0].spliced(still, allow_jump=True), []),
+    ]
+    for path, moments in cases:
+        even, length = path.by_length(2.0), path.path_length()
+        assert abs(2.0 * even.duration - length) < 1e-9 * length
+        times = np.linspace(even.start_time, even.end_time, 2002)[1:-1]
+        if moments is not None:
+            times = times[
+                [np.abs(2.0 * (x - even.start_time) - np.array([0.0, *moments, length])).min() > 1e-3 for x in times]
+            ]
+            assert np.abs(np.linalg.norm(even(times).v, axis=1) - 2.0).max() < 1e-5
+        ends = (even.start_time, even.end_time), (path.start_time, path.end_time)
+        assert np.abs(even([*ends[0]]).q - path([*ends[1]]).q).max() < 1e-9
+    with pytest.raises(ValueError, match="by_length: the trajectory has no length"):
+        still.by_length()
 
 
 def test_pieces_of_many_parameters_are_those_of_bisection():
@@ -364,3 +393,18 @@ def test_what_is_refused():
         curve.duration = 1.0
     with pytest.raises(ValueError, match="read-only"):
         curve.sections[0].arrays["starts"][0] = 1.0
+
+
+def test_what_is_outside_is_named():
+    way = lw.motion.spline([0.0, 1.0], [[0.0], [1.0]], "linear")
+    for t in (0.5, [0.5], 2.0, []):
+        with pytest.raises(ValueError, match='outside: expected "refuse" or "hold", got \'foo\''):
+            way(t, outside="foo")
+
+
+def test_times_in_files_increase(tmp_path):
+    file = tmp_path / "way.csv"
+    lines = ["t,q:0,v:0,a:0", "0,0,0,0", "1,1,0,0", "1,1,0,0", "2,2,0,0"]
+    file.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=r"way\.csv: line 4: expected times that increase, got t = 1 after 1"):
+        Trajectory.load(file)

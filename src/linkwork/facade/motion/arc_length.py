@@ -2,7 +2,8 @@
 
 The length of a piece is Gauss's sum of the speed at eight points, halved until both halves together give the same.
 The clock by length is made of cubics with dt/ds = 1/speed at their ends, halved until the speed is right where they
-are off most.
+are off most.  Where the trajectory stands still for a moment time goes with a root of the length, which has no slope:
+there the last cubic is as short as 1e-9 of the whole length.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ import numpy as np
 
 from ...algorithms.motion.curves import Clock
 from ...bridge.arguments import real_array
-from .clocks import cubic_pieces
 
-__all__ = ["clock_by_length", "length_of", "speed_of"]
+__all__ = ["clock_by_length", "length_of", "lengths_of", "speed_of"]
 
 Speed = Callable[[np.ndarray], np.ndarray]
 
@@ -25,6 +25,10 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _MOST = 22  # halvings
 _SAME = 1e-12  # of the whole length, by which halves may differ from what they are of
 _EVEN = 1e-8  # part by which the speed on a cubic may be off
+_STILL = 1e-9  # of the greatest speed: what is less is none
+_NOTHING = 1e-15  # of the whole length, on which it stands still
+_SHORT = 1e-9  # of it: so near to where it stands still the speed need not be right
+_LENGTHS = 1e-3  # of it, as long as cubics are that the speed is even on: on shorter ones it is less so
 _WORST = 0.5 - 3.0**0.5 / 6.0  # of a cubic's length: where its slope is off most
 
 
@@ -53,38 +57,59 @@ def speed_of(who: str, trajectory: Any, weights: Any, frame: str | None) -> Spee
 
 def length_of(knots: np.ndarray, speed: Speed) -> float:
     """The length of the whole way."""
-    return float(_lengths(speed, knots)[1][-1])
+    return float(lengths_of(speed, knots)[1][-1])
 
 
 def clock_by_length(who: str, knots: np.ndarray, speed: Speed, wanted: float, start: float) -> tuple[Clock, np.ndarray]:
     """The clock that gives the time of the trajectory by a time at which the speed is as wanted, and when it is where
-    a knot was.
+    a knot was.  Times at which it stands still are left out.
 
-    Raises ValueError where the trajectory stands still.
+    Raises ValueError where the trajectory has no length.
     """
-    t, s = _lengths(speed, knots)
-    for _ in range(_MOST):
-        rates = speed(t)
-        slow = rates <= 1e-9 * rates.max(initial=0.0)
-        if slow.any():
-            raise ValueError(f"{who}: the trajectory stands still at {t[slow][0]:.6g} s, where length has no rate")
+    t, s = lengths_of(speed, knots)
+    if not s[-1] > 0.0:
+        raise ValueError(f"{who}: the trajectory has no length: it stands still all the time")
+    for left in range(_MOST, -1, -1):
         h = np.diff(s)
-        c = cubic_pieces(h, t, 1.0 / rates)
-        u = _WORST * h
-        place = c[:, 0] + u * (c[:, 1] + u * (c[:, 2] + u * c[:, 3]))
-        there = speed(np.clip(place, t[:-1], t[1:])) * (c[:, 1] + u * (2.0 * c[:, 2] + 3.0 * u * c[:, 3]))
-        off = ~(np.abs(there - 1.0) <= _EVEN) & (h > 0.0)
-        if not off.any():
+        moves = h > _NOTHING * s[-1]
+        first, last = (x[moves] for x in _rates(speed, t))
+        c = _cells(h[moves], t[:-1][moves], t[1:][moves], first, last)
+        off = np.isinf(first) & np.isinf(last)
+        even = _EVEN * np.maximum(1.0, _LENGTHS * s[-1] / h[moves])
+        for part in (_WORST, 1.0 - _WORST):
+            u = part * h[moves]
+            place = c[:, 0] + u * (c[:, 1] + u * (c[:, 2] + u * c[:, 3]))
+            there = speed(np.clip(place, t[:-1][moves], t[1:][moves]))
+            off |= ~(np.abs(there * (c[:, 1] + u * (2.0 * c[:, 2] + 3.0 * u * c[:, 3])) - 1.0) <= even)
+        off &= h[moves] > _SHORT * s[-1]
+        if not off.any() or not left:
             break
-        parts = np.where(off)[0]
+        parts = np.flatnonzero(moves)[off]
         t = np.sort(np.concatenate([t, 0.5 * (t[parts] + t[parts + 1])]))
-        t, s = _lengths(speed, t, halved=False)
+        t, s = lengths_of(speed, t, halved=False)
     scale = wanted ** np.arange(4)
     new = start + s / wanted
-    return Clock(new[:-1], c * scale), new[np.searchsorted(t, knots)]
+    return Clock(new[:-1][moves], c * scale), new[np.searchsorted(t, knots)]
 
 
-def _lengths(speed: Speed, times: np.ndarray, halved: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def _rates(speed: Speed, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """dt/ds at the beginning and the end of each cell; infinite where it stands still."""
+    rates = speed(t)
+    with np.errstate(divide="ignore"):
+        found = np.where(rates > _STILL * rates.max(), 1.0 / rates, np.inf)
+    return found[:-1], found[1:]
+
+
+def _cells(h: np.ndarray, begin: np.ndarray, end: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Cubics (n, 4) of times over lengths h, with slopes at both ends; a parabola where one of them is infinite."""
+    mean = (end - begin) / h
+    a = np.where(np.isfinite(first), first, np.where(np.isfinite(last), np.maximum(2.0 * mean - last, mean), mean))
+    b = np.where(np.isfinite(last), last, np.where(np.isfinite(first), np.maximum(2.0 * mean - first, mean), mean))
+    a, b = np.minimum(a, 3.0 * mean), np.minimum(b, 3.0 * mean)  # so that time never runs back
+    return np.stack([begin, a, (3.0 * mean - 2.0 * a - b) / h, (a + b - 2.0 * mean) / h**2], axis=-1)
+
+
+def lengths_of(speed: Speed, times: np.ndarray, halved: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Times, those given among them, and the lengths up to them."""
     ends = np.array([*pairwise(times)])
     found = _sums(speed, ends)

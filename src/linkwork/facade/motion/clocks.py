@@ -40,8 +40,10 @@ def cubic_pieces(h: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> np.nd
 
 def clocked(sections: Iterable[Section], clock: Clock, new: np.ndarray, old: np.ndarray) -> list[Section]:
     """Sections with a clock that gives their times by others: ``new`` ones for ``old`` ones, their ends among them."""
-    found = []
+    found: list[Section] = []
     for section in sections:
         first, last = (float(new[np.argmin(np.abs(old - end))]) for end in (section.start, section.end))
+        if first == last < new[-1] or (first == last and found):  # it is left out
+            continue
         found.append(section.timed(clock, first, last))
     return found

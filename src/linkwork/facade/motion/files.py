@@ -130,6 +130,13 @@ def _load_text(cls: Any, where: Path, robot: Any) -> Any:
         raise ValueError(f"{where}: expected {len(head)} numbers in every line: {error}") from None
     if numbers.ndim != 2 or len(numbers) < 2 or not np.isfinite(numbers).all():
         raise ValueError(f"{where}: expected two lines of finite numbers at least below the names")
+    bad = np.flatnonzero(~(np.diff(numbers[:, 0]) > 0.0))
+    if len(bad):
+        k = int(bad[0])
+        raise ValueError(
+            f"{where}: line {k + 3}: expected times that increase, got t = {numbers[k + 1, 0]:.9g} after "
+            f"{numbers[k, 0]:.9g}"
+        )
     t, q, v, a = numbers[:, 0], numbers[:, 1 : 1 + nq], numbers[:, 1 + nq : 1 + nq + nv], numbers[:, 1 + nq + nv :]
     if robot is None:
         if nq != nv:

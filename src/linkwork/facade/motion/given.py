@@ -45,6 +45,8 @@ def increasing(who: str, times: Any) -> np.ndarray:
 
 def times_within(who: str, t: Any, first: float, last: float, outside: Outside = "refuse") -> np.ndarray:
     """Times (...), within rounding from the first to the last; of any, where what lies outside holds."""
+    if outside != "refuse" and outside != "hold":
+        raise ValueError(f'{who}: outside: expected "refuse" or "hold", got {outside!r}')
     expected = f"{who}: t: expected a time or an array of times [s]"
     times = np.asarray(real_array(expected, t), dtype=np.float64)
     if not times.size:
@@ -54,8 +56,6 @@ def times_within(who: str, t: Any, first: float, last: float, outside: Outside =
         raise ValueError(f"{expected}, got one that is not finite")
     if outside == "hold":
         return times
-    if outside != "refuse":
-        raise ValueError(f'{who}: outside: expected "refuse" or "hold", got {outside!r}')
     room = _ROUNDING * (last - first)
     if low < first - room or high > last + room:
         bad = low if low < first - room else high

@@ -147,7 +147,8 @@ class Trajectory:
         """
         if t.__class__ is np.ndarray and not t.ndim and t.dtype == np.float64:
             t = float(t)
-        if isinstance(t, (float, int)) and not self._traced and self._first <= t <= self._last:
+        named = outside == "refuse" or outside == "hold"
+        if named and isinstance(t, (float, int)) and not self._traced and self._first <= t <= self._last:
             at = 0 if len(self._sections) == 1 else bisect_right(self._begins, t) - 1
             found = self._sections[at].one(float(t))
             if found is not None:
@@ -302,8 +303,9 @@ class Trajectory:
     ) -> Trajectory:
         """The same way at one speed, that of `path_length`: with 1, the time since its start is the length so far.
 
-        The speed is right to 1e-7 of it.  v has no jumps where it had none; a may have, between pieces of the clock.
-        Raises ValueError where the trajectory stands still.
+        The speed is right to 1e-7 of it, but very near to where the trajectory stands still for a moment; times at
+        which it stands still are left out.  v has no jumps where it had none but there; a may have, between pieces of
+        the clock.  Raises ValueError for a trajectory of no length.
         """
         return Trajectory(at_one_speed(self, speed, weights, frame), self._robot)
 

@@ -186,13 +186,13 @@ class Roadmap:
         found._options = {**known, **options}
         space = read_space(robot, scene, **found._options)
         graph = WayGraph(space, seed=said["seed"], neighbours=said["neighbours"], lazy=said["lazy"])
-        graph.filled(arrays, said["batches"])
         found._graph = graph
         if found._fingerprint() != said["of"]:
             raise ValueError(
                 f"{where}: a roadmap of robot {said['robot']!r}: this robot, this scene or these options are others, "
                 f"and nothing of it need be free with them"
             )
+        graph.filled(arrays, said["batches"])
         return found
 
     def _fingerprint(self) -> str:

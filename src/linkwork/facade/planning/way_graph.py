@@ -20,6 +20,7 @@ import numpy as np
 from ..._notice import shown_elsewhere
 from ..._progress import Progress
 from ..._terminal import Stream
+from .collisions import base_inside
 from .graph import BLOCKED, FREE, UNKNOWN, Adjacency, components, near_pairs, nearest_nodes, needed_neighbours
 from .space import PlanningSpace
 
@@ -107,8 +108,10 @@ class WayGraph:
             found.append(q)
             count, batches = count + len(q), batches + 1
             if (batches - self.batches) * _BATCH > max(_HARDLY * (count + 1), 10 * _BATCH):
+                base = base_inside(self.space.robot, self.space.scene)
                 raise ValueError(
                     f"Roadmap: hardly any configuration is free: {count} of {(batches - self.batches) * _BATCH}"
+                    + (f"; {base}" if base else "")
                 )
         return np.concatenate(found)[:nodes] if found else np.empty((0, self.q.shape[1])), batches
 

@@ -54,8 +54,7 @@ class MotionMethods(RobotBase):
         way from point to point too, so the trajectory's differ from the points' by whole turns.  Constraints of a robot
         are not looked at.
 
-        In a function that is compiled, q and velocities may be symbols, so the trajectory is differentiated by them;
-        of "cubic" and "bspline" through points only where all configurations are plain numbers.
+        In a function that is compiled, q and velocities may be symbols, so the trajectory is differentiated by them.
 
         Raises ValueError for times that do not increase, fewer than two points, numbers that are not finite, wrong
         shapes, options that do not go with the kind, and rotations too far apart for a spline's equations to be solved.

@@ -12,7 +12,7 @@ import numpy as np
 
 from ....algorithms.distances.reaches import joint_reaches
 from .asked import AskedPath
-from .filling import Curve
+from .filling import Curve, quintics
 
 __all__ = ["Met", "first_met", "levers"]
 
@@ -65,15 +65,18 @@ def _chords(robot: Any, curve: Curve, reaches: np.ndarray) -> tuple[np.ndarray, 
     """Places (n, 2), ends of chords (n, 2, nq), and how far points are off at most [m]."""
     h = np.diff(curve.s)[:, None]
     way = np.asarray(robot.difference(curve.q[:-1], curve.q[1:]))
-    # of a cubic, Bézier's inner control points are off the chord by these, and the curve by 3/4 of the larger at most
-    off = 0.75 * np.maximum(np.abs(h * curve.v[:-1] / 3.0 - way / 3.0), np.abs(h * curve.v[1:] / 3.0 - way / 3.0))
-    far = off @ reaches
+    rates = (h * curve.v[:-1], h * curve.v[1:], h * h * curve.a[:-1], h * h * curve.a[1:])
+    _, b, c, d, e = quintics(way, *rates)
+    # a chord is off by no more than an eighth of the second derivative, which its Bernstein coefficients bound
+    b, c, d, e = 2.0 * b, 6.0 * c, 12.0 * d, 20.0 * e
+    most = np.abs([b, b + c / 3.0, b + (2.0 * c + d) / 3.0, b + c + d + e]).max(axis=0)
+    far = 0.125 * most @ reaches
     count = np.maximum(np.ceil(np.sqrt(far / _NEAR)).astype(int), 1)
     which = np.repeat(np.arange(len(count)), count)
     k = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     u = np.stack([k, k + 1], axis=-1) / count[which][:, None]
     s = curve.s[which][:, None] + u * h[which]
-    q = robot.spline(curve.s, curve.q, "hermite", velocity=curve.v)(np.minimum(s, curve.s[-1])).q
+    q = curve.trajectory(robot)(np.minimum(s, curve.s[-1])).q
     return s, q, float((far / count**2).max(initial=0.0))
 
 

@@ -1,37 +1,47 @@
 """Way points between way points, until the curve through them stays on the path.
 
-Between neighbours q is a cubic by s with the velocities that move the frame along the path (Hermite's), so what is off
-the path falls with the fourth power of the step.  It is measured at three places between neighbours; where it is too
-much there is a way point more in the middle.
+Between neighbours q is a polynomial of degree five by s, with the velocities that move the frame along the path and
+accelerations that follow from neighbours, so that a has no jumps, and what is off the path falls with the sixth power
+of the step, at a part's ends with the fourth.  It is measured at three places between neighbours; where it is too much
+there is a way point more in the middle.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from ..trajectory import Trajectory
 from .asked import AskedPath
 from .steps import Steps
 
-__all__ = ["Curve", "Filled", "filled"]
+__all__ = ["Curve", "Filled", "filled", "quintics"]
 
 _PLACES = np.array([0.25, 0.5, 0.75])
 _ENOUGH = 0.8  # of a tolerance: what is measured at places may be a little more between them
 _ROUNDS = 24
 _LEAST = 1.0 / 64.0  # of the finest step: where a curve is not near enough with way points so near, it ends
+_BESIDE = 1e-9  # of a step: what is beside a way point
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A smooth part of what follows a path: way points q (k, nq) at s (k,), and velocities v (k, nv) by s."""
+    """A smooth part of what follows a path: way points q (k, nq) at s (k,), velocities v and accelerations a (k, nv) by
+    s."""
 
     s: np.ndarray
     q: np.ndarray
     v: np.ndarray
+    a: np.ndarray
+
+    def trajectory(self, robot: Any) -> Trajectory:
+        """Joints by time, which is s."""
+        found = robot.spline(self.s, self.q, "quintic", velocity=self.v, acceleration=self.a)
+        return cast(Trajectory, found)
 
 
 class Filled(NamedTuple):
@@ -63,7 +73,8 @@ def filled(asked: AskedPath, steps: Steps, tolerance: tuple[float, float]) -> Fi
         if not parts:
             return Filled((), (), (0.0, 0.0), wrong)
         v = _velocities(asked, parts)
-        off, beyond, middle = _looked_at(asked, parts, v)
+        a = _accelerations(asked, parts, v)
+        off, beyond, middle = _looked_at(asked, parts, v, a)
         bad = (off > allowed).any(axis=-1) | beyond
         ends = np.concatenate([np.stack([p.s[:-1], p.s[1:]], axis=1) for p in parts])
         if not bad.any():
@@ -80,13 +91,16 @@ def filled(asked: AskedPath, steps: Steps, tolerance: tuple[float, float]) -> Fi
         _insert(parts, chosen, at, found, V)
     most = off[~bad].max(axis=0, initial=0.0)
     rows = np.cumsum([len(p.s) for p in parts])[:-1]
-    curves = tuple(Curve(p.s, p.q, own) for p, own in zip(parts, np.split(v, rows), strict=True))
+    rates = np.split(v, rows), np.split(a, rows)
+    curves = tuple(Curve(p.s, p.q, *own) for p, *own in zip(parts, *rates, strict=True))
     return Filled(curves, tuple(k for k in begins if k < len(curves)), (float(most[0]), float(most[1])), wrong)
 
 
-def _looked_at(asked: AskedPath, parts: list[_Part], v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _looked_at(
+    asked: AskedPath, parts: list[_Part], v: np.ndarray, a: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of each step (n, ...): what is off at most [m, rad], whether it goes beyond limits, and its middle."""
-    between, places = _between(asked, parts, v)
+    between, places = _between(asked, parts, v, a)
     off = asked.off(between, places.ravel()).reshape(-1, len(_PLACES), 2).max(axis=1)
     outside = np.any((between < asked.lower - _ROUNDING) | (between > asked.upper + _ROUNDING), axis=-1)
     middle = between.reshape(-1, len(_PLACES), between.shape[-1])[:, 1]
@@ -148,25 +162,80 @@ def _rough(asked: AskedPath, part: _Part) -> np.ndarray:
     return np.concatenate([[2.0 * slope[0] - inner[0]], inner, [2.0 * slope[-1] - inner[-1]]])
 
 
-def _between(asked: AskedPath, parts: list[_Part], v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _accelerations(asked: AskedPath, parts: list[_Part], v: np.ndarray) -> np.ndarray:
+    """By way point (n, nv), of all parts one after the other: those of polynomials of degree five through neighbours
+    with their velocities; at a part's ends, and where configurations are no plain numbers, those of cubics."""
+    found, at = [], 0
+    for part in parts:
+        own = v[at : at + len(part.s)]
+        at += len(part.s)
+        found.append(_plain(part, own) if asked.plain else _curved(asked, part, own))
+    return np.concatenate(found)
+
+
+def _plain(part: _Part, v: np.ndarray) -> np.ndarray:
+    h = np.diff(part.s)[:, None]
+    mean = np.diff(part.q, axis=0) / h
+    a = np.empty_like(v)
+    a[0] = (6.0 * mean[0] - 4.0 * v[0] - 2.0 * v[1]) / h[0]
+    a[-1] = (2.0 * v[-2] + 4.0 * v[-1] - 6.0 * mean[-1]) / h[-1]
+    if len(h) > 1:
+        # what gives t, ..., t⁵ their second derivatives at 0, from -before and after: steps of q, and rates
+        before, after = -h[:-1], h[1:]
+        powers = np.arange(1.0, 6.0)
+        columns = [before**powers, after**powers, powers * before ** (powers - 1.0), powers * after ** (powers - 1.0)]
+        columns.append(np.broadcast_to(powers == 1.0, (len(before), 5)).astype(float))
+        scale = np.maximum(-before, after)
+        matrix = np.stack(columns, axis=-1) / scale[..., None] ** powers[:, None]
+        wanted = 2.0 * (powers == 2.0) / scale**2
+        weights = np.linalg.solve(matrix, wanted[..., None])
+        values = np.stack([part.q[:-2] - part.q[1:-1], part.q[2:] - part.q[1:-1], v[:-2], v[2:], v[1:-1]], axis=1)
+        a[1:-1] = (weights * values).sum(axis=1)
+    return a
+
+
+def _curved(asked: AskedPath, part: _Part, v: np.ndarray) -> np.ndarray:
+    """The middle between both sides."""
+    cubics = asked.robot.spline(part.s, part.q, "hermite", velocity=v)
+    room = _BESIDE * np.diff(part.s)
+    after, before = cubics(part.s[:-1] + room).a, cubics(part.s[1:] - room).a
+    return np.concatenate([after[:1], 0.5 * (before[:-1] + after[1:]), before[-1:]])
+
+
+def _between(asked: AskedPath, parts: list[_Part], v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What the curves are at three places between neighbours: (3 n, nq), and the places (n, 3)."""
     rows = np.cumsum([len(p.s) for p in parts])[:-1]
-    each = np.split(v, rows)
+    rates, bends = np.split(v, rows), np.split(a, rows)
     places = np.concatenate([p.s[:-1, None] + np.diff(p.s)[:, None] * _PLACES for p in parts])
     if not asked.plain:
         found = [
-            asked.robot.spline(p.s, p.q, "hermite", velocity=own)(
+            asked.robot.spline(p.s, p.q, "quintic", velocity=w, acceleration=b)(
                 (p.s[:-1, None] + np.diff(p.s)[:, None] * _PLACES).ravel()
             ).q
-            for p, own in zip(parts, each, strict=True)
+            for p, w, b in zip(parts, rates, bends, strict=True)
         ]
         return np.concatenate(found), places
-    a, b = (np.concatenate([p.q[cut] for p in parts])[:, None] for cut in (slice(0, -1), slice(1, None)))
     h = np.concatenate([np.diff(p.s) for p in parts])[:, None, None]
-    va, vb = (np.concatenate([own[cut] for own in each])[:, None] * h for cut in (slice(0, -1), slice(1, None)))
+    cuts = slice(0, -1), slice(1, None)
+    q0, q1 = (np.concatenate([p.q[cut] for p in parts])[:, None] for cut in cuts)
+    v0, v1 = (np.concatenate([own[cut] for own in rates])[:, None] * h for cut in cuts)
+    a0, a1 = (np.concatenate([own[cut] for own in bends])[:, None] * h * h for cut in cuts)
     u = _PLACES[:, None]
-    q = a + u * va + u * u * (3.0 * (b - a) - 2.0 * va - vb) + u * u * u * (2.0 * (a - b) + va + vb)
+    c = quintics(q1 - q0, v0, v1, a0, a1)
+    q = q0 + u * (c[0] + u * (c[1] + u * (c[2] + u * (c[3] + u * c[4]))))
     return q.reshape(-1, q.shape[-1]), places
+
+
+def quintics(way: np.ndarray, v0: np.ndarray, v1: np.ndarray, a0: np.ndarray, a1: np.ndarray) -> list[np.ndarray]:
+    """Coefficients of u, ..., u⁵ of steps that go so far in a unit of u, with rates and their rates at both ends."""
+    far, fast, more = way - v0 - 0.5 * a0, v1 - v0 - a0, a1 - a0
+    return [
+        v0,
+        0.5 * a0,
+        10.0 * far - 4.0 * fast + 0.5 * more,
+        7.0 * fast - 15.0 * far - more,
+        6.0 * far - 3.0 * fast + 0.5 * more,
+    ]
 
 
 def _insert(parts: list[_Part], chosen: np.ndarray, at: np.ndarray, q: np.ndarray, V: np.ndarray) -> None:

@@ -76,13 +76,13 @@ class FollowedPath:
     def parts(self) -> tuple[Trajectory, ...]:
         """A trajectory for each stretch between reconfigurations, whose times are s: a unit of the path in a second.
 
-        v has no jumps but at the path's corners.
+        v and a have no jumps but at the path's corners.
         """
         if not self.curves:
             raise ValueError(f"FollowedPath: nothing of the path is followed: {self.reason}")
         found: list[Trajectory] = []
         for k, curve in enumerate(self.curves):
-            own = self.robot.spline(curve.s, curve.q, "hermite", velocity=curve.v)
+            own = curve.trajectory(self.robot)
             if k and k not in self.begins:
                 found[-1] = found[-1].spliced(own, allow_jump=True)
             else:

@@ -105,9 +105,8 @@ def _before(
             break
         here = curve.s < s
         if not here.all():
-            q, v, _ = robot.spline(curve.s, curve.q, "hermite", velocity=curve.v)(s)
-            points = (np.append(curve.s[here], s), np.vstack([curve.q[here], q]), np.vstack([curve.v[here], v]))
-            kept.append(Curve(*points))
+            rows = zip((curve.q, curve.v, curve.a), curve.trajectory(robot)(s), strict=True)
+            kept.append(Curve(np.append(curve.s[here], s), *(np.vstack([x[here], y]) for x, y in rows)))
             break
         kept.append(curve)
     return tuple(kept), tuple(k for k in begins if k < len(kept))

@@ -13,6 +13,7 @@ from .kernels import ProfileNumbers, profile_kernel
 from .kinds import ProfileKind, kind_of
 from .limits import ProfileLimits
 from .reasons import still_joints, why_not
+from .slow import slowed
 
 __all__ = ["SYNCHRONIZE", "AskedProfile", "in_lines", "read_limits", "read_options", "solved"]
 
@@ -95,7 +96,15 @@ def solved(asked: AskedProfile) -> ProfileNumbers:
         )
     if not together:
         _refuse_moving_ends(asked, found)
-    return found
+    if kind.polynomial:
+        return found
+
+    def alone(k: int, state: tuple[float, ...]) -> ProfileNumbers:
+        own = [np.array([x]) for x in state], [x[k : k + 1] for x in limits]
+        found: ProfileNumbers = profile_kernel(kind, 1, True, False)(*own[0], *own[1], np.zeros(1))
+        return found
+
+    return slowed(found, states, alone)
 
 
 def _refuse_moving_ends(asked: AskedProfile, found: ProfileNumbers) -> None:

@@ -13,7 +13,8 @@ from ..reading import places_of
 from ..trajectory import Trajectory
 from ..turning import nearer_turns
 from .asked import AskedProfile, in_lines, read_limits, read_options, solved
-from .profile import trajectory_of
+from .kernels import STATES
+from .profile import refuse_symbols, trajectory_of
 
 __all__ = ["robot_profile"]
 
@@ -33,6 +34,8 @@ def robot_profile(
 ) -> Trajectory:
     """The trajectory from q0, v0, a0 to q1, v1, a1; see `Robot.profile`."""
     kind, synchronize, duration = read_options(_WHO, *options)
+    for name, x in zip(STATES, states, strict=True):
+        refuse_symbols(_WHO, name, x)
     q0, q1 = (_configuration(robot, name, x) for name, x in zip(("q0", "q1"), states[:2], strict=True))
     rates = [_rates(robot, name, x) for name, x in zip(("v0", "v1", "a0", "a1"), states[2:], strict=True)]
     space = CurveSpace.of(robot.tree)

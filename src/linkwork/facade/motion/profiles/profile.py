@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ....bridge.arguments import real_array
+from ....expr.arrays import is_traced
 from ..trajectory import Trajectory
 from .asked import AskedProfile, read_limits, read_options, solved
 from .kernels import STATES, ProfileNumbers, profile_kernel
 from .reasons import still_joints
 
-__all__ = ["Kind", "ProfileFunction", "Synchronize", "profile", "read_states", "trajectory_of"]
+__all__ = ["Kind", "ProfileFunction", "Synchronize", "profile", "read_states", "refuse_symbols", "trajectory_of"]
 
 Kind = Literal["jerk", "trapezoid", "minimum_jerk", "quintic"]
 Synchronize = Literal["time", "phase"] | None
@@ -70,6 +71,7 @@ def read_states(who: str, given: Any) -> tuple[np.ndarray, ...]:
     """q0, q1, v0, v1, a0, a1 as arrays (n,).  Raises ValueError for what is none, or not finite."""
     arrays = []
     for name, x in zip(STATES, given, strict=True):
+        refuse_symbols(who, name, x)
         found = np.asarray(real_array(f"{who}: {name}: expected a number or an array of shape (n,)", x), dtype=float)
         if found.ndim > 1:
             raise ValueError(
@@ -85,6 +87,15 @@ def read_states(who: str, given: Any) -> tuple[np.ndarray, ...]:
         if len(found) not in (1, n) or not n:
             raise ValueError(f"{who}: {name}: expected a number or an array of shape ({n},), got shape {found.shape}")
     return tuple(np.broadcast_to(found, (n,)).copy() for found in arrays)
+
+
+def refuse_symbols(who: str, name: str, x: Any) -> None:
+    """Raises TypeError, in a function that is being compiled."""
+    if is_traced(x):
+        raise TypeError(
+            f"{who}: {name}: expected numbers, got symbols: a profile's pieces follow from its numbers; in a function "
+            f"that is compiled take linkwork.motion.ProfileFunction, whose results are symbols, too"
+        )
 
 
 def trajectory_of(numbers: ProfileNumbers, robot: Any = None, base: np.ndarray | None = None) -> Trajectory:
@@ -167,15 +178,16 @@ class ProfileFunction:
         Nothing is raised where there is no profile: its ``status`` says so.
         """
         zeros = self._zeros
-        found: ProfileNumbers = self._kernel(
-            q0,
-            q1,
-            zeros if v0 is None else v0,
-            zeros if v1 is None else v1,
-            zeros if a0 is None else a0,
-            zeros if a1 is None else a1,
-            *self._limits,
-        )
+        given = (q0, q1, *(zeros if x is None else x for x in (v0, v1, a0, a1)))
+        try:
+            found: ProfileNumbers = self._kernel(*given, *self._limits)
+        except ValueError:
+            for name, x in zip(STATES, given, strict=True):
+                if np.shape(x)[-1:] != (self.n,):
+                    raise ValueError(
+                        f"ProfileFunction: {name}: expected an array of shape (..., {self.n}), got shape {np.shape(x)}"
+                    ) from None
+            raise
         return found
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from .asked import MotionAsked
 from .limits import PathNumbers
 
-__all__ = ["Pieces", "Room", "longer", "rooms"]
+__all__ = ["Pieces", "Polynomials", "Room", "longer", "rooms"]
 
 _PLACES = 9  # of a segment: of the first 8 powers of its time nothing is left out
 _BOUNDLESS = 1e29
@@ -45,6 +45,24 @@ class Pieces(NamedTuple):
             u + t * j,
             j + 0.0 * t,
         )
+
+
+class Polynomials(NamedTuple):
+    """The same where s is polynomials (n, terms) of the time in a segment, lowest first."""
+
+    coefficients: np.ndarray
+    lengths: np.ndarray
+
+    def inside(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """s and its derivatives at the places that are looked at, (n, places)."""
+        t, c, found = self.lengths[:, None] * _nodes(), self.coefficients, []
+        for _ in range(4):
+            x = np.zeros_like(t)
+            for k in range(c.shape[1] - 1, -1, -1):
+                x = x * t + c[:, k, None]
+            found.append(x)
+            c = c[:, 1:] * np.arange(1.0, c.shape[1])
+        return found[0], found[1], found[2], found[3]
 
 
 @dataclass(frozen=True)
@@ -97,7 +115,9 @@ def longer(found: Sequence[Room], tolerance: float) -> float:
     return max((room.longer() for room in found if not room.worst() <= tolerance), default=1.0)
 
 
-def rooms(asked: MotionAsked, numbers: Numbers, third: Third | None, pieces: Pieces, *, all_of_it: bool) -> list[Room]:
+def rooms(
+    asked: MotionAsked, numbers: Numbers, third: Third | None, pieces: Pieces | Polynomials, *, all_of_it: bool
+) -> list[Room]:
     """Of a motion; without ``all_of_it`` those of one's own, torques and speeds alone."""
     s, w, u, j = pieces.inside()
     path = numbers(s)

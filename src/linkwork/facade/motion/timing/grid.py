@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-__all__ = ["again", "first_of", "grid", "jumps", "segments_of", "shared"]
+__all__ = ["again", "beside", "first_of", "grid", "jumps", "segments_of", "shared"]
 
 _CORNER = 1e-7  # of the path's rate: a jump of it is a corner
 _LEAST = 2  # segments of a piece: a motion that rests at both ends of a segment does not pass it
@@ -71,8 +73,19 @@ def shared(shares: np.ndarray, many: int, least: int = 1) -> np.ndarray:
     return counts
 
 
-def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER) -> np.ndarray:
-    """Whether rates (..., nv) beside a place differ by more than a part of them."""
-    size = np.maximum(np.abs(before).max(-1), np.abs(after).max(-1))
+def beside(path: Any, knots: np.ndarray) -> tuple[np.ndarray, Any, Any]:
+    """The inner ones of a path's knots, as places among them, and what it is just before and after each."""
+    inner = np.arange(1, len(knots) - 1)
+    if not len(inner):
+        return inner, None, None
+    least = np.minimum(knots[inner] - knots[inner - 1], knots[inner + 1] - knots[inner])
+    room = np.minimum(np.maximum(1e-9 * least, 4.0 * np.spacing(np.abs(knots).max())), 0.25 * least)
+    return inner, path(knots[inner] - room), path(knots[inner] + room)
+
+
+def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np.ndarray | None = None) -> np.ndarray:
+    """Whether rates (..., nv) beside a place differ by more than a part of them, or of a size (...)."""
+    if size is None:
+        size = np.maximum(np.abs(before).max(-1), np.abs(after).max(-1))
     found: np.ndarray = np.abs(after - before).max(-1) > part * np.maximum(size, 1e-300) + 1e-12
     return found

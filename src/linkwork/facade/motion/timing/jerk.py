@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..section import shifted
 from ..trajectory import Trajectory
 from .asked import MotionAsked, never_zero
-from .bounds import Numbers, Pieces, Room, Third, longer, rooms
+from .bounds import Numbers, Polynomials, Room, Third, longer, rooms
+from .lengthwise import BEGINNING, Lengthwise, lengthwise
 from .limits import PathNumbers
 from .smoothing import Laws, PathAsked, SmoothPart, anew, beginning, smoothed
 
@@ -23,11 +25,12 @@ _COARSE = 1.01  # times more time for limits between points say that segments ar
 _ENDLESS = 1e100  # [s]
 _NOWHERE = 1e-9  # [rad, m] of q: what comes to no more than that hardly moves
 _AT_ONCE = 1e-8  # [s] is what that takes, or longer where it has to
+_FIT = 1e-5  # of limits of jerk: what a motion by the path's length is off by its own parameter, with time to spare
 _FINER = 3  # times that they are made anew for that
 
 
 class SmoothMotion(NamedTuple):
-    """s, ṡ and s̈ at times t (n + 1,), and the cubics (n, 4) that s is between."""
+    """s, ṡ and s̈ at times t (n + 1,), and the polynomials (n, terms) that s is between."""
 
     s: np.ndarray
     t: np.ndarray
@@ -108,7 +111,53 @@ def _part(
     asked = replace(asked, jerk=jerk, velocity=velocity, acceleration=acceleration)
     if all(resting) and np.abs(numbers(0.5 * (s[1:] + s[:-1])).first).max(initial=0.0) * s[-1] < _NOWHERE:
         return _kept(asked, numbers, third, _still(float(s[-1])), tolerance), 1.0
-    law = PathAsked(numbers, third, lambda x: asked.rows(who, x), velocity, jerk)
+    along = lengthwise(path, begin, begin + float(s[-1]), begin + inner, asked)
+    if along is not None and any(rests and not still for rests, still in zip(along.rests, resting, strict=True)):
+        along = None
+    found = _found(who, asked, numbers, third, along, (s, x, u), points, passes, resting, inner, tolerance)
+    if found[0] is None or along is None:
+        return found
+    motion = _by_own_parameter(along, found[0], asked, _FIT if all(resting) else 0.25 * tolerance)
+    if all(resting):
+        return _kept(asked, numbers, third, motion, tolerance), found[1]
+    kept = all(room.worst() <= tolerance for room in _rooms(asked, numbers, third, motion))
+    return motion if kept else None, found[1]
+
+
+def _by_own_parameter(along: Lengthwise, motion: SmoothMotion, asked: MotionAsked, part: float) -> SmoothMotion:
+    """What a motion by the path's length is by its own parameter, from 0 on."""
+    assert asked.jerk is not None
+    most = np.minimum(np.abs(asked.jerk[0]), np.abs(asked.jerk[1]))
+    t, c = along.clock(motion.t, motion.pieces, most, part)
+    c[:, 0] -= along.begin
+    h = t[-1] - t[-2]
+    last = [float((shifted(c[-1], h) * x)[k]) for k, x in enumerate((1.0, 1.0, 2.0))]
+    s, speed, acceleration = (np.append(x * c[:, k], last[k]) for k, x in enumerate((1.0, 1.0, 2.0)))
+    return SmoothMotion(s, t, speed, acceleration, c)
+
+
+def _found(
+    who: str,
+    asked: MotionAsked,
+    numbers: Numbers,
+    third: Third,
+    along: Lengthwise | None,
+    fastest: tuple[np.ndarray, np.ndarray, np.ndarray],
+    points: int,
+    passes: int,
+    resting: tuple[bool, bool],
+    inner: np.ndarray,
+    tolerance: float,
+) -> tuple[SmoothMotion | None, float]:
+    """By the path's length where that is given, and by its own parameter otherwise."""
+    s, x, u = fastest
+    assert asked.jerk is not None
+    starts = 1.0, 1.0
+    if along is not None:
+        numbers, third, inner = along.numbers, along.third, along.inner
+        s, x, u = along.run_by(s, x, resting)
+        starts = BEGINNING if along.rests[0] else 1.0, BEGINNING if along.rests[1] else 1.0
+    law = PathAsked(numbers, third, lambda x: asked.rows(who, x), asked.velocity, asked.jerk, starts)
     begun = beginning(law, s, x, u, points, resting, inner)
     if begun is None:
         return None, np.inf
@@ -176,9 +225,7 @@ def _duration(found: tuple[float, SmoothMotion]) -> float:
 
 
 def _rooms(asked: MotionAsked, numbers: Numbers, third: Third, motion: SmoothMotion) -> list[Room]:
-    c = motion.pieces
-    pieces = Pieces(c[:, 0], c[:, 1], 2.0 * c[:, 2], 6.0 * c[:, 3], np.diff(motion.t))
-    return rooms(asked, numbers, third, pieces, all_of_it=True)
+    return rooms(asked, numbers, third, Polynomials(motion.pieces, np.diff(motion.t)), all_of_it=True)
 
 
 def _exact(part: SmoothPart) -> SmoothMotion:
@@ -216,11 +263,13 @@ def _still(length: float) -> SmoothMotion:
 
 
 def _slower(motion: SmoothMotion, by: float) -> SmoothMotion:
-    powers = by ** -np.arange(4.0)
+    powers = by ** -np.arange(float(motion.pieces.shape[1]))
     return SmoothMotion(motion.s, motion.t * by, motion.speed / by, motion.acceleration / by**2, motion.pieces * powers)
 
 
 def _joined(parts: Sequence[SmoothMotion]) -> SmoothMotion:
+    terms = max(part.pieces.shape[1] for part in parts)
+    parts = [x._replace(pieces=np.pad(x.pieces, ((0, 0), (0, terms - x.pieces.shape[1])))) for x in parts]
     found = parts[0]
     for part in parts[1:]:
         found = SmoothMotion(

@@ -31,13 +31,15 @@ _INSIDE = 1e-9  # of a segment: so far from its ends are the path's third deriva
 
 
 class PathAsked(NamedTuple):
-    """A path, and what limits a motion along it: functions of places, and limits of jerk."""
+    """A path, and what limits a motion along it: functions of places, and limits of jerk, a part of them on the first
+    and the last segment."""
 
     numbers: Callable[[np.ndarray], PathNumbers]
     third: Callable[[np.ndarray], np.ndarray]
     rows: Callable[[PathNumbers], PathRows]
     velocity: tuple[np.ndarray, np.ndarray]
     jerk: tuple[np.ndarray, np.ndarray]
+    ends: tuple[float, float] = (1.0, 1.0)
 
 
 class SmoothPart(NamedTuple):
@@ -306,6 +308,9 @@ def _laws(path: PathAsked, s: np.ndarray) -> Laws:
         *(np.repeat(x[None], many, 0) for x in (rows.lower, rows.upper)),
         *(np.repeat(x[None], many - 1, 0) for x in path.jerk),
     )
+    for jerk in (limits.least_jerk, limits.most_jerk):
+        jerk[0] *= path.ends[0]
+        jerk[-1] *= path.ends[1]
     along = SmoothValues(rows.first, rows.second, both.first, both.second, path.third(at), rows.rest)
     low, high = path.velocity
     with np.errstate(divide="ignore", invalid="ignore"):

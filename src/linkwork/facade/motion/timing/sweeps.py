@@ -155,8 +155,8 @@ def pieces_of(s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Pieces:
 
 
 def is_of_third_degree(path: Trajectory) -> bool:
-    """Whether it is made of polynomials of degree three, without clocks."""
+    """Whether it is made of polynomials of degree three, whose clocks run evenly."""
     return all(
-        section.clock is None and section.kind.name == "polynomial" and section.arrays["coefficients"].shape[-1] <= 4
+        section.is_affine and section.kind.name == "polynomial" and section.arrays["coefficients"].shape[-1] <= 4
         for section in path.sections
     )

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from ....algorithms.motion.curves import Clock
 from ..clocks import clocked
-from ..section import Section, frozen
+from ..section import frozen
 from ..trajectory import Trajectory
 from .asked import MotionAsked, count_of, part_of, speed_of_end
-from .grid import again, grid, jumps
+from .beneath import Beneath, beneath, evened, stands_still
+from .grid import again, beside, grid, jumps
 from .jerk import with_jerk
 from .limits import MotionLimit
 from .picture import plot_phase_plane
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["TimedPath", "time_optimal"]
 
 _BEND = 1e-6  # of the path's second derivative: a jump of it
+_RESTS = 1e-9  # [rad/s, m/s] of q': what is slower has no direction
 _FINEST = 6400  # segments
 
 
@@ -34,7 +36,7 @@ class TimedPath(NamedTuple):
 
     ``s`` (n + 1,) are places on the path, its own times, or those of the curve beneath where it is one that was run
     through otherwise already; ``t`` when they are passed [s], ``speed`` ṡ there, and ``acceleration`` s̈: (n,) that of
-    segments, or within limits of jerk (n + 1,) that at s, which is linear in time between.
+    segments, or within limits of jerk (n + 1,) that at s, which is linear in time between, or nearly so.
     """
 
     trajectory: Trajectory
@@ -128,22 +130,26 @@ def time_optimal(
     tolerance = part_of(who, "tolerance", tolerance)
     names = [who] if len(paths) == 1 else [f"{who}: path {k}" for k in range(len(paths))]
     found: list[Any] = [None] * len(paths)
-    together: list[tuple[int, Trajectory]] = []
+    together: list[tuple[int, Beneath]] = []
     for k, one in enumerate(paths):
-        under, rates = _beneath(one)
-        own = [x * rate for x, rate in zip(ends, rates, strict=True)]
-        if own == ends and is_quick(under, asked):
+        under = beneath(one)
+        if stands_still(under.path):
+            found[k] = _still(under.path)
+        elif [x * rate for x, rate in zip(ends, under.rates, strict=True)] == ends and is_quick(under.path, asked):
             together.append((k, under))
         else:
-            found[k] = _timed(names[k], under, asked, own, points, passes, tolerance)
+            found[k] = _timed(names[k], evened(under), asked, ends, points, passes, tolerance)
     if together:
-        made = quick([under for _, under in together], asked, ends, points, passes, tolerance)
+        made = quick([under.path for _, under in together], asked, ends, points, passes, tolerance)
         for (k, under), motion in zip(together, made, strict=True):
-            # where there is none, the long way says why
-            blocked = motion.blocked >= 0
-            found[k] = (
-                _timed(names[k], under, asked, ends, points, passes, tolerance) if blocked else _of(under, motion)
-            )
+            # where there is none, the long way says why; where it rests inside, whether it has to
+            even = under
+            if motion.blocked >= 0 or motion.speed[1:-1].min() <= 0.0:
+                even = evened(under)
+            if motion.blocked >= 0 or even is not under:
+                found[k] = _timed(names[k], even, asked, ends, points, passes, tolerance)
+            else:
+                found[k] = _of(under.path, motion)
     return found[0] if isinstance(path, Trajectory) else found
 
 
@@ -159,6 +165,14 @@ def _several(who: str, given: Any) -> list[Trajectory]:
     return paths
 
 
+def _still(path: Trajectory) -> TimedPath:
+    """Where nothing moves: it takes no time."""
+    s, nothing = np.array([path.start_time, path.end_time]), np.zeros(2)
+    clock = Clock(frozen(nothing[:1]), frozen(s[:1, None]))
+    made = Trajectory([path.sections[0].run_by(clock, 0.0, 0.0)], path.robot)
+    return TimedPath(made, s, nothing, nothing, nothing[:1])
+
+
 def _of(path: Trajectory, motion: QuickMotion) -> TimedPath:
     made = path.sections[0].run_by(Clock(frozen(motion.t[:-1]), frozen(motion.clock)), 0.0, float(motion.t[-1]))
     return TimedPath(Trajectory([made], path.robot), motion.s, motion.t, motion.speed, motion.acceleration)
@@ -166,14 +180,16 @@ def _of(path: Trajectory, motion: QuickMotion) -> TimedPath:
 
 def _timed(
     who: str,
-    path: Trajectory,
+    under: Beneath,
     asked: MotionAsked,
     ends: Sequence[float],
     points: int,
     passes: int,
     tolerance: float | None,
 ) -> TimedPath:
-    """Of one path.  Raises ValueError."""
+    """Of one path, whose ṡ at both ends is given.  Raises ValueError."""
+    path, given = under.path, ends
+    ends = [x * rate for x, rate in zip(ends, under.rates, strict=True)]
     knots = path.knots
     stops = knots[_corners(path, knots, bends=asked.jerk is not None)]
     while True:
@@ -184,16 +200,19 @@ def _timed(
             if points < _FINEST and tolerance is not None and error.refined:
                 points *= 2
                 continue
-            raise ValueError(error.told(who, ends[0])) from None
+            raise ValueError(error.told(who, given[0])) from None
     if asked.jerk is not None:
         part = 1e-6 if tolerance is None else tolerance
         motion = with_jerk(who, path, asked, (s, x, u), stops, points, passes, ends, part)
         clock = Clock(motion.t[:-1], motion.pieces)
         sections = clocked(path.sections, clock, motion.t, motion.s)
-        return TimedPath(Trajectory(sections, path.robot), motion.s, motion.t, motion.speed, motion.acceleration)
+        places = under.places(motion.s, motion.speed, motion.acceleration)
+        return TimedPath(Trajectory(sections, path.robot), places[0], motion.t, *places[1:])
     t = times_of(s, x)
     clock = Clock(t[:-1], np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1))
-    return TimedPath(Trajectory(clocked(path.sections, clock, t, s), path.robot), s, t, np.sqrt(x), u)
+    made = Trajectory(clocked(path.sections, clock, t, s), path.robot)
+    places = under.places(s, np.sqrt(x), u)
+    return TimedPath(made, places[0], t, *places[1:])
 
 
 def _swept(
@@ -217,37 +236,22 @@ def _swept(
     return s, x, u
 
 
-def _beneath(path: Trajectory) -> tuple[Trajectory, tuple[float, float]]:
-    """The curve that a path of one section runs along, without its clock, and how fast it does at both ends."""
-    section = path.sections[0]
-    clock = section.clock
-    if len(path.sections) > 1 or clock is None or section.is_symbolic:
-        return path, (1.0, 1.0)
-    first, last = (float(section.parameter(np.array(t))) for t in (section.start, section.end))
-    starts, c = clock.starts, clock.coefficients
-    rates = []
-    for t, k in ((section.start, 0), (section.end, len(starts) - 1)):
-        u, powers = t - starts[k], np.arange(1, c.shape[1])
-        rates.append(abs(float((c[k, 1:] * powers * u ** (powers - 1)).sum())))
-    if first < last:
-        found = Section(section.space, section.kind, section.arrays, first, last)
-    elif last < first:
-        found = Section(section.space, section.kind, section.arrays, last, first).turned(0.0)
-    else:
-        return path, (1.0, 1.0)
-    return Trajectory([found], path.robot), (rates[0], rates[1])
-
-
 def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool) -> np.ndarray:
-    """The inner knots (as places among them) at which the path's direction jumps, or with ``bends`` its curvature."""
-    inner = np.arange(1, len(knots) - 1)
+    """The inner knots (as places among them) at which the path's direction jumps, or with ``bends`` its curvature: what
+    jumps along the path alone is no corner of it."""
+    inner, before, after = beside(path, knots)
     if not len(inner):
         return inner
-    least = np.minimum(knots[inner] - knots[inner - 1], knots[inner + 1] - knots[inner])
-    room = np.minimum(np.maximum(1e-9 * least, 4.0 * np.spacing(np.abs(knots).max())), 0.25 * least)
-    before, after = path(knots[inner] - room), path(knots[inner] + room)
     corners = jumps(before.v, after.v)
     if bends:
-        corners |= jumps(before.a, after.a, _BEND)
+        a, b = (_across(state.v, state.a) for state in (before, after))
+        corners |= jumps(a, b, _BEND, np.maximum(np.abs(before.a).max(-1), np.abs(after.a).max(-1)))
     found: np.ndarray = inner[corners]
+    return found
+
+
+def _across(v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """The part of accelerations (..., nv) that is not along the velocities; all of those where nothing moves."""
+    square = (v * v).sum(axis=-1, keepdims=True)
+    found: np.ndarray = a - v * (v * a).sum(axis=-1, keepdims=True) / np.where(square > _RESTS**2, square, np.inf)
     return found
