@@ -28,6 +28,7 @@ MODELS = ("convex", "compliant")
 TOLD = ("contact_gap", "contact_slip", "contact_residual")  # besides forces, if it is asked for
 _CHECKED = Once[bool](64)
 _NAMES = Once[tuple[str, ...]](64)
+_WHOSE = Once[tuple[str, ...]](64)
 _GAPS = Once[Kernel](16)
 _DEEP = 1e-4  # [m]: what begins deeper than that in something rigid is told
 _HEAVY = 10.0  # times the weight: what begins with such a push of something soft is told
@@ -64,8 +65,9 @@ class ContactSet:
 
     def check_number(self, robot: Any, name: str) -> None:
         """Raises UnknownNameError for the name of a parameter that these contacts do not have."""
-        every = [of for place in self.places(robot, robot.neutral()) for of in place.of]
-        read_name(name, self.model, every)
+        alone = replace(self, numbers=())
+        named = lambda: tuple(of for place in alone.places(robot, robot.neutral()) for of in place.of)  # noqa: E731
+        read_name(name, self.model, _WHOSE.get((alone, robot), named))
 
     def varied(self, numbers: Mapping[str, Any]) -> ContactSet:
         """The same contacts with numbers instead of their materials', by the names of parameters."""

@@ -62,10 +62,10 @@ class Simulation:
     ``records`` has what else was asked for, by name, (..., n, ...).  ``stopped_at`` (...) is when an environment
     stopped [s], NaN where it did not, and ``status`` (...) says why: 0 for done, 1 for the controller, 2 for the state,
     3 for an event that ends it, 4 for events that pile up, 5 for a step whose equations were not solved, 6 + k for
-    event k whose guard is NaN.  A stopped environment
-    keeps its last state.  ``events`` are `linkwork.simulation.Occurrence`, by environment and time.  ``contact_names``
-    are of the points in records of contacts, and ``parameters`` those that the robot had instead of its own, by name,
-    if there are any.
+    event k whose guard is NaN.  A stopped environment keeps its last state.  ``events`` are
+    `linkwork.simulation.Occurrence`, by environment and time.  ``contact_names`` are of the points in records of
+    contacts, and ``parameters`` those that the robot and its contacts had instead of their own, by name, if there are
+    any.
     """
 
     __slots__ = (

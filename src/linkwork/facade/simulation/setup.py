@@ -107,7 +107,7 @@ class SimulationSetup:
     @property
     def is_fed_back(self) -> bool:
         """Whether a controller answers to the state."""
-        return self.controller is not None and getattr(self.controller, "answers", True)
+        return self.controller is not None and not getattr(self.controller, "_is_open", False)
 
     @property
     def is_dry(self) -> bool:

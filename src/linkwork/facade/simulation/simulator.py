@@ -26,6 +26,7 @@ from .given import (
     over,
     replaced_parameters,
 )
+from .held_arrays import leaves, locked, not_plain, paired
 from .kernels import stepper
 from .result import reason_of, within_step
 from .rolling import RUNNING
@@ -58,7 +59,7 @@ class SimulatorState(NamedTuple):
 class _Pushed:
     """The controller of simulations that have none: joint forces as they are given."""
 
-    answers = False  # to no state
+    _is_open = True  # answers to no state
 
     def __call__(self, t: Any, q: Any, v: Any, tau: Any, **readings: Any) -> Any:
         return tau
@@ -285,7 +286,7 @@ class Simulator:
             def either(new: Any, old: Any) -> Any:
                 return np.where(over(chosen, new), new, old)
 
-            fresh = _paired(either, fresh, self._state)
+            fresh = paired(either, fresh, self._state)
         self._events = []
         return self._set(*mapped(np.array, fresh))
 
@@ -312,10 +313,10 @@ class Simulator:
         done.setflags(write=False)
         q.setflags(write=False)
         v.setflags(write=False)
-        stopped = _GOING if status == RUNNING else _locked(status)
+        stopped = _GOING if status == RUNNING else locked(status)
         z: Any = ()
         if carried:
-            carried = tuple(map(_locked, carried))
+            carried = tuple(map(locked, carried))
             rest = iter(carried)
             z = mapped(lambda _: next(rest), self._state.controller)
         self._plain = (done, q, v, *carried, stopped, *self._clock)
@@ -339,10 +340,10 @@ class Simulator:
             kernel = self._kernels[key] = stepper(self._setup(shapes, count, self._how[2]))
         watched = self._how[6]
         if not self._leading and not watched and (tau is not None or not pushed):
-            self._quick[count, tau is None, *given] = single_call(kernel, _not_plain)
+            self._quick[count, tau is None, *given] = single_call(kernel, not_plain)
         state, (h, last) = self._state, self._clock
         asked: dict[str, Any] = {"steps": state.steps, "q": state.q, "v": state.v}
-        if _leaves(state.controller):
+        if leaves(state.controller):
             asked["z"] = state.controller
         groups = {name: x for name, x in (("inputs", inputs), ("parameters", self._parameters)) if x}
         asked |= groups
@@ -361,8 +362,8 @@ class Simulator:
 
     def _set(self, steps: Any, q: Any, v: Any, controller: Any, status: Any, within: Any) -> SimulatorState:
         """Where it is, of arrays that nobody else has, and nobody writes to from now on."""
-        carried = [_locked(x) for x in _leaves(controller)]
-        steps, q, v, status, within = map(_locked, (steps, q, v, status, within))
+        carried = [locked(x) for x in leaves(controller)]
+        steps, q, v, status, within = map(locked, (steps, q, v, status, within))
         self._plain = (steps, q, v, *carried, status, *self._clock)
         self._state = SimulatorState(steps, q, v, controller, status, within)
         return self._state
@@ -386,38 +387,15 @@ class Simulator:
         now = self._state
         fits = isinstance(state, SimulatorState) and all(
             a.shape == b.shape and bool(np.isfinite(a).all())
-            for a, b in zip_longest(_leaves(state), _leaves(now), fillvalue=np.array(np.nan))
+            for a, b in zip_longest(leaves(state), leaves(now), fillvalue=np.array(np.nan))
         )
         if not fits:
             raise ValueError(f"Simulator.restore: expected a finite state with q {now.q.shape}, got {state!r:.60}")
         self._events = []
-        self._set(*_paired(lambda new, _: np.array(new), state, now))
+        self._set(*paired(lambda new, _: np.array(new), state, now))
 
     def reasons(self) -> list[str]:
         """What happened to each environment that stopped."""
         last = {event.environment: event.name for event in self._events}
         status, names = self._state.status, [event.name for event in self._how[6]]
         return [reason_of(tuple(place), status, self.time, last, names) for place in np.argwhere(status != RUNNING)]
-
-
-def _locked(x: Any) -> np.ndarray:
-    """An array that is not written to."""
-    found = np.asarray(x)
-    found.setflags(write=False)
-    return found
-
-
-def _not_plain(*arrays: Any) -> None:
-    """What a quick call says of arrays that it does not take."""
-
-
-def _paired(function: Callable[[Any, Any], Any], new: Any, old: Any) -> Any:
-    """A function of two values of one nesting, array by array."""
-    others = iter(_leaves(old))
-    return mapped(lambda x: function(np.asarray(x), next(others)), new)
-
-
-def _leaves(value: Any) -> list[np.ndarray]:
-    found: list[np.ndarray] = []
-    mapped(lambda x: found.append(np.asarray(x)), value)
-    return found
