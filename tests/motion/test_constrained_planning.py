@@ -57,6 +57,16 @@ def test_a_cup_is_held_upright_around_a_wall():
         found
         and np.abs(lw.pose_difference(robot.pose(found.path[-1], "hand"), robot.pose(ends[1], "hand"))).max() < 1e-5
     )
+    # its corners are blended by what keeps it upright, too
+    smooth, straight = found.trajectory(smooth=True), found.trajectory()
+    q = smooth(np.linspace(0.0, smooth.duration, 5001)).q
+    assert np.arccos(np.clip(robot.pose(q, "hand")[:, 2, 2], -1.0, 1.0)).max() < 1e-3
+    assert not robot.in_collision(q, ROOM).any()
+    corners = [
+        np.abs(np.diff([one(one.knots[1:-1] - 1e-9).v, one(one.knots[1:-1] + 1e-9).v], axis=0)).max(-1) > 1e-3
+        for one in (straight, smooth)
+    ]
+    assert corners[0].sum() > 4 * corners[1].sum()
     better = _plan(robot, *ends, ROOM, keep=UPRIGHT, method="optimal", iterations=2)
     assert better.cost == better.history[-1].cost <= better.history[0].cost
     free = space.edges_are_free(np.array(ends), np.array(ends[::-1]))

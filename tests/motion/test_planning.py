@@ -222,8 +222,13 @@ def test_corners_are_blended_by_what_is_proved(arm: lw.Robot) -> None:
     assert np.allclose(state.q[[0, -1]], found.path[[0, -1]]) and np.abs(state.q - straight(t).q).max() < 0.6
     jump = np.abs(np.diff(state.v, axis=0)).max()
     assert jump < 0.05 < np.abs(np.diff(straight(t).v, axis=0)).max()
+    assert np.abs(np.diff(state.a, axis=0)).max() < 0.05 * np.abs(state.a).max()
     limits = {"velocity": 1.0, "acceleration": 5.0}
     assert found.timed(smooth=True, **limits).duration < found.timed(**limits).duration
+    limits |= {"jerk": 60.0, "points": 100}
+    timed = found.timed(smooth=True, **limits)
+    assert timed.speed[1:-1].min() > 0.0 and timed.duration < 0.9 * found.timed(**limits).duration
+    assert timed.trajectory.limits_kept(velocity=1.0, acceleration=5.0, jerk=60.0, tolerance=1e-4)
     # how far points move is bounded
     slide = lw.Joint.of(
         lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart", lower=-1.0, upper=2.0

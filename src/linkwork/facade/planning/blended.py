@@ -1,16 +1,18 @@
-"""A path without corners: parabolas from edge to edge, each proved to be free, as large as they can be.
+"""A path without corners: blends from edge to edge, each proved to be free, as large as they can be.
 
-At a corner c, a parabola leaves one edge and enters the next one at the same length d from c,
+At a corner c a blend leaves one edge and enters the next one at the same length d from c.  With u₀ and u₁ the rates
+along both edges and x from 0 to 1 in 2 d,
 
-    q(s) = c + (s − d) u₀ + s² (u₁ − u₀)/(4 d),     0 ≤ s ≤ 2 d,
+    q' = u₀ + w(x) (u₁ − u₀),     w'(x) = min(x/r, 1, (1 − x)/r)/(1 − r),
 
-u₀ and u₁ being the rates along both edges: v has no jump.  It is proved by chords: of m equal ones, joint j is never
-farther from a chord than δ_j = d |u₁ − u₀|_j/(4 m²), so no point of the robot is farther from where the chord has it
-than Σ_j r_j δ_j, where r_j is how far a point may be from where joint j turns.  Chords that are free with that much
-more margin prove the parabola.
+r being a quarter: three cubics, where neither v nor a jumps, and a is 1/(1 − r) times a parabola's at most.  It is
+proved by chords: of m equal ones, joint j is never farther from a chord than δ_j = d |u₁ − u₀|_j/(4 (1 − r) m²), so no
+point of the robot is farther from where the chord has it than Σ_j r_j δ_j, where r_j is how far a point may be from
+where joint j turns.  Chords that are free with that much more margin prove the blend.  What is to be kept along the way
+is looked at at the chords' ends and in their middles, as it is along edges.
 
-Source: the parabolas of Kunz and Stilman, Time-optimal trajectory generation for path following with bounded
-acceleration and velocity, 2012, who blend with arcs.
+Source: Kunz and Stilman, Time-optimal trajectory generation for path following with bounded acceleration and velocity,
+2012, who blend with arcs.
 """
 
 from __future__ import annotations
@@ -23,13 +25,20 @@ from .space import PlanningSpace
 __all__ = ["blended"]
 
 _CHORDS = 8
+_RISES = 0.25  # of a blend: until a is at its greatest
+# of its three cubics: x where they end; w, w'/2 and w''/6 where they begin
+_WEIGHTS = (
+    (_RISES, 0.0, 0.0, 1.0 / (6.0 * _RISES * (1.0 - _RISES))),
+    (1.0 - _RISES, 0.5 * _RISES / (1.0 - _RISES), 0.5 / (1.0 - _RISES), 0.0),
+    (1.0, 1.0 - 0.5 * _RISES / (1.0 - _RISES), 0.5 / (1.0 - _RISES), -1.0 / (6.0 * _RISES * (1.0 - _RISES))),
+)
 _SIZES = (0.5, 0.25, 0.12, 0.05)  # of the shorter edge: of which the first is taken that is free
 
 
 def blended(space: PlanningSpace, path: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Times (k + 1,) and coefficients (k, nq, 3) of pieces along a path whose edges take ``lengths`` (n,) [s], without
+    """Times (k + 1,) and coefficients (k, nq, 4) of pieces along a path whose edges take ``lengths`` (n,) [s], without
     the corners that could be blended; nothing where no bound is known."""
-    if space.tasks or not space.is_plain or space.robot.tree.constraints:
+    if not space.is_plain or space.robot.tree.constraints:
         return None
     try:
         reaches = joint_reaches(space.robot.tree, space.lower, space.upper)
@@ -44,15 +53,26 @@ def blended(space: PlanningSpace, path: np.ndarray, lengths: np.ndarray) -> tupl
         if not len(left):
             break
         d = part * size[left]
-        s = np.linspace(0.0, 2.0, _CHORDS + 1)[None, :, None] * d[:, None, None]
-        at = path[1:-1][left][:, None] + (s - d[:, None, None]) * rates[:-1][left][:, None]
-        at = at + s * s * turn[left][:, None] / (4.0 * d[:, None, None])
-        off = (np.abs(turn[left]) * reaches).sum(axis=1) * d / (4.0 * _CHORDS**2)
-        flat = at[:, :-1].reshape(-1, path.shape[1]), at[:, 1:].reshape(-1, path.shape[1])
+        x = np.linspace(0.0, 1.0, 2 * _CHORDS + 1)
+        along = np.stack([x, _rounded(x)]) * 2.0 * d[:, None, None]
+        at = (path[1:-1][left] - d[:, None] * rates[:-1][left])[:, None] + (
+            along[:, 0, :, None] * rates[:-1][left][:, None] + along[:, 1, :, None] * turn[left][:, None]
+        )
+        off = (np.abs(turn[left]) * reaches).sum(axis=1) * d / (4.0 * (1.0 - _RISES) * _CHORDS**2)
+        ends = at[:, ::2]
+        flat = ends[:, :-1].reshape(-1, path.shape[1]), ends[:, 1:].reshape(-1, path.shape[1])
         free = space.edges_are_clear(*flat, np.repeat(off, _CHORDS)).reshape(-1, _CHORDS).all(axis=1)
+        free &= space.keeps(at).all(axis=1)
         taken[left[free]] = d[free]
         left = left[~free]
     return _pieces(path, lengths, rates, turn, taken)
+
+
+def _rounded(x: np.ndarray) -> np.ndarray:
+    """∫ w dx (...)."""
+    begun, ended = np.maximum(x - _RISES, 0.0), np.maximum(x - (1.0 - _RISES), 0.0)
+    found: np.ndarray = (x**3 - begun**3 - ended**3) / (6.0 * _RISES * (1.0 - _RISES))
+    return found
 
 
 def _pieces(
@@ -63,10 +83,13 @@ def _pieces(
     times, rows = [0.0], []
     for k in range(len(lengths)):
         if k and d[k - 1] > 0.0:
-            c = d[k - 1]
-            rows.append([path[k] - c * rates[k - 1], rates[k - 1], turn[k - 1] / (4.0 * c)])
-            times.append(at[k] + c)
+            c, u, v = d[k - 1], rates[k - 1], turn[k - 1]
+            for begin, (end, *w) in zip((0.0, _RISES, 1.0 - _RISES), _WEIGHTS, strict=True):
+                start = path[k] + c * (2.0 * begin - 1.0) * u + 2.0 * c * float(_rounded(np.array(begin))) * v
+                rows.append([start, u + w[0] * v, w[1] / (2.0 * c) * v, w[2] / (2.0 * c) ** 2 * v])
+                times.append(at[k] + (2.0 * end - 1.0) * c)
         if lengths[k] - before[k] - after[k] > 1e-12 * lengths[k]:
-            rows.append([path[k] + before[k] * rates[k], rates[k], np.zeros_like(rates[k])])
+            still = np.zeros_like(rates[k])
+            rows.append([path[k] + before[k] * rates[k], rates[k], still, still])
             times.append(at[k + 1] - after[k])
     return np.array(times), np.moveaxis(np.array(rows), 1, 2)

@@ -77,6 +77,10 @@ class ConstrainedSpace(PlanningSpace):
         found: np.ndarray = super().free(q) & (self.kept.size(q) <= 1.0)
         return found
 
+    def keeps(self, q: np.ndarray) -> np.ndarray:
+        found: np.ndarray = self.kept.size(q) <= _ROOM
+        return found
+
     def edges_are_free(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         walked = self.walked(q0, q1)
         found = walked.kept.copy()

@@ -79,9 +79,10 @@ class PlanResult:
     def trajectory(self, *, smooth: bool = False) -> Trajectory:
         """The path as a trajectory of straight pieces, of which each takes as many seconds as it is long [rad, m].
 
-        ``smooth`` blends its corners by parabolas, so that v has no jump: each is proved to be free as the path is, and
-        as large as that lets it be, up to the middle of an edge; corners where none is free stay.  So do all where the
-        robot has other than joints of one degree of freedom, or something is to be kept.
+        ``smooth`` blends its corners, so that neither v nor a jumps: each blend is proved to be free as the path is,
+        keeps along the way what edges keep, and is as large as that lets it be, up to the middle of an edge; corners
+        where there is none stay.  So do all where the robot has other than joints of one degree of freedom, or
+        constraints of its own.
 
         Raises ValueError where there is no path.
         """

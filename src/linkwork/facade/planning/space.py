@@ -126,6 +126,10 @@ class PlanningSpace:
         kernel, more = self._call("in_collision" if self.margin >= 0.0 else "in_collision deeper")
         return np.asarray(kernel(q, *more) < 0.5)
 
+    def keeps(self, q: np.ndarray) -> np.ndarray:
+        """Whether what is to hold along a way does in configurations (..., nq)."""
+        return np.ones(q.shape[:-1], dtype=bool)
+
     def edges_are_free(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """Whether the straight ways (n, nq) each are free of collisions, all of them at once."""
         self.checked += len(q0)

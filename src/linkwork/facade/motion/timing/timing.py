@@ -245,7 +245,9 @@ def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool) -> np.ndarray:
     corners = jumps(before.v, after.v)
     if bends:
         a, b = (_across(state.v, state.a) for state in (before, after))
-        corners |= jumps(a, b, _BEND, np.maximum(np.abs(before.a).max(-1), np.abs(after.a).max(-1)))
+        inside = np.abs(path(0.5 * (knots[1:] + knots[:-1])).a).max(-1)  # where it may be 0 at knots alone
+        size = np.max([np.abs(before.a).max(-1), np.abs(after.a).max(-1), inside[:-1], inside[1:]], axis=0)
+        corners |= jumps(a, b, _BEND, size)
     found: np.ndarray = inner[corners]
     return found
 
