@@ -22,6 +22,7 @@ __all__ = ["opspace_rows", "wholebody_rows"]
 MANY = 1024
 KP = 100.0
 _AGREED = 1e-6
+_SMALL = 1e-5  # [s] of differences
 
 
 def _pinocchio(robot: Any, floating: bool) -> Any:
@@ -83,16 +84,27 @@ def _theirs_opspace(arm: Any, law: Any, kernel: Any, states: tuple[Any, ...], co
     frame = model.getFrameId("hand")
     damping = 2.0 * np.sqrt(KP)
 
-    def formula(q: np.ndarray, v: np.ndarray, aim: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    def formula(q: np.ndarray, v: np.ndarray, aim: np.ndarray, rest: np.ndarray, turning: bool = True) -> np.ndarray:
+        """ë = −k_p e − k_d ė of e = (Rᵀ (p − p*), log(R*ᵀ R)), whose rate is A V with the hand's own twist V; without
+        ``turning`` what log's Jacobian changes by is left out."""
         pin.computeAllTerms(model, data, q, v)
         pin.updateFramePlacements(model, data)
         J = pin.getFrameJacobian(model, data, frame, pin.LOCAL)
         pin.forwardKinematics(model, data, q, v, np.zeros(7))
         X = data.oMf[frame]
-        e = np.concatenate([X.rotation.T @ (X.translation - aim[:3, 3]), pin.log3(aim[:3, :3].T @ X.rotation)])
+        away = aim[:3, :3].T @ X.rotation
+        e = np.concatenate([X.rotation.T @ (X.translation - aim[:3, 3]), pin.log3(away)])
+        V = J @ v
+        A = np.eye(6)
+        A[:3, 3:], A[3:, 3:] = pin.skew(e[:3]), pin.Jlog3(away)
+        rate = A @ V
+        changed = np.concatenate([np.cross(rate[:3], V[3:]), np.zeros(3)])
+        if turning:
+            ahead, back = (pin.Jlog3(away @ pin.exp3(h * V[3:])) for h in (_SMALL, -_SMALL))
+            changed[3:] = (ahead - back) @ V[3:] / (2.0 * _SMALL)
         drift = pin.getFrameAcceleration(model, data, frame, pin.LOCAL).vector
         a0 = KP * (rest - q) - damping * v
-        wanted = -KP * e - damping * (J @ v) - drift - J @ a0
+        wanted = np.linalg.solve(A, -KP * e - damping * rate - changed) - drift - J @ a0
         MJ = np.linalg.solve(data.M, J.T)
         force = np.linalg.solve(J @ MJ, wanted)
         return data.M @ a0 + data.nle + J.T @ force  # type: ignore[no-any-return]
@@ -108,7 +120,7 @@ def _theirs_opspace(arm: Any, law: Any, kernel: Any, states: tuple[Any, ...], co
     for k in undamped:
         theirs = formula(q[k], v[k], aim[k], rest)
         assert np.abs(ours[k] - theirs).max() < _AGREED * np.abs(theirs).max(), k
-    return median_seconds(lambda: formula(q[0], v[0], aim[0], rest), count)
+    return median_seconds(lambda: formula(q[0], v[0], aim[0], rest, turning=False), count)
 
 
 SIDES = [(x, y) for x in ("front", "hind") for y in ("left", "right")]
