@@ -243,6 +243,13 @@ def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -
             assert np.allclose(state.q, path(0.0).q) and not state.v.any() and not state.a.any()
 
 
+def test_limits_of_ones_own_hold_where_nothing_moves():
+    arm = lw.load("arm7")
+    still = arm.spline([0.0, 1.0], [np.full(7, 0.6)] * 2)
+    with pytest.raises(ValueError, match="no speed along the path obeys all limits"):
+        time_optimal(still, velocity=1.0, torque=0.1)
+
+
 def test_what_is_refused():
     path = _cubic(0, 2)
     cases = [

@@ -192,3 +192,24 @@ def test_jumps_of_the_acceleration_along_the_path_are_no_stops():
     cut = made.between(0.0, 1.0).spliced(made.between(1.0, found.duration))
     for other in (half[0].spliced(half[1], allow_jump=True), cut, made.retimed(2.0)):
         assert abs(time_optimal(other, points=100, **how).duration - found.duration) < 1e-3 * exact
+
+
+def test_no_path_takes_many_times_as_long():
+    """Of random ones at rest at their ends those that turn back near jumps along them, and a robot's that floats."""
+    for seed, kind, most in ((23, "hermite", 2.5), (31, "quintic", 1.5), (38, "quintic", 1.75)):
+        rng = np.random.default_rng(seed)
+        n, m = int(rng.integers(1, 4)), int(rng.integers(2, 9))
+        knots = np.concatenate([[0.0], np.cumsum(rng.uniform(0.2, 2.0, m - 1))])
+        q = rng.uniform(-1.5, 1.5, (m, n))
+        assert kind == rng.choice(["clamped", "hermite", "quintic", "cut"])
+        rates = [rng.normal(size=(m, n)) for _ in range(1 if kind == "hermite" else 2)]
+        for x in rates:
+            x[[0, -1]] = 0.0
+        path = lw.motion.spline(knots, q, kind, **dict(zip(("velocity", "acceleration"), rates, strict=False)))
+        how = {"velocity": 2.0, "acceleration": 5.0}
+        found = time_optimal(path, jerk=rng.choice([10.0, 40.0, 200.0]), points=100, **how)
+        assert found.duration < most * time_optimal(path, **how).duration
+    robot = lw.load("quadruped")
+    path = robot.spline([0.0, 1.0, 2.0], [robot.random_configuration(seed=k) for k in range(3)], boundary="clamped")
+    found = time_optimal(path, velocity=2.0, acceleration=5.0, jerk=50.0, points=100)
+    assert found.duration < 1.1 * time_optimal(path, velocity=2.0, acceleration=5.0).duration

@@ -111,17 +111,27 @@ def _part(
     asked = replace(asked, jerk=jerk, velocity=velocity, acceleration=acceleration)
     if all(resting) and np.abs(numbers(0.5 * (s[1:] + s[:-1])).first).max(initial=0.0) * s[-1] < _NOWHERE:
         return _kept(asked, numbers, third, _still(float(s[-1])), tolerance), 1.0
-    along = lengthwise(path, begin, begin + float(s[-1]), begin + inner, asked)
-    if along is not None and any(rests and not still for rests, still in zip(along.rests, resting, strict=True)):
-        along = None
-    found = _found(who, asked, numbers, third, along, (s, x, u), points, passes, resting, inner, tolerance)
-    if found[0] is None or along is None:
-        return found
-    motion = _by_own_parameter(along, found[0], asked, _FIT if all(resting) else 0.25 * tolerance)
-    if all(resting):
-        return _kept(asked, numbers, third, motion, tolerance), found[1]
-    kept = all(room.worst() <= tolerance for room in _rooms(asked, numbers, third, motion))
-    return motion if kept else None, found[1]
+    ways: list[Lengthwise | None] = []
+    for one in lengthwise(path, begin, begin + float(s[-1]), begin + inner, asked):
+        if all(still or not rests for rests, still in zip(one.rests, resting, strict=True)):
+            ways.append(one)
+    if not any(way is not None and way.uneven for way in ways):
+        ways.append(None)
+    best: tuple[SmoothMotion | None, float] = None, np.inf
+    for along in ways:
+        motion, slower = _found(who, asked, numbers, third, along, (s, x, u), points, passes, resting, inner, tolerance)
+        if motion is not None and along is not None:
+            with np.errstate(all="ignore"):  # where g is next to nothing inside: then that is no way
+                found = _by_own_parameter(along, motion, asked, _FIT if all(resting) else 0.25 * tolerance)
+                finite = bool(np.isfinite(found.pieces).all() and np.isfinite(found.t).all())
+                kept = _kept(asked, numbers, third, found, tolerance, slowed=all(resting)) if finite else None
+            slower *= kept.t[-1] / found.t[-1] if kept is not None else 1.0
+            motion = kept
+        if motion is not None and (best[0] is None or motion.t[-1] < best[0].t[-1]):
+            best = motion, slower
+        if motion is not None and slower <= _COARSE:
+            break
+    return best
 
 
 def _by_own_parameter(along: Lengthwise, motion: SmoothMotion, asked: MotionAsked, part: float) -> SmoothMotion:
@@ -207,9 +217,12 @@ def _found(
 
 
 def _kept(
-    asked: MotionAsked, numbers: Numbers, third: Third, motion: SmoothMotion, tolerance: float
+    asked: MotionAsked, numbers: Numbers, third: Third, motion: SmoothMotion, tolerance: float, *, slowed: bool = True
 ) -> SmoothMotion | None:
-    """In a little more time, so that all limits are kept."""
+    """In a little more time, so that all limits are kept; where it may not be slowed, only if they are."""
+    if not slowed:
+        kept = all(room.worst() <= tolerance for room in _rooms(asked, numbers, third, motion))
+        return motion if kept else None
     for _ in range(_ROUNDS):
         by = longer(_rooms(asked, numbers, third, motion), 0.5 * tolerance)
         if not np.isfinite(by):

@@ -30,12 +30,14 @@ _APART = 1e-9  # of the length, from an end: where a motion to begin with is loo
 _INSIDE = 1e-9  # of a piece: so far from its ends the path is that piece's
 _LOOKED_AT = 32  # places of a piece
 _NEWTON = 20
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _PARTS, _CELLS = 8, 24  # of a piece, and more near an end at which q' vanishes
 _RATIO = 1.25  # of the times at which pieces of s end, near an end
 _HALVINGS = 6
-_SPOILT = 4.0  # times what rounding makes of a jerk it is off by, where halves would be worse
+_SHORTEST = 1e-4  # of the motion's time: pieces are halved until they are shorter
+_SPOILT = 8.0  # times what rounding makes of a jerk it is off by: halves are as much worse
 _WIDE = 1e3  # times the least limit of jerk: what is above counts as that
-_ALONG = 1e-6  # of the greatest rate at a knot: a jump along the path
+_ALONG = 1e-6  # of the greatest rate: a jump along the path
 
 
 class Clocked(NamedTuple):
@@ -55,8 +57,9 @@ class _Rates(NamedTuple):
     twice: np.ndarray
 
 
-def lengthwise(path: Trajectory, begin: float, end: float, inner: np.ndarray, asked: MotionAsked) -> Lengthwise | None:
-    """Between two places of a path, whose knots between are ``inner``; None where its own parameter does."""
+def lengthwise(path: Trajectory, begin: float, end: float, inner: np.ndarray, asked: MotionAsked) -> list[Lengthwise]:
+    """Between two places of a path, whose knots between are ``inner``: several, as g is no less than more or less
+    inside, to be tried in this order; none where its own parameter does."""
     cuts = np.concatenate([[begin], inner, [end]])
     u = 0.5 - 0.5 * np.cos(np.pi * np.arange(_LOOKED_AT + 1) / _LOOKED_AT)
     places = np.unique(cuts[:-1, None] + np.diff(cuts)[:, None] * u)
@@ -64,14 +67,33 @@ def lengthwise(path: Trajectory, begin: float, end: float, inner: np.ndarray, as
     inside[0] += _INSIDE * (cuts[1] - begin)
     inside[-1] -= _INSIDE * (end - cuts[-2])
     weights = _weights(asked)
-    size = np.sqrt((weights * path(inside).v ** 2).sum(axis=-1))
+    state = path(inside)
+    size = np.sqrt((weights * state.v**2).sum(axis=-1))
     top = float(size.max())
-    moving = np.flatnonzero(size >= _RESTS * top)
     rests = bool(size[0] < _VANISHES * top), bool(size[-1] < _VANISHES * top)
-    if not any(rests) and not _jumps_along(path, cuts):
-        return None
-    ends = (float(places[moving[0]]) if rests[0] else begin), (float(places[moving[-1]]) if rests[1] else end)
-    return Lengthwise(path, cuts, weights, _RESTS * top, ends)
+    uneven = _jumps_along(path, cuts, float(np.abs(state.v).max()), float(np.abs(state.a).max()))
+    if not any(rests) and not uneven:
+        return []
+    found: list[Lengthwise] = []
+    lowest = min(0.5 * _first_top(x) for x in (size, size[::-1]))
+    for least in (_RESTS * top, _RESTS * float(np.median(size)), min(lowest, _RESTS * top)):
+        ends = [begin, end]
+        grows = True
+        for side, x in enumerate((size, size[::-1])):
+            k = int(np.argmax(x >= least))
+            if rests[side]:
+                ends[side] = float(places[k if side == 0 else len(places) - 1 - k])
+                grows &= bool((np.diff(x[: k + 1]) > 0.0).all())  # behind it |q'| may be small again
+        if grows and ends[0] < ends[1] and all(least != one.least for one in found):
+            found.append(Lengthwise(path, cuts, weights, least, (ends[0], ends[1]), uneven))
+    return found
+
+
+def _first_top(size: np.ndarray) -> float:
+    """The first of sizes from which they fall."""
+    falls = np.flatnonzero(np.diff(size) < 0.0)
+    falls = falls[falls > 0]
+    return float(size[falls[0]]) if len(falls) else float(size.max())
 
 
 def _weights(asked: MotionAsked) -> np.ndarray:
@@ -85,25 +107,30 @@ def _weights(asked: MotionAsked) -> np.ndarray:
     return found
 
 
-def _jumps_along(path: Trajectory, cuts: np.ndarray) -> bool:
-    """Whether rates jump at knots inside."""
+def _jumps_along(path: Trajectory, cuts: np.ndarray, speed: float, rate: float) -> bool:
+    """Whether rates jump at knots inside, that come to so much at most."""
     if len(cuts) < 3:
         return False
     room = _INSIDE * np.diff(cuts)
     before, after = path(cuts[1:-1] - room[:-1]), path(cuts[1:-1] + room[1:])
-    for x, y in ((before.v, after.v), (before.a, after.a)):
-        if np.abs(y - x).max() > _ALONG * max(float(np.abs(x).max()), float(np.abs(y).max())) + 1e-12:
-            return True
-    return False
+    pairs = (before.v, after.v, speed), (before.a, after.a, rate)
+    return any(bool(np.abs(y - x).max() > _ALONG * most + 1e-12) for x, y, most in pairs)
 
 
 class Lengthwise:
-    """A part of a path by σ, from 0 to its ``length``; ``inner`` knots, ``rests`` says where q' vanishes at ends."""
+    """A part of a path by σ, from 0 to its ``length``; ``inner`` are knots, ``rests`` says at which ends q' vanishes,
+    and ``uneven`` whether rates jump along it."""
 
     def __init__(
-        self, path: Trajectory, cuts: np.ndarray, weights: np.ndarray, least: float, moves: tuple[float, float]
+        self,
+        path: Trajectory,
+        cuts: np.ndarray,
+        weights: np.ndarray,
+        least: float,
+        moves: tuple[float, float],
+        uneven: bool,
     ) -> None:
-        self.path, self.weights, self.least, self.moves = path, weights, least, moves
+        self.path, self.weights, self.least, self.moves, self.uneven = path, weights, least, moves, uneven
         self.begin, self.end = begin, end = float(cuts[0]), float(cuts[-1])
         self.rests = moves[0] > self.begin, moves[1] < self.end
         more = [x for x, rests in zip(moves, self.rests, strict=True) if rests]
@@ -199,10 +226,9 @@ class Lengthwise:
         return places
 
     def _between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        x, weights = np.polynomial.legendre.leggauss(8)
         half = 0.5 * (b - a)
-        at = (0.5 * (a + b))[:, None] + half[:, None] * x
-        found: np.ndarray = half * (self._rate(at) @ weights)
+        at = (0.5 * (a + b))[:, None] + half[:, None] * _NODES
+        found: np.ndarray = half * (self._rate(at) @ _WEIGHTS)
         return found
 
     def _looked_at(self, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -251,7 +277,8 @@ class Lengthwise:
             if self.rests[1]:
                 steep |= t[-1] - b > _RATIO * (t[-1] - e)
             c, off, spoilt = self._fitted(t, pieces, k, b, e, jerk)
-            bad = (steep | (off > np.maximum(tolerance, _SPOILT * spoilt))) & (left > 0)
+            rough = (off > np.maximum(tolerance, _SPOILT * spoilt)) & (e - b > _SHORTEST * t[-1])
+            bad = (steep | rough) & (left > 0)
             done.append((b[~bad], e[~bad], c[~bad]))
             m = 0.5 * (b + e)[bad]
             k = np.repeat(k[bad], 2)
@@ -279,10 +306,11 @@ class Lengthwise:
         for value, state in ((third, middle), (edges[0], low), (edges[1], high)):
             off = np.maximum(off, (np.abs((value - state[3])[:, None] * state[4]) / jerk).max(axis=-1, initial=0.0))
         most = (np.abs(middle[4]) / jerk).max(axis=-1, initial=0.0)
-        return c, off, 60.0 * np.spacing(np.abs(first[0])) / (e - b) ** 3 * most
+        rounded = np.maximum(np.spacing(np.abs(first[0])), np.spacing(self.length) * middle[1] / middle[5])
+        return c, off, 60.0 * rounded / (e - b) ** 3 * most
 
     def _state(self, c: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
-        """s, its three derivatives by time, and q', where σ is polynomials (n, 4) at times of theirs."""
+        """s, its three derivatives by time, q' and σ̇, where σ is polynomials (n, 4) at times of theirs."""
         sigma = c[:, 0] + u * (c[:, 1] + u * (c[:, 2] + u * c[:, 3]))
         w, a, j = c[:, 1] + u * (2.0 * c[:, 2] + 3.0 * u * c[:, 3]), 2.0 * c[:, 2] + 6.0 * u * c[:, 3], 6.0 * c[:, 3]
         return self._by_time(self.places(sigma), w, a, j)
@@ -291,7 +319,7 @@ class Lengthwise:
         r = self.rates(s)
         speed = w / r.g
         rate = (a - r.once * speed**2) / r.g
-        return s, speed, rate, (j - 3.0 * r.once * speed * rate - r.twice * speed**3) / r.g, r.path.first
+        return s, speed, rate, (j - 3.0 * r.once * speed * rate - r.twice * speed**3) / r.g, r.path.first, w
 
     # -- where q' vanishes at an end
 

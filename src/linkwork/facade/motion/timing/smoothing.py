@@ -188,8 +188,11 @@ def smoothed(laws: Laws, motion: SmoothPart, resting: tuple[bool, bool]) -> Smoo
                 return None
     best = _part(motion.s, x, u) if all(resting) else None
     for first in _FIRST:
-        part = _part(motion.s, *_solved(laws, x, u, (first * whole / points, _LAST * whole / points), resting)[:2])
-        if not (all(np.isfinite(y).all() for y in part) and part.t[-1] > 0.0):
+        squares, rates, _ = _solved(laws, x, u, (first * whole / points, _LAST * whole / points), resting)
+        if not (np.isfinite(squares).all() and np.isfinite(rates).all() and squares.min() >= 0.0):
+            continue
+        part = _part(motion.s, squares, rates)
+        if not (np.isfinite(part.t).all() and part.t[-1] > 0.0):
             continue
         if best is None or part.t[-1] < best.t[-1]:
             best = part

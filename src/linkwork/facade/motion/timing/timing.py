@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["TimedPath", "time_optimal"]
 
 _BEND = 1e-6  # of the path's second derivative: a jump of it
+_LONG = 2.0  # times the time without limits of jerk
 _RESTS = 1e-9  # [rad/s, m/s] of q': what is slower has no direction
 _FINEST = 6400  # segments
 
@@ -133,7 +134,7 @@ def time_optimal(
     together: list[tuple[int, Beneath]] = []
     for k, one in enumerate(paths):
         under = beneath(one)
-        if stands_still(under.path):
+        if not asked.own and stands_still(under.path):
             found[k] = _still(under.path)
         elif [x * rate for x, rate in zip(ends, under.rates, strict=True)] == ends and is_quick(under.path, asked):
             together.append((k, under))
@@ -204,6 +205,12 @@ def _timed(
     if asked.jerk is not None:
         part = 1e-6 if tolerance is None else tolerance
         motion = with_jerk(who, path, asked, (s, x, u), stops, points, passes, ends, part)
+        every = knots[_corners(path, knots, bends=True, along=True)]
+        if motion.t[-1] > _LONG * times_of(s, x)[-1] and len(every) > len(stops):
+            # near where the path turns back a jump along it may be harder to pass than to rest at
+            again_from = _swept(who, path, asked, knots, every, ends, points, passes, tolerance)
+            other = with_jerk(who, path, asked, again_from, every, points, passes, ends, part)
+            motion = min(motion, other, key=lambda found: float(found.t[-1]))
         clock = Clock(motion.t[:-1], motion.pieces)
         sections = clocked(path.sections, clock, motion.t, motion.s)
         places = under.places(motion.s, motion.speed, motion.acceleration)
@@ -236,15 +243,15 @@ def _swept(
     return s, x, u
 
 
-def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool) -> np.ndarray:
+def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = False) -> np.ndarray:
     """The inner knots (as places among them) at which the path's direction jumps, or with ``bends`` its curvature: what
-    jumps along the path alone is no corner of it."""
+    jumps along the path alone is no corner of it, unless that counts as well."""
     inner, before, after = beside(path, knots)
     if not len(inner):
         return inner
     corners = jumps(before.v, after.v)
     if bends:
-        a, b = (_across(state.v, state.a) for state in (before, after))
+        a, b = (state.a if along else _across(state.v, state.a) for state in (before, after))
         inside = np.abs(path(0.5 * (knots[1:] + knots[:-1])).a).max(-1)  # where it may be 0 at knots alone
         size = np.max([np.abs(before.a).max(-1), np.abs(after.a).max(-1), inside[:-1], inside[1:]], axis=0)
         corners |= jumps(a, b, _BEND, size)
