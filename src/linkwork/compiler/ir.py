@@ -189,11 +189,25 @@ class Function:
         self._start(leave)
 
     @contextmanager
-    def repeat(self) -> Iterator[str]:
-        """What is done again and again, until something goes to the label that this gives."""
-        head, leave = self._label("again"), self._label("leave")
+    def repeat(self, kinds: Sequence[str] = (), carried: list[str] | None = None) -> Iterator[str]:
+        """What is done again and again, until something goes to the label that this gives.
+
+        Values of some kinds that are carried from turn to turn stand in a list: those at first, then those that a turn
+        finds, in the place of which it puts the following ones.  Behind the label are those that the last turn found.
+        """
+        values = carried if carried is not None else []
+        begin = list(values)
+        head, leave, before = self._label("again"), self._label("leave"), self._block
         self._goto(head)
+        phi = len(self._lines)
+        self._lines += [""] * len(begin)
+        self._names += 1
+        inside = [f"%c{self._names}.{k}" for k in range(len(begin))]
+        values[:] = inside
         yield leave
+        for k, (kind, name, one, other) in enumerate(zip(kinds, inside, begin, values, strict=True)):
+            self._lines[phi + k] = f"{name} = phi {kind} [ {one}, %{before} ], [ {other}, %{self._block} ]"
+        values[:] = inside
         self.do(f"br label %{head}")
         self._start(leave)
 

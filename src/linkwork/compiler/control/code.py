@@ -16,7 +16,6 @@ from ...expr.control.loop import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
 from ...expr.linalg.fronts import FrontElimination
 from ..ir import Text
 from ..llvm import Instructions
-from ..program import INPUT
 from ..real import Real
 from ..rows import Rows
 from ..target import Target
@@ -25,18 +24,16 @@ from .fronts import front_driver
 from .moves import MANY, move_numbers
 from .pieces import PieceCode, Pointers
 from .plan import plan_program
+from .registers import in_registers, nan_flags, while_in_registers
 from .rows import rows_driver
 from .steps import FRAME, Column, Control, Piece, Scope
-from .stored import Rows as RowsToPut
-from .stored import Stored, rows_to_put, store, whether_nan
+from .stored import rows_of_tables, store, whether_nan
 
 __all__ = ["ControlCode"]
 
-_COUNTED = {32: 1 << 24, 64: 1 << 53}  # steps: a number counts no further
 _AT_ONCE = 8  # numbers that are moved, and looked at for NaN, between two jumps
 _IN_A_LOOP = 64  # numbers that are looked at for NaN in a loop
 _FEW_APART = 64  # numbers that are not worth a table
-_REGISTERS = 12  # numbers that a loop carries in them
 
 
 class ControlCode(PieceCode):
@@ -101,15 +98,6 @@ class ControlCode(PieceCode):
         for k, place in enumerate(scope.results):
             f.put(f.get(inner, place), at.frame, step.results + k)
 
-    @property
-    def everyone(self) -> str:
-        """The mask of all lanes."""
-        return "true" if self.lanes == 1 else "-1"
-
-    def without(self, f: Instructions, mask: str, others: str) -> str:
-        """The lanes of a mask that are not in another."""
-        return f.let(f"and {self.mask} {mask}, {f.let(f'xor {self.mask} {others}, {self.everyone}')}")
-
     def _driver(self, what: str, at: Pointers) -> tuple[str, Instructions]:
         name = self.name(what)
         return name, self.function(f"define internal void {name}({at}, {self.mask} %mask)")
@@ -165,7 +153,7 @@ class ControlCode(PieceCode):
         starts = [self._start(f, column, outer) for column in step.columns]
         kept = f.at("%frame", (step.results + loop.carried) * self.width)
         places = [step.results + j for j in range(loop.carried) if j not in scope.stored]
-        held = self._in_registers(scope, loop)  # else a step would wait for what the one before has just stored
+        held = in_registers(self, scope, loop)  # else a step would wait for what the one before has just stored
         carried = [f.get("%frame", place) for place in places] if held else []
         with f.loop(loop.at_most, kind=f.type, carried=carried) as count:
             k = f.let(f"sub i64 {loop.at_most - 1}, {count}") if loop.backward else count
@@ -179,7 +167,7 @@ class ControlCode(PieceCode):
             apart = {} if held else self._waiting(scope, step, loop, _FEW_APART)
             results = enumerate(scope.listing.results)
             found = {j: value(r) for j, r in results if j not in scope.stored and j not in apart}
-            stored = self._to_store(scope, value)
+            stored = rows_of_tables(scope.listing, scope.tables, value)
             for outputs in (True, False):
                 first = loop.carried if outputs else -step.results
                 to = at.kept if outputs else "%frame"
@@ -196,22 +184,6 @@ class ControlCode(PieceCode):
                 store(f, table, rows, "%frame", step.results)
         for place, x in zip(places, carried, strict=False):
             f.put(x, "%frame", place)
-
-    def _to_store(self, scope: Scope, value: Callable[[int], str]) -> list[tuple[Stored, RowsToPut]]:
-        """What a step puts into tables that stand somewhere, named before anything is changed."""
-        return [(table, rows_to_put(scope.listing, table, value)) for table in scope.tables]
-
-    def _in_registers(self, scope: Scope, loop: Loop) -> bool:
-        """Whether what a loop carries stays in registers: a few numbers, of a body that is one piece of its driver."""
-        instructions = scope.listing.instructions
-        bundles = (i for k, i in enumerate(instructions) if i.operation.arity < 0 and k not in scope.puts)
-        looked_up = {instructions[a].value for i in bundles for a in i.args if instructions[a].operation is INPUT}
-        return (
-            0 < loop.carried - len(scope.stored) <= _REGISTERS
-            and self.inline(scope)
-            and len(scope.steps) == 1
-            and looked_up.isdisjoint(set(range(loop.carried)) - scope.stored)
-        )
 
     def _start(self, f: Instructions, column: Column, outer: Pointers) -> str:
         """Where a column begins."""
@@ -231,6 +203,9 @@ class ControlCode(PieceCode):
         f.put(f.constant(OUT_OF_ITERATIONS), "%frame", status)
         f.store(self.mask, "%mask", going)
         self.end_where_any_nan(f, step, going, "%frame")
+        if in_registers(self, scope, loop):
+            while_in_registers(self, f, step, scope, going)
+            return
         with f.repeat() as leave:
             self.head(f, step, going, at, inline)
             mask = f.load(self.mask, going)
@@ -253,8 +228,8 @@ class ControlCode(PieceCode):
             holds = f.bits(self.piece(f, scope, piece, at)(condition))
         ended = self.without(f, mask, holds)
         self._set(f, ended, DONE, status, at.frame)
-        count, most = f.get(at.frame, done), min(loop.at_most, _COUNTED[self.real.bits])
-        below = f.bits(f.let(f"fcmp olt {f.type} {count}, {f.constant(float(most))}"))
+        count, most = f.get(at.frame, done), self.most_steps(loop)
+        below = f.bits(f.let(f"fcmp olt {f.type} {count}, {f.constant(most)}"))
         more = f.let(f"and {self.mask} {f.let(f'and {self.mask} {mask}, {holds}')}, {below}")
         f.store(self.mask, more, going)
 
@@ -271,7 +246,7 @@ class ControlCode(PieceCode):
         waiting = {} if inline else self._waiting(scope, step, loop, _AT_ONCE)
         others = (j for j in range(len(results)) if j not in waiting and j not in scope.over and j not in scope.stored)
         found = {j: value(results[j]) for j in others}
-        stored = self._to_store(scope, value)
+        stored = rows_of_tables(scope.listing, scope.tables, value)
         lanes = f.lanes_of(mask)
         for watched in (True, False):
             moves = [(place, step.results + j) for j, place in waiting.items() if (j < loop.watched) == watched]
@@ -356,9 +331,7 @@ class ControlCode(PieceCode):
 
     def end_where_nan(self, f: Instructions, numbers: list[str], going: str, status: int, frame: str) -> None:
         """Let those lanes end that have a NaN among some numbers."""
-        flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(numbers[::2], numbers[1::2], strict=False)]
-        if len(numbers) % 2:
-            flags.append(f.let(f"fcmp uno {f.type} {numbers[-1]}, {numbers[-1]}"))
+        flags = nan_flags(f, numbers)
         if not flags:
             return
         mask = f.load(self.mask, going)

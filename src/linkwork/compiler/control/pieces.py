@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ...expr.bundle import PART
+from ...expr.control.loop import Loop
 from ..ir import Text
 from ..llvm import Instructions
 from ..program import CONSTANT, INPUT
@@ -21,6 +22,7 @@ from .steps import CONTROL, FRAME, SLICE, Control, Piece, Scope, Spot
 
 __all__ = ["INLINE", "PieceCode", "Pointers"]
 
+_COUNTED = {32: 1 << 24, 64: 1 << 53}  # steps: a number counts no further
 INLINE = 400  # instructions of a body that stands in its driver as a whole
 
 
@@ -62,6 +64,19 @@ class PieceCode(ABC):
     def name(self, what: str) -> str:
         self._count += 1
         return f"@.{self.stem}.{what}{self._count}"
+
+    @property
+    def everyone(self) -> str:
+        """The mask of all lanes."""
+        return "true" if self.lanes == 1 else "-1"
+
+    def without(self, f: Instructions, mask: str, others: str) -> str:
+        """The lanes of a mask that are not in another."""
+        return f.let(f"and {self.mask} {mask}, {f.let(f'xor {self.mask} {others}, {self.everyone}')}")
+
+    def most_steps(self, loop: Loop) -> float:
+        """Of a loop with a condition, as far as numbers count."""
+        return float(min(loop.at_most, _COUNTED[self.real.bits]))
 
     @abstractmethod
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:

@@ -18,7 +18,7 @@ from ..program import INPUT
 from ..real import vector
 from ..tables import CHOSEN, Standing, lane_of, offsets, row_of
 
-__all__ = ["Stored", "rows_to_put", "store", "stored_tables", "whether_nan"]
+__all__ = ["Stored", "rows_of_tables", "store", "stored_tables", "whether_nan"]
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,20 @@ def _inside(f: Instructions, index: str, rows: int, lanes: str) -> str:
 Rows = Sequence[tuple[str, Sequence[str]]]  # of each put the index and the row, by name
 
 
-def rows_to_put(listing: Listing, table: Stored, name: Callable[[int], str]) -> Rows:
+def _rows_to_put(listing: Listing, table: Stored, name: Callable[[int], str]) -> Rows:
     """What is put, named while all that it is computed from is still there."""
     found = []
     for put in table.puts:
         index, row, _ = listing.instructions[put].value.split(listing.instructions[put].args)
         found.append((name(index), [name(x) for x in row]))
     return found
+
+
+def rows_of_tables(
+    listing: Listing, tables: Sequence[Stored], value: Callable[[int], str]
+) -> list[tuple[Stored, Rows]]:
+    """What a step puts into tables that stand somewhere, named before anything is changed."""
+    return [(table, _rows_to_put(listing, table, value)) for table in tables]
 
 
 def store(f: Instructions, table: Stored, rows: Rows, frame: str, base: int, lanes: str = "") -> None:

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -210,7 +209,7 @@ class PlanQuery:
         history: Sequence[CostSoFar] = (),
     ) -> PlanResult:
         if path is not None:
-            return replace(self.solved(path, goals, trees, clock.rounds), history=tuple(history))
+            return self.solved(path, goals, trees, clock.rounds, history)
         here, there = trees
         spent = time.perf_counter() - clock.begun
         of_goals = f"{there.count} from {_counted(len(goals.q), 'goal configuration')}"
@@ -224,14 +223,19 @@ class PlanQuery:
         return self._result("budget spent", f"{reason}; {base}" if base else reason, None, trees, None, clock.rounds)
 
     def solved(
-        self, path: np.ndarray, goals: GoalsFound, trees: tuple[PlanningTree, ...] = (), rounds: int = 0
+        self,
+        path: np.ndarray,
+        goals: GoalsFound,
+        trees: tuple[PlanningTree, ...] = (),
+        rounds: int = 0,
+        history: Sequence[CostSoFar] = (),
     ) -> PlanResult:
         space = self.space
         last = space.length(space.difference(goals.q, path[-1]))
         which = int(goals.of[int(last.argmin())])
         label = self.wanted[which].label
         reason = f"a path to {label}" if len(self.wanted) > 1 else "a path to the goal"
-        return self._result("solved", reason, space.counted(space.detailed(path)), trees, which, rounds)
+        return self._result("solved", reason, space.counted(space.detailed(path)), trees, which, rounds, history)
 
     def _result(
         self,
@@ -241,6 +245,7 @@ class PlanQuery:
         trees: tuple[PlanningTree, ...],
         goal: int | None,
         rounds: int,
+        history: Sequence[CostSoFar] = (),
     ) -> PlanResult:
         space = self.space
         return PlanResult(
@@ -257,6 +262,7 @@ class PlanQuery:
             scene=space.scene,
             space=space,
             trees=tuple(PlanTree(tree.q, tree.parent) for tree in trees),
+            history=tuple(history),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,16 @@ _KNOWN = "planning"  # what a robot remembers of a space within its own limits
 _LANES = 16  # of configurations: at least as many as are looked at together
 _BLOCK = 4096  # rows that distances are measured to at once
 _TOLERANCE = 1e-6  # [m]: distances that are no farther above the margin are not told from a collision
+
+
+class _Known(NamedTuple):
+    """Limits (nq,), whether numbers of q add up, and which of v and of q turn freely."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    is_plain: bool
+    turning: np.ndarray
+    turning_q: np.ndarray
 
 
 class PlanningSpace:
@@ -44,21 +54,18 @@ class PlanningSpace:
         self.upper: np.ndarray
         self.method, self.resolution = edges, resolution
         self.weights = np.ones(robot.nv) if weights is None else weights
-        self._even = bool((self.weights == 1.0).all())
-        self.unit = float(np.sqrt((self.weights**2).mean())) if robot.nv else 1.0  # what is 1 rad, or 1 m, about
-        self.lower, self.upper = (robot.lower, robot.upper) if limits is None else limits
+        self._even = weights is None or bool((weights == 1.0).all())
+        self.unit = 1.0 if self._even else float(np.sqrt((self.weights**2).mean()))  # what is 1 rad, or 1 m, about
         self.limited = limits is not None
-        known = None if self.limited else robot._calls.get(_KNOWN)
+        known: _Known | None = None if self.limited else robot._calls.get(_KNOWN)
         if known is None:
-            known = (CurveSpace.of(robot.tree).is_plain, *self._turning())
+            self.lower, self.upper = (robot.lower, robot.upper) if limits is None else limits
+            known = _Known(self.lower, self.upper, CurveSpace.of(robot.tree).is_plain, *self._turning())
             self._check_lengths()
             if not self.limited:
                 robot._calls[_KNOWN] = known
-        self.is_plain: bool
-        self.turning: np.ndarray
-        self._turning_q: np.ndarray
-        self.is_plain, self.turning, self._turning_q = known
-        self.turns = bool(self.turning.any())
+        self.lower, self.upper, self.is_plain, self.turning, self._turning_q = known
+        self.turns = bool(self._turning_q.any())
         self.checked = 0  # edges so far
         self._asked = robot._about("plan", scene, None)
         if edges == METHODS[0] and f"edge_is_free {edges}" not in self._asked.kernels:

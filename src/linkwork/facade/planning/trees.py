@@ -25,10 +25,10 @@ class PlanningTree:
 
     @classmethod
     def of(cls, q: np.ndarray, parent: np.ndarray) -> Self:
-        """Of all its nodes."""
-        roots = int((parent < 0).sum())
-        tree = cls(q[:roots])
-        tree.extend(q[roots:], parent[roots:])
+        """Of all its nodes, in arrays that become its own."""
+        tree = cls.__new__(cls)
+        tree.roots, tree.count = int((parent < 0).sum()), len(q)
+        tree._q, tree._parent, tree._domain = q, parent, np.full(len(q), np.inf)
         return tree
 
     @property
