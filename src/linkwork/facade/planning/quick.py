@@ -28,7 +28,7 @@ class QuickOptions(NamedTuple):
     spacing: float = 0.25  # how far apart configurations are that searches look at
     fine: float = 0.07  # and those of paths
     clear: float = 0.005  # [m] how much more than the margin shortcuts keep
-    trials: int = 80  # shortcuts
+    trials: int = 160  # shortcuts
     hope: float = 1.0  # by which part paths may be longer than the best one before shortcuts; after the last, by 0
     rounds: int = 120  # of a search after the first
     piece: int = 1000  # of all, between looks at the clock
