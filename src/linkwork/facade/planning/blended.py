@@ -38,7 +38,7 @@ _SIZES = (0.5, 0.25, 0.12, 0.05)  # of the shorter edge: of which the first is t
 def blended(space: PlanningSpace, path: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Times (k + 1,) and coefficients (k, nq, 4) of pieces along a path whose edges take ``lengths`` (n,) [s], without
     the corners that could be blended; nothing where no bound is known."""
-    if not space.is_plain or space.robot.tree.constraints:
+    if not space.is_plain:
         return None
     try:
         reaches = joint_reaches(space.robot.tree, space.lower, space.upper)

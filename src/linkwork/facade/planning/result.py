@@ -81,8 +81,7 @@ class PlanResult:
 
         ``smooth`` blends its corners, so that neither v nor a jumps: each blend is proved to be free as the path is,
         keeps along the way what edges keep, and is as large as that lets it be, up to the middle of an edge; corners
-        where there is none stay.  So do all where the robot has other than joints of one degree of freedom, or
-        constraints of its own.
+        where there is none stay.  So do all where the robot has other than joints of one degree of freedom.
 
         Raises ValueError where there is no path.
         """
