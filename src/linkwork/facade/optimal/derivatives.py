@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,11 @@ from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...errors import UnknownNameError
 from ...expr.arrays import array, scalars
-from ...model.parameter import Parameter, read_parameters
+from ...model.parameter import Parameter, inputs_of, read_parameters
 from ...model.parametrised import parametrised
+from ...model.tree import Tree
 from ..ik.answers import moved_target, way_size
-from .solving import duals_of, numbers_of, point_of, shapes_of, state_shapes
+from .solving import duals_of, numbers_of, point_of, shapes_of, state_shapes, sweeps_of
 
 __all__ = ["PathDerivative", "path_derivative"]
 
@@ -60,7 +62,7 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     steps = prepared.problem.entries[prepared.targets[by][1]].steps if moving else ()
     own = np.zeros(_size(prepared, by, parameter))
     if parameter is not None:
-        own = np.array(parameter.nominal(robot.tree), dtype=float)
+        own = own_numbers(program, numbers, parameter)
     second, first = bends(*given), slopes(*given, own)
     second = {name: np.asarray(getattr(second, name)) for name in second._fields}
     first = {name[2:].partition("_d_")[0]: np.asarray(getattr(first, name)) for name in first._fields}
@@ -84,6 +86,14 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
         parameters[name] = step[..., start : start + size, :]
         start += size
     return PathDerivative(path[..., :nv, :], variables, parameters)
+
+
+def own_numbers(program: PathProgram, numbers: Mapping[str, np.ndarray], parameter: Parameter) -> np.ndarray:
+    """What a robot's parameter is in a call, row by row (..., numbers)."""
+    given = inputs_of(program.robot_numbers)
+    if parameter in given:
+        return numbers[given[parameter]]
+    return np.array(parameter.nominal(program.tree), dtype=float)
 
 
 def _asked(prepared: Any, by: str) -> Parameter | None:
@@ -114,7 +124,19 @@ def _asked(prepared: Any, by: str) -> Parameter | None:
         raise ValueError(expected) from None
     if len(found) != 1:
         raise ValueError(f"{expected}: these are {len(found)}, {', '.join(map(repr, map(str, found)))}: name one")
-    return found[0]
+    return of_a_call(prepared.problem.robot.tree, prepared.program.robot_numbers, found[0])
+
+
+def of_a_call(tree: Tree, given: tuple[Parameter, ...], parameter: Parameter) -> Parameter:
+    """The parameter as a call has it.  Raises ValueError for one that is a part of another that was given."""
+    known = {str(p): p for p in given}
+    if str(parameter) in known:
+        return known[str(parameter)]
+    try:
+        read_parameters(tree, "OptimalResult.derivative", [*known, str(parameter)])
+    except ValueError as error:
+        raise ValueError(f"{error}, as the problem was solved: expected one of {', '.join(map(quoted, known))}") from None
+    return parameter
 
 
 def _durations(prepared: Any) -> dict[str, str]:
@@ -139,7 +161,7 @@ def _inputs(program: PathProgram) -> dict[str, Any]:
 
 def _bends(program: PathProgram) -> Kernel:
     def bent(**given: Any) -> Any:
-        conditions = PathConditions(PathSweeps(program, numbers_of(program, given)))
+        conditions = PathConditions(sweeps_of(program, given))
         return conditions.bends(point_of(program, given), duals_of(program, given))
 
     return compile(bent, name="optimal_bends", **_inputs(program))
@@ -151,11 +173,12 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
 
     def sloped(**given: Any) -> Any:
         way = given.pop("way")
-        changed = program
         if parameter is not None:
-            tree = parametrised(program.tree, {parameter: scalars(way).ravel().tolist()})
-            changed = program.on(tree)
-        elif by in prepared.targets:
+            own = {p: [*given[name]] for p, name in inputs_of(program.robot_numbers).items()}
+            tree = parametrised(program.tree, own | {parameter: scalars(way).ravel().tolist()})
+            sweeps = PathSweeps(program.on(tree), numbers_of(program, given))
+            return PathConditions(sweeps).slopes(point_of(program, given), duals_of(program, given))
+        if by in prepared.targets:
             port, k, _ = prepared.targets[by]
             feature = program.entries[k].feature
             rows = given[port] if program.entries[k].moving else [given[port]]  # in all steps by the same way
@@ -170,7 +193,7 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
             if prepared.started:
                 given["past"] = _longer(program, given, rates[0] * way[0])
             given["step"] = given["step"] + (rates[0] * way[0] if program.uniform else rates * way[0])
-        conditions = PathConditions(PathSweeps(changed, numbers_of(program, given)))
+        conditions = PathConditions(sweeps_of(program, given))
         return conditions.slopes(point_of(program, given), duals_of(program, given))
 
     return compile(sloped, name="optimal_slopes", **_inputs(program), way=(size,)).jacobian("way")

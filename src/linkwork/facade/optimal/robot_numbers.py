@@ -9,20 +9,27 @@ from typing import Any
 import numpy as np
 
 from ... import parameters as inertial
+from ...algorithms.dynamics.inverse_dynamics import inverse_dynamics
+from ...bridge.machine import Kernel, compile
+from ...bridge.once import Once
+from ...expr.arrays import array
+from ...features import PathContact
 from ...model.parameter import KINDS, Parameter, inputs_of, read_parameters
 from ...model.parametrised import parametrised
 from ...model.tree import Tree
 from ...spatial.given import LARGEST
 
-__all__ = ["forces_of_motion", "read_robot_numbers", "with_inputs"]
+__all__ = ["axes_of", "forces_of_motion", "forces_of_states", "read_robot_numbers", "robot_inputs", "with_inputs"]
 
 Array = np.ndarray[Any, Any]
 
 _FILE = 1e-5  # relative: what is left of a file's six digits
+_KERNELS: Once[Kernel] = Once(64)
 
 
-def read_robot_numbers(who: str, robot: Any, given: Any) -> dict[Parameter, Array]:
-    """By parameter (..., *shape), of a dict by names as `Robot.parameters` has them; in one order, however given.
+def read_robot_numbers(who: str, problem: Any, given: Any) -> dict[Parameter, Array]:
+    """By parameter (..., *shape), of a dict by names as `Robot.parameters` of a problem's robot has them; in one order,
+    however given.
 
     Raises TypeError and ValueError for what is none, UnknownNameError.
     """
@@ -30,9 +37,28 @@ def read_robot_numbers(who: str, robot: Any, given: Any) -> dict[Parameter, Arra
         return {}
     if not isinstance(given, Mapping):
         raise TypeError(f"{who}: parameters: expected a dict of numbers by the robot's parameters, got {given!r}")
-    read_parameters(robot.tree, who, [*given])  # refuses what is given twice
-    by_parameter = {p: x for name, x in given.items() for p in read_parameters(robot.tree, who, name)}
-    return {p: _numbers(who, robot.tree, p, by_parameter[p]) for p in sorted(by_parameter, key=str)}
+    tree = problem.robot.tree
+    read_parameters(tree, who, [*given])  # refuses what is given twice
+    by_parameter = {p: x for name, x in given.items() for p in read_parameters(tree, who, name)}
+    for one in problem.contacts:
+        point, _, added = one.frame.rpartition(": ") if isinstance(one, PathContact) else ("", "", "")
+        if added == "contact" and any((p.kind, p.name) == ("point", point) for p in by_parameter):
+            raise ValueError(
+                f"{who}: parameters: point:{point}: contact {one.name!r} is at a frame that was added where the point "
+                f"is: expected 'frame:{one.frame}', which moves it"
+            )
+    return {p: _numbers(who, tree, p, by_parameter[p]) for p in sorted(by_parameter, key=str)}
+
+
+def axes_of(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, tuple[int, ...]]:
+    """Leading axes of each, by what it is called."""
+    return {f"parameters: {p}": x.shape[: x.ndim - len(p.shape(tree))] for p, x in numbers.items()}
+
+
+def robot_inputs(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, Array]:
+    """By the names of a kernel's inputs, row by row (..., numbers)."""
+    names = inputs_of(tuple(numbers))
+    return {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(tree))], -1) for p, x in numbers.items()}
 
 
 def _numbers(who: str, tree: Tree, p: Parameter, given: Any) -> Array:
@@ -75,11 +101,29 @@ def forces_of_motion(
 ) -> Array:
     """Joint forces (..., T, nv) of motions (..., T, n) of a robot with such numbers (..., *shape), without what keeps
     its constraints."""
+    steps = {p: np.expand_dims(x, x.ndim - len(p.shape(robot.tree))) for p, x in numbers.items()}
+    return forces_of_states(robot, steps, q, v, a, **passive)
+
+
+def forces_of_states(
+    robot: Any, numbers: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
+) -> Array:
+    """The same (..., nv) of states (..., n), each with numbers of its own (..., *shape)."""
     free = robot.without_constraints() if robot.tree.constraints else robot
     if not numbers:
         return np.asarray(free.inverse_dynamics(q, v, a, **passive))
-    kernel = free.compile(("inverse_dynamics", passive), parameters=[*map(str, numbers)])
-    shapes = {p: p.shape(robot.tree) for p in numbers}
-    steps = {p: np.expand_dims(x, x.ndim - len(shapes[p])) for p, x in numbers.items()}
-    names = inputs_of(tuple(numbers))
-    return np.asarray(kernel(q, v, a, **{names[p]: x for p, x in steps.items()}))
+    key = free, tuple(numbers), tuple(passive.items())
+    kernel = _KERNELS.get(key, lambda: _forces_kernel(free, tuple(numbers), passive))
+    return np.asarray(kernel(q, v, a, **robot_inputs(robot.tree, numbers)))
+
+
+def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: Mapping[str, bool]) -> Kernel:
+    """Also of parameters on which joint forces do not depend."""
+    tree: Tree = robot.tree
+
+    def forces(q: Any, v: Any, a: Any, **given: Any) -> Any:
+        changed = with_inputs(tree, parameters, given)
+        return array(inverse_dynamics(changed, list(q), list(v), list(a), (), passive.get("passive", False)))
+
+    sizes = {name: (math.prod(p.shape(tree)),) for p, name in inputs_of(parameters).items()}
+    return compile(forces, name="joint_forces", q=(tree.nq,), v=(tree.nv,), a=(tree.nv,), **sizes)

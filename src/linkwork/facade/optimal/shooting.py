@@ -20,7 +20,7 @@ from ...algorithms.shooting.robot import INTEGRATORS
 from ...algorithms.shooting.search import begun
 from ...algorithms.shooting.wanted import row_kinds, split_entries
 from ...features.checks import one_of
-from ...model.parameter import Parameter, inputs_of
+from ...model.parameter import Parameter
 from ..assembly.wanted import read_configuration
 from .asked import read_count, read_guess, read_seed, read_switch, read_tolerances, together
 from .guesses import guesses
@@ -28,7 +28,7 @@ from .holding import HoldingPhases, holding_controls, phases_of
 from .inverse import DYNAMICS, with_motors
 from .motors import motor_limits, motor_places, read_finite
 from .prepared import PENALTY, PreparedProblem, prepared
-from .robot_numbers import forces_of_motion, read_robot_numbers
+from .robot_numbers import axes_of, forces_of_motion, read_robot_numbers, robot_inputs
 from .schedule import Schedule
 from .shooting_kernel import ShootingRecipe, shooting_kernel
 from .shooting_pieces import Watching, gone_on, in_pieces, searched, stopped
@@ -120,7 +120,7 @@ def shot(
     limited = not inverse and bool(np.isfinite(low).any() or np.isfinite(high).any())
     second = inverse or (len(places) < robot.nv and not phases.holdings) if second_order is None else second_order
     gaps = solver == "shooting"
-    numbers = read_robot_numbers(who, robot, parameters)
+    numbers = read_robot_numbers(who, problem, parameters)
     made_of = (program, places, integrator, passive, limited, gaps, second, phases.holdings, inverse)
     recipe = ShootingRecipe(*made_of, tuple(numbers))
     tau = float(np.ravel(own.constants["step"])[0])
@@ -148,13 +148,11 @@ def shot(
         f"targets: {name!r}": aims[p].shape[: aims[p].ndim - len(own.shapes[p])]
         for name, (p, *_) in own.targets.items()
     }
-    axes |= {f"parameters: {p}": x.shape[: x.ndim - len(p.shape(robot.tree))] for p, x in numbers.items()}
-    together({"start": lead, **axes})
+    together({"start": lead, **axes, **axes_of(robot.tree, numbers)})
     schedule = schedule or Schedule(own.constants["weights"], phases.active(program.steps))
     inputs |= _data(own, program, split, schedule, aims)
     inputs |= {"low": low, "high": high} if limited else {}
-    names = inputs_of(recipe.parameters)
-    inputs |= {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(robot.tree))], -1) for p, x in numbers.items()}
+    inputs |= robot_inputs(robot.tree, numbers)
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
     inputs |= _by_row(program, split, tolerances[1:])
     at_most = read_count("Problem.solve", "at_most", at_most)
