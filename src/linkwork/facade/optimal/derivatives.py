@@ -57,7 +57,6 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     slopes = _kernels.get((program, by), lambda: _slopes(prepared, by, parameter))
     given = [state[name] for name in state_shapes(program) if name in _ASKED]
     given += [numbers[name] for name in shapes_of(program)]
-    robot = prepared.problem.robot
     moving = by in prepared.targets and prepared.problem.entries[prepared.targets[by][1]].moving
     steps = prepared.problem.entries[prepared.targets[by][1]].steps if moving else ()
     own = np.zeros(_size(prepared, by, parameter))
@@ -135,7 +134,9 @@ def of_a_call(tree: Tree, given: tuple[Parameter, ...], parameter: Parameter) ->
     try:
         read_parameters(tree, "OptimalResult.derivative", [*known, str(parameter)])
     except ValueError as error:
-        raise ValueError(f"{error}, as the problem was solved: expected one of {', '.join(map(quoted, known))}") from None
+        raise ValueError(
+            f"{error}, as the problem was solved: expected one of {', '.join(map(quoted, known))}"
+        ) from None
     return parameter
 
 

@@ -311,9 +311,7 @@ class Problem:
 
     # -- what solvers read
 
-    def program(
-        self, started: bool, launched: bool = False, robot_numbers: tuple[Parameter, ...] = ()
-    ) -> PathProgram:
+    def program(self, started: bool, launched: bool = False, robot_numbers: tuple[Parameter, ...] = ()) -> PathProgram:
         """All of it but numbers: what a kernel is made of, with a past before the first step or without one.
 
         ``launched``: it starts with a velocity, and how long steps are is free.  ``robot_numbers`` come with each call.

@@ -41,7 +41,9 @@ def refereed(
     wide = {name: np.broadcast_to(x, (*lead, *needed[name])) for name, x in given.items()}
     for place in np.ndindex(lead):
         own = {name: x[place] for name, x in wide.items()}
-        result = solve_by_casadi(_on_numbers(program, own), numbers_of(program, own), point_of(program, own), at_most=at_most)
+        result = solve_by_casadi(
+            _on_numbers(program, own), numbers_of(program, own), point_of(program, own), at_most=at_most
+        )
         for name, x in _state(program, result, tolerances[1:]).items():
             if name in found:
                 found[name][place] = x

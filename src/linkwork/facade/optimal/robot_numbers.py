@@ -19,7 +19,18 @@ from ...model.parametrised import parametrised
 from ...model.tree import Tree
 from ...spatial.given import LARGEST
 
-__all__ = ["axes_of", "forces_of_motion", "forces_of_states", "read_robot_numbers", "robot_inputs", "with_inputs"]
+__all__ = [
+    "along",
+    "axes_of",
+    "forces_of_motion",
+    "forces_of_states",
+    "own_robot_numbers",
+    "read_robot_numbers",
+    "robot_inputs",
+    "robot_of_inputs",
+    "spread",
+    "with_inputs",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -48,6 +59,46 @@ def read_robot_numbers(who: str, problem: Any, given: Any) -> dict[Parameter, Ar
                 f"is: expected 'frame:{one.frame}', which moves it"
             )
     return {p: _numbers(who, tree, p, by_parameter[p]) for p in sorted(by_parameter, key=str)}
+
+
+def own_robot_numbers(who: str, problem: Any, given: Any) -> dict[Parameter, Array]:
+    """The same of names, too, with the robot's own numbers."""
+    if given is None or isinstance(given, Mapping):
+        return read_robot_numbers(who, problem, given)
+    tree = problem.robot.tree
+    named = read_parameters(tree, who, given)
+    return read_robot_numbers(who, problem, {str(p): np.reshape(p.nominal(tree), p.shape(tree)) for p in named})
+
+
+def renumbered(who: str, problem: Any, known: Mapping[Parameter, Array], given: Any) -> dict[Parameter, Array]:
+    """What is known, with what is given by name for some of it.  Raises ValueError, TypeError, UnknownNameError."""
+    named = {str(p): p for p in known}
+    found = read_robot_numbers(who, problem, given)
+    other = [str(p) for p in found if str(p) not in named]
+    if other:
+        had = ", ".join(map(repr, named)) or "none"
+        raise ValueError(
+            f"{who}: parameters: expected some of those that the controller was made with, {had}, got {other[0]!r}: "
+            f"name it in Problem.controller(parameters=...)"
+        )
+    return {**known, **{named[str(p)]: x for p, x in found.items()}}
+
+
+def spread(who: str, tree: Tree, numbers: Mapping[Parameter, Array], lead: tuple[int, ...]) -> dict[Parameter, Array]:
+    """The same with one leading axis, that of all environments (*lead,), where there is any.  Raises ValueError."""
+    found = {}
+    for p, x in numbers.items():
+        shape = p.shape(tree)
+        if x.ndim > len(shape):
+            axes = x.shape[: x.ndim - len(shape)]
+            try:
+                x = np.broadcast_to(x, (*lead, *shape)).reshape(-1, *shape)
+            except ValueError:
+                raise ValueError(
+                    f"{who}: parameters: {p}: expected leading axes of the state's, {lead}, got {axes}"
+                ) from None
+        found[p] = x
+    return found
 
 
 def axes_of(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, tuple[int, ...]]:
@@ -96,13 +147,25 @@ def with_inputs(tree: Tree, parameters: tuple[Parameter, ...], given: Mapping[st
     return parametrised(tree, {p: list(given[name]) for p, name in inputs_of(parameters).items()})
 
 
+def robot_of_inputs(robot: Any, parameters: tuple[Parameter, ...], given: Mapping[str, Any]) -> Any:
+    """The robot with the same, in a function that is compiled."""
+    if not parameters:
+        return robot
+    names = inputs_of(parameters)
+    return robot.with_parameters({str(p): np.reshape(given[names[p]], p.shape(robot.tree)) for p in parameters})
+
+
+def along(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[Parameter, Array]:
+    """The same of each step (..., 1, *shape)."""
+    return {p: np.expand_dims(x, x.ndim - len(p.shape(tree))) for p, x in numbers.items()}
+
+
 def forces_of_motion(
     robot: Any, numbers: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
 ) -> Array:
     """Joint forces (..., T, nv) of motions (..., T, n) of a robot with such numbers (..., *shape), without what keeps
     its constraints."""
-    steps = {p: np.expand_dims(x, x.ndim - len(p.shape(robot.tree))) for p, x in numbers.items()}
-    return forces_of_states(robot, steps, q, v, a, **passive)
+    return forces_of_states(robot, along(robot.tree, numbers), q, v, a, **passive)
 
 
 def forces_of_states(

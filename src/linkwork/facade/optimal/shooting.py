@@ -28,7 +28,7 @@ from .holding import HoldingPhases, holding_controls, phases_of
 from .inverse import DYNAMICS, with_motors
 from .motors import motor_limits, motor_places, read_finite
 from .prepared import PENALTY, PreparedProblem, prepared
-from .robot_numbers import axes_of, forces_of_motion, read_robot_numbers, robot_inputs
+from .robot_numbers import along, axes_of, forces_of_motion, read_robot_numbers, robot_inputs
 from .schedule import Schedule
 from .shooting_kernel import ShootingRecipe, shooting_kernel
 from .shooting_pieces import Watching, gone_on, in_pieces, searched, stopped
@@ -139,8 +139,7 @@ def shot(
         ends = own.ends(watching.seeds - 1, seed)
         first = guesses(problem, np.broadcast_to(path[..., : robot.nq], (*path.shape[:-1], robot.nq)), ends, True)
         x0 = x0[..., None, :]
-        many = {p: np.expand_dims(x, x.ndim - len(p.shape(robot.tree))) for p, x in numbers.items()}
-        paths, forces = _first(who, robot, recipe, phases, x0, tau, first, None, many, *known[1:])
+        paths, forces = _first(who, robot, recipe, phases, x0, tau, first, None, along(robot.tree, numbers), *known[1:])
         path, u = (_put(x, own_x) for x, own_x in ((paths, path), (forces, u)))
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
     aims = own.given_targets(targets)
@@ -238,7 +237,11 @@ def _first(
         return path, a if variables is None else _joined(a, variables)
     if controls is None:
         u = forces_of_motion(robot, numbers, before, slow, a, passive=recipe.passive)
-        u = holding_controls(robot, phases, u, before, motors) if phases.holdings else u[..., motors]
+        u = (
+            holding_controls(robot, phases, u, before, motors, along(robot.tree, numbers))
+            if phases.holdings
+            else u[..., motors]
+        )
     else:
         u = read_finite(who, "controls", controls, (T, len(motors)))
     return path, np.clip(u, *limits)
