@@ -123,8 +123,8 @@ class AugmentedPlanner:
     ) -> dict[str, np.ndarray]:
         tree = self.robot.tree
         numbers = dict(self._own.even)
-        own = {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in self._own.robot_numbers}
-        numbers |= robot_inputs(tree, own | dict(parameters or {}))
+        nominal = {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in self._own.robot_numbers}
+        numbers |= robot_inputs(tree, nominal | dict(parameters or {}))
         if schedule is not None:
             numbers["weights"] = schedule.weights
         for name, x in self._own.given_targets(reference).items():

@@ -272,7 +272,7 @@ class Controller:
     ) -> tuple[Any, np.ndarray]:
         """What the planner takes of a step, and what holds the robot when (..., T, holdings)."""
         held = None if self._held is None else self._held.phases
-        more = {"parameters": own} if own else {}
+        more: dict[str, Any] = {"parameters": own} if own else {}
         if phases is None:
             none = np.zeros((self.planner.steps, 0))
             active = none if held is None else held.active(self.planner.steps)

@@ -73,8 +73,9 @@ class ShootingPlanner:
             if x.ndim > own:
                 x = np.broadcast_to(x, (*lead, *x.shape[x.ndim - own :])).reshape(-1, *x.shape[x.ndim - own :])
             found[name] = ByStep(x) if isinstance(given, ByStep) else x
-        own = {str(p): np.reshape(p.nominal(self.robot.tree), p.shape(self.robot.tree)) for p in self._asked[3]}
-        return found, schedule, own | {str(p): x for p, x in (parameters or {}).items()}
+        tree = self.robot.tree
+        nominal = {str(p): np.reshape(p.nominal(tree), p.shape(tree)) for p in self._asked[3]}
+        return found, schedule, nominal | {str(p): x for p, x in (parameters or {}).items()}
 
     def begun(self, q: np.ndarray) -> Search:
         n, T = len(q), self.steps
