@@ -9,7 +9,8 @@ import numpy as np
 
 from ...algorithms.optimal.augmented import PathSearch, Tolerances, search
 from ...algorithms.optimal.program import OptimalNumbers, PathPoint, PathProgram
-from ...algorithms.optimal.sweeps import Duals, PathSweeps
+from ...algorithms.optimal.steps import Duals
+from ...algorithms.optimal.sweeps import PathSweeps
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
