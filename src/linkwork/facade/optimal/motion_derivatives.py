@@ -75,7 +75,7 @@ def motion_derivative(result: Any, by: str) -> PathDerivative:
 
 def _called(kernel: Kernel, given: dict[str, Array]) -> dict[str, Array]:
     found = kernel(**{port.name: given[port.name] for port in kernel.inputs})
-    return {name.partition("_d_")[0]: np.asarray(getattr(found, name)) for name in found._fields}
+    return {name.removeprefix("d_").partition("_d_")[0]: np.asarray(getattr(found, name)) for name in found._fields}
 
 
 def _moving_steps(own: Any, by: str) -> tuple[int, ...]:
