@@ -151,7 +151,6 @@ class StepConditions:
 
     def bends(self, x: Scalars, z: Scalars, y: Scalars, pulls: Scalars) -> tuple[Matrix, Matrix]:
         """Second derivatives of the same sum by (x, z, y), and derivatives of all rows."""
-
         dynamics = self._dynamics
         closed = implied(dynamics)
 

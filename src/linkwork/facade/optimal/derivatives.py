@@ -61,7 +61,8 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
         raise ValueError("OptimalResult.derivative: with a velocity at the start and free durations it is not told")
     parameter = asked_parameter(prepared, by)
     bends = _kernels.get((program, ""), lambda: _bends(program))
-    slopes = _kernels.get((program, by), lambda: _slopes(prepared, by, parameter))
+    shares = prepared.shares_of(durations_of(prepared)[by]) if by in durations_of(prepared) else np.zeros(0)
+    slopes = _kernels.get((program, by, *shares.tolist()), lambda: _slopes(prepared, by, parameter))
     given = [state[name] for name in state_shapes(program) if name in _ASKED]
     given += [numbers[name] for name in shapes_of(program)]
     moving = by in prepared.targets and prepared.problem.entries[prepared.targets[by][1]].moving
