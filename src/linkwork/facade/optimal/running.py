@@ -153,10 +153,11 @@ def run(
         before = time.perf_counter()
         found = kernel(*(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(at_most))))
         state = dict(zip(names, (getattr(found, name) for name in names) if len(names) > 1 else (found,), strict=True))
-        if seeds > 1 and not every_seed and budget % compared == 0.0:
-            state["told"] = needless(state["told"], int(budget))
-            state = beginnings.anew(state) if budget < at_most else state
         told = state["told"]
+        if seeds > 1 and not every_seed and budget % compared == 0.0 and (told[..., 1] > 0.5).any():
+            state["told"] = needless(told, int(budget))
+            state = beginnings.anew(state) if budget < at_most else state
+            told = state["told"]
         over: bool = budget >= at_most or not ((told[..., 1] < 0.5) & np.isfinite(told[..., 4])).any()
         if over:
             state = beginnings.settled(state)
