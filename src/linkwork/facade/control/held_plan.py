@@ -48,6 +48,7 @@ class HeldPlans:
     ) -> None:
         self.robot, self.phases, self.steps, self.acting, self.passive = robot, phases, steps, acting, passive
         self.parameters = parameters  # of the robot, which come with each call
+        self._free = robot.without_constraints() if robot.tree.constraints else robot
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.robot, self.phases, self.steps, self.acting, self.passive, self.parameters)
@@ -109,7 +110,7 @@ class HeldPlans:
     def _forces(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, near: np.ndarray, numbers: Numbers
     ) -> np.ndarray:
-        tau = forces_of_states(self.robot, numbers, q, v, a, passive=self.passive)
+        tau = forces_of_states(self._free, numbers, q, v, a, passive=self.passive)
         return holding_forces(self.robot, self.phases, tau, q, list(self.acting), active, near, numbers)
 
 

@@ -123,8 +123,9 @@ class AugmentedPlanner:
     ) -> dict[str, np.ndarray]:
         tree = self.robot.tree
         numbers = dict(self._own.even)
-        nominal = {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in self._own.robot_numbers}
-        numbers |= robot_inputs(tree, nominal | dict(parameters or {}))
+        if self._own.robot_numbers:
+            nominal = {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in self._own.robot_numbers}
+            numbers |= robot_inputs(tree, nominal | dict(parameters or {}))
         if schedule is not None:
             numbers["weights"] = schedule.weights
         for name, x in self._own.given_targets(reference).items():

@@ -261,6 +261,8 @@ class Controller:
 
     def _given(self, parameters: Any, lead: tuple[int, ...]) -> Numbers:
         """The robot's numbers in a step, (n, *shape) or (*shape,).  Raises ValueError, TypeError, UnknownNameError."""
+        if parameters is None and not self._numbers:
+            return {}
         return spread("step", self.robot.tree, renumbered("step", self.problem, self._numbers, parameters), lead)
 
     def _asked(

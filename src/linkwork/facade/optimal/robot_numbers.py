@@ -36,6 +36,7 @@ Array = np.ndarray[Any, Any]
 
 _FILE = 1e-5  # relative: what is left of a file's six digits
 _KERNELS: Once[Kernel] = Once(64)
+_FREE: Once[Any] = Once(32)  # robots without their constraints
 
 
 def read_robot_numbers(who: str, problem: Any, given: Any) -> dict[Parameter, Array]:
@@ -108,6 +109,8 @@ def axes_of(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, tuple[i
 
 def robot_inputs(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, Array]:
     """By the names of a kernel's inputs, row by row (..., numbers)."""
+    if not numbers:
+        return {}
     names = inputs_of(tuple(numbers))
     return {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(tree))], -1) for p, x in numbers.items()}
 
@@ -172,7 +175,7 @@ def forces_of_states(
     robot: Any, numbers: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
 ) -> Array:
     """The same (..., nv) of states (..., n), each with numbers of its own (..., *shape)."""
-    free = robot.without_constraints() if robot.tree.constraints else robot
+    free = _FREE.get(robot, robot.without_constraints) if robot.tree.constraints else robot
     if not numbers:
         return np.asarray(free.inverse_dynamics(q, v, a, **passive))
     key = free, tuple(numbers), tuple(passive.items())
