@@ -120,7 +120,7 @@ def test_targets_of_each_step() -> None:
 
 
 def test_a_leg_that_lands() -> None:
-    """Contacts by phases: in the air, an impact, standing; forces move, too."""
+    """Contacts by phases: in the air, an impact, standing where it is about to slip; forces move, too."""
     leg = lw.Robot.build(
         "leg",
         Link("cart", mass=0.5),
@@ -131,7 +131,7 @@ def test_a_leg_that_lands() -> None:
         Joint.of(Revolute((0, 1, 0)), name="hip", parent="body", child="rod"),
     ).with_frame("foot", "rod", (0, 0, -0.6))
     problem = lw.Problem(leg, steps=8, duration=0.4, phases={"stance": (3, 8)})
-    problem.contact("foot", at="stance", friction=None)
+    problem.contact("foot", at="stance", friction=0.05)
     problem.add(lw.optimal.TorqueFeature(["hip"]), "squares", scale=0.1)
     problem.add(lw.optimal.TorqueFeature(["x", "z"]), "equality")
     problem.add("configuration", "squares", at=-1, scale=5.0, target=[0.4, 0.5, 0.0], name="there")
@@ -144,6 +144,7 @@ def test_a_leg_that_lands() -> None:
     found = solved()
     force = found.variables["foot"]
     assert found.success and not force[:3].any() and np.abs(force[3:]).max() > 1.0
+    assert np.abs(found.multipliers["foot: friction"]).max() > 1e-3
     way = np.array([0.2, 0.5, -0.4])
     agree(found, "start", way, lambda h: solved(start + h * way, warm=found))
     agree(found, "there", way, lambda h: solved(targets={"there": np.array([0.4, 0.5, 0.0]) + h * way}, warm=found))
