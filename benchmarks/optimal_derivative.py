@@ -1,8 +1,12 @@
-"""How an optimal path moves with its problem: exact derivatives beside differences of paths, and what they take."""
+"""How an optimal path moves with its problem: exact derivatives beside differences of paths, and what they take.
+
+Of a motion by forward dynamics, too, by what it carries: a parameter of the robot that comes with each call.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,12 +20,18 @@ __all__ = ["derivative_rows"]
 
 STEPS, DURATION, FRAME = 32, 2.0, "hand"
 SPEED = 0.5  # [rad/s], which holds the path at some steps
+LOAD = np.array([1.0, 0.0, 0.0, 0.05, 4e-3, 0.0, 0.0, 4e-3, 0.0, 2e-3])  # of a kilogramme in the hand
 STEP = 3e-4  # of differences, of the fourth order [rad, m]
 TIGHT: dict[str, Any] = {"tolerance": 1e-11, "step_tolerance": 1e-11}
 
 
 def derivative_rows(quick: bool) -> list[MotionRow]:
-    """By the place that is to be reached and by the start, of an arm of seven joints within limits of velocity."""
+    """Of a path by the place that is to be reached and by the start, and of a motion by its load."""
+    return [*_of_a_path(quick), *_of_a_motion(quick)]
+
+
+def _of_a_path(quick: bool) -> list[MotionRow]:
+    """Of an arm of seven joints within limits of velocity."""
     arm = lw.load("arm7")
     problem = lw.Problem(arm, steps=STEPS, duration=DURATION).add("acceleration", "squares")
     problem.add(lw.ik.PositionTask(FRAME), "equality", at=-1, name="reach")
@@ -38,10 +48,8 @@ def derivative_rows(quick: bool) -> list[MotionRow]:
         return np.asarray(moved.q)
 
     def difference(by: str, k: int, size: int) -> np.ndarray:
-        """Of the fourth order."""
-        way = STEP * np.eye(size)[k]
-        near, far = (path(by, s * way) - path(by, -s * way) for s in (1.0, 2.0))
-        return np.asarray((8.0 * near - far) / (12.0 * STEP))
+        way = np.eye(size)[k]
+        return _difference(lambda x: path(by, x * way), STEP)
 
     rows = []
     for by, name in (("reach", "by the place at the end"), ("start", "by the start")):
@@ -50,12 +58,48 @@ def derivative_rows(quick: bool) -> list[MotionRow]:
         for k in range(exact.shape[-1])[:: 3 if quick else 1]:
             off = exact[..., k] - difference(by, k, exact.shape[-1])
             worst = max(worst, float(np.abs(off).max() / max(1.0, np.abs(exact[..., k]).max())))
-        seconds = []
-        for _ in range(5 if quick else 25):
-            begin = time.perf_counter()
-            found.derivative(by)
-            seconds.append(time.perf_counter() - begin)
-        rows.append(MotionRow(f"{name}, beside differences", worst, "", OPTIMAL["derivative", "beside differences"]))
-        what = f"{name}, {exact[..., 0].size} numbers by {exact.shape[-1]}"
-        rows.append(MotionRow(what, float(np.median(seconds)), "s"))
+        rows += _rows(name, worst, exact, _seconds(found, by, quick))
     return rows
+
+
+def _of_a_motion(quick: bool) -> list[MotionRow]:
+    """Of an arm of six joints by forward dynamics, from rest to rest with a load in its hand."""
+    arm = lw.load("arm6").with_payload("tool", 0.0)
+    problem = lw.Problem(arm, steps=STEPS, duration=1.0).add("torque", "squares", scale=0.03)
+    problem.add("velocity", "squares", scale=0.3).add("velocity", "equality", at=-1, name="rest")
+    start = np.array([0.0, -1.0, 1.2, 0.1, 0.4, 0.2])
+    problem.add("configuration", "equality", at=-1, target=start + 0.4, name="reach")
+    own = "inertia:payload"
+
+    def motion(mass: float, **more: Any) -> Any:
+        tight = TIGHT | {"step_tolerance": 1e-10, "at_most": 400}
+        found = problem.solve(start, solver="ilqr", control_limits=False, parameters={own: mass * LOAD}, **tight | more)
+        assert found.success, found
+        return found
+
+    found = motion(1.0)
+    exact = found.derivative(own).q
+    off = exact @ LOAD - _difference(lambda x: np.asarray(motion(1.0 + x, warm=found).q), 2e-2)
+    return _rows("a motion by its load", float(np.abs(off).max()), exact, _seconds(found, own, quick))
+
+
+def _difference(of: Callable[[float], np.ndarray], step: float) -> np.ndarray:
+    """By a number at zero, of the fourth order."""
+    near, far = (of(s * step) - of(-s * step) for s in (1.0, 2.0))
+    return np.asarray((8.0 * near - far) / (12.0 * step))
+
+
+def _seconds(found: Any, by: str, quick: bool) -> float:
+    """What a derivative takes, with its kernels made."""
+    seconds = []
+    for _ in range(5 if quick else 25):
+        begin = time.perf_counter()
+        found.derivative(by)
+        seconds.append(time.perf_counter() - begin)
+    return float(np.median(seconds))
+
+
+def _rows(name: str, worst: float, exact: np.ndarray, seconds: float) -> list[MotionRow]:
+    what = f"{name}, {exact[..., 0].size} numbers by {exact.shape[-1]}"
+    target = OPTIMAL["derivative", "beside differences"]
+    return [MotionRow(f"{name}, beside differences", worst, "", target), MotionRow(what, seconds, "s")]

@@ -274,7 +274,7 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
         with pytest.raises(ValueError, match=message):
             problem.controller(**options)
     for options, said in (
-        ({"parameters": {}}, r"no option 'parameters': .*pose it of robot.with_parameters"),
+        ({"parameters": 3}, "controller: parameters: expected texts"),
         ({"iteration": 3}, "no option 'iteration'; did you mean 'iterations'"),
     ):
         with pytest.raises(TypeError, match=said):

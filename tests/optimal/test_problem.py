@@ -171,7 +171,6 @@ def test_bad_questions(reaching):
         ({"foo": 1}, "no option 'foo'"),
         ({"tolerence": 1e-6}, "did you mean 'tolerance'"),
         ({"controls": 0.0}, "solver='augmented' does not know controls="),
-        ({"parameters": {}}, r"does not know parameters=: pose the problem of robot.with_parameters\(...\)"),
         ({"seed": -1}, "seed: expected a whole number from 0"),
         ({"seed": "x", "solver": "ilqr"}, "seed: expected a whole number from 0"),
         ({"every_seed": "no"}, "every_seed: expected True or False"),

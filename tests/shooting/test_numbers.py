@@ -140,8 +140,6 @@ def test_what_is_no_number_or_result_is_said() -> None:
         solve(parameters={"inertia:paylod": _ball(1.0)})
     with pytest.raises(TypeError, match="parameters: expected a dict"):
         solve(parameters=[1.0])
-    with pytest.raises(TypeError, match=r"solver='augmented' does not know parameters="):
-        problem.solve([0.0, 0.0], parameters={})
     one = solve()
     with pytest.raises(TypeError, match=r"warm: expected a result .* give guess=, its q"):
         solve(warm=object.__new__(OptimalResult))

@@ -26,7 +26,8 @@ from ...expr.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
 from ...expr.linalg.sums import dot
 from .banded import Eliminated, border_solved
 from .program import PathPoint
-from .sweeps import SMALL, Duals, PathSweeps
+from .steps import Duals
+from .sweeps import SMALL, PathSweeps
 
 __all__ = ["RUNNING", "SOLVED", "STOPPED", "STUCK", "VIOLATED", "PathSearch", "Tolerances", "begun", "search"]
 

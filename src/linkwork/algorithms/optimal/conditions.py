@@ -25,7 +25,8 @@ from ...expr.functions import fmax, fmin, lt, where
 from ...expr.linalg.sums import is_zero
 from .local import AskedEntry, columns_of, second_derivatives
 from .program import PathPoint, PathProgram
-from .sweeps import Duals, PathSweeps
+from .steps import Duals
+from .sweeps import PathSweeps
 from .window import PathWindow
 
 __all__ = ["PathConditions"]

@@ -55,6 +55,10 @@ class JointForces:
         tau = inverse_dynamics(self.tree, q, v, a, self._wrenches(forces), self.passive)
         return self._kept(q, tau, forces)
 
+    def keeping(self, q: Scalars, forces: Mapping[str, Scalars]) -> list[Any]:
+        """Of them the part of what keeps constraints, −Σ Gᵀ λ."""
+        return self._kept(q, [0.0] * self.tree.nv, forces)
+
     def slopes(self, q: Scalars, v: Scalars, a: Scalars, forces: Mapping[str, Scalars]) -> TorqueSlopes:
         """By the derivatives of inverse dynamics."""
         tree, wrenches = self.tree, self._wrenches(forces)

@@ -31,7 +31,7 @@ from .dynamics import Dynamics, varied
 from .linear import LinearStep
 from .robot import RobotDynamics
 
-__all__ = ["INVERSE_INTEGRATORS", "InverseDynamics"]
+__all__ = ["INVERSE_INTEGRATORS", "InverseDynamics", "taken"]
 
 Scalars = Sequence[Any]
 
@@ -72,8 +72,7 @@ class InverseDynamics(RobotDynamics):
         q, w, a = self.between(x, u)
         named = self.named(u)
         forces = [f for one in self.acting for f in named[one.name]]
-        rule = _Taken(JointForces(self.tree, self.acting, passive, time - self.h))
-        return list(rule([*q, *w, *a, *forces]))
+        return taken(JointForces(self.tree, self.acting, passive, time - self.h), [*q, *w, *a, *forces])
 
     def torque_curvature(self, x: Scalars, u: Scalars, weights: Scalars, passive: bool, time: Any) -> list[list[Any]]:
         """Second derivatives of Σ wᵢ τᵢ by (x, u), but for what keeps constraints."""
@@ -132,6 +131,11 @@ class InverseDynamics(RobotDynamics):
 
     def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
         return Dynamics.curvature(self, x, u, weights)
+
+
+def taken(of: JointForces, arguments: Scalars) -> list[Any]:
+    """τ of (q, w, a, forces), one after the other; its derivatives are those of inverse dynamics."""
+    return list(_Taken(of)(arguments))
 
 
 @dataclass(frozen=True)

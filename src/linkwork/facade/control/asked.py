@@ -15,8 +15,10 @@ __all__ = [
     "acting_places",
     "cost_matrix",
     "forces_that_act",
+    "largest_forces",
     "matching",
     "nowhere_negative",
+    "seconds_of",
     "state_cost",
 ]
 
@@ -105,4 +107,25 @@ def forces_that_act(who: str, robot: Any, tau: np.ndarray, acting: np.ndarray, w
         )
     found = tau.copy()
     found[..., idle] = 0.0
+    return found
+
+
+def largest_forces(who: str, robot: Any, given: Any) -> np.ndarray:
+    """The largest forces (nv,): the robot's, where none are given."""
+    try:
+        found = np.array(robot.effort_limits if given is None else given, dtype=float)
+    except (TypeError, ValueError):
+        found = np.array(np.nan)
+    if found.shape not in ((), (robot.nv,)) or not (found >= 0.0).all():
+        raise ValueError(f"{who}: effort: expected numbers from 0 on, {robot.nv} or one for all, got {given!r}")
+    return np.broadcast_to(found, (robot.nv,)).copy()
+
+
+def seconds_of(who: str, name: str, given: Any, *, zero: bool = False) -> float:
+    try:
+        found = float(given)
+    except (TypeError, ValueError):
+        found = np.nan
+    if not (np.isfinite(found) and (found > 0.0 or (zero and found >= 0.0))):
+        raise ValueError(f"{who}: {name}: expected seconds {'from 0 on' if zero else 'above 0'}, got {given!r}")
     return found

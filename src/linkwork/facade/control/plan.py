@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,12 @@ from ...expr.arrays import array
 from ...expr.control.loops import scan
 from ...expr.equations.linear_quadratic import LinearQuadratic
 from ...expr.equations.riccati_sweep import riccati_step
+from ...model.parameter import Parameter, inputs_of
+from ..optimal.robot_numbers import robot_of_inputs
 
-__all__ = ["RecedingPlan", "plan_kernel"]
+__all__ = ["ROUNDING", "RecedingPlan", "followed", "plan_kernel"]
+
+ROUNDING = 1e-9  # of a step: ages are sums of periods
 
 _KERNELS: Once[Kernel] = Once(32)
 
@@ -28,21 +33,44 @@ class RecedingPlan(NamedTuple):
     K: Any
 
 
-def plan_kernel(robot: Any, steps: int, acting: tuple[int, ...], passive: bool) -> Kernel:
+def followed(
+    robot: Any, plan: RecedingPlan, place: np.ndarray, q: np.ndarray, v: np.ndarray, acting: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Joint forces (n, nv) of plans in states beside them, and gains (n, m, 2nv), so many steps (n,) after plans began:
+    states in between are those between two steps."""
+    every = np.arange(len(q))
+    k = np.minimum((place + ROUNDING).astype(int), plan.tau.shape[1] - 1)
+    part = (place - k)[:, None]
+    before, K = plan.q[every, k], plan.K[every, k]
+    wanted = robot.integrate(before, part * robot.difference(before, plan.q[every, k + 1]))
+    rate = (1.0 - part) * plan.v[every, k] + part * plan.v[every, k + 1]
+    x = np.concatenate([robot.difference(wanted, q), v - rate], axis=1)
+    forces = plan.tau[every, k].copy()
+    forces[:, acting] -= (K @ x[:, :, None])[:, :, 0]
+    return forces, K
+
+
+def plan_kernel(
+    robot: Any, steps: int, acting: tuple[int, ...], passive: bool, parameters: tuple[Parameter, ...] = ()
+) -> Kernel:
     """Of q (nq), v (nv), the path (steps, nq), the time of a step and costs Q (2nv, 2nv), R (m, m): v, tau and K.
 
     In step k the robot goes from (q_k, v_k) to v_{k+1} = (q_{k+1} ⊖ q_k)/τ, with the constant acceleration
     (v_{k+1} − v_k)/τ: so τ_k is inverse dynamics at the step's beginning, and gains are those of Riccati's recursion
-    with what becomes of small changes in a step; the cost after the last is Q.
+    with what becomes of small changes in a step; the cost after the last is Q.  ``parameters`` of the robot are inputs,
+    too, row by row.
     """
-    key = (robot, steps, acting, passive)
-    return _KERNELS.get(key, lambda: _compiled(robot, steps, acting, passive))
+    key = (robot, steps, acting, passive, parameters)
+    return _KERNELS.get(key, lambda: _compiled(*key))
 
 
-def _compiled(robot: Any, steps: int, acting: tuple[int, ...], passive: bool) -> Kernel:
-    nv, m = robot.nv, len(acting)
+def _compiled(
+    own: Any, steps: int, acting: tuple[int, ...], passive: bool, parameters: tuple[Parameter, ...]
+) -> Kernel:
+    nv, m = own.nv, len(acting)
 
-    def planned(q: Any, v: Any, path: Any, step: Any, Q: Any, R: Any) -> Any:
+    def planned(q: Any, v: Any, path: Any, step: Any, Q: Any, R: Any, **given: Any) -> Any:
+        robot = robot_of_inputs(own, parameters, given)
         ways = np.concatenate([array([list(q)]), path])
         inverse = 1.0 / step
 
@@ -70,5 +98,7 @@ def _compiled(robot: Any, steps: int, acting: tuple[int, ...], passive: bool) ->
 
         return {"v": rates, "tau": tau, "K": scan(back, Q, (A, B), backward=True)[1]}
 
-    sizes = {"q": (robot.nq,), "v": (nv,), "path": (steps, robot.nq), "step": (), "Q": (2 * nv, 2 * nv), "R": (m, m)}
+    sizes: dict[str, tuple[int, ...]] = {"q": (own.nq,), "v": (nv,), "path": (steps, own.nq), "step": ()}
+    sizes |= {"Q": (2 * nv, 2 * nv), "R": (m, m)}
+    sizes |= {name: (prod(p.shape(own.tree)),) for p, name in inputs_of(parameters).items()}
     return compile(planned, name="plan", **sizes)

@@ -12,8 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...bridge.machine import make_ready
+from ...model.parameter import Parameter
 from ..optimal.prepared import PreparedProblem, prepared
 from ..optimal.result import OptimalResult
+from ..optimal.robot_numbers import robot_inputs
 from ..optimal.schedule import Schedule
 from ..optimal.solving import TOLD, shapes_of, state_shapes
 
@@ -35,10 +37,15 @@ class Planner(Protocol):
     step: float
 
     def numbers(
-        self, reference: Mapping[str, Any] | None, lead: tuple[int, ...], schedule: Schedule | None = None
+        self,
+        reference: Mapping[str, Any] | None,
+        lead: tuple[int, ...],
+        schedule: Schedule | None = None,
+        parameters: Mapping[Parameter, np.ndarray] | None = None,
     ) -> Any:
         """What comes with a call, for environments along these axes; a ``schedule`` where phases are not as the problem
-        has them.  Raises ValueError and UnknownNameError."""
+        has them, and ``parameters`` of the robot (n, *shape) or (*shape,) where the controller has such.  Raises
+        ValueError and UnknownNameError."""
 
     def begun(self, q: np.ndarray) -> Search:
         """A search that has not begun, from configurations (n, nq) that stay."""
@@ -79,13 +86,21 @@ class Planner(Protocol):
 class AugmentedPlanner:
     """The augmented Lagrangian of `Problem.solve`, from given states."""
 
-    def __init__(self, problem: Any, *_: Any) -> None:
-        """Of a problem; which motors there are says the problem itself."""
-        self._own: PreparedProblem = prepared(problem, True)
+    def __init__(
+        self,
+        problem: Any,
+        actuators: Any = None,
+        effort: Any = None,
+        passive: bool = False,
+        parameters: tuple[Parameter, ...] = (),
+    ) -> None:
+        """Of a problem; which motors there are says the problem itself.  ``parameters`` of the robot come with each
+        call."""
+        self._own: PreparedProblem = prepared(problem, True, False, parameters)
         self.robot, self.steps, self.step = problem.robot, self._own.program.steps, receding_step(self._own)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._own.problem,)
+        return type(self), (self._own.problem, None, None, False, self._own.robot_numbers)
 
     @cached_property
     def _names(self) -> tuple[list[str], list[str]]:
@@ -100,9 +115,17 @@ class AugmentedPlanner:
         return np.full(1 + len(self._own.program.hard), _STEP)
 
     def numbers(
-        self, reference: Mapping[str, Any] | None, lead: tuple[int, ...], schedule: Schedule | None = None
+        self,
+        reference: Mapping[str, Any] | None,
+        lead: tuple[int, ...],
+        schedule: Schedule | None = None,
+        parameters: Mapping[Parameter, np.ndarray] | None = None,
     ) -> dict[str, np.ndarray]:
+        tree = self.robot.tree
         numbers = dict(self._own.even)
+        if self._own.robot_numbers:
+            nominal = {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in self._own.robot_numbers}
+            numbers |= robot_inputs(tree, nominal | dict(parameters or {}))
         if schedule is not None:
             numbers["weights"] = schedule.weights
         for name, x in self._own.given_targets(reference).items():

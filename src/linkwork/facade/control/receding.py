@@ -14,21 +14,33 @@ from numpy.typing import ArrayLike
 
 from ..._text import nearest
 from ...bridge.machine import Kernel, make_ready
+from ...model.parameter import Parameter
 from ..archive import npz_path, read_archive, write_archive
 from ..optimal.asked import read_count
 from ..optimal.holding import holdings_of
+from ..optimal.robot_numbers import forces_of_states, own_robot_numbers, renumbered, robot_inputs, spread
 from ..optimal.schedule import rescheduled
-from .asked import above_nothing, acting_places, cost_matrix, matching, nowhere_negative, state_cost
+from .asked import (
+    above_nothing,
+    acting_places,
+    cost_matrix,
+    largest_forces,
+    matching,
+    nowhere_negative,
+    seconds_of,
+    state_cost,
+)
 from .command import BRAKING, FAILED, LATE, PLANNED, SHORT, Command
 from .held_plan import HeldPlans
-from .plan import RecedingPlan, plan_kernel
+from .plan import ROUNDING, RecedingPlan, followed, plan_kernel
 from .planners import AugmentedPlanner, Planner, Search
 from .shooting_planner import ShootingPlanner
 
 __all__ = ["Controller", "controller_of"]
 
+Numbers = Mapping[Parameter, np.ndarray]
+
 _FORMAT = "linkwork controller 1"
-_ROUNDING = 1e-9  # of a step: ages are sums of periods
 _SOLVERS: dict[str, Callable[..., Planner]] = {"augmented": AugmentedPlanner, "ilqr": ShootingPlanner}
 
 
@@ -51,7 +63,10 @@ class Controller:
       themselves.  Commands are by all three, and so are plans of "ilqr"; those of "augmented" know what features
       of the problem ask.
     - ``solver``: "augmented", "ilqr", a `Planner`, which has to know about motors by itself, or what makes one of the
-      problem, the names of joints that have motors, ``effort`` (nv,) or None for the robot's, and ``passive``.
+      problem, the names of joints that have motors, ``effort`` (nv,) or None for the robot's, ``passive``, and of
+      ``parameters`` where there are any.
+    - ``parameters``: numbers of the robot, by name as `Robot.parameters` has them, that come with each step; of a dict
+      those of steps that say none, (*shape,) or (..., *shape) by environment, of names the robot's own.
 
     What holds the robot meanwhile, contacts of the problem that stay and the robot's own constraints, bears its share
     of the forces, and gains are those of a robot that is held.  All code is made with the controller, and in `prepare`.
@@ -74,6 +89,7 @@ class Controller:
         actuators: str | Iterable[str] | None = None,
         effort: ArrayLike | None = None,
         passive: bool = False,
+        parameters: str | Iterable[str] | Mapping[str, ArrayLike] | None = None,
         solver: str | Planner | Callable[..., Planner] = "augmented",
     ) -> None:
         who = "controller"
@@ -83,20 +99,24 @@ class Controller:
         self.robot = robot = (solver if making is None else problem).robot  # type: ignore[union-attr]
         self.passive = bool(passive)
         self.acting = acting_places(who, robot, actuators)
-        self._effort = _effort(who, robot, effort)
+        self._effort = largest_forces(who, robot, effort)
+        self._numbers = own_robot_numbers(who, problem, parameters)
+        named = tuple(self._numbers)
         if making is not None:
             places, own = range(robot.nv), set(self.acting.tolist())
             slices = [(body.joint_name, robot.tree.v_slices[i]) for i, body in robot.tree.stacked() if body.joint.nv]
             names = [name for name, its in slices if own.issuperset(places[its])]
-            solver = making(problem, names, None if effort is None else self._effort, self.passive)
+            solver = making(
+                problem, names, None if effort is None else self._effort, self.passive, *([named] if named else [])
+            )
         self.planner = planner = cast(Planner, solver)
         self.problem = problem
         self._held = self._holdings(who)
-        self.period = _seconds(who, "period", planner.step if period is None else period)
+        self.period = seconds_of(who, "period", planner.step if period is None else period)
         self.iterations = read_count(who, "iterations", iterations)
         self.first_iterations = read_count(who, "first_iterations", first_iterations)
-        self.time_limit = None if time_limit is None else _seconds(who, "time_limit", time_limit, zero=True)
-        self.braking_time = _seconds(who, "braking_time", braking_time)
+        self.time_limit = None if time_limit is None else seconds_of(who, "time_limit", time_limit, zero=True)
+        self.braking_time = seconds_of(who, "braking_time", braking_time)
         self.most_violation = above_nothing(who, "most_violation", most_violation)
         self._Q = nowhere_negative(who, "Q", state_cost(who, "Q", Q, robot.nv))
         self._R = nowhere_negative(who, "R", cost_matrix(who, "R", R, len(self.acting)), positive=True)
@@ -107,7 +127,8 @@ class Controller:
 
     @cached_property
     def _planning(self) -> Kernel:
-        return plan_kernel(self.robot, self.planner.steps, tuple(self.acting.tolist()), self.passive)
+        given = self.robot, self.planner.steps, tuple(self.acting.tolist()), self.passive
+        return plan_kernel(*given, tuple(self._numbers))
 
     def _holdings(self, who: str) -> HeldPlans | None:
         """Plans of a robot that something holds; none of one that nothing does."""
@@ -116,7 +137,8 @@ class Controller:
         phases = holdings_of(who, self.problem)
         if not phases.holdings:
             return None
-        return HeldPlans(self.robot, phases, self.planner.steps, tuple(self.acting.tolist()), self.passive)
+        given = self.robot, phases, self.planner.steps, tuple(self.acting.tolist()), self.passive
+        return HeldPlans(*given, tuple(self._numbers))
 
     def prepare(self) -> None:
         """Make all code that steps take, as it is made with the controller: of one that was pickled, before its first
@@ -125,12 +147,15 @@ class Controller:
         planner.prepare()
         robot.warm_up(["integrate", "difference", ("inverse_dynamics", {"passive": self.passive})], progress=False)
         make_ready(self._planning if self._held is None else self._held.gains)
-        if self._held is not None:  # what it asks of the robot
+        if self._held is not None or self._numbers:  # what it asks of the robot
             q, v = np.asarray(robot.neutral())[None], np.zeros((1, robot.nv))
-            active = self._held.phases.active(planner.steps)
+            active = np.zeros((planner.steps, 0)) if self._held is None else self._held.phases.active(planner.steps)
+            own = own_robot_numbers("controller", self.problem, [*map(str, self._numbers)])
             with np.errstate(all="ignore"):
-                self._planned_along(q, v, np.repeat(q[:, None], planner.steps, axis=1), planner.begun(q), active)
-                self._slowed(q, v, active)
+                if self._held is not None:
+                    path = np.repeat(q[:, None], planner.steps, axis=1)
+                    self._planned_along(q, v, path, planner.begun(q), active, own)
+                self._slowed(q, v, active, own)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: x for name, x in self.__dict__.items() if name != "_planning"}
@@ -188,20 +213,24 @@ class Controller:
         *,
         elapsed: float | None = None,
         phases: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Command:
         """What to do now, in a state (q, v), arrays (..., nq) and (..., nv).
 
         ``reference`` are targets by name, as `Problem.solve` takes them.  ``elapsed`` [s] is how long ago the last step
         was: the controller's ``period``, if it is left out.  ``phases`` are where phases of the problem are in this
         step, by name: (first step, step after the last), None for nowhere, or (..., T) times whether it is one; those
-        that are not named are where the problem has them.  Leading axes are environments, the same in all steps.
+        that are not named are where the problem has them.  ``parameters`` are numbers of the robot by name, some of
+        those that the controller was made with, (*shape,) or (..., *shape); the others are as it was made with them.
+        Leading axes are environments, the same in all steps.
         Raises ValueError and UnknownNameError for what is asked wrongly, states that are not finite among it, before
         anything is changed.
         """
         begun = time.perf_counter()
         q, v, lead = self._read(state)
-        passed = self.period if elapsed is None else _seconds("step", "elapsed", elapsed, zero=True)
-        numbers, active = self._asked(reference, lead, phases)
+        passed = self.period if elapsed is None else seconds_of("step", "elapsed", elapsed, zero=True)
+        own = self._given(parameters, lead)
+        numbers, active = self._asked(reference, lead, phases, own)
         first = self._search is None
         search, done = self._searched(q, v, numbers, begun, 0.0 if first else passed)
         self._lead = lead
@@ -216,29 +245,42 @@ class Controller:
             path = self.planner.path(search)
             finite = np.isfinite(path).all(axis=(1, 2))
             fresh = finite & np.isfinite(cost) & (violation <= self.most_violation)
-            fresh = self._planned(q, v, path, search, active, fresh)
+            fresh = self._planned(q, v, path, search, active, fresh, own)
             if not fresh.all():
                 cold, keep = self.planner.begun(q), finite & self.planner.sound(search)
                 search = {name: np.where(_wide(keep, x), x, cold[name]) for name, x in search.items()}
             self._search = search
         ended = done == wanted or (done > 0 and self.planner.ended(search))
-        torque, K, status = self._said(q, v, active, fresh, PLANNED if ended else SHORT, FAILED if done else LATE)
+        good, bad = PLANNED if ended else SHORT, FAILED if done else LATE
+        torque, K, status = self._said(q, v, active, fresh, good, bad, own)
         torque, K, q, v = (x.reshape(*lead, *x.shape[1:]) for x in (torque, K, q, v))
         said, violated, costs = (x.reshape(lead) if lead else x[0].item() for x in (status, violation, cost))
         seconds = time.perf_counter() - begun
         acts = self.acting, self._effort
         return Command(self.robot, torque, K, q, v, *acts, said, violated, costs, done, seconds, told)
 
+    def _given(self, parameters: Any, lead: tuple[int, ...]) -> Numbers:
+        """The robot's numbers in a step, (n, *shape) or (*shape,).  Raises ValueError, TypeError, UnknownNameError."""
+        if parameters is None and not self._numbers:
+            return {}
+        return spread("step", self.robot.tree, renumbered("step", self.problem, self._numbers, parameters), lead)
+
     def _asked(
-        self, reference: Mapping[str, Any] | None, lead: tuple[int, ...], phases: Mapping[str, Any] | None
+        self,
+        reference: Mapping[str, Any] | None,
+        lead: tuple[int, ...],
+        phases: Mapping[str, Any] | None,
+        own: Numbers,
     ) -> tuple[Any, np.ndarray]:
         """What the planner takes of a step, and what holds the robot when (..., T, holdings)."""
         held = None if self._held is None else self._held.phases
+        more: dict[str, Any] = {"parameters": own} if own else {}
         if phases is None:
             none = np.zeros((self.planner.steps, 0))
-            return self.planner.numbers(reference, lead), none if held is None else held.active(self.planner.steps)
+            active = none if held is None else held.active(self.planner.steps)
+            return self.planner.numbers(reference, lead, **more), active
         schedule = rescheduled("step", self.problem, held, phases, lead)
-        return self.planner.numbers(reference, lead, schedule), schedule.active
+        return self.planner.numbers(reference, lead, schedule, **more), schedule.active
 
     def _read(self, state: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         if not isinstance(state, tuple | list) or len(state) != 2:
@@ -283,13 +325,20 @@ class Controller:
         return search, done
 
     def _planned(
-        self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search, active: np.ndarray, fresh: np.ndarray
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        path: np.ndarray,
+        search: Search,
+        active: np.ndarray,
+        fresh: np.ndarray,
+        own: Numbers,
     ) -> np.ndarray:
         """Makes new plans where paths are sound, and says where they are."""
         if not fresh.any():
             return fresh
         with np.errstate(all="ignore"):
-            new = self._planned_along(q, v, path, search, active)
+            new = self._planned_along(q, v, path, search, active, own)
         fresh = fresh & np.isfinite(new.tau).all(axis=(1, 2)) & np.isfinite(new.K).all(axis=(1, 2, 3))
         if self._plan is None or fresh.all():
             self._plan = new
@@ -299,48 +348,40 @@ class Controller:
         return fresh
 
     def _planned_along(
-        self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search, active: np.ndarray
+        self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search, active: np.ndarray, own: Numbers
     ) -> RecedingPlan:
         """Forces and gains along paths."""
         if self._held is not None:
             sound = np.isfinite(path).all(axis=(1, 2))
             path = np.where(_wide(sound, path), path, q[:, None])
             known = self.planner.forces(search)
-            return self._held.planned(q, v, path, active, known, self.planner.step, self._Q, self._R)
-        found = self._planning(q, v, path, self._step, self._Q, self._R)
+            return self._held.planned(q, v, path, active, known, self.planner.step, self._Q, self._R, own)
+        found = self._planning(q, v, path, self._step, self._Q, self._R, **robot_inputs(self.robot.tree, own))
         return RecedingPlan(np.concatenate([q[:, None], path], axis=1), found.v, found.tau, found.K)
 
-    def _slowed(self, q: np.ndarray, v: np.ndarray, active: np.ndarray) -> np.ndarray:
+    def _slowed(self, q: np.ndarray, v: np.ndarray, active: np.ndarray, own: Numbers) -> np.ndarray:
         """Forces by which velocities fade, with what holds the robot as plans begin."""
         a = -v / self.braking_time
         if self._held is not None:
-            return self._held.slowed(q, v, a, active[..., 0, :])
-        return np.asarray(self.robot.inverse_dynamics(q, v, a, passive=self.passive))
+            return self._held.slowed(q, v, a, active[..., 0, :], own)
+        return forces_of_states(self.robot, own, q, v, a, passive=self.passive)
 
     def _said(
-        self, q: np.ndarray, v: np.ndarray, active: np.ndarray, fresh: np.ndarray, good: str, bad: str
+        self, q: np.ndarray, v: np.ndarray, active: np.ndarray, fresh: np.ndarray, good: str, bad: str, own: Numbers
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Forces, gains and status."""
         if fresh.all() and self._plan is not None:
             return self._limited(self._plan.tau[:, 0]), self._plan.K[:, 0], np.full(len(q), good)
         robot, T, tau = self.robot, self.planner.steps, self.planner.step
-        over = (T - _ROUNDING) * tau
+        over = (T - ROUNDING) * tau
         m, nv = len(self.acting), robot.nv
         status = np.where(fresh, good, np.where(self._age < over, bad, BRAKING))
-        torque = self._slowed(q, v, active)
+        torque = self._slowed(q, v, active, own)
         K = np.zeros((len(q), m, 2 * nv))
         going = np.flatnonzero(self._age < over)
         if len(going) and self._plan is not None:
-            plan, place = self._plan, self._age[going] / tau
-            k = np.minimum((place + _ROUNDING).astype(int), T - 1)
-            part = (place - k)[:, None]
-            before = plan.q[going, k]
-            wanted = robot.integrate(before, part * robot.difference(before, plan.q[going, k + 1]))
-            rate = (1.0 - part) * plan.v[going, k] + part * plan.v[going, k + 1]
-            x = np.concatenate([robot.difference(wanted, q[going]), v[going] - rate], axis=1)
-            K[going] = plan.K[going, k]
-            forces = plan.tau[going, k].copy()
-            forces[:, self.acting] -= (K[going] @ x[:, :, None])[:, :, 0]
+            plan = RecedingPlan(*(x[going] for x in self._plan))
+            forces, K[going] = followed(robot, plan, self._age[going] / tau, q[going], v[going], self.acting)
             torque[going] = forces
         return self._limited(torque), K, status
 
@@ -356,32 +397,9 @@ def controller_of(problem: Any, options: Mapping[str, Any]) -> Controller:
     known = [*signature(Controller).parameters][1:]
     for name in options:
         if name not in known:
-            instead = ": it is of the robot as the problem has it: pose it of robot.with_parameters(...)"
-            hint = instead if name == "parameters" else f"; {nearest(name, known)}"
-            raise TypeError(f"controller: there is no option {name!r}{hint}")
+            raise TypeError(f"controller: there is no option {name!r}; {nearest(name, known)}")
     return Controller(problem, **options)
 
 
 def _wide(which: np.ndarray, x: np.ndarray) -> np.ndarray:
     return which.reshape(-1, *(1,) * (x.ndim - 1))
-
-
-def _effort(who: str, robot: Any, given: Any) -> np.ndarray:
-    """The largest forces (nv,): the robot's, where none are given."""
-    try:
-        found = np.array(robot.effort_limits if given is None else given, dtype=float)
-    except (TypeError, ValueError):
-        found = np.array(np.nan)
-    if found.shape not in ((), (robot.nv,)) or not (found >= 0.0).all():
-        raise ValueError(f"{who}: effort: expected numbers from 0 on, {robot.nv} or one for all, got {given!r}")
-    return np.broadcast_to(found, (robot.nv,)).copy()
-
-
-def _seconds(who: str, name: str, given: Any, *, zero: bool = False) -> float:
-    try:
-        found = float(given)
-    except (TypeError, ValueError):
-        found = np.nan
-    if not (np.isfinite(found) and (found > 0.0 or (zero and found >= 0.0))):
-        raise ValueError(f"{who}: {name}: expected seconds {'from 0 on' if zero else 'above 0'}, got {given!r}")
-    return found

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...algorithms.shooting.wanted import split_entries
 from ...bridge.machine import make_ready
+from ...model.parameter import Parameter
 from ..optimal.asked import ByStep
 from ..optimal.holding import holding_forces, phases_of
 from ..optimal.motors import motor_places
@@ -30,13 +31,19 @@ class ShootingPlanner:
     """Iterative LQR of `Problem.solve`, by forward dynamics, from given states; limits of motors hold exactly."""
 
     def __init__(
-        self, problem: Any, actuators: Iterable[str] | None = None, effort: Any = None, passive: bool = False
+        self,
+        problem: Any,
+        actuators: Iterable[str] | None = None,
+        effort: Any = None,
+        passive: bool = False,
+        parameters: tuple[Parameter, ...] = (),
     ) -> None:
-        """Of motors of joints by name, with forces up to ``effort``, a number or (nv,): None are the robot's."""
+        """Of motors of joints by name, with forces up to ``effort``, a number or (nv,): None are the robot's.
+        ``parameters`` of the robot come with each call."""
         self._problem, self._own = problem, prepared(problem, True)
         self.robot, self.steps = problem.robot, self._own.program.steps
         self.step = receding_step(self._own)
-        self._asked = (None if actuators is None else tuple(actuators), effort, passive)
+        self._asked = (None if actuators is None else tuple(actuators), effort, passive, parameters)
         self._motors = list(motor_places("controller", self.robot, self._asked[0]))
         most = None if effort is None else np.broadcast_to(np.asarray(effort, dtype=float), self.robot.nv)[self._motors]
         self._options: dict[str, Any] = {
@@ -52,8 +59,12 @@ class ShootingPlanner:
         return type(self), (self._problem, *self._asked)
 
     def numbers(
-        self, reference: Mapping[str, Any] | None, lead: tuple[int, ...], schedule: Schedule | None = None
-    ) -> tuple[dict[str, Any], Schedule | None]:
+        self,
+        reference: Mapping[str, Any] | None,
+        lead: tuple[int, ...],
+        schedule: Schedule | None = None,
+        parameters: Mapping[Parameter, np.ndarray] | None = None,
+    ) -> tuple[dict[str, Any], Schedule | None, dict[str, np.ndarray]]:
         self._own.given_targets(reference)  # looks at them
         found: dict[str, Any] = {}
         for name, given in (reference or {}).items():
@@ -62,7 +73,9 @@ class ShootingPlanner:
             if x.ndim > own:
                 x = np.broadcast_to(x, (*lead, *x.shape[x.ndim - own :])).reshape(-1, *x.shape[x.ndim - own :])
             found[name] = ByStep(x) if isinstance(given, ByStep) else x
-        return found, schedule
+        tree = self.robot.tree
+        nominal = {str(p): np.reshape(p.nominal(tree), p.shape(tree)) for p in self._asked[3]}
+        return found, schedule, nominal | {str(p): x for p, x in (parameters or {}).items()}
 
     def begun(self, q: np.ndarray) -> Search:
         n, T = len(q), self.steps
@@ -120,8 +133,9 @@ class ShootingPlanner:
             self._searched  # noqa: B018
             assert self._last is not None
             warm = self._last._gone_on_from(known)
-        targets, schedule = numbers
+        targets, schedule, own = numbers
         asked = {"velocity": v, "targets": targets, "schedule": schedule, "warm": warm, "at_most": at_most}
+        asked |= {"parameters": own} if own else {}
         found = shot(self._problem, q, "ilqr", **asked, **self._options)
         self._last = found
         return found
@@ -161,6 +175,6 @@ class ShootingPlanner:
             x = own.some_targets[port]
             x = x[list(entry.steps)].reshape(-1, *shape) if entry.moving else x.reshape(shape)
             aims[name] = ByStep(x) if entry.moving else x
-        recipe = self._solved(q, np.zeros((1, self.robot.nv)), (aims, None), 1, None)._recipe
+        recipe = self._solved(q, np.zeros((1, self.robot.nv)), self.numbers(aims, (1,)), 1, None)._recipe
         split = split_entries(recipe.dynamics(1.0), recipe.program.entries, self._held.kept)
         make_ready(shooting_kernel(recipe, split))

@@ -137,9 +137,8 @@ def read_options(solver: str, options: Mapping[str, Any], known: Collection[str]
         if name in known:
             continue
         if name in others:
-            instead = f": pose the problem of robot.with_{name}(...)" if name == "parameters" else ""
             raise TypeError(
-                f"Problem.solve: solver={solver!r} does not know {name}={instead}: it takes {', '.join(sorted(known))}"
+                f"Problem.solve: solver={solver!r} does not know {name}=: it takes {', '.join(sorted(known))}"
             )
         raise TypeError(f"Problem.solve: there is no option {name!r}; {nearest(name, [*known, *others])}")
 

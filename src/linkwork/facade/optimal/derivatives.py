@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +16,21 @@ from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...errors import UnknownNameError
 from ...expr.arrays import array, scalars
-from ...model.parameter import Parameter, read_parameters
+from ...model.parameter import Parameter, inputs_of, read_parameters
 from ...model.parametrised import parametrised
+from ...model.tree import Tree
 from ..ik.answers import moved_target, way_size
-from .solving import duals_of, numbers_of, point_of, shapes_of, state_shapes
+from .solving import duals_of, numbers_of, point_of, shapes_of, state_shapes, sweeps_of
 
-__all__ = ["PathDerivative", "path_derivative"]
+__all__ = [
+    "PathDerivative",
+    "asked_parameter",
+    "durations_of",
+    "moved_numbers",
+    "optima",
+    "own_numbers",
+    "path_derivative",
+]
 
 _kernels: Once[Kernel] = Once(64)
 _HELD = 1e-9  # multipliers above this share of the largest hold a path at an inequality
@@ -29,11 +39,16 @@ _ASKED = ("q", "u", "p", "everywhere", "alone", "penalties")
 
 
 class PathDerivative(NamedTuple):
-    """By n numbers of what changes: the path in tangent vectors (..., T, nv, n), variables of steps, parameters."""
+    """By n numbers of what changes: the path in tangent vectors (..., T, nv, n), variables of steps, parameters.
+
+    Of motions by forward dynamics also velocities (..., T, nv, n), and forces of motors (..., T, m, n).
+    """
 
     q: np.ndarray
     variables: dict[str, np.ndarray]
     parameters: dict[str, np.ndarray]
+    velocities: np.ndarray | None = None
+    controls: np.ndarray | None = None
 
 
 def path_derivative(result: Any, by: str) -> PathDerivative:
@@ -41,26 +56,20 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     prepared = result.prepared
     program: PathProgram = prepared.program
     state, numbers = result.state, result.numbers
-    solved = np.asarray(result.success)
-    if not solved.any():
-        raise ValueError(
-            f"OptimalResult.derivative: it is of optima, and this is none: {result.explain((0,) * solved.ndim)}"
-            if solved.size
-            else "OptimalResult.derivative: there is no problem"
-        )
+    solved = optima(result)
     if program.launched:
         raise ValueError("OptimalResult.derivative: with a velocity at the start and free durations it is not told")
-    parameter = _asked(prepared, by)
+    parameter = asked_parameter(prepared, by)
     bends = _kernels.get((program, ""), lambda: _bends(program))
-    slopes = _kernels.get((program, by), lambda: _slopes(prepared, by, parameter))
+    shares = prepared.shares_of(durations_of(prepared)[by]) if by in durations_of(prepared) else np.zeros(0)
+    slopes = _kernels.get((program, by, *shares.tolist()), lambda: _slopes(prepared, by, parameter))
     given = [state[name] for name in state_shapes(program) if name in _ASKED]
     given += [numbers[name] for name in shapes_of(program)]
-    robot = prepared.problem.robot
     moving = by in prepared.targets and prepared.problem.entries[prepared.targets[by][1]].moving
     steps = prepared.problem.entries[prepared.targets[by][1]].steps if moving else ()
-    own = np.zeros(_size(prepared, by, parameter))
+    own = np.zeros(moved_numbers(prepared, by, parameter))
     if parameter is not None:
-        own = np.array(parameter.nominal(robot.tree), dtype=float)
+        own = own_numbers(program, numbers, parameter)
     second, first = bends(*given), slopes(*given, own)
     second = {name: np.asarray(getattr(second, name)) for name in second._fields}
     first = {name[2:].partition("_d_")[0]: np.asarray(getattr(first, name)) for name in first._fields}
@@ -86,9 +95,29 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     return PathDerivative(path[..., :nv, :], variables, parameters)
 
 
-def _asked(prepared: Any, by: str) -> Parameter | None:
+def optima(result: Any) -> np.ndarray:
+    """Which problems are solved (...).  Raises ValueError where none is."""
+    solved = np.asarray(result.success)
+    if not solved.any():
+        raise ValueError(
+            f"OptimalResult.derivative: it is of optima, and this is none: {result.explain((0,) * solved.ndim)}"
+            if solved.size
+            else "OptimalResult.derivative: there is no problem"
+        )
+    return solved
+
+
+def own_numbers(program: PathProgram, numbers: Mapping[str, np.ndarray], parameter: Parameter) -> np.ndarray:
+    """What a robot's parameter is in a call, row by row (..., numbers)."""
+    given = inputs_of(program.robot_numbers)
+    if parameter in given:
+        return numbers[given[parameter]]
+    return np.array(parameter.nominal(program.tree), dtype=float)
+
+
+def asked_parameter(prepared: Any, by: str) -> Parameter | None:
     """The robot's parameter that is meant, if it is one.  Raises ValueError for what no path depends on."""
-    durations = _durations(prepared)
+    durations = durations_of(prepared)
     given = [*(["start", _VELOCITY] if prepared.started else []), *durations]
     names = [*prepared.targets, *given]
     if by in prepared.targets and by in given:
@@ -114,18 +143,32 @@ def _asked(prepared: Any, by: str) -> Parameter | None:
         raise ValueError(expected) from None
     if len(found) != 1:
         raise ValueError(f"{expected}: these are {len(found)}, {', '.join(map(repr, map(str, found)))}: name one")
-    return found[0]
+    return of_a_call(prepared.problem.robot.tree, prepared.program.robot_numbers, found[0])
 
 
-def _durations(prepared: Any) -> dict[str, str]:
+def of_a_call(tree: Tree, given: tuple[Parameter, ...], parameter: Parameter) -> Parameter:
+    """The parameter as a call has it.  Raises ValueError for one that is a part of another that was given."""
+    known = {str(p): p for p in given}
+    if str(parameter) in known:
+        return known[str(parameter)]
+    try:
+        read_parameters(tree, "OptimalResult.derivative", [*known, str(parameter)])
+    except ValueError as error:
+        raise ValueError(
+            f"{error}, as the problem was solved: expected one of {', '.join(map(quoted, known))}"
+        ) from None
+    return parameter
+
+
+def durations_of(prepared: Any) -> dict[str, str]:
     """Durations that are given, by what they are called here: their phases."""
     known = prepared.problem.durations
     return {f"duration of {x}" if x else "duration": x for x, y in known.items() if not isinstance(y, tuple)}
 
 
-def _size(prepared: Any, by: str, parameter: Parameter | None) -> int:
+def moved_numbers(prepared: Any, by: str, parameter: Parameter | None) -> int:
     asked = {}
-    if by in _durations(prepared) and by not in prepared.targets:
+    if by in durations_of(prepared) and by not in prepared.targets:
         return 1
     if by in prepared.targets:
         asked[by] = prepared.problem.entries[prepared.targets[by][1]].feature
@@ -139,7 +182,7 @@ def _inputs(program: PathProgram) -> dict[str, Any]:
 
 def _bends(program: PathProgram) -> Kernel:
     def bent(**given: Any) -> Any:
-        conditions = PathConditions(PathSweeps(program, numbers_of(program, given)))
+        conditions = PathConditions(sweeps_of(program, given))
         return conditions.bends(point_of(program, given), duals_of(program, given))
 
     return compile(bent, name="optimal_bends", **_inputs(program))
@@ -147,15 +190,16 @@ def _bends(program: PathProgram) -> Kernel:
 
 def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
     program: PathProgram = prepared.program
-    size = _size(prepared, by, parameter)
+    size = moved_numbers(prepared, by, parameter)
 
     def sloped(**given: Any) -> Any:
         way = given.pop("way")
-        changed = program
         if parameter is not None:
-            tree = parametrised(program.tree, {parameter: scalars(way).ravel().tolist()})
-            changed = program.on(tree)
-        elif by in prepared.targets:
+            own = {p: [*given[name]] for p, name in inputs_of(program.robot_numbers).items()}
+            tree = parametrised(program.tree, own | {parameter: scalars(way).ravel().tolist()})
+            sweeps = PathSweeps(program.on(tree), numbers_of(program, given))
+            return PathConditions(sweeps).slopes(point_of(program, given), duals_of(program, given))
+        if by in prepared.targets:
             port, k, _ = prepared.targets[by]
             feature = program.entries[k].feature
             rows = given[port] if program.entries[k].moving else [given[port]]  # in all steps by the same way
@@ -166,11 +210,11 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
         elif by == _VELOCITY:
             given["past"] = _faster(program, given, way)
         else:
-            rates = prepared.shares_of(_durations(prepared)[by])
+            rates = prepared.shares_of(durations_of(prepared)[by])
             if prepared.started:
                 given["past"] = _longer(program, given, rates[0] * way[0])
             given["step"] = given["step"] + (rates[0] * way[0] if program.uniform else rates * way[0])
-        conditions = PathConditions(PathSweeps(changed, numbers_of(program, given)))
+        conditions = PathConditions(sweeps_of(program, given))
         return conditions.slopes(point_of(program, given), duals_of(program, given))
 
     return compile(sloped, name="optimal_slopes", **_inputs(program), way=(size,)).jacobian("way")

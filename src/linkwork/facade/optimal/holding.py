@@ -6,18 +6,25 @@ the search, and their forces follow from states and controls.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...algorithms.shooting.held import Holding
+from ...bridge.machine import Kernel, compile
+from ...bridge.once import Once
 from ...features import ConstraintForce, ContactForce, ContactStays, HeldConstraint, PathContact, VelocityConstraint
+from ...model.parameter import Parameter, inputs_of
+from .robot_numbers import robot_inputs, robot_of_inputs
 
 __all__ = ["HoldingPhases", "holding_controls", "holding_forces", "holding_rows", "holdings_of", "phases_of"]
 
 Array = np.ndarray[Any, Any]
 
+_KERNELS: Once[Kernel] = Once(32)
 _DEPENDENT = 1e-9  # of the largest singular value: what says the same as other rows
 
 
@@ -75,9 +82,27 @@ def holdings_of(who: str, problem: Any) -> HoldingPhases:
     return HoldingPhases(tuple(found), tuple(steps), frozenset(kept))
 
 
-def holding_rows(robot: Any, phases: HoldingPhases, q: Array, active: Array) -> Array:
+def holding_rows(
+    robot: Any, phases: HoldingPhases, q: Array, active: Array, numbers: Mapping[Parameter, Array] | None = None
+) -> Array:
     """G (..., rows, nv) of what holds the robot at configurations (..., nq), zeros of what does not act (..., holdings)
-    there: it exerts Gᵀ f on the joints."""
+    there: it exerts Gᵀ f on the joints.  ``numbers`` of the robot are each (..., *shape)."""
+    if not numbers:
+        return np.asarray(_rows(robot, phases, q, active))
+    parameters = tuple(numbers)
+
+    def rows(q: Any, active: Any, **given: Any) -> Any:
+        return _rows(robot_of_inputs(robot, parameters, given), phases, q, active)
+
+    def made() -> Kernel:
+        sizes = {name: (math.prod(p.shape(robot.tree)),) for p, name in inputs_of(parameters).items()}
+        return compile(rows, name="holding_rows", q=(robot.nq,), active=(len(phases.holdings),), **sizes)
+
+    kernel = _KERNELS.get((robot, phases.holdings, parameters), made)
+    return np.asarray(kernel(q, active, **robot_inputs(robot.tree, numbers)))
+
+
+def _rows(robot: Any, phases: HoldingPhases, q: Any, active: Any) -> Any:
     rows = []
     for k, one in enumerate(phases.holdings):
         if isinstance(one.force, PathContact):
@@ -92,18 +117,32 @@ def holding_rows(robot: Any, phases: HoldingPhases, q: Array, active: Array) -> 
     return np.concatenate(rows, axis=-2)
 
 
-def holding_controls(robot: Any, phases: HoldingPhases, tau: Array, q: Array, motors: list[int]) -> Array:
+def holding_controls(
+    robot: Any,
+    phases: HoldingPhases,
+    tau: Array,
+    q: Array,
+    motors: list[int],
+    numbers: Mapping[Parameter, Array] | None = None,
+) -> Array:
     """Forces of motors (..., T, m) that with those of what holds come nearest to joint forces (..., T, nv), and are
     least."""
-    G = holding_rows(robot, phases, q, phases.active(tau.shape[-2]))
+    G = holding_rows(robot, phases, q, phases.active(tau.shape[-2]), numbers)
     return _nearest(G, tau, motors, 1e-15)[..., : len(motors)]
 
 
 def holding_forces(
-    robot: Any, phases: HoldingPhases, tau: Array, q: Array, motors: list[int], active: Array, near: Array
+    robot: Any,
+    phases: HoldingPhases,
+    tau: Array,
+    q: Array,
+    motors: list[int],
+    active: Array,
+    near: Array,
+    numbers: Mapping[Parameter, Array] | None = None,
 ) -> Array:
     """The same (..., m) where what holds the robot exerts about ``near`` (..., rows), and what that leaves is least."""
-    G = holding_rows(robot, phases, q, active)
+    G = holding_rows(robot, phases, q, active, numbers)
     left = tau - (np.swapaxes(G, -1, -2) @ near[..., None])[..., 0]
     u = left[..., motors].copy()
     left[..., motors] = 0.0

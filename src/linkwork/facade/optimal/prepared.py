@@ -13,6 +13,7 @@ import numpy as np
 from ...algorithms.optimal.program import PathProgram
 from ...errors import UnknownNameError
 from ...features import ContactStays, VelocityConstraint
+from ...model.parameter import Parameter
 from .asked import ByStep, nothing_aimed_at, read_velocity, target_shape
 from .scaling import even_scales
 from .solving import TOLD, numbers_of, search_kernel, shapes_of, state_shapes
@@ -30,10 +31,11 @@ class PreparedProblem:
     problem: Any
     started: bool
     launched: bool = False  # whether it moves at the start, and durations are free
+    robot_numbers: tuple[Parameter, ...] = ()  # those that come with a call
 
     @cached_property
     def program(self) -> PathProgram:
-        found: PathProgram = self.problem.program(self.started, self.launched)
+        found: PathProgram = self.problem.program(self.started, self.launched, self.robot_numbers)
         return found
 
     @cached_property
@@ -240,11 +242,14 @@ class PreparedProblem:
         return found
 
 
-def prepared(problem: Any, started: bool, launched: bool = False) -> PreparedProblem:
+def prepared(
+    problem: Any, started: bool, launched: bool = False, robot_numbers: tuple[Parameter, ...] = ()
+) -> PreparedProblem:
     """The same one as long as nothing is added to the problem."""
-    found: PreparedProblem | None = problem.prepared.get((started, launched))
+    key = (started, launched, robot_numbers)
+    found: PreparedProblem | None = problem.prepared.get(key)
     if found is None:
         if not problem.entries:
             raise ValueError("Problem.solve: nothing is asked: add features first")
-        found = problem.prepared[started, launched] = PreparedProblem(problem, started, launched)
+        found = problem.prepared[key] = PreparedProblem(problem, *key)
     return found

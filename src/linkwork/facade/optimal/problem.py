@@ -24,6 +24,7 @@ from ...features import (
     VelocityLimits,
 )
 from ...model.constrained import check_references
+from ...model.parameter import Parameter
 from .asked import (
     ByStep,
     PathNumber,
@@ -82,7 +83,7 @@ class Problem:
             self.add(constraint, "equality")
 
     def _changed(self) -> None:
-        self._programs: dict[tuple[bool, bool], PathProgram] = {}
+        self._programs: dict[Any, PathProgram] = {}
         self.prepared: dict[Any, Any] = {}  # what solvers keep of a problem as it is
 
     # -- what is asked
@@ -310,12 +311,13 @@ class Problem:
 
     # -- what solvers read
 
-    def program(self, started: bool, launched: bool = False) -> PathProgram:
+    def program(self, started: bool, launched: bool = False, robot_numbers: tuple[Parameter, ...] = ()) -> PathProgram:
         """All of it but numbers: what a kernel is made of, with a past before the first step or without one.
 
-        ``launched``: it starts with a velocity, and how long steps are is free.
+        ``launched``: it starts with a velocity, and how long steps are is free.  ``robot_numbers`` come with each call.
         """
-        if (started, launched) not in self._programs:
+        key = (started, launched, robot_numbers)
+        if key not in self._programs:
             entries = tuple(
                 PathEntry(
                     entry.feature,
@@ -327,7 +329,7 @@ class Problem:
                 )
                 for entry in self.entries
             )
-            self._programs[started, launched] = PathProgram(
+            self._programs[key] = PathProgram(
                 self.robot.tree,
                 self.steps,
                 entries,
@@ -338,8 +340,9 @@ class Problem:
                 len(self.durations) == 1,
                 self.contacts,
                 launched,
+                robot_numbers,
             )
-        return self._programs[started, launched]
+        return self._programs[key]
 
     # -- solving
 
@@ -349,6 +352,8 @@ class Problem:
         Options; leading axes are problems of their own:
         - ``velocity`` (..., nv) at the start; at rest unless it is said.
         - ``targets``: what features aim at, by their names, an array (..., *shape) each, or a `ByStep`.
+        - ``parameters``: numbers of the robot (..., *shape) in the place of its own, by name as `Robot.parameters` has
+          them: loads, gravity, offsets.  Others by the same names take the same kernel.
         - ``guess``: the first path (..., T, nq), or one configuration, (nq,) or (..., 1, nq); the start stays if
           there is none.
         - ``seeds``: how many first paths are tried, the guess and others drawn by ``seed``; the best counts, and
@@ -361,7 +366,6 @@ class Problem:
         ``solver`` is "augmented"; "ipopt", by CasADi, without deadline, progress and callback; or by forward dynamics
         "ilqr" or "shooting", with all of these, and:
 
-        - ``parameters``: numbers of the robot in the place of its own, by name as `Robot.parameters` has them;
         - ``controls`` (..., T, m): the first forces of motors; ``actuated``: names of joints that have motors;
         - ``control_limits``: a number, one a motor, (least, most), or False for none; the robot's unless it is said;
         - ``dynamics``: "forward", or "inverse" with accelerations, and what varies by steps, as what is looked for;

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import numpy as np
 from ...algorithms.optimal.augmented import SOLVED, STUCK, VIOLATED
 from ...algorithms.optimal.program import OptimalNumbers, PathPoint, PathProgram
 from ...bridge.once import Once
+from ...model.parameter import inputs_of
+from ...model.parametrised import parametrised
 from .nonlinear import NonlinearPath, NonlinearResult, weights_of
 from .solving import TOLD, numbers_of, point_of, shapes_of, state_shapes
 
@@ -38,12 +41,22 @@ def refereed(
     wide = {name: np.broadcast_to(x, (*lead, *needed[name])) for name, x in given.items()}
     for place in np.ndindex(lead):
         own = {name: x[place] for name, x in wide.items()}
-        result = solve_by_casadi(program, numbers_of(program, own), point_of(program, own), at_most=at_most)
+        result = solve_by_casadi(
+            _on_numbers(program, own), numbers_of(program, own), point_of(program, own), at_most=at_most
+        )
         for name, x in _state(program, result, tolerances[1:]).items():
             if name in found:
                 found[name][place] = x
     found["penalties"] = np.array(wide["penalties"]) if "penalties" in wide else np.empty((*lead, 0))
     return {name: found[name] for name in shapes}
+
+
+def _on_numbers(program: PathProgram, given: Mapping[str, Array]) -> PathProgram:
+    """The program of a robot of these numbers, which is made anew for each."""
+    if not program.robot_numbers:
+        return program
+    own = {p: given[name].tolist() for p, name in inputs_of(program.robot_numbers).items()}
+    return replace(program, tree=parametrised(program.tree, own), robot_numbers=())
 
 
 def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> dict[str, Any]:

@@ -351,5 +351,7 @@ def _plain(x: np.ndarray) -> Any:
 
 def _taken(x: np.ndarray, place: np.ndarray) -> np.ndarray:
     """One of the seeds of each problem."""
+    if not place.ndim:
+        return np.array(x[int(place)])
     index = place[(..., *[None] * (x.ndim - place.ndim))]
     return np.take_along_axis(x, index, axis=place.ndim).squeeze(axis=place.ndim)

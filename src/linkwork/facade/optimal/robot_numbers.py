@@ -9,20 +9,39 @@ from typing import Any
 import numpy as np
 
 from ... import parameters as inertial
+from ...algorithms.dynamics.inverse_dynamics import inverse_dynamics
+from ...bridge.machine import Kernel, compile
+from ...bridge.once import Once
+from ...expr.arrays import array
+from ...features import PathContact
 from ...model.parameter import KINDS, Parameter, inputs_of, read_parameters
 from ...model.parametrised import parametrised
 from ...model.tree import Tree
 from ...spatial.given import LARGEST
 
-__all__ = ["forces_of_motion", "read_robot_numbers", "with_inputs"]
+__all__ = [
+    "along",
+    "axes_of",
+    "forces_of_motion",
+    "forces_of_states",
+    "own_robot_numbers",
+    "read_robot_numbers",
+    "robot_inputs",
+    "robot_of_inputs",
+    "spread",
+    "with_inputs",
+]
 
 Array = np.ndarray[Any, Any]
 
 _FILE = 1e-5  # relative: what is left of a file's six digits
+_KERNELS: Once[Kernel] = Once(64)
+_FREE: Once[Any] = Once(32)  # robots without their constraints
 
 
-def read_robot_numbers(who: str, robot: Any, given: Any) -> dict[Parameter, Array]:
-    """By parameter (..., *shape), of a dict by names as `Robot.parameters` has them; in one order, however given.
+def read_robot_numbers(who: str, problem: Any, given: Any) -> dict[Parameter, Array]:
+    """By parameter (..., *shape), of a dict by names as `Robot.parameters` of a problem's robot has them; in one order,
+    however given.
 
     Raises TypeError and ValueError for what is none, UnknownNameError.
     """
@@ -30,9 +49,70 @@ def read_robot_numbers(who: str, robot: Any, given: Any) -> dict[Parameter, Arra
         return {}
     if not isinstance(given, Mapping):
         raise TypeError(f"{who}: parameters: expected a dict of numbers by the robot's parameters, got {given!r}")
-    read_parameters(robot.tree, who, [*given])  # refuses what is given twice
-    by_parameter = {p: x for name, x in given.items() for p in read_parameters(robot.tree, who, name)}
-    return {p: _numbers(who, robot.tree, p, by_parameter[p]) for p in sorted(by_parameter, key=str)}
+    tree = problem.robot.tree
+    read_parameters(tree, who, [*given])  # refuses what is given twice
+    by_parameter = {p: x for name, x in given.items() for p in read_parameters(tree, who, name)}
+    for one in problem.contacts:
+        point, _, added = one.frame.rpartition(": ") if isinstance(one, PathContact) else ("", "", "")
+        if added == "contact" and any((p.kind, p.name) == ("point", point) for p in by_parameter):
+            raise ValueError(
+                f"{who}: parameters: point:{point}: contact {one.name!r} is at a frame that was added where the point "
+                f"is: expected 'frame:{one.frame}', which moves it"
+            )
+    return {p: _numbers(who, tree, p, by_parameter[p]) for p in sorted(by_parameter, key=str)}
+
+
+def own_robot_numbers(who: str, problem: Any, given: Any) -> dict[Parameter, Array]:
+    """The same of names, too, with the robot's own numbers."""
+    if given is None or isinstance(given, Mapping):
+        return read_robot_numbers(who, problem, given)
+    tree = problem.robot.tree
+    named = read_parameters(tree, who, given)
+    return read_robot_numbers(who, problem, {str(p): np.reshape(p.nominal(tree), p.shape(tree)) for p in named})
+
+
+def renumbered(who: str, problem: Any, known: Mapping[Parameter, Array], given: Any) -> dict[Parameter, Array]:
+    """What is known, with what is given by name for some of it.  Raises ValueError, TypeError, UnknownNameError."""
+    named = {str(p): p for p in known}
+    found = read_robot_numbers(who, problem, given)
+    other = [str(p) for p in found if str(p) not in named]
+    if other:
+        had = ", ".join(map(repr, named)) or "none"
+        raise ValueError(
+            f"{who}: parameters: expected some of those that the controller was made with, {had}, got {other[0]!r}: "
+            f"name it in Problem.controller(parameters=...)"
+        )
+    return {**known, **{named[str(p)]: x for p, x in found.items()}}
+
+
+def spread(who: str, tree: Tree, numbers: Mapping[Parameter, Array], lead: tuple[int, ...]) -> dict[Parameter, Array]:
+    """The same with one leading axis, that of all environments (*lead,), where there is any.  Raises ValueError."""
+    found = {}
+    for p, x in numbers.items():
+        shape = p.shape(tree)
+        if x.ndim > len(shape):
+            axes = x.shape[: x.ndim - len(shape)]
+            try:
+                x = np.broadcast_to(x, (*lead, *shape)).reshape(-1, *shape)
+            except ValueError:
+                raise ValueError(
+                    f"{who}: parameters: {p}: expected leading axes of the state's, {lead}, got {axes}"
+                ) from None
+        found[p] = x
+    return found
+
+
+def axes_of(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, tuple[int, ...]]:
+    """Leading axes of each, by what it is called."""
+    return {f"parameters: {p}": x.shape[: x.ndim - len(p.shape(tree))] for p, x in numbers.items()}
+
+
+def robot_inputs(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, Array]:
+    """By the names of a kernel's inputs, row by row (..., numbers)."""
+    if not numbers:
+        return {}
+    names = inputs_of(tuple(numbers))
+    return {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(tree))], -1) for p, x in numbers.items()}
 
 
 def _numbers(who: str, tree: Tree, p: Parameter, given: Any) -> Array:
@@ -70,16 +150,46 @@ def with_inputs(tree: Tree, parameters: tuple[Parameter, ...], given: Mapping[st
     return parametrised(tree, {p: list(given[name]) for p, name in inputs_of(parameters).items()})
 
 
+def robot_of_inputs(robot: Any, parameters: tuple[Parameter, ...], given: Mapping[str, Any]) -> Any:
+    """The robot with the same, in a function that is compiled."""
+    if not parameters:
+        return robot
+    names = inputs_of(parameters)
+    return robot.with_parameters({str(p): np.reshape(given[names[p]], p.shape(robot.tree)) for p in parameters})
+
+
+def along(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[Parameter, Array]:
+    """The same of each step (..., 1, *shape)."""
+    return {p: np.expand_dims(x, x.ndim - len(p.shape(tree))) for p, x in numbers.items()}
+
+
 def forces_of_motion(
     robot: Any, numbers: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
 ) -> Array:
     """Joint forces (..., T, nv) of motions (..., T, n) of a robot with such numbers (..., *shape), without what keeps
     its constraints."""
-    free = robot.without_constraints() if robot.tree.constraints else robot
+    return forces_of_states(robot, along(robot.tree, numbers), q, v, a, **passive)
+
+
+def forces_of_states(
+    robot: Any, numbers: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
+) -> Array:
+    """The same (..., nv) of states (..., n), each with numbers of its own (..., *shape)."""
+    free = _FREE.get(robot, robot.without_constraints) if robot.tree.constraints else robot
     if not numbers:
         return np.asarray(free.inverse_dynamics(q, v, a, **passive))
-    kernel = free.compile(("inverse_dynamics", passive), parameters=[*map(str, numbers)])
-    shapes = {p: p.shape(robot.tree) for p in numbers}
-    steps = {p: np.expand_dims(x, x.ndim - len(shapes[p])) for p, x in numbers.items()}
-    names = inputs_of(tuple(numbers))
-    return np.asarray(kernel(q, v, a, **{names[p]: x for p, x in steps.items()}))
+    key = free, tuple(numbers), tuple(passive.items())
+    kernel = _KERNELS.get(key, lambda: _forces_kernel(free, tuple(numbers), passive))
+    return np.asarray(kernel(q, v, a, **robot_inputs(robot.tree, numbers)))
+
+
+def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: Mapping[str, bool]) -> Kernel:
+    """Also of parameters on which joint forces do not depend."""
+    tree: Tree = robot.tree
+
+    def forces(q: Any, v: Any, a: Any, **given: Any) -> Any:
+        changed = with_inputs(tree, parameters, given)
+        return array(inverse_dynamics(changed, list(q), list(v), list(a), (), passive.get("passive", False)))
+
+    sizes = {name: (math.prod(p.shape(tree)),) for p, name in inputs_of(parameters).items()}
+    return compile(forces, name="joint_forces", q=(tree.nq,), v=(tree.nv,), a=(tree.nv,), **sizes)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...bridge.machine import make_ready
+from ...model.parameter import inputs_of
 from ..assembly.wanted import read_configuration
 from ..ik.reading import mid_range, read_deadline
 from .asked import (
@@ -29,7 +30,8 @@ from .guesses import TOGETHER, Beginnings, guesses, needless
 from .prepared import PreparedProblem, prepared
 from .referee import refereed
 from .result import OptimalResult
-from .solving import TOLD, shapes_of
+from .robot_numbers import read_robot_numbers, robot_inputs
+from .solving import TOLD
 
 __all__ = ["OPTIONS", "run"]
 
@@ -45,6 +47,7 @@ def run(
     *,
     velocity: Any = None,
     targets: Any = None,
+    parameters: Any = None,
     guess: Any = None,
     seeds: int = 1,
     seed: int = 0,
@@ -84,11 +87,13 @@ def run(
     launched = start is not None and velocity is not None and problem.free_durations > 0
     if launched and solver == "ipopt":
         raise ValueError('Problem.solve: solver="ipopt": velocity: with free durations it knows paths from rest alone')
-    own = prepared(problem, start is not None, launched)
+    given = read_robot_numbers("Problem.solve", problem, parameters)
+    own = prepared(problem, start is not None, launched, tuple(given))
     robot, program = problem.robot, own.program
     T = program.steps
     limit = None if deadline is None else read_deadline("Problem.solve", deadline)
     numbers = (own.constants if solver == "ipopt" else own.even) | own.given_targets(targets)
+    numbers |= robot_inputs(robot.tree, given)
     if start is not None:
         start = read_configuration(robot, "Problem.solve", "start", start)
         numbers["past"] = own.past(start, velocity)
@@ -102,12 +107,13 @@ def run(
     if warm is not None:
         if not isinstance(warm, OptimalResult):
             raise TypeError(f"Problem.solve: warm: expected a result of the same problem, got {warm!r}")
-        if replace(warm.prepared.program, launched=launched) == program != warm.prepared.program:
+        before = replace(warm.prepared.program, robot_numbers=program.robot_numbers)
+        if replace(before, launched=launched) == program != before:
             raise ValueError(
                 "Problem.solve: warm: velocity: with free durations a path from rest and one that starts with a "
                 "velocity do not go on from each other: give guess=, its q, instead"
             )
-        if warm.prepared.program != program:
+        if before != program:
             raise ValueError(
                 "Problem.solve: warm: expected a result of the same problem, with a start or without as here"
             )
@@ -134,8 +140,7 @@ def run(
         return OptimalResult(own, state, numbers, tolerances, lead, seeds if seeds > 1 else None, late, running)
 
     if solver == "ipopt":
-        given = dict(zip(shapes_of(program), inputs, strict=True))
-        state = refereed(program, state, given, tolerances, at_most)
+        state = refereed(program, state, dict(zip(own.shapes, inputs, strict=True)), tolerances, at_most)
         return result(False)
     kernel = own.kernel
     if limit is not None:
@@ -148,10 +153,11 @@ def run(
         before = time.perf_counter()
         found = kernel(*(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(at_most))))
         state = dict(zip(names, (getattr(found, name) for name in names) if len(names) > 1 else (found,), strict=True))
-        if seeds > 1 and not every_seed and budget % compared == 0.0:
-            state["told"] = needless(state["told"], int(budget))
-            state = beginnings.anew(state) if budget < at_most else state
         told = state["told"]
+        if seeds > 1 and not every_seed and budget % compared == 0.0 and (told[..., 1] > 0.5).any():
+            state["told"] = needless(told, int(budget))
+            state = beginnings.anew(state) if budget < at_most else state
+            told = state["told"]
         over: bool = budget >= at_most or not ((told[..., 1] < 0.5) & np.isfinite(told[..., 4])).any()
         if over:
             state = beginnings.settled(state)
@@ -205,6 +211,7 @@ def _lead(own: PreparedProblem, state: dict[str, np.ndarray], numbers: dict[str,
     """The leading axes of all."""
     labels = {port: f"targets: {name!r}" for name, (port, *_) in own.targets.items()}
     labels |= {"past": "start", "rate": "velocity", "q": "guess"}
+    labels |= {name: f"parameters: {p}" for p, name in inputs_of(own.program.robot_numbers).items()}
     axes = {
         labels.get(name, name): some[name].shape[: some[name].ndim - len(shape)]
         for some, known in ((state, own.state_shapes), (numbers, own.shapes))

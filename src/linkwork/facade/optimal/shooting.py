@@ -14,23 +14,22 @@ from typing import Any
 import numpy as np
 
 from ...algorithms.optimal.augmented import STOPPED
-from ...algorithms.optimal.program import PathProgram
 from ...algorithms.shooting.inverse import INVERSE_INTEGRATORS
 from ...algorithms.shooting.robot import INTEGRATORS
 from ...algorithms.shooting.search import begun
-from ...algorithms.shooting.wanted import row_kinds, split_entries
+from ...algorithms.shooting.wanted import split_entries
 from ...features.checks import one_of
-from ...model.parameter import Parameter, inputs_of
+from ...model.parameter import Parameter
 from ..assembly.wanted import read_configuration
 from .asked import read_count, read_guess, read_seed, read_switch, read_tolerances, together
 from .guesses import guesses
 from .holding import HoldingPhases, holding_controls, phases_of
 from .inverse import DYNAMICS, with_motors
 from .motors import motor_limits, motor_places, read_finite
-from .prepared import PENALTY, PreparedProblem, prepared
-from .robot_numbers import forces_of_motion, read_robot_numbers
+from .prepared import PENALTY, prepared
+from .robot_numbers import along, axes_of, forces_of_motion, read_robot_numbers, robot_inputs
 from .schedule import Schedule
-from .shooting_kernel import ShootingRecipe, shooting_kernel
+from .shooting_kernel import ShootingRecipe, row_data, row_tolerances, shooting_kernel
 from .shooting_pieces import Watching, gone_on, in_pieces, searched, stopped
 from .shooting_result import ShootingResult, best_of_seeds, search_of, shooting_result
 
@@ -108,7 +107,8 @@ def shot(
         if controls is not None:
             raise ValueError(f"{who}: dynamics='inverse': controls: it begins with a guess=: expected none")
         problem = with_motors(who, problem, places, (low, high), passive)
-    own = prepared(problem, True)
+    numbers = read_robot_numbers(who, problem, parameters)
+    own = prepared(problem, True, False, tuple(numbers))
     program = own.program
     phases = HoldingPhases((), (), frozenset()) if inverse else phases_of(who, problem)
     if not program.uniform:
@@ -120,9 +120,7 @@ def shot(
     limited = not inverse and bool(np.isfinite(low).any() or np.isfinite(high).any())
     second = inverse or (len(places) < robot.nv and not phases.holdings) if second_order is None else second_order
     gaps = solver == "shooting"
-    numbers = read_robot_numbers(who, robot, parameters)
-    made_of = (program, places, integrator, passive, limited, gaps, second, phases.holdings, inverse)
-    recipe = ShootingRecipe(*made_of, tuple(numbers))
+    recipe = ShootingRecipe(program, places, integrator, passive, limited, gaps, second, phases.holdings, inverse)
     tau = float(np.ravel(own.constants["step"])[0])
     split = split_entries(recipe.dynamics(1.0), program.entries, phases.kept)
     q0 = read_configuration(robot, "Problem.solve", "start", start)
@@ -139,24 +137,20 @@ def shot(
         ends = own.ends(watching.seeds - 1, seed)
         first = guesses(problem, np.broadcast_to(path[..., : robot.nq], (*path.shape[:-1], robot.nq)), ends, True)
         x0 = x0[..., None, :]
-        many = {p: np.expand_dims(x, x.ndim - len(p.shape(robot.tree))) for p, x in numbers.items()}
-        paths, forces = _first(who, robot, recipe, phases, x0, tau, first, None, many, *known[1:])
+        paths, forces = _first(who, robot, recipe, phases, x0, tau, first, None, along(robot.tree, numbers), *known[1:])
         path, u = (_put(x, own_x) for x, own_x in ((paths, path), (forces, u)))
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
-    aims = own.given_targets(targets)
+    aims = own.given_targets(targets) | robot_inputs(robot.tree, numbers)
     axes = {
         f"targets: {name!r}": aims[p].shape[: aims[p].ndim - len(own.shapes[p])]
         for name, (p, *_) in own.targets.items()
     }
-    axes |= {f"parameters: {p}": x.shape[: x.ndim - len(p.shape(robot.tree))] for p, x in numbers.items()}
-    together({"start": lead, **axes})
+    together({"start": lead, **axes, **axes_of(robot.tree, numbers)})
     schedule = schedule or Schedule(own.constants["weights"], phases.active(program.steps))
-    inputs |= _data(own, program, split, schedule, aims)
+    inputs |= row_data(own, program, split, schedule, aims)
     inputs |= {"low": low, "high": high} if limited else {}
-    names = inputs_of(recipe.parameters)
-    inputs |= {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(robot.tree))], -1) for p, x in numbers.items()}
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
-    inputs |= _by_row(program, split, tolerances[1:])
+    inputs |= row_tolerances(program, split, tolerances[1:])
     at_most = read_count("Problem.solve", "at_most", at_most)
     inputs |= {"ends": np.array([step_tolerance, tolerances[1:].min(initial=1.0), float(at_most)])}
     kernel = shooting_kernel(recipe, split)
@@ -177,10 +171,11 @@ def shot(
 
     def result(found: Any) -> ShootingResult:
         told = SimpleNamespace(**found)
-        every = shooting_result(own, split, phases, x0, velocity, told, tolerances, aims, schedule.weights)
+        every = shooting_result(own, split, phases, x0, velocity, told, tolerances, aims, schedule)
         every.state["told"][..., 1] = np.where(stopped(found), STOPPED, every.state["told"][..., 1])
         every._recipe, every._search = recipe, searched(found)
         every._limits = (low, high) if limited else None
+        every._split = split
         return every
 
     def shown(found: Any, running: bool) -> ShootingResult:
@@ -240,7 +235,11 @@ def _first(
         return path, a if variables is None else _joined(a, variables)
     if controls is None:
         u = forces_of_motion(robot, numbers, before, slow, a, passive=recipe.passive)
-        u = holding_controls(robot, phases, u, before, motors) if phases.holdings else u[..., motors]
+        u = (
+            holding_controls(robot, phases, u, before, motors, along(robot.tree, numbers))
+            if phases.holdings
+            else u[..., motors]
+        )
     else:
         u = read_finite(who, "controls", controls, (T, len(motors)))
     return path, np.clip(u, *limits)
@@ -249,42 +248,3 @@ def _first(
 def _joined(a: Array, b: Array) -> Array:
     """Side by side."""
     return np.concatenate([a, np.broadcast_to(b, (*a.shape[:-1], b.shape[-1]))], axis=-1)
-
-
-def _by_row(program: PathProgram, split: tuple[list[int], list[int]], tolerances: Array) -> dict[str, Array]:
-    """Tolerances of constraints as those of the search's rows, by the kernel's names; 1 of what is none."""
-    own = dict(zip(program.hard, tolerances, strict=True))
-    rows = [[own.get(k, 1.0) for k in some for _ in row_kinds(program.entries[k])] for some in split]
-    return {f"{name}_tolerances": np.array(x) for name, x in zip(("moving", "reached"), rows, strict=True)}
-
-
-def _data(
-    own: PreparedProblem,
-    program: PathProgram,
-    split: tuple[list[int], list[int]],
-    schedule: Schedule,
-    targets: dict[str, Array],
-) -> dict[str, Array]:
-    """Weights of rows by step; times, targets that move and what holds; bounds and other targets: by the kernel's
-    names."""
-    T, constants = program.steps, own.constants
-    found: dict[str, Array] = {}
-    for name, some in zip(("moving", "reached"), split, strict=True):
-        columns = [np.zeros((*schedule.weights.shape[:-2], T, 0))]
-        for k in some:
-            entry, rows = program.entries[k], program.rows_of[k]
-            weights = schedule.weights[..., k, None] * own.even["scales"][rows]
-            if entry.bounded and entry.hard:
-                high, low = (np.isfinite(constants[side][rows]) for side in ("upper", "lower"))
-                weights = np.concatenate([weights * high, weights * low], axis=-1)
-            columns.append(weights)
-        found[f"{name}_weights"] = np.concatenate(columns, axis=-1)
-    times = (np.arange(T) + 1.0)[:, None] * float(np.ravel(constants["step"])[0])
-    moving = [targets[f"target{k}"] for k, entry in enumerate(program.entries) if entry.moving]
-    given = (times, *moving, schedule.active)
-    lead = np.broadcast_shapes(*(x.shape[:-2] for x in given))
-    found["given"] = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in given], axis=-1)
-    found |= {name: x for name, x in targets.items() if not program.entries[int(name[6:])].moving}
-    if any(entry.bounded for entry in program.entries):
-        found |= {"lower": constants["lower"], "upper": constants["upper"]}
-    return found

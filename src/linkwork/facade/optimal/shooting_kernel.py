@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -21,13 +22,17 @@ from ...expr.arrays import array
 from ...expr.control.loops import scan
 from ...model.parameter import Parameter, inputs_of
 from ...model.tree import Tree
+from .prepared import PreparedProblem
 from .robot_numbers import with_inputs
+from .schedule import Schedule
 from .solving import target_sizes
 
-__all__ = ["ShootingRecipe", "shooting_kernel"]
+__all__ = ["ShootingRecipe", "row_data", "row_tolerances", "shooting_kernel"]
 
 PROXIMAL = 1e-9
 """Of the diagonal: what nothing decides, a force that is not asked for say, stays what it is."""
+
+Array = np.ndarray[Any, Any]
 
 _kernels: Once[Kernel] = Once(64)
 
@@ -45,7 +50,11 @@ class ShootingRecipe:
     second_order: bool
     holdings: tuple[Holding, ...] = ()
     inverse: bool = False
-    parameters: tuple[Parameter, ...] = ()  # of the robot, that come with each call
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Of the robot, that come with each call."""
+        return self.program.robot_numbers
 
     @property
     def controls(self) -> int:
@@ -137,3 +146,42 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
         return every | {f"{name}_forces": k for name, k in new.items() if k.shape[-1]}
 
     return compile(solved, name="shooting", **shapes)
+
+
+def row_tolerances(program: PathProgram, split: tuple[list[int], list[int]], tolerances: Array) -> dict[str, Array]:
+    """Tolerances of constraints as those of the search's rows, by the kernel's names; 1 of what is none."""
+    own = dict(zip(program.hard, tolerances, strict=True))
+    rows = [[own.get(k, 1.0) for k in some for _ in row_kinds(program.entries[k])] for some in split]
+    return {f"{name}_tolerances": np.array(x) for name, x in zip(("moving", "reached"), rows, strict=True)}
+
+
+def row_data(
+    own: PreparedProblem,
+    program: PathProgram,
+    split: tuple[list[int], list[int]],
+    schedule: Schedule,
+    numbers: Mapping[str, Array],
+) -> dict[str, Array]:
+    """Weights of rows by step; times, targets that move and what holds; bounds, other targets and the robot's numbers,
+    of which there are ``numbers``: by the kernel's names."""
+    T, constants = program.steps, own.constants
+    found: dict[str, Array] = {}
+    for name, some in zip(("moving", "reached"), split, strict=True):
+        columns = [np.zeros((*schedule.weights.shape[:-2], T, 0))]
+        for k in some:
+            entry, rows = program.entries[k], program.rows_of[k]
+            weights = schedule.weights[..., k, None] * own.even["scales"][rows]
+            if entry.bounded and entry.hard:
+                high, low = (np.isfinite(constants[side][rows]) for side in ("upper", "lower"))
+                weights = np.concatenate([weights * high, weights * low], axis=-1)
+            columns.append(weights)
+        found[f"{name}_weights"] = np.concatenate(columns, axis=-1)
+    times = (np.arange(T) + 1.0)[:, None] * float(np.ravel(constants["step"])[0])
+    moving = [f"target{k}" for k, entry in enumerate(program.entries) if entry.moving]
+    given = (times, *(numbers[name] for name in moving), schedule.active)
+    lead = np.broadcast_shapes(*(x.shape[:-2] for x in given))
+    found["given"] = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in given], axis=-1)
+    found |= {name: x for name, x in numbers.items() if name not in moving}
+    if any(entry.bounded for entry in program.entries):
+        found |= {"lower": constants["lower"], "upper": constants["upper"]}
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from ...algorithms.optimal.program import PathProgram
 from ...algorithms.shooting.wanted import row_kinds
 from .derivatives import PathDerivative
 from .holding import HoldingPhases
+from .motion_derivatives import motion_derivative
 from .prepared import PreparedProblem
 from .result import OptimalResult
+from .schedule import Schedule
 from .shooting_pieces import picked
 from .solving import TOLD
 
@@ -43,6 +46,10 @@ class ShootingResult(OptimalResult):
     _recipe: Any  # what its kernel is made of
     _limits: tuple[Array, Array] | None = None  # of motors, where they are those of the search
     _search: dict[str, Array]  # where the search ended
+    _split: tuple[list[int], list[int]]  # entries of steps, and of the states that they reach
+    _schedule: Schedule
+    _start: Array  # (..., nx): the state at the start
+    _decided: Array  # (..., T, n): controls of the search, and forces of what holds
 
     @property
     def _looked(self) -> tuple[Array, Array]:
@@ -76,11 +83,16 @@ class ShootingResult(OptimalResult):
         return found
 
     def derivative(self, by: str) -> PathDerivative:
-        """None: it is of paths by inverse dynamics.  Raises ValueError."""
-        raise ValueError(
-            "ShootingResult.derivative: motions by forward dynamics, and by accelerations as controls, have none here: "
-            'solve(..., guess=result.q) with solver="augmented" gives a path that has'
-        )
+        """How the motion moves by n numbers of what the problem is asked with: configurations (..., T, nv, n), in
+        tangent vectors, velocities, and the forces of motors (..., T, m, n).
+
+        ``by`` is as of `OptimalResult.derivative`: the name of a feature with a target, ``"start"``, ``"start
+        velocity"``, ``"duration"``, or a parameter of the robot.  It is exact at an optimum, with inequalities and
+        limits of motors that hold the motion as equalities; as exact as the optimum is found.  Where nothing
+        determines how a motion moves, it is the least way.  Raises ValueError for what no motion depends on, and for
+        one that is no optimum, not solved; in a batch it is NaN there.
+        """
+        return motion_derivative(self, by)
 
 
 def shooting_result(
@@ -91,11 +103,11 @@ def shooting_result(
     velocity: Any,
     found: Any,
     tolerances: Array,
-    targets: dict[str, Array],
-    weights: Array,
+    given: dict[str, Array],
+    schedule: Schedule,
 ) -> ShootingResult:
-    """Of what the kernel tells; ``targets`` and ``weights`` are what it was given."""
-    program, robot = own.program, own.problem.robot
+    """Of what the kernel tells; ``given``, targets and the robot's numbers, and ``schedule`` are what it was given."""
+    program, robot, weights = own.program, own.problem.robot, schedule.weights
     status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(found.told, -1, 0)
     lead, nq = status.shape, robot.nq
     forces = _by_entry(program, split, found)
@@ -127,7 +139,7 @@ def shooting_result(
         state["alone"][..., place] = forces[k][..., program.entries[k].at, :] if k in forces else 0.0
     if program.variables:
         state["u"] = found.u[..., robot.nv :] if hasattr(found, "tau") else _variables(program, phases, found)
-    numbers = own.even | targets | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
+    numbers = own.even | given | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
     numbers |= {} if velocity is None else {"velocity": np.asarray(velocity, dtype=float)}
     result = ShootingResult(own, state, numbers, tolerances, lead)
     result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
@@ -139,6 +151,9 @@ def shooting_result(
         step = float(np.ravel(own.constants["step"])[0])
         result.accelerations = np.diff(np.concatenate([first, v], axis=-2), axis=-2) / step
     result._values, result.gap = found.values, gap
+    result._schedule = schedule
+    result._start = np.broadcast_to(x0, (*lead, x0.shape[-1]))
+    result._decided = np.concatenate([found.u, getattr(found, "more", found.u[..., :0])], axis=-1)
     return result
 
 
@@ -153,13 +168,11 @@ def best_of_seeds(every: ShootingResult) -> ShootingResult:
     }
     found = ShootingResult(every.prepared, state, numbers, every.tolerances, place.shape)
     found.attempts, found.seed = every, int(place) if not place.shape else place
-    for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values"):
+    for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values", "_start", "_decided"):
         setattr(found, name, picked(getattr(every, name), place))
-    found._recipe, found._limits, found._search = (
-        every._recipe,
-        every._limits,
-        {name: picked(x, place) for name, x in every._search.items()},
-    )
+    for name in ("_recipe", "_limits", "_split", "_schedule"):
+        setattr(found, name, getattr(every, name))
+    found._search = {name: picked(x, place) for name, x in every._search.items()}
     return found
 
 
@@ -178,7 +191,8 @@ def search_of(who: str, warm: Any, recipe: Any) -> dict[str, Array]:
             f"{who}: warm: expected a result with the same controls, with the same actuated= and dynamics=: give "
             f"guess=, its q, instead"
         )
-    if (old.program, old.holdings) != (recipe.program, recipe.holdings):
+    same = replace(old.program, robot_numbers=recipe.program.robot_numbers)
+    if (same, old.holdings) != (recipe.program, recipe.holdings):
         raise ValueError(f"{who}: warm: expected a result of the same problem: give guess=, its q, instead")
     return warm._search
 

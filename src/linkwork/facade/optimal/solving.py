@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...algorithms.optimal.augmented import PathSearch, Tolerances, search
 from ...algorithms.optimal.program import OptimalNumbers, PathPoint, PathProgram
-from ...algorithms.optimal.sweeps import Duals, PathSweeps
+from ...algorithms.optimal.steps import Duals
+from ...algorithms.optimal.sweeps import PathSweeps
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
+from ...model.parameter import inputs_of
+from .robot_numbers import with_inputs
 
-__all__ = ["TOLD", "numbers_of", "search_kernel", "shapes_of"]
+__all__ = ["TOLD", "numbers_of", "search_kernel", "shapes_of", "sweeps_of"]
 
 TOLD = ("damping", "status", "iterations", "cost", "merit", "length", "stale", "bent", "straight")
 """What a search tells of itself first; then what is violated by each constraint, now and before."""
@@ -48,6 +52,7 @@ def shapes_of(program: PathProgram) -> dict[str, tuple[int, ...]]:
     found |= {"floor": (program.many,), "ceiling": (program.many,)}
     for k, size in target_sizes(program).items():
         found[f"target{k}"] = (T, size) if program.entries[k].moving else (size,)
+    found |= {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(program.robot_numbers).items()}
     return {name: shape for name, shape in found.items() if 0 not in shape}
 
 
@@ -87,6 +92,12 @@ def numbers_of(program: PathProgram, given: dict[str, Any]) -> OptimalNumbers:
     )
 
 
+def sweeps_of(program: PathProgram, given: dict[str, Any]) -> PathSweeps:
+    """The program with what comes with a call, the robot's numbers among it, of arrays by name."""
+    changed = program.on(with_inputs(program.tree, program.robot_numbers, given))
+    return PathSweeps(changed, numbers_of(program, given))
+
+
 def point_of(program: PathProgram, given: dict[str, Any]) -> PathPoint:
     """Where a search stands, of arrays by name."""
     return PathPoint(given["q"], given.get("u", np.zeros((program.steps, 0))), given.get("p", np.zeros(0)))
@@ -111,7 +122,7 @@ def _compiled(program: PathProgram) -> Kernel:
 
     def searched(**given: Any) -> Any:
         told = given["told"]
-        sweeps = PathSweeps(program, numbers_of(program, given))
+        sweeps = sweeps_of(program, given)
         damping, status, iterations, cost, merit, length, stale, bent, straight = told[:first]
         start = PathSearch(
             point_of(program, given),
@@ -177,7 +188,7 @@ _looking: Once[Kernel] = Once(256)
 
 def _looked(program: PathProgram, what: str) -> Kernel:
     def looked(**given: Any) -> Any:
-        everywhere, alone = getattr(PathSweeps(program, numbers_of(program, given)), what)(point_of(program, given))
+        everywhere, alone = getattr(sweeps_of(program, given), what)(point_of(program, given))
         return {"everywhere": everywhere, "alone": array(alone)}
 
     state = {name: shape for name, shape in state_shapes(program).items() if name in ("q", "u", "p")}

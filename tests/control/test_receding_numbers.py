@@ -1,0 +1,118 @@
+"""Controllers of robots whose numbers come with each step: plans, forces, gains and brakes know them."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.facade.control.planners import AugmentedPlanner
+from linkwork.model.parameter import Parameter
+
+ARM = lw.load("double_pendulum").with_payload("tip", 0.0)
+BALL = np.array([1.0, 0.0, 0.0, 0.0, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3])
+LOADS = np.multiply.outer([0.0, 0.5, 1.0], BALL)
+PLACE = {"place": [1.0, -0.5]}
+TRUNK, LEG, G = 4.0, 1.0, 9.81
+UP = lw.joints.Prismatic((0, 0, 1))
+HOPPER = lw.Robot.build(
+    "hopper",
+    lw.Link("trunk", mass=TRUNK),
+    lw.Link("leg", mass=LEG),
+    lw.Joint.of(UP, name="height", parent="world", child="trunk"),
+    lw.Joint.of(UP, name="hip", parent="trunk", child="leg"),
+).with_point("foot", "leg", (0, 0, 0))
+
+
+def _reach(robot: lw.Robot, **options: Any) -> Any:
+    problem = lw.Problem(robot, steps=6, duration=0.3).add("configuration", "squares", scale=10.0, name="place")
+    problem.add("torque", "squares", scale=0.05).add("velocity", "squares")
+    return problem.controller(period=0.02, iterations=3, **options)
+
+
+@pytest.mark.parametrize("solver", ["augmented", "ilqr"])
+def test_loads_come_with_a_step(solver: str) -> None:
+    """Environments with a load each are what controllers of these robots are; what is not said is as it was made."""
+    many = _reach(ARM, parameters="inertia:payload", solver=solver)
+    alone = [_reach(ARM.with_parameters({"inertia:payload": x}), solver=solver) for x in LOADS]
+    q, v = np.tile([0.1, 0.2], (3, 1)), np.zeros((3, 2))
+    for _ in range(3):
+        command = many.step((q, v), PLACE, parameters={"inertia:payload": LOADS})
+        for k, one in enumerate(alone):
+            other = one.step((q[k], v[k]), PLACE)
+            assert other.status == command.status[k] == "planned"
+            assert np.allclose(command.torque[k], other.torque, rtol=1e-6, atol=1e-6)
+            assert np.allclose(command.K[k], other.K, rtol=1e-6, atol=1e-6)
+        q = q + 0.01
+    assert np.abs(command.torque[2] - command.torque[0]).max() > 1.0
+    twin = pickle.loads(pickle.dumps(many))
+    given = {"parameters": {"inertia:payload": LOADS}}
+    assert np.array_equal(twin.step((q, v), PLACE, **given).torque, many.step((q, v), PLACE, **given).torque)
+    # no plan: it brakes against what it carries
+    many.reset()
+    many.time_limit = 0.0
+    braking = many.step((q, v + 0.5), PLACE, **given)
+    for k, load in enumerate(LOADS):
+        a = -(v[k] + 0.5) / many.braking_time
+        wanted = ARM.with_parameters({"inertia:payload": load}).inverse_dynamics(q[k], v[k] + 0.5, a)
+        assert braking.status[k] == "braking" and np.allclose(braking.torque[k], wanted, atol=1e-9)
+    plain = many.step((q, v + 0.5), PLACE)
+    assert np.allclose(plain.torque[2], ARM.inverse_dynamics(q[2], v[2] + 0.5, a), atol=1e-9)
+
+
+def test_what_they_were_made_with_counts_where_a_step_says_none() -> None:
+    """By environment, too; other names are refused, and axes that are not the state's."""
+    given = {"inertia:payload": LOADS[1:], "gravity": [0.0, 0.0, -1.62]}
+    both, said = _reach(ARM, parameters=given), _reach(ARM, parameters=[*given])
+    state = np.tile([0.1, 0.2], (2, 1)), np.zeros((2, 2))
+    one, other = both.step(state, PLACE), said.step(state, PLACE, parameters=given)
+    assert np.array_equal(one.torque, other.torque) and np.array_equal(one.K, other.K)
+    changed = both.step(state, PLACE, parameters={"gravity": [0.0, 0.0, -9.81]})
+    assert np.abs(changed.torque - one.torque).max() > 1.0
+    with pytest.raises(ValueError, match=r"step: parameters: .* 'gravity', 'inertia:payload', got 'damping': name it"):
+        both.step(state, PLACE, parameters={"damping": [0.1, 0.1]})
+    with pytest.raises(ValueError, match=r"step: parameters: gravity: expected leading axes .* \(2,\), got \(3,\)"):
+        both.step(state, PLACE, parameters={"gravity": np.zeros((3, 3))})
+    with pytest.raises(lw.errors.UnknownNameError, match="gravitation"):
+        _reach(ARM, parameters=["gravitation"])
+
+
+@pytest.mark.parametrize("solver", ["augmented", "ilqr"])
+def test_a_leg_carries_what_its_trunk_weighs(solver: str) -> None:
+    standing, trunks = np.array([0.5, -0.5]), np.multiply.outer([TRUNK, 6.0], [1.0] + [0.0] * 9)
+    problem = lw.Problem(HOPPER, steps=4, duration=0.2)
+    problem.contact("foot", friction=None, effort=0.0)
+    problem.add("acceleration", "squares", scale=0.1).add("configuration", "squares", target=standing)
+    if solver == "augmented":
+        problem.add(lw.optimal.TorqueFeature(["height"]), "equality", name="no motor")
+    controller = problem.controller(actuators=["hip"], solver=solver, parameters={"inertia:trunk": trunks[1]})
+    state = np.tile(standing, (2, 1)), np.zeros((2, 2))
+    command = controller.step(state, parameters={"inertia:trunk": trunks})
+    wanted = np.array([[0.0, -TRUNK * G], [0.0, -6.0 * G]])
+    assert (command.status == "planned").all() and np.allclose(command.torque, wanted, atol=1e-5)
+    assert np.allclose(controller.step(state).torque[:, 1], -6.0 * G, atol=1e-5)
+    controller.reset()
+    controller.time_limit = 0.0
+    braking = controller.step(state, parameters={"inertia:trunk": trunks})
+    assert (braking.status == "braking").all() and np.allclose(braking.torque, wanted, atol=1e-9)
+
+
+def test_planners_of_ones_own_are_told() -> None:
+    """What makes one is given the parameters, and its ``numbers`` what they are."""
+    told: list[Any] = []
+
+    def making(problem: Any, names: Any, effort: Any, passive: bool, parameters: tuple[Parameter, ...]) -> Any:
+        made = AugmentedPlanner(problem, names, effort, passive, parameters)
+        told.append((parameters, names))
+        return made
+
+    own = _reach(ARM, parameters=["gravity"], solver=making)
+    same = _reach(ARM, parameters=["gravity"])
+    state, moon = (np.array([0.1, 0.2]), np.zeros(2)), {"gravity": [0.0, 0.0, -1.62]}
+    assert np.array_equal(
+        own.step(state, PLACE, parameters=moon).torque, same.step(state, PLACE, parameters=moon).torque
+    )
+    assert [str(p) for p in told[0][0]] == ["gravity"] and told[0][1] == ["shoulder", "elbow"]

@@ -1,0 +1,161 @@
+"""Paths of robots whose numbers come with each call: those of `with_parameters`, in one kernel, and how optima move."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.facade.optimal import solving
+
+TIGHT: dict[str, Any] = {"tolerance": 1e-11, "step_tolerance": 1e-11}
+ARM = lw.load("double_pendulum").with_payload("tip", 0.0)
+BALL = np.array([1.0, 0.0, 0.0, 0.0, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3])
+STEP = 1e-4
+X, Z = 1.0, -0.8  # where the tip is to be [m]
+
+
+def lift(robot: lw.Robot) -> lw.Problem:
+    """Torques squared, to a place of the tip."""
+    problem = lw.Problem(robot, steps=5, duration=0.5).add("torque", "squares", scale=0.1)
+    problem.add("velocity", "squares", scale=0.2)
+    problem.add(lambda w: [w.point("tip")[0] - X, w.point("tip")[2] - Z], "equality", at=-1, name="there")
+    return problem.add(lw.optimal.TorqueLimits(upper=60.0), "inequality", name="motors")
+
+
+def _refuses(*_: Any) -> Any:
+    raise AssertionError("another kernel was made")
+
+
+def test_loads_and_offsets_come_with_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch is each robot's path; alone it is the same, with seeds, and going on from another's."""
+    problem, start = lift(ARM), np.array([0.3, 0.4])
+    many = {
+        "inertia:payload": np.multiply.outer([0.0, 0.4, 0.8], BALL),
+        "frame:tip": np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.1, 0.2, 0.0, 0.02, 0.0, -0.05], [0.0] * 5 + [0.04]]),
+    }
+    found = problem.solve(start, parameters=many, **TIGHT)
+    assert found.success.all() and found.cost[2] > 1.1 * found.cost[0]
+    plain = problem.solve(start, **TIGHT)
+    assert abs(plain.cost - found.cost[0]) < 1e-9 * plain.cost and np.abs(plain.q - found.q[0]).max() < 1e-7
+    one = {name: x[1] for name, x in many.items()}
+    other = ARM.with_parameters(one)
+    fixed = lift(other).solve(start, guess=found.q[1], **TIGHT)
+    assert fixed.success and np.abs(fixed.q - found.q[1]).max() < 1e-7
+    assert np.abs(fixed.multipliers["there"] - found.multipliers["there"][1]).max() < 1e-4
+    assert np.abs(other.pose(found.q[1, -1], "tip")[[0, 2], 3] - [X, Z]).max() < 1e-9
+    with monkeypatch.context() as patch:
+        patch.setattr(solving, "_compiled", _refuses)
+        alone = problem.solve(start, parameters=one, **TIGHT)
+        assert np.array_equal(alone.q, found.q[1]) and alone.cost == found.cost[1]
+        assert problem.solve(start, parameters=one, warm=plain, **TIGHT).success
+        seeds = problem.solve(start, parameters=many, seeds=2, every_seed=True, **TIGHT)
+        assert np.array_equal(seeds.attempts.q[:, 0], found.q)
+        assert np.allclose(seeds.residuals["there"], 0.0, atol=1e-9)
+        again = problem.solve(start, warm=found, parameters=many, **TIGHT)
+        assert again.success.all() and (again.iterations < found.iterations).all()
+
+
+def test_optima_move_as_differences_say() -> None:
+    """By numbers that were given, of a batch each its own, and by others beside them."""
+    problem, start = lift(ARM), np.array([0.3, 0.4])
+    many = {"inertia:payload": np.multiply.outer([0.2, 0.8], BALL), "frame:tip": np.zeros(6)}
+    found = problem.solve(start, parameters=many, **TIGHT)
+    assert found.success.all()
+    ways = {"inertia:payload": BALL, "frame:tip": np.array([0.3, 0.0, -0.2, 0.1, 0.0, 0.4])}
+    for by, way in ways.items():
+        exact = found.derivative(by).q @ way
+        assert exact.shape == (2, 5, 2) and np.abs(exact[0] - exact[1]).max() > 1e-3
+        moved = [
+            problem.solve(start, parameters=many | {by: many[by] + sign * STEP * way}, warm=found, **TIGHT).q
+            for sign in (1.0, -1.0)
+        ]
+        assert np.abs((moved[0] - moved[1]) / (2 * STEP) - exact).max() < 1e-6, by
+    gravity = np.array([0.0, 0.0, -9.81])
+    told = found.derivative("gravity").q[0, ..., 2]
+    heavy = {name: x[0] if x.ndim > 1 else x for name, x in many.items()}
+    ends = [
+        problem.solve(start, parameters=heavy | {"gravity": gravity + x * np.eye(3)[2]}, guess=found.q[0], **TIGHT).q
+        for x in (STEP, -STEP)
+    ]
+    assert np.abs((ends[0] - ends[1]) / (2 * STEP) - told).max() < 1e-6
+    with pytest.raises(ValueError, match=r"in 'inertia:payload' already, as the problem was solved"):
+        found.derivative("inertia")
+
+
+def test_a_loop_whose_links_are_given() -> None:
+    """A four-bar: where its rocker's hinge is, and what its links weigh, in loops and in what keeps them."""
+    robot = lw.load("fourbar")
+    start = robot.assemble(robot.neutral()).q
+    hinge, link = "rocker_hinge", "rocker"
+
+    def pose(robot: lw.Robot) -> lw.Problem:
+        problem = lw.Problem(robot, steps=4, duration=0.8).add("torque", "squares", scale=0.1)
+        problem.add("velocity", "squares")
+        return problem.add(lw.ik.JointTask("crank_hinge"), "equality", at=-1, target=start[0] + 0.4, name="turned")
+
+    own = robot.parameters([f"placement:{hinge}", f"inertia:{link}"])
+    way = np.array([0.0, 0.0, 0.0, 0.02, 0.0, 0.01])
+    given = {f"placement:{hinge}": way, f"inertia:{link}": 3.0 * own[f"inertia_{link}"]}
+    problem = pose(robot)
+    found = problem.solve(start, parameters=given, **TIGHT)
+    other = robot.with_parameters(given)
+    assert found.success, found.explain()
+    assert np.abs(other.constraint_error(found.q)).max() < 1e-9 < np.abs(robot.constraint_error(found.q)).max()
+    fixed = pose(other).solve(start, guess=found.q, **TIGHT)
+    assert fixed.success and np.abs(fixed.q - found.q).max() < 1e-7
+    exact = found.derivative(f"placement:{hinge}").q @ way
+    ends = [
+        problem.solve(start, parameters=given | {f"placement:{hinge}": (1.0 + x) * way}, warm=found, **TIGHT).q
+        for x in (1e-3, -1e-3)
+    ]
+    assert np.abs(exact).max() > 1e-3 and np.abs((ends[0] - ends[1]) / 2e-3 - exact).max() < 1e-6
+
+
+def test_a_contact_whose_robot_is_given() -> None:
+    """What stands on the ground pushes as its weight says."""
+    up = lw.joints.Prismatic((0, 0, 1))
+    robot = lw.Robot.build(
+        "hopper",
+        lw.Link("trunk", mass=4.0),
+        lw.Link("leg", mass=1.0),
+        lw.Joint.of(up, name="height", parent="world", child="trunk"),
+        lw.Joint.of(up, name="hip", parent="trunk", child="leg"),
+    ).with_point("foot", "leg", (0, 0, 0))
+    problem = lw.Problem(robot, steps=4, duration=0.2)
+    problem.contact("foot", friction=None, effort=0.0)
+    problem.add(lw.optimal.TorqueFeature(["height"]), "equality", name="no motor")
+    problem.add("configuration", "squares", target=[0.5, -0.5]).add("acceleration", "squares", scale=0.1)
+    trunk = np.multiply.outer([4.0, 6.0], [1.0] + [0.0] * 9)
+    found = problem.solve([0.5, -0.5], parameters={"inertia:trunk": trunk}, **TIGHT)
+    pushes = found.variables["foot"][..., 2]
+    assert found.success.all() and np.allclose(pushes, 9.81 * np.array([[5.0], [7.0]]), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"parameters: point:foot: contact 'foot' .* expected 'frame:foot: contact'"):
+        problem.solve([0.5, -0.5], parameters={"point:foot": [0.0, 0.0, 0.1]})
+
+
+def test_the_referee_takes_them_too() -> None:
+    pytest.importorskip("casadi")
+    problem, start = lift(ARM), np.array([0.3, 0.4])
+    given = {"inertia:payload": 0.5 * BALL}
+    ours = problem.solve(start, parameters=given, **TIGHT)
+    theirs = problem.solve(start, parameters=given, solver="ipopt")
+    assert theirs.success and np.isclose(ours.cost, theirs.cost, rtol=1e-7) and np.abs(ours.q - theirs.q).max() < 1e-4
+
+
+def test_what_is_no_number_of_the_robot_is_said() -> None:
+    problem = lift(ARM)
+    for wrong, said in (
+        ({"inertia:payload": [1.0]}, r"Problem.solve: parameters: inertia:payload: expected numbers \(\.\.\., 10\)"),
+        ({"gravity": [0.0, 0.0, np.nan]}, "finite"),
+        ({"inertia:payload": np.stack([BALL, -BALL])}, r"inertia:payload\[1\]: no body has these"),
+        ({"gravity": np.zeros((2, 3)), "frame:tip": np.zeros((3, 6))}, r"leading axes .* parameters: frame:tip \(3,\)"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            problem.solve([0.0, 0.0], parameters=wrong)
+    with pytest.raises(TypeError, match="parameters: expected a dict"):
+        problem.solve([0.0, 0.0], parameters=["gravity"])
+    with pytest.raises(lw.errors.UnknownNameError, match="payload"):
+        problem.solve([0.0, 0.0], parameters={"inertia:paylod": BALL})

@@ -1,0 +1,187 @@
+"""How optimal motions by forward dynamics move where their problems change: against differences of motions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import Joint, Link
+from linkwork.joints import Prismatic, Revolute, Spherical
+
+TIGHT: dict[str, Any] = {"tolerance": 1e-11, "step_tolerance": 1e-11, "at_most": 400}
+STEP = 1e-5
+ARM = lw.load("double_pendulum")
+START, RATE, END = np.array([0.1, -0.3]), np.array([0.2, 0.1]), np.array([0.9, 0.2])
+
+
+def agree(found: Any, by: str, way: np.ndarray, solved: Callable[[float], Any], h: float = STEP) -> np.ndarray:
+    """Configurations, velocities, motors and forces move as central differences along a way say; told is how q does."""
+    told = found.derivative(by)
+    more, fewer = solved(h), solved(-h)
+    assert np.all(more.success) and np.all(fewer.success), (by, more, fewer)
+    robot = found.problem.robot
+    q = (robot.difference(found.q, more.q) - robot.difference(found.q, fewer.q)) / (2 * h)
+    size = 1.0 + np.abs(q).max()
+    assert np.abs(told.q @ way - q).max() < 1e-6 * size, by
+    pairs = {"velocities": told.velocities, "controls": told.controls}
+    for name, exact in pairs.items():
+        rate = (getattr(more, name) - getattr(fewer, name)) / (2 * h)
+        assert np.abs(exact @ way - rate).max() < 1e-6 * (1.0 + np.abs(rate).max()), (by, name)
+    for name, exact in told.variables.items():
+        rate = (more.variables[name] - fewer.variables[name]) / (2 * h)
+        assert np.abs(exact @ way - rate).max() < 1e-6 * (1.0 + np.abs(rate).max()), (by, name)
+    return np.asarray(told.q @ way)
+
+
+def lift(duration: float = 0.6, robot: lw.Robot = ARM) -> lw.Problem:
+    """Within a speed, that holds it, and to a place."""
+    problem = lw.Problem(robot, steps=8, duration=duration).add("torque", "squares", scale=0.1)
+    problem.add("velocity", "squares", scale=0.3).add("configuration", "equality", at=-1, name="there")
+    return problem.add("velocity", "inequality", lower=-1.7, upper=1.7, name="speed")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"solver": "ilqr", "control_limits": 12.0},
+        {"solver": "shooting", "control_limits": 12.0, "dynamics": "inverse"},
+        {"solver": "ilqr", "integrator": "runge_kutta_4", "control_limits": False},
+    ],
+)
+def test_motions_move_as_differences_say(options: dict[str, Any]) -> None:
+    """At limits of motors and of speeds: by targets, the start, its velocity, the duration and the robot's numbers."""
+    problem, gravity = lift(), np.array([0.0, 0.0, -9.81])
+
+    def solved(problem: Any = problem, start: Any = START, rate: Any = RATE, end: Any = END, **more: Any) -> Any:
+        return problem.solve(start, velocity=rate, targets={"there": end}, **options | TIGHT | more)
+
+    found = solved()
+    assert found.success and np.abs(found.multipliers["speed"]).max() > 1e-2
+    if options["control_limits"]:
+        assert (np.abs(np.abs(found.controls) - 12.0) < 1e-9).any()
+    way, warm = np.array([0.6, 0.8]), {"warm": found}
+    agree(found, "there", way, lambda h: solved(end=END + h * way, **warm))
+    agree(found, "start", way, lambda h: solved(start=START + h * way, **warm))
+    agree(found, "start velocity", way, lambda h: solved(rate=RATE + h * way, **warm))
+    agree(found, "duration", np.ones(1), lambda h: solved(lift(0.6 + h), guess=found.q))
+    heavy = np.array([1.0, 0.0, 2.0])
+    moved = agree(
+        found, "gravity", heavy, lambda h: solved(parameters={"gravity": gravity + h * heavy}, **warm), h=1e-3
+    )
+    assert np.abs(moved).max() > 1e-4
+
+
+def test_each_of_a_batch_is_told_alone() -> None:
+    """With numbers of the robot of its own, by these; of seeds it is that of the best; of what is unsolved, none."""
+    balls = np.multiply.outer([0.2, 0.6], [1.0, 0.0, 0.0, 0.0, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3])
+    carrying = ARM.with_payload("tip", 0.0)
+    problem = lift(robot=carrying)
+    asked = {"targets": {"there": END}, "velocity": RATE, "solver": "ilqr", "control_limits": False, **TIGHT}
+
+    def solved(loads: np.ndarray = balls, **more: Any) -> Any:
+        return problem.solve(START, parameters={"inertia:payload": loads}, **asked | more)
+
+    both = solved()
+    ball = balls[0] / 0.2
+    moved = agree(both, "inertia:payload", ball, lambda h: solved(balls + h * ball, warm=both), h=1e-4)
+    assert moved.shape == (2, 8, 2) and np.abs(moved[0] - moved[1]).max() > 1e-3
+    alone = solved(balls[1])
+    assert np.abs(alone.derivative("inertia:payload").q - both.derivative("inertia:payload").q[1]).max() < 1e-9
+    seeds = solved(seeds=2, every_seed=True)
+    k = np.flatnonzero(np.abs(seeds.q - both.q).max(axis=(1, 2)) < 1e-6)
+    assert len(k) and np.abs(seeds.derivative("there").q - both.derivative("there").q)[k].max() < 1e-5
+    far = problem.solve(np.stack([START, START]), **asked | {"targets": {"there": np.array([END, END + 3.0])}})
+    assert far.success.tolist() == [True, False]
+    told = far.derivative("there").q
+    assert np.isfinite(told[0]).all() and np.isnan(told[1]).all()
+    with pytest.raises(ValueError, match="it is of optima, and this is none"):
+        problem.solve(START, **asked | {"at_most": 1}).derivative("there")
+    with pytest.raises(
+        ValueError, match=r"expected one of 'torque', .*'there', .*'start', 'start velocity', 'duration'"
+    ):
+        both.derivative("end")
+
+
+def test_targets_of_each_step() -> None:
+    wanted = np.linspace([0.2, -0.2], [0.7, 0.1], 4)
+    problem = lw.Problem(ARM, steps=4, duration=0.4).add("torque", "squares", scale=0.1)
+    problem.add("configuration", "squares", scale=5.0, name="follow", target=lw.optimal.ByStep(wanted))
+
+    def solved(points: np.ndarray = wanted, **more: Any) -> Any:
+        return problem.solve(START, targets={"follow": lw.optimal.ByStep(points)}, solver="ilqr", **TIGHT | more)
+
+    found, way = solved(), np.random.default_rng(0).normal(size=(4, 2))
+    assert found.derivative("follow").q.shape == (4, 2, 8)
+    agree(found, "follow", way.ravel(), lambda h: solved(wanted + h * way, warm=found))
+
+
+def test_a_leg_that_lands() -> None:
+    """Contacts by phases: in the air, an impact, standing where it is about to slip; forces move, too."""
+    leg = lw.Robot.build(
+        "leg",
+        Link("cart", mass=0.5),
+        Link("body", mass=3.0),
+        Link("rod", mass=0.5, com=(0, 0, -0.3), inertia=(5e-3, 5e-3, 1e-3)),
+        Joint.of(Prismatic((1, 0, 0)), name="x", parent="world", child="cart"),
+        Joint.of(Prismatic((0, 0, 1)), name="z", parent="cart", child="body"),
+        Joint.of(Revolute((0, 1, 0)), name="hip", parent="body", child="rod"),
+    ).with_frame("foot", "rod", (0, 0, -0.6))
+    problem = lw.Problem(leg, steps=8, duration=0.4, phases={"stance": (3, 8)})
+    problem.contact("foot", at="stance", friction=0.05)
+    problem.add(lw.optimal.TorqueFeature(["hip"]), "squares", scale=0.1)
+    problem.add(lw.optimal.TorqueFeature(["x", "z"]), "equality")
+    problem.add("configuration", "squares", at=-1, scale=5.0, target=[0.4, 0.5, 0.0], name="there")
+    start, gravity = np.array([0.0, 0.6, 0.3]), np.array([0.0, 0.0, -9.81])
+
+    def solved(start: np.ndarray = start, **more: Any) -> Any:
+        asked = {"solver": "ilqr", "actuated": ["hip"], "control_limits": False, **TIGHT}
+        return problem.solve(start, velocity=[0.5, 0.0, 0.2], **asked | more)
+
+    found = solved()
+    force = found.variables["foot"]
+    assert found.success and not force[:3].any() and np.abs(force[3:]).max() > 1.0
+    assert np.abs(found.multipliers["foot: friction"]).max() > 1e-3
+    way = np.array([0.2, 0.5, -0.4])
+    agree(found, "start", way, lambda h: solved(start + h * way, warm=found))
+    agree(found, "there", way, lambda h: solved(targets={"there": np.array([0.4, 0.5, 0.0]) + h * way}, warm=found))
+    heavy = np.array([0.3, 0.0, 1.0])
+    agree(found, "gravity", heavy, lambda h: solved(parameters={"gravity": gravity + h * heavy}, warm=found), h=1e-4)
+
+
+def test_a_loop_and_a_body_that_turns() -> None:
+    """A four-bar by its crank, closed all along; and axes that turn, whose tangent vectors are of their own."""
+    robot = lw.load("fourbar")
+    start = robot.assemble(robot.neutral()).q
+    problem = lw.Problem(robot, steps=5, duration=0.5)
+    problem.add(lw.optimal.TorqueFeature(["crank_hinge"]), "squares", scale=0.1)
+    problem.add(lw.ik.JointTask("crank_hinge"), "squares", at=-1, scale=10.0, target=start[0] + 0.3, name="turned")
+
+    def solved(**more: Any) -> Any:
+        return problem.solve(start, solver="ilqr", actuated=["crank_hinge"], control_limits=False, **TIGHT | more)
+
+    found = solved()
+    assert found.success and np.abs(robot.constraint_error(found.q)).max() < 1e-9
+    agree(found, "turned", np.ones(1), lambda h: solved(targets={"turned": start[0] + 0.3 + h}, warm=found))
+    heavy, own = np.eye(3)[2], np.array([0.0, 0.0, -9.81])
+    agree(found, "gravity", heavy, lambda h: solved(parameters={"gravity": own + h * heavy}, warm=found), h=1e-4)
+
+    body = lw.Robot.build(
+        "body",
+        Link("box", mass=2.0, com=(0.1, 0.0, 0.2), inertia=(0.1, 0.2, 0.3)),
+        Joint.of(Spherical(), name="free", parent="world", child="box"),
+    )
+    turning = lw.Problem(body, steps=4, duration=0.8).add("torque", "squares")
+    first, aim = body.neutral(), body.integrate(body.neutral(), np.array([0.7, -0.4, 0.9]))
+    turning.add("configuration", "squares", at=-1, scale=8.0, target=aim, name="there")
+
+    def turned(start: Any = first, end: Any = aim, **more: Any) -> Any:
+        asked = {"solver": "ilqr", "velocity": [0.5, 0.2, -0.3], "targets": {"there": end}}
+        return turning.solve(start, actuated=["free"], control_limits=False, **asked | TIGHT | more)
+
+    found, way = turned(), np.array([0.3, -0.8, 0.5])
+    agree(found, "there", way, lambda h: turned(end=body.integrate(aim, h * way), warm=found))
+    agree(found, "start", way, lambda h: turned(body.integrate(first, h * way), warm=found))
