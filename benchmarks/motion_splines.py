@@ -17,19 +17,23 @@ from .targets import MOTION
 __all__ = ["interleaved", "spline_rows"]
 
 TIMES = 100_000
+_TURN = 2e-3  # [s] of calls of one function before those of the next
 JOINTS = 7
 
 
 def interleaved(functions: dict[str, Callable[[], Any]], rounds: int = 9) -> dict[str, float]:
-    """Median seconds of each, taken in turns."""
+    """Median seconds of each, taken in turns, in each of which short ones are called again and again for a while."""
     found: dict[str, list[float]] = {name: [] for name in functions}
     for function in functions.values():
         function()
     for _ in range(rounds):
         for name, function in functions.items():
-            begin = time.perf_counter()
-            function()
-            found[name].append(time.perf_counter() - begin)
+            until = time.perf_counter() + _TURN
+            begin = 0.0
+            while begin < until:
+                begin = time.perf_counter()
+                function()
+                found[name].append(time.perf_counter() - begin)
     return {name: statistics.median(each) for name, each in found.items()}
 
 

@@ -97,7 +97,7 @@ class MotionAsked:
     def stands(self) -> bool:
         """Whether a limit is 0, so that a joint stands still."""
         given = [limits for limits in (self.velocity, self.acceleration, self.jerk) if limits is not None]
-        return any(np.count_nonzero(x) < x.size for limits in given for x in limits)
+        return any(0.0 in x.tolist() for limits in given for x in limits)
 
     def standing(self, who: str, first: np.ndarray) -> None:
         """Raises ValueError where what moves, by q' (..., nv), has a limit of 0."""
