@@ -134,9 +134,9 @@ class SimulatedDynamics:
 
     def touching(
         self, contacts: ContactSet | None, t: Any, q: Scalars, v: Scalars, tau: Scalars | ServoForces
-    ) -> tuple[list[Any], list[Any], list[Any], Any, Any]:
+    ) -> tuple[list[Any], list[Any], list[Any], Any, Any, Any]:
         """A step with contacts, and all else that has bounds: q, v, the joint forces, each point's force in the
-        world's axes (points, 3), and what is left.
+        world's axes (points, 3), what is left, and what the rows of constraints exert (nc).
 
         In one program with contacts are limits of joints, their dry friction, which sticks, servos, and what closes
         loops.
@@ -159,7 +159,8 @@ class SimulatedDynamics:
         driven = [one.row.index(1.0) for one in intervals]
         if self.limits is None or self.limits == "held":
             intervals += joint_limits(self.robot, A, q, h)
-        intervals += loops_held(moving, A, t, q, h)
+        closing, before = loops_held(moving, A, t, q, h), len(intervals)
+        intervals += [one for one in closing if one is not None]
         if self.dry:
             intervals += dry_joints(moving, A, v, h)
         places = [] if contacts is None else contacts.places(moving, at)
@@ -181,7 +182,10 @@ class SimulatedDynamics:
         pressed = [
             in_world(place.axes, [x / h for x in gamma]) for place, gamma in zip(places, found.impulses, strict=True)
         ]
-        return *flown(moving.tree, q, w, h), given, array(pressed) if pressed else (), found.residual
+        pulls = iter(found.pushes[before:])
+        held = [0.0 if one is None else next(pulls) / h for one in closing]
+        end = flown(moving.tree, q, w, h)
+        return *end, given, array(pressed) if pressed else (), found.residual, array(held) if held else ()
 
     def _of_joints(self, name: str) -> list[Any]:
         """What is in the joints (nv), the robot's own or what comes in its place."""
