@@ -188,7 +188,7 @@ def test_a_four_bar_that_rests_on_the_ground():
     for joint, bar, sign in (("A", "crank", 1.0), ("D", "rocker", 1.0)):
         w = found.records[joint][-1]
         f = sign * turned(by_bars(robot, found.q[-1])[bar], w[[3, 5]])
-        carried = [*carried, f[0], 0.0, f[1]]
+        carried = carried + np.array([f[0], 0.0, f[1]])
         assert abs(w[1]) < 1e-4
     assert np.abs(carried - [0.0, 0.0, sum(MASSES.values()) * GRAVITY]).max() < 1e-3
 
