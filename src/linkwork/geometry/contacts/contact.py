@@ -61,8 +61,8 @@ def some_of(normal: Vec3, candidates: Sequence[Contact]) -> Touching:
     seven tenths of it at the least.  Where nothing moves, and depths are the same but for rounding, they stay the same
     ones; so what stands on them does not creep.
     """
-    around = [_best(candidates, lambda c, way=way: way.dot(c.on_b)) for way in ways_round(normal)]  # type: ignore[misc]
-    return each_once(normal, around, _best(candidates, lambda c: c.depth))
+    around = [_best(normal, candidates, [way.dot(c.on_b) for c in candidates]) for way in ways_round(normal)]
+    return each_once(normal, around, _best(normal, candidates, [c.depth for c in candidates]))
 
 
 def each_once(normal: Vec3, around: Sequence[Contact], deepest: Contact) -> Touching:
@@ -83,16 +83,16 @@ def each_once(normal: Vec3, around: Sequence[Contact], deepest: Contact) -> Touc
     return Touching(normal, (*kept, replace(deepest, there=deeper)))
 
 
-def _best(candidates: Sequence[Contact], value: Callable[[Contact], Any]) -> Contact:
-    """The one that is there and has the largest value."""
-    best = candidates[0]
-    most = where(best.there, value(best), _NONE)
-    for other in candidates[1:]:
-        here = where(other.there, value(other), _NONE)
+def _best(normal: Vec3, candidates: Sequence[Contact], values: Sequence[Any]) -> Contact:
+    """The one that is there and has the largest of values."""
+    first, *others = zip(candidates, values, strict=True)
+    place, depth, most = first[0].on_b, first[0].depth, where(first[0].there, first[1], _NONE)
+    for other, value in others:
+        here = where(other.there, value, _NONE)
         better = lt(most, here)
-        most = where(better, here, most)
-        best = chosen(better, other, best)
-    return replace(best, there=lt(_NONE, most))
+        most, depth = where(better, here, most), where(better, other.depth, depth)
+        place = Vec3(*(where(better, x, y) for x, y in zip(other.on_b, place, strict=True)))
+    return Contact(place + normal * depth, place, depth, lt(_NONE, most))
 
 
 def chosen(condition: Any, one: Contact, other: Contact) -> Contact:
