@@ -126,7 +126,7 @@ class SimulatedDynamics:
             moving, f = self._without_friction(), [0.0] * len(f)
         slopes = []
         for d, dry, scale, x in zip(D, f, v_s, v, strict=True):
-            bent = tanh(x / scale)
+            bent = tanh(x * (1.0 / scale))
             slopes.append(d + dry / scale * (1.0 - bent * bent) if not is_zero(dry) else d)
         extra = [self.h * (d + self.h * k) for d, k in zip(slopes, K, strict=True)]
         own = moving.passive_force(q, v)
@@ -177,13 +177,14 @@ class SimulatedDynamics:
         push = [h * f for f in forces]
         found = contact_velocities(A, v, push, touching, intervals, h, change, self.closely)
         w = [where(lt(found.residual, 1.0), x, math.inf) for x in found.v]  # what was not found is noticed
+        per = 1.0 / h
         for k, impulse in zip(driven, found.pushes, strict=False):
-            given[k] = impulse / h
+            given[k] = impulse * per
         pressed = [
-            in_world(place.axes, [x / h for x in gamma]) for place, gamma in zip(places, found.impulses, strict=True)
+            in_world(place.axes, [x * per for x in gamma]) for place, gamma in zip(places, found.impulses, strict=True)
         ]
         pulls = iter(found.pushes[before:])
-        held = [0.0 if one is None else next(pulls) / h for one in closing]
+        held = [0.0 if one is None else next(pulls) * per for one in closing]
         end = flown(moving.tree, q, w, h)
         return *end, given, array(pressed) if pressed else (), found.residual, array(held) if held else ()
 
