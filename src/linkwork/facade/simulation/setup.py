@@ -135,7 +135,8 @@ class SimulationSetup:
     @property
     def no_constraint_forces(self) -> Any:
         """Those of the robot's constraints before a step (nc); nothing where it has none."""
-        count = sum(len(one.row_names) for one in self.robot.constraints)
+        robot: Any = self.robot
+        count = sum(len(one.row_names) for one in robot.constraints)
         return array([0.0] * count) if count else ()
 
     @property
