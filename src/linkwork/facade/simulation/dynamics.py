@@ -179,7 +179,7 @@ class SimulatedDynamics:
         w = [where(lt(found.residual, 1.0), x, math.inf) for x in found.v]  # what was not found is noticed
         per = 1.0 / h
         for k, impulse in zip(driven, found.pushes, strict=False):
-            given[k] = impulse * per
+            given[k] = impulse / h  # so that what is bounded by h times a limit is within it, to the bit
         pressed = [
             in_world(place.axes, [x * per for x in gamma]) for place, gamma in zip(places, found.impulses, strict=True)
         ]
