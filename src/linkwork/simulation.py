@@ -9,7 +9,7 @@ from .facade.simulation.sensors.frames import InertialSensor, RangeSensor, Touch
 from .facade.simulation.sensors.joints import Encoder, ForceTorqueSensor
 from .facade.simulation.servos import Servos
 from .facade.simulation.shapes import ContactPair, ContactScene
-from .facade.simulation.simulator import SimulatorState
+from .facade.simulation.simulator_state import SimulatorState
 from .facade.simulation.stops import JointStops
 
 __all__ = [

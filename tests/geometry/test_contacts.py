@@ -110,10 +110,10 @@ def test_what_stands_or_lies_on_a_half_space_touches_in_as_many_points_as_it_nee
     sunk = 1e-3
     standing = contacts(FLOOR, Solid(CylinderCore(Pose(upright, Vec3(0.1, 0.2, 0.3 - sunk)), 0.2, 0.3)))
     rim = _array([p.on_b for p in _there(standing)])
-    assert len(rim) == 3
-    assert [p.depth for p in _there(standing)] == pytest.approx([sunk] * 3)
-    assert np.linalg.norm(rim[:, :2] - [0.1, 0.2], axis=1) == pytest.approx([0.2] * 3)
-    assert ConvexHull(rim[:, :2]).volume == pytest.approx(0.75 * math.sqrt(3.0) * 0.04)
+    assert len(rim) == 6
+    assert [p.depth for p in _there(standing)] == pytest.approx([sunk] * 6)
+    assert np.linalg.norm(rim[:, :2] - [0.1, 0.2], axis=1) == pytest.approx([0.2] * 6)
+    assert ConvexHull(rim[:, :2]).volume == pytest.approx(1.5 * math.sqrt(3.0) * 0.04)
     lain = contacts(FLOOR, Solid(CylinderCore(Pose(lying, Vec3(0.0, 0.0, 0.2 - sunk)), 0.2, 0.3)))
     assert sorted(round(float(p.on_b.y), 9) for p in _there(lain)) == [-0.3, 0.3]
     capsule = contacts(FLOOR, Solid(SegmentCore(Vec3(0.0, 0.0, 0.1 - sunk), Vec3(0.4, 0.0, 0.0)), 0.1))
@@ -137,7 +137,7 @@ def test_cylinders_on_boxes_touch_what_is_under_them() -> None:
     upright, lying = Rotation.identity(), Rotation.about(Vec3(0.0, 1.0, 0.0), 0.5 * math.pi)
     sunk = 1e-3
     for core, area in (
-        (CylinderCore(Pose(upright, Vec3(0.0, 0.0, 0.3 - sunk)), 0.2, 0.3), 0.03 * math.sqrt(3.0)),
+        (CylinderCore(Pose(upright, Vec3(0.0, 0.0, 0.3 - sunk)), 0.2, 0.3), 0.06 * math.sqrt(3.0)),
         (CylinderCore(Pose(upright, Vec3(0.5, 0.5, 0.3 - sunk)), 0.2, 0.3), 0.04 * math.pi / 4.0),
         (CylinderCore(Pose(lying, Vec3(0.4, 0.0, 0.2 - sunk)), 0.2, 0.3), 0.0),
         (CylinderCore(Pose(upright, Vec3(0.0, 0.0, 0.3 - sunk)), 2.0, 0.3), 1.0),
@@ -149,7 +149,7 @@ def test_cylinders_on_boxes_touch_what_is_under_them() -> None:
         assert _array([p.on_b for p in _there(found)]) == pytest.approx(points - [0.0, 0.0, sunk])
         assert points[:, :2].max() <= 0.5 + 1e-12
         if area:
-            assert 0.6 * area < ConvexHull(points[:, :2]).volume < area * (1.0 + 1e-9)
+            assert 0.8 * area < ConvexHull(points[:, :2]).volume < area * (1.0 + 1e-9)
         else:
             assert sorted(points[:, 0].tolist()) == pytest.approx([0.1, 0.5])
     leaning = CylinderCore(Pose(Rotation.about(Vec3(0.0, 1.0, 0.0), 0.3), Vec3(0.0, 0.0, 0.3)), 0.2, 0.3)
@@ -168,7 +168,7 @@ def test_polytopes_keep_most_of_the_area_that_they_stand_on() -> None:
         found = contacts(FLOOR, Solid(PolytopeCore(Pose(R, Vec3(0.0, 0.0, 0.199)), vertices)))
         kept = _array([p.on_b for p in _there(found)])
         assert all(p.depth == pytest.approx(1e-3) for p in _there(found))
-        assert ConvexHull(kept[:, :2]).volume > 0.5 * ConvexHull(ring[:, :2]).volume
+        assert ConvexHull(kept[:, :2]).volume > 0.9 * ConvexHull(ring[:, :2]).volume
 
 
 def test_boxes_on_boxes_touch_where_their_faces_lie_on_each_other() -> None:
@@ -237,10 +237,12 @@ def test_what_has_no_known_faces_touches_by_its_outline() -> None:
         for a, b in ((lower, hull), (under, hull), (under, upper), (hull, lower)):
             found = contacts(Solid(a), Solid(b), within=1e-2)
             points, down = _there(found), a is hull
-            assert len(points) == 4 and [*found.normal] == pytest.approx([0.0, 0.0, -1.0 if down else 1.0], abs=1e-2)
+            assert 4 <= len(points) <= 9 and [*found.normal] == pytest.approx(
+                [0.0, 0.0, -1.0 if down else 1.0], abs=1e-2
+            )
             assert max(p.depth for p in points) == pytest.approx(deepest, abs=1e-6)
             kept = ConvexHull(_array([p.on_b if down else p.on_a for p in points])[:, :2]).volume
-            assert 0.5 * area < kept < area * (1.0 + 1e-6)
+            assert 0.85 * area < kept < area * (1.0 + 1e-6)
             for p in points:
                 assert _array([p.on_a - p.on_b]) == pytest.approx(_array([found.normal * p.depth]), abs=1e-12)
                 on_a, on_b = (p.on_b, p.on_a) if down else (p.on_a, p.on_b)
@@ -253,7 +255,7 @@ def test_what_has_no_known_faces_touches_by_its_outline() -> None:
         for table in (FLOOR, Solid(lower), Solid(under)):
             points = _there(contacts(table, Solid(core)))
             assert [p.depth for p in points] == pytest.approx([1e-3] * len(points))
-            assert ConvexHull(_array([p.on_b for p in points])[:, :2]).volume > 1.25 * 0.15**2
+            assert ConvexHull(_array([p.on_b for p in points])[:, :2]).volume > 2.5 * 0.15**2
 
 
 def test_a_capsule_lies_on_a_box_with_two_points() -> None:

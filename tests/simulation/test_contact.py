@@ -62,7 +62,7 @@ def test_velocities_make_the_function_least():
         root = rng.normal(size=(n, n))
         A = root @ root.T + np.eye(n)
         contacts = [ContactAt(rng.normal(size=(3, n)).tolist(), 0.01 * rng.normal(), 0.7) for _ in range(3)]
-        intervals = [Interval(np.eye(n)[0].tolist(), 0.3, 0.1, 0.0, 5.0)]
+        intervals = [Interval(np.eye(n)[0].tolist(), 0.3, 10.0, 0.0, 5.0)]
         v, push = rng.normal(size=n), rng.normal(size=n)
         found = contact_velocities(A.tolist(), v.tolist(), push.tolist(), contacts, intervals, 0.01)
         w, made = np.array(found.v, float), np.array(found.impulses, float)

@@ -63,6 +63,24 @@ def test_hulls_and_cones_come_to_rest():
         assert np.abs(height - 0.1).max() < 1e-3 and np.abs(found.v[:, -1]).max() < 1e-3, shape
 
 
+def test_what_has_come_to_rest_on_many_corners_stays():
+    """A hexagonal prism and a cylinder, dropped askew with some speed, on the floor and on a box, do not creep."""
+    rng = np.random.default_rng(0)
+    prism = [(0.1 * np.cos(a), 0.1 * np.sin(a), z) for a in 0.1 + np.arange(6) * np.pi / 3 for z in (-0.05, 0.05)]
+    scene = lw.Scene().with_box("table", (1.0, 1.0, 0.2), (0, 0, -0.1)).with_half_space("floor", lw.pose((0, 0, -1)))
+    for shape in (lw.shapes.Polytope(prism), lw.shapes.Cylinder(0.1, 0.1)):
+        robot = things(shape)
+        q = np.stack([put(robot, (x, 0.02, z + 0.055)) for x, z in ((0, 0), (5, -1)) for _ in range(6)])
+        q[:, 1:4] = rng.normal(size=(12, 3)) * [0.01, 0.01, 0.5]
+        v = np.zeros((12, 6))
+        v[:, 3:5] = 0.1 * rng.normal(size=(12, 2))
+        found = robot.simulate(robot.normalize(q), v, duration=4.0, step=4e-3, contacts=ContactScene(scene), every=100)
+        rested = found.t >= 1.5
+        moved = found.q[:, rested] - found.q[:, rested][:, :1]
+        assert np.abs(moved).max() < 1e-9 and np.abs(found.v[:, -1]).max() < 1e-9, shape
+        assert np.abs(found.q[:6, -1, 6] - 0.05).max() < 1e-3 and np.abs(found.q[6:, -1, 6] + 0.95).max() < 1e-3
+
+
 def test_a_slope_of_heights():
     """A box slides down a field's slope at g (sin θ − μ cos θ), or on points of its own sticks, as materials say."""
     theta = 0.4

@@ -16,6 +16,7 @@ from .program import Instruction, Port, Program
 
 __all__ = ["content"]
 
+_MANY = 16  # numbers that are taken as one
 _NAMES = {(Program, "name"), (Port, "name")}  # of which code may have none, or others
 
 
@@ -33,6 +34,8 @@ def _encoded(value: Any, seen: dict[int, bytes]) -> bytes:
         if id(value) not in seen:
             seen[id(value)] = hashlib.sha256(_listing(value, seen)).digest()
         return seen[id(value)]
+    if isinstance(value, tuple) and len(value) >= _MANY and all(type(x) is float for x in value):
+        return b"floats%d:" % len(value) + array("d", value).tobytes()  # of a table of constants
     if isinstance(value, tuple):
         parts = [_encoded(part, seen) for part in value]
     elif isinstance(value, Operation):

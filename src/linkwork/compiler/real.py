@@ -50,6 +50,12 @@ class Real:
         (bits,) = struct.unpack("<Q", struct.pack("<d", rounded))  # LLVM writes a float, too, as the double it equals
         return splat(self.name, f"0x{bits:016X}", lanes)
 
+    def listed(self, values: np.ndarray) -> str:
+        """The entries of an array of constants, each as `literal` writes it."""
+        with np.errstate(all="ignore"):
+            bits = values.astype(self.dtype).astype("<f8").view("<u8").tolist()
+        return ", ".join([f"{self.name} 0x{x:016X}" for x in bits])
+
 
 def vector(scalar: str, lanes: int) -> str:
     """The type of so many lanes of an LLVM type."""

@@ -10,12 +10,15 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
+
+import numpy as np
 
 from ..expr.bundle import Bundle
 from ..expr.control.table import Put, Take
 from .llvm import Instructions
-from .real import splat, vector
+from .real import Real, splat, vector
 
 __all__ = ["CHOSEN", "Memory", "Standing", "bundle", "lane_of", "offsets", "row_of"]
 
@@ -110,10 +113,15 @@ def _put(f: Instructions, put: Put, numbers: Sequence[str]) -> list[str]:
 
 def _constants(f: Instructions, table: Sequence[float]) -> str:
     """A table of constants in the module."""
-    digest = hashlib.sha256(b"".join(struct.pack("<d", x) for x in table)).hexdigest()[:16]
-    entries = ", ".join(f"{f.real.name} {f.real.literal(x)}" for x in table)
+    digest, entries = _listed(f.real, struct.pack(f"<{len(table)}d", *table))
     f.declare(f"@.table{digest} = internal constant [{len(table)} x {f.real.name}] [{entries}]")
     return f"@.table{digest}"
+
+
+@lru_cache(maxsize=32)
+def _listed(real: Real, numbers: bytes) -> tuple[str, str]:
+    """A digest of a table of doubles and its text, which every entry of a kernel has again."""
+    return hashlib.sha256(numbers).hexdigest()[:16], real.listed(np.frombuffer(numbers, "<f8"))
 
 
 def _chosen(f: Instructions, row: str, numbers: Sequence[str], take: Take) -> list[str]:

@@ -10,39 +10,20 @@ Sources: Ericson, Real-Time Collision Detection, 2005, section 5.3; Hart, Sphere
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..expr.control import while_loop
-from ..expr.functions import and_, fabs, fmax, fmin, le, lt, or_, sqrt, where
+from ..expr.functions import and_, fmax, fmin, le, lt, where
 from ..expr.linalg.sums import is_zero
 from ..spatial import Pose, Vec3
 from .cores import BoxCore, CylinderCore, EllipsoidCore, HalfSpaceCore, PointCore, SegmentCore, Solid
+from .line_parts import ALONG, FAR, LinePart, quadric, slab
 from .pairs import distance_once
 
 __all__ = ["ray_length"]
 
 _NEAR = 1e-7  # [m]: where a ray ends that is followed
 _AT_MOST = 5000  # spheres: of a ray that comes to a face at half a degree there are 2000
-_FAR = 1e30  # [m]: where nothing is met
-_ALONG = 1e-300  # what is not divided by
-
-
-class _Part(NamedTuple):
-    """Of a line that is within something convex: where it begins and ends, and whether there is such a part."""
-
-    begin: Any
-    end: Any
-    there: Any
-
-    def within(self, other: _Part) -> _Part:
-        """What both have."""
-        return _Part(fmax(self.begin, other.begin), fmin(self.end, other.end), and_(self.there, other.there))
-
-    @property
-    def met(self) -> Any:
-        """How far a ray goes to it: 0 inside."""
-        ahead = and_(self.there, and_(le(self.begin, self.end), le(0.0, self.end)))
-        return where(ahead, fmax(self.begin, 0.0), _FAR)
 
 
 def ray_length(origin: Vec3, direction: Vec3, solids: Sequence[Solid], most: Any) -> Any:
@@ -85,8 +66,8 @@ def _half_space(one: Solid, o: Vec3, d: Vec3) -> Any:
     core = one.core
     assert isinstance(core, HalfSpaceCore)
     high, rate = core.normal.dot(o - core.point) - one.radius, core.normal.dot(d)
-    comes = lt(rate, -_ALONG)
-    return where(le(high, 0.0), 0.0, where(comes, -high / where(comes, rate, -1.0), _FAR))
+    comes = lt(rate, -ALONG)
+    return where(le(high, 0.0), 0.0, where(comes, -high / where(comes, rate, -1.0), FAR))
 
 
 def _point(one: Solid, o: Vec3, d: Vec3) -> Any:
@@ -98,7 +79,7 @@ def _box(one: Solid, o: Vec3, d: Vec3) -> Any:
     core = one.core
     assert isinstance(core, BoxCore)
     p, w = _inside(core.pose, o, d)
-    slabs = [_slab(x, rate, h) for x, rate, h in zip(p, w, core.half, strict=True)]
+    slabs = [slab(x, rate, -h, h) for x, rate, h in zip(p, w, core.half, strict=True)]
     return slabs[0].within(slabs[1]).within(slabs[2]).met
 
 
@@ -106,8 +87,8 @@ def _cylinder(one: Solid, o: Vec3, d: Vec3) -> Any:
     core = one.core
     assert isinstance(core, CylinderCore)
     p, w = _inside(core.pose, o, d)
-    side = _quadric(w.x * w.x + w.y * w.y, p.x * w.x + p.y * w.y, p.x * p.x + p.y * p.y - core.radius * core.radius)
-    return side.within(_slab(p.z, w.z, core.half)).met
+    side = quadric(w.x * w.x + w.y * w.y, p.x * w.x + p.y * w.y, p.x * p.x + p.y * p.y - core.radius * core.radius)
+    return side.within(slab(p.z, w.z, -core.half, core.half)).met
 
 
 def _segment(one: Solid, o: Vec3, d: Vec3) -> Any:
@@ -119,8 +100,8 @@ def _segment(one: Solid, o: Vec3, d: Vec3) -> Any:
     scale = 1.0 / where(lt(0.0, square), square, 1.0)
     x, rate = r.dot(half), d.dot(half)
     a, b = d.dot(d) - rate * rate * scale, r.dot(d) - x * rate * scale
-    tube = _quadric(a, b, r.dot(r) - x * x * scale - radius * radius)
-    found = tube.within(_slab(x, rate, square)).met
+    tube = quadric(a, b, r.dot(r) - x * x * scale - radius * radius)
+    found = tube.within(slab(x, rate, -square, square)).met
     return fmin(found, fmin(_ball(r - half, d, radius).met, _ball(r + half, d, radius).met))
 
 
@@ -129,36 +110,16 @@ def _ellipsoid(one: Solid, o: Vec3, d: Vec3) -> Any:
     assert isinstance(core, EllipsoidCore)
     p, w = _inside(core.pose, o, d)
     p, w = (Vec3(*(x / r for x, r in zip(v, core.radii, strict=True))) for v in (p, w))
-    return _quadric(w.dot(w), p.dot(w), p.dot(p) - 1.0).met
+    return quadric(w.dot(w), p.dot(w), p.dot(p) - 1.0).met
 
 
-def _ball(r: Vec3, d: Vec3, radius: Any) -> _Part:
-    return _quadric(d.dot(d), r.dot(d), r.dot(r) - radius * radius)
+def _ball(r: Vec3, d: Vec3, radius: Any) -> LinePart:
+    return quadric(d.dot(d), r.dot(d), r.dot(r) - radius * radius)
 
 
 def _inside(pose: Pose, o: Vec3, d: Vec3) -> tuple[Vec3, Vec3]:
     """A line in the coordinates of a pose."""
     return pose.rotation.inv_act(o - pose.translation), pose.rotation.inv_act(d)
-
-
-def _slab(x: Any, rate: Any, half: Any) -> _Part:
-    """Where |x + rate t| ≤ half."""
-    along = lt(_ALONG, fabs(rate))
-    scale = 1.0 / where(along, rate, 1.0)
-    one, other = (-half - x) * scale, (half - x) * scale
-    begin, end = where(along, fmin(one, other), -_FAR), where(along, fmax(one, other), _FAR)
-    return _Part(begin, end, or_(along, le(fabs(x), half)))
-
-
-def _quadric(a: Any, b: Any, c: Any) -> _Part:
-    """Where a t² + 2 b t + c ≤ 0, for a from 0: by the sum of two numbers of one sign."""
-    inner = b * b - a * c
-    crosses = and_(lt(_ALONG, a), le(0.0, inner))
-    root = sqrt(where(crosses, inner, 1.0))
-    sum_ = where(lt(b, 0.0), root - b, -root - b)
-    far, near = sum_ / where(crosses, a, 1.0), c / where(lt(_ALONG, fabs(sum_)), sum_, 1.0)
-    begin, end = where(crosses, fmin(far, near), -_FAR), where(crosses, fmax(far, near), _FAR)
-    return _Part(begin, end, or_(crosses, and_(le(a, _ALONG), le(c, 0.0))))
 
 
 _MET: Mapping[type, Callable[[Any, Vec3, Vec3], Any]] = {

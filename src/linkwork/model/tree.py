@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from ..constraints import Constraint
@@ -138,6 +138,18 @@ class Tree:
 
     nq: int = field(init=False, compare=False, repr=False, default=0)
     nv: int = field(init=False, compare=False, repr=False, default=0)
+
+    def __hash__(self) -> int:
+        """That of all that is compared, found once: kernels are looked up by it in each call."""
+        found: int | None = self.__dict__.get("_hash")
+        if found is None:
+            found = hash(tuple([getattr(self, f.name) for f in fields(self) if f.compare]))
+            object.__setattr__(self, "_hash", found)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the hash: of texts it is another in each process, and copies have other parts."""
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     def require_inertias(self, what: str) -> None:
         """Raises ValueError where the inertias were left out, and ``what`` depends on them."""

@@ -167,3 +167,31 @@ def test_through_a_loop_of_unknown_length_there_is_forward_alone() -> None:
     for reverse in (kernel.vjp(), kernel.jacobian(mode="reverse"), kernel.value_and_gradient()):
         with pytest.raises(NotDifferentiableError, match=rf"{reverse.name}: while_loop.*jvp and jacobian"):
             reverse(*[a, np.ones(2)][: len(reverse.inputs)])
+
+
+def test_what_many_outputs_need_of_one_solution_is_gone_through_once() -> None:
+    """Two sets of rows of one solution take little more than one, are what differences and forward are, and stay
+    numbers where an output chooses not to look at a solution that is none."""
+
+    def both(x: Any, y: Any) -> Any:
+        z = lw.solve(np.array([[x[0] * x[0], 0.1 * x[1]], [0.1 * x[1], 2.0 + y[1]]]), y, assume="pos")
+        safe = where(x[0] > 0.0, z, x[:2])
+        return {"first": np.stack([z[0], 2.0 * z[1], z[1] + x[0]]), "second": np.stack([*(sin(safe) * y[0]), *safe])}
+
+    kernel = lw.compile(both, x=3, y=2)
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0.5, 1.0, (5, 3)), rng.uniform(0.2, 1.0, (5, 2))
+    pulled, pushed = kernel.jacobian(mode="reverse"), kernel.jacobian(mode="forward")
+    for one, other in zip(pulled(x, y), pushed(x, y), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
+    small = 1e-6
+    for k in range(3):
+        move = small * np.eye(3)[k]
+        sides = kernel(x + move, y).second, kernel(x - move, y).second
+        np.testing.assert_allclose(pulled(x, y).d_second_d_x[..., k], (sides[0] - sides[1]) / (2 * small), atol=1e-8)
+    count = lambda of: kernel.jacobian(of=of, mode="reverse").arithmetic  # noqa: E731
+    assert count(("first", "second")) < 0.8 * (count("first") + count("second"))
+    none = np.zeros(3), np.ones(2)
+    assert not np.isfinite(kernel(*none).first).all()
+    found = pulled(*none)
+    assert np.array_equal(found.d_second_d_x[2:], np.eye(3)[:2]) and np.isfinite(found.d_second_d_y).all()

@@ -80,7 +80,9 @@ def _resisted(body: Body, v: Scalars, friction: str) -> list[Any]:
             if not is_zero(body.damping[k]):
                 found[k] = found[k] - x * body.damping[k]
             if not is_zero(body.friction[k]):
-                found[k] = found[k] - (tanh(x / scales[k]) if friction == "smooth" else sign(x)) * body.friction[k]
+                found[k] = (
+                    found[k] - (tanh(x * (1.0 / scales[k])) if friction == "smooth" else sign(x)) * body.friction[k]
+                )
     return found
 
 

@@ -82,8 +82,9 @@ def contact_points(a: Shape, X_a: Any, b: Shape, X_b: Any, *, within: float = 0.
 
     What overlaps touches, and what is no farther apart than ``within`` [m].  Two boxes have all corners of what their
     faces share, up to eight in twelve places, so that none jumps as they move; a polytope on a half-space has all its
-    vertices if there are up to eight, else four of them; a box, a cylinder or a cone there has up to four points; a
-    capsule on a half-space or on a box has two; other pairs have the one that `signed_distance` gives.
+    vertices if there are up to eight, else up to eight corners of what is lowest, and the deepest; a box there has four
+    points, a cylinder or a cone up to seven; a capsule on a half-space or on a box has two; hulls, cylinders and cones
+    on each other and on boxes have up to nine; other pairs have the one that `signed_distance` gives.
 
     Leading dimensions are a batch and broadcast; a kernel is compiled for each pair of shapes.  On symbols it becomes
     part of what is compiled.

@@ -53,8 +53,8 @@ def dry_joints(moving: Any, A: Sequence[Scalars], v: Scalars, h: Any) -> list[In
     return found
 
 
-def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, h: Any) -> list[Interval]:
-    """What closes loops, and what rolls."""
+def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, h: Any) -> list[Interval | None]:
+    """What closes loops, and what rolls: each row of the constraints (nc), nothing where a row moves nothing."""
     constraints = moving.tree.constraints
     if not constraints:
         return []
@@ -64,7 +64,7 @@ def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, h: Any) ->
     rows, drifts = moving.constraint_jacobian(at, **timed), list(moving.constraint_drift(at, **timed))
     kinds = [one.holonomic for one in constraints for _ in one.row_names]
     found = [(list(r), next(errors) if has else 0.0, s) for r, s, has in zip(rows, drifts, kinds, strict=True)]
-    return [held(row, error, drift, A, h) for row, error, drift in found if not all(map(is_zero, row))]
+    return [None if all(map(is_zero, row)) else held(row, error, drift, A, h) for row, error, drift in found]
 
 
 def servos_held(moving: Any, servos: ServoForces, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:

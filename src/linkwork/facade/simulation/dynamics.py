@@ -126,7 +126,7 @@ class SimulatedDynamics:
             moving, f = self._without_friction(), [0.0] * len(f)
         slopes = []
         for d, dry, scale, x in zip(D, f, v_s, v, strict=True):
-            bent = tanh(x / scale)
+            bent = tanh(x * (1.0 / scale))
             slopes.append(d + dry / scale * (1.0 - bent * bent) if not is_zero(dry) else d)
         extra = [self.h * (d + self.h * k) for d, k in zip(slopes, K, strict=True)]
         own = moving.passive_force(q, v)
@@ -134,9 +134,9 @@ class SimulatedDynamics:
 
     def touching(
         self, contacts: ContactSet | None, t: Any, q: Scalars, v: Scalars, tau: Scalars | ServoForces
-    ) -> tuple[list[Any], list[Any], list[Any], Any, Any]:
+    ) -> tuple[list[Any], list[Any], list[Any], Any, Any, Any]:
         """A step with contacts, and all else that has bounds: q, v, the joint forces, each point's force in the
-        world's axes (points, 3), and what is left.
+        world's axes (points, 3), what is left, and what the rows of constraints exert (nc).
 
         In one program with contacts are limits of joints, their dry friction, which sticks, servos, and what closes
         loops.
@@ -159,7 +159,8 @@ class SimulatedDynamics:
         driven = [one.row.index(1.0) for one in intervals]
         if self.limits is None or self.limits == "held":
             intervals += joint_limits(self.robot, A, q, h)
-        intervals += loops_held(moving, A, t, q, h)
+        closing, before = loops_held(moving, A, t, q, h), len(intervals)
+        intervals += [one for one in closing if one is not None]
         if self.dry:
             intervals += dry_joints(moving, A, v, h)
         places = [] if contacts is None else contacts.places(moving, at)
@@ -176,12 +177,16 @@ class SimulatedDynamics:
         push = [h * f for f in forces]
         found = contact_velocities(A, v, push, touching, intervals, h, change, self.closely)
         w = [where(lt(found.residual, 1.0), x, math.inf) for x in found.v]  # what was not found is noticed
+        per = 1.0 / h
         for k, impulse in zip(driven, found.pushes, strict=False):
-            given[k] = impulse / h
+            given[k] = impulse / h  # so that what is bounded by h times a limit is within it, to the bit
         pressed = [
-            in_world(place.axes, [x / h for x in gamma]) for place, gamma in zip(places, found.impulses, strict=True)
+            in_world(place.axes, [x * per for x in gamma]) for place, gamma in zip(places, found.impulses, strict=True)
         ]
-        return *flown(moving.tree, q, w, h), given, array(pressed) if pressed else (), found.residual
+        pulls = iter(found.pushes[before:])
+        held = [0.0 if one is None else next(pulls) * per for one in closing]
+        end = flown(moving.tree, q, w, h)
+        return *end, given, array(pressed) if pressed else (), found.residual, array(held) if held else ()
 
     def _of_joints(self, name: str) -> list[Any]:
         """What is in the joints (nv), the robot's own or what comes in its place."""

@@ -105,14 +105,14 @@ def rolled(
         return state, mapped(lambda x: np.asarray(x)[None], found)
 
     def advanced(t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> tuple[Any, Any, Any]:
-        """q, v and what is told, forces of joints and of contacts, after a step as wide as that."""
+        """q, v and what is told, forces of joints, contacts and constraints, after a step as wide as that."""
         moving = replace(dynamics, h=width)
         if isinstance(tau, ServoForces) or setup.is_bounded:
             q, v, given, *told = moving.touching(contacts, t, list(q), list(v), tau)
             return q, v, (array(given), *told)
         q, v = method.step(moving.system(tau), t, list(q), list(v), width)
         if method.solves and v:  # a residual of 1 and more is of equations that were not solved
-            told = (*told[:2], where(lt(fabs(v[0]), math.inf), told[2], math.inf))
+            told = (*told[:2], where(lt(fabs(v[0]), math.inf), told[2], math.inf), *told[3:])
         return *moving.held(t + width, q, v), told
 
     def happening(state: SimulationState, t: Any, tau: Any, told: Any) -> tuple[Any, Any, Any, Any, Any]:
@@ -146,14 +146,13 @@ def rolled(
         more = told if adaptive else found.piece.more
         return list(q), list(v), more, ended, EventSlots(found.table, found.count, found.seen)
 
-    def noted(
-        state: SimulationState, t: Any, q: Any, v: Any, tau: Any, forces: Any, before: Any, ended: Any, events: Any
-    ) -> Any:
+    def noted(state: SimulationState, t: Any, q: Any, v: Any, told: Any, before: Any, ended: Any, events: Any) -> Any:
         """What sensors carry on from a step, or from as much of it as there was."""
         width = where(lt(ended, 0.5), h, events.ended) if setup.events else h
         some = fmax(width, _MOVED * h) if setup.events else h
         a = [(x - y) / some for x, y in zip(v, state.v, strict=True)]
-        after = sensed(setup, parameters, t + width, q, v, a, tau, forces, before)
+        pushed, forces, _, held = told
+        after = sensed(setup, parameters, t + width, q, v, a, list(pushed), forces, before, held)
         return _either(lt(_MOVED * h, width), after, before) if setup.events else after
 
     def step(state: SimulationState, now: Named | None) -> SimulationState:
@@ -162,17 +161,19 @@ def rolled(
         carries = setup.carried(z)
         carried, _ = taken_apart(() if carries is None else carries, "controller: what it carries")
         ended, events = RUNNING, state.events
-        told = (state.tau if isinstance(tau, ServoForces) else array(list(tau)), state.forces, state.residual)
+        stepped = isinstance(tau, ServoForces) or setup.is_bounded  # then the step itself says what constraints exert
+        held = setup.no_constraint_forces if stepped else ()
+        told = (state.tau if isinstance(tau, ServoForces) else array(list(tau)), state.forces, state.residual, held)
         if setup.events:
             q, v, told, ended, events = happening(state, t, tau, told)
         else:
             q, v, told = advanced(t, state.q, state.v, tau, h, told)
-        pushed, forces, residual = told
+        if setup.sensors is not None:
+            z = {**z, SENSORS: noted(state, t, q, v, told, z[SENSORS], ended, events)}
+        pushed, forces, residual, _ = told
         tau = list(pushed)
         told, moved = _finite(tau), _finite([*q, *v])
         told = and_(told, _finite(carried, math.inf)) if carried else told
-        if setup.sensors is not None:
-            z = {**z, SENSORS: noted(state, t, q, v, tau, forces, z[SENSORS], ended, events)}
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
         goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(told, moved))
         lost = where(lt(residual, 1.0), STATE, UNSOLVED)

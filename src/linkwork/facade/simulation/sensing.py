@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ...bridge.machine import Kernel, compile
@@ -10,6 +11,7 @@ from ...bridge.once import Once
 from ...expr.arrays import array
 from .sensors.contract import SensedState
 from .setup import SimulationSetup, moving_robot
+from .stops import JointStops
 
 __all__ = ["begun", "noticed", "sensed"]
 
@@ -28,11 +30,13 @@ def sensed(
     tau: Scalars,
     forces: Any,
     carried: Any,
+    held: Any = (),
     *,
     first: bool = False,
 ) -> Any:
     """What sensors carry on from a state that a step ended in: of the robot with these ``parameters``, which
-    accelerated by a (nv) under τ (nv) and the ``forces`` of contacts (points, 3)."""
+    accelerated by a (nv) under τ (nv) and the ``forces`` of contacts (points, 3), and what constraints exerted (nc),
+    where the step ``held`` them by itself.  Elsewhere it is what they exert in the state."""
     assert setup.sensors is not None
     robot: Any = setup.robot
     moving, contacts = moving_robot(robot, setup.own(parameters)), setup.touched(parameters)
@@ -41,14 +45,29 @@ def sensed(
     if contacts is not None:
         found = contacts.compliant(moving, q, list(v))[1] if setup.is_compliant else forces
         pressed = [(place, list(force)) for place, force in zip(contacts.places(moving, q), found, strict=True)]
-    seen = SensedState(moving, t, q, v, array(list(a)), array(list(tau)), pressed)
+    passive, constrained = bool(setup.passive), held if len(held) else partial(_constraint_forces, setup)
+    seen = SensedState(moving, t, q, v, array(list(a)), array(list(tau)), pressed, passive, constrained)
     return setup.sensors.sensed(seen, carried, first)
 
 
 def begun(setup: SimulationSetup, parameters: Mapping[str, Any] | None, q: Any, v: Any, carried: Any) -> Any:
     """What sensors carry at first, before anything has moved."""
-    none = [0.0] * setup.robot.nv
-    return sensed(setup, parameters, 0.0, q, v, none, none, setup.no_forces, carried, first=True)
+    none, held = [0.0] * setup.robot.nv, setup.no_constraint_forces
+    return sensed(setup, parameters, 0.0, q, v, none, none, setup.no_forces, carried, held, first=True)
+
+
+def _constraint_forces(setup: SimulationSetup, seen: SensedState) -> list[Any]:
+    """λ (nc) under the forces of joints, of their stops and of compliant contacts."""
+    robot, q, v, tau = seen.robot, list(seen.q), list(seen.v), list(seen.tau)
+    if not robot.constraints:
+        return []
+    if isinstance(setup.limits, JointStops):
+        stops = setup.limits.forces(setup.robot, bool(setup.passive), q, v)
+        tau = [a + b for a, b in zip(tau, stops, strict=True)]
+    pushed = {link: array(x) for link, x in seen.contact_wrenches.items()}
+    timed = {"time": seen.t} if any(one.timed for one in robot.constraints) else {}
+    how = {"wrenches": pushed or None, "passive": seen.passive, **timed}
+    return list(robot.constrained_forward_dynamics(seen.q, seen.v, array(tau), **how)[1])
 
 
 def noticed(setup: SimulationSetup, q: Any, v: Any, parameters: Mapping[str, Any], carried: Any) -> Any:

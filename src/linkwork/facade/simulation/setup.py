@@ -133,6 +133,13 @@ class SimulationSetup:
         return array([[0.0] * 3] * len(self.contacts.names(self.robot)))
 
     @property
+    def no_constraint_forces(self) -> Any:
+        """Those of the robot's constraints before a step (nc); nothing where it has none."""
+        robot: Any = self.robot
+        count = sum(len(one.row_names) for one in robot.constraints)
+        return array([0.0] * count) if count else ()
+
+    @property
     def begins(self) -> Any:
         """What the controller carries from step to step, at first: nothing where it carries nothing."""
         return getattr(self.controller, "start", None)

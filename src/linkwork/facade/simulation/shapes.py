@@ -33,8 +33,8 @@ class ContactScene:
 
     It is all links that have shapes and move, if none are named.  ``materials`` is a `ContactMaterial` of everything,
     or a dict of them by names of links and obstacles, and by pairs of these.  Which points of two shapes may touch
-    follows from their kinds, as `linkwork.contact_points` has it: both ends of a capsule, the corners of a box, the
-    lowest points of a cylinder's rims, and of two boxes all corners of what faces share.
+    follows from their kinds, as `linkwork.contact_points` has it: both ends of a capsule, the corners of a box,
+    points of a cylinder's rims, of two boxes all corners of what faces share, and of hulls eight of these.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import ContactMaterial, ContactScene

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -33,27 +32,12 @@ from .rolling import RUNNING
 from .sensing import noticed
 from .sensors.suite import SensorSuite, first_numbers
 from .setup import OWN, SENSORS, SimulationSetup
+from .simulator_state import SimulatorState, copied_state
 from .stability import look_at_step
 from .stops import JointStops, given_limits
 from .surface_numbers import is_of_contacts
 
-__all__ = ["Simulator", "SimulatorState"]
-
-
-class SimulatorState(NamedTuple):
-    """All of where a simulation is: arrays with the batch's shape before their own.
-
-    ``steps`` (...) were done, q (..., nq), v (..., nv), ``controller`` is what it carries, and ``status`` (...) is 0
-    for environments that go on; ``within`` (...) is how far in its step an event ended one [s].  A simulator's own
-    cannot be written to.
-    """
-
-    steps: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    controller: Any
-    status: np.ndarray
-    within: np.ndarray
+__all__ = ["Simulator"]
 
 
 class _Pushed:
@@ -310,9 +294,8 @@ class Simulator:
     def _stepped(self, steps: Any, q: Any, v: Any, status: Any, *carried: Any) -> SimulatorState:
         """Where one environment is after a quick call, whose results are new arrays, and numbers: in little time."""
         done = np.asarray(steps)
-        done.setflags(write=False)
-        q.setflags(write=False)
-        v.setflags(write=False)
+        for x in (done, q, v):
+            x.setflags(False)  # type: ignore[call-arg]  # write=: the keyword takes twice the time
         stopped = _GOING if status == RUNNING else locked(status)
         z: Any = ()
         if carried:
@@ -384,15 +367,9 @@ class Simulator:
 
     def restore(self, state: SimulatorState) -> None:
         """Back to a state that it was in, to the bit.  Raises ValueError for one of another batch or robot."""
-        now = self._state
-        fits = isinstance(state, SimulatorState) and all(
-            a.shape == b.shape and bool(np.isfinite(a).all())
-            for a, b in zip_longest(leaves(state), leaves(now), fillvalue=np.array(np.nan))
-        )
-        if not fits:
-            raise ValueError(f"Simulator.restore: expected a finite state with q {now.q.shape}, got {state!r:.60}")
+        copied = copied_state(state, self._state)
         self._events = []
-        self._set(*paired(lambda new, _: np.array(new), state, now))
+        self._set(*copied)
 
     def reasons(self) -> list[str]:
         """What happened to each environment that stopped."""

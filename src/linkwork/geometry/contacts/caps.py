@@ -1,7 +1,7 @@
 """Contacts of a box with a cylinder: what a face and a cap share, or a face and a side, seen along the normal.
 
 A cap that stands on a face shares with it what the disc and the parallelogram have in common: its corners are the ends
-of the face's edges within the disc, and of the disc three points of its rim are taken, as on a half-space.  A cylinder
+of the face's edges within the disc, and of the disc six points of its rim are taken, as on a half-space.  A cylinder
 that lies on a face touches it along a line, of which both ends count.  Each has a place of its own and is there or not,
 so what hangs over an edge tips where it should.
 """
@@ -26,16 +26,16 @@ _SHORT = 1e-24  # squares of edges that are seen as points [m²]
 
 
 def box_cylinder(a: BoxCore, b: CylinderCore, found: SignedDistance, within: Any) -> Touching:
-    """Both ends of the lowest line of the side that is over the face, two more points of the rim, and both ends of each
-    of the face's edges over the cap; the nearest points where there are none of these.  There are twelve places."""
+    """Both ends of the lowest line of the side that is over the face, five more points of the rim, and both ends of
+    each of the face's edges over the cap; the nearest points where there are none of these: in fifteen places."""
     n = found.normal
     face = face_along(a, n, 1.0)
-    (first, second, third), low, x, y = lowest_of_rim(HalfSpaceCore(face.center, n), b)
+    (first, *others), low, x, y = lowest_of_rim(HalfSpaceCore(face.center, n), b)
     other = b.pose.point(Vec3(b.radius * x, b.radius * y, -low))
     candidates = []
     for end in clipped(face, first, other - first):
         candidates.append(contact_along(n, face.point(*end.at), end.point, and_(face.seen, end.there), within))
-    for p in (second, third):
+    for p in others:
         at = face.places(p - face.center)
         over = and_(*(le(fabs(s), 1.0) for s in at))
         candidates.append(contact_along(n, face.point(*at), p, and_(face.seen, over), within))

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...expr.functions import and_, copysign, fabs, fmax, le, lt, where
+from ...expr.functions import and_, fabs, fmax, le, lt, not_, or_, where
 from ...spatial import Vec3
 from ..distance import SignedDistance
+from .corners import ways_round
 
-__all__ = ["Contact", "Touching", "chosen", "one_point", "some_of"]
+__all__ = ["Contact", "Touching", "chosen", "each_once", "one_point", "some_of"]
 
 _NONE = -1e30
-_MOST = 8  # contacts of which all are given
 _ONE = 1e-18  # squares of distances between points that are one [m²]
-_FLAT = 1e-9  # of a triangle: its height relative to its longest side
+_LEVEL = 1e-4  # slopes of a plane that count as level
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,44 +54,45 @@ def one_point(found: SignedDistance, within: Any) -> Touching:
 
 
 def some_of(normal: Vec3, candidates: Sequence[Contact]) -> Touching:
-    """Up to eight contacts, or four of more: the deepest, the one that is farthest from it, that which makes the
-    largest triangle with these two, and that which adds most to it."""
-    if len(candidates) <= _MOST:
-        return Touching(normal, tuple(candidates))
-    first = _best(candidates, lambda c: c.depth)
-    line: Callable[[Contact], Vec3] = lambda c: c.on_b - first.on_b  # noqa: E731
-    second = _best(candidates, lambda c: line(c).dot(line(c)))
-    base = line(second)
-    square = base.dot(base)
-    two = and_(second.there, lt(_ONE, square))
-    across = normal.cross(base)
-    third = _best(candidates, lambda c: fabs(across.dot(line(c))))
-    three = and_(two, lt(_FLAT * square, fabs(across.dot(line(third)))))
-    turn = copysign(1.0, across.dot(line(third)))
+    """Contacts that all are in one plane: of each of eight directions across the normal the farthest, each once, and
+    the deepest, where it is deeper than all of these.
 
-    def area(a: Contact, b: Contact, c: Contact) -> Any:
-        return normal.dot((b.on_b - a.on_b).cross(c.on_b - a.on_b)) * turn
-
-    def beyond(c: Contact) -> Any:
-        return fmax(fmax(-area(first, second, c), -area(second, third, c)), -area(third, first, c))
-
-    fourth = _best(candidates, beyond)
-    four = and_(three, and_(fourth.there, lt(_FLAT * square, beyond(fourth))))
-    return Touching(
-        normal, (first, replace(second, there=two), replace(third, there=three), replace(fourth, there=four))
-    )
+    What is between them is all that is between the candidates where these are eight corners that are bent alike, and
+    seven tenths of it at the least.  Where nothing moves, and depths are the same but for rounding, they stay the same
+    ones; so what stands on them does not creep.
+    """
+    around = [_best(normal, candidates, [way.dot(c.on_b) for c in candidates]) for way in ways_round(normal)]
+    return each_once(normal, around, _best(normal, candidates, [c.depth for c in candidates]))
 
 
-def _best(candidates: Sequence[Contact], value: Callable[[Contact], Any]) -> Contact:
-    """The one that is there and has the largest value."""
-    best = candidates[0]
-    most = where(best.there, value(best), _NONE)
-    for other in candidates[1:]:
-        here = where(other.there, value(other), _NONE)
+def each_once(normal: Vec3, around: Sequence[Contact], deepest: Contact) -> Touching:
+    """Contacts in the order that they have round a normal, without those that are where the next one is; and the
+    deepest of a plane, where it is deeper than these."""
+    least, far, kept = _NONE, 0.0, []
+    alone: Any = around[0].there  # whether they are all in one place
+    for one, other in zip(around, [*around[1:], around[0]], strict=True):
+        way, apart = other.on_b - one.on_b, one.on_b - deepest.on_b
+        again = and_(other.there, le(way.dot(way), _ONE))
+        alone = and_(alone, again)
+        least = fmax(least, where(one.there, one.depth, _NONE))
+        far = fmax(far, apart.dot(apart))
+        kept.append(replace(one, there=and_(one.there, not_(again))))
+    kept[0] = replace(kept[0], there=or_(kept[0].there, alone))
+    more = deepest.depth - least
+    deeper = and_(deepest.there, lt(_LEVEL * _LEVEL * far, more * fabs(more)))
+    return Touching(normal, (*kept, replace(deepest, there=deeper)))
+
+
+def _best(normal: Vec3, candidates: Sequence[Contact], values: Sequence[Any]) -> Contact:
+    """The one that is there and has the largest of values."""
+    first, *others = zip(candidates, values, strict=True)
+    place, depth, most = first[0].on_b, first[0].depth, where(first[0].there, first[1], _NONE)
+    for other, value in others:
+        here = where(other.there, value, _NONE)
         better = lt(most, here)
-        most = where(better, here, most)
-        best = chosen(better, other, best)
-    return replace(best, there=lt(_NONE, most))
+        most, depth = where(better, here, most), where(better, other.depth, depth)
+        place = Vec3(*(where(better, x, y) for x, y in zip(other.on_b, place, strict=True)))
+    return Contact(place + normal * depth, place, depth, lt(_NONE, most))
 
 
 def chosen(condition: Any, one: Contact, other: Contact) -> Contact:

@@ -13,7 +13,7 @@ from ...spatial import Vec3
 from ..cores import Core
 from ..support import support
 
-__all__ = ["CORNERS", "corners_along"]
+__all__ = ["CORNERS", "corners_along", "ways_round"]
 
 CORNERS = 8
 _TILT = 0.02  # of directions from the one they are about: faces that are tilted by less are seen as such
@@ -22,12 +22,14 @@ _FIRST = 0.3  # [rad]: where the first is, across no edge of what is made by han
 
 def corners_along(core: Core, direction: Vec3, n: Vec3) -> list[Vec3]:
     """Those in a direction, n or −n, anticlockwise about n of length 1."""
+    return [support(core, direction + way * _TILT) for way in ways_round(n)]
+
+
+def ways_round(n: Vec3) -> list[Vec3]:
+    """Eight directions across n of length 1, anticlockwise about it."""
     u, v = _across(n)
-    found = []
-    for k in range(CORNERS):
-        turn = _FIRST + 2.0 * math.pi * k / CORNERS
-        found.append(support(core, direction + (u * math.cos(turn) + v * math.sin(turn)) * _TILT))
-    return found
+    turns = [_FIRST + 2.0 * math.pi * k / CORNERS for k in range(CORNERS)]
+    return [u * math.cos(turn) + v * math.sin(turn) for turn in turns]
 
 
 def _across(n: Vec3) -> tuple[Vec3, Vec3]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -18,7 +19,7 @@ from ..cores import (
     SegmentCore,
 )
 from ..support import support
-from .contact import Contact, Touching, some_of
+from .contact import Contact, Touching, each_once
 from .corners import CORNERS, corners_along
 
 __all__ = [
@@ -30,8 +31,8 @@ __all__ = [
     "lowest_of_rim",
 ]
 
-_UPRIGHT = 1e-12  # sines of angles below which an axis is along the normal
-_THIRD = 0.8660254037844386  # sin 120°
+_UPRIGHT = 1e-6  # sines of angles below which an axis is along the normal, and all of a rim is as low
+_SIXTHS = tuple((math.cos(k * math.pi / 3.0), math.sin(k * math.pi / 3.0)) for k in range(6))
 
 
 def half_space_point(a: HalfSpaceCore, b: PointCore, within: Any) -> Touching:
@@ -63,14 +64,14 @@ def half_space_box(a: HalfSpaceCore, b: BoxCore, within: Any) -> Touching:
 
 
 def half_space_cylinder(a: HalfSpaceCore, b: CylinderCore, within: Any) -> Touching:
-    """The lowest points of both rims, and two more of the rim that is lower, a third round."""
+    """The lowest points of both rims, and five more of the rim that is lower, in steps of a sixth round."""
     rim, low, x, y = lowest_of_rim(a, b)
     other = b.pose.point(Vec3(b.radius * x, b.radius * y, -low))
     return Touching(a.normal, (*_under(a, within, (*rim, other)),))
 
 
 def half_space_cone(a: HalfSpaceCore, b: ConeCore, within: Any) -> Touching:
-    """The lowest point of the rim, two more of it, a third round, and the apex."""
+    """The lowest point of the rim, five more of it, in steps of a sixth round, and the apex."""
     rim, _, _, _ = lowest_of_rim(a, b, -b.half)
     return Touching(a.normal, (*_under(a, within, (*rim, b.pose.point(Vec3(0.0, 0.0, b.half)))),))
 
@@ -81,27 +82,25 @@ def half_space_ellipsoid(a: HalfSpaceCore, b: EllipsoidCore, within: Any) -> Tou
 
 
 def half_space_polytope(a: HalfSpaceCore, b: PolytopeCore, within: Any) -> Touching:
-    """The vertices that are under the plane; where there are more than eight of them four corners of what is lowest."""
-    points = [b.pose.point(vertex) for vertex in b.vertices]
-    if len(points) > CORNERS:
-        points = [support(b, -a.normal), *corners_along(b, -a.normal, a.normal)]
-    return some_of(a.normal, [*_under(a, within, points)])
+    """The vertices that are under the plane; of more than eight vertices the corners of what is lowest."""
+    if len(b.vertices) <= CORNERS:
+        return Touching(a.normal, (*_under(a, within, (b.pose.point(vertex) for vertex in b.vertices)),))
+    around = [*_under(a, within, corners_along(b, -a.normal, a.normal))]
+    (deepest,) = _under(a, within, (support(b, -a.normal),))
+    return each_once(a.normal, around, deepest)
 
 
-def lowest_of_rim(
-    a: HalfSpaceCore, b: CylinderCore | ConeCore, at: Any = None
-) -> tuple[tuple[Vec3, Vec3, Vec3], Any, Any, Any]:
-    """Three points of a rim, the lowest first; its height along the axis, and the direction of the lowest point."""
+def lowest_of_rim(a: HalfSpaceCore, b: CylinderCore | ConeCore, at: Any = None) -> tuple[list[Vec3], Any, Any, Any]:
+    """Six points of a rim, the lowest first; its height along the axis, and the direction of the lowest point."""
     down = b.pose.rotation.inv_act(-a.normal)
     low = copysign(b.half, down.z) if at is None else at
     square = down.x * down.x + down.y * down.y
     tilted = lt(_UPRIGHT * _UPRIGHT, square)
     scale = 1.0 / sqrt(where(tilted, square, 1.0))
     x, y = where(tilted, down.x * scale, 1.0), where(tilted, down.y * scale, 0.0)
-    turned = ((x, y), (-0.5 * x - _THIRD * y, _THIRD * x - 0.5 * y), (-0.5 * x + _THIRD * y, -_THIRD * x - 0.5 * y))
     r = b.radius
-    first, second, third = (b.pose.point(Vec3(r * u, r * v, low)) for u, v in turned)
-    return (first, second, third), low, x, y
+    rim = [b.pose.point(Vec3(r * (c * x - s * y), r * (s * x + c * y), low)) for c, s in _SIXTHS]
+    return rim, low, x, y
 
 
 def _under(a: HalfSpaceCore, within: Any, points: Iterable[Vec3]) -> Iterable[Contact]:

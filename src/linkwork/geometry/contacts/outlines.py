@@ -3,7 +3,8 @@
 What of a body is in touch along a normal n is seen by its farthest points in eight directions that are tilted from n by
 a degree (`corners`).  Seen along n each body has an outline of eight edges.  What outlines share has its corners where
 an edge of one begins or ends to be over the other.  Heights are those of the planes that the outlines lie in, so depths
-are those of faces, and what is tilted by more than a degree shows an edge or a corner.  Of all corners four are kept.
+are those of faces, and what is tilted by more than a degree shows an edge or a corner.  Of all corners the farthest in
+eight directions are kept, and the deepest.
 
 Source: Ericson, Real-Time Collision Detection, 2005, sections 5.3.8 and 9.5 (polygons clipped by polygons).
 """
@@ -79,7 +80,7 @@ class _Outline:
 
 
 def outlines(a: Core, b: Core, found: SignedDistance, within: Any) -> Touching:
-    """Four corners of what both share, seen along the normal; the nearest points where they share nothing."""
+    """Corners of what both share, seen along the normal; the nearest points where they share nothing."""
     n = found.normal
     on_a, on_b = _Outline.of(a, n, 1.0), _Outline.of(b, n, -1.0)
     candidates: list[Contact] = []

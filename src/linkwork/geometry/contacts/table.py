@@ -41,7 +41,7 @@ them, and how far apart they may be."""
 
 
 def contacts(a: Solid, b: Solid, within: Any = 0.0) -> Touching:
-    """Where two solids touch, or are no farther apart than ``within`` [m], over any scalar: one to eight points.
+    """Where two solids touch, or are no farther apart than ``within`` [m], over any scalar: one to nine points.
 
     Raises TypeError for a pair that nothing measures, such as two half-spaces.
     """

@@ -5,6 +5,7 @@ Their numbers are arrays that come with each call, so one kernel serves all data
 
 from .cloud import Cloud, cloud_arrays, cloud_distance, least_of_points
 from .ground import Ground, ground_arrays, ground_distance
+from .ground_ray import ground_ray
 from .of_shapes import distance_field
 from .rows import FieldKind, field_row
 from .table import FIELDS, Field, distance_of_shapes, field_distance, is_bounded, is_measured, least_of
@@ -25,6 +26,7 @@ __all__ = [
     "field_row",
     "ground_arrays",
     "ground_distance",
+    "ground_ray",
     "is_bounded",
     "is_measured",
     "least_of",

@@ -32,7 +32,7 @@ def cone_impulse(y: Scalars, friction: Any, across: Any, along: Any) -> tuple[li
     size = sqrt(x * x + z * z + _LEAST)
     per = 1.0 / size
     s, t = x * per, z * per
-    hat = friction * across / along
+    hat = friction * across * (1.0 / along)
     share = 1.0 / (1.0 + friction * hat)
     sticks = le(size, friction * n)
     slides = lt(-hat * size, n)

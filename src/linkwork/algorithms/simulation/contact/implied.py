@@ -70,7 +70,7 @@ class _ProgramShape:
             found += [*(x for row in one.J for x in row), one.gap, one.friction]
             found += [one.stiffness] if one.stiffness is not None else []
         for interval in program.intervals:
-            found += [*interval.row, interval.wanted, interval.yielding, interval.low, interval.high]
+            found += [*interval.row, interval.wanted, interval.stiffness, interval.low, interval.high]
         return [*found, *(program.bounces or ()), program.h]
 
     def program(self, numbers: Scalars) -> ContactProgram:

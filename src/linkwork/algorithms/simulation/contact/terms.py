@@ -56,11 +56,11 @@ class ContactAt:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A row of velocity whose impulse is within bounds: v̂ is the velocity it asks for, R how far it yields."""
+    """A row of velocity whose impulse is within bounds: v̂ is the velocity it asks for, 1/R how little it yields."""
 
     row: Scalars
     wanted: Any
-    yielding: Any
+    stiffness: Any
     low: Any
     high: Any
 
@@ -80,28 +80,28 @@ class ContactTerms(NamedTuple):
 
 def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any) -> Interval:
     """A limit of a coordinate that its velocity leads across a gap to, as rigid as the step can tell."""
-    wanted = gap / (h * (1.0 + _SETTLING))
+    wanted = gap * _per_settling(h)
     wanted = fmin(wanted, _RECOVERY) if high == math.inf else fmax(wanted, -_RECOVERY)
-    return Interval(row, wanted, _RIGID / inertia, low, high)
+    return Interval(row, wanted, inertia * (1.0 / _RIGID), low, high)
 
 
 def dry(k: int, n: int, most: Any, inertia: Any, h: Any) -> Interval:
     """Dry friction of at most ``most`` [N, N·m] on the k-th of n velocities: what it holds creeps by a millionth of
     what would move it."""
-    return Interval([1.0 if j == k else 0.0 for j in range(n)], 0.0, _FIRM / inertia, -h * most, h * most)
+    return Interval([1.0 if j == k else 0.0 for j in range(n)], 0.0, inertia * (1.0 / _FIRM), -h * most, h * most)
 
 
 def held(row: Scalars, error: Any, drift: Any, A: Rows, h: Any) -> Interval:
     """A constraint φ = ``error`` with φ̇ = row w + ``drift``, which pulls and pushes; what is left of φ fades within a
     few steps."""
-    return Interval(row, -drift - error / (h * (1.0 + _SETTLING)), _FIRM * _moved([row], A), -math.inf, math.inf)
+    return Interval(row, -drift - error * _per_settling(h), 1.0 / (_FIRM * _moved([row], A)), -math.inf, math.inf)
 
 
 def servo(k: int, n: int, force: Any, slope: Any, most: Any, inertia: Any, h: Any) -> Interval:
     """A force on the k-th of n velocities that is ``force`` − ``slope`` w, and at most ``most``."""
     slope = slope + 1e-12 * inertia / h
     most = math.inf if most.__class__ is float and math.isinf(most) else h * most
-    return Interval([1.0 if j == k else 0.0 for j in range(n)], force / slope, 1.0 / (h * slope), -most, most)
+    return Interval([1.0 if j == k else 0.0 for j in range(n)], force / slope, h * slope, -most, most)
 
 
 def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None) -> ContactTerms:
@@ -116,7 +116,7 @@ def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None)
         along = rigid
     else:
         along = fmax(rigid, 1.0 / (h * contact.stiffness * h * (1.0 + _SETTLING)))
-    wanted = -contact.gap / (h * (1.0 + _SETTLING))
+    wanted = -contact.gap * _per_settling(h)
     if contact.stiffness is None:
         wanted = fmin(wanted, _RECOVERY)
     if bounce is not None:
@@ -136,9 +136,13 @@ def impulse_of(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list
 
 def push_of(one: Interval, c: Any) -> tuple[Any, Any]:
     """An interval's impulse, and how much less it becomes as the velocity c of its row grows."""
-    stiff = 1.0 / one.yielding
-    gamma, slope = interval_impulse((one.wanted - c) * stiff, one.low, one.high)
-    return gamma, slope * stiff
+    gamma, slope = interval_impulse((one.wanted - c) * one.stiffness, one.low, one.high)
+    return gamma, slope * one.stiffness
+
+
+def _per_settling(h: Any) -> Any:
+    """1/s: a reciprocal that all terms share."""
+    return 1.0 / (h * (1.0 + _SETTLING))
 
 
 def _moved(rows: Rows, A: Rows) -> Any:

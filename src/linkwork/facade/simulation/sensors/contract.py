@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ....spatial import Vec3
 from ..materials import is_number
 
 __all__ = ["SensedState", "Sensor"]
@@ -20,7 +22,9 @@ Numbers = float | Sequence[float]
 @dataclass(frozen=True)
 class SensedState:
     """What sensors are told, on symbols: the ``robot`` with its parameters, t [s], q, v, the acceleration a of the last
-    step (nv), the joint forces τ (nv) that it held, and each contact's force in the world's axes, with its place."""
+    step (nv), the joint forces τ (nv) that it held, and each contact's force in the world's axes, with its place;
+    whether what is in joints acts (``passive``), and what the rows of constraints exert (nc): numbers, or how to find
+    them."""
 
     robot: Any
     t: Any
@@ -29,6 +33,26 @@ class SensedState:
     a: Any
     tau: Any
     contacts: Sequence[tuple[Any, Sequence[Any]]] = ()
+    passive: bool = False
+    constrained: Sequence[Any] | Callable[[SensedState], Sequence[Any]] = ()
+
+    @cached_property
+    def constraint_forces(self) -> list[Any]:
+        """λ (nc) [N, N·m]: what each row of constraints exerted, as `constrained_forward_dynamics` has it."""
+        return list(self.constrained(self) if callable(self.constrained) else self.constrained)
+
+    @cached_property
+    def contact_wrenches(self) -> dict[str, list[Any]]:
+        """By link: the wrench (moment; force) [N·m, N] of all contacts on it, at its origin, in the world's axes."""
+        found: dict[str, list[Any]] = {}
+        for place, force in self.contacts:
+            for link, arm, sign in zip((place.first, place.second), place.arms, (-1.0, 1.0), strict=True):
+                if link is None:
+                    continue
+                f = Vec3.of([sign * x for x in force])
+                before = found.get(link, [0.0] * 6)
+                found[link] = [a + b for a, b in zip(before, [*arm.cross(f), *f], strict=True)]
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

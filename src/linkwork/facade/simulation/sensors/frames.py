@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 
 from ....errors import UnknownNameError
+from ....geometry.fields import Ground, ground_arrays, ground_ray
 from ....geometry.rays import ray_length
 from ....geometry.scene import Scene
 from ....geometry.solids import SOLIDS, solid
 from ....model.collisions import collision_links, link_shapes
-from ....shapes import Shape
-from ....spatial import Vec3
+from ....shapes import HeightField, Shape
+from ....spatial import Pose, Vec3
 from ..places import frame_pose
 from .contract import SensedState, Sensor
 
 __all__ = ["InertialSensor", "RangeSensor", "TouchSensor"]
+
+_MET = (*SOLIDS, HeightField)  # shapes at which rays end
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,8 @@ class TouchSensor(Sensor):
 @dataclass(frozen=True)
 class RangeSensor(Sensor):
     """How far it is [m] from a frame's origin along each of some ``directions`` in the frame's axes, to what stands in
-    a ``scene`` or is a collision shape of one of the robot's ``links``: ``most`` where there is nothing so far.  Rays
-    end at convex shapes, not at fields.
+    a ``scene`` or is a collision shape of one of the robot's ``links``: ``most`` where there is nothing so far, 0 from
+    inside.  Rays end at convex shapes and at height fields' triangles, not at other fields.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import RangeSensor
@@ -138,10 +141,10 @@ class RangeSensor(Sensor):
             if link not in there:
                 raise UnknownNameError("link with a collision shape, for a sensor of kind RangeSensor,", link, there)
         for name, shape in self._shapes(robot):
-            if type(shape) not in SOLIDS:
+            if type(shape) not in _MET:
                 raise ValueError(
-                    f"RangeSensor: {name!r} is a {type(shape).__name__}, and rays end at convex solids: expected "
-                    f"{', '.join(kind.__name__ for kind in SOLIDS)}, or links without it"
+                    f"RangeSensor: {name!r} is a {type(shape).__name__}, at which no ray ends: expected "
+                    f"{', '.join(kind.__name__ for kind in _MET)}; leave it out of the scene or the links that it sees"
                 )
         super().checked(robot, has_contacts)
 
@@ -155,15 +158,25 @@ class RangeSensor(Sensor):
 
     def readings(self, seen: SensedState) -> Sequence[Any]:
         robot, X = seen.robot, frame_pose(seen.robot, seen.q, self.frame)
-        solids = []
+        shapes: list[tuple[Shape, Pose]] = []
         for name in self.scene.names if self.scene is not None else ():
             one = self.scene[name]  # type: ignore[index]
-            solids.append(solid(one.shape, one.pose))
+            shapes.append((one.shape, one.pose))
         for part in link_shapes(robot.tree):
             if part.link in self.links:
                 placed = robot.tree.frame(part.link).placement.inv() @ part.placement
-                solids.append(solid(part.shape, frame_pose(robot, seen.q, part.link) @ placed))
-        return [ray_length(X.translation, X.rotation @ Vec3(*d), solids, self.most) for d in self.directions]
+                shapes.append((part.shape, frame_pose(robot, seen.q, part.link) @ placed))
+        return [self._length(X, Vec3(*d), shapes) for d in self.directions]
+
+    def _length(self, X: Pose, way: Vec3, shapes: Sequence[tuple[Shape, Pose]]) -> Any:
+        origin, direction, length = X.translation, X.rotation @ way, self.most
+        for shape, placed in shapes:
+            if isinstance(shape, HeightField):
+                R, ground = placed.rotation, Ground(**ground_arrays(shape))
+                start, along = R.inv_act(origin - placed.translation), R.inv_act(direction)
+                length = ground_ray(ground, start, along, length)
+        solids = [solid(shape, placed) for shape, placed in shapes if type(shape) in SOLIDS]
+        return ray_length(origin, direction, solids, length)
 
 
 def _check_frame(who: str, robot: Any, frame: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ....algorithms.mechanisms.joint_wrench import constrained_joint_wrench
 from ....expr.arrays import array
 from ....expr.functions import floor
 from .contract import SensedState, Sensor
@@ -71,43 +72,43 @@ class Encoder(Sensor):
 class ForceTorqueSensor(Sensor):
     """The wrench (moment; force) [N m, N] that a joint's parent exerts on its child, at the origin and in the axes of
     the joint's moving frame, as `Robot.joint_wrenches` has it, with contacts.  It is that of the acceleration that an
-    `InertialSensor` feels, with what jumps do to it.  It is of robots without loops and wheels that roll.
+    `InertialSensor` feels, with what jumps do to it.
+
+    Where joints close loops, wheels roll, or other constraints hold bodies, their forces go through the joint too: it
+    is what is left of what its child and all behind it take, w = w₀ − Gᵀ λ.  Forces that rigid bodies leave open, as
+    those across the plane of a four-bar, are the least ones that hold.  Before the first step constraints exert
+    nothing, as contacts do not.
 
     >>> from linkwork.simulation import ForceTorqueSensor
     >>> ForceTorqueSensor("wrist", noise=0.05).joint
     'wrist'
+
+    Raises UnknownNameError where the robot has no such joint.
     """
 
     joint: str
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
         robot.joint(self.joint)
-        if robot.constraints:
-            raise ValueError(
-                f"ForceTorqueSensor: joint {self.joint!r}: expected a robot without loops and wheels that roll, got "
-                f"the constraint {robot.constraints[0].name!r}, whose force may go through the joint: "
-                'Encoder(of="force") reads what joints exert'
-            )
         super().checked(robot, has_contacts)
 
     def size(self, robot: Any) -> int:
         return 6
 
     def readings(self, seen: SensedState) -> Sequence[Any]:
-        robot = seen.robot
-        wrenches: dict[str, list[Any]] = {}
-        for place, force in seen.contacts:
-            for link, arm, sign in zip((place.first, place.second), place.arms, (-1.0, 1.0), strict=True):
-                if link is None:
-                    continue
-                f = [sign * x for x in force]
-                moment = [
-                    arm.y * f[2] - arm.z * f[1],
-                    arm.z * f[0] - arm.x * f[2],
-                    arm.x * f[1] - arm.y * f[0],
-                ]
-                before = wrenches.get(link, [0.0] * 6)
-                wrenches[link] = [a + b for a, b in zip(before, [*moment, *f], strict=True)]
-        pushed = {link: array(x) for link, x in wrenches.items()}
-        found = robot.joint_wrenches(seen.q, seen.v, seen.a, wrenches=pushed or None)
-        return list(found[[joint.name for joint in robot.joints].index(self.joint)])
+        robot, wrenches = seen.robot, seen.contact_wrenches
+        if not robot.constraints:
+            pushed = {link: array(x) for link, x in wrenches.items()}
+            found = robot.joint_wrenches(seen.q, seen.v, seen.a, wrenches=pushed or None)
+            return list(found[[joint.name for joint in robot.joints].index(self.joint)])
+        return constrained_joint_wrench(
+            robot.tree,
+            self.joint,
+            list(seen.q),
+            list(seen.v),
+            list(seen.a),
+            seen.constraint_forces,
+            [(link, "world", x) for link, x in wrenches.items()],
+            seen.t,
+            seen.passive,
+        )

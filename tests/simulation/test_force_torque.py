@@ -1,0 +1,235 @@
+"""Force–torque sensors of robots with loops: the wrench through a joint is what Newton and Euler say of each bar alone,
+whichever joint closes the loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.algorithms.mechanisms.joint_wrench import constrained_joint_wrench
+from linkwork.simulation import ContactGround, ForceTorqueSensor
+
+HINGE = lw.joints.Revolute((0, 1, 0))
+GROUND, GRAVITY = 0.4, 9.81
+LENGTHS = {"crank": 0.1, "coupler": 0.5, "rocker": 0.4}
+MASSES = {"crank": 0.4, "coupler": 1.0, "rocker": 0.8}
+CENTERS = {"crank": (0.03, 0.01), "coupler": (0.3, -0.04), "rocker": (0.15, 0.02)}  # along the bars' x and z
+INERTIA = 0.02  # of each about y, through its centre of mass [kg·m²]
+AFTER = {"A": "crank", "B": "coupler", "C": "rocker", "D": "ground"}  # the bar after each hinge, round the loop
+
+
+def four_bar(cut, **resisting):
+    """Bars along their own x, with hinges A (ground, crank), B (crank, coupler), C (coupler, rocker), D (rocker,
+    ground), of which one closes the loop; what resists is in C."""
+    ends = {name: lw.pose((length, 0.0, 0.0)) for name, length in LENGTHS.items()}
+    links = {}
+    for name, (x, z) in CENTERS.items():
+        own = {"mass": MASSES[name], "com": (x, 0.0, z), "inertia": (0.01, INERTIA, 0.01)}
+        links[name] = lw.Link(name, **own, frames={f"{name} end": ends[name]})
+    far = lw.pose((GROUND, 0.0, 0.0))
+
+    def hinge(name, parent, child, placement=None, rotor=None):
+        more = resisting if name == "C" else {}
+        return lw.Joint.of(HINGE, name=name, parent=parent, child=child, placement=placement, rotor=rotor, **more)
+
+    by_its_end = {name: lw.pose((-length, 0.0, 0.0)) for name, length in LENGTHS.items()}
+    A, B = hinge("A", "world", "crank"), hinge("B", "crank", "coupler", ends["crank"])
+    D = hinge("D", "world", "rocker", far)
+    joints = {
+        "B": [A, D, hinge("C", "rocker", "coupler", ends["rocker"], by_its_end["coupler"])],
+        "C": [A, B, D],
+        "D": [A, B, hinge("C", "coupler", "rocker", ends["coupler"], by_its_end["rocker"])],
+    }[cut]
+    robot = lw.Robot.build(f"cut at {cut}", *(part for joint in joints for part in (links[joint.child], joint)))
+    if cut == "B":
+        return robot.with_loop("B", HINGE, "crank end", "coupler")
+    if cut == "C":
+        return robot.with_loop("C", HINGE, "coupler end", "rocker end", **resisting)
+    return robot.with_frame("ground end", "world", far).with_loop("D", HINGE, "ground end", "rocker")
+
+
+def by_bars(robot, numbers):
+    """What joints add up to, by bar: angles, rates or accelerations of bars, seen from the ground."""
+    found = {}
+    for body, x in zip(robot.tree.bodies, numbers, strict=True):
+        before = 0.0 if body.parent < 0 else found[robot.tree.bodies[body.parent].name]
+        found[body.name] = x + before
+    return found
+
+
+def by_joints(robot, bars):
+    """The other way round."""
+    names = [body.name for body in robot.tree.bodies]
+    before = [0.0 if body.parent < 0 else bars[names[body.parent]] for body in robot.tree.bodies]
+    return np.array([bars[name] - x for name, x in zip(names, before, strict=True)])
+
+
+def turned(angle, r):
+    """A way (x, z) that a bar carries, after a turn about y."""
+    return np.array([r[0] * np.cos(angle) + r[1] * np.sin(angle), r[1] * np.cos(angle) - r[0] * np.sin(angle)])
+
+
+def closed(crank):
+    """The angles of the bars about y with the loop closed."""
+    b, c = LENGTHS["coupler"], LENGTHS["rocker"]
+    p = turned(crank, (LENGTHS["crank"], 0.0))
+    w = np.array([GROUND, 0.0]) - p
+    d = np.hypot(*w)
+    along = (b * b - c * c + d * d) / (2.0 * d)
+    x = p + along * w / d + np.sqrt(b * b - along * along) * np.array([-w[1], w[0]]) / d
+    at = {"coupler": x - p, "rocker": x - [GROUND, 0.0]}
+    return {"crank": crank} | {name: -np.arctan2(way[1], way[0]) for name, way in at.items()}
+
+
+def newton_euler(angle, rate, bend, spring=0.0):
+    """The torque of the ground on the crank, and the forces (x, z) at A, B, C and D on the bar after it, of three bars
+    in the plane that are free but for these; ``spring`` is a torque of the coupler on the rocker."""
+    place = {"A": np.zeros(2), "D": np.array([GROUND, 0.0])}
+    place["B"] = turned(angle["crank"], (LENGTHS["crank"], 0.0))
+    place["C"] = place["B"] + turned(angle["coupler"], (LENGTHS["coupler"], 0.0))
+
+    def accelerated(name, r):
+        return bend[name] * np.array([r[1], -r[0]]) - rate[name] ** 2 * r  # θ̈ y × r − θ̇² r
+
+    origins = {"crank": ("A", 0.0), "coupler": ("B", accelerated("crank", place["B"])), "rocker": ("D", 0.0)}
+    matrix, right = np.zeros((9, 9)), np.zeros(9)
+    pure = {"crank": 0.0, "coupler": -spring, "rocker": spring}
+    for k, (name, hinges) in enumerate((("crank", "AB"), ("coupler", "BC"), ("rocker", "CD"))):
+        start, base = origins[name]
+        com = turned(angle[name], CENTERS[name])
+        for sign, hinge in zip((1.0, -1.0), hinges, strict=True):
+            j, arm = 2 * "ABCD".index(hinge), place[hinge] - place[start] - com
+            matrix[3 * k : 3 * k + 2, j : j + 2] = sign * np.eye(2)
+            matrix[3 * k + 2, j : j + 2] = sign * np.array([arm[1], -arm[0]])
+        right[3 * k : 3 * k + 2] = MASSES[name] * (base + accelerated(name, com) + np.array([0.0, GRAVITY]))
+        right[3 * k + 2] = INERTIA * bend[name] - pure[name]
+    matrix[2, 8] = 1.0
+    *forces, torque = np.linalg.solve(matrix, right)
+    return torque, dict(zip("ABCD", np.reshape(forces, (4, 2)), strict=True))
+
+
+def agree(robot, q, joint, w, forces, moment, error):
+    """Whether a wrench across a joint is what is known of it."""
+    body = robot.tree.bodies[robot.tree.joint_index(joint)]
+    sign = 1.0 if AFTER[joint] == body.name else -1.0
+    f = sign * turned(by_bars(robot, q)[body.name], w[[3, 5]])
+    return np.abs(f - forces[joint]).max() < error and np.abs(w[[0, 1, 2, 4]] - [0, sign * moment, 0, 0]).max() < error
+
+
+def test_wrenches_are_those_of_free_bars_whichever_joint_closes_the_loop():
+    angle, torque, compared = closed(0.8), 0.7, 0
+    for cut in "BCD":
+        robot = four_bar(cut, stiffness=3.0, damping=0.2)
+        q = by_joints(robot, angle)
+        assert np.abs(robot.constraint_error(q)).max() < 1e-12
+        v = np.linalg.svd(robot.constraint_jacobian(q))[2][-1]
+        v = 3.0 * v / v[robot.joint("A").v_slice]
+        tau = np.where([joint.name == "A" for joint in robot.joints], torque, 0.0)
+        a, forces = robot.constrained_forward_dynamics(q, v, tau, passive=True)
+        rate, bend = by_bars(robot, v), by_bars(robot, a)
+        spring = -3.0 * (angle["rocker"] - angle["coupler"]) - 0.2 * (rate["rocker"] - rate["coupler"])
+        felt, known = newton_euler(angle, rate, bend, spring)
+        assert abs(felt - torque) < 1e-9
+        for joint in ("A", "B", "C", "D"):
+            if joint != cut:
+                w = constrained_joint_wrench(robot.tree, joint, q, v, a, forces, passive=True)
+                moment = {"A": torque, "C": spring}.get(joint, 0.0)
+                assert agree(robot, q, joint, np.array(w), known, moment, 1e-9), (cut, joint)
+                compared += 1
+    assert compared == 9
+
+
+@pytest.mark.parametrize("limits", [None, "held"])
+def test_sensors_in_a_four_bar_that_stands_and_that_moves(limits):
+    """Where it stands they say what statics does; where it moves what they say comes nearer with smaller steps, with
+    constraints' forces from each state, and from the program that holds limits too."""
+    robot, angle = four_bar("C"), closed(0.8)
+    q, still = by_joints(robot, angle), dict.fromkeys(LENGTHS, 0.0)
+    torque, known = newton_euler(angle, still, still)
+    sensors = {joint: ForceTorqueSensor(joint) for joint in "ABD"}
+
+    def pushed(t, q, v, push, **readings):
+        return np.array([push, 0.0, 0.0])
+
+    moved = []
+    for push, step in ((torque, 1e-3), (torque + 1.0, 1e-3), (torque + 1.0, 5e-4)):
+        how = {"inputs": {"push": push}, "duration": 0.02, "step": step, "limits": limits, "sensors": sensors}
+        found = robot.simulate(q, controller=pushed, **how)
+        seen = {joint: found.records[joint][-1] for joint in sensors}
+        if push == torque:
+            assert np.abs(found.q[-1] - q).max() < 1e-6
+            for joint, w in seen.items():
+                assert agree(robot, q, joint, w, known, torque if joint == "A" else 0.0, 1e-4), (limits, joint)
+            continue
+        at, rate = found.q[-1], found.v[-1]
+        bend = (found.v[-1] - found.v[-2]) / step
+        felt, forces = newton_euler(*(by_bars(robot, x) for x in (at, rate, bend)))
+        assert abs(rate[0]) > 0.5
+        moments = {"A": felt, "B": 0.0, "D": 0.0}
+        errors = np.geomspace(1e-5, 10.0, 400)
+        moved.append(
+            min(e for e in errors if all(agree(robot, at, j, w, forces, moments[j], e) for j, w in seen.items()))
+        )
+    assert moved[1] < 0.6 * moved[0] and moved[1] < 0.05
+
+
+def test_a_four_bar_that_rests_on_the_ground():
+    """What the hinges on the ground and the contact carry is the weight, and a hinge turns nothing."""
+    robot, angle = four_bar("C"), closed(0.8)
+    q = by_joints(robot, angle)
+    height = -LENGTHS["crank"] * np.sin(0.8)
+    ground = ContactGround(("crank end",), height=height, friction=0.5)
+    sensors = {joint: ForceTorqueSensor(joint) for joint in "AD"}
+    found = robot.simulate(q, duration=0.3, every=50, contacts=ground, sensors=sensors)
+    assert np.abs(found.v[-1]).max() < 1e-5
+    carried = found.records["contact_forces"][-1, 0]
+    assert carried[2] > 1.0
+    for joint, bar, sign in (("A", "crank", 1.0), ("D", "rocker", 1.0)):
+        w = found.records[joint][-1]
+        f = sign * turned(by_bars(robot, found.q[-1])[bar], w[[3, 5]])
+        carried = carried + np.array([f[0], 0.0, f[1]])
+        assert abs(w[1]) < 1e-4
+    assert np.abs(carried - [0.0, 0.0, sum(MASSES.values()) * GRAVITY]).max() < 1e-3
+
+
+def test_what_floats_bears_nothing_whatever_holds_it():
+    """Nothing goes through a joint that lets everything go: a rod of fixed length holds the body, or rolling wheels."""
+    body = lw.Link("b", mass=2.0, com=(0.02, 0.0, 0.05), inertia=(0.3, 0.2, 0.4))
+    free = lw.Robot.build("h", body, lw.Joint.of(lw.joints.Floating(), name="F", parent="world", child="b"))
+    hung = free.with_constraints(lw.Distance("b", "world", 0.5))
+    q = free.neutral()
+    q[4:] = 0.1, 0.2, -0.6
+    rolling = lw.load("differential_drive")
+    for robot, joint, start in ((hung, "F", hung.project(q)), (rolling, "drifting", rolling.neutral())):
+        v = robot.project_velocity(start, 0.3 * np.arange(robot.nv))
+        a, forces = robot.constrained_forward_dynamics(start, v, np.zeros(robot.nv))
+        w = constrained_joint_wrench(robot.tree, joint, start, v, a, forces)
+        size = np.abs(constrained_joint_wrench(robot.tree, joint, start, v, a, np.zeros(len(forces)))).max()
+        assert size > 1.0 and np.abs(np.array(w)).max() < 1e-9 * size, joint
+
+
+def test_gears_act_in_joints_and_prescribed_motions_with_time():
+    """The forces of a gear, and of what drives a joint by time, go through the joint as a motor's do."""
+    z = lw.joints.Revolute((0, 0, 1))
+    parts = [
+        part
+        for name in ("a", "b")
+        for part in (
+            lw.Link(name, mass=1.0, inertia=(0.1, 0.1, 0.1)),
+            lw.Joint.of(z, name=name, parent="world", child=name),
+        )
+    ]
+    geared = lw.Robot.build("gears", *parts).with_constraints(lw.Gear("a", "b", -2.0))
+    q, v, tau = np.array([0.2, -0.1]), np.array([2.0, -1.0]), np.array([1.5, 0.0])
+    a, forces = geared.constrained_forward_dynamics(q, v, tau)
+    for k, joint in enumerate("ab"):
+        w = constrained_joint_wrench(geared.tree, joint, q, v, a, forces)
+        assert np.isclose(w[2], 0.1 * a[k]) and np.isclose(w[5], GRAVITY)
+    driven = geared.with_constraints(lw.Prescribed("a", lambda t: 1.5 * t * t, name="drive"))
+    sensors = {"axle": ForceTorqueSensor("a"), "other": ForceTorqueSensor("b")}
+    found = driven.simulate(np.zeros(2), duration=0.05, sensors=sensors, every=10)
+    assert np.abs(found.records["axle"][1:, 2] - 0.1 * 3.0).max() < 1e-6
+    assert np.abs(found.records["other"][1:, 2] + 0.1 * 1.5).max() < 1e-6
+    with pytest.raises(lw.errors.UnknownNameError, match="joint"):
+        geared.simulate(q, duration=0.01, sensors={"s": ForceTorqueSensor("c")})
