@@ -107,11 +107,6 @@ def _poses(label: str, X: Any) -> np.ndarray:
 
 def goals_found(space: PlanningSpace, wanted: list[WantedGoal], seed: np.ndarray, answers: int) -> GoalsFound:
     """Configurations within limits that are free, of all goals: of poses several answers of inverse kinematics."""
-    given = [one.q for one in wanted if one.q is not None]
-    if len(given) == len(wanted):  # all of them at once, where nothing is to be told of any
-        candidates = np.array(given)
-        if space.within(candidates).all() and space.free(candidates).all():
-            return GoalsFound(candidates, np.arange(len(wanted)), [])
     q, of, reasons = [], [], []
     for k, one in enumerate(wanted):
         found = _free_of(space, one, seed, answers)

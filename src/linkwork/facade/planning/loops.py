@@ -122,7 +122,7 @@ def searching_kernel(asked: AskedDistances, turning: tuple[bool, ...]) -> Kernel
         return grown.nodes, grown.links, found.best.path, array(told)
 
     def made() -> Kernel:
-        """It has been called once, for no rounds: code of a single call is made then."""
+        """It has been called once, for no rounds, in float32: code of a single call is made then."""
         shapes: dict[str, Any] = {
             "nodes": (NODES, n),
             "links": (NODES, 2),
@@ -140,7 +140,7 @@ def searching_kernel(asked: AskedDistances, turning: tuple[bool, ...]) -> Kernel
             **asked.rows,
         }
         found: Kernel = compile(searching, **shapes)
-        found(*(np.zeros(shape) for shape in shapes.values()))
+        found(*(np.zeros(shape, dtype=np.float32) for shape in shapes.values()))
         return found
 
     return _KERNELS.get((asked, turning), made)

@@ -25,10 +25,10 @@ from .goals import GoalsFound, goals_found, read_goals
 from .kept import KeptTasks
 from .optimal import improved
 from .quick import QuickSearch, is_quick
-from .result import CostSoFar, PlanResult, PlanTree
+from .result import CostSoFar, PlanResult
 from .shorten import shortened
 from .space import PlanningSpace
-from .trees import PlanningTree
+from .trees import GrownTree
 
 __all__ = ["PLANNERS", "PlanQuery", "plan_path", "read_space"]
 
@@ -164,6 +164,11 @@ class PlanQuery:
 
     def ends(self, answers: int) -> tuple[np.ndarray, GoalsFound, PlanResult | None]:
         """Starts and goals that are free, or why there are none."""
+        given = [one.q for one in self.wanted if one.q is not None]
+        if len(given) == len(self.wanted):  # all at once, where nothing is to be told of any
+            every = np.concatenate([self.starts, given])
+            if self.space.within(every).all() and self.space.free(every).all():
+                return self.starts, GoalsFound(every[len(self.starts) :], np.arange(len(given)), []), None
         starts, refused = self._checked_starts()
         if refused is not None:
             return starts, GoalsFound(starts[:0], np.empty(0, dtype=int), []), refused
@@ -203,7 +208,7 @@ class PlanQuery:
     def found(
         self,
         path: np.ndarray | None,
-        trees: tuple[PlanningTree, PlanningTree],
+        trees: tuple[GrownTree, GrownTree],
         goals: GoalsFound,
         clock: _Clock,
         history: Sequence[CostSoFar] = (),
@@ -226,7 +231,7 @@ class PlanQuery:
         self,
         path: np.ndarray,
         goals: GoalsFound,
-        trees: tuple[PlanningTree, ...] = (),
+        trees: tuple[GrownTree, ...] = (),
         rounds: int = 0,
         history: Sequence[CostSoFar] = (),
     ) -> PlanResult:
@@ -242,7 +247,7 @@ class PlanQuery:
         status: str,
         reason: str,
         path: np.ndarray | None,
-        trees: tuple[PlanningTree, ...],
+        trees: tuple[GrownTree, ...],
         goal: int | None,
         rounds: int,
         history: Sequence[CostSoFar] = (),
@@ -261,7 +266,7 @@ class PlanQuery:
             robot=space.robot,
             scene=space.scene,
             space=space,
-            trees=tuple(PlanTree(tree.q, tree.parent) for tree in trees),
+            _grown=tuple(trees),
             history=tuple(history),
         )
 
@@ -313,7 +318,7 @@ class _Clock:
         return "time_budget= gives more time"
 
 
-def _many(trees: tuple[PlanningTree, PlanningTree]) -> int:
+def _many(trees: tuple[GrownTree, GrownTree]) -> int:
     return sum(tree.count for tree in trees)
 
 

@@ -1,5 +1,9 @@
 """Short paths by one kernel: straight ways to goals first, then several searches, each for less than the best path so
-far (`searching`).  The shortest path is taken if its edges are free; else it is searched again, looking closer."""
+far (`searching`).  The shortest path is taken if its edges are free; else it is searched again, looking closer.
+
+It is searched in float32, of which vectors hold twice as many numbers: what comes of it is looked at in float64, and
+ends at the very configurations that were given.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from .loops import BEST, NODES, NUMBERS, PAIRS, PLACES, ROOTS, searching_kernel
 from .samples import within_a_turn
 from .shorten import corners
 from .space import PlanningSpace
-from .trees import PlanningTree
+from .trees import GrownTree, PlanningTree, TreeRows
 
 __all__ = ["QuickOptions", "QuickSearch", "is_quick"]
 
@@ -65,16 +69,22 @@ class QuickSearch:
         limits = np.array([space.lower, space.upper])
         box = np.array(within_a_turn(*limits)) if space.turns else limits
         self.number, self.rounds, self.nodes = 0.0, 0, 0
-        self.trees = PlanningTree(starts), PlanningTree(goals)
+        self.ends = starts, goals
+        self.grown: tuple[GrownTree, GrownTree] | None = None
         self.kernel, rows = space.loop("searching", searching_kernel, turning)
         roots, pairs, many = _asked(space, starts, goals)
         self.numbers = {"many": many, "begun": len(starts) + len(goals)}
-        self.given = (roots, pairs, shift, places, box, limits, space.weights)
-        self.rows = rows
+        self.given = _single(roots, pairs, shift, places, box, limits, space.weights)
+        self.rows = _single(*rows)
+
+    @property
+    def trees(self) -> tuple[GrownTree, GrownTree]:
+        """What was explored last, from starts and from goals."""
+        first, second = self.ends
+        return self.grown or (PlanningTree(first), PlanningTree(second))
 
     def path(self, going: Callable[[int], bool]) -> np.ndarray | None:
-        """A path (k, nq) all edges of which are free, or nothing where none was found soon enough; ``trees`` are what
-        was explored last.
+        """A path (k, nq) all edges of which are free, or nothing where none was found soon enough.
 
         ``going`` is asked before each piece of the search, with how many nodes there were.
         """
@@ -83,7 +93,7 @@ class QuickSearch:
             path = self._searched(spacing, going)
             if path is None:
                 return None
-            path = corners(space, path)
+            path = corners(space, self._exact(path))
             if space.edges_are_free(path[:-1], path[1:]).all():
                 return path
             spacing *= 0.5
@@ -115,7 +125,7 @@ class QuickSearch:
                 "clear": how.clear,
                 "growing": growing,
             }
-            values = np.array([*(numbers[name] for name in NUMBERS[: len(numbers)]), *sizes], dtype=float)
+            values = np.array([*(numbers[name] for name in NUMBERS[: len(numbers)]), *sizes], dtype=np.float32)
             nodes, links, best, told = self.kernel(*trees, *empty[2:], *self.given, values, *self.rows)
             count, _, *sizes, self.number, _, rounds, ended, growing, full = told.tolist()
             self.rounds += int(rounds)
@@ -125,8 +135,17 @@ class QuickSearch:
             if count > 0.0 or full or not growing:
                 break
         if total:
-            self.trees = _trees(trees[0][:total], trees[1][:total])
+            rows = trees[0][:total], trees[1][:total]
+            self.grown = TreeRows(*rows, 0, int(sizes[1])), TreeRows(*rows, 1, int(sizes[2]))
         return found if len(found) else None
+
+    def _exact(self, path: np.ndarray) -> np.ndarray:
+        """From the nearest start to the nearest goal, and within limits."""
+        found: np.ndarray = np.clip(path.astype(float), self.space.lower, self.space.upper)
+        for end, ends in zip((0, -1), self.ends, strict=True):
+            far = self.space.length(self.space.difference(ends, found[end])) if len(ends) > 1 else np.zeros(1)
+            found[end] = ends[far.argmin()]
+        return found
 
 
 def _asked(space: PlanningSpace, starts: np.ndarray, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
@@ -153,7 +172,7 @@ def _asked(space: PlanningSpace, starts: np.ndarray, goals: np.ndarray) -> tuple
 @lru_cache(16)
 def _empty(n: int) -> tuple[np.ndarray, ...]:
     """Nodes, links, tables for a path, its links and the best one."""
-    return (
+    return _single(
         np.zeros((NODES, n)),
         np.zeros((NODES, 2)),
         np.zeros((PLACES, n)),
@@ -162,13 +181,9 @@ def _empty(n: int) -> tuple[np.ndarray, ...]:
     )
 
 
-def _trees(nodes: np.ndarray, links: np.ndarray) -> tuple[PlanningTree, PlanningTree]:
-    """Of those that are in one."""
-    side, parent = links.astype(int).T
-    place = np.where(side == 0, np.cumsum(side == 0), np.cumsum(side == 1)) - 1
-    parent = np.where(parent < 0, -1, place[parent])
-    first, second = (PlanningTree.of(nodes[side == k], parent[side == k]) for k in (0, 1))
-    return first, second
+def _single(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """In float32."""
+    return tuple([x.astype(np.float32) for x in arrays])
 
 
 @lru_cache(256)

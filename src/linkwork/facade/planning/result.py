@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +57,7 @@ class PlanResult:
     robot: Any = field(repr=False)
     scene: Any = field(repr=False)
     space: Any = field(repr=False)
-    trees: tuple[PlanTree, ...] = field(repr=False, default=())
+    _grown: tuple[Any, ...] = field(repr=False, default=())
     history: tuple[CostSoFar, ...] = field(repr=False, default=())
 
     @property
@@ -66,6 +67,11 @@ class PlanResult:
 
     def __bool__(self) -> bool:
         return self.success
+
+    @cached_property
+    def trees(self) -> tuple[PlanTree, ...]:
+        """What was explored from the starts, and from the goals."""
+        return tuple([PlanTree(tree.q, tree.parent) for tree in self._grown])
 
     @property
     def tree(self) -> PlanTree:

@@ -2,11 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Self
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
-__all__ = ["PlanningTree"]
+__all__ = ["GrownTree", "PlanningTree", "TreeRows"]
+
+
+class GrownTree(Protocol):
+    """How many configurations there are, they (n, nq) and the places of their parents (n,), −1 of roots."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def q(self) -> np.ndarray: ...
+    @property
+    def parent(self) -> np.ndarray: ...
+
+
+class TreeRows:
+    """One of two trees whose rows stand in the same tables, looked for when it is asked for: nodes (n, nq), and links
+    (n, 2), which tree each is of, and its parent."""
+
+    def __init__(self, nodes: np.ndarray, links: np.ndarray, side: int, count: int) -> None:
+        self.count, self._given = count, (nodes, links, side)
+
+    @property
+    def q(self) -> np.ndarray:
+        return self._found[0]
+
+    @property
+    def parent(self) -> np.ndarray:
+        return self._found[1]
+
+    @cached_property
+    def _found(self) -> tuple[np.ndarray, np.ndarray]:
+        nodes, links, side = self._given
+        own = links[:, 0] == side
+        place, parent = np.cumsum(own) - 1, links[own, 1].astype(int)
+        return nodes[own].astype(float), np.where(parent < 0, -1, place[parent])
 
 
 class PlanningTree:
@@ -22,14 +57,6 @@ class PlanningTree:
         self._parent = np.full(room, -1)
         self._domain = np.full(room, np.inf)
         self._q[: self.count] = roots
-
-    @classmethod
-    def of(cls, q: np.ndarray, parent: np.ndarray) -> Self:
-        """Of all its nodes, in arrays that become its own."""
-        tree = cls.__new__(cls)
-        tree.roots, tree.count = int((parent < 0).sum()), len(q)
-        tree._q, tree._parent, tree._domain = q, parent, np.full(len(q), np.inf)
-        return tree
 
     @property
     def q(self) -> np.ndarray:
