@@ -100,15 +100,20 @@ def _servos(robot: Any, case: _Case) -> Callable[..., Any]:
     return controller
 
 
-def _floor(mujoco: Any, robot: Any, case: _Case) -> Any:
-    """MuJoCo's model of the robot's file on a plane, with spheres where ours touch."""
+def _bare(robot: Any) -> str:
+    """The robot's file as MuJoCo reads it, without shapes."""
     xml = ET.fromstring(Path(str(robot.tree.source)).read_text(encoding="utf-8"))
     for link in xml.findall("link"):
         for shape in (*link.findall("visual"), *link.findall("collision")):
             link.remove(shape)
     options = {"balanceinertia": "false", "fusestatic": "false", "discardvisual": "false"}
     ET.SubElement(ET.SubElement(xml, "mujoco"), "compiler", **options)
-    spec = mujoco.MjSpec.from_string(ET.tostring(xml, encoding="unicode"))
+    return ET.tostring(xml, encoding="unicode")
+
+
+def _floor(mujoco: Any, robot: Any, case: _Case) -> Any:
+    """MuJoCo's model of the robot's file on a plane, with spheres where ours touch."""
+    spec = mujoco.MjSpec.from_string(_bare(robot))
     spec.worldbody.first_body().add_freejoint()
     plane = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], friction=[0.8, 0.005, 1e-4])
     plane.contype, plane.conaffinity = 1, 0
@@ -199,8 +204,42 @@ def arm_rows(quick: bool) -> list[MotionRow]:
         how = {"duration": STEPS * STEP, "step": STEP, "every": STEPS, "passive": False}
         return robot.simulate(q, controller=controller, inputs={"wanted": q[0]}, **how)
 
-    assert run(), "an arm left what numbers can say"
-    return [MotionRow("a step, one of a batch", median_seconds(run) / (n * STEPS), "s", SIMULATION["arm", "batch"])]
+    found = run()
+    assert found, "an arm left what numbers can say"
+    batch, beside = median_seconds(run) / (n * STEPS), SIMULATION["arm", "beside"]
+    peer = None
+    try:
+        mujoco: Any = importlib.import_module("mujoco")
+    except ImportError:
+        pass
+    else:
+        peer = _their_arm(mujoco, robot, 10.0 * mass, mass, q, found.q[:, -1])
+    return [MotionRow("a step, one of a batch", batch, "s", SIMULATION["arm", "batch"], peer, "MuJoCo", beside)]
+
+
+def _their_arm(
+    mujoco: Any, robot: Any, stiffness: np.ndarray, damping: np.ndarray, q: np.ndarray, ended: np.ndarray
+) -> float:
+    """Seconds of a step of MuJoCo's, with servos as its actuators; the arms of ``q`` (n, nq) have to end where ours
+    did, with what holds the first one there as their aim."""
+    spec = mujoco.MjSpec.from_string(_bare(robot))
+    for k, joint in enumerate(robot.joints):
+        servo = spec.add_actuator(target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        servo.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+        servo.gainprm[0], servo.biasprm[:3] = stiffness[k], [0.0, -stiffness[k], -damping[k]]
+    model = spec.compile()
+    model.opt.timestep = STEP
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT | mujoco.mjtDisableBit.mjDSBL_CONTACT
+    model.dof_damping[:], model.dof_frictionloss[:] = 0.0, 0.0
+    data = mujoco.MjData(model)
+    at = [model.joint(joint.name).qposadr[0] for joint in robot.joints]
+    for one, end in zip(q[:8], ended[:8], strict=True):
+        mujoco.mj_resetData(model, data)
+        data.qpos[at], data.ctrl[:] = one, q[0]
+        mujoco.mj_step(model, data, STEPS)
+        off = np.abs(data.qpos[at] - end).max()
+        assert off < 1e-6, f"MuJoCo's arm ends {off} rad from ours"
+    return median_seconds(lambda: mujoco.mj_step(model, data, 20), 50) / 20
 
 
 def _derivative_part(quick: bool) -> list[MotionRow]:

@@ -289,6 +289,7 @@ OPTIMAL: dict[tuple[str, str], Target] = {
 
 SIMULATION: dict[tuple[str, str], Target] = {
     ("arm", "batch"): Target(0.1e-6),
+    ("arm", "beside"): Target(40.0, at_least=True),
     ("quadruped", "batch"): Target(1.2e-6),
     ("quadruped", "beside"): Target(10.0, at_least=True),
     ("quadruped", "alone"): Target(8e-6),
