@@ -9,6 +9,7 @@ import pytest
 
 import linkwork as lw
 from helpers.arms import chain_text, planar
+from helpers.closed_form_arms import ur5
 from linkwork.errors import UnknownNameError
 from linkwork.facade.motion.cartesian import following
 from linkwork.facade.motion.cartesian.branches import Labels, advanced
@@ -417,3 +418,19 @@ def test_within_limits_of_jerk_nothing_stops_between_way_points():
     assert np.abs(timed.trajectory.jerk(times)).max() < 200.0 * (1.0 + 1e-6)
     turned = lw.pose_difference(arm.pose(timed.trajectory(times).q, "tool"), X)[:, :3]
     assert np.linalg.norm(turned, axis=1).max() < 1e-3
+
+
+def test_curves_stay_within_the_tolerance_between_the_places_at_which_they_are_measured():
+    """Of a way on which they were 7 % beyond it where three places were measured."""
+    robot = ur5()
+    q = [[0.842359, 0.643991, 0.478179, 1.032435, 0.807018, -0.802343]]
+    q += [[0.591163, 0.735858, 0.676901, 0.912324, 0.755201, -0.947601]]
+    q += [[0.723975, 0.758122, 1.075441, 0.638456, 0.845827, -0.836604]]
+    q += [[0.633865, 0.904006, 0.71581, 1.168157, 0.510316, -0.606652]]
+    way, frame = robot.spline([0.0, 1.0, 2.0, 3.0], q), robot.frames[-1]
+    path = lw.motion.pose_spline(robot.pose(way(np.linspace(0.0, 3.0, 100)).q, frame))
+    found = robot.move_along(path, frame, start=q[0])
+    (part,) = found.parts()
+    s = np.linspace(part.start_time, part.end_time, 8001)
+    off = np.linalg.norm(lw.pose_difference(robot.pose(part(s).q, frame), path(s))[:, 3:], axis=-1).max()
+    assert found.deviation.position <= off <= min(1e-4, 1.1 * found.deviation.position)

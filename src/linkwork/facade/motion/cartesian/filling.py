@@ -2,7 +2,7 @@
 
 Between neighbours q is a polynomial of degree five by s, with the velocities that move the frame along the path and
 accelerations that follow from neighbours, so that a has no jumps, and what is off the path falls with the sixth power
-of the step, at a part's ends with the fourth.  It is measured at three places between neighbours; where it is too much
+of the step, at a part's ends with the fourth.  It is measured at seven places between neighbours; where it is too much
 there is a way point more in the middle.
 """
 
@@ -20,7 +20,7 @@ from .steps import Steps
 
 __all__ = ["Curve", "Filled", "filled", "quintics"]
 
-_PLACES = np.array([0.25, 0.5, 0.75])
+_PLACES = np.arange(1, 8) / 8
 _ENOUGH = 0.8  # of a tolerance: what is measured at places may be a little more between them
 _ROUNDS = 24
 _LEAST = 1.0 / 64.0  # of the finest step: where a curve is not near enough with way points so near, it ends
@@ -103,7 +103,7 @@ def _looked_at(
     between, places = _between(asked, parts, v, a)
     off = asked.off(between, places.ravel()).reshape(-1, len(_PLACES), 2).max(axis=1)
     outside = np.any((between < asked.lower - _ROUNDING) | (between > asked.upper + _ROUNDING), axis=-1)
-    middle = between.reshape(-1, len(_PLACES), between.shape[-1])[:, 1]
+    middle = between.reshape(-1, len(_PLACES), between.shape[-1])[:, len(_PLACES) // 2]
     return off, np.any(outside.reshape(-1, len(_PLACES)), axis=1), middle
 
 
