@@ -38,7 +38,7 @@ class PlanningMethods(RobotBase):
         keep: Any = (),
         keep_tolerance: float = 1e-3,
         iterations: int | None = None,
-        searches: int = 4,
+        searches: int = 6,
         simplify: bool = True,
         answers: int = 8,
         progress: bool | Callable[[float, int], Any] = False,
