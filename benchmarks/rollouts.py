@@ -6,10 +6,7 @@ of one roll-out.
 
 from __future__ import annotations
 
-import importlib
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +17,7 @@ from linkwork.cli.timing import Call, Comparison, Effort, compare
 from linkwork.expr import adjoint, scan
 
 from .compiler import Figure
+from .mujoco_peer import bare_urdf, mujoco_module
 from .robots import ROBOTS
 
 __all__ = ["RollOut", "roll_out_figures"]
@@ -101,12 +99,8 @@ def _beside_calls(rolled: RollOut, end: lw.Kernel, effort: Effort) -> Figure:
 
 def _beside_mujoco(rolled: RollOut, peers: int, effort: Effort) -> Figure | None:
     """Both write the states of all steps to an array that is there.  None where MuJoCo or the robot's file is not."""
-    try:
-        mujoco: Any = importlib.import_module("mujoco")
-        rollout: Any = importlib.import_module("mujoco.rollout")
-    except ImportError:
-        return None
-    if rolled.robot.tree.source is None:
+    mujoco, rollout = mujoco_module(), mujoco_module("mujoco.rollout")
+    if mujoco is None or rollout is None or rolled.robot.tree.source is None:
         return None
     model = _mujoco_model(mujoco, rolled.robot)
     path, few = rolled.compiled("path"), rolled.first(peers)
@@ -132,12 +126,7 @@ def _beside_mujoco(rolled: RollOut, peers: int, effort: Effort) -> Figure | None
 
 def _mujoco_model(mujoco: Any, robot: lw.Robot) -> Any:
     """The robot's file without shapes, and without all that is more than rigid bodies and forces on their joints."""
-    xml = ET.fromstring(Path(str(robot.tree.source)).read_text(encoding="utf-8"))
-    for link in xml.findall("link"):
-        for shape in (*link.findall("visual"), *link.findall("collision")):
-            link.remove(shape)
-    ET.SubElement(ET.SubElement(xml, "mujoco"), "compiler", balanceinertia="false")
-    model = mujoco.MjModel.from_xml_string(ET.tostring(xml, encoding="unicode"))
+    model = mujoco.MjModel.from_xml_string(bare_urdf(robot, balanceinertia="false"))
     assert [model.joint(k).name for k in range(model.njnt)] == [joint.name for joint in robot.joints]
     for extra in (model.dof_damping, model.dof_armature, model.dof_frictionloss, model.jnt_stiffness):
         extra[:] = 0.0

@@ -7,9 +7,7 @@ is timed.  ``--write`` puts the tables into docs/simulation_figures.md.
 
 from __future__ import annotations
 
-import importlib
 import sys
-import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +21,7 @@ from linkwork.simulation import ContactGround, ContactPoint
 
 from .measure_time import median_seconds
 from .motion_rows import MotionRow
+from .mujoco_peer import bare_urdf, mujoco_module
 from .parts import Rows, run_parts
 from .robots import ROBOTS
 from .simulation_control import opspace_rows, wholebody_rows
@@ -101,14 +100,7 @@ def _servos(robot: Any, case: _Case) -> Callable[..., Any]:
 
 
 def _bare(robot: Any) -> str:
-    """The robot's file as MuJoCo reads it, without shapes."""
-    xml = ET.fromstring(Path(str(robot.tree.source)).read_text(encoding="utf-8"))
-    for link in xml.findall("link"):
-        for shape in (*link.findall("visual"), *link.findall("collision")):
-            link.remove(shape)
-    options = {"balanceinertia": "false", "fusestatic": "false", "discardvisual": "false"}
-    ET.SubElement(ET.SubElement(xml, "mujoco"), "compiler", **options)
-    return ET.tostring(xml, encoding="unicode")
+    return bare_urdf(robot, balanceinertia="false", fusestatic="false", discardvisual="false")
 
 
 def _floor(mujoco: Any, robot: Any, case: _Case) -> Any:
@@ -150,13 +142,8 @@ def _standing_rows(case: _Case, quick: bool) -> list[MotionRow]:
     simulator = lw.Simulator(robot, controller=controller, contacts=ground, step=STEP)
     simulator.reset(settled.q[-1], settled.v[-1])
     alone = median_seconds(lambda: simulator.step(wanted=stand), 200)
-    peer = None
-    try:
-        mujoco: Any = importlib.import_module("mujoco")
-    except ImportError:
-        pass
-    else:
-        peer = _theirs(mujoco, robot, case, stand, settled.q[-1], weight)
+    mujoco = mujoco_module()
+    peer = None if mujoco is None else _theirs(mujoco, robot, case, stand, settled.q[-1], weight)
     one, beside = SIMULATION[case.name, "batch"], SIMULATION[case.name, "beside"]
     return [
         MotionRow("a step, one of a batch", batch, "s", one, peer, "MuJoCo", beside),
@@ -207,13 +194,8 @@ def arm_rows(quick: bool) -> list[MotionRow]:
     found = run()
     assert found, "an arm left what numbers can say"
     batch, beside = median_seconds(run) / (n * STEPS), SIMULATION["arm", "beside"]
-    peer = None
-    try:
-        mujoco: Any = importlib.import_module("mujoco")
-    except ImportError:
-        pass
-    else:
-        peer = _their_arm(mujoco, robot, 10.0 * mass, mass, q, found.q[:, -1])
+    mujoco = mujoco_module()
+    peer = None if mujoco is None else _their_arm(mujoco, robot, 10.0 * mass, mass, q, found.q[:, -1])
     return [MotionRow("a step, one of a batch", batch, "s", SIMULATION["arm", "batch"], peer, "MuJoCo", beside)]
 
 

@@ -6,7 +6,6 @@ central differences of the same step, and the gradient along a direction with di
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +18,7 @@ from linkwork.simulation import ContactGround
 
 from .measure_time import median_seconds
 from .motion_rows import MotionRow
+from .mujoco_peer import mujoco_module
 from .targets import SIMULATION
 
 __all__ = ["derivative_rows", "gradient_rows"]
@@ -62,13 +62,8 @@ def derivative_rows(
     many[1] = many[1] + 1e-3 * rng.normal(size=(size, n))
     ours = median_seconds(lambda: slopes(*many)) / size
     alone = median_seconds(lambda: slopes(x, v, tau), 50)
-    peer = None
-    try:
-        mujoco: Any = importlib.import_module("mujoco")
-    except ImportError:
-        pass
-    else:
-        peer = _differences(mujoco, floor(mujoco), robot, x)
+    mujoco = mujoco_module()
+    peer = None if mujoco is None else _differences(mujoco, floor(mujoco), robot, x)
     return [
         MotionRow("a step's derivative, one of a batch", ours, "s", SIMULATION["derivative", "batch"], peer, "MuJoCo"),
         MotionRow("a step's derivative, one", alone, "s", None, peer, "MuJoCo"),

@@ -15,7 +15,7 @@ from ...bridge.machine import make_ready
 from ...model.parameter import Parameter
 from ..optimal.prepared import PreparedProblem, prepared
 from ..optimal.result import OptimalResult
-from ..optimal.robot_numbers import robot_inputs
+from ..optimal.robot_numbers import by_environment, nominal_numbers, robot_inputs
 from ..optimal.schedule import Schedule
 from ..optimal.solving import TOLD, shapes_of, state_shapes
 
@@ -123,21 +123,11 @@ class AugmentedPlanner:
     ) -> dict[str, np.ndarray]:
         tree = self.robot.tree
         numbers = dict(self._own.even)
-        if self._own.robot_numbers:
-            nominal = {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in self._own.robot_numbers}
-            numbers |= robot_inputs(tree, nominal | dict(parameters or {}))
+        numbers |= robot_inputs(tree, nominal_numbers(tree, self._own.robot_numbers) | dict(parameters or {}))
         if schedule is not None:
             numbers["weights"] = schedule.weights
         for name, x in self._own.given_targets(reference).items():
-            own = self._shapes[name]
-            if x.ndim > len(own):
-                try:
-                    x = np.broadcast_to(x, (*lead, *own)).reshape(-1, *own)
-                except ValueError:
-                    raise ValueError(
-                        f"step: reference: expected leading axes of the state's, {lead}, got {x.shape[: -len(own)]}"
-                    ) from None
-            numbers[name] = x
+            numbers[name] = by_environment("step: reference", x, self._shapes[name], lead)
         return numbers
 
     def begun(self, q: np.ndarray) -> Search:

@@ -14,6 +14,7 @@ from ..optimal.asked import ByStep
 from ..optimal.holding import holding_forces, phases_of
 from ..optimal.motors import motor_places
 from ..optimal.prepared import PENALTY, prepared
+from ..optimal.robot_numbers import by_environment, nominal_numbers
 from ..optimal.schedule import Schedule
 from ..optimal.shooting import shot
 from ..optimal.shooting_kernel import shooting_kernel
@@ -69,13 +70,11 @@ class ShootingPlanner:
         found: dict[str, Any] = {}
         for name, given in (reference or {}).items():
             x = np.asarray(given.values if isinstance(given, ByStep) else given, dtype=float)
-            own = len(self._own.targets[name][2]) + isinstance(given, ByStep)
-            if x.ndim > own:
-                x = np.broadcast_to(x, (*lead, *x.shape[x.ndim - own :])).reshape(-1, *x.shape[x.ndim - own :])
+            core = x.shape[x.ndim - len(self._own.targets[name][2]) - isinstance(given, ByStep) :]
+            x = by_environment("step: reference", x, core, lead)
             found[name] = ByStep(x) if isinstance(given, ByStep) else x
-        tree = self.robot.tree
-        nominal = {str(p): np.reshape(p.nominal(tree), p.shape(tree)) for p in self._asked[3]}
-        return found, schedule, nominal | {str(p): x for p, x in (parameters or {}).items()}
+        numbers = nominal_numbers(self.robot.tree, self._asked[3]) | dict(parameters or {})
+        return found, schedule, {str(p): x for p, x in numbers.items()}
 
     def begun(self, q: np.ndarray) -> Search:
         n, T = len(q), self.steps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,10 @@ from ...spatial.given import LARGEST
 __all__ = [
     "along",
     "axes_of",
+    "by_environment",
     "forces_of_motion",
     "forces_of_states",
+    "nominal_numbers",
     "own_robot_numbers",
     "read_robot_numbers",
     "robot_inputs",
@@ -67,8 +69,13 @@ def own_robot_numbers(who: str, problem: Any, given: Any) -> dict[Parameter, Arr
     if given is None or isinstance(given, Mapping):
         return read_robot_numbers(who, problem, given)
     tree = problem.robot.tree
-    named = read_parameters(tree, who, given)
-    return read_robot_numbers(who, problem, {str(p): np.reshape(p.nominal(tree), p.shape(tree)) for p in named})
+    named = nominal_numbers(tree, read_parameters(tree, who, given))
+    return read_robot_numbers(who, problem, {str(p): x for p, x in named.items()})
+
+
+def nominal_numbers(tree: Tree, parameters: Iterable[Parameter]) -> dict[Parameter, Array]:
+    """The tree's own (*shape,)."""
+    return {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in parameters}
 
 
 def renumbered(who: str, problem: Any, known: Mapping[Parameter, Array], given: Any) -> dict[Parameter, Array]:
@@ -89,17 +96,20 @@ def spread(who: str, tree: Tree, numbers: Mapping[Parameter, Array], lead: tuple
     """The same with one leading axis, that of all environments (*lead,), where there is any.  Raises ValueError."""
     found = {}
     for p, x in numbers.items():
-        shape = p.shape(tree)
-        if x.ndim > len(shape):
-            axes = x.shape[: x.ndim - len(shape)]
-            try:
-                x = np.broadcast_to(x, (*lead, *shape)).reshape(-1, *shape)
-            except ValueError:
-                raise ValueError(
-                    f"{who}: parameters: {p}: expected leading axes of the state's, {lead}, got {axes}"
-                ) from None
-        found[p] = x
+        found[p] = by_environment(f"{who}: parameters: {p}", x, p.shape(tree), lead)
     return found
+
+
+def by_environment(told: str, x: Array, shape: tuple[int, ...], lead: tuple[int, ...]) -> Array:
+    """What has a ``shape`` of its own with one leading axis, that of all environments (*lead,), where there is any.
+    Raises ValueError."""
+    if x.ndim == len(shape):
+        return x
+    try:
+        return np.broadcast_to(x, (*lead, *shape)).reshape(-1, *shape)
+    except ValueError:
+        axes = x.shape[: x.ndim - len(shape)]
+        raise ValueError(f"{told}: expected leading axes of the state's, {lead}, got {axes}") from None
 
 
 def axes_of(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, tuple[int, ...]]:
