@@ -1,4 +1,4 @@
-"""Locks that a forked process finds free."""
+"""Locks that are free in a forked process, and that no interrupt leaves held."""
 
 from __future__ import annotations
 
@@ -7,35 +7,31 @@ import sys
 import threading
 import weakref
 from functools import cached_property
-from types import TracebackType
 
 __all__ = ["Lock"]
 
 
-class Lock:
-    """A lock that its thread may take again, and that is free in a forked process if another thread had it.
+class Lock(type(threading.RLock())):  # type: ignore[misc]  # the class itself has no public name
+    """A reentrant lock that is free in a forked process if another thread held it.
 
-    A fork copies the thread that forks and no other, so nobody there would ever let go of it.
+    A fork copies only the thread that forks, so no other thread could release the lock there.
+
+    `with` calls methods that are written in C.  A signal handler runs between two bytecodes, so it cannot raise after
+    the lock is acquired and before the block is entered: Ctrl-C never leaves the lock held.
     """
 
-    __slots__ = ("__weakref__", "_lock")
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        super().__init__()
         _locks.add(self)
 
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._lock.release()
-
     def renewed(self) -> None:
-        """Become free, unless this thread has it."""
-        if self._lock.acquire(blocking=False):
-            self._lock.release()
+        """Become free, unless this thread holds the lock."""
+        if self.acquire(blocking=False):
+            self.release()
         else:
-            self._lock = threading.RLock()
+            self._at_fork_reinit()
 
 
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()

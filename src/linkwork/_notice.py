@@ -13,7 +13,7 @@ __all__ = ["Notice", "shown_elsewhere"]
 
 _LONG = 1.0  # seconds
 _clock = time.monotonic
-_elsewhere = 0  # how many show themselves how far they are
+_elsewhere: set[object] = set()  # a token for each task that shows its own progress
 
 
 class Notice:
@@ -39,9 +39,9 @@ class Notice:
 @contextmanager
 def shown_elsewhere() -> Iterator[None]:
     """What takes long in here is shown by others, or not to be shown."""
-    global _elsewhere
-    _elsewhere += 1
+    token = object()
     try:
+        _elsewhere.add(token)
         yield
     finally:
-        _elsewhere -= 1
+        _elsewhere.discard(token)

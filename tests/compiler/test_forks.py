@@ -114,11 +114,11 @@ def test_a_lock_that_another_thread_has_is_free_in_a_forked_process_and_ones_own
     def work() -> None:
         with lock, lock, own:
             pass
-        assert own._lock._is_owned()
+        assert own._is_owned()
 
     with own:
         assert forked(work) == 0
-    assert not lock._lock.acquire(blocking=False)  # here, it is still the other's
+    assert not lock.acquire(blocking=False)  # here, it is still the other's
     may_go.set()
     other.join()
     with lock, own:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..algorithms.dynamics.implicit_dynamics import RULES
 from ..algorithms.mechanisms import INSTEAD, TREES_OWN
 from ..algorithms.row import PASSIVE, QUANTITIES, Row, quantity_of
-from ..compiler.collector import quiet_collector
+from ..compiler.collector import without_collections
 from ..compiler.program import Port, Program
 from ..expr.interpret import reachable
 from ..expr.rules import ruled
@@ -233,23 +233,23 @@ def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[
     return [guard for guard in found if isinstance(guard, Symbol)]
 
 
+@without_collections
 def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:
     """The program of several functions, traced together, marked where steps of walks over a robot's bodies begin."""
-    with quiet_collector():
-        found = traced(subject, requests, marked)
-        for guard in found.guards:
-            guard.graph.marks.append(guard.index + 1)
-        program = Program.of(name, *found)
-        for graph in {symbol.graph for _, symbols in found.inputs for symbol in symbols}:
-            graph.clear()
+    found = traced(subject, requests, marked)
+    for guard in found.guards:
+        guard.graph.marks.append(guard.index + 1)
+    program = Program.of(name, *found)
+    for graph in {symbol.graph for _, symbols in found.inputs for symbol in symbols}:
+        graph.clear()
     return program
 
 
+@without_collections
 def trace_ruled(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:
     """The same to be differentiated: without guards, and with rules for results that have some."""
-    with quiet_collector():
-        found = traced(subject, requests, marked, by_rules=True)
-        return Program.of(name, found.inputs, found.outputs)
+    found = traced(subject, requests, marked, by_rules=True)
+    return Program.of(name, found.inputs, found.outputs)
 
 
 def elements_of(result: Any) -> Sequence[Any]:

@@ -13,7 +13,7 @@ from typing import Any
 from .._locks import Lock
 from .._notice import Notice
 from .cache import Cache, Entry, digest, shared
-from .collector import quiet_collector
+from .collector import without_collections
 from .content import content
 from .entries import ENTRIES, Design, available, entry_point, symbol_prefix
 from .jit import MachineCode, emit, is_object_file, link, text_bytes
@@ -84,8 +84,7 @@ class Source:
         with self._lock:
             if self._program is None:
                 debug = os.environ.get(DEBUG, "") not in ("", "0")
-                with quiet_collector():
-                    self._program = optimize(self.traced, without=self.without_passes, debug=debug)
+                self._program = without_collections(optimize)(self.traced, without=self.without_passes, debug=debug)
             return self._program
 
     def design(self, real: Real) -> Design:

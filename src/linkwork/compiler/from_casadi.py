@@ -16,7 +16,7 @@ from ..expr import compositions as c
 from ..expr import functions as f
 from ..expr.operations import BY_NAME
 from ..expr.symbol import Graph, Symbol
-from .collector import quiet_collector
+from .collector import without_collections
 from .kernel import Kernel
 from .program import CONSTANT, Port, Program
 from .to_casadi import import_casadi
@@ -97,6 +97,7 @@ REFUSED: dict[str, str] = {
 }
 
 
+@without_collections
 def from_casadi(function: Any, /, *, name: str | None = None) -> Kernel:
     """Compile a CasADi function to machine code that takes and returns NumPy arrays, in batches too.
 
@@ -122,25 +123,24 @@ def from_casadi(function: Any, /, *, name: str | None = None) -> Kernel:
     called = name or _clean(function.name(), ())
     if function.n_out() == 0:
         raise ValueError(f"{called}: the CasADi function has no outputs")
-    with quiet_collector():
-        graph = Graph()
-        inputs: list[tuple[Port, list[Symbol]]] = []
-        nonzeros: list[list[Any]] = []
-        for k in range(function.n_in()):
-            port = _port(function.name_in(k), function.size_in(k), inputs, ("out",))
-            symbols = graph.inputs(port.name, port.shape)
-            inputs.append((port, symbols))
-            nonzeros.append([symbols[place] for place in _places(function.sparsity_in(k))])
-        results = _Reader(casadi).run(function, nonzeros)
-        outputs: list[tuple[Port, list[Any]]] = []
-        for k, found in enumerate(results):
-            port = _port(function.name_out(k), function.size_out(k), outputs, ())
-            elements: list[Any] = [0.0] * port.size
-            for place, element in zip(_places(function.sparsity_out(k)), found, strict=True):
-                elements[place] = element
-            outputs.append((port, elements))
-        program = Program.of(called, inputs, outputs)
-        verify(program)
+    graph = Graph()
+    inputs: list[tuple[Port, list[Symbol]]] = []
+    nonzeros: list[list[Any]] = []
+    for k in range(function.n_in()):
+        port = _port(function.name_in(k), function.size_in(k), inputs, ("out",))
+        symbols = graph.inputs(port.name, port.shape)
+        inputs.append((port, symbols))
+        nonzeros.append([symbols[place] for place in _places(function.sparsity_in(k))])
+    results = _Reader(casadi).run(function, nonzeros)
+    outputs: list[tuple[Port, list[Any]]] = []
+    for k, found in enumerate(results):
+        port = _port(function.name_out(k), function.size_out(k), outputs, ())
+        elements: list[Any] = [0.0] * port.size
+        for place, element in zip(_places(function.sparsity_out(k)), found, strict=True):
+            elements[place] = element
+        outputs.append((port, elements))
+    program = Program.of(called, inputs, outputs)
+    verify(program)
     return Kernel(program, doc=f"The CasADi function {function!s}")
 
 

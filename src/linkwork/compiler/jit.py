@@ -20,7 +20,7 @@ from llvmlite.binding import ffi
 
 from .._workers import run
 from .held import held
-from .llvm_lock import LLVM_LOCK, without_lock
+from .llvm_lock import LLVM_LOCK, run_without_lock
 from .target import Target
 
 __all__ = ["MachineCode", "assembly", "emit", "is_object_file", "link", "text_bytes"]
@@ -64,8 +64,8 @@ def _emitted(text: str, target: Target, most: int, *, assembly: bool) -> bytes:
         module.data_layout = str(machine.target_data)
     try:
         with ffi.OutputString() as error:
-            with without_lock():
-                buffer = _emit_without_lock()(machine, module, int(not assembly), error)
+            emit_to_memory = _emit_without_lock()
+            buffer = run_without_lock(lambda: emit_to_memory(machine, module, int(not assembly), error))
             if not buffer:
                 raise RuntimeError(f"LLVM could not compile a module: {error}")
         try:

@@ -1,57 +1,65 @@
-"""Who is in LLVM: its lock, the threads that need none, and forks, which wait until nobody is.
+"""LLVM's lock, compilation without it, and forks, which wait until no other thread is in LLVM.
 
-A fork copies the thread that forks and no other.  If another one were in LLVM or had a lock of it, a forked process
-would wait for it for ever, or find what it was about to change half changed.  So a fork takes the locks first, and
-waits for the modules that are being compiled: a second or so.
+A fork copies only the thread that forks.  If another thread were in LLVM or held a lock of it, the forked process would
+wait for that lock for ever, or find LLVM's data half changed.  So a fork acquires the locks first, and waits for the
+modules that are being compiled, which takes a second or so.
+
+A signal handler may raise between any two bytecodes.  The locks are therefore acquired and released by methods that are
+written in C, and a thread is counted out in a `finally` whose `try` it was counted in: Ctrl-C leaves nothing held.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from llvmlite.binding import ffi
 
-__all__ = ["LLVM_LOCK", "without_lock"]
+__all__ = ["LLVM_LOCK", "run_without_lock"]
+
+T = TypeVar("T")
+
+_POLL = 1e-3  # [s] between two looks whether another thread is still in LLVM
 
 LLVM_LOCK = threading.RLock()  # LLVM's global context is not for two threads at once
-_change = threading.Condition()
-_inside: Counter[int] = Counter()  # how often each thread is in LLVM without the lock
+_entering = threading.RLock()  # held while a fork waits: no thread enters LLVM then
+_inside: dict[object, int] = {}  # for each call of LLVM without its lock, the thread that makes it
 
 
-@contextmanager
-def without_lock() -> Iterator[None]:
-    """LLVM works for this thread in a context of its own, as it may for others at the same time."""
-    thread = threading.get_ident()
-    with _change:
-        _inside[thread] += 1
+def run_without_lock(function: Callable[[], T]) -> T:
+    """Return ``function()``, during which LLVM works for this thread in a context of its own, without LLVM's lock."""
+    call = object()
     try:
-        yield
+        with _entering:
+            _inside[call] = threading.get_ident()
+        return function()
     finally:
-        with _change:
-            _inside[thread] -= 1
-            if not _inside[thread]:
-                del _inside[thread]
-            _change.notify_all()
+        _inside.pop(call, None)
 
 
-def _before_fork() -> None:
-    LLVM_LOCK.acquire()
-    _llvmlites_lock.__enter__()
-    _change.acquire()  # nobody begins now
+def _wait_for_others() -> None:
+    """Wait until no other thread is in LLVM; `_entering` is held, so none enters."""
     thread = threading.get_ident()
-    _change.wait_for(lambda: not (_inside.keys() - {thread}))
+    while any(other != thread for other in list(_inside.values())):
+        time.sleep(_POLL)
 
 
-def _after_fork() -> None:
-    _change.release()
-    _llvmlites_lock.__exit__(None, None, None)
-    LLVM_LOCK.release()
+def _leave_in_child() -> None:
+    """Forget the calls of threads that a forked process does not have."""
+    thread = threading.get_ident()
+    for call, other in list(_inside.items()):
+        if other != thread:
+            del _inside[call]
 
 
-_llvmlites_lock = getattr(ffi.lib, "_lock", None) or threading.RLock()  # held during each call of LLVM by llvmlite
+# held during each call of LLVM by llvmlite, in an object whose own `__enter__` is written in Python
+_llvmlites_lock = getattr(getattr(ffi.lib, "_lock", None), "_lock", None) or threading.RLock()
+_locks = (LLVM_LOCK, _llvmlites_lock, _entering)
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+    os.register_at_fork(before=_wait_for_others, after_in_child=_leave_in_child)
+    for _lock in reversed(_locks):  # what is registered last runs first before a fork
+        os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..expr.structure import Form, Leaf, is_nested, leaves_of, put_together, taken_apart
 from ..expr.symbol import Graph, Symbol
-from .collector import quiet_collector
+from .collector import without_collections
 from .derivatives.spaces import Space, Spaces
 from .kernel import Kernel
 from .nesting import Nesting, form_of_shapes, port_names, spaces_of_shapes
@@ -106,6 +106,7 @@ def compile_guarded(
     return Kernel(program, function=function, nesting=nesting, spaces=spaces)
 
 
+@without_collections
 def traced_function(
     function: Callable[..., Any],
     name: str,
@@ -114,37 +115,36 @@ def traced_function(
 ) -> Trace:
     """The same, how inputs and outputs are nested, and what inputs are points of."""
     who = written_at(name, function)
-    with quiet_collector():
-        graph = Graph(f"the trace of {who}")
-        inputs: list[tuple[Port, list[Symbol]]] = []
-        arguments: dict[str, Any] = {}
-        forms: dict[str, Form | Leaf] = {}
-        spaces: dict[str, Space] = {}
-        for key, given in shapes.items():
-            if key == "out":
-                taken = "the kernel's call takes the arrays to write to by that name"
-                raise ValueError(f"an input cannot be called 'out': {taken}")
-            forms[key] = form_of_shapes(key, given)
-            ports = [(port, graph.inputs(port.name, port.shape)) for port in port_names(name, key, forms[key])]
-            arguments[key] = put_together(forms[key], [symbol for _, symbols in ports for symbol in symbols])
-            inputs += ports
-            points = zip(ports, spaces_of_shapes(given), strict=True)
-            spaces |= {port.name: space for (port, _), space in points if space is not None}
-        _check_names(name, [port for port, _ in inputs])
-        effects = SideEffects(function)
-        returned = run_on_symbols(function, arguments, name)
-        effects.tell(name, graph)
-        try:
-            outputs, form = _outputs(name, returned)
-            _check_names(name, [port for port, _ in outputs])
-            _check_traces(name, graph, outputs)
-            program = Program.of(name, inputs, outputs, guards(**arguments) if guards is not None else ())
-            verify(program)
-        except InvalidProgramError as error:
-            number = "where(condition, 1.0, 0.0) makes a number of a truth value"
-            raise TypeError(f"{error}; {number}\n    in {who}") from None
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{error}\n    in {who}") from None
+    graph = Graph(f"the trace of {who}")
+    inputs: list[tuple[Port, list[Symbol]]] = []
+    arguments: dict[str, Any] = {}
+    forms: dict[str, Form | Leaf] = {}
+    spaces: dict[str, Space] = {}
+    for key, given in shapes.items():
+        if key == "out":
+            taken = "the kernel's call takes the arrays to write to by that name"
+            raise ValueError(f"an input cannot be called 'out': {taken}")
+        forms[key] = form_of_shapes(key, given)
+        ports = [(port, graph.inputs(port.name, port.shape)) for port in port_names(name, key, forms[key])]
+        arguments[key] = put_together(forms[key], [symbol for _, symbols in ports for symbol in symbols])
+        inputs += ports
+        points = zip(ports, spaces_of_shapes(given), strict=True)
+        spaces |= {port.name: space for (port, _), space in points if space is not None}
+    _check_names(name, [port for port, _ in inputs])
+    effects = SideEffects(function)
+    returned = run_on_symbols(function, arguments, name)
+    effects.tell(name, graph)
+    try:
+        outputs, form = _outputs(name, returned)
+        _check_names(name, [port for port, _ in outputs])
+        _check_traces(name, graph, outputs)
+        program = Program.of(name, inputs, outputs, guards(**arguments) if guards is not None else ())
+        verify(program)
+    except InvalidProgramError as error:
+        number = "where(condition, 1.0, 0.0) makes a number of a truth value"
+        raise TypeError(f"{error}; {number}\n    in {who}") from None
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{error}\n    in {who}") from None
     return Trace(program, Nesting(forms, form), Spaces(spaces))
 
 

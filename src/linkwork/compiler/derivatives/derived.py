@@ -11,7 +11,7 @@ from ...errors import NotDifferentiableError
 from ...expr.derivative import is_zero
 from ...expr.structure import Form, Leaf
 from ..build import Recipe
-from ..collector import quiet_collector
+from ..collector import without_collections
 from ..nesting import Nesting, port_names
 from ..program import Port, Program
 from .base import Base, Chosen
@@ -94,8 +94,7 @@ def derived(plan: Wanted) -> Derivative:
     @cache
     def made() -> _Made:
         try:
-            with quiet_collector():
-                found = [one(way) for way in plan.ways()]
+            found = without_collections(lambda: [one(way) for way in plan.ways()])()
         except NotDifferentiableError as error:
             raise NotDifferentiableError(f"{name}: {error}") from None
         return min(found, key=lambda some: sum(some.program.operations.values()))
