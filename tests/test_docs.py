@@ -77,6 +77,31 @@ def test_links_lead_somewhere() -> None:
                 assert (page.parent / target.partition("#")[0]).is_file(), (page.name, target)
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    found: set[str] = set()
+    fenced = False
+    for line in page.read_text(encoding="utf-8").splitlines():
+        fenced ^= line.lstrip().startswith("```")
+        if line.startswith("#") and not fenced:
+            text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line.lstrip("#").strip()).lower()
+            stem = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+            again = sum(re.fullmatch(rf"{re.escape(stem)}(-\d+)?", other) is not None for other in found)
+            found.add(f"{stem}-{again}" if again else stem)
+    return found
+
+
+def test_anchors_of_links_are_headings() -> None:
+    looked_at = 0
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
+        for target in LINK.findall(page.read_text(encoding="utf-8")):
+            path, _, anchor = target.partition("#")
+            if anchor and not target.startswith("http") and (not path or path.endswith(".md")):
+                looked_at += 1
+                assert anchor in anchors(page.parent / path if path else page), (page.name, target)
+    assert looked_at > 20
+
+
 def metadata(monkeypatch: pytest.MonkeyPatch, home: str) -> dict[str, Any]:
     """What a package says of itself that is built with the project at an address, or at none."""
     monkeypatch.setenv(hatch_build.HOME, home)

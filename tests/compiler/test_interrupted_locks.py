@@ -1,7 +1,7 @@
 """Signal handlers that raise: wherever one does, locks are free afterwards and the garbage collector runs.
 
-A handler runs when a function begins and when a call of C code returns.  `sys.setprofile` calls back at the same places,
-so each of them is tried in turn.
+A handler runs when a function begins and when a call of C code returns.  `sys.setprofile` calls back at the same
+places, so each of them is tried in turn.
 """
 
 from __future__ import annotations

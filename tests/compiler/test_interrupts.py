@@ -158,3 +158,84 @@ def test_other_threads_compute_on_and_a_forked_process_is_interrupted_too() -> N
     forking.join()
     """
     assert printed("import sys\n" + textwrap.dedent(code)) == ["True", "interrupted True 0"]
+
+
+# Kernels whose loops end after minutes.  Another thread of Python counts, which it can where the GIL is released, and
+# then sends a signal.
+LOOPS = """
+import os, signal, sys, threading, time
+import numpy as np
+import linkwork as lw
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+MANY = 10**11
+
+def ended(call):
+    begun = threading.Event()
+    def send():
+        begun.wait()
+        for _ in range(20):
+            time.sleep(1e-3)
+        os.kill(os.getpid(), signal.SIGINT)
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        begun.set()
+        call()
+    except KeyboardInterrupt:
+        thread.join()
+        return True
+    thread.join()
+    return False
+"""
+
+
+def test_ctrl_c_ends_long_loops_of_one_sample_and_of_batches() -> None:
+    code = """
+    few = lambda s: [0.5 * s[0] + 1.0, s[1] + 1.0]
+    many = lambda s: np.sin(s) + np.concatenate([s[1:], s[:1]])
+    kernels = {
+        "while in registers": lw.compile(lambda x: lw.while_loop(
+            lambda s: s[0] < 1e9, few, [x, 0.0], at_most=MANY).state[0], x=()),
+        "while": lw.compile(lambda x: lw.while_loop(
+            lambda s: s[0] < 1e9, many, x + np.zeros(40), at_most=MANY).state[0], x=()),
+        "fori in registers": lw.compile(lambda x: lw.fori(lambda s, k: 0.5 * s + 1.0, x, MANY), x=()),
+        "fori": lw.compile(lambda x: lw.fori(lambda s, k: many(s), x + np.zeros(40), MANY)[0], x=()),
+        "loop in loop": lw.compile(lambda x: lw.fori(
+            lambda s, k: lw.fori(lambda u, j: np.sin(u) + 1.0, s, 50), x, MANY), x=()),
+    }
+    for name, kernel in kernels.items():
+        print(name, [ended(lambda: kernel(np.full(shape, 0.3))) for shape in ((), 2, 100)])
+    lw.set_num_threads(3)
+    print([ended(lambda: kernel(np.full(1000, 0.3))) for kernel in kernels.values()])
+    """
+    ran = run_loops(code)
+    assert ran == [
+        "while in registers [True, True, True]",
+        "while [True, True, True]",
+        "fori in registers [True, True, True]",
+        "fori [True, True, True]",
+        "loop in loop [True, True, True]",
+        "[True, True, True, True, True]",
+    ]
+
+
+def test_ctrl_c_ends_a_simulator_s_steps_and_leaves_its_state() -> None:
+    code = """
+    robot = lw.load("double_pendulum")
+    simulator = lw.Simulator(robot)
+    before = simulator.reset(robot.neutral() + 0.1)
+    print(ended(lambda: simulator.step(np.zeros(2), count=10**9)))
+    print(np.array_equal(simulator.state.q, before.q), float(simulator.time))
+    after = simulator.step(np.zeros(2), count=1000)
+    print(bool(np.isfinite(after.q).all()))
+    """
+    assert run_loops(code) == ["True", "True 0.0", "True"]
+
+
+def run_loops(code: str) -> list[str]:
+    ran = subprocess.run(
+        [sys.executable, "-c", LOOPS + textwrap.dedent(code)], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
+    return ran.stdout.splitlines()

@@ -39,6 +39,7 @@ import numpy as np
 from .._user import levels_up
 from ..errors import CacheWarning
 from . import fastcall
+from .interpreter import in_main_interpreter
 from .private import Opened, UntrustedError, opened, reason, untrusted_place
 from .target import Target
 
@@ -70,7 +71,7 @@ def digest(parts: Iterable[str], target: Target) -> str:
         *(_FILES_WHEN_IMPORTED, _own_files_lately()),  # where they differ, nobody knows which of them runs
         *(repr(target), llvmlite.__version__, repr(llvm.llvm_version_info)),
         *(sys.platform, str(sys.implementation.cache_tag), str(struct.calcsize("P")), np.__version__),
-        repr(fastcall.available()),
+        *(repr(fastcall.available()), repr(in_main_interpreter())),
     )
     return hashlib.sha256(json.dumps([[*parts], surroundings]).encode()).hexdigest()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from .real import Real
@@ -158,12 +158,22 @@ class Function:
 
     @contextmanager
     def loop(
-        self, stop: str | int, *, start: str | int = 0, step: int = 1, kind: str = "", carried: list[str] | None = None
+        self,
+        stop: str | int,
+        *,
+        start: str | int = 0,
+        step: int = 1,
+        kind: str = "",
+        carried: list[str] | None = None,
+        ending: Callable[[str, str], None] | None = None,
     ) -> Iterator[str]:
         """A loop whose index runs from start in steps, as long as it is below stop; it may run not at all.
 
         Values of a kind that are carried from step to step stand in a list: those at first, then those that a step
         finds, in the place of which it puts the following ones, and at last those that are left.
+
+        ``ending(index, leave)`` is called behind each step's code, and may write code that goes to the label ``leave``.
+        The values that are left are then those that the step found.
         """
         first = carried if carried is not None else []
         begin = list(first)
@@ -180,6 +190,8 @@ class Function:
         self.do(f"br i1 {more}, label %{body}, label %{leave}")
         self._start(body)
         yield index
+        if ending is not None:
+            ending(index, leave)
         self.do(f"{following} = add i64 {index}, {step}")
         self._lines[phi] = f"{index} = phi i64 [ {start}, %{before} ], [ {following}, %{self._block} ]"
         for k, (name, one, other) in enumerate(zip(inside, begin, first, strict=True)):

@@ -10,8 +10,9 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
+import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -19,6 +20,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from .._workers import run
+from .attention import SYMBOL, attention_text
 from .held import held
 from .llvm_lock import LLVM_LOCK, run_without_lock
 from .target import Target
@@ -125,11 +127,38 @@ def link(objects: Sequence[bytes], target: Target, function: str, table: str = "
 
     A call of a function that was loaded before goes straight to it, and one of a later one takes a detour.
     """
-    with LLVM_LOCK:
-        # an engine that compiles a module keeps it, and megabytes of what that took; one that links an object does not
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
-        for code in objects:
-            engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        address = engine.get_function_address(function)
-        return MachineCode(address, engine.get_global_value_address(table) if table else 0, held(engine))
+    if any(SYMBOL.encode() in code for code in objects):
+        _attention(target)
+    return _linked(objects, target, function, table)
+
+
+def _linked(objects: Sequence[bytes], target: Target, function: str, table: str) -> MachineCode:
+    """Load object files.
+
+    On the main thread another thread does it: llvmlite acquires its lock in Python, where a signal handler that raises
+    would leave it held, and handlers run on the main thread alone.
+    """
+
+    def load() -> MachineCode:
+        with LLVM_LOCK:
+            # an engine that compiles a module keeps it, and megabytes of what that took; one that links an object does
+            # not
+            engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
+            for code in objects:
+                engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            engine.finalize_object()
+            address = engine.get_function_address(function)
+            return MachineCode(address, engine.get_global_value_address(table) if table else 0, held(engine))
+
+    if threading.current_thread() is not threading.main_thread():
+        return load()
+    (machine_code,) = run([load])
+    return machine_code
+
+
+@cache
+def _attention(target: Target) -> MachineCode:
+    """Make the function that long loops call (see `attention`) known to LLVM, for as long as the process lives."""
+    function = _linked(emit([attention_text(target.triple)], replace(target, effort=0)), target, SYMBOL, "")
+    llvm.add_symbol(SYMBOL, function.address)
+    return function

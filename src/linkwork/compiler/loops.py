@@ -18,7 +18,7 @@ from typing import Any
 from .control.layout import ControlLayout
 from .direct import direct_function, is_direct
 from .flags import restore_flags, save_flags
-from .interrupts import attend_function, begin_function, ended_function
+from .interrupts import attend_function, begin_function, ended_function, enlist_function, is_main_function
 from .ir import MOST_UNROLLED, Function, Text
 from .packing import SIDE_BY_SIDE, packing, packing_functions
 from .program import Port
@@ -99,7 +99,8 @@ def loop_function(text: Text, layout: Layout | ControlLayout) -> None:
     f.do("br label %end")
     f.label("end")
     restore_flags(f, target, flags)
-    for function in (begin_function(), attend_function(), ended_function(), _shares(), _work(), _spread(layout), f):
+    signals = begin_function(), attend_function(), ended_function(), is_main_function(), enlist_function()
+    for function in (*signals, _shares(), _work(), _spread(layout), f):
         text.add(function)
 
 
@@ -262,7 +263,7 @@ def _range(layout: Layout | ControlLayout) -> Function:
 _ATTRIBUTES_BYTES = 256  # of C's pthread_attr_t, at most: 64 on Linux and macOS
 
 # Of a batch that is shared between threads: where its parts stand in memory.
-_ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _STREAMED, _JOB_BYTES = 0, 8, 16, 24, 32, 40, 48, 49, 64
+_ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _STREAMED, _OF_MAIN, _JOB_BYTES = 0, 8, 16, 24, 32, 40, 48, 49, 50, 64
 
 
 def _streamed(f: Function, layout: Layout | ControlLayout, n: str) -> str:
@@ -300,7 +301,9 @@ def _spread(layout: Layout | ControlLayout) -> Function:
     most = _samples_in(_AT_ONCE, layout) // tile * tile
     f.store("i64", f.let(f"call i64 @llvm.umin.i64(i64 {share}, i64 {most})"), f.at(job, _SHARE))
     f.declare("declare i64 @llvm.umin.i64(i64, i64)")
-    f.do(f"call void @.begin(ptr {f.load('ptr', f.at('%data', State.interrupts.offset))})")
+    interrupts = f.load("ptr", f.at("%data", State.interrupts.offset))
+    f.do(f"call void @.begin(ptr {interrupts})")
+    f.store("i8", f.let(f"zext i1 {f.let(f'call i1 @.is_main(ptr {interrupts})')} to i8"), f.at(job, _OF_MAIN), 1)
     if threads_available():
         _with_threads(f, job)
     else:
@@ -337,9 +340,18 @@ def _with_threads(f: Function, job: str) -> None:
 
 
 def _work() -> Function:
-    """``@work``: what a thread does that is started here."""
+    """``@work``: what a thread does that is started here.  It is noted: an error ends it with the main thread."""
     f = Function("define internal ptr @.work(ptr %job)", "noinline #0", end="ret ptr null")
+    of_main = f.let(f"icmp ne i8 {f.load('i8', f.at('%job', _OF_MAIN), 1)}, 0")
+    noted = f.let("alloca ptr, align 8")
+    f.store("ptr", "null", noted)
+    with f.when(of_main):
+        interrupts = f.load("ptr", f.at(f.load("ptr", f.at("%job", _DATA)), State.interrupts.offset))
+        f.store("ptr", f.let(f"call ptr @.enlist(ptr {interrupts})"), noted)
     f.do("call void @.shares(ptr %job, i1 false)")
+    place = f.load("ptr", noted)
+    with f.unless(f.let(f"icmp eq ptr {place}, null")):
+        f.do(f"store atomic i64 0, ptr {place} monotonic, align 8")
     return f
 
 

@@ -8,8 +8,10 @@ are masked.  The frame stands behind that of the sample, in the same memory: no 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from ...expr.control.loop import Loop
+from ..attention import end_if_interrupted, period_of
 from ..llvm import Instructions
 from ..real import Real
 from ..target import Target
@@ -59,7 +61,8 @@ class SideBySide:
         groups, left = divmod(loop.at_most, self.lanes)
         written = 0
         if groups > 1 and (loop.at_most > _WRITTEN or groups * (loop.inputs + loop.kept) > _MOVED):
-            with f.loop(groups) as k:
+            period = period_of(loop)
+            with f.loop(groups, ending=partial(end_if_interrupted, f, period) if period else None) as k:
                 begins = [self._further(f, step, spot, starts, k) for spot in spots[: loop.inputs]]
                 at = f.at(kept, f.let(f"mul i64 {k}, {self.lanes * loop.kept * self.real.bytes}"))
                 self._group(f, step, frame, begins, 0, at, self.lanes)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ...expr.bundle import PART
 from ...expr.control.call import Subroutine
 from ...expr.control.loop import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
 from ...expr.linalg.fronts import FrontElimination
+from ..attention import end_if_interrupted, period_of
 from ..ir import Text
 from ..llvm import Instructions
 from ..real import Real
@@ -155,7 +157,9 @@ class ControlCode(PieceCode):
         places = [step.results + j for j in range(loop.carried) if j not in scope.stored]
         held = in_registers(self, scope, loop)  # else a step would wait for what the one before has just stored
         carried = [f.get("%frame", place) for place in places] if held else []
-        with f.loop(loop.at_most, kind=f.type, carried=carried) as count:
+        period = period_of(loop)
+        ending = partial(end_if_interrupted, f, period) if period else None
+        with f.loop(loop.at_most, kind=f.type, carried=carried, ending=ending) as count:
             k = f.let(f"sub i64 {loop.at_most - 1}, {count}") if loop.backward else count
             columns = []
             for column, start in zip(step.columns, starts, strict=True):
@@ -206,11 +210,15 @@ class ControlCode(PieceCode):
         if in_registers(self, scope, loop):
             while_in_registers(self, f, step, scope, going)
             return
-        with f.repeat() as leave:
+        period, steps = period_of(loop), ["0"]
+        with f.repeat(["i64"] if period else [], steps if period else None) as leave:
             self.head(f, step, going, at, inline)
             mask = f.load(self.mask, going)
             f.require(f.let(f"icmp ne {self.mask} {mask}, 0"), leave)
             self.step(f, step, going, at, inline)
+            if period:
+                end_if_interrupted(f, period, steps[0], leave)
+                steps[0] = f.let(f"add i64 {steps[0]}, 1")
 
     def head(self, f: Instructions, step: Control, going: str, at: Pointers, inline: bool) -> None:
         """Ask the condition, and let those end whose it is not, or who have had all their steps."""

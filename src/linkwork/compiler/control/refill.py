@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...expr.control.loop import OUT_OF_ITERATIONS, Loop
+from ..attention import end_if_interrupted, period_of
 from ..ir import MOST_UNROLLED, Function
 from ..llvm import Instructions
 from .code import ControlCode
@@ -39,7 +40,10 @@ def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors:
         work.take(lane, into)
     f.store(code.mask, "0", work.going)
     work.begin(code.everyone)
-    with f.repeat() as leave:
+    period, steps = period_of(loop, vectors * code.lanes), ["0"]
+    with f.repeat(["i64"] if period else [], steps if period else None) as leave:
+        if period:
+            end_if_interrupted(f, period, steps[0], leave)
         code.head(f, step, work.going, at, inline)
         going = f.load(code.mask, work.going)
         idle = code.without(f, f.load(code.mask, work.busy), going)
@@ -49,6 +53,8 @@ def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors:
             f.require(f.let(f"icmp ne {code.mask} {f.load(code.mask, work.busy)}, 0"), leave)
         with f.unless(enough):  # the new samples are asked for the condition first
             code.step(f, step, work.going, at, inline)
+        if period:
+            steps[0] = f.let(f"add i64 {steps[0]}, 1")
     code.main.add(f)
     return name
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...expr.control.loop import DONE, NOT_A_NUMBER, Loop
+from ..attention import end_if_interrupted, period_of
 from ..llvm import Instructions
 from ..program import INPUT
 from .pieces import PieceCode, Pointers
@@ -39,7 +40,12 @@ def while_in_registers(code: PieceCode, f: Instructions, step: Control, scope: S
     places = {j: step.results + j for j in range(loop.carried) if j not in scope.stored}
     numbers = [f.get("%frame", place) for place in places.values()]
     carried = [f.load(code.mask, going), f.constant(0.0), f.get("%frame", status), *numbers]
-    with f.repeat([code.mask, f.type, *[f.type] * (1 + len(places))], carried) as leave:
+    period = period_of(loop)
+    kinds = [code.mask, f.type, *[f.type] * (1 + len(places))]
+    if period:
+        kinds, carried = [*kinds, "i64"], [*carried, "0"]
+    with f.repeat(kinds, carried) as leave:
+        steps = [carried.pop()] if period else []
         mask, count, ending, *numbers = carried
         at = Pointers(held=dict(zip(places.values(), numbers, strict=True)))
         holds = f.bits(code.run(f, scope, slice(0, scope.head), at, mask, inline=True)(scope.listing.results[0]))
@@ -64,7 +70,9 @@ def while_in_registers(code: PieceCode, f: Instructions, step: Control, scope: S
             bad = f.let(f"and {code.mask} {mask}, {f.bits(f.any_of(f.truth, nan_flags(f, watched)))}")
             following[1] = f.select(f.lanes_of(bad), f.constant(NOT_A_NUMBER), following[1])
             mask = f.let(f"xor {code.mask} {mask}, {bad}")
-        carried[:] = [mask, *following]
+        for index in steps:
+            end_if_interrupted(f, period, index, leave)
+        carried[:] = [mask, *following, *[f.let(f"add i64 {index}, 1") for index in steps]]
     for place, x in zip((done, status, *places.values()), (count, last, *numbers), strict=True):
         f.put(x, "%frame", place)
 
