@@ -110,9 +110,11 @@ class ArchiveReader:
 
     def texts(self, key: str, default: Sequence[str] | None = None) -> list[str]:
         """A list of texts."""
-        value = self.said.get(key, default) if default is not None else self.said[key]
+        if default is not None and key not in self.said:
+            return [*default]
+        value = self.said[key]
         fine = isinstance(value, list) and all(isinstance(x, str) for x in value)
-        return self._checked(key, value, fine or value is default, "a list of texts")
+        return self._checked(key, value, fine, "a list of texts")
 
     def boolean(self, key: str, default: bool | None = None) -> bool:
         """A truth value."""
