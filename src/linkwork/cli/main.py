@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from .. import __version__
+from .._text import nearest
 from ..errors import (
     CacheWarning,
     ConfigurationWarning,
@@ -64,6 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
     parser = _parser()
+    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    names = [module.__name__.rpartition(".")[2] for module in _COMMANDS]
+    if given and not given[0].startswith("-") and given[0] not in names:
+        terminal.log.write(parser.format_usage())
+        raise CommandError(USAGE, f"no command {escaped(repr(given[0]))}; {nearest(given[0], names)}")
     try:
         parsed = parser.parse_args(arguments)
     except SystemExit as end:  # after help or a version, or for wrong usage

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._printing import short_repr
 from ...bridge.arguments import real_array
 from ...expr.arrays import array, is_traced
 from ...expr.control import take
@@ -44,6 +45,8 @@ class TrackingRegulator:
     X: np.ndarray
     acting: np.ndarray
     passive: bool = False
+
+    __repr__ = short_repr
 
     @property
     def robot(self) -> Any:
