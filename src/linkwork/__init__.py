@@ -200,8 +200,11 @@ __version__ = "0.1.0"
 
 
 def __dir__() -> list[str]:
-    """The documented names, and none of the rooms that they come from."""
-    return sorted(__all__)
+    """The documented names, and none of the rooms that they come from.
+
+    `environments`, which needs gymnasium, is not among those that ``import *`` takes.
+    """
+    return sorted([*__all__, "environments"])
 
 
 def __getattr__(name: str) -> ModuleType:
@@ -211,8 +214,3 @@ def __getattr__(name: str) -> ModuleType:
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     raise AttributeError(missing_attribute(f"module {__name__!r}", name, __all__), name=name)
-
-
-def __dir__() -> list[str]:
-    """All public names; `environments`, which needs gymnasium, is not among those that ``import *`` takes."""
-    return sorted([*globals(), *__all__, "environments"])
