@@ -30,6 +30,7 @@ Robots:
   robot, in a `Scene` of obstacles, and `Robot.edge_is_free` looks at straight segments of configurations.
   `distance_field` makes a grid of distances of shapes.
 - `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
+- `environments` has vector environments for reinforcement learning, with gymnasium's interface.
 - `identify` estimates inertias from measured motions and forces, and placements from measured poses.
 - `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
 
@@ -109,6 +110,7 @@ from .expr.linalg import lstsq, solve
 from .facade.checking.check_joint import JointReport, check_joint
 from .facade.distances.contacts import contact_points
 from .facade.distances.pair import signed_distance
+from .facade.foreign_names import missing_attribute
 from .facade.joint.joint import Joint
 from .facade.making.link import Link
 from .facade.optimal.problem import Problem
@@ -121,7 +123,7 @@ from .geometry.fields import distance_field
 from .geometry.scene import Scene
 
 if TYPE_CHECKING:
-    from . import identify
+    from . import environments, identify  # noqa: F401
 
 __all__ = [
     "Angle",
@@ -198,12 +200,17 @@ __version__ = "0.1.0"
 
 
 def __dir__() -> list[str]:
-    """The documented names, and none of the rooms that they come from."""
-    return sorted(__all__)
+    """The documented names, and none of the rooms that they come from.
+
+    `environments`, which needs gymnasium, is not among those that ``import *`` takes.
+    """
+    return sorted([*__all__, "environments"])
 
 
 def __getattr__(name: str) -> ModuleType:
     """What few programs use is imported when it is asked for."""
-    if name == "identify":
-        return import_module(".identify", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in ("environments", "identify"):
+        return import_module(f".{name}", __name__)
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(missing_attribute(f"module {__name__!r}", name, __all__), name=name)

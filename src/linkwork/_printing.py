@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
 
 from ._terminal import backslashed
 
-__all__ = ["cut", "escaped", "label", "number", "numbers", "table", "width"]
+__all__ = ["cut", "escaped", "label", "number", "numbers", "short_repr", "table", "width"]
 
 _LONGEST = 60  # characters of a name in a table
+_FEW = 12  # numbers of an array that are shown
 
 
 def escaped(text: str) -> str:
@@ -62,3 +67,26 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequenc
             cells.append(cell + space if k in left else space + cell)
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def short_repr(value: Any) -> str:
+    """The class and the fields of a named tuple or a dataclass, with large arrays by their shapes: its ``__repr__``.
+
+    >>> from typing import NamedTuple
+    >>> class Gains(NamedTuple):
+    ...     K: object
+    ...     name: str
+    ...     __repr__ = short_repr
+    >>> Gains(np.zeros((3, 14)), "arm")
+    Gains(K=<array (3, 14)>, name='arm')
+    """
+    names = value._fields if isinstance(value, tuple) else [f.name for f in dataclasses.fields(value) if f.repr]
+    return f"{type(value).__name__}({', '.join(f'{name}={_shown(getattr(value, name))}' for name in names)})"
+
+
+def _shown(x: Any) -> str:
+    if isinstance(x, np.ndarray):
+        return f"<array {x.shape}>" if x.size > _FEW or x.dtype == object else repr(x.tolist())
+    if isinstance(x, (list, tuple, dict)) and len(x) > _FEW:
+        return f"<{type(x).__name__} of {len(x)}>"
+    return repr(x)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from itertools import islice
 
-__all__ = ["letters", "listed", "nearest", "printable", "quoted"]
+__all__ = ["letters", "listed", "nearest", "printable", "quoted", "repeated"]
 
 
 def letters(text: str) -> str:
     """A text as a part of identifiers: letters, digits and underscores, which stand for all else."""
     return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text)
+
+
+def repeated(names: Iterable[str]) -> str | None:
+    """Return the first name that stands more than once, or None."""
+    counts = Counter(names)
+    return next((name for name, count in counts.items() if count > 1), None)
 
 
 def nearest(name: str, known: Collection[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -101,8 +102,10 @@ def test_a_picture_is_written(linkwork, files, tmp_path):
 
 
 def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
-    file, _, _ = files
+    file, scene, _ = files
     way = tmp_path / "way.csv"
+    there = tmp_path / "there.csv"
+    there.write_text("kept", encoding="utf-8")
     bare = urdf('<robot name="bare"><link name="a"/></robot>', "bare.urdf")
     for arguments, code, said in (
         ((file,), 2, "expected a goal"),
@@ -115,6 +118,10 @@ def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
         ((file, "--pose", "hand", "0", "0"), 2, "--pose: expected FRAME"),
         ((file, "--to", "j=1", "--output", "way.txt"), 2, ".npz or .csv"),
         ((file, "--to", "j=1", "--output", "nowhere/way.csv"), 2, "no such folder"),
+        ((file, "--to", "j=1", "--output", str(there)), 2, "exists already: --force replaces it"),
+        ((file, "--to", "j=1", "--plot", str(tmp_path)), 2, "this is a directory"),
+        ((file, "--to", "j=1", "--scene", str(tmp_path)), 2, "expected a regular file, this is a directory"),
+        ((file, "--to", "j=1", "--scene", os.devnull), 2, "expected a regular file, this is a device"),
         ((file, "--to", "j=1", "--budget", "nan"), 2, "at least 0"),
         ((file, "--to", "j=1", "--scene", "nowhere.json"), 2, "cannot read nowhere.json"),
         ((bare, "--to", "0"), 2, "expected 0 numbers"),
@@ -126,4 +133,28 @@ def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
     ):
         ran = linkwork("plan", *arguments)
         assert ran.code == code and said in ran.err and not ran.out, (arguments, ran.err)
-    assert not way.exists()
+    assert not way.exists() and there.read_text(encoding="utf-8") == "kept"
+    ran = linkwork("plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=1", "--output", str(there), "--force")
+    assert ran.code == 0, ran.err
+    assert there.read_text(encoding="utf-8").startswith("t,")
+
+
+def test_meshes_collide_by_their_hulls(linkwork, files, tmp_path, urdf):
+    trimesh = pytest.importorskip("trimesh")
+    _, scene, obstacles = files
+    (tmp_path / "arm").mkdir()
+    trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "arm" / "hand.stl")
+    mesh = '<mesh filename="package://arm/hand.stl"/>'
+    file = urdf(ARM.replace('<sphere radius="0.05"/>', mesh), "meshes.urdf")
+    asked = (file, "--scene", scene, "--from", "j=-1", "--to", "j=1")
+    for command in (("plan", *asked), ("distances", file)):
+        ran = linkwork(*command)
+        assert ran.code == 2 and "package://arm/hand.stl; --meshes FOLDER says where they are" in ran.err
+        ran = linkwork(*command, "--meshes", str(tmp_path / "none"))
+        assert ran.code == 3 and "is no folder" in ran.err
+    ran = linkwork("plan", *asked, "--meshes", str(tmp_path), "--json")
+    found = lw.load(file).with_collision_hulls(tmp_path).plan([-1.0, 0.0], [[1.0, 0.0]], obstacles)
+    data = json.loads(ran.out)
+    assert ran.code == 0 and data["path"] == found.path.tolist() and data["first_call_seconds"] >= data["seconds"] > 0.0
+    ran = linkwork("distances", file, "--scene", scene, "--meshes", str(tmp_path), "--samples", "20", "--json")
+    assert ran.code == 0 and len(json.loads(ran.out)["pairs"]) == 2

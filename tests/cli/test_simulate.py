@@ -48,3 +48,17 @@ def test_bad_usage(linkwork, urdf, tmp_path):
     ):
         ran = linkwork("simulate", file, *given)
         assert ran.code == 2 and text in ran.err, (given, ran.err)
+
+
+def test_warnings_name_options_and_no_place_in_code(linkwork, urdf):
+    slider = urdf(
+        '<robot name="s"><link name="a"/><link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" '
+        'ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="prismatic"><parent link="a"/>'
+        '<child link="b"/><axis xyz="0 0 1"/><limit lower="-0.1" upper="1" effort="1" velocity="1"/></joint></robot>',
+        "slider.urdf",
+    )
+    ran = linkwork("simulate", slider, "--duration", "0.5")
+    assert ran.code == 0 and "'j' passed" in ran.err and "--limits soft puts" in ran.err
+    assert ".py" not in ran.err and "Warning" not in ran.err and "limits=" not in ran.err
+    ran = linkwork("simulate", slider, "--duration", "0.5", "--limits", "held")
+    assert ran.code == 0 and "'j'" not in ran.err

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 from urdf_texts import joint, link, robot
 
-__all__ = ["DOCUMENTS", "ROBOTS"]
+__all__ = ["DOCUMENTS", "LOOPS", "ROBOTS", "SCENES"]
 
 _SPHERE = "<geometry><sphere radius='1'/></geometry>"
 
@@ -56,3 +58,41 @@ DOCUMENTS: dict[str, Callable[[int], str]] = {
     "processing instructions": lambda n: "<?b?>" * n + "<a/>",
     "spaces": lambda n: " " * n + "<a/>",
 }
+
+
+def _loops(**entries: list[dict[str, Any]]) -> str:
+    """A document beside a robot's that has a link "some_link_0" ... "some_link_2"."""
+    return json.dumps({"version": 1, **entries})
+
+
+def _marks(n: int, key: str, **more: Any) -> list[dict[str, Any]]:
+    return [{"name": f"mark_{i}", "on": "some_link_1", key: [0.0, 0.0, 1.0 + i], **more} for i in range(n)]
+
+
+def _distances(n: int) -> list[dict[str, Any]]:
+    ends = {"a": "mark_0", "b": "mark_1", "length": 1.0}
+    return [{"kind": "distance", "name": f"distance {i}", **ends} for i in range(n)]
+
+
+LOOPS: dict[str, Callable[[int], str]] = {
+    "frames on frames": lambda n: _loops(
+        frames=[{"name": f"frame_{i}", "on": f"frame_{i - 1}" if i else "some_link_1"} for i in range(n)]
+    ),
+    "points": lambda n: _loops(points=_marks(n, "xyz")),
+    "directions": lambda n: _loops(directions=_marks(n, "vector")),
+    "unknown frames": lambda n: _loops(frames=[{"name": f"frame_{i}", "on": f"none_{i}"} for i in range(n)]),
+    "constraints": lambda n: _loops(
+        frames=[{"name": f"mark_{i}", "on": f"some_link_{i + 1}"} for i in range(2)], constraints=_distances(n)
+    ),
+}
+
+SCENES: dict[str, Callable[[int], str]] = {
+    "spheres": lambda n: _scene(f"ball {i}" for i in range(n)),
+    "a name at last twice": lambda n: _scene(f"ball {min(i, n - 2)}" for i in range(n)),
+    "keys twice": lambda n: "{" + ", ".join(f'"k{min(i, n - 2)}": 1' for i in range(n)) + "}",
+}
+
+
+def _scene(names: Any) -> str:
+    ball = {"shape": {"type": "sphere", "radius": 0.1}}
+    return json.dumps({"version": 1, "obstacles": [{"name": name, **ball} for name in names]})

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+
 import pytest
 
-from formats.long_files import DOCUMENTS, ROBOTS
+from formats.long_files import DOCUMENTS, LOOPS, ROBOTS, SCENES
 from helpers.steps import grows_in_proportion
-from linkwork.errors import ModelError
-from linkwork.formats import parse_urdf
+from linkwork.errors import Findings, ModelError
+from linkwork.formats import loops_text, parse_loops, parse_urdf
+from linkwork.formats.json_text import _Reader
+from linkwork.formats.located import Builder
+from linkwork.formats.loops import BUDGET
 from linkwork.formats.xml import parse
+from linkwork.geometry.scene import Scene
+from linkwork.model.attached import attached
 from linkwork.model.build import build_tree
 
 N = 300
@@ -31,6 +39,49 @@ def test_parsing_takes_work_in_proportion(name: str):
         return lambda: parse(text)
 
     assert grows_in_proportion(work, N)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_reading_loops_takes_work_in_proportion(name: str):
+    tree = build_tree(parse_urdf(ROBOTS["chain"](3)))
+
+    def work(n: int):
+        text = LOOPS[name](n)
+        return lambda: attached(tree, parse_loops(text))
+
+    if name == "unknown frames":
+        with pytest.raises(ModelError, match="UNKNOWN_FRAME"):
+            work(1)()
+    else:
+        assert loops_text(work(3)()) and len(json.loads(loops_text(work(3)()))) > 1
+    assert grows_in_proportion(work, N)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_reading_a_scene_takes_work_in_proportion(name: str):
+    def work(n: int):
+        text = SCENES[name](n)
+
+        def read():
+            with contextlib.suppress(ValueError):
+                Scene.from_json(text)
+
+        return read
+
+    assert grows_in_proportion(work, N)
+
+
+def test_a_document_in_one_line_is_passed_once():
+    class Counted(str):
+        looked_at = 0
+
+        def count(self, *args):
+            Counted.looked_at += args[2] - args[1]
+            return super().count(*args)
+
+    text = Counted(LOOPS["points"](N))
+    root = _Reader(text, Builder(None, Findings(), BUDGET)).read()
+    assert len(root.content["points"].content) == N and Counted.looked_at <= len(text)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -21,6 +21,10 @@ START, GOAL = np.array([-1.5, 0.1]), np.array([1.5, -0.1])
 SHORTEST = 2 * np.hypot(1.35, 1.45) + 0.3  # with the wall grown by half of the tool
 
 
+def _text(said):
+    return np.frombuffer(json.dumps(said).encode(), dtype=np.uint8)
+
+
 def _free(path):
     """No configuration on straight ways is in the grown wall."""
     for a, b in itertools.pairwise(path):
@@ -106,21 +110,35 @@ def test_files_pickles_and_threads(tmp_path):
     (tmp_path / "broken.npz").write_bytes(b"PK not a file")
     np.savez(tmp_path / "other.npz", q=np.zeros(3))
     with np.load(where) as file:
-        arrays, said = {name: file[name] for name in file.files if name != "said"}, json.loads(str(file["said"]))
+        arrays = {name: file[name] for name in file.files if name != "said"}
+        said = json.loads(file["said"].tobytes())
     for name in ("seed", "of", "batches", "robot"):
         less = {key: x for key, x in said.items() if key != name}
-        np.savez(tmp_path / f"no {name}.npz", said=np.array(json.dumps(less)), **arrays)
-    np.savez(tmp_path / "later.npz", said=np.array(json.dumps({"format": "linkwork roadmap 2"})))
+        np.savez(tmp_path / f"no {name}.npz", said=_text(less), **arrays)
+    np.savez(tmp_path / "later.npz", said=_text({"format": "linkwork roadmap 2"}))
+    for name, array in (
+        ("negative", {"lengths": -arrays["lengths"]}),
+        ("nan", {"q": arrays["q"] * np.nan}),
+        ("edges", {"edges": arrays["edges"] + 1000}),
+        ("ragged", {"lengths": arrays["lengths"][:-1]}),
+        ("states", {"state": arrays["state"] + 5}),
+    ):
+        np.savez(tmp_path / f"{name}.npz", said=_text(said), **{**arrays, **array})
     for name, words in (
-        ("broken", "zip|pickle"),
-        ("other", "said"),
+        ("broken", "zip"),
+        ("other", "'said' is missing"),
+        ("negative", "'lengths': expected numbers from 0"),
+        ("nan", "'q': expected finite numbers"),
+        ("edges", "'edges': expected numbers up to"),
+        ("ragged", "'lengths': expected the shape"),
+        ("states", "'state': expected numbers up to"),
         ("no seed", "'seed'"),
         ("no of", "'of'"),
         ("no batches", "'batches'"),
         ("no robot", "'robot'"),
-        ("later", "expected 'linkwork roadmap 1', got 'linkwork roadmap 2'"),
+        ("later", "expected format 'linkwork roadmap 1', got 'linkwork roadmap 2'"),
     ):
-        with pytest.raises(ValueError, match=f"expected a roadmap, as save writes it: .*({words})"):
+        with pytest.raises(ValueError, match=f"{name}.npz: not a file that Roadmap.save wrote: .*({words})"):
             Roadmap.load(tmp_path / f"{name}.npz", ROBOT, WALL)
     with pytest.raises(TypeError, match="got 'margn'"):
         Roadmap.load(where, ROBOT, WALL, margn=0.0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -51,6 +53,23 @@ def test_every_format_is_read_in_metres(folder) -> None:
         assert load_mesh(name, str(folder)).file.name == "box.stl"
 
 
+def test_names_in_any_encoding_and_units_in_any(folder) -> None:
+    meshes = folder / "arm" / "meshes"
+    box = trimesh.creation.box((1.0, 2.0, 3.0))
+    text = box.export(file_type="stl_ascii")
+    names = {
+        "latin.stl": ("solid Gehäuse für Arm\n" + text.partition("\n")[2]).encode("latin-1"),
+        "latin.obj": ("# Gehäuse\no Gehäuse\n" + box.export(file_type="obj")).encode("latin-1"),
+        "latin.ply": box.export(file_type="ply").replace(b"comment ", b"comment Geh\xe4use ", 1),
+        "wide.dae": (meshes / "box.dae").read_text().replace("utf-8", "utf-16").encode("utf-16"),
+    }
+    for name, data in names.items():
+        (meshes / name).write_bytes(data)
+        loaded = load_mesh(name, meshes)
+        assert loaded.unit == (0.001 if name == "wide.dae" else 1.0), name
+        assert loaded.issues == () and loaded.convex_hull().volume == pytest.approx(6.0 * loaded.unit**3), name
+
+
 def test_what_is_odd_about_a_surface_is_told(folder) -> None:
     meshes = folder / "arm" / "meshes"
     assert "open" in load_mesh("open.stl", meshes).issues[0]
@@ -65,6 +84,15 @@ def test_what_is_not_opened(folder) -> None:
     (inside / "meshes" / "text.stl").write_text("solid nothing\nendsolid\n")
     (inside / "meshes" / "bad.ply").write_text("ply\nformat ascii 1.0\nelement vertex x\nend_header\n")
     (inside / "meshes" / "bomb.dae").write_text('<!DOCTYPE a [<!ENTITY b "cc">]><COLLADA>&b;</COLLADA>')
+    bomb = '<?xml version="1.0" encoding="UTF-16"?><!DOCTYPE a [<!ENTITY b "cc">]><COLLADA>&b;</COLLADA>'
+    (inside / "meshes" / "bomb16.dae").write_bytes(bomb.encode("utf-16"))
+    (inside / "meshes" / "deep.dae").write_text("<a>" * 300 + "</a>" * 300)
+    (inside / "meshes" / "cut.dae").write_bytes((inside / "meshes" / "box.dae").read_bytes()[:-20])
+    for name, before in (("zip.dae", b""), ("hidden.dae", b"<COLLADA/>"), ("zip.obj", b""), ("hidden.stl", b"solid")):
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
+            file.writestr("doc.dae", b"<COLLADA>" + b" " * 10**6 + b"</COLLADA>")
+        (inside / "meshes" / name).write_bytes(before + packed.getvalue())
     (inside / "meshes" / "box.step").write_text("")
     (inside / "meshes" / "folder.stl").mkdir()
     whole = (inside / "meshes" / "box.stl").read_bytes()
@@ -91,6 +119,13 @@ def test_what_is_not_opened(folder) -> None:
         r"text.stl: ": lambda: load_mesh("meshes/text.stl", inside),
         r"bad.ply: not a PLY file that can be read": lambda: load_mesh("meshes/bad.ply", inside),
         r"bomb.dae: a DAE file with a DOCTYPE": lambda: load_mesh("meshes/bomb.dae", inside),
+        r"bomb16.dae: a DAE file with a DOCTYPE": lambda: load_mesh("meshes/bomb16.dae", inside),
+        r"deep.dae: .* elements more than 256 deep": lambda: load_mesh("meshes/deep.dae", inside),
+        r"cut.dae: not a DAE file that can be read": lambda: load_mesh("meshes/cut.dae", inside),
+        r"zip.dae: expected the type DAE, this is a zip archive": lambda: load_mesh("meshes/zip.dae", inside),
+        r"hidden.dae: expected the type DAE, this is a zip": lambda: load_mesh("meshes/hidden.dae", inside),
+        r"zip.obj: expected the type OBJ, this is a zip": lambda: load_mesh("meshes/zip.obj", inside),
+        r"hidden.stl: expected the type STL, this is a zip": lambda: load_mesh("meshes/hidden.stl", inside),
         r"scale: .* none of them zero, got \(1, 0, 1\)": lambda: load_mesh("a.stl", inside, scale=(1, 0, 1)),
         r"scale: .* got 0": lambda: load_mesh("a.stl", inside, scale=0),
         r"scale: .* got nan": lambda: load_mesh("a.stl", inside, scale=float("nan")),

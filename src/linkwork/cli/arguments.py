@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, get_args
 
+from .._files import opened_regular
 from ..errors import Issue, ModelError, UnknownNameError
 from ..facade.making.loading import Continuous, Inertias, Mimicry
 from ..facade.robot.robot import Robot, load
 from ..geometry.scene import Scene
-from .output import Terminal, escaped
+from ..shapes import Mesh
+from .output import Terminal, escaped, label, quantity
 
 __all__ = [
     "BAD_MODEL",
@@ -20,6 +21,7 @@ __all__ = [
     "USAGE",
     "CommandError",
     "add_json",
+    "add_meshes",
     "add_robot",
     "from_zero",
     "issue_text",
@@ -28,9 +30,11 @@ __all__ = [
     "positive",
     "robot_of",
     "scene_of",
+    "with_meshes",
 ]
 
 FAILED, USAGE, BAD_MODEL = 1, 2, 3  # exit codes
+_MAX_SCENE = 1 << 28  # bytes of a file of obstacles
 
 
 class CommandError(Exception):
@@ -69,6 +73,44 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
     """
     options = {name: getattr(arguments, name) for name in ("floating_base", "strict", "multi_root", "loops", *_CHOICES)}
     return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
+
+
+def add_meshes(parser: argparse.ArgumentParser) -> None:
+    """Where mesh files are, whose hulls collide."""
+    parser.add_argument(
+        "--meshes", metavar="FOLDER", nargs="+", help="folders of the robot's mesh files: their convex hulls collide"
+    )
+    parser.add_argument(
+        "--hull-vertices", metavar="N", type=positive, default=32, help="of a hull, at most (default: 32)"
+    )
+    parser.add_argument(
+        "--convex-pieces", action="store_true", help="take meshes apart into convex pieces first (needs coacd)"
+    )
+
+
+def with_meshes(robot: Robot, arguments: argparse.Namespace) -> Robot:
+    """The robot with hulls in the place of meshes that collide.  Raises CommandError."""
+    meshes = {
+        geometry.shape.uri
+        for frame in robot.tree.frames
+        for geometry in frame.collisions
+        if isinstance(geometry.shape, Mesh)
+    }
+    if not meshes:
+        return robot
+    if not arguments.meshes:
+        some = ", ".join(escaped(uri) for uri in sorted(meshes)[:3])
+        raise CommandError(
+            USAGE,
+            f"{label(robot.name)}: collision shapes are {quantity(len(meshes), 'mesh file')}, which have no distances "
+            f"until they are read: {some}{' ...' if len(meshes) > 3 else ''}; --meshes FOLDER says where they are",
+        )
+    try:
+        return robot.with_collision_hulls(
+            arguments.meshes, at_most=arguments.hull_vertices, pieces=arguments.convex_pieces
+        )
+    except (ImportError, OSError, ValueError) as error:
+        raise CommandError(BAD_MODEL, escaped(str(error))) from error
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -117,7 +159,11 @@ def scene_of(file: str | None) -> Scene | None:
     if file is None:
         return None
     try:
-        return Scene.from_json(Path(file).read_text(encoding="utf-8"))
+        with opened_regular(file) as (opened, size):
+            if size > _MAX_SCENE:
+                raise ValueError(f"the file has more bytes than the limit of {_MAX_SCENE}")
+            text = opened.read(_MAX_SCENE).decode("utf-8")
+        return Scene.from_json(text)
     except OSError as error:
         raise CommandError(USAGE, f"cannot read {escaped(file)}: {error.strerror or error}") from error
     except (TypeError, ValueError) as error:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..constraints import Constraint, LoopJoint
 from ..facade.mobility.report import Mobility
+from ..facade.robot.drawing import constraint_rows
 from ..facade.robot.robot import Robot
 from .arguments import FAILED, add_json, add_robot, robot_of
 from .output import Terminal, escaped, finite, label, number, quantity
 from .tables import columns_of, folded
 
-__all__ = ["HELP", "add_arguments", "constraint_rows", "mobility_lines", "run"]
+__all__ = ["HELP", "add_arguments", "mobility_lines", "run"]
 
 HELP = "check a robot's constraints: degrees of freedom, rows too many or at odds, joints beyond their limits"
 
@@ -51,7 +51,7 @@ def _looked_at(robot: Robot) -> Mobility:
 
 
 def _text(robot: Robot, found: Mobility, beyond: list[dict[str, Any]], columns: int | None) -> list[str]:
-    rows = constraint_rows(robot)
+    rows = constraint_rows(robot.tree)
     return [
         *mobility_lines(found, columns),
         *(["", *folded(CONSTRAINTS, rows, columns, left=(0, 1, 2))] if rows else []),
@@ -61,23 +61,6 @@ def _text(robot: Robot, found: Mobility, beyond: list[dict[str, Any]], columns: 
 
 
 CONSTRAINTS = ("constraint", "kind", "names", "rows")
-
-
-def constraint_rows(robot: Robot) -> list[list[str]]:
-    """A line of a table for each constraint: its name, its kind, what it names, and how many rows it has."""
-    return [
-        [label(c.name), _kind(c), ", ".join(map(label, _named(c))) or "-", str(len(c.row_names))]
-        for c in robot.tree.constraints
-    ]
-
-
-def _kind(constraint: Constraint) -> str:
-    return escaped(constraint.joint.type_name() if isinstance(constraint, LoopJoint) else type(constraint).__name__)
-
-
-def _named(constraint: Constraint) -> tuple[str, ...]:
-    said = constraint.references
-    return tuple(dict.fromkeys((*said.joints, *said.frames, *said.points, *said.directions)))
 
 
 def mobility_lines(found: Mobility, columns: int | None) -> list[str]:

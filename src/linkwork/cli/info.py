@@ -13,12 +13,12 @@ from .. import __version__
 from ..constraints import Constraint
 from ..errors import Issue
 from ..facade.joint.joint import Joint
-from ..facade.robot.drawing import axis_text, follows_text, parameters, slice_text, tree_lines
+from ..facade.robot.drawing import axis_text, constraint_rows, follows_text, parameters, slice_text, tree_lines
 from ..facade.robot.robot import Robot
 from ..model.body import WORLD, Frame
 from ..model.tree import Tree
 from .arguments import add_json, add_robot, robot_of
-from .check import CONSTRAINTS, constraint_rows, mobility_data, mobility_lines
+from .check import CONSTRAINTS, mobility_data, mobility_lines
 from .output import Terminal, escaped, finite, label, number, numbers, quantity
 from .tables import columns_of, folded
 
@@ -71,7 +71,7 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
 
 def _constrained(robot: Robot, columns: int | None) -> list[str]:
     """The constraints, and what they leave free."""
-    table = folded(CONSTRAINTS, constraint_rows(robot), columns, left=(0, 1, 2))
+    table = folded(CONSTRAINTS, constraint_rows(robot.tree), columns, left=(0, 1, 2))
     return ["", *table, "", *mobility_lines(robot.mobility(), columns)]
 
 

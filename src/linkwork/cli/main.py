@@ -8,13 +8,22 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from .. import __version__
-from ..errors import CacheWarning, ModelWarning, SingularInertiaError
+from .._text import nearest
+from ..errors import (
+    CacheWarning,
+    ConfigurationWarning,
+    ModelWarning,
+    SimulationWarning,
+    SingularInertiaError,
+    TraceWarning,
+)
 from . import bench, cache, check, demo, distances, explain, ik, info, plan, robots, simulate
 from .arguments import BAD_MODEL, FAILED, USAGE, CommandError
 from .output import Stream, Terminal, escaped
@@ -23,6 +32,8 @@ __all__ = ["main"]
 
 INTERRUPTED, NO_READER = 130, 141
 
+_OWN = (CacheWarning, ConfigurationWarning, SimulationWarning, TraceWarning)
+_ARGUMENT = re.compile(r"\b(\w+)='(\w+)'")  # of a Python call, in a warning: here it is an option
 _COMMANDS = (demo, info, check, robots, explain, ik, distances, plan, simulate, bench, cache)
 
 
@@ -30,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (``sys.argv`` where no arguments are given); returns the exit code."""
     terminal = Terminal(Stream(sys.stdout), Stream(sys.stderr))
     try:
-        with _cache_warnings_logged(terminal):
+        with _warnings_logged(terminal):
             code = _run(arguments, terminal)
         terminal.out.flush()
         return code
@@ -54,6 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
     parser = _parser()
+    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    names = [module.__name__.rpartition(".")[2] for module in _COMMANDS]
+    if given and not given[0].startswith("-") and given[0] not in names:
+        terminal.log.write(parser.format_usage())
+        raise CommandError(USAGE, f"no command {escaped(repr(given[0]))}; {nearest(given[0], names)}")
     try:
         parsed = parser.parse_args(arguments)
     except SystemExit as end:  # after help or a version, or for wrong usage
@@ -83,15 +99,24 @@ def _parser() -> argparse.ArgumentParser:
 
 
 @contextlib.contextmanager
-def _cache_warnings_logged(terminal: Terminal) -> Iterator[None]:
-    """What is wrong with the cache of machine code is logged like any warning of a command, without a place in code."""
+def _warnings_logged(terminal: Terminal) -> Iterator[None]:
+    """Log linkwork's warnings like any warning of a command, each text once.
+
+    They name no place in Python code, and options where they advise arguments.
+    """
+    logged: set[str] = set()
     with warnings.catch_warnings():
+        for category in _OWN:
+            warnings.simplefilter("always", category)
         warnings.simplefilter("ignore", ModelWarning)  # commands list all that is odd about a robot
         otherwise = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-            if issubclass(category, CacheWarning):
-                terminal.warning(escaped(str(message)))
+            if issubclass(category, _OWN):
+                text = _ARGUMENT.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", str(message))
+                if text not in logged:
+                    terminal.warning(escaped(text))
+                logged.add(text)
             else:
                 otherwise(message, category, *place, **more)
 

@@ -26,7 +26,7 @@ from .arguments import (
     positive,
     robot_of,
 )
-from .given import check_files, configuration_of, named_numbers
+from .given import add_files, check_files, configuration_of, named_numbers, write_files
 from .output import Terminal, escaped, finite, label, number, quantity
 from .tables import columns_of, folded
 
@@ -81,15 +81,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--height", metavar="M", type=float, default=0.0, help="of the ground [m] (default: 0)")
     parser.add_argument("--friction", metavar="MU", type=number_from(0.0), default=0.8, help="(default: 0.8)")
+    parser.add_argument(
+        "--limits",
+        choices=("held", "soft", "ignored"),
+        help="what limits of joints do (default: a joint that passes one is warned of)",
+    )
     parser.add_argument("--seed", metavar="N", type=from_zero, help="start in a random configuration instead")
-    parser.add_argument("--output", metavar="FILE", help="write all records (.npz)")
-    parser.add_argument("--plot", metavar="FILE", help="draw joints, energies and contact forces, with matplotlib")
+    add_files(parser, "write all records (.npz)", "draw joints, energies and contact forces, with matplotlib")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
-    check_files(arguments.output, (".npz",), arguments.plot)
+    check_files(arguments, (".npz",))
     try:
         around = robot.neutral() if arguments.seed is None else robot.random_configuration(seed=arguments.seed)
         start = configuration_of(robot, "--from", arguments.start or [], around)
@@ -113,6 +117,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
             every=arguments.every,
             method=arguments.method,
             contacts=ground,
+            limits=arguments.limits,
             record=("kinetic_energy", "potential_energy"),
             progress=not arguments.json,
         )
@@ -120,7 +125,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         raise CommandError(USAGE, escaped(str(error))) from error
     except ValueError as error:  # a duration of no whole steps, or what the robot is not simulated with
         raise CommandError(BAD_MODEL if robot.constraints else USAGE, escaped(str(error))) from error
-    _write(found, arguments)
+    write_files(arguments, found.save, lambda: found.plot()[0].figure)
     if arguments.json:
         terminal.out.json(_data(robot, found, arguments))
     else:
@@ -138,24 +143,6 @@ def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray)
     if arguments.controller == "computed-torque":
         return ComputedTorque(robot, arguments.kp, arguments.kd), wanted
     return None, {}
-
-
-def _write(found: Simulation, arguments: argparse.Namespace) -> None:
-    """The files that were asked for.  Raises CommandError."""
-    try:
-        if arguments.output is not None:
-            found.save(arguments.output)
-        if arguments.plot is not None:
-            import matplotlib as mpl
-
-            mpl.use("agg")
-            axes = found.plot()
-            axes[0].figure.savefig(arguments.plot)
-    except OSError as error:
-        name = escaped(str(error.filename or arguments.output))
-        raise CommandError(FAILED, f"cannot write {name}: {error.strerror or error}") from error
-    except ValueError as error:  # a kind of picture that is none
-        raise CommandError(USAGE, escaped(str(error))) from error
 
 
 def _text(robot: Robot, found: Simulation, arguments: argparse.Namespace, columns: int | None) -> list[str]:

@@ -34,7 +34,8 @@ class _Reader:
 
     def __init__(self, text: str, builder: Builder) -> None:
         self.text, self.builder, self.at = text, builder, 0
-        self.line, self.start = 1, 0  # the line that ``at`` is in, and where that begins
+        self.line, self.start = 1, 0  # the line that ``seen`` is in, and where that begins
+        self.seen = 0  # the place that was asked for last
 
     def read(self) -> Value:
         root: Value | None = None
@@ -143,9 +144,12 @@ class _Reader:
         self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
 
     def place(self) -> tuple[int, int]:
-        """Line and column, from where they were asked last."""
-        self.line += self.text.count("\n", self.start, self.at)
-        self.start = max(self.start, self.text.rfind("\n", 0, self.at) + 1)
+        """Line and column.  Only what was passed since the last call is looked at, unless the reader went back."""
+        if self.at < self.seen:
+            self.line, self.start, self.seen = 1, 0, 0
+        self.line += self.text.count("\n", self.seen, self.at)
+        self.start = max(self.start, self.text.rfind("\n", self.seen, self.at) + 1)
+        self.seen = self.at
         return self.line, self.at - self.start + 1
 
     def refuse(self, expected: str, hint: str | None = None) -> NoReturn:

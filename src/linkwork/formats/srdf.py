@@ -12,13 +12,14 @@ from xml.sax.saxutils import quoteattr
 from .._text import nearest, quoted
 from ..errors import Findings, Issue, ModelError
 from ..model.body import DisabledPair
-from ..model.collisions import collision_links, unmoving_pairs
+from ..model.collisions import collision_links, joined_bodies, unmoving_pairs
 from ..model.tree import Tree
 from .reader import Reader
 from .xml import Budget, Element, parse
 
 __all__ = ["parse_srdf", "srdf_text"]
 
+MAX_PAIRS = 200_000  # that are written: some 15 MB
 _PAIRS = ("disable_collisions", "enable_collisions")
 _OTHERS = (
     "group",
@@ -80,20 +81,32 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
         else:
             disabled.append(DisabledPair(a, b, element.attributes.get("reason", "User")))
     reader.findings.raise_errors()
-    still = {frozenset(pair) for pair in unmoving_pairs(tree)}
-    kept = [pair for pair in disabled if not (pair.reason == "Adjacent" and frozenset((pair.a, pair.b)) in still)]
+    touching = joined_bodies(tree)
+
+    def is_adjacent(pair: DisabledPair) -> bool:
+        bodies = frozenset((tree.frame(pair.a).body, tree.frame(pair.b).body))
+        return pair.reason == "Adjacent" and (len(bodies) == 1 or bodies in touching)
+
+    kept = [pair for pair in disabled if not is_adjacent(pair)]
     return replace(tree, disabled_collisions=tuple(kept), enabled_collisions=tuple(enabled))
 
 
 def srdf_text(tree: Tree) -> str:
-    """The SRDF that says which pairs of a tree are not looked at, those that a joint connects among them."""
+    """The SRDF that says which pairs of a tree are not looked at, those that a joint connects among them.
+
+    Raises ValueError where more than `MAX_PAIRS` pairs never move: all pairs of links that are welded together.
+    """
     disabled = {frozenset((pair.a, pair.b)): pair for pair in tree.disabled_collisions}
     enabled = {frozenset(pair) for pair in tree.enabled_collisions}
-    adjacent = [
-        DisabledPair(a, b, "Adjacent")
-        for a, b in unmoving_pairs(tree)
-        if frozenset((a, b)) not in disabled and frozenset((a, b)) not in enabled
-    ]
+    adjacent = []
+    for a, b in unmoving_pairs(tree):
+        if frozenset((a, b)) not in disabled and frozenset((a, b)) not in enabled:
+            adjacent.append(DisabledPair(a, b, "Adjacent"))
+            if len(adjacent) > MAX_PAIRS:
+                raise ValueError(
+                    f"srdf_document: more than {MAX_PAIRS} pairs of links that never move relative to each other; "
+                    f"put the shapes of links that are welded together on one of them, by with_collisions"
+                )
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(tree.name)}>"]
     for pair in (*adjacent, *tree.disabled_collisions):
         a, b, reason = map(quoteattr, (pair.a, pair.b, pair.reason))

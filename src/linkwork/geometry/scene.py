@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from .._text import listed
+from .._text import listed, repeated
 from ..errors import UnknownNameError
 from ..shapes import (
     Box,
@@ -68,8 +68,7 @@ class Scene:
             if not isinstance(one, Obstacle):
                 raise TypeError(f"Scene: expected obstacles, as Scene().with_box(...) makes them, got {one!r}")
             _check(one, "Scene")
-        names = [one.name for one in found]
-        twice = next((name for name in names if names.count(name) > 1), None) if len({*names}) < len(names) else None
+        twice = repeated([one.name for one in found])
         if twice is not None:
             raise ValueError(f"Scene: two obstacles are called {twice!r}")
         self._obstacles = found
@@ -86,14 +85,17 @@ class Scene:
         """What they are called."""
         return tuple(one.name for one in self._obstacles)
 
+    @cached_property
+    def _by_name(self) -> dict[str, Obstacle]:
+        return {one.name: one for one in self._obstacles}
+
     def __getitem__(self, name: str) -> Obstacle:
-        for one in self._obstacles:
-            if one.name == name:
-                return one
+        if isinstance(name, str) and name in self._by_name:
+            return self._by_name[name]
         raise UnknownNameError("obstacle", name, self.names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        return isinstance(name, str) and name in self._by_name
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -110,14 +112,8 @@ class Scene:
 
         Raises ValueError for a name that is taken and what is no pose, TypeError for what is no convex shape.
         """
-        who = f"Scene: {given_text(name, 'Scene: name')!r}"
-        if name in self:
-            raise ValueError(f"{who}: there is an obstacle of this name already: take another, or without({name!r})")
-        if isinstance(shape, Compound):
-            return self._with_parts(name, shape, given_pose(pose, f"{who}: pose"))
-        added = Obstacle(name, shape, given_pose(pose, f"{who}: pose"))
-        _check(added, "Scene")
-        return self._of((*self._obstacles, added))
+        added = _obstacles_of(name, shape, pose, self._by_name)
+        return self._of((*self._obstacles, *added))
 
     def with_box(self, name: str, size: Sequence[float], pose: Any = None) -> Self:
         """With a box about a pose: its edges along x, y and z [m].  As `with_shape`."""
@@ -166,12 +162,6 @@ class Scene:
     def with_compound(self, name: str, parts: Any, pose: Any = None) -> Self:
         """With the parts of a `linkwork.shapes.Compound` as obstacles: "name[0]", "name[1]" ...  As `with_shape`."""
         return self.with_shape(name, parts if isinstance(parts, Compound) else Compound(parts), pose)
-
-    def _with_parts(self, name: str, compound: Compound, pose: Pose) -> Self:
-        made = self
-        for k, part in enumerate(compound.parts):
-            made = made.with_shape(f"{name}[{k}]", part.shape, pose @ part.origin)
-        return made
 
     def without(self, name: str) -> Self:
         """The scene without an obstacle.  Raises UnknownNameError."""
@@ -274,15 +264,16 @@ class Scene:
             raise ValueError(f"scene: version: expected {_VERSION}, got {document['version']!r}")
         if not isinstance(document["obstacles"], (list, tuple)):
             raise ValueError(f"scene: obstacles: expected a list, got {document['obstacles']!r}")
-        made = cls()
+        made: dict[str, Obstacle] = {}
         for k, said in enumerate(document["obstacles"]):
             where = f"scene: obstacles[{k}]"
             check_keys(said, where, ("name", "shape"), ("pose",))
             try:
-                made = made.with_shape(said["name"], shape_of(said["shape"], where), said.get("pose"))
+                added = _obstacles_of(said["name"], shape_of(said["shape"], where), said.get("pose"), made)
             except (TypeError, ValueError) as error:
                 raise ValueError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
-        return made
+            made |= {one.name: one for one in added}
+        return cls(made.values())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -306,6 +297,27 @@ class Scene:
 
     def __repr__(self) -> str:
         return f"<Scene of {len(self)}: {listed(self.names)}>" if self._obstacles else "<Scene without obstacles>"
+
+
+def _obstacles_of(name: str, shape: Shape, pose: Any, taken: Container[str]) -> list[Obstacle]:
+    """An obstacle, or those of a compound's parts, "name[0]", "name[1]" ...
+
+    Raises ValueError for a name that is taken and what is no pose, TypeError for what is no convex shape.
+    """
+    who = f"Scene: {given_text(name, 'Scene: name')!r}"
+    X = given_pose(pose, f"{who}: pose")
+    parts = [(name, shape, X)]
+    if isinstance(shape, Compound):
+        parts = [(f"{name}[{k}]", part.shape, X @ part.origin) for k, part in enumerate(shape.parts)]
+    for own in (name, *(part[0] for part in parts)):
+        if own in taken:
+            raise ValueError(
+                f"Scene: {own!r}: there is an obstacle of this name already: take another, or without({own!r})"
+            )
+    added = [Obstacle(*part) for part in parts]
+    for obstacle in added:
+        _check(obstacle, "Scene")
+    return added
 
 
 def _check(obstacle: Obstacle, who: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._text import listed
+from .._text import listed, repeated
 from ..errors import UnknownNameError
 from ..shapes import Shape
 from .fields import FIELDS
@@ -25,8 +25,7 @@ def read_document(text: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            raise ValueError(f"scene: {next(k for k in keys if keys.count(k) > 1)!r} is there twice")
+            raise ValueError(f"scene: {repeated(key for key, _ in pairs)!r} is there twice")
         return found
 
     def refused(word: str) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 
 from .._text import quoted
 from ..errors import Findings, Issue, Location, UnknownNameError
-from .constrained import with_constraints
+from .constrained import ConstraintBuilder
 from .description import Attachments
-from .marks import with_direction, with_frame, with_point
+from .marks import MarkBuilder
 from .tree import Tree
 
 __all__ = ["attached"]
@@ -20,18 +20,20 @@ def attached(tree: Tree, attachments: Attachments) -> Tree:
 
     Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, MARK_INVALID, CONSTRAINT.
     """
-    findings = Findings()
+    findings, marks = Findings(), MarkBuilder(tree)
     for frame in attachments.frames:
-        tree = _tried(findings, frame.where, "MARK_INVALID", with_frame, tree, frame.name, frame.link, frame.placement)
+        _try(findings, frame.where, "MARK_INVALID", marks.add_frame, frame.name, frame.link, frame.placement)
     for point in attachments.points:
-        tree = _tried(findings, point.where, "MARK_INVALID", with_point, tree, point.name, point.on, point.vector)
+        _try(findings, point.where, "MARK_INVALID", marks.add_point, point.name, point.on, point.vector)
     for mark in attachments.directions:
-        tree = _tried(findings, mark.where, "MARK_INVALID", with_direction, tree, mark.name, mark.on, mark.vector)
+        _try(findings, mark.where, "MARK_INVALID", marks.add_direction, mark.name, mark.on, mark.vector)
     findings.raise_errors()  # what follows from a frame that is not there would only confuse
-    said: dict[str, Location] = {}
+    tree = marks.tree()
+    constraints = ConstraintBuilder(tree)
+    joints, said = {*tree.carried}, dict[str, Location]()
     for item in attachments.constraints:
         name = item.constraint.name
-        taken = "constraint" if name in said else "joint" if name in tree.carried else ""
+        taken = "constraint" if name in said else "joint" if name in joints else ""
         if taken:
             message = f"{quoted(name)} is the name of a {taken} already{_line(said.get(name))}"
             findings.error(
@@ -39,21 +41,19 @@ def attached(tree: Tree, attachments: Attachments) -> Tree:
             )
             continue
         said[name] = item.where
-        tree = _tried(findings, item.where, "CONSTRAINT", with_constraints, tree, [item.constraint])
+        _try(findings, item.where, "CONSTRAINT", constraints.add, [item.constraint])
     findings.raise_errors()
-    return tree
+    return constraints.tree()
 
 
 def _line(where: Location | None) -> str:
     return "" if where is None or where.line is None else f", on line {where.line}"
 
 
-def _tried(
-    findings: Findings, where: Location, code: str, function: Callable[..., Tree], tree: Tree, *arguments: Any
-) -> Tree:
-    """The tree that a function gives, or the one before where something is wrong."""
+def _try(findings: Findings, where: Location, code: str, add: Callable[..., None], *arguments: Any) -> None:
+    """Add something, or note what is wrong with it."""
     try:
-        return function(tree, *arguments)
+        add(*arguments)
     except UnknownNameError as error:
         message, _, hint = str(error).partition("; ")
         findings.error(
@@ -68,4 +68,3 @@ def _tried(
         )
     except (TypeError, ValueError) as error:
         findings.error(Issue(code, str(error), where))
-    return tree

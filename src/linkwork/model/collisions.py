@@ -26,6 +26,7 @@ __all__ = [
     "adjacent",
     "collision_links",
     "collision_pairs",
+    "joined_bodies",
     "link_shapes",
     "ordered",
     "pairs_of_links",
@@ -74,6 +75,15 @@ def collision_links(tree: Tree) -> tuple[str, ...]:
     return tuple(frame.name for frame in tree.frames if frame.collisions)
 
 
+def joined_bodies(tree: Tree) -> set[frozenset[int]]:
+    """The pairs of bodies that a joint connects, one that closes a loop included."""
+    joined = {frozenset((i, p)) for i, p, _ in tree.outward()}
+    for one in tree.constraints:
+        if isinstance(one, LoopJoint):
+            joined.add(frozenset((tree.frame(one.frame).body, tree.frame(one.relative_to).body)))
+    return joined
+
+
 def pairs_of_links(tree: Tree) -> Iterator[tuple[Frame, Frame]]:
     """All pairs of links with collision shapes, each in the order of the frames."""
     return combinations([tree.frame(name) for name in collision_links(tree)], 2)
@@ -83,28 +93,31 @@ def collision_pairs(tree: Tree) -> tuple[tuple[str, str], ...]:
     """The pairs of links that are looked at, each in the order of the frames."""
     disabled = {frozenset((pair.a, pair.b)) for pair in tree.disabled_collisions}
     enabled = {frozenset(pair) for pair in tree.enabled_collisions}
-    found = []
+    found, joined = [], joined_bodies(tree)
     for a, b in pairs_of_links(tree):
+        if a.body == b.body:
+            continue
         pair = frozenset((a.name, b.name))
-        if pair not in disabled and a.body != b.body and (pair in enabled or not adjacent(tree, a, b)):
+        if pair not in disabled and (pair in enabled or frozenset((a.body, b.body)) not in joined):
             found.append((a.name, b.name))
     return tuple(found)
 
 
 def adjacent(tree: Tree, a: Frame, b: Frame) -> bool:
     """Whether a joint connects the bodies of two frames, one that closes a loop included, or both are on one."""
-    if a.body == b.body:
-        return True
-    loops = [one for one in tree.constraints if isinstance(one, LoopJoint)]
-    if any({a.body, b.body} == {tree.frame(one.frame).body, tree.frame(one.relative_to).body} for one in loops):
-        return True
     inner, outer = sorted((a.body, b.body))
-    return tree.bodies[outer].parent == inner
+    if inner == outer or tree.bodies[outer].parent == inner:
+        return True
+    loops = (one for one in tree.constraints if isinstance(one, LoopJoint))
+    return any({inner, outer} == {tree.frame(one.frame).body, tree.frame(one.relative_to).body} for one in loops)
 
 
-def unmoving_pairs(tree: Tree) -> tuple[tuple[str, str], ...]:
+def unmoving_pairs(tree: Tree) -> Iterator[tuple[str, str]]:
     """The pairs of links that are not looked at unless they are enabled: adjacent ones, and those of one body."""
-    return tuple((a.name, b.name) for a, b in pairs_of_links(tree) if adjacent(tree, a, b))
+    joined = joined_bodies(tree)
+    for a, b in pairs_of_links(tree):
+        if a.body == b.body or frozenset((a.body, b.body)) in joined:
+            yield a.name, b.name
 
 
 def with_collisions(tree: Tree, link: str, shapes: Sequence[Shape | Geometry]) -> Tree:
@@ -144,9 +157,10 @@ def with_pairs(tree: Tree, pairs: Iterable[tuple[str, str]]) -> Tree:
         if tree.frame(a).body == tree.frame(b).body:
             raise ValueError(f"{who}: links {a!r} and {b!r} are on one body: they never move relative to each other")
     known = {frozenset((pair.a, pair.b)): pair for pair in tree.disabled_collisions}
-    disabled, enabled = [], []
+    disabled, enabled, joined = [], [], joined_bodies(tree)
     for one, other in pairs_of_links(tree):
-        pair, meeting = (one.name, other.name), adjacent(tree, one, other)
+        pair = (one.name, other.name)
+        meeting = one.body == other.body or frozenset((one.body, other.body)) in joined
         if pair in kept:
             enabled += [pair] if meeting else []
         elif not meeting or frozenset(pair) in known:

@@ -11,6 +11,7 @@ from ..errors import UnknownNameError
 from .tree import Tree
 
 __all__ = [
+    "ConstraintBuilder",
     "check_references",
     "of_the_world",
     "refuse_locked",
@@ -20,21 +21,50 @@ __all__ = [
 ]
 
 
+class ConstraintBuilder:
+    """Constraints that are added to a tree, each after a look at it, in time that is linear."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._found = list(tree.constraints)
+        self._taken = {constraint.name for constraint in tree.constraints}
+        self._joints = {*tree.carried}
+
+    def tree(self) -> Tree:
+        """The tree with all that was added."""
+        return replace(self._tree, constraints=tuple(self._found))
+
+    def add(self, constraints: Iterable[Constraint]) -> None:
+        """Add constraints, each with its companions; see `with_constraints`."""
+        for constraint in _with_companions(constraints):
+            self._check_name(constraint)
+            check_references(self._tree, constraint.references)
+            problems = [*_between_one_body(self._tree, constraint), *constraint.checked(self._tree)]
+            if problems:
+                raise ValueError(f"constraint {constraint.name!r}: {'; '.join(problems)}")
+            self._found.append(constraint)
+            self._taken.add(constraint.name)
+
+    def _check_name(self, constraint: Constraint) -> None:
+        """A constraint's name is its own among constraints; a loop's, which is a joint, among joints too."""
+        name = constraint.name
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"constraints: name: expected a text, got {name!r}")
+        if name in self._taken:
+            raise ValueError(f"constraints: the robot has a constraint {name!r} already: give this one another name")
+        if isinstance(constraint, LoopJoint) and name in self._joints:
+            raise ValueError(f"constraints: the robot has a joint {name!r} already: give the loop another name")
+
+
 def with_constraints(tree: Tree, constraints: Iterable[Constraint]) -> Tree:
     """The tree with further constraints, after those that it has, each with its companions.
 
     Raises TypeError for what is no constraint, UnknownNameError for a frame, joint, point or direction that is not
     there, and ValueError for a name that is taken and for what a constraint finds wrong.
     """
-    found = list(tree.constraints)
-    for constraint in _with_companions(constraints):
-        _check_name(tree, constraint, [other.name for other in found])
-        check_references(tree, constraint.references)
-        problems = [*_between_one_body(tree, constraint), *constraint.checked(tree)]
-        if problems:
-            raise ValueError(f"constraint {constraint.name!r}: {'; '.join(problems)}")
-        found.append(constraint)
-    return replace(tree, constraints=tuple(found))
+    builder = ConstraintBuilder(tree)
+    builder.add(constraints)
+    return builder.tree()
 
 
 def check_references(tree: Tree, said: References) -> None:
@@ -95,20 +125,12 @@ def _with_companions(constraints: Iterable[Constraint]) -> Iterator[Constraint]:
     for constraint in given:
         if not isinstance(constraint, Constraint):
             raise TypeError(f"with_constraints: expected constraints, as in linkwork.constraints, got {constraint!r}")
+    by_name: dict[str, list[Constraint]] = {}
+    for constraint in given:
+        by_name.setdefault(constraint.name, []).append(constraint)
     for constraint in given:
         yield constraint
-        yield from (companion for companion in constraint.companions if companion not in given)
-
-
-def _check_name(tree: Tree, constraint: Constraint, taken: Iterable[str]) -> None:
-    """A constraint's name is its own among constraints; a loop's, which is a joint, among joints too."""
-    name = constraint.name
-    if not isinstance(name, str) or not name.strip():
-        raise ValueError(f"constraints: name: expected a text, got {name!r}")
-    if name in taken:
-        raise ValueError(f"constraints: the robot has a constraint {name!r} already: give this one another name")
-    if isinstance(constraint, LoopJoint) and name in tree.carried:
-        raise ValueError(f"constraints: the robot has a joint {name!r} already: give the loop another name")
+        yield from (one for one in constraint.companions if one not in by_name.get(one.name, ()))
 
 
 def _between_one_body(tree: Tree, constraint: Constraint) -> Iterator[str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import importlib
 import io
 import os
-import re
 import stat
+import xml.parsers.expat
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +30,8 @@ __all__ = ["LoadedMesh", "load_mesh"]
 KINDS = (".stl", ".obj", ".dae", ".ply")
 MAX_BYTES = 100_000_000
 MAX_VERTICES = 1_000_000
+MAX_ELEMENTS, MAX_DEPTH = 2_000_000, 256  # of XML
+_ZIPPED = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _STL_HEAD, _STL_TRIANGLE = 84, 50  # bytes of binary files: what is before the triangles, and each of them
 
 
@@ -114,11 +117,15 @@ def load_mesh(
     if kind not in KINDS:
         raise ValueError(f"{file}: expected a mesh of type {', '.join(KINDS)}, got {file.suffix or 'no suffix'!r}")
     data = _read(file, max_bytes)
+    if data[:4] in _ZIPPED or zipfile.is_zipfile(io.BytesIO(data)):  # pycollada would unpack it, however large
+        raise ValueError(f"{file}: expected the type {kind[1:].upper()}, this is a zip archive: unpack it")
     trimesh = _extra("trimesh", "mesh", "load_mesh")
+    stated = 1.0
     if kind == ".dae":
-        if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-            raise ValueError(f"{file}: a DAE file with a DOCTYPE is not read: it could grow without bound")
+        stated = _read_unit(file, data)
         _extra("collada", "mesh", "load_mesh: DAE files")
+    else:
+        data = _plain_head(kind, data)
     if kind == ".stl" and len(data) >= _STL_HEAD and data.lstrip()[:5].lower() != b"solid":
         count = int.from_bytes(data[_STL_HEAD - 4 : _STL_HEAD], "little")
         if len(data) < _STL_HEAD + _STL_TRIANGLE * count:
@@ -136,7 +143,7 @@ def load_mesh(
     if not np.isfinite(points).all():
         raise ValueError(f"{file}: there are coordinates that are not finite")
     if unit is None:
-        unit = _unit_of(data) if kind == ".dae" else 1.0
+        unit = stated
     unique, index = np.unique(points + 0.0, axis=0, return_inverse=True)
     if len(unique) > max_vertices:
         raise ValueError(f"{file}: {len(unique)} vertices are more than the limit, max_vertices={max_vertices}")
@@ -164,14 +171,64 @@ def _issues(points: np.ndarray, triangles: np.ndarray) -> tuple[str, ...]:
     return ("the surface is inside out",) if of_triangles(points, triangles).volume < 0.0 else ()
 
 
-def _unit_of(data: bytes) -> float:
-    """The unit [m] that a DAE file states, metres if it says none."""
-    found = re.search(rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']+)[\"']", data)
+def _read_unit(file: Path, data: bytes) -> float:
+    """The unit [m] that a DAE file states, metres if it says none.
+
+    Raises ValueError for what is no XML, has a DOCTYPE, in whatever encoding, or is nested or long beyond bounds.  A
+    DOCTYPE could make the document grow without bound.
+    """
+    parser = xml.parsers.expat.ParserCreate()
+    depth = count = 0
+    units: list[str] = []
+
+    def refuse(*_: object) -> NoReturn:
+        raise ValueError(f"{file}: a DAE file with a DOCTYPE is not read: it could grow without bound")
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth, count
+        depth, count = depth + 1, count + 1
+        if tag.rpartition(":")[2] == "unit" and "meter" in attributes:
+            units.append(attributes["meter"])
+        if depth > MAX_DEPTH or count > MAX_ELEMENTS:
+            raise ValueError(f"{file}: more than {MAX_ELEMENTS} elements, or elements more than {MAX_DEPTH} deep")
+
+    def end(*_: object) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
     try:
-        unit = float(found.group(1)) if found else 1.0
+        parser.Parse(data, True)
+    except (xml.parsers.expat.ExpatError, LookupError, UnicodeError) as error:
+        raise ValueError(f"{file}: not a DAE file that can be read: {error}") from None
+    try:
+        unit = float(units[0]) if units else 1.0
     except ValueError:
         return 1.0
     return unit if 0.0 < unit < np.inf else 1.0
+
+
+def _plain_head(kind: str, data: bytes) -> bytes:
+    """The file with question marks for all that is not ASCII in its text: names and comments, which are not used.
+
+    trimesh would need another package to guess the encoding.  Numbers, and binary parts, stay as they are.
+    """
+    end = len(data)
+    if kind == ".ply":
+        end = data.find(b"end_header") + 1 or end
+    elif kind == ".stl" and not _is_text(data):
+        return data
+    return data[:end].translate(_ASCII) + data[end:]
+
+
+def _is_text(data: bytes) -> bool:
+    """Return True for an STL file of text; a binary one may begin with "solid" as well."""
+    count = int.from_bytes(data[_STL_HEAD - 4 : _STL_HEAD], "little")
+    return data.lstrip()[:5].lower() == b"solid" and len(data) != _STL_HEAD + _STL_TRIANGLE * count
+
+
+_ASCII = bytes([*range(128), *(b"?" * 128)])
 
 
 def _extra(module: str, extra: str, who: str) -> Any:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._printing import short_repr
+
 __all__ = ["BRAKING", "FAILED", "LATE", "PLANNED", "SHORT", "Command"]
 
 PLANNED, SHORT, LATE, FAILED, BRAKING = "planned", "short", "late", "failed", "braking"
@@ -44,6 +46,8 @@ class Command:
     iterations: int
     seconds: float
     _searched: Any = field(default=None, repr=False)  # what can tell of the search, and where it ended
+
+    __repr__ = short_repr
 
     def __call__(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """The forces (..., nv) in a state near that of the command, within the largest."""

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._printing import short_repr
 from ...expr.arrays import array, is_traced
 from ...expr.linalg.sums import dot
 from .asked import acting_places, cost_matrix, forces_that_act, matching, state_cost
@@ -39,6 +40,8 @@ class HoldingRegulator:
     B: np.ndarray
     acting: np.ndarray
     step: float | None = None
+
+    __repr__ = short_repr
 
     def __call__(self, q: Any, v: Any) -> Any:
         """The joint forces (..., nv) for a state, or for as many states as are held; of symbols those of one state."""

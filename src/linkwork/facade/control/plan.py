@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._printing import short_repr
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
@@ -31,6 +32,8 @@ class RecedingPlan(NamedTuple):
     v: Any
     tau: Any
     K: Any
+
+    __repr__ = short_repr
 
 
 def followed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 from ..._text import nearest
 from ...bridge.machine import Kernel, make_ready
 from ...model.parameter import Parameter
-from ..archive import npz_path, read_archive, write_archive
+from ..archive import npz_path, open_archive, write_archive
 from ..optimal.asked import read_count
 from ..optimal.holding import holdings_of
 from ..optimal.robot_numbers import forces_of_states, own_robot_numbers, renumbered, robot_inputs, spread
@@ -189,18 +190,26 @@ class Controller:
     def restore(self, path: str | os.PathLike[str]) -> None:
         """What `save` wrote.  Raises ValueError for what is no such file, and for that of another problem."""
         where = npz_path("restore", path)
-        with read_archive(where, _FORMAT, "Controller.save") as (said, arrays):
-            search = {name[7:]: x for name, x in arrays.items() if name.startswith("search.")}
-            plan = (
-                RecedingPlan(*(arrays[f"plan.{name}"] for name in RecedingPlan._fields)) if "plan.q" in arrays else None
-            )
-            age, lead, passed = arrays["age"], said["lead"], float(said["passed"])
-        if search:
-            fresh = {
-                name: x.shape[1:] for name, x in self.planner.begun(np.asarray(self.robot.neutral())[None]).items()
-            }
-            if fresh != {name: x.shape[1:] for name, x in search.items()}:
-                raise ValueError(f"{where}: it is of a controller of another problem")
+        fresh = {name: x.shape[1:] for name, x in self.planner.begun(np.asarray(self.robot.neutral())[None]).items()}
+        with open_archive(where, _FORMAT, "Controller.save") as reader:
+            lead = None if reader.said["lead"] is None else reader.integers("lead", 0)
+            passed = reader.number("passed", least=0.0)
+            count = 0 if lead is None else math.prod(lead)
+            age = reader.array("age", (count,), finite=False)
+            names = [name[7:] for name in reader.names if name.startswith("search.")]
+            other = bool(names) and {*names} != {*fresh}
+            if not other:
+                search = {name: reader.array(f"search.{name}", kind="any", finite=False) for name in names}
+                other = any(x.shape != (count, *fresh[name]) for name, x in search.items())
+            plan = None
+            if not other and "plan.q" in reader:
+                own = {"q": self.robot.nq, "v": self.robot.nv, "tau": self.robot.nv, "K": None}
+                shapes = {name: (count, None, *([size] if size else [None, None])) for name, size in own.items()}
+                plan = RecedingPlan(
+                    *(reader.array(f"plan.{name}", shapes[name], finite=False) for name in RecedingPlan._fields)
+                )
+        if other:
+            raise ValueError(f"{where}: it is of a controller of another problem")
         self._lead, self._search, self._passed = None if lead is None else tuple(lead), search or None, passed
         self._plan, self._age = plan, age
 

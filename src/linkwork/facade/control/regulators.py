@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._printing import short_repr
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array, is_traced
@@ -37,6 +38,8 @@ class Regulator(NamedTuple):
     X: Any
     residual: Any
 
+    __repr__ = short_repr
+
 
 class HorizonRegulator(NamedTuple):
     """u_t = −K_t x_t over T steps, and what the rest costs from there: x_tᵀ X_t x_t.
@@ -46,6 +49,8 @@ class HorizonRegulator(NamedTuple):
 
     K: Any
     X: Any
+
+    __repr__ = short_repr
 
 
 def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False) -> Regulator:

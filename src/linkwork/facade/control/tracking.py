@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._printing import short_repr
 from ...bridge.arguments import real_array
 from ...expr.arrays import array, is_traced
 from ...expr.control import take
 from ...expr.functions import floor, fmax, fmin
 from ...expr.linalg.sums import dot
-from ..archive import npz_path, read_archive, write_archive
+from ..archive import npz_path, open_archive, write_archive
 from ..motion.trajectory import Trajectory
 from .asked import acting_places, cost_matrix, forces_that_act, matching, state_cost
 from .regulators import lqr_horizon
@@ -44,6 +45,8 @@ class TrackingRegulator:
     X: np.ndarray
     acting: np.ndarray
     passive: bool = False
+
+    __repr__ = short_repr
 
     @property
     def robot(self) -> Any:
@@ -125,14 +128,21 @@ class TrackingRegulator:
     def load(cls, path: str | os.PathLike[str], *, robot: Any) -> TrackingRegulator:
         """What `save` wrote, of this robot.  Raises ValueError for another's, and for what is no such file."""
         where = npz_path("load", path)
-        with read_archive(where, _FORMAT, "TrackingRegulator.save") as (said, arrays):
-            given, way_bytes, passive = [arrays[name] for name in _ARRAYS], arrays["trajectory"], said["passive"]
-        with tempfile.TemporaryDirectory() as folder:
-            inner = Path(folder) / "trajectory.npz"
-            inner.write_bytes(way_bytes.tobytes())
-            way = Trajectory.load(inner, robot=robot)
-        times, K, X, acting = given
-        return cls(way, times, K, X, acting, passive=bool(passive))
+        with open_archive(where, _FORMAT, "TrackingRegulator.save") as reader:
+            passive = reader.boolean("passive")
+            way_bytes = reader.array("trajectory", (None,), kind="integer", least=0, most=255).astype(np.uint8)
+            reader.sizes["state"] = 2 * robot.nv
+            times = reader.array("times", ("times",), ordered=True)
+            acting = reader.array("acting", ("acting",), kind="integer", least=0, most=robot.nv - 1)
+            K = reader.array("K", ("steps", "acting", "state"))
+            if len(K) + 1 != len(times) or not len(K):
+                raise ValueError(f"expected a time more than steps, got {len(times)} times and {len(K)} steps")
+            X = reader.array("X", ("times", "state", "state"))
+            with tempfile.TemporaryDirectory() as folder:
+                inner = Path(folder) / "trajectory.npz"
+                inner.write_bytes(way_bytes.tobytes())
+                way = Trajectory.load(inner, robot=robot)
+            return cls(way, times, K, X, acting, passive=passive)
 
 
 def track(

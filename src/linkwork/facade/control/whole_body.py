@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._printing import short_repr
 from ...algorithms.control.motion import drift_along
 from ...algorithms.control.whole_body import (
     BodyContact,
@@ -38,6 +39,8 @@ class WholeBodyAnswer(NamedTuple):
     contact_forces: Any
     found: Any
     rounds: Any
+
+    __repr__ = short_repr
 
 
 class WholeBody(TaskLaw):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._printing import short_repr
 from ..._text import quoted
 from ...algorithms.ik.closed_form.branches import ArmBranch, arm_branches, redundant_angle
 from ...algorithms.ik.closed_form.recognition import ELBOW, RecognisedArm, recognised
@@ -50,6 +51,8 @@ class ArmBranches:
     valid: np.ndarray  # (..., 8), bool
     orientation_error: np.ndarray  # (..., 8) [rad]
     position_error: np.ndarray  # (..., 8) [m]
+
+    __repr__ = short_repr
 
     @property
     def count(self) -> np.ndarray:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...algorithms.motion.curves import KINDS, Clock, CurveSpace
-from ..archive import read_archive, write_archive
+from ..._files import NotRegularError, opened_regular, replaced
+from ...algorithms.motion.curves import KINDS, Clock, CurveKind, CurveSpace
+from ...joints.checked import EXACT, distances, may_be_off
+from ..archive import ArchiveReader, open_archive, write_archive
 from .quintic import through_states
 from .section import Section
 
 __all__ = ["load_trajectory", "save_trajectory"]
 
 _FORMAT = "linkwork trajectory 1"
+_CONFIGURATIONS = ("base", "inner")  # arrays of configurations
+_MAX_CSV = 1 << 30  # bytes
 
 
 def save_trajectory(trajectory: Any, path: str | os.PathLike[str], samples: int | None) -> None:
@@ -86,18 +91,53 @@ def _save_arrays(trajectory: Any, where: Path) -> None:
 
 
 def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
-    with read_archive(where, _FORMAT, "Trajectory.save") as (said, arrays):
-        kinds = [KINDS[name] for name in said["sections"]]
+    with open_archive(where, _FORMAT, "Trajectory.save") as reader:
+        kinds = reader.texts("sections")
+        if not kinds:
+            raise ValueError("sections: expected at least one")
+        said = {"nq": reader.integer("nq", 0), "nv": reader.integer("nv", 0), "apart": reader.boolean("apart", False)}
+        said |= {key: reader.texts(key) for key in ("q_names", "v_names") if key in reader.said}
     space = _space(where, said, robot)
-    found = []
-    for k, kind in enumerate(kinds):
-        own = {name: arrays[f"{k}.{name}"] for name, _ in kind.arrays}
-        clock = None
-        if f"{k}.clock.starts" in arrays:
-            clock = Clock(arrays[f"{k}.clock.starts"], arrays[f"{k}.clock.coefficients"])
-        start, end = arrays[f"{k}.times"].tolist()
-        found.append(Section(space, kind, own, start, end, clock))
-    return cls(found, robot)
+    with open_archive(where, _FORMAT, "Trajectory.save") as reader:
+        sections: list[Section] = []
+        for k, name in enumerate(kinds):
+            if name not in KINDS:
+                raise ValueError(f"section {k}: expected a kind of curve ({', '.join(KINDS)}), got {name!r}")
+            sections.append(_read_section(reader, k, KINDS[name], space))
+            if k and sections[k].start != sections[k - 1].end:
+                raise ValueError(f"section {k} begins at {sections[k].start} s, the one before ends at another time")
+        return cls(sections, robot)
+
+
+def _read_section(reader: ArchiveReader, k: int, kind: CurveKind, space: CurveSpace) -> Section:
+    """A section of a file, of which all arrays are checked."""
+    reader.sizes = {"nq": space.nq, "nv": space.nv}
+    start, end = reader.array(f"{k}.times", (2,)).tolist()
+    if not start <= end:
+        raise ValueError(f"section {k}: expected an end after its start, {start} s, got {end} s")
+    arrays = {}
+    for name, shape in kind.arrays:
+        arrays[name] = reader.array(f"{k}.{name}", shape, ordered=name == "starts")
+        if 0 in arrays[name].shape and 0 not in (space.nq, space.nv):
+            raise ValueError(f"section {k}: array {name!r} is empty")
+        if name in _CONFIGURATIONS:
+            _check_configurations(k, name, arrays[name], space)
+    clock = None
+    if f"{k}.clock.starts" in reader:
+        starts = reader.array(f"{k}.clock.starts", ("clocks",), ordered=True)
+        clock = Clock(starts, reader.array(f"{k}.clock.coefficients", ("clocks", "clock terms")))
+        if not clock.coefficients.size:
+            raise ValueError(f"section {k}: its clock is empty")
+    return Section(space, kind, arrays, start, end, clock)
+
+
+def _check_configurations(k: int, name: str, q: np.ndarray, space: CurveSpace) -> None:
+    """Raises ValueError for an array (..., nq) that is off the manifold of configurations."""
+    for place in space.joints:
+        if not place.is_plain and may_be_off(place.joint):
+            off = distances(place.joint, q[..., place.in_q])
+            if off.size and not off.max() <= EXACT:
+                raise ValueError(f"section {k}: array {name!r}: joint {place.name!r}: expected configurations")
 
 
 def _names(trajectory: Any) -> list[str]:
@@ -110,16 +150,26 @@ def _names(trajectory: Any) -> list[str]:
 def _save_text(trajectory: Any, where: Path, samples: int | None) -> None:
     times = trajectory.knots if samples is None else trajectory.sampled(n=samples)[0]
     state = trajectory(times)
-    with open(where, "w", newline="", encoding="utf-8") as file:
+    with replaced(where, text=True) as file:
         out = csv.writer(file)
         out.writerow(_names(trajectory))
         for numbers in np.column_stack([times, *state]):
             out.writerow([repr(float(x)) for x in numbers])
 
 
+def _rows(where: Path) -> list[list[str]]:
+    """The cells of a file of text, line by line.  Raises ValueError."""
+    try:
+        with opened_regular(where) as (file, size):
+            if size > _MAX_CSV:
+                raise ValueError(f"more bytes than the limit of {_MAX_CSV}")
+            return [*csv.reader(io.StringIO(file.read(_MAX_CSV + 1).decode("utf-8"), newline=""))]
+    except (NotRegularError, UnicodeDecodeError, csv.Error, ValueError) as error:
+        raise ValueError(f"{where}: expected a table of text (csv): {error}") from None
+
+
 def _load_text(cls: Any, where: Path, robot: Any) -> Any:
-    with open(where, newline="", encoding="utf-8") as file:
-        rows = [*csv.reader(file)]
+    rows = _rows(where)
     head = rows[0] if rows else []
     nq, nv, na = (sum(name.startswith(f"{x}:") for name in head) for x in "qva")
     if head[:1] != ["t"] or len(head) != 1 + nq + nv + na or nv != na or not nv:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._printing import short_repr
 from ..._text import quoted
 from ...algorithms.configuration.manifold import difference, integrate
 from ...algorithms.optimal.conditions import PathConditions
@@ -49,6 +50,8 @@ class PathDerivative(NamedTuple):
     parameters: dict[str, np.ndarray]
     velocities: np.ndarray | None = None
     controls: np.ndarray | None = None
+
+    __repr__ = short_repr
 
 
 def path_derivative(result: Any, by: str) -> PathDerivative:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._printing import number, short_repr
 from ..motion.spline import spline_of
 from ..motion.timing.timing import TimedPath, time_optimal
 from ..motion.trajectory import Trajectory
@@ -31,6 +32,8 @@ class PlanTree(NamedTuple):
 
     q: np.ndarray
     parent: np.ndarray
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +62,11 @@ class PlanResult:
     space: Any = field(repr=False)
     _grown: tuple[Any, ...] = field(repr=False, default=())
     history: tuple[CostSoFar, ...] = field(repr=False, default=())
+
+    def __repr__(self) -> str:
+        if not self.success:
+            return f"<PlanResult: {self.status}: {self.reason}>"
+        return f"<PlanResult: solved: {len(self.path)} way points, {number(self.cost)} long [rad, m]>"
 
     @property
     def success(self) -> bool:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import time
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -15,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...geometry.scene import Scene
-from ..archive import npz_path
+from ..archive import npz_path, open_archive, write_archive
 from .connect import SearchOptions
 from .fingerprint import fingerprint
+from .graph import BLOCKED, FREE, UNKNOWN
 from .planning import PlanQuery, read_space
 from .result import PlanResult
 from .shorten import shortened
@@ -27,7 +26,7 @@ __all__ = ["Roadmap"]
 
 _FORMAT = "linkwork roadmap 1"
 _ARRAYS = ("q", "edges", "lengths", "state")
-_SAID = ("of", "robot", "seed", "neighbours", "lazy", "batches")
+_STATES = sorted((BLOCKED, FREE, UNKNOWN))
 
 
 class Roadmap:
@@ -166,8 +165,7 @@ class Roadmap:
             "lazy": graph.lazy,
             "batches": graph.batches,
         }
-        arrays = {name: getattr(graph, name) for name in _ARRAYS}
-        np.savez(where, said=np.array(json.dumps(said)), **arrays)
+        write_archive(where, said, {name: getattr(graph, name) for name in _ARRAYS})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], robot: Any, scene: Scene | None = None, **options: Any) -> Self:
@@ -222,14 +220,25 @@ def _defaults() -> dict[str, Any]:
 
 def _read(where: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What a file says of its roadmap, and its arrays.  Raises ValueError."""
-    try:
-        with np.load(where, allow_pickle=False) as file:
-            said = json.loads(str(file["said"]))
-            if said["format"] != _FORMAT:
-                raise ValueError(f"expected {_FORMAT!r}, got {said['format']!r}")
-            return {name: said[name] for name in _SAID}, {name: file[name] for name in _ARRAYS}
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError) as error:
-        raise ValueError(f"{where}: expected a roadmap, as save writes it: {error}") from None
+    with open_archive(where, _FORMAT, "Roadmap.save") as reader:
+        neighbours = None if reader.said["neighbours"] is None else reader.integer("neighbours", 1)
+        said = {
+            "of": reader.text("of"),
+            "robot": reader.text("robot"),
+            "seed": reader.integer("seed", 0, 2**128),
+            "neighbours": neighbours,
+            "lazy": reader.boolean("lazy"),
+            "batches": reader.integer("batches", 0),
+        }
+        q = reader.array("q", ("nodes", None))
+        last = reader.sizes["nodes"] - 1
+        arrays = {
+            "q": q,
+            "edges": reader.array("edges", ("edges", 2), kind="integer", least=0, most=last),
+            "lengths": reader.array("lengths", ("edges",), least=0.0),
+            "state": reader.array("state", ("edges",), kind="integer", least=_STATES[0], most=_STATES[-1]),
+        }
+        return said, arrays
 
 
 def _whole(what: str, x: Any, least: int) -> int:

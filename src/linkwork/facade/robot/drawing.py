@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._printing import cut, escaped, label, number, numbers, width
+from ...constraints import Constraint, LoopJoint
 from ...joints import JointType
 from ...model.body import WORLD, Body, Direction, Following, Frame, Point
 from ...model.tree import Tree
 from ...spatial import Vec3
 
-__all__ = ["axis_text", "follows_text", "parameters", "slice_text", "tree_lines"]
+__all__ = ["axis_text", "constraint_lines", "constraint_rows", "follows_text", "parameters", "slice_text", "tree_lines"]
 
 _DEEPEST = 24  # levels that are drawn; deeper ones show their number instead of all lines on the left
 _NARROWEST = 6  # columns that each of link, joint, type and axis has, however narrow the terminal is
@@ -37,6 +38,33 @@ def tree_lines(tree: Tree, columns: int | None = None) -> list[str]:
         cells = [cell + " " * (n - width(cell)) for cell, n in zip(row[:3], widest[:3], strict=True)]
         lines[k] = "  ".join([*cells, *row[3:]]).rstrip()
     return ["world", *lines]
+
+
+def constraint_lines(tree: Tree) -> list[str]:
+    """A line for each constraint, under a heading: its name, its kind and what it names; none without constraints."""
+    if not tree.constraints:
+        return []
+    rows = [row[:3] for row in constraint_rows(tree)]
+    widest = [max(width(row[k]) for row in rows) for k in (0, 1)]
+    cells = [[cell + " " * (n - width(cell)) for cell, n in zip(row, widest, strict=False)] for row in rows]
+    return ["constraints", *("  ".join(["   " + own[0], own[1], row[2]]) for own, row in zip(cells, rows, strict=True))]
+
+
+def constraint_rows(tree: Tree) -> list[list[str]]:
+    """A row of a table for each constraint: its name, its kind, what it names, and how many rows it has."""
+    return [
+        [label(c.name), _kind(c), ", ".join(map(label, _named(c))) or "-", str(len(c.row_names))]
+        for c in tree.constraints
+    ]
+
+
+def _kind(constraint: Constraint) -> str:
+    return escaped(constraint.joint.type_name() if isinstance(constraint, LoopJoint) else type(constraint).__name__)
+
+
+def _named(constraint: Constraint) -> tuple[str, ...]:
+    said = constraint.references
+    return tuple(dict.fromkeys((*said.joints, *said.frames, *said.points, *said.directions)))
 
 
 def parameters(joint: JointType) -> dict[str, Any]:

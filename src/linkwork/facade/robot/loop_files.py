@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Literal, Self
 
+from ..._files import replaced
 from ...formats import loops_text, parse_loops
 from ...model.attached import attached
 from .base import RobotBase, edits
@@ -32,8 +33,10 @@ class LoopFileMethods(RobotBase):
 
     def save_loops(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write `loops_document` to a file.  Raises FileExistsError for one that is there, unless ``overwrite``."""
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"save_loops: path: expected the path of a file, got {path!r}")
         text = self.loops_document()
-        with open(path, "w" if overwrite else "x", encoding="utf-8", newline="\n") as file:
+        with replaced(path, text=True, overwrite=overwrite) as file:
             file.write(text)
 
     @edits

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...model.tree import Report
+from ..foreign_names import missing_attribute
 from ..inherited_names import named_after
 from ..making.loading import Continuous, Inertias, Mimicry, Options, read_robot
 from .assembling import AssemblyMethods
@@ -117,6 +118,12 @@ class Robot(
         self._tree.require_inertias("mass")
         return self._tree.mass
 
+    def __getattr__(self, name: str) -> Any:
+        """Raises AttributeError with a name that exists: this is called where an attribute is not found."""
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise AttributeError(missing_attribute("a Robot", name, dir(type(self))), name=name, obj=self)
+
     # -- a value
 
     def __eq__(self, other: object) -> bool:
@@ -129,8 +136,11 @@ class Robot(
         return Robot, (self._tree,)
 
     def __repr__(self) -> str:
-        bodies, dof = len(self._tree.bodies), self.nv
+        bodies, dof, held = len(self._tree.bodies), self.nv, len(self._tree.constraints)
         moving = f"{bodies} moving {'body' if bodies == 1 else 'bodies'}"
+        if held:  # `mobility` says how many degrees of freedom are left
+            size = f"{dof} joint {'velocity' if dof == 1 else 'velocities'}"
+            return f"<Robot {self.name!r}: {moving}, {size}, {held} constraint{'' if held == 1 else 's'}>"
         return f"<Robot {self.name!r}: {moving}, {dof} degree{'' if dof == 1 else 's'} of freedom>"
 
 

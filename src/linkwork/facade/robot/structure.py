@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any, cast
 
 import numpy as np
 
+from ..._terminal import Stream
 from ...errors import UnknownNameError
 from ...model.numbering import index_of, names_of
 from ..joint.closing import closing_joints
 from ..joint.joint import Joint, joint_of
 from ..named import Named
 from .base import RobotBase
-from .drawing import tree_lines
+from .drawing import constraint_lines, tree_lines
 from .html import robot_html
 from .placed_link import PlacedLink, fixed_joints_of, links_of, placed_link
 
@@ -108,7 +110,8 @@ class StructureMethods(RobotBase):
     # -- how it is shown
 
     def __str__(self) -> str:
-        return "\n".join(tree_lines(self._tree))
+        """The tree with its joints, then its constraints, in characters that standard output can print."""
+        return Stream(sys.stdout).fitting("\n".join([*tree_lines(self._tree), *constraint_lines(self._tree)]))
 
     def _repr_html_(self) -> str:
         return robot_html(self._tree)

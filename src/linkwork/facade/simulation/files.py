@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..archive import npz_path, read_archive, write_archive
+from ..archive import ArchiveReader, npz_path, open_archive, write_archive
 from .events import Occurrence
+from .rolling import RUNNING, UNSOLVED
 
 __all__ = ["load_simulation", "save_simulation"]
 
@@ -43,22 +43,35 @@ def save_simulation(found: Any, path: str | os.PathLike[str]) -> None:
 
 def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
     """Read it.  Raises ValueError for what is no such file, and where the robot has other joints."""
-    where = Path(path)
-    with read_archive(where, _FORMAT, "Simulation.save") as (said, arrays):
-        state = {name: arrays[name] for name in _STATE}
-        rows = [arrays[f"events.{name}"] for name in _EVENT]
-    for key in ("q_names", "v_names"):
+    where = npz_path("load", path)
+    with open_archive(where, _FORMAT, "Simulation.save") as reader:
+        names = {key: reader.texts(key) for key in ("q_names", "v_names")}
+    for key, said in names.items():
         own = [*getattr(robot, key)]
-        if said[key] != own:
-            raise ValueError(f"{where}: {key} are {said[key]}, and those of robot {robot.name!r} are {own}")
-    events = [
-        Occurrence(name, tuple(place), float(time), *states)
-        for name, place, time, *states in zip(said["events"], said["environments"], *rows, strict=True)
-    ]
-    groups = {
-        group: {name.partition(".")[2]: x for name, x in arrays.items() if name.startswith(f"{group}.")}
-        for group in ("records", "parameters")
-    }
+        if said != own:
+            raise ValueError(f"{where}: {key} are {said}, and those of robot {robot.name!r} are {own}")
+    with open_archive(where, _FORMAT, "Simulation.save") as reader:
+        t = reader.array("t", ("records",), ordered=True)
+        if not t.size:
+            raise ValueError("array 't': expected one record at least")
+        status = reader.array("status", least=RUNNING, most=UNSOLVED)
+        lead = status.shape
+        state = {
+            "t": t,
+            "q": reader.array("q", (*lead, "records", robot.nq), finite=False),
+            "v": reader.array("v", (*lead, "records", robot.nv), finite=False),
+            "status": status,
+            "stopped_at": reader.array("stopped_at", lead, finite=False),
+        }
+        records, parameters = reader.group("records"), reader.group("parameters")
+        for name, x in records.items():
+            if x.shape[: len(lead) + 1] != (*lead, len(t)):
+                raise ValueError(
+                    f"array 'records.{name}': expected records of shape ({(*lead, len(t))}), got {x.shape}"
+                )
+        contacts, watched = reader.texts("contacts"), reader.texts("watched", [])
+        events = _read_events(reader, robot, lead)
+    groups = {"records": records, "parameters": parameters}
     return cls(
         robot,
         state["t"],
@@ -68,9 +81,28 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
         state["status"],
         state["stopped_at"],
         None,
-        tuple(said["contacts"]),
+        tuple(contacts),
         events,
         None,
         groups["parameters"],
-        said.get("watched", ()),
+        watched,
     )
+
+
+def _read_events(reader: ArchiveReader, robot: Any, lead: tuple[int, ...]) -> list[Occurrence]:
+    """What happened, in the environments of leading axes."""
+    names = reader.texts("events")
+    n, places = len(names), reader.said["environments"]
+    fine = isinstance(places, list) and len(places) == n and all(isinstance(place, list) for place in places)
+    if not fine or any(
+        len(place) != len(lead)
+        or not all(type(i) is int and 0 <= i < size for i, size in zip(place, lead, strict=True))
+        for place in places
+    ):
+        raise ValueError(f"environments: expected {n} places of environments {lead}, got {places!r:.80}")
+    sizes = {"time": (), "q": (robot.nq,), "v": (robot.nv,), "next_q": (robot.nq,), "next_v": (robot.nv,)}
+    rows = [reader.array(f"events.{name}", (n, *sizes[name]) if n else None, finite=False) for name in _EVENT]
+    return [
+        Occurrence(name, tuple(place), float(time), *states)
+        for name, place, time, *states in zip(names, places, *rows, strict=True)
+    ]

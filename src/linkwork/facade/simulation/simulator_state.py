@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._printing import short_repr
 from .held_arrays import leaves, paired
 
 __all__ = ["SimulatorState", "copied_state"]
@@ -26,6 +27,8 @@ class SimulatorState(NamedTuple):
     controller: Any
     status: np.ndarray
     within: np.ndarray
+
+    __repr__ = short_repr
 
 
 def copied_state(given: Any, now: SimulatorState) -> SimulatorState:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...._printing import short_repr
 from ....algorithms.motion.profiles.jerk_limited import JointRequest
 from ....algorithms.motion.profiles.third_order import Ends, JointBounds
 from ....bridge.machine import Kernel, compile
@@ -32,6 +33,8 @@ class ProfileNumbers(NamedTuple):
     times: Any
     coefficients: Any
     status: Any
+
+    __repr__ = short_repr
 
 
 def profile_kernel(kind: ProfileKind, n: int, together: bool, given: bool) -> Kernel:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...._printing import number
 from ....algorithms.motion.curves import Clock
 from ..clocks import clocked
 from ..section import frozen
@@ -45,6 +46,9 @@ class TimedPath(NamedTuple):
     t: np.ndarray
     speed: np.ndarray
     acceleration: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"<TimedPath: {number(self.duration)} s in {len(self.t) - 1} segments>"
 
     @property
     def duration(self) -> float:
