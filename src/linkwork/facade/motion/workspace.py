@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,14 +11,28 @@ import numpy as np
 from ...errors import UnknownNameError
 from ...geometry.scene import Scene
 from ...model.collisions import link_shapes
-from ...shapes import Compound, HalfSpace, PointCloud, Shape
+from ...shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
+from ...shapes.loading import load_mesh
+from ..assembly.wanted import read_configuration
 from .plotting import pyplot
 
-__all__ = ["draw_robot", "draw_scene", "draw_ways", "frames_to_draw", "plot_ways", "space_axes"]
+__all__ = [
+    "Folders",
+    "draw_robot",
+    "draw_scene",
+    "draw_ways",
+    "frames_to_draw",
+    "plot_robot",
+    "plot_ways",
+    "space_axes",
+]
 
 _AROUND, _ACROSS = 16, 9  # directions of a shape's farthest points
 _POINTS = 2000  # of a cloud
 _FLOOR = 1.0  # [m]: half of what is drawn of a plane
+_AXIS = 0.1  # [m], of a frame that is drawn
+
+Folders = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def space_axes() -> Any:
@@ -79,32 +94,103 @@ def draw_scene(axes: Any, scene: Scene, color: Any = "0.6") -> None:
         _draw(axes, obstacle.shape, _matrix(obstacle.pose), color, 0.35)
 
 
-def draw_robot(axes: Any, robot: Any, q: np.ndarray, color: Any = "tab:blue", alpha: float = 0.15) -> None:
-    """Its collision shapes in a configuration, or lines between its bodies where it has none."""
+def plot_robot(
+    robot: Any,
+    q: Any,
+    *,
+    scene: Scene | None,
+    frames: str | Sequence[str] | None,
+    meshes: Folders | None,
+    axes: Any,
+    color: Any,
+    alpha: float,
+) -> Any:
+    """See `Robot.plot`."""
+    given = np.asarray(robot.neutral()) if q is None else read_configuration(robot, "plot", "q", q)
+    names = () if frames is None else frames_to_draw(robot, frames)
+    axes = space_axes() if axes is None else axes
+    if scene is not None:
+        draw_scene(axes, scene)
+    for one in given.reshape(-1, robot.nq):
+        draw_robot(axes, robot, one, color, alpha, meshes=meshes)
+        for name in names:
+            _draw_frame(axes, np.asarray(robot.pose(one, name)), name)
+    _widen(axes)
+    axes.set_aspect("equal")
+    return axes
+
+
+def _widen(axes: Any) -> None:
+    """Widen the space along flat directions, so that its labels have room."""
+    limits = [np.array(getattr(axes, f"get_{x}lim")()) for x in "xyz"]
+    least = 0.3 * max(high - low for low, high in limits)
+    for x, (low, high) in zip("xyz", limits, strict=True):
+        more = 0.5 * max(least - (high - low), 0.0)
+        getattr(axes, f"set_{x}lim")(low - more, high + more)
+
+
+def draw_robot(
+    axes: Any,
+    robot: Any,
+    q: np.ndarray,
+    color: Any = "tab:blue",
+    alpha: float = 0.15,
+    *,
+    meshes: Folders | None = None,
+) -> None:
+    """Draw the collision shapes in a configuration, of meshes those that are found in the folders ``meshes``.
+
+    Where there are no shapes, or some that cannot be drawn, lines between the bodies' frames are drawn as well.
+    """
     X = np.asarray(robot.forward_kinematics(q))
     shapes = link_shapes(robot.tree)
+    drawn = 0
     for shape in shapes:
         at = _matrix(shape.placement)
-        _draw(axes, shape.shape, X[shape.body] @ at if shape.body >= 0 else at, color, alpha)
-    if not shapes:
-        for body, placed in zip(robot.tree.bodies, X, strict=True):
-            start = X[body.parent][:3, 3] if body.parent >= 0 else np.zeros(3)
-            axes.plot(*np.stack([start, placed[:3, 3]], axis=1), color=color, linewidth=1.0)
+        drawn += _draw(axes, shape.shape, X[shape.body] @ at if shape.body >= 0 else at, color, alpha, meshes)
+    if drawn < len(shapes) or not shapes:
+        _draw_skeleton(axes, robot, X, color)
+
+
+def _draw_skeleton(axes: Any, robot: Any, X: np.ndarray, color: Any) -> None:
+    """Draw lines from each body's frame to its children's, to frames that constraints hold, and to the last links."""
+    tree = robot.tree
+    named = {name for constraint in tree.constraints for name in constraint.references.frames}
+    carrying = {body.parent for body in tree.bodies}
+    ends = [f for f in tree.frames if f.body >= 0 and (f.name in named or f.body not in carrying)]
+    lines = [(X[b.parent][:3, 3] if b.parent >= 0 else np.zeros(3), X[k][:3, 3]) for k, b in enumerate(tree.bodies)]
+    lines += [(X[f.body][:3, 3], (X[f.body] @ _matrix(f.placement))[:3, 3]) for f in ends]
+    for start, end in lines:
+        axes.plot(*np.stack([start, end], axis=1), color=color, linewidth=1.5, marker="o", markersize=3.0)
+
+
+def _draw_frame(axes: Any, X: np.ndarray, name: str) -> None:
+    """Draw a frame's axes, x red, y green and z blue, and its name."""
+    for k, color in enumerate(("tab:red", "tab:green", "tab:blue")):
+        axes.plot(*np.stack([X[:3, 3], X[:3, 3] + _AXIS * X[:3, k]], axis=1), color=color, linewidth=1.5)
+    axes.text(*X[:3, 3], name, fontsize="small")
 
 
 def _matrix(X: Any) -> np.ndarray:
     return np.array(X.elements(), dtype=float).reshape(4, 4)
 
 
-def _draw(axes: Any, shape: Shape, X: np.ndarray, color: Any, alpha: float) -> None:
+def _draw(axes: Any, shape: Shape, X: np.ndarray, color: Any, alpha: float, meshes: Folders | None = None) -> bool:
+    """Draw a shape at a pose, and return whether it can be drawn."""
     if isinstance(shape, Compound):
-        for part in shape.parts:
-            _draw(axes, part.shape, X @ _matrix(part.origin), color, alpha)
-        return
+        drawn = [_draw(axes, part.shape, X @ _matrix(part.origin), color, alpha, meshes) for part in shape.parts]
+        return all(drawn)
     if isinstance(shape, PointCloud):
         points = np.asarray(shape.points)[:: max(len(shape.points) // _POINTS, 1)]
         axes.scatter(*(points @ X[:3, :3].T + X[:3, 3]).T, color=color, s=2)
-        return
+        return True
+    if isinstance(shape, Mesh):
+        if meshes is None:
+            return False
+        mesh = load_mesh(shape, meshes)
+        points = mesh.vertices @ X[:3, :3].T + X[:3, 3]
+        axes.plot_trisurf(*points.T, triangles=mesh.triangles, color=color, alpha=alpha, linewidth=0.0)
+        return True
     if isinstance(shape, HalfSpace):
         x, y = np.meshgrid([-_FLOOR, _FLOOR], [-_FLOOR, _FLOOR])
         surface = np.stack([x, y, np.zeros_like(x)], axis=-1)
@@ -112,10 +198,11 @@ def _draw(axes: Any, shape: Shape, X: np.ndarray, color: Any, alpha: float) -> N
         try:
             around = shape.support(_directions())
         except ValueError:  # what has no farthest points, such as terrain
-            return
+            return False
         ends = [np.repeat(row.mean(axis=0, keepdims=True), len(row), axis=0) for row in around[[0, -1]]]
         surface = np.concatenate([ends[:1], around, ends[1:]])  # flat ends are closed in their middle
     axes.plot_surface(*np.moveaxis(surface @ X[:3, :3].T + X[:3, 3], -1, 0), color=color, alpha=alpha, linewidth=0.0)
+    return True
 
 
 def _directions() -> np.ndarray:

@@ -38,6 +38,7 @@ from .momentum import MomentumMethods
 from .motion import MotionMethods
 from .parameters import ParameterMethods
 from .planning import PlanningMethods
+from .plotting import PlottingMethods
 from .points import PointMethods
 from .profiles import ProfileMethods
 from .regressors import RegressorMethods
@@ -67,6 +68,7 @@ class Robot(
     MobilityMethods,
     MotionMethods,
     PlanningMethods,
+    PlottingMethods,
     SimulationMethods,
     CartesianMethods,
     ParameterMethods,

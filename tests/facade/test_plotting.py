@@ -1,0 +1,74 @@
+"""Pictures of robots: shapes, meshes that are found, and lines where there is nothing else to draw."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+mpl = pytest.importorskip("matplotlib")
+mpl.use("agg")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    mpl.pyplot.close("all")
+
+
+MESHES = """<robot name="r"><link name="base"/><link name="arm"><collision><geometry>
+<mesh filename="package://arm/box.stl" scale="0.1 0.1 0.1"/></geometry></collision></link><link name="tip"/>
+<joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/><origin xyz="1 0 0"/>
+<limit lower="-3" upper="3" effort="1" velocity="2"/></joint>
+<joint name="f" type="fixed"><parent link="arm"/><child link="tip"/><origin xyz="0 2 0"/></joint></robot>"""
+
+
+def lines(axes) -> list[np.ndarray]:
+    return [np.stack(line.get_data_3d(), axis=1) for line in axes.lines]
+
+
+def test_shapes_frames_scenes_and_several_configurations():
+    arm = lw.load("arm7")
+    axes = arm.plot()
+    shapes = len(axes.collections)
+    assert shapes >= 7 and not axes.lines
+    q = arm.random_configuration(seed=0, size=3)
+    scene = lw.Scene().with_sphere("ball", 0.1, (1.0, 0.0, 0.0))
+    several = arm.plot(q, frames=["hand"], scene=scene)
+    assert len(several.collections) == 3 * shapes + 1 and len(several.lines) == 3 * 3 and len(several.texts) == 3
+    assert np.allclose(lines(several)[0][0], arm.pose(q[0], "hand")[:3, 3])
+    assert arm.plot({"elbow": -1.2}, axes=axes) is axes and len(axes.collections) == 2 * shapes
+    for name, error, said in (("hnd", lw.errors.UnknownNameError, "did you mean 'hand'"),):
+        with pytest.raises(error, match=said):
+            arm.plot(frames=name)
+    with pytest.raises(ValueError, match="plot: q"):
+        arm.plot(np.zeros(3))
+
+
+def test_a_skeleton_where_meshes_are_not_found_and_meshes_where_they_are(tmp_path):
+    file = tmp_path / "r.urdf"
+    file.write_text(MESHES, encoding="utf-8")
+    robot = lw.load(file)
+    axes = robot.plot([0.0])
+    assert not axes.collections  # nothing but lines: from the world to the arm, and from there to the tip
+    ends = [tuple(line[-1]) for line in lines(axes)]
+    assert (1.0, 0.0, 0.0) in ends and (1.0, 2.0, 0.0) in ends
+    trimesh = pytest.importorskip("trimesh")
+    (tmp_path / "arm").mkdir()
+    trimesh.creation.box((1.0, 1.0, 1.0)).export(tmp_path / "arm" / "box.stl")
+    axes = robot.plot([0.0], meshes=tmp_path)
+    assert len(axes.collections) == 1 and not axes.lines
+    with pytest.raises(ValueError, match="is no folder"):
+        robot.plot(meshes=tmp_path / "none")
+
+
+def test_loops_are_closed_in_a_skeleton():
+    robot = lw.load("fourbar")
+    bare = robot
+    for link in [frame.name for frame in robot.tree.frames if frame.collisions]:
+        bare = bare.with_collisions(link)
+    q = bare.assemble(bare.neutral()).q
+    ends = np.array([line[-1] for line in lines(bare.plot(q))])
+    for name in ("coupler_tip", "rocker_tip"):
+        assert np.abs(ends - bare.pose(q, name)[:3, 3]).max(axis=1).min() < 1e-12
