@@ -13,6 +13,7 @@ from ..directions import choose
 from ..distance import SignedDistance
 from ..support import support_is_one
 from .cells import SAME_VALLEY, deepest
+from .containment import outside
 from .difference import Difference, Moved, length_of
 from .ellipsoids import between_ellipsoids
 from .facets import least_of_facets
@@ -36,7 +37,9 @@ _TOUCHING_CURVED = 1e-5  # of such pairs' nearest points rounding leaves too lit
 _ROUNDING = 1e-14
 _OUT = 1e-3  # of the size, by which overlapping bodies are moved further
 _OUT_EXACT = 1e-6
-_ROUNDS = 6  # of asking where curved bodies touch, while their normal becomes better
+_ROUNDS = 6  # of asking where bodies touch, while their normal becomes better
+_FEW = 1.5  # of these rounds, after which searches go on to rounding
+_OFF = 1e-12  # of the size: by which points may be out of their bodies
 
 
 def convex(a: Core, b: Core) -> SignedDistance:
@@ -71,8 +74,12 @@ def _searched(difference: Difference) -> SignedDistance:
         touches = or_(touches, less)
     over = or_(s.inside, touches)
     apart = _Found(Kept(s.p, s.a, s.weights), distance, normal, on_a, normal, 0.0 * distance)
-    found = cond(over, lambda: _tied(difference, _overlap(difference, apart, scale, curved), scale), lambda: apart)
-    if curved:
+    if curved and not smooth:
+        known = cond(over, lambda: _tied(difference, _deepest(difference, apart), scale), lambda: apart)
+        found = _proved(difference, known, over, scale)
+    else:
+        found = cond(over, lambda: _tied(difference, _overlap(difference, apart, scale), scale), lambda: apart)
+    if smooth:
         g, n, on_a, _ = polished(difference, found.kept, found.start)
         worse = and_(over, lt(g, found.distance - _ROUNDING * scale))  # then only what is known of the points is of use
         g, n = where(worse, found.distance, g), choose(worse, found.normal, n)
@@ -93,52 +100,95 @@ class _Found(NamedTuple):
     tied: Any
 
 
-def _overlap(difference: Difference, apart: _Found, scale: Any, curved: bool) -> _Found:
-    """What is known of two bodies that overlap or all but touch.
-
-    Of curved bodies: moved out by the depth, they show what touches, with which the normal is polished; a better normal
-    may show something else.
-    """
+def _overlap(difference: Difference, apart: _Found, scale: Any) -> _Found:
+    """What is known of two polytopes or two ellipsoids that overlap or all but touch."""
     known = [apart.normal, _direction(difference.between())]
-    if isinstance(difference.a, EllipsoidCore) and isinstance(difference.b, EllipsoidCore):
+    if isinstance(difference.a, EllipsoidCore):
         near_by = _valleys(difference, apart.kept, [*difference.sides(), *known])
         found = deepest(difference, near_by, True, gap=_NEARLY_SMOOTH, valleys=near_by)
         g, n, _, _ = polished(difference, apart.kept, found.m)
         less = lt(-found.depth, g)
         g, n = where(less, g, -found.depth), choose(less, n, found.n)
         return apart._replace(distance=g, normal=n, start=n)
-    near = _NEAR if curved else _EXACT
-    ellipsoids = isinstance(difference.a, EllipsoidCore) + isinstance(difference.b, EllipsoidCore)
     sides = sides_of(difference)
     if sides is not None:
         facet = least_of_facets(sides)
         touching = apart._replace(distance=difference.kept(facet.n), normal=facet.n)
         known_points = touching._replace(kept=facet.kept, on_a=facet.on_a)
-        return cond(facet.sure, lambda: known_points, lambda: _settled(difference, touching, scale, near, curved))  # type: ignore[no-any-return]
+        return cond(facet.sure, lambda: known_points, lambda: _settled(difference, touching, scale))  # type: ignore[no-any-return]
+    return _settled(difference, _deepest(difference, apart), scale)
+
+
+def _deepest(difference: Difference, apart: _Found) -> _Found:
+    """The depth of two bodies that are not both ellipsoids, and its normal, by a search of all directions."""
+    known = [apart.normal, _direction(difference.between())]
+    curved = isinstance(difference.a, CURVED) or isinstance(difference.b, CURVED)
+    ellipsoids = isinstance(difference.a, EllipsoidCore) + isinstance(difference.b, EllipsoidCore)
     found = deepest(difference, known, True, gap=_NEARLY[ellipsoids] if curved else 0.0)
-    touching = apart._replace(distance=-found.depth, normal=found.n)
-    return _settled(difference, touching, scale, near, curved)
+    return apart._replace(distance=-found.depth, normal=found.n, start=found.n)
 
 
-def _settled(difference: Difference, touching: _Found, scale: Any, near: float, curved: bool) -> _Found:
-    """What bodies that are moved out show: by what they touch, and with that the normal and the points."""
+def _settled(difference: Difference, touching: _Found, scale: Any) -> _Found:
+    """Normal and points of two polytopes that overlap: moved out, they show by what they touch."""
+
+    def step(state: tuple[_Found, Any]) -> tuple[_Found, Any]:
+        known, _ = state
+        known, _ = _moved(difference, known, _OUT_EXACT * scale, _EXACT)
+        g = difference.kept(known.start)
+        better = lt(known.distance, g)
+        again = where(lt(known.distance + _ROUNDING * scale, g), 1.0, 0.0)
+        normal = choose(better, known.start, known.normal)
+        return known._replace(distance=where(better, g, known.distance), normal=normal), again
+
+    start = touching, 1.0 + 0.0 * scale
+    last: _Found = while_loop(lambda x: lt(0.5, x[1]), step, start, at_most=_ROUNDS).state[0]
+    return last
+
+
+def _proved(difference: Difference, known: _Found, over: Any, scale: Any) -> _Found:
+    """Distance, normal and points of two bodies, one of which is curved, from what a search says of them.
+
+    A round polishes the normal with the features that the search shows, and is the last one if both points are in their
+    bodies: then nearest points are proved, and so is that the bodies touch when moved apart by a depth.  Of bodies that
+    overlap the features are those that touch when they are moved out, and a better normal may show others.  Where a
+    search that ends early shows features that are next to the right ones, as on flush faces, the next rounds search to
+    rounding; the last one takes the search's own points, which are in the bodies.
+    """
     rounding = _ROUNDING * scale
 
-    def step(state: tuple[_Found, Any, Any]) -> tuple[_Found, Any, Any]:
-        known, lined, _ = state
-        known = _moved(difference, known, (_OUT if curved else _OUT_EXACT) * scale, near)
-        if curved:
-            g, n, on_a, settled = polished(difference, known.kept, known.start, lt(0.5, lined))
-        else:
-            g, n, on_a, settled = difference.kept(known.start), known.start, known.on_a, True
-        better = le(known.distance - rounding, g) if curved else lt(known.distance, g)
-        again = or_(lt(known.distance + rounding, g), not_(settled))
-        known = known._replace(distance=where(better, g, known.distance), normal=choose(better, n, known.normal))
-        return known._replace(on_a=on_a), where(settled, 0.0, 1.0), where(again, 1.0, 0.0)
+    def step(state: tuple[_Found, Any, Any, Any]) -> tuple[_Found, Any, Any, Any]:
+        known, lined, rounds, _ = state
+        further = where(over, _OUT * scale, known.distance)
+        near = where(lt(rounds, _FEW), _NEAR, _EXACT)
+        searched = or_(over, lt(0.5, rounds))
+        known, length = cond(searched, lambda: _moved(difference, known, further, near), lambda: (known, known.distance))
+        g, n, on_a, settled = polished(difference, known.kept, known.start, lt(0.5, lined))
+        better = or_(not_(over), le(known.distance - rounding, g))
+        improved = and_(over, lt(known.distance + rounding, g))
+        found = known._replace(distance=where(better, g, known.distance), normal=choose(better, n, known.normal))
+        valid = le(_off(difference, found, on_a), _OFF * scale)
+        raw = and_(not_(valid), lt(_ROUNDS - 1.5, rounds))
+        own = and_(raw, not_(over))
+        found = found._replace(
+            distance=where(own, length, found.distance),
+            normal=choose(own, known.start, found.normal),
+            on_a=choose(raw, known.on_a, on_a),
+        )
+        again = or_(or_(improved, not_(settled)), not_(valid))
+        return found, where(settled, 0.0, 1.0), rounds + 1.0, where(again, 1.0, 0.0)
 
-    start = touching, 0.0 * scale, 1.0 + 0.0 * scale
-    last: _Found = while_loop(lambda x: lt(0.5, x[2]), step, start, at_most=_ROUNDS).state[0]
+    none = 0.0 * scale
+    last: _Found = while_loop(lambda x: lt(0.5, x[3]), step, (known, none, none, 1.0 + none), at_most=_ROUNDS).state[0]
     return last
+
+
+def _off(difference: Difference, found: _Found, on_a: Vec3) -> Any:
+    """How far the points of a result are out of their bodies."""
+    kept = found.kept
+    b = tuple(x - y for x, y in zip(kept.a, kept.p, strict=True))
+    on_b = on_a + found.normal * found.distance
+    off_a = outside(difference.a, on_a, kept.a, kept.weights)
+    return fmax(off_a, outside(difference.b, on_b, b, kept.weights))
 
 
 def _valleys(difference: Difference, kept: Kept, starts: list[Vec3]) -> list[Vec3]:
@@ -157,13 +207,14 @@ def _valleys(difference: Difference, kept: Kept, starts: list[Vec3]) -> list[Vec
     return found
 
 
-def _moved(difference: Difference, found: _Found, further: Any, near: float) -> _Found:
-    """What is known when bodies are moved out by their depth and further: they show where they touch."""
+def _moved(difference: Difference, found: _Found, further: Any, near: Any) -> tuple[_Found, Any]:
+    """What is known when bodies are moved out by their depth and further, as they show where they touch; and how far
+    apart they are then."""
     away = Moved(difference, found.normal * (further - found.distance))
     t = nearest(away, gap=near)
     kept = Kept(tuple(p + away.by for p in t.p), t.a, t.weights)
-    _, start, on_a = _apart(t)
-    return found._replace(kept=kept, on_a=on_a, start=start)
+    length, start, on_a = _apart(t)
+    return found._replace(kept=kept, on_a=on_a, start=start), length
 
 
 def _tied(difference: Difference, found: _Found, scale: Any) -> _Found:

@@ -18,7 +18,7 @@ from ...spatial import Vec3
 from ..directions import choose
 from .difference import Difference, Moved
 
-__all__ = ["Kept", "Simplex", "nearest"]
+__all__ = ["Kept", "Simplex", "nearest", "nearest_on_triangle"]
 
 _STEPS = 60
 _ASKEW = Vec3(0.36, 0.48, 0.8)  # no special direction: where bodies have one center
@@ -47,8 +47,11 @@ class Simplex(NamedTuple):
     going: Any
 
 
-def nearest(difference: Difference | Moved, *, gap: float) -> Simplex:
-    """The simplex whose nearest point is the nearest of A − B, or one about 0."""
+def nearest(difference: Difference | Moved, *, gap: Any) -> Simplex:
+    """The simplex whose nearest point is the nearest of A − B, or one about 0.
+
+    ``gap`` is relative, between bounds on the square of the distance, at which the search ends.
+    """
     between = difference.between()
     p, a = difference.support(choose(lt(0.0, between.dot(between)), between, _ASKEW))
     yes = lt(-1.0, p.dot(p))
@@ -57,7 +60,7 @@ def nearest(difference: Difference | Moved, *, gap: float) -> Simplex:
     return found
 
 
-def _step(difference: Difference | Moved, s: Simplex, least: float) -> Simplex:
+def _step(difference: Difference | Moved, s: Simplex, least: Any) -> Simplex:
     square = s.v.dot(s.v)
     w, on_a = difference.support(-s.v)
     ends = le(square - s.v.dot(w), least * square)
@@ -119,3 +122,8 @@ def _measured(w: Vec3, e: list[Vec3]) -> tuple[list[Any], Vec3]:
     for x, weight in zip(e, weights, strict=True):
         v = v + x * weight
     return weights, v
+
+
+def nearest_on_triangle(first: Vec3, corners: list[Vec3]) -> Vec3:
+    """The point nearest to 0 of the triangle of three corners, some of which may be the ``first``."""
+    return _measured(first, [corner - first for corner in corners])[1]
