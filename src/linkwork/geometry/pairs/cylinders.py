@@ -23,7 +23,7 @@ from ...spatial import Pose, Vec3
 from ..cores import CylinderCore, SegmentCore
 from ..directions import choose, length, unit
 from ..distance import SignedDistance
-from .can import Can, is_tied
+from .can import Can, in_both, in_cylinder, is_tied
 from .polish import absolute
 from .rims import along_axis
 from .segments import nearest_of_segments
@@ -82,7 +82,15 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
     h, n = best.h, best.n
     at = _touching(two, best)
     tie = and_(lt(0.0, h), is_tied([(x, m) for x, m, *_ in known], h, n, two.c, two.size))
-    normal, p = a.pose.rotation @ n, a.pose.point(at.on_a)
+    on_a = in_both(
+        at.on_a,
+        two.c - two.a * copysign(two.lb, n.dot(two.a)),
+        n * -h,
+        two.size,
+        lambda p: in_cylinder(p, Vec3.zero(), _Z, two.ra, two.la),
+        lambda p: in_cylinder(p, two.c, two.a, two.rb, two.lb),
+    )
+    normal, p = a.pose.rotation @ n, a.pose.point(on_a)
     return SignedDistance(-h, normal, p, p - normal * h, where(and_(at.one, not_(tie)), 1.0, 0.0))
 
 
