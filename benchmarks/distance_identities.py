@@ -6,12 +6,16 @@ them is moved or turned by 1e-12 or 1e-9.  The largest violation of each identit
 the pair:
 
 - surface: witness points lie on the surfaces of their bodies;
-- planes: planes across the normal keep the bodies apart by the distance, -h_A(n) - h_B(-n) = d;
+- planes: planes across the normal keep the bodies apart by the distance, -h_A(n) - h_B(-n) = d (of pairs that do not
+  all but touch: what is apart by rounding has no direction that is known better);
 - between: the points differ by the distance along a normal of length 1;
 - order: the distance of B and A is that of A and B;
 - search: no direction parts overlapping bodies with less than the depth;
 - point: where the points are said to be unique, both orders give the same ones;
-- slope: where they are said to be unique, the normal is the central difference of the distance by B's place.
+- slope: the normal is between the differences of the distance by B's place to both sides, and where it is said to be
+  unique, it is the central one.
+
+The last two are asked of the points and of the central difference where nothing is moved by less than differences are.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ import itertools
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
 
@@ -110,6 +114,7 @@ class Bodies:
     X: Array
     sizes: Array
     shape: Array
+    beside: Array  # whether it is moved or turned by next to nothing
 
     def vertices(self) -> Array:
         """In their own axes: (count, VERTICES, 3)."""
@@ -135,7 +140,7 @@ class Bodies:
         return np.linalg.norm(self.sizes, axis=1) if self.sizes.shape[1] else np.zeros(len(self.X))
 
     def take(self, index: Array) -> Bodies:
-        return Bodies(self.kind, self.X[index], self.sizes[index], self.shape[index])
+        return Bodies(self.kind, self.X[index], self.sizes[index], self.shape[index], self.beside[index])
 
     def height(self, n: Array) -> Array:
         """max n · p over their points: n is (count, ..., 3)."""
@@ -252,7 +257,7 @@ def _random(rng: np.random.Generator, kinds: tuple[str, str], count: int) -> tup
     for kind in kinds:
         sizes = np.exp(rng.uniform(np.log(0.05), 0.0, (count, SIZES[kind])))
         X = _poses(turned(rng.normal(size=(count, 4))), rng.uniform(-1.0, 1.0, (count, 3)))
-        bodies.append(Bodies(kind, X, sizes, _shapes(rng, kind, count)))
+        bodies.append(Bodies(kind, X, sizes, _shapes(rng, kind, count), np.zeros(count, bool)))
     a, b = bodies
     u = rng.normal(size=(count, 3))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
@@ -277,7 +282,8 @@ def _aligned(rng: np.random.Generator, kinds: tuple[str, str], count: int) -> tu
     for kind in kinds:
         sizes = STEP * rng.integers(1, 13, (count, SIZES[kind]))
         R = turns[rng.integers(0, len(turns), count)]
-        bodies.append(Bodies(kind, _poses(R, np.zeros((count, 3))), sizes, _shapes(rng, kind, count)))
+        X = _poses(R, np.zeros((count, 3)))
+        bodies.append(Bodies(kind, X, sizes, _shapes(rng, kind, count), np.zeros(count, bool)))
     a, b = bodies
     # some are turned in their plane by an eighth or a twelfth of a turn, some by next to nothing
     angle = rng.choice([0.0, np.pi / 4.0, np.pi / 6.0], count, p=[0.8, 0.1, 0.1])
@@ -288,6 +294,7 @@ def _aligned(rng: np.random.Generator, kinds: tuple[str, str], count: int) -> tu
     p = STEP * rng.integers(-24, 25, (count, 3)) * (rng.random((count, 3)) < 0.6)
     near = rng.choice([0.0, *_BESIDE], (count, 3), p=[0.8, 0.1, 0.1])
     b.X[:, :3, 3] = p + near * rng.choice([-1.0, 1.0], (count, 3))
+    b.beside[:] = (tiny > 0.0) | (near > 0.0).any(axis=1)
     # half of them elsewhere: so what is flush is so to rounding
     away = rng.random(count) < 0.5
     W = _poses(turned(rng.normal(size=(count, 4))), rng.uniform(-1.0, 1.0, (count, 3)))
@@ -325,7 +332,7 @@ def violations(a: Bodies, b: Bodies, searched: int = 0) -> Worst:
     with np.errstate(invalid="ignore"):
         planes = np.where(bounded, np.abs(-_own_height(a, n) - b.height(-n) - d), 0.0)
     between = np.maximum(np.abs(q - p - d[:, None] * n).max(-1) / size, np.abs(length - 1.0))
-    one = (unique > 0.5) & (also > 0.5)
+    one = (unique > 0.5) & (also > 0.5) & ~b.beside
     point = np.where(one, np.maximum(np.abs(p - p_).max(-1), np.abs(q - q_).max(-1)), 0.0)
     search = np.zeros(len(d))
     if searched and a.kind != "half-space":
@@ -333,12 +340,12 @@ def violations(a: Bodies, b: Bodies, searched: int = 0) -> Worst:
         search[over] = _deeper(a.take(over), b.take(over), d[over])
     return Worst(
         np.maximum(a.off(p), b.off(q)) / size,
-        planes / size,
+        np.where(np.abs(d) > 1e-6 * size, planes, 0.0) / size,
         between,
         np.abs(d - back) / size,
         search / size,
         point / size,
-        np.where(unique > 0.5, _slopes(a, b, d, n, size), 0.0),
+        _slopes(a, b, d, n, size, (unique > 0.5) & ~b.beside),
     )
 
 
@@ -349,17 +356,18 @@ def _own_height(a: Bodies, n: Array) -> Array:
     return np.where(np.abs(n - z).max(-1) < 1e-13, (z * a.X[:, :3, 3]).sum(-1), np.inf)
 
 
-def _slopes(a: Bodies, b: Bodies, d: Array, n: Array, size: Array) -> Array:
-    """How far the normal's parts are outside of what differences to both sides leave, of pairs that neither touch nor
-    are about to have another normal within the differences."""
+def _slopes(a: Bodies, b: Bodies, d: Array, n: Array, size: Array, smooth: Array) -> Array:
+    """How far the normal's parts are from the central differences where they are to be smooth, elsewhere how far they
+    are out of what is between those to both sides; of pairs that do not all but touch."""
     worst = np.zeros(len(d))
     for k in range(3):
         slopes = []
         for sign in (1.0, -1.0):
             X = b.X.copy()
             X[:, k, 3] += sign * SLOPE
-            slopes.append(sign * (found(a, Bodies(b.kind, X, b.sizes, b.shape))[0] - d) / SLOPE)
-        worst = np.maximum(worst, np.abs(0.5 * (slopes[0] + slopes[1]) - n[:, k]))
+            slopes.append(sign * (found(a, replace(b, X=X))[0] - d) / SLOPE)
+        out = np.maximum(n[:, k] - slopes[0], slopes[1] - n[:, k])
+        worst = np.maximum(worst, np.where(smooth, np.abs(0.5 * (slopes[0] + slopes[1]) - n[:, k]), out))
     return np.where(np.abs(d) > 1e-3 * size, worst, 0.0)
 
 

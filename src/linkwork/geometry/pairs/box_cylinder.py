@@ -91,7 +91,8 @@ def _measured(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) -> Sign
     on_a = in_both(
         on_a,
         can.center - can.axis * copysign(can.half, n.dot(can.axis)),
-        n * distance,
+        n,
+        distance,
         size,
         lambda p: Vec3(*(clamp(x, most) for x, most in zip(p, can.box, strict=True))),
         lambda p: in_cylinder(p, can.center, can.axis, can.radius, can.half),

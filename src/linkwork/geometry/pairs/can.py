@@ -9,13 +9,14 @@ from typing import Any
 from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fabs, fmin, le, lt, or_, where
 from ...spatial import Vec3
-from ..directions import choose, clamp, length
+from ..directions import choose, clamp, length, rounding
 
 __all__ = ["Can", "in_both", "in_cylinder", "is_tied"]
 
 _TIE = 1e-14  # of sizes: depths that differ by less are as good
 _OFF = 1e-12  # the same, of points that are in their bodies
 _PROJECTIONS = 40
+_BETTER = 0.01  # of the square of how far a point is out: else projections in turn are of no use
 _SAME = 1e-9  # 1 less the cosine of directions that are one
 
 
@@ -38,25 +39,29 @@ def in_cylinder(p: Vec3, center: Vec3, axis: Vec3, radius: Any, half: Any) -> Ve
 
 
 def in_both(
-    on_a: Vec3, end: Vec3, between: Vec3, size: Any, to_a: Callable[[Vec3], Vec3], to_b: Callable[[Vec3], Vec3]
+    on_a: Vec3, end: Vec3, n: Vec3, distance: Any, size: Any, to_a: Callable[[Vec3], Vec3], to_b: Callable[[Vec3], Vec3]
 ) -> Vec3:
-    """A's witness point if it is in A and, moved by ``between``, in B; else one that projections in turn find.
+    """A's witness point if it is in A and, moved by n · distance, in B; else one that projections in turn find.
 
     Where something is flush but for next to nothing, the normal does not tell which of the points in a plane across it
     are in both bodies.  Projections begin at the middle of B's ``end``: the nearest point of A to it is in B's disc, if
     any is.
     """
 
+    between = n * distance
+    enough = (_OFF + rounding(n)) * size
+    enough = enough * enough
+
     def step(state: tuple[Vec3, Any]) -> tuple[Vec3, Any]:
         below = to_b(state[0] + between) - between
         there = to_a(below)
         off = there - below
-        return there, where(lt(_OFF * _OFF * (size * size), off.dot(off)), 1.0, 0.0)
+        return there, off.dot(off)
 
-    near, off = step((on_a, 0.0))
-    first = choose(lt(0.5, off), to_a(end - between), near), off
-    found: Vec3 = while_loop(lambda state: lt(0.5, state[1]), step, first, at_most=_PROJECTIONS).state[0]
-    return found
+    near, square = step((on_a, 0.0))
+    start = choose(lt(enough, square), to_a(end - between), near), square
+    found, off = while_loop(lambda state: lt(enough, state[1]), step, start, at_most=_PROJECTIONS).state
+    return choose(lt(_BETTER * square, off), near, found)
 
 
 @dataclass(frozen=True, slots=True)

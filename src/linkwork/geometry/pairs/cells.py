@@ -123,9 +123,10 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys
     n = tuple(Vec3(*row[:3]) for row in rows)
     w = tuple(Vec3(*row[3:]) for row in rows)
     cut = Vec3(*at)
+    some = lt(1e-300, cut.dot(cut))
     cut = cut * (1.0 / sqrt(length_of(cut)))
     point, _ = difference.support(cut)
-    h = cut.dot(point)
+    h = where(some, cut.dot(point), 1e150)
     depth, best = Best(s.depth, s.n).better(h, cut)
     other, m = s.other, s.m
     if valleys:
@@ -149,7 +150,7 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys
     if gap:  # along a valley that is level, as about a common axis, cells close up slowly
         enough = where(lt(s.steps, _MANY), enough, fmin(enough, depth - rounding * (_CLOSE / _ROUNDING)))
     enough = enough * fabs(enough)
-    going = and_(and_(room, lt(square, enough)), or_(shifted, not_(met)))
+    going = and_(and_(and_(some, room), lt(square, enough)), or_(shifted, not_(met)))
     cells = []
     for corner, places in enumerate(((new, j, k), (i, new, k), (i, j, new))):
         part = _least(_replaced(n, corner, cut), _replaced(w, corner, point))

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from ...expr.control.choices import cond
 from ...expr.control.loops import while_loop
-from ...expr.functions import and_, fmax, le, lt, not_, or_, sqrt, where
+from ...expr.functions import and_, fabs, fmax, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
-from ..cores import Core, EllipsoidCore
-from ..directions import choose
+from ..cores import ConeCore, Core, EllipsoidCore, SegmentCore, Solid
+from ..directions import choose, rounding
 from ..distance import SignedDistance
-from ..support import support_is_one
+from ..rows import HEAD, KINDS, kind_of, solid_row
+from ..support import support_is_line, support_is_one
 from .cells import SAME_VALLEY, deepest
 from .containment import outside
 from .difference import Difference, Moved, length_of
 from .ellipsoids import between_ellipsoids
 from .facets import least_of_facets
-from .features import CURVED, feature
+from .features import CURVED
 from .polish import polished
 from .sides import sides_of
 from .simplex import Kept, Simplex, nearest
@@ -35,6 +37,7 @@ _TOUCHING = 1e-13  # of the size of A − B
 _CLOSE = 1e-4  # the same: normals of polytopes farther apart are known
 _TOUCHING_CURVED = 1e-5  # of such pairs' nearest points rounding leaves too little to tell features by
 _ROUNDING = 1e-14
+_SAME = 1e-9  # 1 less the cosine of directions that are one
 _OUT = 1e-3  # of the size, by which overlapping bodies are moved further
 _OUT_EXACT = 1e-6
 _ROUNDS = 6  # of asking where bodies touch, while their normal becomes better
@@ -43,17 +46,51 @@ _OFF = 1e-12  # of the size: by which points may be out of their bodies
 
 
 def convex(a: Core, b: Core) -> SignedDistance:
-    """Of two bounded cores."""
-    difference = Difference.of(a, b)
+    """Of two bounded cores.
+
+    Searches ask about the two in an order that does not depend on which is given first, so that depths are symmetric
+    also where several are next to the least.
+    """
+    if _kind(b) < _kind(a):
+        return convex(b, a).flipped()
     if not (isinstance(a, EllipsoidCore) and isinstance(b, EllipsoidCore)):
-        return difference.seen_outside(_searched(difference))
+        return _in_order(a, b) if isinstance(a, ConeCore) and isinstance(b, ConeCore) else _measured(a, b)
+    difference = Difference.of(a, b)
     distance, normal, on_a, proved = between_ellipsoids(difference)
 
     def known() -> SignedDistance:
         one = fmax(support_is_one(difference.a, normal), support_is_one(difference.b, -normal))
-        return SignedDistance(distance, normal, on_a, on_a, one)
+        opposite = and_(lt(distance, 0.0), le(fabs(normal.dot(difference.between())), _ROUNDING * fabs(distance)))
+        return difference.seen_outside(SignedDistance(distance, normal, on_a, on_a, where(opposite, 0.0, one)))
 
-    return difference.seen_outside(cond(proved, known, lambda: _searched(difference)))
+    return cond(proved, known, lambda: _in_order(a, b))  # type: ignore[no-any-return]
+
+
+def _kind(core: Core) -> tuple[int, int, bool]:
+    kind = kind_of(core)
+    known = all(isinstance(x, (float, int)) for v in getattr(core, "vertices", ()) for x in v)
+    return KINDS.index(kind.core), len(getattr(core, "vertices", ())), not known
+
+
+def _in_order(a: Core, b: Core) -> SignedDistance:
+    """Of two cores of one kind, in an order that a sum of their numbers tells."""
+    kind = kind_of(a)
+    x, y = (solid_row(Solid(core), kind, 0.0)[HEAD:] for core in (a, b))
+    key, other = (sum(math.sqrt(k + 2.0) * number for k, number in enumerate(row)) for row in (x, y))
+    turned = lt(other, key)
+    head = [0.0] * HEAD
+    first = kind.solid([*head, *(where(turned, q, p) for p, q in zip(x, y, strict=True))]).solid.core
+    second = kind.solid([*head, *(where(turned, p, q) for p, q in zip(x, y, strict=True))]).solid.core
+    found = _measured(first, second)
+    n, p, q = found.normal, found.on_a, found.on_b
+    return SignedDistance(
+        found.distance, choose(turned, -n, n), choose(turned, q, p), choose(turned, p, q), found.unique
+    )
+
+
+def _measured(a: Core, b: Core) -> SignedDistance:
+    difference = Difference.of(a, b)
+    return difference.seen_outside(_searched(difference))
 
 
 def _searched(difference: Difference) -> SignedDistance:
@@ -75,10 +112,10 @@ def _searched(difference: Difference) -> SignedDistance:
     over = or_(s.inside, touches)
     apart = _Found(Kept(s.p, s.a, s.weights), distance, normal, on_a, normal, 0.0 * distance)
     if curved and not smooth:
-        known = cond(over, lambda: _tied(difference, _deepest(difference, apart), scale), lambda: apart)
+        known = cond(over, lambda: _deepest(difference, apart), lambda: apart)
         found = _proved(difference, known, over, scale)
     else:
-        found = cond(over, lambda: _tied(difference, _overlap(difference, apart, scale), scale), lambda: apart)
+        found = cond(over, lambda: _beside(difference, _overlap(difference, apart, scale), scale), lambda: apart)
     if smooth:
         g, n, on_a, _ = polished(difference, found.kept, found.start)
         worse = and_(over, lt(g, found.distance - _ROUNDING * scale))  # then only what is known of the points is of use
@@ -154,7 +191,7 @@ def _proved(difference: Difference, known: _Found, over: Any, scale: Any) -> _Fo
     search that ends early shows features that are next to the right ones, as on flush faces, the next rounds search to
     rounding; the last one takes the search's own points, which are in the bodies.
     """
-    rounding = _ROUNDING * scale
+    level = _ROUNDING * scale
 
     def step(state: tuple[_Found, Any, Any, Any]) -> tuple[_Found, Any, Any, Any]:
         known, lined, rounds, _ = state
@@ -163,10 +200,10 @@ def _proved(difference: Difference, known: _Found, over: Any, scale: Any) -> _Fo
         searched = or_(over, lt(0.5, rounds))
         known, length = cond(searched, lambda: _moved(difference, known, further, near), lambda: (known, known.distance))
         g, n, on_a, settled = polished(difference, known.kept, known.start, lt(0.5, lined))
-        better = or_(not_(over), le(known.distance - rounding, g))
-        improved = and_(over, lt(known.distance + rounding, g))
+        better = or_(not_(over), le(known.distance - level, g))
+        improved = and_(over, lt(known.distance + level, g))
         found = known._replace(distance=where(better, g, known.distance), normal=choose(better, n, known.normal))
-        valid = le(_off(difference, found, on_a), _OFF * scale)
+        valid = le(_off(difference, found, on_a), (_OFF + rounding(found.normal)) * scale)
         raw = and_(not_(valid), lt(_ROUNDS - 1.5, rounds))
         own = and_(raw, not_(over))
         found = found._replace(
@@ -174,7 +211,9 @@ def _proved(difference: Difference, known: _Found, over: Any, scale: Any) -> _Fo
             normal=choose(own, known.start, found.normal),
             on_a=choose(raw, known.on_a, on_a),
         )
-        again = or_(or_(improved, not_(settled)), not_(valid))
+        found, other = cond(over, lambda: _mirrored(difference, found, scale), lambda: (found, 0.0 * scale))
+        found = found._replace(tied=where(raw, 1.0, found.tied))
+        again = or_(or_(improved, lt(0.5, other)), or_(and_(over, not_(settled)), not_(valid)))
         return found, where(settled, 0.0, 1.0), rounds + 1.0, where(again, 1.0, 0.0)
 
     none = 0.0 * scale
@@ -217,21 +256,55 @@ def _moved(difference: Difference, found: _Found, further: Any, near: Any) -> tu
     return found._replace(kept=kept, on_a=on_a, start=start), length
 
 
-def _tied(difference: Difference, found: _Found, scale: Any) -> _Found:
-    """With a look at the opposite normal: of bodies with one center both part them alike."""
-    opposite = difference.kept(-found.normal)
-    return found._replace(tied=where(le(found.distance, opposite + _ROUNDING * scale), 1.0, 0.0))
+def _beside(difference: Difference, found: _Found, scale: Any) -> _Found:
+    """What is known of two polytopes or ellipsoids, with a look at other normals that part them as well, or better."""
+    other = _mirrored(difference, found, scale)[0]
+    if isinstance(difference.a, EllipsoidCore):
+        return other._replace(start=other.normal)
+    return found._replace(tied=other.tied)
+
+
+def _mirrored(difference: Difference, found: _Found, scale: Any) -> tuple[_Found, Any]:
+    """The best of a normal of overlapping bodies, the opposite one, their images in the planes and about the axes of
+    both bodies, and these axes, with whether another is as good; and whether it is one of these (1 or 0).
+
+    Bodies about one center or axis may be parted by each of them alike, and if they are next to it nearly so.
+    """
+    n, g = found.normal, found.distance
+    images = [-n]
+    for core in (difference.a, difference.b):
+        for axis in _axes(core):
+            image = n - axis * (2.0 * axis.dot(n))
+            images += [image, -image, axis, -axis]
+    best, most, tied, level = n, g, 0.0 * scale, _ROUNDING * scale
+    for image in images:
+        kept = difference.kept(image)
+        as_good = and_(le(g, kept + level), lt(image.dot(n), 1.0 - _SAME))
+        tied = where(as_good, 1.0, tied)
+        better = lt(most, kept)
+        best, most = choose(better, image, best), where(better, kept, most)
+    other = lt(g + level, most)
+    better_one = found._replace(distance=where(other, most, g), normal=choose(other, best, n), tied=tied)
+    return better_one, where(other, 1.0, 0.0)
+
+
+def _axes(core: Any) -> list[Vec3]:
+    """Directions across which a core may be its own image."""
+    if isinstance(core, SegmentCore):
+        return [_direction(core.half)]
+    if not hasattr(core, "pose"):
+        return []
+    return [core.pose.rotation @ Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
 
 
 def _unique(difference: Difference, found: _Found) -> Any:
     """Whether the nearest points are the only ones: one of the two is a corner there, or two lines cross."""
-    kept, n = found.kept, found.normal
+    n = found.normal
     one = fmax(support_is_one(difference.a, n), support_is_one(difference.b, -n))
-    a = feature(difference.a, kept.a, kept.weights, n)
-    b = feature(difference.b, tuple(x - y for x, y in zip(kept.a, kept.p, strict=True)), kept.weights, -n)
-    across = a.along(n).cross(b.along(-n))
-    crossing = and_(and_(a.line, b.line), lt(1e-16, across.dot(across)))
-    return where(crossing, 1.0, one)
+    (a, along), (b, other) = support_is_line(difference.a, n), support_is_line(difference.b, -n)
+    across = along.cross(other)
+    crossed = lt(1e-16 * (along.dot(along) * other.dot(other)), across.dot(across))
+    return where(and_(crossed, lt(1.5, a + b)), 1.0, one)
 
 
 def _direction(v: Vec3) -> Vec3:

@@ -85,7 +85,8 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
     on_a = in_both(
         at.on_a,
         two.c - two.a * copysign(two.lb, n.dot(two.a)),
-        n * -h,
+        n,
+        -h,
         two.size,
         lambda p: in_cylinder(p, Vec3.zero(), _Z, two.ra, two.la),
         lambda p: in_cylinder(p, two.c, two.a, two.rb, two.lb),
