@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...expr.functions import fabs, fmax, lt, sqrt, where
+from ...expr.functions import fabs, fmax, fmin, lt, or_, sqrt, where
 from ...spatial import Vec3
 from ..cores import BoxCore, ConeCore, CylinderCore, EllipsoidCore, PointCore, SegmentCore
 from ..directions import choose
 from .difference import length_of
-from .simplex import nearest_on_triangle
 
 __all__ = ["outside"]
 
+_FLAT = 1e-20  # the square of the height of a triangle that is an edge, relative to its longest side
 _THIN = 1e-15  # [m] radii are no smaller than that
 
 
@@ -45,8 +45,24 @@ def outside(core: Any, p: Vec3, points: tuple[Vec3, ...], weights: tuple[Any, ..
         slant = sqrt(length_of(Vec3(core.radius, 2.0 * core.half, 0.0)))
         side = (2.0 * core.half * across - core.radius * (core.half - x.z)) / slant
         return fmax(fmax(side, fabs(x.z) - core.half), 0.0)
+    return _from_triangle(p, points, weights)
+
+
+def _from_triangle(p: Vec3, points: tuple[Vec3, ...], weights: tuple[Any, ...]) -> Any:
+    """The distance of p, which is about in its plane, from a point of a triangle, an edge or a point."""
     there = [lt(0.0, weight) for weight in weights]
     first = choose(there[0], points[0], choose(there[1], points[1], points[2]))
-    corners = [choose(known, q, first) - p for known, q in zip(there, points, strict=True)]
-    off = nearest_on_triangle(first - p, corners)
+    u, w = (choose(known, q, first) - first for known, q in zip(there[1:], points[1:], strict=True))
+    way = p - first
+    n = u.cross(w)
+    nn, uu, ww = n.dot(n), u.dot(u), w.dot(w)
+    one = lt(ww, uu)  # the longer edge, if that is all
+    most = where(one, uu, ww)
+    wide = lt(_FLAT * (most * most), nn)
+    scale = 1.0 / where(wide, nn, where(lt(0.0, most), most, 1.0))
+    s, t = where(wide, n.dot(way.cross(w)), where(one, way.dot(u), 0.0)), where(wide, n.dot(u.cross(way)), 0.0)
+    t = where(or_(wide, one), t, way.dot(w))
+    s = fmin(fmax(s * scale, 0.0), 1.0)
+    t = fmin(fmax(t * scale, 0.0), 1.0 - s)
+    off = way - u * s - w * t
     return sqrt(off.dot(off))

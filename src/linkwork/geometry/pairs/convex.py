@@ -191,19 +191,27 @@ def _proved(difference: Difference, known: _Found, over: Any, scale: Any) -> _Fo
     search that ends early shows features that are next to the right ones, as on flush faces, the next rounds search to
     rounding; the last one takes the search's own points, which are in the bodies.
     """
+    g, n, on_a, _ = polished(difference, known.kept, known.start)
+    first = known._replace(distance=g, normal=n, on_a=on_a)
+    open_ = or_(over, not_(_is_valid(difference, first, scale)))
+    return cond(open_, lambda: _again(difference, known, over, scale), lambda: first)  # type: ignore[no-any-return]
+
+
+def _again(difference: Difference, known: _Found, over: Any, scale: Any) -> _Found:
+    """The rounds of `_proved` that search, of which bodies that overlap have one more."""
     level = _ROUNDING * scale
 
     def step(state: tuple[_Found, Any, Any, Any]) -> tuple[_Found, Any, Any, Any]:
         known, lined, rounds, _ = state
         further = where(over, _OUT * scale, known.distance)
-        near = where(lt(rounds, _FEW), _NEAR, _EXACT)
-        searched = or_(over, lt(0.5, rounds))
-        known, length = cond(searched, lambda: _moved(difference, known, further, near), lambda: (known, known.distance))
+        known, length = _moved(difference, known, further, where(lt(rounds, _FEW), _NEAR, _EXACT))
         g, n, on_a, settled = polished(difference, known.kept, known.start, lt(0.5, lined))
         better = or_(not_(over), le(known.distance - level, g))
         improved = and_(over, lt(known.distance + level, g))
-        found = known._replace(distance=where(better, g, known.distance), normal=choose(better, n, known.normal))
-        valid = le(_off(difference, found, on_a), (_OFF + rounding(found.normal)) * scale)
+        found = known._replace(
+            distance=where(better, g, known.distance), normal=choose(better, n, known.normal), on_a=on_a
+        )
+        valid = _is_valid(difference, found, scale)
         raw = and_(not_(valid), lt(_ROUNDS - 1.5, rounds))
         own = and_(raw, not_(over))
         found = found._replace(
@@ -217,13 +225,19 @@ def _proved(difference: Difference, known: _Found, over: Any, scale: Any) -> _Fo
         return found, where(settled, 0.0, 1.0), rounds + 1.0, where(again, 1.0, 0.0)
 
     none = 0.0 * scale
-    last: _Found = while_loop(lambda x: lt(0.5, x[3]), step, (known, none, none, 1.0 + none), at_most=_ROUNDS).state[0]
+    start = known, none, where(over, 0.0, math.ceil(_FEW)), 1.0 + none
+    last: _Found = while_loop(lambda x: lt(0.5, x[3]), step, start, at_most=_ROUNDS).state[0]
     return last
 
 
-def _off(difference: Difference, found: _Found, on_a: Vec3) -> Any:
+def _is_valid(difference: Difference, found: _Found, scale: Any) -> Any:
+    """Whether the points of a result are in their bodies."""
+    return le(_off(difference, found), (_OFF + rounding(found.normal)) * scale)
+
+
+def _off(difference: Difference, found: _Found) -> Any:
     """How far the points of a result are out of their bodies."""
-    kept = found.kept
+    kept, on_a = found.kept, found.on_a
     b = tuple(x - y for x, y in zip(kept.a, kept.p, strict=True))
     on_b = on_a + found.normal * found.distance
     off_a = outside(difference.a, on_a, kept.a, kept.weights)
@@ -301,10 +315,14 @@ def _unique(difference: Difference, found: _Found) -> Any:
     """Whether the nearest points are the only ones: one of the two is a corner there, or two lines cross."""
     n = found.normal
     one = fmax(support_is_one(difference.a, n), support_is_one(difference.b, -n))
-    (a, along), (b, other) = support_is_line(difference.a, n), support_is_line(difference.b, -n)
-    across = along.cross(other)
-    crossed = lt(1e-16 * (along.dot(along) * other.dot(other)), across.dot(across))
-    return where(and_(crossed, lt(1.5, a + b)), 1.0, one)
+
+    def crossing() -> Any:
+        (a, along), (b, other) = support_is_line(difference.a, n), support_is_line(difference.b, -n)
+        across = along.cross(other)
+        crossed = lt(1e-16 * (along.dot(along) * other.dot(other)), across.dot(across))
+        return where(and_(crossed, lt(1.5, a + b)), 1.0, 0.0 * one)
+
+    return cond(lt(one, 0.5), crossing, lambda: one)
 
 
 def _direction(v: Vec3) -> Vec3:

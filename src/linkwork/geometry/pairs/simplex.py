@@ -18,7 +18,7 @@ from ...spatial import Vec3
 from ..directions import choose
 from .difference import Difference, Moved
 
-__all__ = ["Kept", "Simplex", "nearest", "nearest_on_triangle"]
+__all__ = ["Kept", "Simplex", "nearest"]
 
 _STEPS = 60
 _ASKEW = Vec3(0.36, 0.48, 0.8)  # no special direction: where bodies have one center
@@ -127,8 +127,3 @@ def _measured(w: Vec3, e: list[Vec3]) -> tuple[list[Any], Vec3]:
     for x, weight in zip(e, weights, strict=True):
         v = v + x * weight
     return weights, v
-
-
-def nearest_on_triangle(first: Vec3, corners: list[Vec3]) -> Vec3:
-    """The point nearest to 0 of the triangle of three corners, some of which may be the ``first``."""
-    return _measured(first, [corner - first for corner in corners])[1]
