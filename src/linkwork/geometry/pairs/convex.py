@@ -39,6 +39,7 @@ _TOUCHING_CURVED = 1e-5  # of such pairs' nearest points rounding leaves too lit
 _ROUNDING = 1e-14
 _SAME = 1e-9  # 1 less the cosine of directions that are one
 _OUT = 1e-3  # of the size, by which overlapping bodies are moved further
+_OUT_ROUNDED = 1e-5  # the same, where the search goes on to rounding: the square of its error is as large as that
 _OUT_EXACT = 1e-6
 _ROUNDS = 6  # of asking where bodies touch, while their normal becomes better
 _FEW = 1.5  # of these rounds, after which searches go on to rounding
@@ -203,8 +204,9 @@ def _again(difference: Difference, known: _Found, over: Any, scale: Any) -> _Fou
 
     def step(state: tuple[_Found, Any, Any, Any]) -> tuple[_Found, Any, Any, Any]:
         known, lined, rounds, _ = state
-        further = where(over, _OUT * scale, known.distance)
-        known, length = _moved(difference, known, further, where(lt(rounds, _FEW), _NEAR, _EXACT))
+        few = lt(rounds, _FEW)
+        further = where(over, where(few, _OUT, _OUT_ROUNDED) * scale, known.distance)
+        known, length = _moved(difference, known, further, where(few, _NEAR, _EXACT))
         g, n, on_a, settled = polished(difference, known.kept, known.start, lt(0.5, lined))
         better = or_(not_(over), le(known.distance - level, g))
         improved = and_(over, lt(known.distance + level, g))
