@@ -325,7 +325,7 @@ class Worst:
 def violations(a: Bodies, b: Bodies, searched: int = 0) -> Worst:
     """Of all identities; of overlaps no more than ``searched`` are searched."""
     d, n, p, q, unique = found(a, b)
-    back, m, q_, p_, also = found(b, a)
+    back, _, q_, p_, also = found(b, a)
     size = a.extent + b.extent + sum(np.linalg.norm(x.X[:, :3, 3], axis=1) for x in (a, b)) + 1e-3
     length = np.linalg.norm(n, axis=1)
     bounded = np.isfinite(a.height(n)) if a.kind != "half-space" else np.ones(len(d), bool)
@@ -404,9 +404,11 @@ def _deeper(a: Bodies, b: Bodies, d: Array) -> Array:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.distance_identities", description=(__doc__ or "").split("\n")[0])
+    """Measure, print the table, and return the exit code."""
+    about = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.distance_identities", description=about)
     parser.add_argument("--count", type=int, default=100_000, help="pairs of each family and placement")
-    parser.add_argument("--searched", type=int, default=500, help="overlaps of each that are searched for a lesser depth")
+    parser.add_argument("--searched", type=int, default=500, help="overlaps of each that are searched")
     parser.add_argument("--families", nargs="*", default=[], help="names such as cylinder-hull; all by default")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args(arguments)
