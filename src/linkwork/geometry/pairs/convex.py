@@ -90,6 +90,7 @@ def _in_order(a: Core, b: Core) -> SignedDistance:
 
 
 def _measured(a: Core, b: Core) -> SignedDistance:
+    """Of two cores in the order given, by searches."""
     difference = Difference.of(a, b)
     return difference.seen_outside(_searched(difference))
 
