@@ -7,7 +7,7 @@ from typing import Any
 from ..expr.functions import fabs, fmax, fmin, lt, sqrt, where
 from ..spatial import Vec3
 
-__all__ = ["NOTHING", "across", "choose", "clamp", "length", "length_and_scale", "radial", "unit"]
+__all__ = ["NOTHING", "across", "choose", "clamp", "length", "length_and_scale", "radial", "rounding", "unit"]
 
 NOTHING = 1e-300  # squares of lengths below it are zero [m²]
 
@@ -27,6 +27,14 @@ def across(v: Vec3) -> Vec3:
     wide = lt(fabs(v.z), fabs(v.x))
     found = choose(wide, Vec3(-v.y, v.x, 0.0), Vec3(0.0, -v.z, v.y))
     return choose(lt(NOTHING, found.dot(found)), found, Vec3(0.0, 0.0, 1.0))
+
+
+def rounding(n: Vec3) -> Any:
+    """A multiple of the relative rounding error, from how far the length of a computed direction is off 1.
+
+    It may be 0.  So a tolerance that is made for double precision is not beneath rounding in single precision.
+    """
+    return 16.0 * fabs(n.dot(n) - 1.0)
 
 
 def unit(v: Vec3) -> Vec3:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..expr.functions import and_, copysign, fabs, le, lt, not_, or_, sqrt, where
+from ..expr.functions import and_, copysign, fabs, fmax, le, lt, not_, or_, sqrt, where
 from ..spatial import Vec3
 from .cores import (
     BoxCore,
@@ -23,10 +23,11 @@ from .cores import (
     PolytopeCore,
     SegmentCore,
 )
-from .directions import NOTHING, radial
+from .directions import NOTHING, choose, radial
 
-__all__ = ["SUPPORTS", "support", "support_is_one"]
+__all__ = ["SUPPORTS", "support", "support_is_line", "support_is_one"]
 
+_OFF = 1e-20  # sin² of angles of lines that are one
 _LEVEL = 1e-13  # sines of angles below which a direction is taken to be across an edge
 
 
@@ -139,14 +140,62 @@ def support_is_one(core: Core, direction: Vec3) -> Any:
     raise TypeError(f"support_is_one: expected a bounded core, got {core!r}")
 
 
-def _is_one_vertex(vertices: Sequence[Vec3], d: Vec3) -> Any:
-    """Whether all vertices that are farthest in a direction are one; then, being corners, their mean is one of them."""
+def support_is_line(core: Core, direction: Vec3) -> tuple[Any, Vec3]:
+    """Return whether the points of a core that are as far in a direction of length 1 lie on a line (1 or 0; points that
+    are one do not), and the line's direction, of any length."""
+    zero = Vec3.zero()
+    if isinstance(core, (PointCore, EllipsoidCore)):
+        return 0.0, zero
+    one = support_is_one(core, direction)
+    if isinstance(core, SegmentCore):
+        return 1.0 - one, core.half
+    R = core.pose.rotation  # type: ignore[union-attr]
+    d, z = R.inv_act(direction), R @ Vec3(0.0, 0.0, 1.0)
+    if isinstance(core, BoxCore):
+        free = [where(and_(le(fabs(x), _LEVEL), lt(0.0, h)), 1.0, 0.0) for h, x in zip(core.half, d, strict=True)]
+        return where(lt(fabs(free[0] + free[1] + free[2] - 1.0), 0.5), 1.0, 0.0), R @ Vec3(*free)
+    if isinstance(core, (CylinderCore, ConeCore)):
+        x, y, length = radial(d.x, d.y)
+        side = z if isinstance(core, CylinderCore) else R @ Vec3(core.radius * x, core.radius * y, -2.0 * core.half)
+        end = or_(lt(_LEVEL, length), le(core.radius, 0.0))  # else it is a disc, or the apex
+        return where(end, 1.0 - one, 0.0), side
+    if isinstance(core, PolytopeCore):
+        line, along = _line_of_vertices(core.vertices, d)
+        return where(lt(0.5, one), 0.0, line), R @ along
+    raise TypeError(f"support_is_line: expected a bounded core, got {core!r}")
+
+
+def _line_of_vertices(vertices: Sequence[Vec3], d: Vec3) -> tuple[Any, Vec3]:
+    """Whether all vertices that are farthest in a direction lie on a line or are one, and the direction from one of
+    them to the farthest other one."""
+    far = _farthest(vertices, d)[0]
+    first = vertices[0]
+    for one, vertex in zip(far[1:], vertices[1:], strict=True):
+        first = choose(one, vertex, first)
+    ways = [choose(one, vertex - first, Vec3.zero()) for one, vertex in zip(far, vertices, strict=True)]
+    line = ways[0]
+    for way in ways[1:]:
+        line = choose(lt(line.dot(line), way.dot(way)), way, line)
+    square, off = line.dot(line), 0.0 * d.x
+    for way in ways:
+        across = way.cross(line)
+        off = fmax(off, across.dot(across))
+    return where(le(off, _OFF * (square * square)), 1.0, 0.0), line
+
+
+def _farthest(vertices: Sequence[Vec3], d: Vec3) -> tuple[list[Any], Any]:
+    """Which vertices are as far as any in a direction, and the largest of their heights and depths."""
     heights = [vertex.dot(d) for vertex in vertices]
     highest, lowest = heights[0], heights[0]
     for h in heights[1:]:
         highest, lowest = where(lt(highest, h), h, highest), where(lt(h, lowest), h, lowest)
     size = where(lt(fabs(highest), fabs(lowest)), fabs(lowest), fabs(highest))
-    far = [le(highest - _LEVEL * size, h) for h in heights]
+    return [le(highest - _LEVEL * size, h) for h in heights], size
+
+
+def _is_one_vertex(vertices: Sequence[Vec3], d: Vec3) -> Any:
+    """Whether all vertices that are farthest in a direction are one; then, being corners, their mean is one of them."""
+    far, size = _farthest(vertices, d)
     many: Any = 0.0
     for one in far:
         many = many + where(one, 1.0, 0.0)

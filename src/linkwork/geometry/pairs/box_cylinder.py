@@ -23,7 +23,7 @@ from ...spatial import Pose, Rotation, Vec3
 from ..cores import BoxCore, CylinderCore, SegmentCore
 from ..directions import NOTHING, across, choose, clamp, length, unit
 from ..distance import SignedDistance
-from .can import Can, is_tied
+from .can import Can, in_both, in_cylinder, is_tied, out_of_cylinder, tolerance
 from .rims import least_along_edges
 from .segment_box import nearest_to_box
 
@@ -88,6 +88,16 @@ def _measured(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) -> Sign
     on_a, one = _witness(can, n, out, distance, kind)
     on_a = choose(corner.leads, corner.vertex, on_a)
     size = can.radius + can.half + fabs(can.box.x) + fabs(can.box.y) + fabs(can.box.z)
+    between, enough, cylinder = n * distance, tolerance(n, size), (can.center, can.axis, can.radius, can.half)
+    on_a = in_both(
+        on_a,
+        can.center - can.axis * copysign(can.half, n.dot(can.axis)),
+        between,
+        enough,
+        out_of_cylinder(on_a + between, *cylinder, enough),
+        lambda p: Vec3(*(clamp(x, most) for x, most in zip(p, can.box, strict=True))),
+        lambda p: in_cylinder(p, *cylinder),
+    )
     tie = and_(lt(distance, 0.0), is_tied([(x, m) for x, m, _ in known], h, n, can.center, size))
     normal, p = X.rotation @ n, X.point(on_a)
     return SignedDistance(distance, normal, p, p + normal * distance, where(and_(one, not_(tie)), 1.0, 0.0))

@@ -109,7 +109,7 @@ def _any_way(p: _Placed, axis: _Chosen, facet: Vec3, depth: Any, several: Any) -
     overlap = le(depth, 0.0)
     size = p.h.x + p.h.y + p.h.z + p.g.x + p.g.y + p.g.z
     apart = p._replace(t=p.t + facet * where(overlap, size - depth, 0.0))
-    way, on_a = _nearest(apart, axis)
+    way, on_a = _together(apart, _nearest(apart, axis)[1])
     square = way.dot(way)
     known = and_(not_(overlap), lt(NOTHING, square))
     length, scale = length_and_scale(square, known)
@@ -118,6 +118,17 @@ def _any_way(p: _Placed, axis: _Chosen, facet: Vec3, depth: Any, several: Any) -
     normal = choose(known, way * scale, facet)
     unique = where(or_(_flush(p, normal), and_(overlap, several)), 0.0, 1.0)
     return where(overlap, depth, length), normal, on_a, unique
+
+
+def _together(p: _Placed, on_a: Vec3) -> tuple[Vec3, Vec3]:
+    """The way and A's point, of boxes that are apart, after a projection of the point onto B and back onto A.
+
+    Where edges are flush but for next to nothing, one of two ends that seem as near is beyond the other box's.
+    """
+    x = on_a - p.t
+    on_b = p.t + _combined(p.axes, Vec3(*(clamp(axis.dot(x), g) for axis, g in zip(p.axes, p.g, strict=True))))
+    on_a = Vec3(*(clamp(x, h) for x, h in zip(on_b, p.h, strict=True)))
+    return on_b - on_a, on_a
 
 
 def box_box_gap(a: BoxCore, b: BoxCore) -> Any:

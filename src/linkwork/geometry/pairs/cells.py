@@ -31,7 +31,9 @@ __all__ = ["SAME_VALLEY", "Deepest", "deepest"]
 
 SAME_VALLEY = 0.95  # cosines of angles between directions
 
-_STEPS = 1000
+_STEPS = 50_000
+_MANY = 1000.0  # steps, after which least values that differ by `_CLOSE` of the size of A − B are as good
+_CLOSE = 1e-7
 _WAITING = 64  # cells
 _POINTS = 63  # nested cuts, and the four corners that cells begin with
 _OF = 64.0  # numbers of points are less than that
@@ -50,7 +52,7 @@ _CORNERS = (
 
 class Deepest(NamedTuple):
     """The best h(n) so far and its n; the best far from known directions, and its n; directions with their points, the
-    cells that wait, and how many."""
+    cells that wait, and how many; and how many steps were taken."""
 
     depth: Any
     n: Vec3
@@ -59,6 +61,7 @@ class Deepest(NamedTuple):
     points: Any
     waiting: Any
     many: Any
+    steps: Any
 
 
 class _Cut(NamedTuple):
@@ -98,7 +101,8 @@ def deepest(
         i, j, k = map(float, cell)
         first.append([_code(i, j, k, whole.side), whole.square, *whole.n])
     waiting = table_of([first[min(k, len(first) - 1)] for k in range(_WAITING)])
-    start = Deepest(depth, n, 1e150 + 0.0 * depth, n, points, waiting, where(going, float(len(first)), 0.0))
+    many = where(going, float(len(first)), 0.0)
+    start = Deepest(depth, n, 1e150 + 0.0 * depth, n, points, waiting, many, 0.0 * depth)
     found: Deepest = while_loop(
         lambda s: lt(0.5, s.many), lambda s: _step(difference, s, rounding, gap, valleys), start, at_most=_STEPS
     ).state
@@ -119,9 +123,10 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys
     n = tuple(Vec3(*row[:3]) for row in rows)
     w = tuple(Vec3(*row[3:]) for row in rows)
     cut = Vec3(*at)
+    some = lt(1e-300, cut.dot(cut))
     cut = cut * (1.0 / sqrt(length_of(cut)))
     point, _ = difference.support(cut)
-    h = cut.dot(point)
+    h = where(some, cut.dot(point), 1e150)
     depth, best = Best(s.depth, s.n).better(h, cut)
     other, m = s.other, s.m
     if valleys:
@@ -142,8 +147,10 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys
     new = fmax(fmax(i, fmax(j, k)) + 1.0, float(len(_CORNERS)))
     room = and_(lt(new, float(_POINTS)), lt(last, _WAITING - 2.5))
     enough = depth * (1.0 - gap) - rounding
+    if gap:  # along a valley that is level, as about a common axis, cells close up slowly
+        enough = where(lt(s.steps, _MANY), enough, fmin(enough, depth - rounding * (_CLOSE / _ROUNDING)))
     enough = enough * fabs(enough)
-    going = and_(and_(room, lt(square, enough)), or_(shifted, not_(met)))
+    going = and_(and_(and_(some, room), lt(square, enough)), or_(shifted, not_(met)))
     cells = []
     for corner, places in enumerate(((new, j, k), (i, new, k), (i, j, new))):
         part = _least(_replaced(n, corner, cut), _replaced(w, corner, point))
@@ -163,7 +170,7 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys
     for place, (_, corners, part) in zip(targets, cells, strict=True):
         waiting = with_entry(waiting, place, [_code(*corners, part.side), part.square, *part.n])
     points = with_entry(s.points, where(going, new, -1.0), [*cut, *point])
-    return Deepest(depth, best, other, m, points, waiting, many)
+    return Deepest(depth, best, other, m, points, waiting, many, s.steps + 1.0)
 
 
 def _parted(code: Any) -> tuple[Any, Any]:

@@ -23,7 +23,7 @@ from ...spatial import Pose, Vec3
 from ..cores import CylinderCore, SegmentCore
 from ..directions import choose, length, unit
 from ..distance import SignedDistance
-from .can import Can, is_tied
+from .can import Can, in_both, in_cylinder, is_tied, out_of_cylinder, tolerance
 from .polish import absolute
 from .rims import along_axis
 from .segments import nearest_of_segments
@@ -64,6 +64,11 @@ class _Two(NamedTuple):
     def size(self) -> Any:
         return self.ra + self.la + self.rb + self.lb
 
+    @property
+    def both(self) -> tuple[tuple[Vec3, Vec3, Any, Any], tuple[Vec3, Vec3, Any, Any]]:
+        """Center, axis, radius and half length of each."""
+        return (Vec3.zero(), _Z, self.ra, self.la), (self.c, self.a, self.rb, self.lb)
+
 
 def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
     """Of two cylinders."""
@@ -82,7 +87,13 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
     h, n = best.h, best.n
     at = _touching(two, best)
     tie = and_(lt(0.0, h), is_tied([(x, m) for x, m, *_ in known], h, n, two.c, two.size))
-    normal, p = a.pose.rotation @ n, a.pose.point(at.on_a)
+    between, enough, here, there = n * -h, tolerance(n, two.size), *two.both
+    out = or_(out_of_cylinder(at.on_a, *here, enough), out_of_cylinder(at.on_a + between, *there, enough))
+    end = two.c - two.a * copysign(two.lb, n.dot(two.a))
+    on_a = in_both(
+        at.on_a, end, between, enough, out, lambda p: in_cylinder(p, *here), lambda p: in_cylinder(p, *there)
+    )
+    normal, p = a.pose.rotation @ n, a.pose.point(on_a)
     return SignedDistance(-h, normal, p, p - normal * h, where(and_(at.one, not_(tie)), 1.0, 0.0))
 
 

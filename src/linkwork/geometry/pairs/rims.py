@@ -36,6 +36,7 @@ _ENOUGH = 1e-9  # of 1/cos φ, after which a step converges to rounding
 _STEEP = 1e30  # the largest 1/cos φ
 _NEVER = 1e300
 _LEAST = 1e-14  # κ is no less: what is seen edge-on has rounding for its width
+_ROUNDING = 2e-15  # relative
 _THIN = 1e-60  # squares of half axes, relative, below which there are none
 
 
@@ -162,6 +163,7 @@ class _Seen(NamedTuple):
     v2: Vec3
     e: Vec3
     turned: Any  # whether one of the axes is
+    rounding: Any  # of products of two lengths
 
 
 def _seen(can: Can, i: int) -> _Seen:
@@ -185,7 +187,8 @@ def _seen(can: Can, i: int) -> _Seen:
         other = fabs(a[i]) * along - (sign if index == i else 0.0)
         e1.append(where(upright, (b - along * sine) * scale, other * inverse) * s1)
     near = fabs(p1), fabs(p2), fmax(fabs(a[i]), _LEAST), can.radius * (sine * sine), can.half * sine
-    return _Seen(j, k, x, y, *near, Vec3(*v1), Vec3(*v2), Vec3(*e1), lt(s1 * s2, 0.0))
+    far = can.center.dot(can.center) + can.box.dot(can.box) + can.radius * can.radius + can.half * can.half
+    return _Seen(j, k, x, y, *near, Vec3(*v1), Vec3(*v2), Vec3(*e1), lt(s1 * s2, 0.0), _ROUNDING * far)
 
 
 def _arc(
@@ -218,7 +221,7 @@ def _arc(
     across = start[0] * end[1] - start[1] * end[0]
     chord = (end[0] - start[0], end[1] - start[1])
     square = chord[0] * chord[0] + chord[1] * chord[1]
-    key = _key(across, square)
+    key = _key(across - seen.rounding, square)
     if begins:  # of the ends of an arc with a second extremum, b₁ is not known otherwise
         key = where(lt(q1, 0.0), fmin(key, start[0] * start[0] * square), key)
     key = where(or_(simple, double), key, _NEVER)
@@ -226,6 +229,7 @@ def _arc(
 
 
 def _key(across: Any, square: Any) -> Any:
+    """Of a chord of no length, as of a rim that is seen edge-on, rounding must not say that h is positive there."""
     return where(lt(NOTHING, square), across * fabs(across), -1.0)
 
 
@@ -269,6 +273,6 @@ def _single(can: Can, i: int) -> list[_Arc]:
     x, y = r * seen.kappa - q1, r - q2
     across = x * y - q1 * q2
     square = r * r * (1.0 + seen.kappa * seen.kappa)
-    key = _key(across, square)
+    key = _key(across - seen.rounding, square)
     key = where(there, where(lt(q1, 0.0), fmin(key, x * x * square), key), _NEVER)
     return [_Arc(q1, q2, seen.kappa, seen.bent, z, seen.v1, seen.v2, seen.e, key, square)]

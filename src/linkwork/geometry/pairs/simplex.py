@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...expr.control.loops import while_loop
-from ...expr.functions import and_, fmax, fmin, le, lt, not_, or_, where
+from ...expr.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
 from ...spatial import Vec3
 from ..directions import choose
 from .difference import Difference, Moved
@@ -22,6 +22,7 @@ __all__ = ["Kept", "Simplex", "nearest"]
 
 _STEPS = 60
 _ASKEW = Vec3(0.36, 0.48, 0.8)  # no special direction: where bodies have one center
+_ROUNDING = 1e-15  # relative: what rounding leaves of a gap, or of a square
 _FLAT = 1e-26  # sin² of the angle of a triangle that is none
 
 
@@ -47,8 +48,11 @@ class Simplex(NamedTuple):
     going: Any
 
 
-def nearest(difference: Difference | Moved, *, gap: float) -> Simplex:
-    """The simplex whose nearest point is the nearest of A − B, or one about 0."""
+def nearest(difference: Difference | Moved, *, gap: Any) -> Simplex:
+    """The simplex whose nearest point is the nearest of A − B, or one about 0.
+
+    ``gap`` is relative, between bounds on the square of the distance, at which the search ends.
+    """
     between = difference.between()
     p, a = difference.support(choose(lt(0.0, between.dot(between)), between, _ASKEW))
     yes = lt(-1.0, p.dot(p))
@@ -57,11 +61,12 @@ def nearest(difference: Difference | Moved, *, gap: float) -> Simplex:
     return found
 
 
-def _step(difference: Difference | Moved, s: Simplex, least: float) -> Simplex:
+def _step(difference: Difference | Moved, s: Simplex, least: Any) -> Simplex:
     square = s.v.dot(s.v)
     w, on_a = difference.support(-s.v)
-    ends = le(square - s.v.dot(w), least * square)
-    ww = w.dot(w)
+    gap, ww = square - s.v.dot(w), w.dot(w)
+    ends = le(gap, least * square)
+    open_ = lt(_ROUNDING * _ROUNDING * (square * ww), gap * fabs(gap))
     there = [lt(0.0, weight) for weight in s.weights]
     e = [choose(known, p, w) - w for known, p in zip(there, s.p, strict=True)]
     for known, x in zip(there, e, strict=True):  # nothing new
@@ -74,7 +79,10 @@ def _step(difference: Difference | Moved, s: Simplex, least: float) -> Simplex:
     inside = and_(there[0], and_(there[1], there[2]))
     for part in parts:
         inside = and_(inside, lt(0.0, part * volume))
-    nearer = and_(lt(v.dot(v), square), not_(or_(ends, inside)))
+    # beside almost parallel faces the first steps bring less than rounding, and those after them more
+    new = v.dot(v)
+    nearer = or_(lt(new, square), and_(open_, le(new, (1.0 + _ROUNDING) * square)))
+    nearer = and_(nearer, not_(or_(ends, inside)))
     take, free = [], nearer
     for known in (lt(0.0, x) for x in weights):
         take.append(and_(free, not_(known)))
