@@ -30,6 +30,8 @@ class AskedProblem(Protocol):
     tolerances: np.ndarray
     weights: np.ndarray
     ends: tuple[np.ndarray, np.ndarray]
+    starts: int
+    soft: Any  # the rows of soft tasks: `restarts.SoftRows`
 
     @property
     def kernel(self) -> Kernel:
