@@ -38,6 +38,12 @@ def test_linear_problems_take_a_few_steps_however_far(robot, weight):
     assert weight is not None or most[1e5] <= 3
 
 
+def test_functions_of_lengths_count_as_lengths():
+    height = lw.ik.FunctionTask("height", lambda k, z: k.point("l1")[2] - z[0], shape=(1,), units="1")
+    found = SLIDER.ik_problem(height, limits=False).solve(height=[[3e4]])
+    assert found.success.all() and found.iterations.max() <= 5
+
+
 def test_a_machine_in_millimetres():
     """Ranges of metres in mm, with and without offsets, and a wrist that turns."""
     slides = [

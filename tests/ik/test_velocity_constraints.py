@@ -77,6 +77,10 @@ def test_drifts_count():
     step = lw.ik.DifferentialIK(robot, lw.ik.PositionTask("hand", weight=1.0), DT)
     found = step.velocity(q, hand=robot.pose(q, "hand")[:3, 3], driven=0.2)
     assert abs(found.v[3] - 0.5) <= 1e-12 and found.success
+    slow = {"velocity": {"elbow": 0.1}}
+    held = lw.ik.DifferentialIK(robot, lw.ik.PositionTask("hand", weight=1.0), DT, limits=slow)
+    found = held.velocity(q, hand=robot.pose(q, "hand")[:3, 3], driven=0.2)
+    assert found.v[3] == 0.1 and found.status == "constraints not met" and not found.success
 
 
 def test_a_path_is_followed_by_steps_that_roll():

@@ -32,9 +32,11 @@ def sliding(stack: Stack) -> list[int]:
 
 
 def stretch(stack: Stack, beyond: Scalars, weights: Scalars) -> Any:
-    """s of errors beyond their ranges, of rows that count."""
+    """s of errors beyond their ranges, of rows that count: of all but angles, as a function may be of lengths."""
     lengths = [
-        x * where(lt(0.0, w), 1.0, 0.0) for x, w, unit in zip(beyond, weights, stack.units, strict=True) if unit == "m"
+        x * where(lt(0.0, w), 1.0, 0.0)
+        for x, w, unit in zip(beyond, weights, stack.units, strict=True)
+        if unit != "rad"
     ]
     lengths = [x for x in lengths if not is_zero(x)]
     if not lengths:

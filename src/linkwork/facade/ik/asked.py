@@ -30,12 +30,14 @@ class AskedProblem(Protocol):
     tolerances: np.ndarray
     weights: np.ndarray
     ends: tuple[np.ndarray, np.ndarray]
-    starts: int
-    soft: Any  # the rows of soft tasks: `restarts.SoftRows`
 
     @property
     def kernel(self) -> Kernel:
         """What solves it."""
+
+    @property
+    def soft(self) -> Any:
+        """The rows of soft tasks: `restarts.SoftRows`."""
 
     @property
     def still(self) -> frozenset[int]:

@@ -271,7 +271,12 @@ class _Failures:
         if not at.any():
             return
         some, tolerances = some[at], tolerances[at]
-        _, q, _ = self.search(some, limits=False, without=tolerances)
+        done, q, _ = self.search(some, limits=False, without=tolerances)
+        for k in some[done]:  # which one more start does together: no conflict
+            self.reasons[k].status, self.reasons[k].tasks = "not found", ()
+        some, tolerances, q = some[~done], tolerances[~done], q[~done]
+        if not len(some):
+            return
         errors, rows = self.seen(q, some)
         scales = np.array(self.problem.scales)
         for k, e, J, left in zip(some, errors, rows, tolerances, strict=True):

@@ -86,8 +86,7 @@ class IKProblem:
         self.tolerances = read_rows(who, self.tasks, own if tolerance is None else tolerance)
         self.tasks = freed(self.tasks, self.tolerances)
         self.weights = np.array([x for task in self.tasks for x in task.weights])
-        self.soft = SoftRows(self)
-        self.starts = int(starts) if starts is not None else FEW_STARTS if self.soft.too_many else STARTS
+        self._starts = starts
         self._steps, self._first = np.array(float(at_most)), np.array(0.0)
         early = self.solver == "levenberg" and at_most > SOON
         self._soon = np.array(float(SOON)) if early else self._steps
@@ -111,6 +110,18 @@ class IKProblem:
     def kernel(self) -> Kernel:
         """What solves it, compiled: see `linkwork.Kernel`."""
         return self._kernel(self.solver)
+
+    @cached_property
+    def soft(self) -> SoftRows:
+        """The rows of soft tasks."""
+        return SoftRows(self)
+
+    @cached_property
+    def starts(self) -> int:
+        """The number of starts that soft tasks may take."""
+        if self._starts is None:
+            return FEW_STARTS if self.soft.too_many else STARTS
+        return int(self._starts)
 
     @cached_property
     def searching(self) -> Kernel:
@@ -344,7 +355,8 @@ class IKProblem:
             go_on(self, found, seed, tolerances, given, self.at_most - int(soon))
         if near and not np.all(told[..., 0] == 1.0):
             from_answers(self, found, seed, near[0], tolerances, given, steps)
-        if steps is self._steps and self.starts > 1 and self.soft.any and self.solver in RESTARTED:
+        restarts = self.solver in RESTARTED and steps is self._steps and self.starts > 1
+        if restarts and not (np.all(told[..., 0] == 1.0) and self.soft.done(found.errors, tolerances).all()):
             search_on(self, self.soft, found, seed, tolerances, given, steps, self.starts)
         told = told.tolist() if told.ndim == 1 else told
         result = IKResult(

@@ -37,6 +37,7 @@ class SoftRows:
         levels = np.array([task.level for task in tasks for _ in task.row_names], dtype=int)
         self.weights = np.where(hard, 0.0, problem.weights)
         self.counted = self.weights > 0.0
+        self.ignored = ~self.counted
         self.tolerances = np.asarray(problem.tolerances)
         self.levels = [np.where(self.counted & (levels == one), self.weights, 0.0) for one in np.unique(levels)]
         rows = int((~ranged & (self.counted | (hard & np.isfinite(self.tolerances)))).sum())
@@ -50,7 +51,7 @@ class SoftRows:
     def done(self, errors: np.ndarray, tolerances: np.ndarray) -> np.ndarray:
         """True where all soft errors (..., rows) are within tolerances (..., rows): (...)."""
         fine = np.abs(errors) <= tolerances
-        found: np.ndarray = (fine | ~self.counted).all(axis=-1)
+        found: np.ndarray = (fine | self.ignored).all(axis=-1)
         return found
 
     def costs(self, errors: np.ndarray) -> np.ndarray:
