@@ -184,7 +184,11 @@ def out_of_reach(arm: Arm, solver: Linkwork, size: Size) -> Far:
         status = text_of(result.status)
         left = float(np.linalg.norm(scale * errors(at.pose(np.asarray(result.q)), target)))
         statuses[status] += 1
-        far, told, near = far + 1, told + (status in ("out of reach", "at limits")), near + (left <= 1.01 * best)
+        far, told, near = (
+            far + 1,
+            told + (status in ("out of reach", "not found", "at limits")),
+            near + (left <= 1.01 * best),
+        )
         worst = max(worst, left / best)
     return Far(arm.name, seen, far, told, near, worst, dict(statuses))
 

@@ -22,8 +22,10 @@ from .tasks import ConstraintTask as ConstraintTask
 from .tasks import DistanceTask as DistanceTask
 from .tasks import FunctionTask as FunctionTask
 from .tasks import JointTask as JointTask
+from .tasks import JointVelocityTask as JointVelocityTask
 from .tasks import LookAtTask as LookAtTask
 from .tasks import ManipulabilityTask as ManipulabilityTask
+from .tasks import MomentumTask as MomentumTask
 from .tasks import OrientationTask as OrientationTask
 from .tasks import PoseTask as PoseTask
 from .tasks import PositionTask as PositionTask
@@ -52,9 +54,11 @@ __all__ = [
     "IKResult",
     "JointJump",
     "JointTask",
+    "JointVelocityTask",
     "LimitInTheWay",
     "LookAtTask",
     "ManipulabilityTask",
+    "MomentumTask",
     "OrientationTask",
     "PathResult",
     "PoseTask",

@@ -102,7 +102,7 @@ def test_tasks_in_conflict_are_named_with_what_they_pull():
     assert np.linalg.norm(np.cross(here, way)) < 1e-5 * np.linalg.norm(here) * np.linalg.norm(way)
     assert here @ way < 0.0  # the error of what is to be further up is below zero
     assert abs(found.position_error - 0.05) < 1e-6
-    assert "'here' and 'there' cannot be done together" in found.explain()
+    assert "'here' and 'there' are not done together" in found.explain()
 
 
 def test_one_task_of_several_that_is_out_of_reach():
@@ -170,7 +170,7 @@ def test_singular_and_odd_cases_stay_numbers():
     tiny = ARM.inverse_kinematics(ARM.pose(ARM.neutral(), "hand"), "hand", tolerance=1e-30, at_most=50)
     assert np.isfinite(tiny.q).all() and tiny.success == bool(tiny.position_error <= 1e-30 and tiny.iterations < 50)
     held = ARM.inverse_kinematics(ARM.pose(ARM.neutral() + 0.3, "hand"), "hand", locked=["elbow"], at_most=200)
-    assert held.status == "out of reach" and held.proof is None and "with 'elbow' held" in held.explain()
+    assert held.status == "not found" and held.proof is None and "with 'elbow' held" in held.explain()
     with pytest.raises(IndexError):
         ARM.inverse_kinematics(np.tile(np.eye(4), (2, 1, 1)), "hand", at_most=5).explain()
 
@@ -178,7 +178,7 @@ def test_singular_and_odd_cases_stay_numbers():
 def test_the_nearest_is_as_near_as_the_best_of_a_hundred_restarts():
     """Of an independent solver: projected Levenberg–Marquardt steps in NumPy, from configurations at random."""
     robot, tip, starts = lw.load("arm6"), "tool", 100
-    X = robot.pose(robot.random_configuration(seed=12, size=12), tip)
+    X = robot.pose(robot.random_configuration(seed=12, size=40), tip)
     X[:, :3, 3] *= 1.5
     found = robot.inverse_kinematics(X, tip)
     length = found.problem.scales[-1]  # of a way, in units in which an angle is 1
@@ -191,7 +191,7 @@ def test_the_nearest_is_as_near_as_the_best_of_a_hundred_restarts():
     q = rng.uniform(robot.lower, robot.upper, (len(X) * starts, robot.nq))
     many, damping = np.repeat(X, starts, axis=0), np.full(len(q), 0.1)
     e, J = left(q, many)
-    for _ in range(120):
+    for _ in range(80):
         A = np.swapaxes(J, 1, 2) @ J + damping[:, None, None] * np.eye(robot.nq)
         step = -np.linalg.solve(A, (np.swapaxes(J, 1, 2) @ e[..., None]))[..., 0]
         step /= np.maximum(np.abs(step).max(axis=1), 1.0)[:, None]
@@ -206,7 +206,7 @@ def test_the_nearest_is_as_near_as_the_best_of_a_hundred_restarts():
     assert far.sum() >= 4 and np.array_equal(found.success, ~far)
     mine = np.sqrt(found.cost[far])
     assert (mine <= 1.01 * best[far]).all() and np.abs(found.distance[far] * length - mine).max() < 1e-12
-    assert set(found.status[far]) <= {"out of reach", "at limits"}
+    assert set(found.status[far]) <= {"out of reach", "not found", "at limits"}
 
 
 def test_a_joint_that_is_asked_too_much_is_named_itself():

@@ -225,7 +225,12 @@ def test_bad_input_says_what():
         (lambda: ik.FunctionTask("f", abs, shape=(0,)), ValueError, "shape"),
         (lambda: pickle.dumps(ik.FunctionTask("f", lambda k: k.q())), pickle.PicklingError, "task 'f'"),
         (lambda: ik.ConstraintTask("loop"), TypeError, "constraint"),
-        (lambda: ik.ConstraintTask(lw.NoSlip("a", "b.z")), ValueError, "velocities"),
+        (lambda: arm.ik_problem(ik.ConstraintTask(lw.Skate("hand"))), ValueError, "one of velocities"),
+        (lambda: arm.ik_problem(ik.JointVelocityTask("elbow")), ValueError, "one of velocities"),
+        (lambda: ik.Within(ik.JointVelocityTask("elbow"), 0.0), ValueError, "one of velocities"),
+        (lambda: ik.JointVelocityTask(3), TypeError, "name"),
+        (lambda: arm.velocity_for(ik.JointVelocityTask("elbw"), arm.neutral(), 0.01), UnknownNameError, "elbow"),
+        (lambda: arm.ik_problem(ik.PoseTask("hand"), starts=0), ValueError, "starts"),
         (lambda: arm.ik_problem(["hand"]), TypeError, "expected a task"),
         (lambda: arm.ik_problem(ik.CenterOfMassTask()).solve(center_of_mass=[0.0, 1.0]), ValueError, "shape"),
     ):

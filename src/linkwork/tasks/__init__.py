@@ -21,6 +21,8 @@ from .mass import CenterOfMassTask as CenterOfMassTask
 from .mass import SupportPolygonTask as SupportPolygonTask
 from .places import BoxTask as BoxTask
 from .places import DistanceTask as DistanceTask
+from .velocities import JointVelocityTask as JointVelocityTask
+from .velocities import MomentumTask as MomentumTask
 
 ALL: tuple[type[Task], ...] = (
     PoseTask,
@@ -36,6 +38,8 @@ ALL: tuple[type[Task], ...] = (
     PostureTask,
     JointTask,
     ManipulabilityTask,
+    JointVelocityTask,
+    MomentumTask,
     FunctionTask,
     ConstraintTask,
     Soft,

@@ -16,9 +16,10 @@ __all__ = ["ConstraintTask", "LoopRange", "Soft", "Within", "as_task"]
 
 @dataclass(frozen=True)
 class ConstraintTask(AimedTask):
-    """A constraint of configurations, any of `linkwork.constraints`: its error is to be zero.
+    """A constraint, any of `linkwork.constraints`: its error is to be zero.
 
-    One that depends on time aims at that, a number [s] that comes with the call.
+    One that depends on time aims at that, a number [s] that comes with the call.  One of velocities, as of a wheel that
+    rolls, asks for A v + σ = 0: it is for steps of velocity alone (`DifferentialIK`, `Robot.velocity_for`).
     """
 
     constraint: Constraint
@@ -28,10 +29,6 @@ class ConstraintTask(AimedTask):
     def __post_init__(self) -> None:
         if not isinstance(self.constraint, Constraint):
             raise TypeError(f"ConstraintTask: expected a constraint, as linkwork.Distance, got {self.constraint!r}")
-        if not self.constraint.holonomic:
-            raise ValueError(
-                f"ConstraintTask: constraint {self.constraint.name!r} is one of velocities: no configuration fails it"
-            )
         self.settle(self.constraint.name)
 
     @property
@@ -61,14 +58,28 @@ class ConstraintTask(AimedTask):
     def exact(self) -> bool:
         return False
 
+    @property
+    def of_velocity(self) -> bool:  # type: ignore[override]
+        return not self.constraint.holonomic
+
     def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
+        if self.of_velocity:
+            return [0.0] * len(self.row_names)
         return list(self.constraint.error(self._timed(k, target)))
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return self._timed(k, target).held(self.constraint)
+        k = self._timed(k, target)
+        if self.of_velocity:
+            return TaskRows([0.0] * len(self.row_names), k.velocity_rows(self.constraint).rows)
+        return k.held(self.constraint)
+
+    def drift(self, k: TaskKinematics, target: Scalars) -> list[Any] | None:
+        if not (self.of_velocity or self.constraint.timed):
+            return None
+        return self._timed(k, target).velocity_rows(self.constraint).errors
 
     def freed(self) -> Task:
-        return Within(self, 0.0, 0.0)
+        return self if self.of_velocity else Within(self, 0.0, 0.0)
 
     def _timed(self, k: TaskKinematics, target: Scalars) -> TaskKinematics:
         return k.at(*target) if self.constraint.timed else k
@@ -155,6 +166,10 @@ class _Around(Task):
         return self.task.between
 
     @property
+    def of_velocity(self) -> bool:  # type: ignore[override]
+        return self.task.of_velocity
+
+    @property
     def known(self) -> bool:
         return self.task.known
 
@@ -183,6 +198,9 @@ class _Around(Task):
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         return self.task.rows(k, target)
+
+    def drift(self, k: TaskKinematics, target: Scalars) -> list[Any] | None:
+        return self.task.drift(k, target)
 
     def exact_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         return self.task.exact_rows(k, target)
@@ -257,6 +275,11 @@ class Within(_Around):
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", as_task(self.task, "Within"))
         lower, upper = ranges_of(f"Within of {self.task.name!r}", self.lower, self.upper)
+        if self.task.of_velocity:
+            raise ValueError(
+                f"Within: task: expected one of configurations, got {self.task.name!r}, one of velocities; "
+                f"bound velocities by limits= of velocity_for"
+            )
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
         self._settle(self.weight, self.tolerance)

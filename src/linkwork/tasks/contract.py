@@ -114,6 +114,12 @@ class TaskKinematics(Kinematics, Protocol):
     def held(self, constraint: Constraint) -> TaskRows:
         """A constraint's errors and rows, in closed form where it states that."""
 
+    def velocity_rows(self, constraint: Constraint) -> TaskRows:
+        """The rows G of a constraint in G v + σ = 0, with its drift σ in the place of errors."""
+
+    def momentum_rows(self) -> list[list[Any]]:
+        """The centroidal momentum matrix A (6 × nv): A v is the momentum about the centre of mass (angular; linear)."""
+
     def derived(self, errors: Callable[[TaskKinematics], Sequence[Any]]) -> TaskRows:
         """What a function finds of the robot, and its derivative in the tangent space, by differentiation."""
 
@@ -135,6 +141,7 @@ class Task(ABC):
     tolerance: float | tuple[float, ...]
     target: Any
     own: bool = False  # whether it is one that the robot has of itself
+    of_velocity: bool = False  # True where it asks for a velocity: no configuration fails it, and its errors are zero
 
     @property
     def references(self) -> References:
@@ -164,6 +171,13 @@ class Task(ABC):
     def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
         """e(q) in a state; ``target`` are the numbers of what it aims at, none where there is none."""
         return self.rows(k, target).errors
+
+    def drift(self, k: TaskKinematics, target: Scalars) -> list[Any] | None:
+        """Rates of the errors of a robot at rest [m/s, rad/s]: ė = J v + drift.  None where time does not change them.
+
+        A task of velocities, which asks for J v = w, has the drift −w.
+        """
+        return None
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         """Errors and Jacobian.  Default: by differentiation of ``errors``."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..constraints.contract import References
 from ..constraints.given import given_number
-from ..expr.functions import copysign, sqrt
+from ..expr.functions import fabs, lt, sqrt, where
 from ..spatial import Vec3
 from .contract import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget, WeighedTask
 
@@ -72,8 +72,9 @@ class SupportPolygonTask(WeighedTask):
         lw.ik.SupportPolygonTask([(0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1)], margin=0.02)
         lw.ik.SupportPolygonTask(["toe_left", "heel_left", "heel_right", "toe_right"])
 
-    Vertices are places (n, 2) of it [m], or names of frames and points, which may move, in order along the polygon,
-    whichever way round.  Errors are how far the centre is inside each edge [m].
+    Vertices are places (n, 2) of it [m], in order along the polygon, whichever way round; or names of frames and
+    points, which may move, in any order: they are taken in the order of their angles about their mean.  Errors are how
+    far the centre is inside each edge [m].
     """
 
     vertices: Any
@@ -115,7 +116,9 @@ class SupportPolygonTask(WeighedTask):
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         if isinstance(self.vertices[0], str):
-            return k.derived(lambda state: self._inside(state.center_of_mass(self.relative_to), self._points(state)))
+            return k.derived(
+                lambda state: self._inside(state.center_of_mass(self.relative_to), _about_mean(self._points(state)))
+            )
         c, rates = k.moving_center_of_mass(self.relative_to)
         normals = [_inward(a, b) for a, b in _edges(self.vertices)]
         return TaskRows(
@@ -131,14 +134,32 @@ class SupportPolygonTask(WeighedTask):
         return [(p.x, p.y) for p in places]
 
     def _inside(self, c: Vec3, vertices: Sequence[tuple[Any, Any]]) -> list[Any]:
-        """How far a place is inside each edge; on whichever side of the edges the polygon is."""
-        area = sum((a[0] * b[1] - a[1] * b[0] for a, b in _edges(vertices)), 0.0)
-        side = copysign(1.0, area)
+        """How far a place is inside each edge of a polygon whose vertices are in counterclockwise order."""
         found = []
         for a, b in _edges(vertices):
             x, y = _inward(a, b)
-            found.append(side * (x * (c.x - a[0]) + y * (c.y - a[1])))
+            found.append(x * (c.x - a[0]) + y * (c.y - a[1]))
         return found
+
+
+def _about_mean(vertices: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Vertices in counterclockwise order about their mean, from the first one on."""
+    share = 1.0 / len(vertices)
+    mean = [sum((p[axis] for p in vertices), 0.0) * share for axis in (0, 1)]
+    first, *others = [(p[0] - mean[0], p[1] - mean[1]) for p in vertices]
+    keyed = []
+    for p in others:
+        along, aside = first[0] * p[0] + first[1] * p[1], first[0] * p[1] - first[1] * p[0]
+        part = aside / (fabs(along) + fabs(aside) + _NOTHING)  # grows with the angle, as 0 to 1 of a quarter turn
+        turn = where(lt(along, 0.0), 2.0 - part, where(lt(aside, 0.0), 4.0 + part, part))
+        keyed.append((turn, p))
+    for end in range(len(keyed) - 1, 0, -1):
+        for i in range(end):
+            (a, p), (b, r) = keyed[i], keyed[i + 1]
+            swap = lt(b, a)
+            keyed[i] = where(swap, b, a), (where(swap, r[0], p[0]), where(swap, r[1], p[1]))
+            keyed[i + 1] = where(swap, a, b), (where(swap, p[0], r[0]), where(swap, p[1], r[1]))
+    return [(p[0] + mean[0], p[1] + mean[1]) for p in (first, *(p for _, p in keyed))]
 
 
 def _edges(vertices: Sequence[Any]) -> list[tuple[Any, Any]]:

@@ -32,6 +32,7 @@ from .box import LimitBox
 from .levenberg import SearchFound, longest_steps
 from .levenberg import search as search_hard
 from .ranges import is_infinite, is_one_number, nearest, scaled_bound
+from .slides import multiplied, sliding, stretch
 from .stack import Stack
 from .starts import begun
 from .steps import full, newton_step, shortened
@@ -149,6 +150,7 @@ class _State(NamedTuple):
     q: tuple[Any, ...]
     slopes: tuple[Any, ...]  # g, the gradient of ½ ‖r‖² at q
     bends: tuple[Any, ...]  # its Hessian there, the lower triangle
+    stretch: Any  # s at q of velocities that are lengths: see `slides`
     curvature: Any  # of a velocity, on average: the mean of RᵀR's diagonal
     cost: Any  # ‖r‖² at q
     damping: Any  # ν
@@ -186,7 +188,7 @@ def descend(
 ) -> MinimumFound:
     """A minimum near q, where hard rows are done; no worse than q, where steps do not lead to it within a budget."""
     tree = stack.tree
-    longest = longest_steps(tree)
+    longest, slides = longest_steps(tree), sliding(stack)
     hard = [k for k, is_hard in enumerate(asked.hard) if is_hard]
     ranged = [k for k in hard if not is_one_number(asked.low[k], asked.high[k])]
 
@@ -194,7 +196,9 @@ def descend(
         fresh = le(_FAR, state.cost)
         H = full(state.bends, tree.nv)
         most = where(fresh, 1.0, _DAMPING * state.damping * state.cost + _SINGULAR * state.curvature + _NONE)
-        step = shortened(newton_step(H, state.slopes, most, box, state.q), longest)
+        scale = dict.fromkeys(slides, state.stretch)
+        step = newton_step(H, state.slopes, most, box, state.q, scale=scale)
+        step = shortened(step, multiplied(longest, scale))
         promised = -2.0 * dot(step, state.slopes) - dot(step, [dot(row, step) for row in H])
         length: Any = 0.0
         for x, unit in zip(step, longest, strict=True):
@@ -271,6 +275,7 @@ def descend(
             tuple(where(lost, a, b) for a, b in zip(state.best, chosen(q, state.q), strict=True)),
             tuple(again * x for x in chosen(slopes, state.slopes)),
             tuple(where(better, a, b) for a, b in zip(lower, resisted, strict=True)),
+            where(better, stretch(stack, beyond, asked.weights), state.stretch) if slides else 1.0,
             where(better, curvature, state.curvature),
             where(lost, _FAR, where(better, dot(now.residuals, now.residuals), state.cost)),
             damping,
@@ -293,7 +298,24 @@ def descend(
     at, zero, none = tuple(box.within(q)), (0.0,) * tree.nv, (0.0,) * len(hard)
     flat = (0.0,) * (tree.nv * (tree.nv + 1) // 2)
     begin = _State(
-        at, zero, flat, 0.0, _FAR, 1.0, (-1.0,) * len(ranged), none, 0.0, _SHORT, _FAR, at, _FAR, none, 0.0, 0.0, 0.0
+        at,
+        zero,
+        flat,
+        1.0,
+        0.0,
+        _FAR,
+        1.0,
+        (-1.0,) * len(ranged),
+        none,
+        0.0,
+        _SHORT,
+        _FAR,
+        at,
+        _FAR,
+        none,
+        0.0,
+        0.0,
+        0.0,
     )
     last: _State = while_loop(more, stepped, begin, at_most=_MOST).state
     by_row: list[Any] = [0.0] * len(asked.hard)

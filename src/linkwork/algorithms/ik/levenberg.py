@@ -25,6 +25,7 @@ from ...model.tree import Tree
 from ..configuration.manifold import integrate
 from ..mechanisms.nearest import characteristic_length
 from .box import LimitBox
+from .slides import multiplied, sliding, stretch
 from .stack import Stack
 from .starts import begun
 from .steps import MANY, bounded_step, shortened
@@ -99,6 +100,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
     """
     tree = stack.tree
     weights, longest = stack.counted(), longest_steps(tree)
+    slides = sliding(stack)
     free = [i for i, body in tree.stacked() if body.joint.nv == 6]
     base = [n for i in free for n in range(tree.nq)[tree.q_slices[i]]]
     limbs = set(range(tree.nv)) - {k for i in free for k in range(tree.nv)[tree.v_slices[i]]}
@@ -124,7 +126,9 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         slow = where(lt(_SLOW * state.cost, cost), state.slow + 1.0, 0.0)
         slow = where(early, 0.0, slow) if whole else slow
         damping = way.damping * fmin(cost, _LARGE * sqrt(cost)) + stiff
-        step = shortened(bounded_step(rows, errors, damping, box, q, way.rounds), longest)
+        scale = dict.fromkeys(slides, stretch(stack, beyond, weights)) if slides else {}
+        step = bounded_step(rows, errors, damping, box, q, way.rounds, scale)
+        step = shortened(step, multiplied(longest, scale))
         swing, back = where(last, _SWING, 0.0), where(last, 0.0, 0.5)
         step = [where(better, a + swing * b, back * b) for a, b in zip(step, state.step, strict=True)]
         size: Any = 0.0

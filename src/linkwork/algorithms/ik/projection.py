@@ -19,6 +19,7 @@ from ...expr.linalg.sums import dot
 from .box import LimitBox
 from .damped import walked
 from .levenberg import SearchFound, longest_steps
+from .slides import multiplied, sliding, stretch
 from .stack import Stack, Stacked
 from .steps import bounded_step, shortened
 
@@ -32,12 +33,13 @@ _LARGE = 20.0  # ‖e‖² from which damping is by its size and no more by its 
 
 def projection(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchFound:
     """Where steps from the seed lead, within a budget of them; ``first`` is not looked at."""
-    weights, longest = stack.counted(), longest_steps(stack.tree)
+    weights, longest, slides = stack.counted(), longest_steps(stack.tree), sliding(stack)
 
     def step(at: Stacked, beyond: Scalars, q: Scalars) -> list[Any]:
         errors, rows = stack.weighed(at.rows, beyond, weights)
         cost = dot(errors, errors)
         damping = _DAMPING * fmin(cost, _LARGE * sqrt(cost))
-        return shortened(bounded_step(rows, errors, damping, box, q), longest)
+        scale = dict.fromkeys(slides, stretch(stack, beyond, weights)) if slides else {}
+        return shortened(bounded_step(rows, errors, damping, box, q, scale=scale), multiplied(longest, scale))
 
     return walked(stack, seed, box, budget, first, step)

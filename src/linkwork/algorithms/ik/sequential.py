@@ -30,6 +30,7 @@ from ..mechanisms.nearest import characteristic_length
 from .box import LimitBox, numbered
 from .levenberg import MOST, SearchFound
 from .quadratic_step import Quadratics
+from .slides import multiplied, sliding, stretch
 from .stack import Stack
 from .starts import sequence_steps
 from .steps import shortened
@@ -122,6 +123,10 @@ class _Search:
     def reach(self) -> list[float]:
         length = characteristic_length(self.stack.tree)
         return [1.0 if unit.startswith("rad") else length for unit in self.units]
+
+    @cached_property
+    def slides(self) -> list[int]:
+        return sliding(self.stack)
 
     @cached_property
     def weights(self) -> list[Any]:
@@ -252,18 +257,25 @@ class _Search:
         H = [where(and_(taken, heeded), a, b) for a, b in zip(learned, state.matrix, strict=True)]
         # the next one
         now = lt(cost, _NEARLY)
-        full = mirrored([[where(now, H[_place(i, j)], 1.0 if i == j else 0.0) for j in range(i + 1)] for i in range(n)])
+        scale = dict.fromkeys(self.slides, stretch(self.stack, beyond, weights)) if self.slides else {}
+        apart = [1.0 / (scale[k] * scale[k]) if k in scale else 1.0 for k in used]
+        full = mirrored(
+            [[where(now, H[_place(i, j)], apart[i] if i == j else 0.0) for j in range(i + 1)] for i in range(n)]
+        )
         pull = [where(now, x, 0.0) for x in g]
         base = [0.0] * len(rows)  # multipliers from which on others are sought: what damps them vanishes with that
         if not self.programs.ranges:
             base = [where(and_(now, heeded), x, 0.0) for x in state.forces]
         along = [x + dot(column, base) for x, column in zip(pull, columns, strict=True)]
         damping = _DAMPING * cost
+        if self.slides:  # damped multipliers leave rows open in proportion to the pull, which is as long as the way
+            pulled = [x * (1.0 / self.reach[k]) for x, k in zip(pull, used, strict=True) if k in self.slides]
+            damping = damping / fmax(1.0, dot(pulled, pulled))
         next_ = self.programs.solved(full, along, rows, errors, damping, q, state.bound, state.ends)
         step = [0.0] * tree.nv
         for k, x in zip(used, next_.step, strict=True):
             step[k] = x
-        step = shortened(step, self.reach)
+        step = shortened(step, multiplied(self.reach, scale))
         step = [where(taken, a, 0.5 * b) for a, b in zip(step, state.step, strict=True)]
         size: Any = 0.0
         for x in step:

@@ -38,6 +38,7 @@ class Stack:
     tolerances: Scalars  # by row
     weights: Scalars  # by row, of soft ones
     still: frozenset[int] = frozenset()  # velocities that are held
+    dt: Any = None  # [s] of a step of velocity: errors then count what they change by themselves in that time
 
     @property
     def units(self) -> list[str]:
@@ -46,6 +47,12 @@ class Stack:
     @property
     def hard(self) -> list[bool]:
         return [task.hard for task in self.tasks for _ in task.row_names]
+
+    @property
+    def own(self) -> list[int]:
+        """Rows of the equations that the robot obeys of itself."""
+        each = [(task, pair) for task in self.tasks for pair in task.ranges]
+        return [row for row, (task, pair) in enumerate(each) if task.own and pair == (0.0, 0.0)]
 
     @property
     def owners(self) -> list[int]:
@@ -74,7 +81,11 @@ class Stack:
         for task, target in zip(self.tasks, self.targets, strict=True):
             asked = task.curved_rows if curved else task.exact_rows if exact else task.rows
             found = asked(k, target)
-            errors += found.errors
+            drift = None if self.dt is None else task.drift(k, target)
+            moved = (
+                found.errors if drift is None else [e + self.dt * d for e, d in zip(found.errors, drift, strict=True)]
+            )
+            errors += moved
             rows += [[0.0 if j in self.still else x for j, x in enumerate(row)] for row in found.rows]
         return Stacked(errors, rows)
 
@@ -103,6 +114,7 @@ class Stack:
             [self.tolerances[k] for k in rows],
             [self.weights[k] for k in rows],
             self.still,
+            self.dt,
         )
 
     def beyond(self, errors: Scalars) -> list[Any]:

@@ -16,11 +16,13 @@ from ...model.tree import Tree
 from ...spatial import Vec3
 from ...tasks.contract import MeantPairs, TaskKinematics, TaskRows
 from ..constraints.kinematics import KinematicState
+from ..constraints.rows import derived
 from ..derivatives.tangents import with_values
 from ..distances import link_clearances, moving_shapes, shape_pairs
 from ..distances.meant import meant_pairs
 from ..distances.nearby import nearby_distances
 from ..momentum.center_of_mass_jacobian import center_of_mass_jacobian
+from ..momentum.centroidal_matrix import centroidal_momentum_matrix
 
 __all__ = ["TaskState"]
 
@@ -88,6 +90,13 @@ class TaskState(KinematicState):
         if rates is not None:
             return TaskRows(list(constraint.error(self)), rates.rows)
         return self.derived(constraint.error)
+
+    def velocity_rows(self, constraint: Constraint) -> TaskRows:
+        rates = constraint.rates(self) or derived(self.tree, constraint, self._q, [0.0] * self.nv, self.time)
+        return TaskRows(list(rates.drift or [0.0] * len(rates.rows)), rates.rows)
+
+    def momentum_rows(self) -> list[list[Any]]:
+        return centroidal_momentum_matrix(self.tree, self._q)
 
     def derived(self, errors: Callable[[TaskKinematics], Scalars]) -> TaskRows:
         values, (rows,) = with_values(self.tree, lambda q: list(errors(TaskState(self.tree, q, self.time))), self._q)

@@ -17,13 +17,15 @@ Sources: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 10 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ...expr.functions import copysign, fabs, fmax, lt, where
 from ...expr.linalg.semidefinite import Semidefinite
 from ...expr.linalg.sums import dot, is_zero, mirrored, transposed
 from .box import LimitBox
+from .slides import multiplied
 
 __all__ = ["MANY", "bounded_step", "damped_step", "full", "newton_step", "shortened"]
 
@@ -67,8 +69,29 @@ def _solved(A: list[list[Any]], b: Scalars, damping: Any) -> list[Any]:
     return Semidefinite.of(A, [damping] * len(A), _LEAST).once(b)
 
 
-def bounded_step(rows: Rows, errors: Scalars, damping: Any, box: LimitBox, q: Scalars, rounds: int = 2) -> list[Any]:
-    """δ within bounds.  Coordinates that lead beyond theirs are found in some rounds, and in the last one cut."""
+def bounded_step(
+    rows: Rows,
+    errors: Scalars,
+    damping: Any,
+    box: LimitBox,
+    q: Scalars,
+    rounds: int = 2,
+    scale: Mapping[int, Any] = MappingProxyType({}),
+) -> list[Any]:
+    """δ within bounds.  Coordinates that lead beyond theirs are found in some rounds, and in the last one cut.
+
+    Of velocities with a ``scale`` s, it is δ/s that is damped.
+    """
+    if scale:
+        rows = [multiplied(row, scale) for row in rows]
+    step = _bounded(rows, errors, damping, box, q, rounds, scale)
+    return multiplied(step, scale) if scale else step
+
+
+def _bounded(
+    rows: Rows, errors: Scalars, damping: Any, box: LimitBox, q: Scalars, rounds: int, scale: Mapping[int, Any]
+) -> list[Any]:
+    """δ/s."""
     downhill = [-dot(column, errors) for column in transposed(rows)]
     free = box.free(q, downhill)
     step: list[Any] = [0.0] * len(free)
@@ -82,6 +105,7 @@ def bounded_step(rows: Rows, errors: Scalars, damping: Any, box: LimitBox, q: Sc
             if is_zero(found[k]):
                 continue
             room = box.room(q, k, found[k])
+            room = room / scale[k] if k in scale else room
             out = lt(room, fabs(found[k]))
             step[k] = where(out, copysign(room, found[k]), 0.0)
             free[k] = where(out, 0.0, free[k])
@@ -94,8 +118,30 @@ def full(lower: Scalars, count: int) -> list[list[Any]]:
     return mirrored([lower[i * (i + 1) // 2 :][: i + 1] for i in range(count)])
 
 
-def newton_step(H: Rows, slopes: Scalars, damping: Any, box: LimitBox, q: Scalars, rounds: int = 2) -> list[Any]:
-    """The step of least gᵀδ + ½ δᵀ(H + μ 1) δ within bounds; downhill, whatever H is."""
+def newton_step(
+    H: Rows,
+    slopes: Scalars,
+    damping: Any,
+    box: LimitBox,
+    q: Scalars,
+    rounds: int = 2,
+    scale: Mapping[int, Any] = MappingProxyType({}),
+) -> list[Any]:
+    """The step of least gᵀδ + ½ δᵀ(H + μ 1) δ within bounds; downhill, whatever H is.
+
+    Of velocities with a ``scale`` s, it is δ/s that is damped.
+    """
+    if scale:
+        H = [[x * scale[i] if i in scale else x for x in multiplied(row, scale)] for i, row in enumerate(H)]
+        slopes = multiplied(slopes, scale)
+    step = _newton(H, slopes, damping, box, q, rounds, scale)
+    return multiplied(step, scale) if scale else step
+
+
+def _newton(
+    H: Rows, slopes: Scalars, damping: Any, box: LimitBox, q: Scalars, rounds: int, scale: Mapping[int, Any]
+) -> list[Any]:
+    """δ/s."""
     count = len(slopes)
     free = box.free(q, [-x for x in slopes])
     step: list[Any] = [0.0] * count
@@ -109,6 +155,7 @@ def newton_step(H: Rows, slopes: Scalars, damping: Any, box: LimitBox, q: Scalar
             break
         for k in box.numbers:
             room = box.room(q, k, found[k])
+            room = room / scale[k] if k in scale else room
             out = lt(room, fabs(found[k]))
             step[k] = where(out, copysign(room, found[k]), 0.0)
             free[k] = where(out, 0.0, free[k])

@@ -60,7 +60,8 @@ class MotionLimits:
             if k in self.velocities:
                 low[k], high[k] = -self.velocity[k], self.velocity[k]
             if n is not None and placed:
-                below, above = _inward((self.lower[n] - q[n]) * rate), _inward((self.upper[n] - q[n]) * rate)
+                below, above = _above((self.lower[n] - q[n]) * rate), _below((self.upper[n] - q[n]) * rate)
+                below = fmin(below, above)  # of a range narrower than rounding
                 low[k], high[k] = nearest(below, low[k], high[k]), nearest(above, low[k], high[k])
             if braked:
                 change = self.acceleration[k] * dt
@@ -80,6 +81,11 @@ def _stopping(distance: Any, change: Any, dt: Any) -> Any:
     return change * (steps / (whole + 1.0) + 0.5 * whole)
 
 
-def _inward(v: Any) -> Any:
-    """A little less outward, or more inward."""
+def _above(v: Any) -> Any:
+    """A velocity towards a lower bound, greater by a few units in the last place whatever its sign."""
+    return v * where(lt(0.0, v), 1.0 + _ROUNDING, 1.0 - _ROUNDING)
+
+
+def _below(v: Any) -> Any:
+    """A velocity towards an upper bound, smaller by a few units in the last place whatever its sign."""
     return v * where(lt(0.0, v), 1.0 - _ROUNDING, 1.0 + _ROUNDING)

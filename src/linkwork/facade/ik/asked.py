@@ -36,6 +36,10 @@ class AskedProblem(Protocol):
         """What solves it."""
 
     @property
+    def soft(self) -> Any:
+        """The rows of soft tasks: `restarts.SoftRows`."""
+
+    @property
     def still(self) -> frozenset[int]:
         """Velocities that are held."""
 

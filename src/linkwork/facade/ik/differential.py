@@ -41,6 +41,8 @@ class DifferentialIK:
     what became of it; `step` takes plain arrays, and gives the velocity alone.
     """
 
+    _clocked = True  # False where steps are of a path without a clock, whose constraints do not drift
+
     def __init__(
         self,
         robot: Any,
@@ -55,7 +57,7 @@ class DifferentialIK:
         who: str = "velocity_for",
     ) -> None:
         self.robot, self.who = robot, who
-        self.tasks: tuple[Task, ...] = check_tasks(who, robot, tasks)
+        self.tasks: tuple[Task, ...] = check_tasks(who, robot, tasks, velocities=True)
         self.dt = _positive(who, "dt", dt, "a time [s]")
         self.limits: LimitArrays = read_motion_limits(who, robot, limits)
         self.locked = read_locked(who, robot, locked)
@@ -77,11 +79,19 @@ class DifferentialIK:
 
     def _gains(self, gain: Any, time_constant: Any) -> np.ndarray:
         """By row: the part of an error that a step takes away."""
+        fixed = {task.name: 1.0 for task in self.tasks if task.own or task.of_velocity}  # asked for in full
+        for what, given in (("gain", gain), ("time_constant", time_constant)):
+            for task in self.tasks:
+                if task.of_velocity and isinstance(given, Mapping) and task.name in given:
+                    raise ValueError(
+                        f"{self.who}: {what} of task {task.name!r}: expected tasks of configurations, got one of "
+                        f"velocities, whose error a step takes away in full; leave it out"
+                    )
         one = self._by_task("gain", gain, 1.0)
         if time_constant is not None:
             times = self._by_task("time_constant", time_constant, math.nan)
             one = {name: one[name] if math.isnan(t) else -math.expm1(-self.dt / t) for name, t in times.items()}
-        one |= {task.name: 1.0 for task in self.tasks if getattr(task, "own", False)}  # what the robot obeys
+        one |= fixed
         for name, x in one.items():
             if not 0.0 <= x <= 1.0:
                 raise ValueError(f"{self.who}: gain of task {name!r}: expected a number from 0 to 1, got {x!r}")
@@ -112,8 +122,8 @@ class DifferentialIK:
             frozenset(np.flatnonzero(np.isfinite(kept.acceleration)).tolist()),
         )
         still = frozenset(k for name in self.locked for k in range(tree.nv)[tree.v_slices[tree.joint_index(name)]])
-        key = (tree, self.tasks, bounded, still, kept.speeds)
-        return _kernels.get(key, lambda: _kernel(tree, self.tasks, bounded, still, kept.speeds))
+        key = (tree, self.tasks, bounded, still, kept.speeds, self._clocked)
+        return _kernels.get(key, lambda: _kernel(tree, self.tasks, bounded, still, kept.speeds, self._clocked))
 
     def velocity(self, q: Any, *, v_last: Any = None, **targets: Any) -> VelocityResult:
         """v (..., nv) at q (..., nq), for targets by the tasks' names, one or a batch, and what there is to tell.
@@ -192,6 +202,7 @@ def _kernel(
     bounded: tuple[frozenset[int], frozenset[int], frozenset[int]],
     still: frozenset[int],
     speeds: tuple[tuple[tuple[int, ...], float], ...],
+    clocked: bool,
 ) -> Kernel:
     shapes = target_shapes(tree, tasks)
     aimed = [task for task in tasks if task.name in shapes]
@@ -213,7 +224,7 @@ def _kernel(
         **targets: Any,
     ) -> Any:
         numbers = aims_of(tasks, aimed, targets)
-        stack = Stack(tree, tasks, numbers, tolerances, [*weights], still)
+        stack = Stack(tree, tasks, numbers, tolerances, [*weights], still, dt if clocked else None)
         limits = MotionLimits([*lower], [*upper], [*velocity], [*acceleration], *bounded)
         if is_plain(stack):
             found = velocity_step(stack, [*q], dt, [*v_last], limits, [*gains], damping, speeds)

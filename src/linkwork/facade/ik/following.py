@@ -3,6 +3,9 @@
 From the answer before, the search takes few steps.  Where that fails or jumps, the way between the two targets is
 divided, again and again: an answer that is reached in small steps is no jump, however far it is.  Where that fails too,
 other starts are tried, and the nearest of their answers is taken: the robot is reconfigured there.
+
+A robot with constraints of velocities, such as one on wheels, goes by steps that obey them (`rolling`), and is never
+reconfigured: a target that such steps do not lead to is not reached.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from ..posing import pose, pose_difference
 from .asked import AskedProblem
 from .path_result import PathResult
 from .reading import read_target
+from .rolling import RollingSteps, rolls
 
 __all__ = ["JUMP", "follow"]
 
@@ -65,7 +69,7 @@ def follow(problem: AskedProblem, seed: Any, largest_jump: Any, who: str, target
         now = {name: np.ascontiguousarray(x[:, t]) for name, x in paths.items()}
         before = np.ascontiguousarray(q[:, t - 1])
         found, done = walker.directly(before, now)
-        for i in np.flatnonzero(~done):
+        for i in np.flatnonzero(~done) if walker.rolling is None else ():
             ends = [{name: x[i, k] for name, x in paths.items()} for k in (t - 1, t)]
             found[i], done[i], changed[i, t] = walker.around(before[i], *ends)
         q[:, t], success[:, t] = found, done
@@ -109,6 +113,7 @@ class _Walker:
 
     def __init__(self, problem: AskedProblem, jump: np.ndarray) -> None:
         self.problem, self.jump = problem, jump
+        self.rolling = RollingSteps(problem, jump) if rolls(problem) else None
         self.kinds = {task.name: task.target_of.kind for task in problem.tasks if task.target_of is not None}
 
     def look_at(self, who: str, paths: Mapping[str, np.ndarray]) -> None:
@@ -126,6 +131,8 @@ class _Walker:
 
     def directly(self, before: np.ndarray, now: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """From the answers before, in few steps: configurations, and whether they answer without a jump."""
+        if self.rolling is not None:
+            return self.rolling.walked(before, now)
         q, done = self._searched(before, now, _FEW, np.array(0.0))
         return q, done & ~self._jumps(before, q)
 

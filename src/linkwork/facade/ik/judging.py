@@ -7,8 +7,12 @@ In this order:
    configuration whose rows depend on each other and whose errors no small motion makes smaller, else
    "out of iterations";
 3. a search without limits finds one: "at limits", of joints that are named;
-4. hard tasks are left out, one at a time, as long as the others cannot be done together, without limits: what remains
-   is one task, "out of reach", or several of which each could be done without one of the others: "conflict";
+4. hard tasks are left out, one at a time, as long as the others are not done together, without limits: what remains
+   is one task, "not found", or several of which each is done without one of the others: "conflict".
+
+Before all of these, a task whose errors are NaN at every configuration that was tried is "not a number".  A state
+that a longer search of the same solver does not help, where another start finds an answer, is a "local minimum"; so are
+states where hard tasks are done and soft ones cost something at the least of all starts.  "out of reach" is proved.
 
 Searches run in the kernel that gave the answer, where it can: a task is left out by tolerances without end.
 
@@ -24,14 +28,28 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms.ik.levenberg import MOST
 from ...tasks.frames import PoseTask, PositionTask
 from .asked import AskedProblem
 from .reach import Chain, ReachProof, chain_between
+from .solving import NEAR
 
-__all__ = ["STATUSES", "LimitInTheWay", "Reason", "Singularity", "judged"]
+__all__ = ["LOCAL_MINIMUM", "STATUSES", "LimitInTheWay", "Reason", "Singularity", "judged"]
 
 NONE_OTHER = "none other"
-STATUSES = ("solved", "at limits", "out of reach", "singular", "conflict", "out of iterations", NONE_OTHER)
+LOCAL_MINIMUM = "local minimum"
+STATUSES = (
+    "solved",
+    LOCAL_MINIMUM,
+    "at limits",
+    "out of reach",
+    "not found",
+    "singular",
+    "conflict",
+    "out of iterations",
+    "not a number",
+    NONE_OTHER,
+)
 
 EFFORT = 2000  # steps of each further search
 _RANK = 1e-4  # of the largest singular value: what counts as none
@@ -81,7 +99,7 @@ class Reason:
     limits: tuple[LimitInTheWay, ...] = ()
     tasks: tuple[str, ...] = ()  # that cannot be done, alone or together
     starts: int = 0  # of all searches
-    steps: int = 0  # after which a longer search found an answer
+    steps: int = 0  # after which a longer search of the same solver from the same seed finds an answer; 0: none does
     singularity: Singularity | None = None
     multipliers: dict[str, np.ndarray] = field(default_factory=dict)
     others: int = 0  # answers that there are, of several that were asked for
@@ -97,13 +115,19 @@ class _Failures:
         given: Mapping[str, np.ndarray],
         tolerances: np.ndarray,
         told: Mapping[str, np.ndarray],
+        seed: np.ndarray,
+        errors: np.ndarray,
     ) -> None:
-        self.problem, self.q, self.given, self.told = problem, q, given, told
+        self.problem, self.q, self.given, self.told, self.seed = problem, q, given, told, seed
         self.tolerances = np.broadcast_to(tolerances, (len(q), tolerances.shape[-1]))
         self.reasons = [Reason(starts=1 + int(x)) for x in told["restarts"]]
         for reason, reached in zip(self.reasons, told["reached"], strict=True):
             if reached == 1.0:  # hard tasks are done, and soft ones have not come to a minimum
                 reason.status = "out of iterations"
+        names = [task.name for task in problem.tasks for _ in task.row_names]
+        for k in np.flatnonzero(np.isnan(errors).any(axis=-1)):  # the first number would have been the best so far
+            odd = dict.fromkeys(name for name, x in zip(names, errors[k], strict=True) if np.isnan(x))
+            self.reasons[k].status, self.reasons[k].tasks = "not a number", tuple(odd)
         self.hard = [task for task in problem.tasks if task.hard]
         self.rows: dict[str, slice] = {}
         start = 0
@@ -144,7 +168,7 @@ class _Failures:
 
     def prove(self) -> None:
         for reason, found in zip(self.reasons, proofs(self.problem, self.given, self.tolerances), strict=True):
-            if found is not None:
+            if found is not None and not reason.status:
                 reason.proof, name = found
                 reason.tasks = (name,)
                 reason.status = "" if reason.proof.within_limits else "out of reach"
@@ -155,15 +179,31 @@ class _Failures:
         some = some[early]
         if not len(some):
             return
-        done, _, steps = self.search(some, first=self.told["restarts"][some] + 1.0)
-        some, steps = some[done], steps[done]
+        done, _, _ = self.search(some, first=self.told["restarts"][some] + 1.0)
+        some = some[done]
         if not len(some):
             return
-        for k, found, more in zip(some, self.standing(some), steps, strict=True):
+        for k, found, steps in zip(some, self.standing(some), self.enough(some), strict=True):
             reason = self.reasons[k]
-            reason.singularity = found
-            reason.status = "out of iterations" if found is None else "singular"
-            reason.steps = int(self.told["iterations"][k] + more)
+            reason.singularity, reason.steps = found, int(steps)
+            reason.status = "singular" if found is not None else "out of iterations" if steps else LOCAL_MINIMUM
+
+    def enough(self, some: np.ndarray) -> np.ndarray:
+        """The steps after which the solver itself, from the same seed, does the tasks of some states; 0 where never."""
+        problem = self.problem
+        if problem.solver in NEAR:
+            return np.zeros(len(some))
+        found = problem.kernel(
+            self.seed[some],
+            self.tolerances[some],
+            problem.weights,
+            *problem.ends,
+            np.array(float(MOST)),
+            np.array(0.0),
+            *(x[some] for x in self.given.values()),
+        )
+        more = (found.told[:, 0] == 1.0) & (found.told[:, 1] > self.told["iterations"][some])
+        return np.where(more, found.told[:, 1], 0.0)
 
     def search_beyond_limits(self) -> None:
         some = self.open
@@ -192,7 +232,7 @@ class _Failures:
         for k, names in zip(some, kept, strict=True):
             reason = self.reasons[k]
             reason.tasks = tuple(task.name for task, is_kept in zip(self.hard, names, strict=True) if is_kept)
-            reason.status = "conflict" if len(reason.tasks) > 1 else "out of reach"
+            reason.status = "conflict" if len(reason.tasks) > 1 else "not found"
         self.balance(some, tolerances)
 
     # -- what is seen at a configuration
@@ -231,7 +271,12 @@ class _Failures:
         if not at.any():
             return
         some, tolerances = some[at], tolerances[at]
-        _, q, _ = self.search(some, limits=False, without=tolerances)
+        done, q, _ = self.search(some, limits=False, without=tolerances)
+        for k in some[done]:  # which one more start does together: no conflict
+            self.reasons[k].status, self.reasons[k].tasks = "not found", ()
+        some, tolerances, q = some[~done], tolerances[~done], q[~done]
+        if not len(some):
+            return
         errors, rows = self.seen(q, some)
         scales = np.array(self.problem.scales)
         for k, e, J, left in zip(some, errors, rows, tolerances, strict=True):
@@ -286,9 +331,12 @@ def judged(
     given: Mapping[str, np.ndarray],
     tolerances: np.ndarray,
     told: Mapping[str, np.ndarray],
+    seed: np.ndarray,
+    errors: np.ndarray,
 ) -> list[Reason]:
-    """A reason for each of some failures: q (F, nq), targets (F, ...), tolerances (F, rows), and what kernels told."""
-    failures = _Failures(problem, q, given, tolerances, told)
+    """A reason for each of some failures: q and seeds (F, nq), targets (F, ...), tolerances and errors (F, rows), and
+    what kernels told."""
+    failures = _Failures(problem, q, given, tolerances, told, seed, errors)
     failures.prove()
     failures.search_longer()
     failures.search_beyond_limits()
@@ -339,44 +387,14 @@ def aligned(problem: AskedProblem, q: np.ndarray) -> tuple[tuple[str, str], ...]
 
 
 def balanced(J: np.ndarray, e: np.ndarray) -> np.ndarray:
-    """The λ nearest to e with Jᵀ λ = 0, of rows that depend on each other as far as their errors stand still."""
+    """The λ nearest to e with Jᵀ λ = 0, of rows that depend on each other as far as their errors stand still.
+
+    Where none do, the search has come to no compromise yet: then e itself, which rows pull with there.
+    """
     U, sizes, _ = np.linalg.svd(J, full_matrices=True)
     rank = int((sizes > _RANK * max(float(sizes[0]) if len(sizes) else 0.0, 1e-300)).sum())
     rest: np.ndarray = U[:, rank:] @ (U[:, rank:].T @ e)
-    return rest
-
-
-def sentence(reason: Reason, problem: AskedProblem, facts: Mapping[str, Any]) -> str:
-    """A reason in a sentence, with what is left, in words."""
-    left = f"the nearest is {_left(facts)} away"
-    if reason.status == "solved":
-        return f"solved after {facts['iterations']} steps: {_left(facts)} left"
-    if reason.status == "at limits":
-        joints = "; ".join(map(str, reason.limits)) or "joints would have to be beyond them"
-        return f"at limits: without them there is an answer: {joints}; within limits {left}"
-    if reason.status == "out of reach":
-        held = f", with {' and '.join(map(repr, problem.locked))} held" if problem.locked else ""
-        what = f"{reason.tasks[0]!r}: " if len(problem.tasks) > 1 and reason.tasks else ""
-        if reason.proof is not None:
-            return f"out of reach: {what}{reason.proof}; {left}"
-        return f"out of reach: {what}not found by {reason.starts} starts, within limits or without{held}; {left}"
-    if reason.status == "conflict":
-        names = " and ".join(map(repr, reason.tasks))
-        pulls = ", ".join(f"{name!r} {np.linalg.norm(x):.3g}" for name, x in reason.multipliers.items())
-        pulls = f" (where they compromise they pull with {pulls})" if pulls else ""
-        return f"conflict: {names} cannot be done together, each could without the other{pulls}; {left}"
-    if reason.status == NONE_OTHER:
-        return f"none other: {reason.others} answers that differ were found by {reason.starts} searches"
-    more = f"a search of {reason.steps} steps finds an answer: raise at_most, or begin elsewhere"
-    if reason.status == "singular":
-        return f"singular: stuck after {facts['iterations']} steps where {reason.singularity}; {more}"
-    if facts["reached"] == 1.0:
-        return f"out of iterations: hard tasks are done, soft ones cost no least after {facts['iterations']} steps"
-    return f"out of iterations: after {facts['iterations']} steps {_left(facts)} left; {more}"
-
-
-def _left(facts: Mapping[str, Any]) -> str:
-    return f"{facts['position_error']:.4g} m and {facts['orientation_error']:.4g} rad"
+    return rest if np.linalg.norm(rest) > _RANK * np.linalg.norm(e) else e
 
 
 def proving(task: Any) -> bool:
@@ -388,11 +406,3 @@ def chain_of(robot: Any, task: Any, q: np.ndarray, lower: np.ndarray, upper: np.
     if not proving(task) or task.frame not in robot.frames:  # but a point
         return None
     return chain_between(robot, task.frame, task.relative_to, q, lower, upper)
-
-
-def table(statuses: Sequence[str]) -> str:
-    """How many of each status, a line each."""
-    names, counts = np.unique(np.asarray(statuses, dtype=object).astype(str), return_counts=True)
-    rows = sorted(zip(names, counts, strict=True), key=lambda row: STATUSES.index(row[0]))
-    width = max(len(name) for name in names)
-    return "\n".join(f"{name:{width}s}  {count}" for name, count in rows)

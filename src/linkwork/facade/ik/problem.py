@@ -20,7 +20,7 @@ from ..assembly.wanted import read_configuration
 from .closed import ClosedForm
 from .differential import DifferentialIK
 from .following import JUMP, follow
-from .going_on import go_on, until
+from .going_on import from_answers, go_on, until
 from .judging import chain_of
 from .path_result import PathResult
 from .reach import Chain
@@ -35,15 +35,17 @@ from .reading import (
     read_target,
     refuse_held_beyond,
 )
+from .restarts import FEW_STARTS, STARTS, SoftRows, search_on
 from .result import IKResult
 from .several import several
-from .solving import NEAR, SOLVERS, TOLD, looking_kernel, solver_kernel, target_shapes
+from .solving import NEAR, RESTARTED, SOLVERS, TOLD, looking_kernel, solver_kernel, target_shapes
 from .velocity_result import VelocityResult
 
 __all__ = ["IKProblem"]
 
 STEPS = 6000  # of all starts, unless said: of a whole humanoid one in 700 takes more than half
 SOON = 800  # steps after which it is asked whether a bound says that there is no answer
+_MOST_STARTS = 100_000
 _OFF = 1e-6  # by how much a target may be no rotation
 _kernels: Once[Kernel] = Once(256)
 
@@ -63,6 +65,7 @@ class IKProblem:
         limits: Any = None,
         locked: Sequence[str] = (),
         at_most: int = STEPS,
+        starts: int | None = None,
         tolerance: Any = None,
         who: str = "ik_problem",
     ) -> None:
@@ -74,13 +77,19 @@ class IKProblem:
         if isinstance(at_most, bool) or not isinstance(at_most, (int, np.integer)) or at_most < 1:
             raise ValueError(f"{who}: at_most: expected how many steps to take, a whole number from 1, got {at_most!r}")
         self.at_most = int(at_most)
+        if starts is not None and (
+            isinstance(starts, bool) or not isinstance(starts, (int, np.integer)) or not 1 <= starts <= _MOST_STARTS
+        ):
+            raise ValueError(f"{who}: starts: expected an integer from 1 to {_MOST_STARTS}, or None, got {starts!r}")
         self.shapes = target_shapes(robot.tree, self.tasks)
         own = [x for task in self.tasks for x in task.tolerances]
         self.tolerances = read_rows(who, self.tasks, own if tolerance is None else tolerance)
         self.tasks = freed(self.tasks, self.tolerances)
         self.weights = np.array([x for task in self.tasks for x in task.weights])
+        self._starts = starts
         self._steps, self._first = np.array(float(at_most)), np.array(0.0)
-        self._soon = np.array(float(min(at_most, SOON))) if self.solver == "levenberg" else self._steps
+        early = self.solver == "levenberg" and at_most > SOON
+        self._soon = np.array(float(SOON)) if early else self._steps
         self._chains: dict[tuple[str, bool], Chain | None] = {}
         self.middle = mid_range(robot, self.lower, self.upper)
         limited = np.isfinite(self.lower) | np.isfinite(self.upper)  # what is not finite takes the long way to a kernel
@@ -101,6 +110,18 @@ class IKProblem:
     def kernel(self) -> Kernel:
         """What solves it, compiled: see `linkwork.Kernel`."""
         return self._kernel(self.solver)
+
+    @cached_property
+    def soft(self) -> SoftRows:
+        """The rows of soft tasks."""
+        return SoftRows(self)
+
+    @cached_property
+    def starts(self) -> int:
+        """The number of starts that soft tasks may take."""
+        if self._starts is None:
+            return FEW_STARTS if self.soft.too_many else STARTS
+        return int(self._starts)
 
     @cached_property
     def searching(self) -> Kernel:
@@ -244,7 +265,7 @@ class IKProblem:
         )  # the caller may write to it, and why there is no answer is judged late
         if told[0] != 1.0:
             seed, near = seed.copy(), tuple(q.copy() for q in near)
-            if self._soon is not self._steps:
+            if near or self._soon is not self._steps:
                 given = {next(iter(self.shapes)): target}
                 return self._run(seed, self.tolerances, given, self._steps, self._first, near)
         if not told[-1] <= _OFF or q[0] != q[0]:
@@ -331,7 +352,12 @@ class IKProblem:
         told = found.told
         self.refuse_unless_poses(found, seed, given, near)
         if soon is not steps and not np.all(told[..., 0] == 1.0):
-            go_on(self, found, seed, tolerances, given, steps, first)
+            go_on(self, found, seed, tolerances, given, self.at_most - int(soon))
+        if near and not np.all(told[..., 0] == 1.0):
+            from_answers(self, found, seed, near[0], tolerances, given, steps)
+        restarts = self.solver in RESTARTED and steps is self._steps and self.starts > 1
+        if restarts and not (np.all(told[..., 0] == 1.0) and self.soft.done(found.errors, tolerances).all()):
+            search_on(self, self.soft, found, seed, tolerances, given, steps, self.starts)
         told = told.tolist() if told.ndim == 1 else told
         result = IKResult(
             self, found.q, found.errors, told, seed, given, tolerances, getattr(found, "multipliers", None)

@@ -34,9 +34,10 @@ __all__ = [
 OWN = 1e-8  # what may be left of a robot's own constraints [m, rad]
 
 
-def check_tasks(who: str, robot: Any, tasks: Any) -> tuple[Task, ...]:
+def check_tasks(who: str, robot: Any, tasks: Any, *, velocities: bool = False) -> tuple[Task, ...]:
     """Tasks whose names are there and differ, and after them those that the robot has of itself.
 
+    With ``velocities`` tasks of velocities are allowed, and the robot's own constraints of velocities are among them.
     Raises TypeError, ValueError and UnknownNameError.
     """
     given = (tasks,) if isinstance(tasks, (Task, Constraint)) else tasks
@@ -49,9 +50,15 @@ def check_tasks(who: str, robot: Any, tasks: Any) -> tuple[Task, ...]:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{who}: two tasks are called {name!r}: give one of them another name=")
+    for task in found:
+        if task.of_velocity and not velocities:
+            raise ValueError(
+                f"{who}: expected tasks of configurations, got {task.name!r}, one of velocities, which no "
+                f"configuration fails; velocity_for and DifferentialIK take it"
+            )
     state = TaskState(robot.tree, Graph(who).inputs("q", (robot.nq,)))
     settled = [_checked(who, robot, task, state) for task in found]
-    return (*settled, *(_implied(robot, settled)))
+    return (*settled, *(_implied(robot, settled, velocities)))
 
 
 def _checked(who: str, robot: Any, task: Task, state: TaskState) -> Task:
@@ -63,14 +70,15 @@ def _checked(who: str, robot: Any, task: Task, state: TaskState) -> Task:
     return task.settled(robot, state)
 
 
-def _implied(robot: Any, given: Sequence[Task]) -> list[Task]:
+def _implied(robot: Any, given: Sequence[Task], velocities: bool) -> list[Task]:
     """What a robot's own constraints ask for, but for those that are among the tasks."""
+    ranged = [task.loop for task in given if isinstance(task, LoopRange)]
     said = [task.constraint for task in given if isinstance(task, ConstraintTask) and task.hard]
     found: list[ConstraintTask | LoopRange] = []
     for constraint in robot.tree.constraints:
-        if constraint.holonomic and constraint not in said:
+        if (constraint.holonomic or velocities) and constraint not in said:
             found.append(ConstraintTask(constraint, tolerance=OWN, own=True, target=0.0 if constraint.timed else None))
-        if isinstance(constraint, LoopJoint) and (constraint.lower or constraint.upper):
+        if isinstance(constraint, LoopJoint) and (constraint.lower or constraint.upper) and constraint not in ranged:
             found.append(LoopRange(constraint, tolerance=OWN, own=True))
     names = [task.name for task in given]
     return [replace(task, name=f"{task.name} of {robot.name}") if task.name in names else task for task in found]

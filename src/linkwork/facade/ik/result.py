@@ -8,7 +8,8 @@ import numpy as np
 
 from ...algorithms.mechanisms.nearest import characteristic_length
 from .asked import AskedProblem
-from .judging import STATUSES, Reason, judged, sentence, table
+from .judging import LOCAL_MINIMUM, STATUSES, Reason, judged
+from .sentences import sentence, table
 from .solving import TOLD
 
 __all__ = ["IKResult"]
@@ -20,7 +21,9 @@ class IKResult:
     """Configurations that inverse kinematics found; of a batch, an entry a state.
 
     ``success`` alone says whether a configuration does what was asked; where it does not, ``q`` is the best that was
-    met, ``status`` says why, and ``explain`` puts it in a sentence.  Every q is within limits.
+    met, ``status`` says why, and ``explain`` puts it in a sentence.  Every q is within limits.  Soft tasks need not be
+    done: what is left of them is in ``soft_cost``, ``soft_position_error`` and ``soft_orientation_error``, and
+    ``status`` is "local minimum" where something is.
     """
 
     __slots__ = (
@@ -88,6 +91,22 @@ class IKResult:
         return self._number("orientation_error")
 
     @property
+    def soft_cost(self) -> Any:
+        """½ Σ (w e)² of what is left of soft tasks (...): what is minimised."""
+        found = self.problem.soft.costs(np.asarray(self.errors)).sum(axis=-1)
+        return float(found) if found.ndim == 0 else found
+
+    @property
+    def soft_position_error(self) -> Any:
+        """The longest way that is left of a soft task (...) [m]."""
+        return self._soft_left("m")
+
+    @property
+    def soft_orientation_error(self) -> Any:
+        """The largest angle that is left of a soft task (...) [rad]."""
+        return self._soft_left("rad")
+
+    @property
     def cost(self) -> Any:
         """How far from done (...): the sum of the squares of what is beyond, in units of characteristic size."""
         scaled = np.asarray(self.errors) * np.array(self.problem.scales)
@@ -125,9 +144,12 @@ class IKResult:
     def status(self) -> Any:
         """ "solved", or why not: a text, or an array (...) of them.
 
-        "at limits": without limits there is an answer; "out of reach": not without them either; "conflict": hard tasks
-        contradict each other; "singular": it stood where no small motion helps, and a longer search finds an answer;
-        "out of iterations": a longer search does.  Failures are judged when one asks, once.
+        "local minimum": hard tasks are done, soft ones are not, and no start costs less (``success`` is True), or no
+        small motion helps and another start does; "at limits": without limits there is an answer; "out of reach": a
+        bound proves that there is none; "not found": no start has found one, within limits or without; "conflict":
+        hard tasks are done apart and not together; "singular": it stood where rows depend on each other, and another
+        start finds an answer; "out of iterations": a longer search does; "not a number": errors are NaN everywhere.
+        Failures are judged when one asks, once.
         """
         reasons = self._reasons()
         if self._told.__class__ is list:
@@ -164,6 +186,13 @@ class IKResult:
         k = self._flat(index)
         facts = {name: told.reshape(-1, len(TOLD))[k][place] for name, place in _PLACE.items()}
         facts["iterations"] = int(facts["iterations"])
+        if self.problem.soft.any and facts["reached"] == 1.0:  # hard tasks are done: what is left is of soft ones
+            each = (self.soft_position_error, self.soft_orientation_error, self.soft_cost)
+            soft = [float(np.reshape(x, -1)[k]) for x in each]
+            minimum = k in self._reasons()  # what is left of hard tasks is within their tolerances
+            facts["position_error"] = soft[0] if minimum else max(facts["position_error"], soft[0])
+            facts["orientation_error"] = soft[1] if minimum else max(facts["orientation_error"], soft[1])
+            facts["cost"] = soft[2]
         return sentence(self._reasons().get(k) or Reason("solved"), self.problem, facts)
 
     def known(self, reasons: dict[int, Reason]) -> None:
@@ -195,8 +224,36 @@ class IKResult:
             said: dict[int, Reason] = getattr(self, "_said", {})
             failed = np.array([k for k in np.flatnonzero(told[:, 0] != 1.0) if k not in said], dtype=int)
             self._judged = dict(zip(failed.tolist(), self._judge(failed, told), strict=True)) if len(failed) else {}
+            self._judged |= self._minima(told)
             self._judged |= said
         return self._judged
+
+    def _minima(self, told: np.ndarray) -> dict[int, Reason]:
+        """States where hard tasks are done and soft ones are not, at a minimum of their cost."""
+        problem, soft = self.problem, self.problem.soft
+        if not soft.any:
+            return {}
+        errors = np.asarray(self.errors).reshape(len(told), -1)
+        tolerances = problem.tolerances if self.tolerances is None else np.asarray(self.tolerances)
+        left = np.broadcast_to(tolerances, np.shape(self.errors)).reshape(errors.shape)
+        found = {}
+        for k in np.flatnonzero((told[:, 0] == 1.0) & ~soft.done(errors, left)):
+            open_ = soft.counted & ~(np.abs(errors[k]) <= left[k])
+            names = [task.name for task in problem.tasks for _ in task.row_names]
+            tasks = tuple(dict.fromkeys(name for name, x in zip(names, open_, strict=True) if x))
+            found[int(k)] = Reason(LOCAL_MINIMUM, tasks=tasks, starts=1 + int(told[k, _PLACE["restarts"]]))
+        return found
+
+    def _soft_left(self, unit: str) -> Any:
+        errors = np.asarray(self.errors)
+        found, start = np.zeros(errors.shape[:-1]), 0
+        for task in self.problem.tasks:
+            rows = range(start, start + len(task.row_units))
+            start = rows.stop
+            own = [i for i, u in zip(rows, task.row_units, strict=True) if u == unit and self.problem.soft.counted[i]]
+            if own:
+                found = np.maximum(found, np.linalg.norm(errors[..., own], axis=-1))
+        return float(found) if found.ndim == 0 else found
 
     def _judge(self, failed: np.ndarray, told: np.ndarray) -> list[Reason]:
         problem, shape = self.problem, np.shape(self._told)[:-1]
@@ -209,7 +266,8 @@ class IKResult:
         given = {name: rows(np.asarray(x), len(problem.shapes[name])) for name, x in self.targets.items()}
         tolerances = problem.tolerances if self.tolerances is None else self.tolerances
         facts = {name: told[failed, place] for name, place in _PLACE.items()}
-        return judged(problem, rows(self.q, 1), given, rows(tolerances, 1), facts)
+        seed, errors = rows(np.asarray(self.seed), 1), rows(np.asarray(self.errors), 1)
+        return judged(problem, rows(self.q, 1), given, rows(tolerances, 1), facts, seed, errors)
 
     def derivative(self, by: str) -> np.ndarray:
         """How answers move (..., nv, n), in tangent vectors, by what the problem is asked with or is of.
@@ -247,8 +305,10 @@ class IKResult:
 
     def __repr__(self) -> str:
         if self._told.__class__ is list:
+            position = max(self.position_error, self.soft_position_error)
+            orientation = max(self.orientation_error, self.soft_orientation_error)
             return (
-                f"<IKResult: {self.status}, {self.position_error:.3g} m and {self.orientation_error:.3g} rad left, "
+                f"<IKResult: {self.status}, {position:.3g} m and {orientation:.3g} rad left, "
                 f"{self.iterations} iterations>"
             )
         return f"<IKResult: {int(np.sum(self.success))} of {np.size(self.success)} solved>"

@@ -27,7 +27,17 @@ from ...model.tree import Tree
 from ...spatial import Vec3
 from ...tasks.contract import Task
 
-__all__ = ["NEAR", "SOLVERS", "TOLD", "Solver", "aims_of", "looking_kernel", "solver_kernel", "target_shapes"]
+__all__ = [
+    "NEAR",
+    "RESTARTED",
+    "SOLVERS",
+    "TOLD",
+    "Solver",
+    "aims_of",
+    "looking_kernel",
+    "solver_kernel",
+    "target_shapes",
+]
 
 Scalars = Sequence[Any]
 Solver = Callable[..., SearchFound]
@@ -46,6 +56,10 @@ SOLVERS: dict[str, Solver] = {
 
 NEAR = frozenset({"nearest"})
 """Solvers that look for what is near a configuration, which comes with each call."""
+
+
+RESTARTED = frozenset({"augmented", "levels"})
+"""Solvers that end in a minimum of what soft tasks cost near one start."""
 
 
 def target_shapes(tree: Tree, tasks: Sequence[Task]) -> dict[str, tuple[int, ...]]:

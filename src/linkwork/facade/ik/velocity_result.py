@@ -65,8 +65,16 @@ class VelocityResult:
 
     @property
     def status(self) -> Any:
-        """ "solved", or why not: a text, or an array (...) of them."""
-        words = np.where(self._flag("least"), "hard tasks not met", "out of iterations")
+        """ "solved", or why not: a text, or an array (...) of them.
+
+        "constraints not met": limits do not let the robot obey its own constraints; "hard tasks not met": these, limits
+        or hard tasks themselves do not let all hard tasks be met; "out of iterations".
+        """
+        own = [task.own for task in self.problem.tasks for _ in task.row_names]
+        allowed = np.array([x for task in self.problem.tasks for x in task.tolerances])
+        broken = (np.abs(self.after[..., own]) > allowed[own]).any(axis=-1)
+        words = np.where(broken, "constraints not met", "hard tasks not met")
+        words = np.where(self._flag("least"), words, "out of iterations")
         found = np.where(self.success, "solved", words)
         return str(found) if found.ndim == 0 else found
 

@@ -101,7 +101,9 @@ class InverseKinematicsMethods(RobotBase):
             own = TOLERANCE if tolerance is None else tolerance
             pose = PoseTask(frame, relative_to=relative_to, axes=axes, tolerance=own, name="X_target")
             both = [pose, PostureTask(weight=1.0, name="posture")]
-            asked = IKProblem(self, both, limits=limits, locked=locked, at_most=at_most, who="inverse_kinematics")
+            asked = IKProblem(
+                self, both, limits=limits, locked=locked, at_most=at_most, starts=1, who="inverse_kinematics"
+            )
             seed = posture if seed is None else seed
             return asked.solve(seed, deadline=deadline, X_target=X_target, posture=posture)
         task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_target")
@@ -130,12 +132,16 @@ class InverseKinematicsMethods(RobotBase):
         limits: Any = None,
         locked: Sequence[str] = (),
         at_most: int = STEPS,
+        starts: int | None = None,
     ) -> IKProblem:
-        """A problem of inverse kinematics: tasks and constraints, hard and soft ones, made once and asked often.
+        """Build a problem of inverse kinematics from tasks and constraints, hard and soft, to be solved many times.
 
-        ``problem.solve(seed, hand=X, ...)`` takes targets by the tasks' names.
+        ``problem.solve(seed, hand=X, ...)`` takes targets by the tasks' names.  ``at_most`` bounds the steps of a
+        search.  ``starts`` bounds the starts from which a problem with soft tasks looks for the least cost, which ends
+        at the first that does all tasks: 48 unless given, or 9 where there are more rows than velocities, so that no
+        configuration does all; 1 gives the local minimum that the seed leads to.
         """
-        return IKProblem(self, tasks, solver=solver, limits=limits, locked=locked, at_most=at_most)
+        return IKProblem(self, tasks, solver=solver, limits=limits, locked=locked, at_most=at_most, starts=starts)
 
     def velocity_for(
         self,

@@ -1,0 +1,76 @@
+"""Soft tasks: the least cost is found where it is zero, and what is left is said where it is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+ARM = lw.load("arm7")
+
+
+@pytest.mark.parametrize(("name", "frame"), [("arm7", "hand"), ("arm6", "tool"), ("quadruped", "hind_right_shank")])
+def test_reachable_poses_are_reached_by_soft_tasks(name, frame):
+    """The seed alone leaves one in five to ten in a local minimum."""
+    robot = lw.load(name)
+    X = robot.pose(robot.random_configuration(seed=1, size=120), frame)
+    problem = robot.ik_problem(lw.ik.PoseTask(frame, weight=1.0, name="X"))
+    found = problem.solve(X=X)
+    assert np.abs(lw.pose_difference(robot.pose(found.q, frame), X)).max() <= 1e-6
+    assert (found.status == "solved").all() and found.success.all() and found.soft_cost.max() <= 1e-12
+    assert (found.q >= robot.lower).all() and (found.q <= robot.upper).all()
+    alone = robot.ik_problem(lw.ik.PoseTask(frame, weight=1.0, name="X"), starts=1).solve(X=X)
+    left = np.abs(lw.pose_difference(robot.pose(alone.q, frame), X)).max(axis=-1)
+    assert 0.05 < (left > 1e-3).mean() < 0.5
+    assert (alone.status[(left > 1e-3) & alone.success] == "local minimum").all()
+    first = left <= 1e-7  # what the seed leads to is kept, and costs no step more
+    assert np.array_equal(found.q[first], alone.q[first])
+    assert np.array_equal(found.iterations[first], alone.iterations[first])
+
+
+def test_what_is_left_of_soft_tasks_is_said():
+    problem = ARM.ik_problem(lw.ik.PositionTask("hand", weight=2.0))
+    found = problem.solve(hand=[[3.0, 0.0, 0.5], [0.3, 0.3, 0.3]])
+    assert found.status.tolist() == ["local minimum", "solved"] and found.success.all()
+    left = np.linalg.norm(ARM.pose(found.q, "hand")[:, :3, 3] - [[3.0, 0.0, 0.5], [0.3, 0.3, 0.3]], axis=-1)
+    assert np.abs(found.soft_position_error - left).max() <= 1e-12 and left[0] > 1.0
+    assert np.abs(found.soft_cost - 0.5 * np.square(2.0 * left)).max() <= 1e-12
+    assert (found.soft_orientation_error == 0.0).all() and (found.position_error == 0.0).all()
+    assert f"{left[0]:.4g} m" in found.explain(0) and "'hand'" in found.explain(0) and "starts" in found.explain(0)
+    one = problem.solve(hand=[3.0, 0.0, 0.5])
+    assert one.status == "local minimum" and one.restarts == 47 and f"{left[0]:.3g} m" in repr(one)
+
+
+def test_the_least_of_more_starts_is_no_worse_and_levels_come_first():
+    X = ARM.pose(ARM.random_configuration(seed=2, size=10), "hand")
+    tasks = [lw.ik.PoseTask("hand", weight=1.0), lw.ik.PostureTask(weight=1e-2)]
+    costs = []
+    for starts in (1, None, 40):
+        found = ARM.ik_problem(tasks, starts=starts).solve(hand=X, posture=ARM.neutral())
+        costs.append(found.soft_cost)
+        assert found.success.all()
+    assert (costs[1] <= costs[0] * (1.0 + 1e-6)).all() and (costs[2] <= costs[1] * (1.0 + 1e-6)).all()
+    assert (costs[2] < 0.5 * costs[0]).any()
+    levels = [lw.ik.PoseTask("hand", weight=1.0), lw.ik.PostureTask(weight=1.0, level=1)]
+    found = ARM.ik_problem(levels).solve(hand=X, posture=ARM.neutral())
+    assert np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), X)).max() <= 1e-3
+
+
+def test_a_task_that_is_not_a_number_is_said_to_be():
+    for weight in (None, 1.0):
+        odd = lw.ik.FunctionTask("odd", lambda k: np.sqrt(-1.0 - k.point("hand")[2] ** 2), weight=weight)
+        found = ARM.ik_problem(odd, at_most=200).solve()
+        assert found.status == "not a number" and not found.success and "'odd'" in found.explain()
+
+
+def test_raising_at_most_is_proposed_where_it_helps():
+    """A method without restarts stands where it stands, however many steps it may take."""
+    X = ARM.pose(ARM.random_configuration(seed=1, size=40), "hand")
+    for solver in ("projection", "damped"):
+        found = ARM.ik_problem(lw.ik.PoseTask("hand"), solver=solver, at_most=50).solve(hand=X)
+        more = ARM.ik_problem(lw.ik.PoseTask("hand"), solver=solver, at_most=20_000).solve(hand=X)
+        stuck = ~found.success & ~more.success
+        assert stuck.sum() >= 3 and set(found.status[stuck]) <= {"local minimum", "singular"}
+        for k in np.flatnonzero(~found.success):
+            assert ("raise at_most" in found.explain(k)) == bool(more.success[k])

@@ -1,0 +1,184 @@
+"""Steps of velocity of robots with constraints: G v + σ = 0 whatever is asked, and tasks of velocities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+DT = 0.01
+CONSTRAINED = ("differential_drive", "bicycle", "fourbar", "delta", "stewart", "leg")
+
+
+def skater():
+    """A planar base on a blade, with a mast in front of it."""
+    text = """<robot name="skater"><link name="ground"/><link name="body"/><link name="mast"/>
+    <joint name="base" type="planar"><parent link="ground"/><child link="body"/><axis xyz="0 0 1"/></joint>
+    <joint name="fixed" type="fixed"><parent link="body"/><child link="mast"/><origin xyz="0.3 0 0"/></joint></robot>"""
+    return lw.Robot.from_urdf_string(text).with_constraints(lw.Skate("body"))
+
+
+def begun(robot):
+    holonomic = any(constraint.holonomic for constraint in robot.tree.constraints)
+    return robot.assemble().q if holonomic else robot.neutral()
+
+
+def left_open(robot, q, v):
+    """G v + σ, with what the step closes of errors of configurations."""
+    holonomic = [c.holonomic for c in robot.tree.constraints for _ in c.row_names]
+    closing = np.zeros(len(holonomic))
+    closing[holonomic] = robot.constraint_error(q)
+    return robot.constraint_jacobian(q) @ v + robot.constraint_drift(q) + closing / DT
+
+
+@pytest.mark.parametrize("name", [*CONSTRAINED, "skater"])
+@pytest.mark.parametrize("weight", [1.0, None])
+def test_every_step_obeys_the_constraints(name, weight):
+    """Asked for poses all around, most of which no step leads to."""
+    robot = skater() if name == "skater" else lw.load(name)
+    frame = "mast" if name == "skater" else max(robot.tree.frames, key=lambda frame: frame.body).name
+    q, rng = begun(robot), np.random.default_rng(0)
+    problem = lw.ik.DifferentialIK(robot, lw.ik.PoseTask(frame, weight=weight, name="X"), DT, gain=0.1)
+    fastest = 0.0
+    for _ in range(6):
+        X = robot.pose(q, frame) @ lw.pose(0.1 * rng.normal(size=3), rpy=0.5 * rng.normal(size=3))
+        for _ in range(8):
+            found = problem.velocity(q, X=X)
+            size = 1.0 + np.abs(found.v).max()
+            assert np.abs(left_open(robot, q, found.v)).max() <= 1e-12 * size
+            assert found.errors.shape[-1] == 6 + len(robot.constraint_drift(q)) and np.isfinite(found.after).all()
+            fastest = max(fastest, size)
+            q = robot.integrate(q, found.v * DT)
+    assert fastest > 1.01
+    assert np.abs(robot.constraint_error(q)).max(initial=0.0) <= 1e-4
+
+
+def test_asked_sideways_it_does_the_best_that_rolls():
+    """A skater's origin cannot go sideways at all, and its mast goes there by turning alone."""
+    robot = skater()
+    q = robot.neutral()
+    for task in (lw.ik.PositionTask("body", name="place"), lw.ik.PositionTask("body", name="place", weight=1.0)):
+        aside = robot.velocity_for(task, q, DT, damping=0.0, place=[0.0, 0.01, 0.0])
+        assert np.abs(aside.v).max() <= 1e-6 and abs(np.linalg.norm(aside.after[:3]) - 0.01) <= 1e-8
+        assert aside.status == ("hard tasks not met" if task.hard else "solved")
+        both = robot.velocity_for(task, q, DT, damping=0.0, place=[0.01, 0.01, 0.0])
+        twist = robot.jacobian(q, "body") @ both.v
+        assert abs(twist[3] - 1.0) <= 1e-6 and abs(twist[4]) <= 1e-12
+    mast = lw.ik.PositionTask("mast", name="place")
+    turned = robot.velocity_for(mast, q, DT, place=[0.3, 0.01, 0.0])
+    assert turned.success and abs((robot.jacobian(q, "body") @ turned.v)[2] - 1.0 / 0.3) <= 1e-6
+
+
+def test_drifts_count():
+    """A loop whose length is prescribed by time: the step goes along, where it takes up what time adds."""
+    robot = lw.load("arm7").with_constraints(lw.Prescribed("elbow", lambda t: -1.0 + 0.5 * t, name="driven"))
+    q = np.array([0.2, 0.3, 0.1, -0.9, 0.3, 2.0, 0.4])
+    step = lw.ik.DifferentialIK(robot, lw.ik.PositionTask("hand", weight=1.0), DT)
+    found = step.velocity(q, hand=robot.pose(q, "hand")[:3, 3], driven=0.2)
+    assert abs(found.v[3] - 0.5) <= 1e-12 and found.success
+    slow = {"velocity": {"elbow": 0.1}}
+    held = lw.ik.DifferentialIK(robot, lw.ik.PositionTask("hand", weight=1.0), DT, limits=slow)
+    found = held.velocity(q, hand=robot.pose(q, "hand")[:3, 3], driven=0.2)
+    assert found.v[3] == 0.1 and found.status == "constraints not met" and not found.success
+
+
+def test_a_path_is_followed_by_steps_that_roll():
+    robot = skater()
+    task = lw.ik.PositionTask("mast", tolerance=(1e-6, 1e-6, np.inf), axes="reference", name="place")
+    part = np.linspace(0.0, 1.0, 50)[:, None]
+    path = np.array([0.3, 0.0, 0.0]) + part * [0.2, 0.3, 0.0]
+    along = robot.ik_problem(task).follow(robot.neutral(), place=path)
+    assert along.success.all() and along.reconfigurations == 0
+    steps = robot.difference(along.q[:-1], along.q[1:])
+    G = robot.constraint_jacobian(robot.integrate(along.q[:-1], 0.5 * steps))
+    assert np.abs(np.einsum("tij,tj->ti", G, steps)).max() <= 1e-4 * np.abs(steps).max()
+    assert np.abs(robot.pose(along.q, "mast")[:, :2, 3] - path[:, :2]).max() <= 1e-6
+    sideways = lw.ik.PositionTask("body", tolerance=(1e-6, 1e-6, np.inf), axes="reference", name="place")
+    stuck = robot.ik_problem(sideways).follow(robot.neutral(), place=part * [0.0, 0.3, 0.0])
+    assert stuck.success.sum() == 1 and np.abs(robot.pose(stuck.q, "body")[:, 1, 3]).max() <= 1e-6
+
+
+def test_tasks_of_velocities():
+    """Of a joint, of what rolls, and of the momentum: exactly where they are hard, by weight where soft."""
+    robot = lw.load("arm7")
+    q = robot.random_configuration(seed=1)
+    joint = lw.ik.JointVelocityTask("elbow", name="elbow")
+    hand = lw.ik.PositionTask("hand", weight=1.0)
+    place = robot.pose(q, "hand")[:3, 3] + 0.001
+    found = robot.velocity_for([joint, hand], q, DT, elbow=0.3, hand=place)
+    assert abs(found.v[3] - 0.3) <= 1e-9 and found.success
+    soft = robot.velocity_for(lw.ik.JointVelocityTask("elbow", weight=1e3, name="elbow"), q, DT, elbow=0.3)
+    assert np.abs(soft.v - 0.3 * np.eye(7)[3]).max() <= 1e-6
+    wanted = robot.centroidal_momentum_matrix(q) @ np.linspace(-0.2, 0.2, 7)
+    moved = robot.velocity_for(lw.ik.MomentumTask(), q, DT, momentum=wanted)
+    assert moved.success and np.abs(robot.centroidal_momentum_matrix(q) @ moved.v - wanted).max() <= 1e-5
+    bare = skater().without_constraints()
+    body = lw.ik.PositionTask("body", weight=1.0, name="place")
+    for weight in (None, 1e3):
+        rolled = lw.ik.ConstraintTask(lw.Skate("body"), weight=weight)
+        found = bare.velocity_for([rolled, body], bare.neutral(), DT, place=[0.01, 0.01, 0.0])
+        assert abs((bare.jacobian(bare.neutral(), "body") @ found.v)[4]) <= 1e-5
+    with pytest.raises(ValueError, match="velocities"):
+        robot.velocity_for([joint, hand], q, DT, gain={"elbow": 0.5}, elbow=0.3, hand=place)
+
+
+def test_a_free_base_accelerates_within_limits():
+    links = '<link name="world"/><link name="body"/><link name="arm"/>'
+    text = (
+        f'<robot name="r">{links}<joint name="base" type="floating"><parent link="world"/><child link="body"/></joint>'
+        '<joint name="j" type="revolute"><parent link="body"/><child link="arm"/><origin xyz="0.3 0 0"/>'
+        '<axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="1" velocity="3"/></joint></robot>'
+    )
+    robot = lw.Robot.from_urdf_string(text)
+    base = robot.joints[0]
+    most = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 0.5])
+    step = lw.ik.DifferentialIK(
+        robot, lw.ik.PoseTask("arm", weight=1.0, name="X"), DT, limits={"acceleration": {base.name: most}}
+    )
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    X = robot.pose(q, "arm") @ lw.pose((1.0, -2.0, 3.0), rpy=(0.5, 1.0, -1.5))
+    for _ in range(60):
+        last, v = v, step.step(q, X, v_last=v)
+        assert (np.abs(v - last)[base.v_slice] <= most * DT * (1.0 + 1e-12)).all()
+        q = robot.integrate(q, v * DT)
+    assert np.abs(v[base.v_slice]).max() > 0.25
+
+
+@pytest.mark.parametrize("name", ["arm7", "arm6"])
+def test_no_step_leaves_limits_by_a_last_digit(name):
+    """To the bit: 3000 states within limits at random, some next to them, others at them or beyond."""
+    robot, rng = lw.load(name), np.random.default_rng(1)
+    frame = max(robot.tree.frames, key=lambda frame: frame.body).name
+    span = robot.upper - robot.lower
+    lower, upper = (
+        robot.lower + span * rng.uniform(0, 0.4, robot.nq),
+        robot.upper - span * rng.uniform(0, 0.4, robot.nq),
+    )
+    q = rng.uniform(lower, upper, (3000, robot.nq))
+    near = np.power(10.0, rng.uniform(-16, -1, q.shape)) * rng.choice([-1.0, 0.0, 1.0], q.shape)
+    kind = rng.integers(0, 4, q.shape)
+    q = np.where(kind == 0, upper + near, np.where(kind == 1, lower + near, q))
+    X = robot.pose(robot.random_configuration(seed=2, size=3000), frame)
+    for tasks in (lw.ik.PoseTask(frame, weight=1.0, name="X"), lw.ik.PoseTask(frame, name="X")):
+        for dt in (0.003, 0.01):
+            limits = {"position": (lower, upper), "velocity": False}
+            found = robot.velocity_for(tasks, q, dt, limits=limits, X=X)
+            after = robot.integrate(q, found.v * dt)
+            assert (after >= lower).all() and (after <= upper).all()
+            assert (found.active != 0).any(axis=0).all()
+
+
+def test_support_polygons_of_frames_in_any_order():
+    """Feet that move: the vertices are taken in the order of their angles."""
+    robot = lw.load("quadruped")
+    feet = [frame for frame in robot.frames if frame.endswith("shank")]
+    assert len(feet) == 4
+    q = robot.random_configuration(seed=1, size=20)
+    rows = []
+    for order in ((0, 1, 3, 2), (0, 1, 2, 3), (3, 0, 2, 1), (2, 1, 0, 3)):
+        task = lw.ik.SupportPolygonTask([feet[i] for i in order], relative_to=robot.links[0].name)
+        rows.append(np.sort(robot.ik_problem(task).errors_and_rows(q)[0], axis=-1))
+    for other in rows[1:]:
+        assert np.abs(rows[0] - other).max() <= 1e-12
+    assert robot.ik_problem(task).solve(robot.neutral()).status == "solved"
