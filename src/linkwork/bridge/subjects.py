@@ -128,7 +128,7 @@ class OfRobot:
         of_constraints = {"nc": sum(n for n, _ in rows), "ne": sum(n for n, has_error in rows if has_error)}
         sizes = {"nq": self.tree.nq, "nv": self.tree.nv, "2nv": 2 * self.tree.nv, "nb": nb}
         joints = [loop.joint for loop in self.tree.constraints if isinstance(loop, LoopJoint)]
-        of_loops = {"nl": sum(j.nv for j in joints), "nlq": sum(j.nq for j in joints)}
+        of_loops = {"nl": sum(j.nv for j in joints), "nlq": sum(j.nq for j in joints), "nloops": len(joints)}
         return sizes | of_parameters | of_constraints | of_loops
 
     def parts(self, quantity: Quantity) -> Sequence[Part]:

@@ -129,7 +129,7 @@ def _computing(row: Row, walked: Any) -> Callable[..., Any]:
         remedy = "robot.without_constraints() is the robot that obeys none"
         raise ValueError(f"{row.name}: it is a function of robots without constraints: {remedy}")
     timed = next((constraint.name for constraint in walked.constraints if constraint.timed), None)
-    if timed is not None:
+    if timed is not None and "time" not in row.optional:
         remedy = "functions that begin with constrained_ take time=t"
         raise ValueError(f"{row.name}: constraint {timed!r} depends on time, and the function does not: {remedy}")
     return found

@@ -20,7 +20,7 @@ from ..dynamics.hybrid_dynamics import hybrid_dynamics
 from ..dynamics.inverse_dynamics import bias_force, gravity_force, inverse_dynamics
 from ..dynamics.passive import passive_force
 from ..forces.impact import impact
-from ..forces.joint_wrenches import joint_wrenches
+from ..forces.joint_wrenches import joint_wrench_split, joint_wrenches
 from ..momentum.energy import lagrangian, potential_energy
 from ..momentum.power import power
 from .ambiguity import ROWS as _AMBIGUITY
@@ -37,6 +37,8 @@ from .forward_derivatives import ROWS as _FORWARD_DERIVATIVES
 from .forward_derivatives import constrained_acceleration_derivatives, constrained_linearize
 from .inverse import ROWS as _INVERSE
 from .inverse_derivatives import ROWS as _INVERSE_DERIVATIVES
+from .joint_wrench import ROWS as _JOINT_WRENCH
+from .joint_wrench import constrained_joint_wrench_split, constrained_joint_wrenches
 from .loop_joints import ROWS as _LOOP_JOINTS
 from .minimal import ROWS as _MINIMAL
 from .project import ROWS as _PROJECT
@@ -48,6 +50,7 @@ _ALL = (
     *_FORWARD,
     *_FORWARD_DERIVATIVES,
     *_LOOP_JOINTS,
+    *_JOINT_WRENCH,
     *_INVERSE,
     *_INVERSE_DERIVATIVES,
     *_IMPACT,
@@ -69,7 +72,8 @@ INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     linearize: constrained_linearize,
     impact: impact_of_constrained,
     hybrid_dynamics: None,
-    joint_wrenches: None,
+    joint_wrenches: constrained_joint_wrenches,
+    joint_wrench_split: constrained_joint_wrench_split,
     forward_dynamics_hessian: None,
     forward_dynamics_second_derivatives: None,
 }

@@ -79,6 +79,12 @@ class Held:
         ]
         return Semidefinite.of(self.delassus, floors, more)
 
+    @property
+    def sizes(self) -> list[Any]:
+        """Λ_kk of each row as it would be without cancellation."""
+        rows = self.rates.sizes
+        return [dot(self.inverse.weighed(self._placed(sizes)), [1.0] * len(sizes)) for sizes in rows]
+
     def _placed(self, sizes: Scalars) -> list[Any]:
         """Numbers by velocity, in the order of the factors."""
         return [sizes[k] for k in self.inverse.order] if isinstance(self.inverse, FactoredInverse) else list(sizes)

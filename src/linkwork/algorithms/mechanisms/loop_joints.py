@@ -25,7 +25,15 @@ from ..derivatives.tangents import tangent_rates
 from ..dynamics.passive import exerted
 from ..row import FRICTION, Output, Row
 
-__all__ = ["ROWS", "body_of", "loop_force_derivatives", "loops_of", "with_loop_forces"]
+__all__ = [
+    "ROWS",
+    "body_of",
+    "loop_force_derivatives",
+    "loop_motor_wrenches",
+    "loop_wrenches",
+    "loops_of",
+    "with_loop_forces",
+]
 
 Scalars = Sequence[Any]
 
@@ -107,13 +115,28 @@ def with_loop_forces(
     tree: Tree, q: Scalars, v: Scalars, tau: Scalars, forces: Scalars | None = None, passive: bool = False
 ) -> list[Any]:
     """τ, and what joint forces of the joints that close loops add to it: given ones, and with ``passive`` their own."""
-    total, state, place = list(tau), KinematicState(tree, q, v), 0
-    for loop in loops_of(tree):
+    total, state = list(tau), KinematicState(tree, q, v)
+    for loop, F in zip(loops_of(tree), loop_motor_wrenches(state, forces, passive), strict=True):
+        if F is not None:
+            columns = state.between(loop.frame, loop.relative_to).columns
+            total = [a + column.dot(F) for a, column in zip(total, columns, strict=True)]
+    return total
+
+
+def loop_motor_wrenches(state: KinematicState, forces: Scalars | None, passive: bool) -> list[Force | None]:
+    """F = S⁺ᵀ τ_J of each joint that closes a loop, on M in M's coordinates; None where no joint force acts.
+
+    Joint forces are the given ones (nl), and with ``passive`` those of springs, damping and friction.
+    """
+    found: list[Force | None] = []
+    place = 0
+    for loop in loops_of(state.tree):
         joint = loop.joint
         own = [0.0] * joint.nv if forces is None else list(forces[place : place + joint.nv])
         place += joint.nv
         acts = passive and loop.resists
         if joint.nv == 0 or not (acts or forces is not None):
+            found.append(None)
             continue
         between = state.between(loop.frame, loop.relative_to)
         q_J = joint.q_of(between.pose)
@@ -121,9 +144,8 @@ def with_loop_forces(
             v_J = joint.v_of_twist(q_J, between.twist)
             own = [a + b for a, b in zip(own, exerted(body_of(loop), q_J, v_J, "smooth"), strict=True)]
         ways = [joint.v_of_twist(q_J, Motion.of(unit)) for unit in units(6)]  # the columns of S⁺
-        F = Force.of([sum((a * b for a, b in zip(way, own, strict=True)), 0.0) for way in ways])
-        total = [a + column.dot(F) for a, column in zip(total, between.columns, strict=True)]
-    return total
+        found.append(Force.of([sum((a * b for a, b in zip(way, own, strict=True)), 0.0) for way in ways]))
+    return found
 
 
 def loop_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[list[list[Any]], list[list[Any]]]:

@@ -65,6 +65,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
+        loop_forces: ArrayLike | None = None,
         passive: bool = False,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
@@ -73,6 +74,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         ``actuators`` names the joints that exert forces; where it is left out, all but those of six degrees of freedom,
         as floating bases are. Where they can do it in many ways, τ is the one of least Σ weights_k τ_k², ``weights``
         (..., nv) being 1 where they are left out; and where rows depend on each other, λ is of least norm.
+        ``loop_forces`` (..., nl) [N·m, N] are given forces of motors in the joints that close loops.
         q (..., nq), v, a (..., nv) -> tau (..., nv) [N·m, N], constraint_forces (..., nc) [N, N·m], missing (..., nv)
         [N·m, N].  τ is 0 where nothing is actuated; what is missing is 0, or the error says so.
 
