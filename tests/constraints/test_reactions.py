@@ -1,5 +1,5 @@
-"""Reactions of mechanisms: every body is in equilibrium with its inertia under the wrenches through its joints, and they
-are those of Newton's and Euler's equations of each body alone, wherever the loop is cut."""
+"""Reactions of mechanisms: every body is in equilibrium with its inertia under the wrenches through its joints, and
+they are those of Newton's and Euler's equations of each body alone, wherever the loop is cut."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_which_reactions_are_unique():
 
 
 def test_power_of_reactions_is_that_of_joint_forces():
-    """Through each joint w does work on the joint's own motion alone: w · S v, tree's joints and the one of the loop."""
+    """Through each joint w does work on the joint's own motion alone, w · S v: joints of the tree and of the loop."""
     robot = four_bar("C")
     q = by_joints(robot, closed(0.8))
     v = np.linalg.svd(robot.constraint_jacobian(q))[2][-1]

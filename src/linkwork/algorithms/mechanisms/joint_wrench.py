@@ -10,12 +10,12 @@ of the six velocities of the wider tree that the opened joint adds.  A constrain
 gears, has no such columns: its force acts in the joints, and goes through them as a motor's does.  A joint that closes
 a loop transmits the wrenches W of its own rows, and what a motor, a spring or friction in it exerts: Σ λ W + S⁺ᵀ τ_J.
 
-λ is given, or follows from inverse dynamics with the joints that are actuated.  Where rows depend on each other λ is one
-of many, μ with Gᵀ μ = 0 being what may be added: the least, Σ Λ_ii λ_i² with Λ = G M⁻¹ Gᵀ.  A component g·λ of a joint's
-wrench is unique if g·μ = 0 for all such μ.
+λ is given, or follows from inverse dynamics with the joints that are actuated.  Where rows depend on each other λ is
+one of many, μ with Gᵀ μ = 0 being what may be added: the least, Σ Λ_ii λ_i² with Λ = G M⁻¹ Gᵀ.  A component g·λ of a
+joint's wrench is unique if g·μ = 0 for all such μ.
 
-Sources: Featherstone, Rigid Body Dynamics Algorithms, 2008, sections 5.3 and 8.5; Wojtyra, Joint reactions in rigid body
-mechanisms with dependent constraints, Mech. Mach. Theory 44, 2009.
+Sources: Featherstone, Rigid Body Dynamics Algorithms, 2008, sections 5.3 and 8.5; Wojtyra, Joint reactions in rigid
+body mechanisms with dependent constraints, Mech. Mach. Theory 44, 2009.
 """
 
 from __future__ import annotations
@@ -152,7 +152,8 @@ def loop_joint_wrenches(
 def joint_wrench_ambiguity(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[list[Any]]:
     """How much of each joint wrench, in the axes of M, dynamics leaves open (nb, 6): 0 where it is unique.
 
-    Row k of λ is counted in 1/√Λ_kk, with Λ_kk as it would be without cancellation.  A component g·λ gets ‖(1 − T)ᵀ g‖ / ‖g‖ of that measure, T taking away the part
+    Row k of λ is counted in 1/√Λ_kk, with Λ_kk as it would be without cancellation.  A component g·λ gets
+    ‖(1 − T)ᵀ g‖ / ‖g‖ of that measure, T taking away the part
     of λ in the null space of Gᵀ, and ‖g‖ being that of the three components of its moment, or of its force.
     """
     held = at_rest(tree, q, time)

@@ -110,8 +110,9 @@ class SimulationMethods(RobotBase):
         sticks, and is otherwise smooth.  Every so many steps (``every``)
         q and v are recorded, and what ``record`` lists: functions of the robot by name (``"kinetic_energy"``,
         ``("pose", "hand")``; ``"tau"`` is what the last step held), or a dict of functions of (t, q, v, τ) by name.
-        ``"constraint_forces"``, ``"joint_wrenches"`` and ``"loop_joint_wrenches"`` are reactions under the forces of the
-        last step.  Letters that identifiers have not are underscores in names: ("pose", "left/hand") is pose_left_hand.
+        ``"constraint_forces"``, ``"joint_wrenches"`` and ``"loop_joint_wrenches"`` are reactions under the forces
+        of the last step.  Letters that identifiers have not are underscores in names: ("pose", "left/hand") is
+        pose_left_hand.
 
         An environment whose controller gives no finite number, whose state becomes none, or an event's guard NaN,
         stops, and the others go on: see `linkwork.simulation.Simulation`.  On symbols it becomes part of what is

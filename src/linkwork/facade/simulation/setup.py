@@ -81,7 +81,7 @@ class SimulationSetup:
         if not callable(self.controller):
             raise TypeError(f"simulate: controller: expected a function of t, q and v, got {self.controller!r}")
         arrays = [name for name, _ in (*self.inputs, *self.signals) if name not in self.hidden]
-        given = dict.fromkeys(arrays + [*readings])
+        given = dict.fromkeys([*arrays, *readings])
         places = [None] * (3 if self.begins is None else 4)
         try:
             signature = inspect.signature(self.controller)

@@ -239,11 +239,8 @@ class SimulationRun:
         held_by = records.pop(_HELD, None)
         robot: Any = setup.robot
         timed = any(constraint.timed for constraint in robot.constraints)
-        own = (
-            None
-            if held_by is None or timed or self._is_pushed
-            else OwnInterpolant(setup, held_by, self.parameters, self.leading)
-        )
+        unknown = held_by is None or timed or self._is_pushed  # forces that the interpolant would not see
+        own = None if unknown else OwnInterpolant(setup, held_by, self.parameters, self.leading)
         z, names = self._carried(state.get("z")), self._contact_names
         return Simulation(
             setup.robot,
