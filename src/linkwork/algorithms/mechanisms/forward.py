@@ -93,6 +93,10 @@ class Held:
         """λ with which G a = wanted, where a without it is L⁻¹ D⁻¹ y."""
         return self.factors.solved([w - dot(UD, y) for w, UD in zip(wanted, self.UD, strict=True)])
 
+    def forces_nearly(self, y: Scalars, wanted: Scalars) -> list[Any]:
+        """λ with which G a is as near to ``wanted`` as rows allow that contradict each other there."""
+        return self.factors.solved_nearly([w - dot(UD, y) for w, UD in zip(wanted, self.UD, strict=True)])
+
     def moved(self, y: Scalars, forces: Scalars) -> list[Any]:
         """L⁻¹ D⁻¹ (y + U λ)."""
         total = list(y)
