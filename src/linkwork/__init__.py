@@ -65,6 +65,7 @@ from . import (
     control,
     errors,
     expr,
+    force_elements,
     ik,
     joints,
     motion,
@@ -117,6 +118,7 @@ from .facade.propagation import propagate_motion
 from .facade.quadratic_program import quadratic_program
 from .facade.robot.robot import Robot, load
 from .facade.simulation.simulator import Simulator
+from .force_elements import Bushing, SpringDamper
 from .geometry.fields import distance_field
 from .geometry.scene import Scene
 
@@ -128,6 +130,7 @@ __all__ = [
     "Ball",
     "BallRolling",
     "Belt",
+    "Bushing",
     "CenterOfMass",
     "Coupling",
     "Distance",
@@ -154,6 +157,7 @@ __all__ = [
     "Screw",
     "Simulator",
     "Skate",
+    "SpringDamper",
     "Weld",
     "__version__",
     "call",
@@ -166,6 +170,7 @@ __all__ = [
     "distance_field",
     "errors",
     "expr",
+    "force_elements",
     "fori",
     "from_casadi",
     "get_num_threads",

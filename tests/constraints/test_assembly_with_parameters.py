@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import linkwork as lw
 from helpers.cut_four_bar import four_bar
 
 

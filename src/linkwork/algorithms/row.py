@@ -134,9 +134,7 @@ def frame_options(*names: str) -> tuple[Option, ...]:
 
 
 PASSIVE = Option("passive", False, (False, True))  # whether armature, damping, friction and springs are part of it
-ACTUATORS = Option(
-    "actuators", names="joint", counted="na"
-)  # None: all that do not float
+ACTUATORS = Option("actuators", names="joint", counted="na")  # None: all that do not float
 FRICTION = Option("friction", "smooth", ("smooth", "coulomb"))  # its law, where it is
 
 

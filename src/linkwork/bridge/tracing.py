@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..algorithms.dynamics.implicit_dynamics import RULES
-from ..algorithms.mechanisms import INSTEAD, TREES_OWN
+from ..algorithms.mechanisms import INSTEAD, OF_JOINTS_ALONE, TREES_OWN
 from ..algorithms.row import PASSIVE, QUANTITIES, Row, quantity_of
 from ..compiler.collector import quiet_collector
 from ..compiler.program import Port, Program
@@ -106,7 +106,14 @@ def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> 
 
 def _refuse_loops_that_resist(row: Row, walked: Any, given: Mapping[str, Any]) -> None:
     """Raises ValueError where a function would leave out what joints that close loops exert by themselves."""
-    if row.compute not in TREES_OWN or not (given.get("passive") or row.resisted):
+    if not (given.get("passive") or row.resisted):
+        return
+    if row.compute in OF_JOINTS_ALONE and getattr(walked, "force_elements", ()):
+        raise ValueError(
+            f"{row.name}: it counts what joints exert by themselves, and not the force element "
+            f"{walked.force_elements[0].name!r}: robot.without_force_elements() is the robot that has none"
+        )
+    if row.compute not in TREES_OWN:
         return
     for constraint in getattr(walked, "constraints", ()):
         if getattr(constraint, "resists", False):

@@ -128,9 +128,7 @@ class _Statics:
     def closed(self, q: Any) -> _State:
         """The state near q in which constraints hold."""
         q, error, *_ = self.robot.project_configuration(q, **self.timed)
-        a, forces = self.robot.constrained_forward_dynamics(
-            q, self.still, self.tau, passive=self.passive, **self.given
-        )
+        a, forces = self.robot.constrained_forward_dynamics(q, self.still, self.tau, passive=self.passive, **self.given)
         M = self.robot.mass_matrix(q, passive=self.passive)
         return _State(q, float(np.abs(error).max(initial=0.0)), a, forces, M)
 
@@ -201,7 +199,9 @@ def _descent(statics: _Statics, state: _State, most: int) -> Equilibrium:
             state, radius, taken = there, _FIRST, taken + 1
             continue
         sizes = np.maximum(np.abs(values), max(flat, 1e-300))
-        x = np.where((np.abs(values) <= flat) & (np.abs(gradient) <= _STILL * np.abs(gradient).max()), 0.0, -gradient / sizes)
+        x = np.where(
+            (np.abs(values) <= flat) & (np.abs(gradient) <= _STILL * np.abs(gradient).max()), 0.0, -gradient / sizes
+        )
         while True:
             delta = N @ (vectors @ x)
             share = min(1.0, radius / max(float(np.abs(delta).max(initial=0.0)), 1e-300))

@@ -17,10 +17,20 @@ from ...model.body import WORLD
 from ...model.tree import Tree
 from ...spatial import Force, Pose, Rotation
 from ..dynamics.external import Wrenches
+from ..dynamics.force_elements import element_wrenches
 from ..dynamics.inverse_dynamics import carried_wrenches
 from ..row import ACTUATORS, PASSIVE, Option, Output, Row
 
-__all__ = ["ROWS", "SIDE", "joint_wrench_split", "joint_wrenches", "split_wrenches", "turned_wrench", "wrenches_in"]
+__all__ = [
+    "ROWS",
+    "SIDE",
+    "joint_wrench_split",
+    "joint_wrenches",
+    "split_wrenches",
+    "turned_wrench",
+    "with_elements",
+    "wrenches_in",
+]
 
 Scalars = Sequence[Any]
 
@@ -44,7 +54,7 @@ def joint_wrenches(
 
     The arguments from ``constraint_forces`` on matter to robots with constraints alone, but for the sides.
     """
-    w = [[F] for F in _across(tree, q, v, a, wrenches)]
+    w = [[F] for F in _across(tree, q, v, a, with_elements(tree, q, v, wrenches, passive))]
     return [F.elements() for (F,) in wrenches_in(tree, q, w, on, expressed_in)]
 
 
@@ -63,7 +73,13 @@ def joint_wrench_split(
     passive: bool = False,
 ) -> tuple[list[Any], list[Any]]:
     """The joint force, w projected onto the span of S, and the internal force, w less it (nb, 6 each)."""
-    return split_wrenches(tree, q, _across(tree, q, v, a, wrenches), on, expressed_in)
+    acting = with_elements(tree, q, v, wrenches, passive)
+    return split_wrenches(tree, q, _across(tree, q, v, a, acting), on, expressed_in)
+
+
+def with_elements(tree: Tree, q: Scalars, v: Scalars, wrenches: Wrenches, passive: bool) -> Wrenches:
+    """External wrenches, with those of force elements where these act."""
+    return [*wrenches, *element_wrenches(tree, q, v)] if passive and tree.force_elements else wrenches
 
 
 def split_wrenches(

@@ -2,7 +2,7 @@
 
 `INSTEAD` has what is computed of a robot with constraints in the place of functions of free robots; nothing where a
 function is of robots without constraints alone.  `TREES_OWN` are functions that know what the tree's joints exert by
-themselves, and not what those that close loops do.
+themselves, and not what those that close loops do; `OF_JOINTS_ALONE` do not know what force elements exert.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,6 +23,8 @@ from ..forces.impact import impact
 from ..forces.joint_wrenches import joint_wrench_split, joint_wrenches
 from ..momentum.energy import lagrangian, potential_energy
 from ..momentum.power import power
+from ..regressors.energy_regressors import kinetic_energy_regressor, potential_energy_regressor
+from ..regressors.inverse_dynamics_regressor import inverse_dynamics_regressor
 from .ambiguity import ROWS as _AMBIGUITY
 from .assemble import ROWS as _ASSEMBLE
 from .closing import ROWS as _CLOSING
@@ -44,7 +46,7 @@ from .minimal import ROWS as _MINIMAL
 from .project import ROWS as _PROJECT
 from .reduced_linearize import ROWS as _REDUCED_LINEARIZE
 
-__all__ = ["INSTEAD", "ROWS", "TREES_OWN"]
+__all__ = ["INSTEAD", "OF_JOINTS_ALONE", "ROWS", "TREES_OWN"]
 
 _ALL = (
     *_FORWARD,
@@ -77,6 +79,10 @@ INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     forward_dynamics_hessian: None,
     forward_dynamics_second_derivatives: None,
 }
+
+OF_JOINTS_ALONE: frozenset[Callable[..., Any]] = frozenset(
+    (inverse_dynamics_regressor, kinetic_energy_regressor, potential_energy_regressor)
+)
 
 TREES_OWN: frozenset[Callable[..., Any]] = frozenset(
     (

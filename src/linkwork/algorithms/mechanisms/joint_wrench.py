@@ -66,7 +66,7 @@ def constrained_joint_wrench(
     ``forces`` λ (nc) [N, N·m] are those of the constraints' rows, as `constrained_forward_dynamics` has them; with
     ``passive`` springs, damping and friction of the joints that close loops count.  Raises UnknownNameError.
     """
-    w = Force.of(joint_wrenches(tree, q, v, a, wrenches)[tree.joint_index(joint)])
+    w = Force.of(joint_wrenches(tree, q, v, a, wrenches, passive=passive)[tree.joint_index(joint)])
     if not tree.constraints:
         return list(w.elements())
     (borne,) = _borne(tree, [joint], q, v, forces, None, time, passive)
@@ -198,7 +198,7 @@ def _across(
 ) -> list[Force]:
     """By body: what its parent exerts on it through the joint, in the joint's frame M."""
     forces = _forces(tree, q, v, a, wrenches, constraint_forces, loop_forces, time, actuators, passive)
-    taken = map(Force.of, joint_wrenches(tree, q, v, a, wrenches))
+    taken = map(Force.of, joint_wrenches(tree, q, v, a, wrenches, passive=passive))
     names = [body.joint_name for body in tree.bodies]
     borne = _borne(tree, names, q, v, forces, loop_forces, 0.0 if time is None else time[0], passive)
     return [w - other for w, other in zip(taken, borne, strict=True)]

@@ -14,14 +14,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...constraints import LoopJoint
-from ...expr.directions import Directions
-from ...expr.dual import parts, seeded
 from ...joints.derived import units
 from ...model.body import WORLD, Body, Drive, Limits
 from ...model.tree import Tree
 from ...spatial import Force, Inertia, Motion, Pose
 from ..constraints.kinematics import KinematicState
-from ..derivatives.tangents import tangent_rates
+from ..derivatives.passive_derivatives import force_derivatives
 from ..dynamics.passive import exerted
 from ..row import FRICTION, Output, Row
 
@@ -151,16 +149,7 @@ def loop_motor_wrenches(state: KinematicState, forces: Scalars | None, passive: 
 def loop_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[list[list[Any]], list[list[Any]]]:
     """How what the joints that close loops exert by themselves on the robot changes with q (tangent space), and v."""
     none = [0.0] * tree.nv
-
-    def rates(forces: Scalars, level: int) -> list[list[Any]]:
-        found = [parts(x, level)[1] for x in forces]
-        return [[t.get(k) if isinstance(t, Directions) else 0.0 for k in range(tree.nv)] for t in found]
-
-    moving = seeded(q, [Directions(row) for row in tangent_rates(tree, q)])
-    going = seeded(v, [Directions({k: 1.0}) for k in range(tree.nv)])
-    by_q = with_loop_forces(tree, moving, v, none, None, True)
-    by_v = with_loop_forces(tree, q, going, none, None, True)
-    return rates(by_q, moving[0].level), rates(by_v, going[0].level)
+    return force_derivatives(tree, q, v, lambda q, v: with_loop_forces(tree, q, v, none, None, True))
 
 
 ROWS = (

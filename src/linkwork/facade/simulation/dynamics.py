@@ -114,7 +114,8 @@ class SimulatedDynamics:
             extra, own = self._resisting(moving, at, array(list(v)))
             heavier = array([a + b for a, b in zip(I, extra, strict=True)])
             forces = array([a + b for a, b in zip(held, own, strict=True)])
-            alone = self.robot.with_parameters({**others, **without, "armature": heavier})
+            joints = self.robot.without_force_elements() if self.robot.force_elements else self.robot
+            alone = joints.with_parameters({**others, **without, "armature": heavier})  # what else acts is in own
             return list(alone.forward_dynamics(at, rates, forces, passive=True))
 
         return acceleration

@@ -97,7 +97,8 @@ class ForceTorqueSensor(Sensor):
     def readings(self, seen: SensedState) -> Sequence[Any]:
         robot, wrenches = seen.robot, seen.external_wrenches
         if not robot.constraints:
-            found = robot.joint_wrenches(seen.q, seen.v, seen.a, wrenches=wrenches or None)
+            acts = seen.passive and bool(robot.force_elements)
+            found = robot.joint_wrenches(seen.q, seen.v, seen.a, wrenches=wrenches or None, passive=acts)
             return list(found[[joint.name for joint in robot.joints].index(self.joint)])
         return constrained_joint_wrench(
             robot.tree,
