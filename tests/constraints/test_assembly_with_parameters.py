@@ -40,7 +40,7 @@ def test_parameters_that_are_none_are_refused():
 
 
 def test_velocities_and_accelerations_along_a_motion_are_its_rates():
-    """Of q by time: differences of fourth order over states at equal times; and what a driver may not have is refused."""
+    """Differences of q by time are of fourth order; and what a driver may not have is refused."""
     robot, h, omega, alpha = four_bar("C"), 1e-3, 3.0, 5.0
     t = h * np.arange(-3, 4)
     angles = 0.8 + omega * t + 0.5 * alpha * t * t

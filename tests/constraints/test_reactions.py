@@ -8,6 +8,7 @@ import pytest
 
 import linkwork as lw
 from helpers.cut_four_bar import AFTER, by_bars, by_joints, closed, four_bar, newton_euler
+from linkwork.algorithms.dynamics.force_elements import element_wrenches
 from linkwork.algorithms.mechanisms.forward import constrained_forward_dynamics
 from linkwork.algorithms.mechanisms.joint_wrench import constrained_joint_wrenches, loop_joint_wrenches
 from linkwork.constraints import LoopJoint
@@ -44,6 +45,8 @@ def body_of(robot, frame):
 @pytest.mark.parametrize("name", LOOPED)
 def test_every_body_is_in_equilibrium(name):
     robot = lw.load(name)
+    ends = robot.tree.bodies[0].name, robot.tree.bodies[-1].name
+    robot = robot.with_force_elements(lw.SpringDamper(*ends, stiffness=40.0, damping=3.0, rest_length=0.05))
     rng = np.random.default_rng(3)
     q = robot.assemble(check=False).q
     v = robot.project_velocity(q, rng.normal(size=robot.nv))
@@ -61,6 +64,9 @@ def test_every_body_is_in_equilibrium(name):
     there = np.eye(4)
     there[:3, 3] = robot.pose(q, link)[:3, 3]
     total[body_of(robot, link)] += at_origin(there, w)
+    for frame, axes, exerted in element_wrenches(robot.tree, q.tolist(), v.tolist()):
+        assert frame == axes
+        total[body_of(robot, frame)] += at_origin(robot.pose(q, frame), np.array(exerted))
     size = 0.0
     for i, body in enumerate(robot.tree.bodies):
         M = robot.pose(q, body.name) @ np.linalg.inv(np.array(body.rotor.elements()).reshape(4, 4))

@@ -108,10 +108,11 @@ def _refuse_loops_that_resist(row: Row, walked: Any, given: Mapping[str, Any]) -
     """Raises ValueError where a function would leave out what joints that close loops exert by themselves."""
     if not (given.get("passive") or row.resisted):
         return
-    if row.compute in OF_JOINTS_ALONE and getattr(walked, "force_elements", ()):
+    elements: Any = getattr(walked, "force_elements", ())
+    if row.compute in OF_JOINTS_ALONE and elements:
         raise ValueError(
             f"{row.name}: it counts what joints exert by themselves, and not the force element "
-            f"{walked.force_elements[0].name!r}: robot.without_force_elements() is the robot that has none"
+            f"{elements[0].name!r}: robot.without_force_elements() is the robot that has none"
         )
     if row.compute not in TREES_OWN:
         return

@@ -55,8 +55,8 @@ class Equilibrium:
     def stability(self) -> str:
         """Return "stable", "neutral", "unstable", or "unknown" where no equilibrium was found.
 
-        Stable: each small free motion is driven back, a minimum of the energy.  Neutral: some is neither driven back nor away.
-        Unstable: some is driven away.
+        Stable: each small free motion is driven back, a minimum of the energy.  Neutral: some is neither driven back
+        nor away.  Unstable: some is driven away.
         """
         if not self.found:
             return "unknown"
@@ -171,7 +171,8 @@ class _Statics:
         """F (n, nv) of configurations (n, nq)."""
         a, forces = self.robot.constrained_forward_dynamics(q, self.still, self.tau, passive=self.passive, **self.given)
         F: Array = np.einsum("kij,kj->ki", self.robot.mass_matrix(q, passive=self.passive), a)
-        return F - np.einsum("kij,ki->kj", self.rows(q), forces)
+        F -= np.einsum("kij,ki->kj", self.rows(q), forces)
+        return F
 
     def ended(self, state: _State, status: str, taken: int) -> Equilibrium:
         N = _free_motions(self.rows(state.q), state.M)
@@ -199,9 +200,8 @@ def _descent(statics: _Statics, state: _State, most: int) -> Equilibrium:
             state, radius, taken = there, _FIRST, taken + 1
             continue
         sizes = np.maximum(np.abs(values), max(flat, 1e-300))
-        x = np.where(
-            (np.abs(values) <= flat) & (np.abs(gradient) <= _STILL * np.abs(gradient).max()), 0.0, -gradient / sizes
-        )
+        idle = (np.abs(values) <= flat) & (np.abs(gradient) <= _STILL * np.abs(gradient).max())
+        x = np.where(idle, 0.0, -gradient / sizes)
         while True:
             delta = N @ (vectors @ x)
             share = min(1.0, radius / max(float(np.abs(delta).max(initial=0.0)), 1e-300))

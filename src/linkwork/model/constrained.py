@@ -66,7 +66,7 @@ def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
 
 def of_the_world(tree: Tree) -> bool:
     """Whether a constraint or a force element names the world, or one of its axes."""
-    said = (*tree.constraints, *tree.force_elements)
+    said: list[Constraint | ForceElement] = [*tree.constraints, *tree.force_elements]
     return any(renamed(name, {"world": ""}) != name for one in said for name in _named(one))
 
 

@@ -149,11 +149,10 @@ def test_springs_in_mechanisms_keep_energy_and_hold_them_still():
     assert np.abs(energy - energy[0]).max() < 1e-6 * np.ptp(robot.potential_energy(found.q, passive=True))
     rest = robot.equilibrium(q)
     assert rest.stable
-    tau, _, _ = robot.constrained_inverse_dynamics(
-        rest.q, np.zeros(3), np.zeros(3), actuators="crank_hinge", passive=True
-    )
+    still = rest.q, np.zeros(3), np.zeros(3)
+    tau, _, _ = robot.constrained_inverse_dynamics(*still, actuators="crank_hinge", passive=True)
     assert np.abs(tau).max() < 1e-8
-    w = robot.joint_wrenches(rest.q, np.zeros(3), np.zeros(3), actuators=(), passive=True)
+    w = robot.joint_wrenches(*still, actuators=(), passive=True)
     assert np.abs(w[:, [1]]).max() < 1e-8  # hinges are free
 
 

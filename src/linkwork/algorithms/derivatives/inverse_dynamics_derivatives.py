@@ -100,8 +100,8 @@ def passive_part(tree: Tree, q: Scalars, v: Scalars) -> tuple[Matrix, Matrix, Ma
         da[k][k] = da[k][k] + rotor
     if tree.force_elements:
         for matrix, by in zip((dq, dv), element_force_derivatives(tree, q, v), strict=True):
-            for row, more in zip(matrix, by, strict=True):
-                row[:] = [x if is_zero(y) else x - y for x, y in zip(row, more, strict=True)]
+            for numbers, more in zip(matrix, by, strict=True):
+                numbers[:] = [x if is_zero(y) else x - y for x, y in zip(numbers, more, strict=True)]
     return dq, dv, da
 
 

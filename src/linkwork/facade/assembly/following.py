@@ -112,7 +112,7 @@ def followed(
         if way.slack < _SINGULAR or (i and before[0] * way.sign < 0) or way.passed:
             singular.append(i)
     reached = np.asarray(np.isfinite(q).all(axis=-1))
-    v, a = _motions(robot, driven, q, reached & (slack >= _SINGULAR), *moving, when)
+    v, a = _motions(robot, driven, q, reached & (slack >= _SINGULAR), moving[0], moving[1], when)
     passed, last = tuple(singular), np.array(way.q)
     result = Followed(q, reached, status, slack, sign, passed, v, a, last, way.steps, driven, mechanism)
     if check and status != "followed":

@@ -121,8 +121,8 @@ class AssemblyMethods(RobotBase):
         ``drivers`` are values (n,) by joint; ``start`` is near to the first configuration.  Steps between states are
         halved until they lead straight on.  Singular positions that are passed are in ``singular``.
 
-        ``velocity`` and ``acceleration`` are rates of the drivers by joint, one for all states or (n,), 0 where they are
-        left out; the result's ``v`` and ``a`` (n, nv) are what they make of all joints, such as for
+        ``velocity`` and ``acceleration`` are rates of the drivers by joint, one for all states or (n,), 0 where they
+        are left out; the result's ``v`` and ``a`` (n, nv) are what they make of all joints, such as for
         `inverse_dynamics` and `joint_wrenches`.  They are NaN where drivers do not determine the mechanism.
         ``parameters`` are those of `assemble`.
 

@@ -272,7 +272,8 @@ def commanded(
     Raises ValueError for a controller that gives another number of numbers, and for servos with another method.
     """
     n = setup.robot.nv
-    wrenches = tuple((frame, axes, list(given[name])) for frame, axes, name in setup.wrenches)
+    own = [(frame, axes, list(given[name])) for frame, axes, name in setup.wrenches]
+    wrenches: tuple[tuple[str, str, Any], ...] = tuple(own)
     if setup.controller is None:
         return [0.0] * n, state.z, wrenches
     given = {name: x for name, x in given.items() if name not in setup.hidden}
