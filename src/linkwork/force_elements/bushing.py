@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -40,10 +40,23 @@ class Bushing(ForceElement):
     frame: str  # M
     relative_to: str  # F
     _: KW_ONLY
-    stiffness: Any = 0.0
-    damping: Any = 0.0
-    rest: Any = None
+    stiffness: float | tuple[float, ...] = (0.0,) * 6
+    damping: float | tuple[float, ...] = (0.0,) * 6
+    rest: Pose | None = None
     name: str = ""
+
+    if TYPE_CHECKING:  # numbers and arrays are taken too
+
+        def __init__(
+            self,
+            frame: str,
+            relative_to: str,
+            *,
+            stiffness: Any = ...,
+            damping: Any = ...,
+            rest: Any = ...,
+            name: str = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         for what in ("stiffness", "damping"):
@@ -52,14 +65,12 @@ class Bushing(ForceElement):
             if not (np.min(numbers) >= 0.0 and np.max(numbers) <= LARGEST):
                 raise ValueError(f"{expected}, got {getattr(self, what)!r}")
             object.__setattr__(self, what, tuple(map(float, np.broadcast_to(numbers, 6))))
-        if self.rest is not None and not isinstance(self.rest, tuple):
-            numbers = given_numbers(self.rest, "Bushing: rest: expected a pose (4, 4)", (4, 4))
-            object.__setattr__(self, "rest", tuple(map(float, numbers.ravel())))
-        if self.rest is not None:
-            X = np.reshape(self.rest, (-1, 4))
+        if self.rest is not None and not isinstance(self.rest, Pose):
+            X = given_numbers(self.rest, "Bushing: rest: expected a pose (4, 4)", (4, 4))
             R = X[:3, :3]
-            if X.shape != (4, 4) or np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or not np.linalg.det(R) > 0.0:
-                raise ValueError(f"Bushing: rest: expected a pose (4, 4), got {X!r}")
+            if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or not np.linalg.det(R) > 0.0:
+                raise ValueError(f"Bushing: rest: expected a pose (4, 4), got {self.rest!r}")
+            object.__setattr__(self, "rest", Pose.of(X.tolist()))
         object.__setattr__(self, "name", name_or(self.name, f"bushing({self.frame}, {self.relative_to})"))
 
     @property
@@ -72,29 +83,37 @@ class Bushing(ForceElement):
     def energy(self, marks: Marks, X: Pose) -> Any:
         X = self._from_rest(X)
         numbers = [*self._turned(X)[1], *X.translation]
-        return sum((x * x * (0.5 * k) for k, x in zip(self.stiffness, numbers, strict=True) if k), 0.0)
+        return sum((x * x * (0.5 * k) for k, x in zip(self._stiffness, numbers, strict=True) if k), 0.0)
 
     def spring_wrench(self, marks: Marks, X: Pose) -> Force:
         X = self._from_rest(X)
         moment = [0.0, 0.0, 0.0]
-        if any(self.stiffness[:3]):
+        if any(self._stiffness[:3]):
             q, phi = self._turned(X)
-            pull = [-k * x for k, x in zip(self.stiffness, phi, strict=False)]
+            pull = [-k * x for k, x in zip(self._stiffness, phi, strict=False)]
             for axis, unit in enumerate(units(6)[:3]):
                 rates = _JOINT.local_rate(_JOINT.zero(), q, unit)  # of φ, as M turns about one of its axes
                 moment[axis] = sum((a * b for a, b in zip(rates, pull, strict=False)), 0.0)
-        f = Vec3.of([-k * x if k else 0.0 for k, x in zip(self.stiffness[3:], X.translation, strict=True)])
+        f = Vec3.of([-k * x if k else 0.0 for k, x in zip(self._stiffness[3:], X.translation, strict=True)])
         return Force(Vec3.of(moment), X.rotation.inv_act(f))
 
     def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
         R = self._from_rest(X).rotation
-        moment = [-d * x if d else 0.0 for d, x in zip(self.damping, V.angular, strict=False)]
-        f = [-d * x if d else 0.0 for d, x in zip(self.damping[3:], R @ V.linear, strict=True)]
+        moment = [-d * x if d else 0.0 for d, x in zip(self._damping, V.angular, strict=False)]
+        f = [-d * x if d else 0.0 for d, x in zip(self._damping[3:], R @ V.linear, strict=True)]
         return Force(Vec3.of(moment), R.inv_act(Vec3.of(f)))
+
+    @property
+    def _stiffness(self) -> tuple[float, ...]:
+        return cast(tuple[float, ...], self.stiffness)  # six, since it was made
+
+    @property
+    def _damping(self) -> tuple[float, ...]:
+        return cast(tuple[float, ...], self.damping)
 
     def _from_rest(self, X: Pose) -> Pose:
         """M's pose from where it rests."""
-        return X if self.rest is None else Pose.of_elements(self.rest).inv() @ X
+        return X if self.rest is None else self.rest.inv() @ X
 
     def _turned(self, X: Pose) -> tuple[list[Any], list[Any]]:
         """A floating joint's configuration that is turned as M is, and the rotation vector φ."""

@@ -10,6 +10,7 @@ from ..errors import Findings, Issue, Location, UnknownNameError
 from .constrained import with_constraints
 from .description import Attachments
 from .marks import with_direction, with_frame, with_point
+from .sprung import with_force_elements
 from .tree import Tree
 
 __all__ = ["attached"]
@@ -18,7 +19,8 @@ __all__ = ["attached"]
 def attached(tree: Tree, attachments: Attachments) -> Tree:
     """The tree with all of them, in their order.  Raises ModelError with all that is wrong.
 
-    Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, MARK_INVALID, CONSTRAINT.
+    Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, MARK_INVALID, CONSTRAINT,
+    FORCE_ELEMENT.
     """
     findings = Findings()
     for frame in attachments.frames:
@@ -40,6 +42,8 @@ def attached(tree: Tree, attachments: Attachments) -> Tree:
             continue
         said[name] = item.where
         tree = _tried(findings, item.where, "CONSTRAINT", with_constraints, tree, [item.constraint])
+    for one in attachments.force_elements:
+        tree = _tried(findings, one.where, "FORCE_ELEMENT", with_force_elements, tree, [one.element])
     findings.raise_errors()
     return tree
 

@@ -172,6 +172,24 @@ def test_robots_with_elements_are_values_and_follow_their_edits():
     assert np.isfinite(other.passive_force(other.neutral(), np.zeros(other.nv))).all() and np.isfinite(at).all()
 
 
+def test_files_of_loops_hold_elements():
+    robot = lw.load("fourbar").with_force_elements(
+        lw.SpringDamper("crank", "rocker", stiffness=20.0, rest_length=0.1),
+        lw.Bushing("coupler", "world", stiffness=(1, 2, 3, 4, 5, 6), damping=0.5, rest=REST, name="mount"),
+    )
+    text = robot.loops_document()
+    again = lw.load(lw.robots.path("fourbar")).with_loops_document(text)
+    assert again.force_elements[0] == robot.force_elements[0]
+    one, other = again.force_elements["mount"], robot.force_elements["mount"]
+    assert (one.stiffness, one.damping) == (other.stiffness, other.damping)
+    assert np.abs(np.subtract(one.rest.elements(), other.rest.elements())).max() < 1e-15
+    for wrong in ("spring_dampr", "bushing"):
+        with pytest.raises(lw.errors.ModelError, match="FORCE_ELEMENT"):
+            lw.load("fourbar").with_loops_document(
+                f'{{"version": 1, "force_elements": [{{"kind": "{wrong}", "frame": "crank", "relative_to": "crank"}}]}}'
+            )
+
+
 def test_what_is_wrong_with_elements_is_said():
     robot = lw.load("arm7")
     for wrong, error, message in (
