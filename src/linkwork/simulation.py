@@ -1,6 +1,6 @@
 """Simulation: what `Robot.simulate` and `linkwork.Simulator` give."""
 
-from .facade.simulation.command import Command
+from .facade.simulation.control_output import ControlOutput
 from .facade.simulation.events import Event, Occurrence
 from .facade.simulation.ground import ContactGround, ContactPoint
 from .facade.simulation.materials import ContactMaterial
@@ -14,12 +14,12 @@ from .facade.simulation.simulator_state import SimulatorState
 from .facade.simulation.stops import JointStops
 
 __all__ = [
-    "Command",
     "ContactGround",
     "ContactMaterial",
     "ContactPair",
     "ContactPoint",
     "ContactScene",
+    "ControlOutput",
     "Encoder",
     "Event",
     "ForceTorqueSensor",

@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from helpers.cut_four_bar import by_joints, closed, four_bar
-from linkwork.simulation import Command, ContactGround, ForceTorqueSensor, Servos
+from linkwork.simulation import ContactGround, ControlOutput, ForceTorqueSensor, Servos
 
 LIFT = np.array([0.1, -0.2, 0.3, 1.0, -2.0, 3.0])
 REACTIONS = ("constraint_forces", "joint_wrenches", "loop_joint_wrenches")
@@ -83,7 +83,7 @@ def test_external_wrenches_move_as_forward_dynamics_says():
     by_step = robot.simulate(q, wrenches={"hand": np.tile(LIFT, (n, 1))}, **how)
     each = robot.simulate(np.tile(q, (3, 1)), wrenches={"hand": np.outer([0.0, 1.0, 2.0], LIFT)}, **how)
     both = robot.simulate(np.tile(q, (2, 1)), wrenches={"hand": np.tile(LIFT, (2, n, 1))}, **how)
-    given = robot.simulate(q, controller=lambda t, q, v: Command(np.zeros(7), {"hand": LIFT}), **how)
+    given = robot.simulate(q, controller=lambda t, q, v: ControlOutput(np.zeros(7), {"hand": LIFT}), **how)
     pushed = robot.simulate(q, controller=lambda t, q, v: robot.static_torque(q, wrenches={"hand": LIFT}), **how)
     for other in (by_step.q, each.q[1], both.q[1], given.q):
         assert np.array_equal(other, constant.q)

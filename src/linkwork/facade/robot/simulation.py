@@ -67,7 +67,7 @@ class SimulationMethods(RobotBase):
         ``wrenches`` are external wrenches (moment; force) [N·m, N] by the frame that they act on, at its origin, in the
         axes of ``expressed_in``: (6,) or (*batch, 6) act all the time, (steps, 6) or (*batch, steps, 6) have one for
         each step.  They are evaluated in every stage of a method, as the frame moves.  A controller returns
-        `linkwork.simulation.Command` for joint forces and wrenches together.
+        `linkwork.simulation.ControlOutput` for joint forces and wrenches together.
 
         ``parameters`` are the robot's other numbers, by the names of `Robot.parameters`, and those of contacts, as
         "contact_friction" or "contact_friction:floor", of all environments or of each.

@@ -12,8 +12,8 @@ from ...bridge.arguments import real_array
 from ...errors import UnknownNameError
 from ...expr.arrays import is_traced, scalars
 from ..motion.trajectory import Trajectory
-from .command import wrench_frames
 from .contacts import ContactSet
+from .control_output import wrench_frames
 from .surface_numbers import check_number, input_name, is_of_contacts
 
 __all__ = [

@@ -18,8 +18,8 @@ from ...expr.control import cond, scan
 from ...expr.functions import and_, fabs, fmax, lt, where
 from ...expr.still import still
 from ...expr.structure import mapped, put_together, taken_apart
-from .command import command_form, split_command
 from .contacts import ContactTold
+from .control_output import command_form, split_command
 from .dynamics import SimulatedDynamics
 from .events import SLOTS, EventSlots, no_slots, watched
 from .reactions import RecordedReaction

@@ -16,8 +16,8 @@ from ...expr.arrays import array, is_traced
 from ...expr.functions import and_, lt, where
 from ..motion.given import finite_number
 from .between import OwnInterpolant, held_forces
-from .command import HeldCommand, command_form, held_command
 from .contacts import ContactSet
+from .control_output import HeldCommand, command_form, held_command
 from .elsewhere import scipy_solver, solved_by_scipy
 from .events import checked_events, occurrences
 from .given import (
@@ -239,8 +239,9 @@ class SimulationRun:
         held_by = records.pop(_HELD, None)
         robot: Any = setup.robot
         timed = any(constraint.timed for constraint in robot.constraints)
-        unknown = held_by is None or timed or self._is_pushed  # forces that the interpolant would not see
-        own = None if unknown else OwnInterpolant(setup, held_by, self.parameters, self.leading)
+        own = None
+        if held_by is not None and not (timed or self._is_pushed):  # whose forces the interpolant knows
+            own = OwnInterpolant(setup, held_by, self.parameters, self.leading)
         z, names = self._carried(state.get("z")), self._contact_names
         return Simulation(
             setup.robot,

@@ -17,24 +17,32 @@ from ...expr.symbol import Graph, Symbol
 from ...model.body import WORLD
 from .servos import ServoForces, Servos
 
-__all__ = ["Command", "CommandForm", "HeldCommand", "command_form", "held_command", "split_command", "wrench_frames"]
+__all__ = [
+    "ControlOutput",
+    "HeldCommand",
+    "OutputForm",
+    "command_form",
+    "held_command",
+    "split_command",
+    "wrench_frames",
+]
 
 Scalars = Sequence[Any]
 Wrenches = tuple[tuple[str, str, Scalars], ...]  # (frame, expressed_in, (moment; force))
 
 
 @dataclass(frozen=True, eq=False)
-class Command:
+class ControlOutput:
     """What a controller may return: joint forces or servos, and external wrenches that act over the step.
 
     ``tau`` (nv) are joint forces [N·m, N], or `Servos`.  ``wrenches`` are (moment; force) (6,) [N·m, N] by the frame
     that they act on, at its origin, in the axes of ``expressed_in``: a frame for all, or one for each.
 
     >>> import linkwork as lw
-    >>> from linkwork.simulation import Command
+    >>> from linkwork.simulation import ControlOutput
     >>> robot = lw.load("arm7")
     >>> def controller(t, q, v):
-    ...     return Command(robot.gravity_force(q), wrenches={"hand": [0, 0, 0, 0, 0, 5.0]})
+    ...     return ControlOutput(robot.gravity_force(q), wrenches={"hand": [0, 0, 0, 0, 0, 5.0]})
     >>> found = robot.simulate(robot.neutral(), controller=controller, duration=0.1)
     >>> bool(found)
     True
@@ -50,7 +58,7 @@ class Command:
         Raises TypeError and ValueError for what are no wrenches, UnknownNameError for a frame that is not there.
         """
         found = []
-        for frame, axes in wrench_frames("controller: Command", robot, self.wrenches, self.expressed_in):
+        for frame, axes in wrench_frames("controller: ControlOutput", robot, self.wrenches, self.expressed_in):
             numbers, _ = taken_apart(array((self.wrenches or {})[frame]), f"controller: wrenches[{frame!r}]")
             if len(numbers) != 6:
                 raise ValueError(f"controller: wrenches[{frame!r}]: expected 6 numbers, got {len(numbers)}")
@@ -82,13 +90,13 @@ def wrench_frames(who: str, robot: Any, wrenches: Any, expressed_in: Any) -> lis
 
 def split_command(robot: Any, command: Any) -> tuple[Any, Wrenches]:
     """Return the joint forces, or servos, that a controller returned, and its external wrenches."""
-    if isinstance(command, Command):
+    if isinstance(command, ControlOutput):
         return command.tau, command.checked_wrenches(robot)
     return command, ()
 
 
 @dataclass(frozen=True)
-class CommandForm:
+class OutputForm:
     """What a controller returns: servos or joint forces, wrenches on which frames, and which numbers are constants."""
 
     servos: bool
@@ -99,7 +107,7 @@ class CommandForm:
         """Return the numbers of a command that vary."""
         return [x for x, constant in zip(_flat(robot, command)[0], self.constants, strict=True) if constant is None]
 
-    def made(self, robot: Any, varying: Scalars) -> Command:
+    def made(self, robot: Any, varying: Scalars) -> ControlOutput:
         """Return the command of these varying numbers."""
         rest = iter(varying)
         every = [next(rest) if constant is None else constant for constant in self.constants]
@@ -113,7 +121,7 @@ class CommandForm:
             for name, size in sizes.items():
                 parts[name], every = array(every[:size]), every[size:]
             tau = Servos(**parts)
-        return Command(tau, wrenches or None, dict(self.wrenches) or "world")
+        return ControlOutput(tau, wrenches or None, dict(self.wrenches) or "world")
 
 
 def _flat(robot: Any, command: Any) -> tuple[list[Any], bool, Wrenches]:
@@ -130,7 +138,7 @@ def _flat(robot: Any, command: Any) -> tuple[list[Any], bool, Wrenches]:
     return [*numbers, *(x for _, _, w in wrenches for x in w)], servos, wrenches
 
 
-def command_form(setup: Any) -> CommandForm:
+def command_form(setup: Any) -> OutputForm:
     """Trace a simulation's controller once, alone, to see what it returns."""
     graph, robot = Graph("controller"), setup.robot
 
@@ -152,7 +160,7 @@ def command_form(setup: Any) -> CommandForm:
         command = found[0]
     numbers, servos, wrenches = _flat(robot, command)
     constants = tuple(None if isinstance(x, Symbol) else float(x) for x in numbers)
-    return CommandForm(servos, tuple((frame, axes) for frame, axes, _ in wrenches), constants)
+    return OutputForm(servos, tuple((frame, axes) for frame, axes, _ in wrenches), constants)
 
 
 _OWN, _HELD, _LEFT = "own", "held", "left"
@@ -164,7 +172,7 @@ class HeldCommand:
 
     controller: Any
     every: int
-    form: CommandForm
+    form: OutputForm
     robot: Any
 
     @property
@@ -183,7 +191,7 @@ class HeldCommand:
         """Return what the controller itself carries, of all that is carried."""
         return z.get(_OWN)
 
-    def __call__(self, t: Any, q: Any, v: Any, z: Any, **given: Any) -> tuple[Command, Any]:
+    def __call__(self, t: Any, q: Any, v: Any, z: Any, **given: Any) -> tuple[ControlOutput, Any]:
         def evaluated(before: Any) -> Any:
             if _OWN in before:
                 command, own = self.controller(t, q, v, before[_OWN], **given)
