@@ -40,7 +40,7 @@ def with_constraint_forces(method: F) -> F:
     """Wrap a method of q, v and a whose ``constraint_forces``, if left out, are those of inverse dynamics."""
 
     def wrapped(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
-        if self.constraints and more.get("constraint_forces") is None:
+        if self._tree.constraints and more.get("constraint_forces") is None:
             given = {name: more.get(name) for name in _OF_MOTION if more.get(name) is not None}
             axes = {"expressed_in": more.get("wrenches_expressed_in", "world")} if "wrenches" in given else {}
             forces = self.constrained_inverse_dynamics(q, v, a, **given, **axes)[1]
