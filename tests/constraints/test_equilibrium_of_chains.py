@@ -49,6 +49,8 @@ def test_saddles_are_left_and_forces_without_a_potential_are_followed():
         lw.Link("puck", mass=1.0, inertia=(0.1, 0.1, 0.1)),
     )
     assert table.equilibrium([0.1, 0.2, 0.3]).stability == "neutral"
+    wheels = lw.load("differential_drive")
+    assert wheels.equilibrium(wheels.neutral()).stability == "neutral"
     falling = robot.equilibrium([0.3, -0.2], tau=[-400.0, 1.0])
     assert not falling and falling.stability == "unknown"
     sprung = lw.Robot.build(

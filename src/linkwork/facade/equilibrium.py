@@ -45,6 +45,7 @@ class Equilibrium:
     stiffness: np.ndarray = field(repr=False)  # eigenvalues of −∂a/∂q along free motions [1/s²], the least first
     status: str  # "found", "constraints are open", "no equilibrium nearby", "too many steps"
     steps: int
+    scale: float = field(default=0.0, repr=False)  # the largest acceleration around the start [rad/s², m/s²]
 
     @property
     def found(self) -> bool:
@@ -60,7 +61,7 @@ class Equilibrium:
         """
         if not self.found:
             return "unknown"
-        flat = _FLAT * np.abs(self.stiffness).max(initial=0.0)
+        flat = _FLAT * np.abs(self.stiffness).max(initial=self.scale)
         if np.all(self.stiffness > flat):
             return "stable"
         return "unstable" if np.any(self.stiffness < -flat) else "neutral"
@@ -177,7 +178,7 @@ class _Statics:
     def ended(self, state: _State, status: str, taken: int) -> Equilibrium:
         N = _free_motions(self.rows(state.q), state.M)
         values = np.sort(np.linalg.eigvals(-N.T @ state.M @ self.slopes(state.q) @ N).real)
-        return Equilibrium(state.q, state.forces, state.residual, values, status, taken)
+        return Equilibrium(state.q, state.forces, state.residual, values, status, taken, self.scale)
 
 
 def _descent(statics: _Statics, state: _State, most: int) -> Equilibrium:
@@ -189,7 +190,7 @@ def _descent(statics: _Statics, state: _State, most: int) -> Equilibrium:
         H = -N.T @ state.M @ statics.slopes(state.q) @ N
         values, vectors = np.linalg.eigh(0.5 * (H + H.T))
         gradient = -vectors.T @ N.T @ state.M @ state.a
-        flat = _FLAT * np.abs(values).max(initial=0.0)
+        flat = _FLAT * np.abs(values).max(initial=statics.scale)
         if statics.rests(state):
             if not len(values) or values[0] >= -flat:
                 return statics.ended(state, "found", taken)
