@@ -48,11 +48,11 @@ The compiler:
 Pages, in docs/ of the source and in share/doc/linkwork of the environment that linkwork is installed in: README.md
 lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
 other libraries; robots.md, parameters.md, robot_files.md, building.md, shapes.md, distances.md, distances_figures.md,
-joints.md, joints_of_your_own.md, constraints.md, mechanisms.md, inverse_kinematics.md, inverse_kinematics_figures.md,
-motion.md, motion_figures.md, optimal.md, optimal_figures.md, control.md, controllers.md, simulation.md,
-simulation_figures.md, identification.md, compiler.md, control_flow.md, differentiation.md, expressions.md,
-linear_algebra.md, mathematics.md and casadi.md have a subject each; conventions.md says what every number means, and
-ARCHITECTURE.md shows the house.
+joints.md, joints_of_your_own.md, constraints.md, mechanisms.md, force_elements.md, inverse_kinematics.md,
+inverse_kinematics_figures.md, motion.md, motion_figures.md, optimal.md, optimal_figures.md, control.md,
+controllers.md, simulation.md, simulation_figures.md, identification.md, compiler.md, control_flow.md,
+differentiation.md, expressions.md, linear_algebra.md, mathematics.md and casadi.md have a subject each;
+conventions.md says what every number means, and ARCHITECTURE.md shows the house.
 
 On the command line: `linkwork --help`.
 """
@@ -66,6 +66,7 @@ from . import (
     control,
     errors,
     expr,
+    force_elements,
     ik,
     joints,
     motion,
@@ -119,6 +120,7 @@ from .facade.propagation import propagate_motion
 from .facade.quadratic_program import quadratic_program
 from .facade.robot.robot import Robot, load
 from .facade.simulation.simulator import Simulator
+from .force_elements import Bushing, SpringDamper
 from .geometry.fields import distance_field
 from .geometry.scene import Scene
 
@@ -130,6 +132,7 @@ __all__ = [
     "Ball",
     "BallRolling",
     "Belt",
+    "Bushing",
     "CenterOfMass",
     "Coupling",
     "Distance",
@@ -156,6 +159,7 @@ __all__ = [
     "Screw",
     "Simulator",
     "Skate",
+    "SpringDamper",
     "Weld",
     "__version__",
     "call",
@@ -168,6 +172,7 @@ __all__ = [
     "distance_field",
     "errors",
     "expr",
+    "force_elements",
     "fori",
     "from_casadi",
     "get_num_threads",

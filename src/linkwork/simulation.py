@@ -1,5 +1,6 @@
 """Simulation: what `Robot.simulate` and `linkwork.Simulator` give."""
 
+from .facade.simulation.control_output import ControlOutput
 from .facade.simulation.events import Event, Occurrence
 from .facade.simulation.ground import ContactGround, ContactPoint
 from .facade.simulation.materials import ContactMaterial
@@ -18,6 +19,7 @@ __all__ = [
     "ContactPair",
     "ContactPoint",
     "ContactScene",
+    "ControlOutput",
     "Encoder",
     "Event",
     "ForceTorqueSensor",

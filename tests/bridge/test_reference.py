@@ -107,6 +107,8 @@ def reference() -> str:
     tables += names("Joint types, `linkwork.joints`", types, "type")
     kinds = {kind.__name__: kind for kind in (lw.constraints.Constraint, lw.constraints.Asking, *lw.constraints.ALL)}
     tables += names("Constraints, `linkwork.constraints`", kinds)
+    elements = {kind.__name__: kind for kind in (lw.force_elements.ForceElement, *lw.force_elements.ALL)}
+    tables += names("Force elements, `linkwork.force_elements`", elements)
     more = (
         ("Errors and warnings", lw.errors),
         ("Shapes", lw.shapes),

@@ -188,3 +188,28 @@ def test_humanoid_on_both_feet_is_that_of_pinocchio():
     for ours, theirs in zip(found, (data.ddq_dq, data.ddq_dv, data.ddq_dtau), strict=False):
         expected = peer.ours(peer.ours(theirs).T).T
         np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12 * np.abs(ours).max())
+
+
+@pytest.mark.parametrize("name", ["differential_drive", "bicycle"])
+def test_derivatives_of_wheels_by_velocity_are_exact(name):
+    """Rows that depend on each other contradict each other at velocities that roll nowhere: no rounding is magnified.
+
+    Accelerations are quadratic in v, so differences over unit steps are exact; the least-squares solution is by SVD.
+    """
+    robot = lw.load(name)
+    rng = np.random.default_rng(0)
+    q = robot.project(robot.integrate(robot.neutral(), 0.2 * rng.normal(size=robot.nv)))
+    v, tau = robot.project_velocity(q, rng.normal(size=robot.nv)), rng.normal(size=robot.nv)
+    M, G = robot.mass_matrix(q), robot.constraint_jacobian(q)
+    root = np.linalg.inv(np.linalg.cholesky(M))
+    _, sizes, motions = np.linalg.svd(G @ root.T)
+    free = root.T @ motions[int(np.sum(sizes > 1e-9 * sizes[0])) :].T  # velocities that roll
+
+    def acceleration(v):
+        y, gamma = tau - robot.bias_force(q, v), robot.constraint_bias(q, v)
+        least = -root.T @ np.linalg.pinv(G @ root.T, rcond=1e-9) @ gamma
+        return least + free @ free.T @ (y - M @ least)
+
+    _, by_v, *_ = robot.constrained_forward_dynamics_derivatives(q, v, tau)
+    known = np.array([(acceleration(v + x) - acceleration(v - x)) / 2.0 for x in free.T]).T
+    assert np.abs(by_v @ free - known).max() < 1e-12 * max(1.0, np.abs(by_v).max())

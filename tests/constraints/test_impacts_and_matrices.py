@@ -135,8 +135,11 @@ def test_equilibria_are_found_or_it_is_said_why_not():
     assert found and found.stable and found.status == "found" and "stable" in str(found)
     np.testing.assert_allclose(found.q, hanging, rtol=0, atol=1e-11)
     np.testing.assert_allclose(found.stiffness, [2 * 9.81 / (2 / 3 + 1)], rtol=1e-9)
-    upright = robot.equilibrium(parallel(robot, 1.5)[0])
-    assert upright and not upright.stable
+    upright = robot.equilibrium(parallel(robot, 1.5)[0], descend=False)
+    assert upright and not upright.stable and upright.stability == "unstable"
+    assert robot.equilibrium(upright.q).steps == 0  # it is one, and stays what it is
+    down = robot.equilibrium(parallel(robot, 1.5)[0])
+    assert down.stable and np.abs(robot.difference(hanging, down.q)).max() < 1e-10
     tau = np.array([4.0, 0.0, 0.0])  # (1/2 + 1/2 + 1) · 9.81 cos θ balances it
     pushed = robot.equilibrium(q, tau=-tau)
     np.testing.assert_allclose(np.abs(np.cos(pushed.q)), 4.0 / (2 * 9.81), rtol=0, atol=1e-10)

@@ -167,3 +167,29 @@ def test_bad_questions_are_refused():
     )
     with pytest.raises(ValueError, match="contradict each other"):
         both.integrability(HERE)
+
+
+@pytest.mark.parametrize(
+    ("form", "growth", "stays"),
+    [
+        (lambda vx, vy, t: vx - t * vy, (2, 3), False),  # [∂t, t ∂x + ∂y] = ∂x
+        (lambda vx, vy, t: -np.sin(t) * vx + np.cos(t) * vy, (2, 3), False),
+        (lambda vx, vy, t: vx - t * vy + t, (2, 3), False),  # with a drift, too
+        (lambda vx, vy, t: (1.0 + t * t) * (vx - 0.5 * vy), (2,), True),  # a factor changes no velocity
+        (lambda vx, vy, t: vx + np.cos(t), (2,), True),  # x + sin t stays
+        (lambda vx, vy, t: np.exp(t) * (vx + np.cos(t)), (2,), True),
+    ],
+    ids=["turning", "rotating", "drifting", "scaled", "moved", "scaled and moved"],
+)
+def test_coefficients_that_depend_on_time(form, growth, stays):
+    """Time is a direction of its own: what is integrable at each time alone may be none of all."""
+
+    def rate(k):
+        linear = k.twist("body", expressed_in="world")
+        return form(linear[3], linear[4], k.time)
+
+    robot = planar().with_constraints(lw.Pfaffian("rate", rate))
+    for time in (0.0, 0.7):
+        report = robot.integrability(HERE, time=time)
+        assert report.growth == growth and report.velocity_dof == 2 and report.configuration_dof == growth[-1]
+        assert report.holonomic == stays and bool(report.integrable) == stays

@@ -22,8 +22,8 @@ def test_functions_that_would_leave_forces_out_are_refused() -> None:
         getattr(robot, name)(*arguments)
     with pytest.raises(ValueError, match=r"passive_force: .*'pin' does"):
         robot.passive_force(q, v)
-    with pytest.raises(ValueError, match="joint_wrenches: it is a function of robots without constraints"):
-        robot.joint_wrenches(q, v, v)
+    with pytest.raises(ValueError, match="hybrid_dynamics: it is a function of robots without constraints"):
+        robot.hybrid_dynamics(q, v, v, v, robot.joints[0].name)
     robot.constrained_forward_dynamics(q, v, np.zeros(3), passive=True)
     with pytest.raises(ValueError, match="has constraints, whose forces are not among what is measured"):
         lw.identify.base_parameters(robot, np.tile(q, (9, 1)), np.tile(v, (9, 1)), np.zeros((9, 3)), np.zeros((9, 3)))

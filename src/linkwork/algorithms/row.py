@@ -13,6 +13,7 @@ from typing import Any
 
 __all__ = [
     "ACTING",
+    "ACTUATORS",
     "FRICTION",
     "PASSIVE",
     "QUANTITIES",
@@ -70,6 +71,7 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("weights", ("nv",), "weights of joint forces, accelerations or steps in a sum [1]"),
         Quantity("time", (), "time, where constraints depend on it [s]"),
         Quantity("loop_forces", ("nl",), "forces of the joints that close loops [N·m, N]"),
+        Quantity("constraint_forces", ("nc",), "forces of the constraints' rows [N, N·m]"),
         Quantity("restitution", (), "coefficient of restitution [1]", least=0.0, most=1.0),
         Quantity("stabilization", (), "time constant in which constraints' errors fade [s]", least=1e-9),
         Quantity("step", (), "length of a step in time [s]"),
@@ -132,6 +134,7 @@ def frame_options(*names: str) -> tuple[Option, ...]:
 
 
 PASSIVE = Option("passive", False, (False, True))  # whether armature, damping, friction and springs are part of it
+ACTUATORS = Option("actuators", names="joint", counted="na")  # None: all that do not float
 FRICTION = Option("friction", "smooth", ("smooth", "coulomb"))  # its law, where it is
 
 

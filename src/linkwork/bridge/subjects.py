@@ -128,7 +128,12 @@ class OfRobot:
         of_constraints = {"nc": sum(n for n, _ in rows), "ne": sum(n for n, has_error in rows if has_error)}
         sizes = {"nq": self.tree.nq, "nv": self.tree.nv, "2nv": 2 * self.tree.nv, "nb": nb}
         joints = [loop.joint for loop in self.tree.constraints if isinstance(loop, LoopJoint)]
-        of_loops = {"nl": sum(j.nv for j in joints), "nlq": sum(j.nq for j in joints)}
+        of_loops = {
+            "nl": sum(j.nv for j in joints),
+            "nlq": sum(j.nq for j in joints),
+            "nloops": len(joints),
+            "nfe": len(self.tree.force_elements),
+        }
         return sizes | of_parameters | of_constraints | of_loops
 
     def parts(self, quantity: Quantity) -> Sequence[Part]:
@@ -196,6 +201,8 @@ class OfRobot:
     ) -> tuple[str, ...] | None:
         tree = self.tree
         if not all(made_here(body.joint) for body in tree.bodies) or not all(map(_is_ours, tree.constraints)):
+            return None
+        if not all(type(one).__module__.startswith("linkwork.force_elements.") for one in tree.force_elements):
             return None
         bodies = [
             (
@@ -298,12 +305,12 @@ def _is_ours(constraint: Constraint) -> bool:
 
 
 def _constrained(tree: Tree) -> tuple[str, ...]:
-    """All that constraints depend on: nothing where there are none."""
-    if not tree.constraints:
+    """All that constraints and force elements depend on: nothing where there are none."""
+    if not (tree.constraints or tree.force_elements):
         return ()
     frames = [(f.name, f.body, _numbers(f.placement)) for f in tree.frames]
     joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies)]
-    return (repr((tree.constraints, frames, tree.points, tree.directions, joints)),)
+    return (repr((tree.constraints, tree.force_elements, frames, tree.points, tree.directions, joints)),)
 
 
 def _all_of(tree: Tree) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..algorithms.dynamics.implicit_dynamics import RULES
-from ..algorithms.mechanisms import INSTEAD, TREES_OWN
+from ..algorithms.mechanisms import INSTEAD, OF_JOINTS_ALONE, TREES_OWN
 from ..algorithms.row import PASSIVE, QUANTITIES, Row, quantity_of
 from ..compiler.collector import without_collections
 from ..compiler.program import Port, Program
@@ -106,7 +106,15 @@ def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> 
 
 def _refuse_loops_that_resist(row: Row, walked: Any, given: Mapping[str, Any]) -> None:
     """Raises ValueError where a function would leave out what joints that close loops exert by themselves."""
-    if row.compute not in TREES_OWN or not (given.get("passive") or row.resisted):
+    if not (given.get("passive") or row.resisted):
+        return
+    elements: Any = getattr(walked, "force_elements", ())
+    if row.compute in OF_JOINTS_ALONE and elements:
+        raise ValueError(
+            f"{row.name}: it counts what joints exert by themselves, and not the force element "
+            f"{elements[0].name!r}: robot.without_force_elements() is the robot that has none"
+        )
+    if row.compute not in TREES_OWN:
         return
     for constraint in getattr(walked, "constraints", ()):
         if getattr(constraint, "resists", False):
@@ -129,7 +137,7 @@ def _computing(row: Row, walked: Any) -> Callable[..., Any]:
         remedy = "robot.without_constraints() is the robot that obeys none"
         raise ValueError(f"{row.name}: it is a function of robots without constraints: {remedy}")
     timed = next((constraint.name for constraint in walked.constraints if constraint.timed), None)
-    if timed is not None:
+    if timed is not None and "time" not in row.optional:
         remedy = "functions that begin with constrained_ take time=t"
         raise ValueError(f"{row.name}: constraint {timed!r} depends on time, and the function does not: {remedy}")
     return found

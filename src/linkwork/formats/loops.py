@@ -12,12 +12,18 @@ from typing import Any
 from .._text import nearest, quoted
 from ..constraints import Constraint, LoopJoint
 from ..errors import Findings, Issue, Location, ModelError
-from ..model.description import Attachments, ConstraintDescription, FrameDescription, MarkDescription
+from ..model.description import (
+    Attachments,
+    ConstraintDescription,
+    ForceElementDescription,
+    FrameDescription,
+    MarkDescription,
+)
 from ..spatial import Pose
 from .files import path_text, read_regular
 from .json_text import parse_json
 from .located import Value
-from .plain import KINDS, TYPES, in_words, is_plain
+from .plain import ELEMENTS, KINDS, TYPES, in_words, is_plain
 from .plain_reader import RESISTING, PlainReader
 from .xml import Budget
 from .yaml_text import parse_yaml
@@ -91,6 +97,7 @@ class _Document:
                 *self._each(root, "loops", self._loop),
                 *self._each(root, "constraints", self._constraint),
             ),
+            force_elements=self._each(root, "force_elements", self._element),
         )
 
     def _version(self, root: Value) -> None:
@@ -168,6 +175,26 @@ class _Document:
             return None
         return self._made(value, kind, given)
 
+    def _element(self, value: Value) -> ForceElementDescription | None:
+        """A spring, a damper or a bushing between bodies."""
+        reader = self.reader
+        errors = len(reader.findings.errors)
+        word = reader.text(value, "kind")
+        kind = ELEMENTS.get(word)
+        if kind is None:
+            if word:
+                message = f"unknown kind {quoted(word)}: expected one of {', '.join(sorted(ELEMENTS))}"
+                reader.error(value.content["kind"], "FORCE_ELEMENT", message, nearest(word, [*ELEMENTS]))
+            return None
+        given = reader.arguments(value, kind, more=("kind",))
+        if len(reader.findings.errors) > errors:
+            return None
+        try:
+            return ForceElementDescription(kind(**given), reader.where(value))
+        except (TypeError, ValueError) as error:
+            reader.error(value, "FORCE_ELEMENT", f"{in_words(kind)}: {error}")
+            return None
+
     def _made(self, value: Value, kind: type[Constraint], given: dict[str, Any]) -> ConstraintDescription | None:
         try:
             return ConstraintDescription(kind(**given), self.reader.where(value))
@@ -176,5 +203,5 @@ class _Document:
             return None
 
 
-_KEYS: Collection[str] = ("version", "frames", "points", "directions", "loops", "constraints")
+_KEYS: Collection[str] = ("version", "frames", "points", "directions", "loops", "constraints", "force_elements")
 _LOOP_KEYS = ("name", "frame", "other", "limits", *RESISTING)

@@ -9,21 +9,23 @@ from dataclasses import replace
 from typing import Any, cast
 
 from ..constraints import Constraint, LoopJoint
+from ..force_elements import ForceElement
 from ..model.body import WORLD, Frame
 from ..model.tree import Tree
 from ..model.welded import composed
 from .loops import LOOP, VERSION
-from .plain import KINDS, arguments, in_words, made_from, plain
+from .plain import ELEMENTS, KINDS, arguments, in_words, made_from, plain
 from .plain_reader import BOUNDS, RESISTING
 
 __all__ = ["loops_text"]
 
 
 def loops_text(tree: Tree) -> str:
-    """The JSON text that says a tree's constraints, and its frames, points and directions that are no links'.
+    """The JSON text that says a tree's constraints and force elements, and its frames, points and directions that are
+    no links'.
 
-    Read again on the tree without them it gives the same constraints.  Raises TypeError, naming it, for a constraint
-    that no file can say.
+    Read again on the tree without them it gives the same.  Raises TypeError, naming it, for a constraint or force
+    element that no file can say.
     """
     document: dict[str, Any] = {
         "version": VERSION,
@@ -35,6 +37,7 @@ def loops_text(tree: Tree) -> str:
     first = next((i for i, c in enumerate(own) if not isinstance(c, LoopJoint)), len(own))
     document["loops"] = [_loop(c) for c in own[:first] if isinstance(c, LoopJoint)]
     document["constraints"] = [_constraint(c) for c in own[first:]]  # loops among them: rows keep their order
+    document["force_elements"] = [_element(element) for element in tree.force_elements]
     lines = "\n".join(_lines({key: value for key, value in document.items() if value}))
     return lines + "\n"
 
@@ -91,6 +94,16 @@ def _constraint(constraint: Constraint) -> dict[str, Any]:
     if not any(argument.name == "name" for argument in arguments(kind)):
         found.pop("name")
     return found | made_from(constraint, kind, what)
+
+
+def _element(element: ForceElement) -> dict[str, Any]:
+    """A force element as plain data.  Raises TypeError for a kind that is none of linkwork's own."""
+    what, kind = f"force element {element.name!r}", type(element)
+    if ELEMENTS.get(in_words(kind)) is not kind:
+        raise TypeError(
+            f"{what}: its kind {kind.__name__} is none of linkwork.force_elements, and can stand in no file"
+        )
+    return {"kind": in_words(kind)} | made_from(element, kind, what)
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:

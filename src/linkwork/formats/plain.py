@@ -16,11 +16,24 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from ..constraints import ALL as CONSTRAINTS
 from ..constraints import Constraint, LoopJoint
+from ..force_elements import ALL as FORCE_ELEMENTS
+from ..force_elements import ForceElement
 from ..joints import ALL as JOINTS
 from ..joints import JointType, Revolute
 from ..spatial import Pose, Rotation, Vec3
 
-__all__ = ["KINDS", "TYPES", "Argument", "arguments", "in_words", "is_function", "is_plain", "made_from", "plain"]
+__all__ = [
+    "ELEMENTS",
+    "KINDS",
+    "TYPES",
+    "Argument",
+    "arguments",
+    "in_words",
+    "is_function",
+    "is_plain",
+    "made_from",
+    "plain",
+]
 
 
 def in_words(kind: type) -> str:
@@ -30,6 +43,9 @@ def in_words(kind: type) -> str:
 
 TYPES: dict[str, type[JointType]] = {in_words(kind): kind for kind in JOINTS} | {"continuous": Revolute}
 KINDS: dict[str, type[Constraint]] = {in_words(kind): kind for kind in CONSTRAINTS if kind is not LoopJoint}
+
+
+ELEMENTS: dict[str, type[ForceElement]] = {in_words(kind): kind for kind in FORCE_ELEMENTS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,11 @@ def columns_of(who: str, robot: Robot, bodies: Iterable[str] | None, passive: Pa
             f"{who}: robot {robot.name!r} has constraints, whose forces are not among what is measured: identify "
             f"robot.without_constraints(), from motions in which nothing is closed"
         )
+    if len(robot.force_elements):
+        raise ValueError(
+            f"{who}: robot {robot.name!r} has force elements, whose forces are not among what is measured: identify "
+            f"robot.without_force_elements(), from motions in which they are taken off"
+        )
     kinds = _kinds(who, passive)
     if friction not in ("smooth", "coulomb"):
         raise ValueError(f"{who}: friction: expected 'smooth' or 'coulomb', got {friction!r}")

@@ -10,6 +10,7 @@ from ..errors import Findings, Issue, Location, UnknownNameError
 from .constrained import ConstraintBuilder
 from .description import Attachments
 from .marks import MarkBuilder
+from .sprung import ForceElementBuilder
 from .tree import Tree
 
 __all__ = ["attached"]
@@ -18,7 +19,8 @@ __all__ = ["attached"]
 def attached(tree: Tree, attachments: Attachments) -> Tree:
     """The tree with all of them, in their order.  Raises ModelError with all that is wrong.
 
-    Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, MARK_INVALID, CONSTRAINT.
+    Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, MARK_INVALID, CONSTRAINT,
+    FORCE_ELEMENT.
     """
     findings, marks = Findings(), MarkBuilder(tree)
     for frame in attachments.frames:
@@ -42,8 +44,11 @@ def attached(tree: Tree, attachments: Attachments) -> Tree:
             continue
         said[name] = item.where
         _try(findings, item.where, "CONSTRAINT", constraints.add, [item.constraint])
+    elements = ForceElementBuilder(constraints.tree())
+    for one in attachments.force_elements:
+        _try(findings, one.where, \"FORCE_ELEMENT\", elements.add, one.element)
     findings.raise_errors()
-    return constraints.tree()
+    return elements.tree()
 
 
 def _line(where: Location | None) -> str:

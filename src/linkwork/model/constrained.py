@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..constraints import Constraint, LoopJoint
 from ..constraints.contract import References, renamed
 from ..errors import UnknownNameError
+from ..force_elements import ForceElement
 from .tree import Tree
 
 __all__ = [
@@ -94,13 +95,18 @@ def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
 
 
 def of_the_world(tree: Tree) -> bool:
-    """Whether a constraint names the world, or one of its axes."""
-    return any(renamed(name, {"world": ""}) != name for c in tree.constraints for name in _named(c))
+    """Whether a constraint or a force element names the world, or one of its axes."""
+    said: list[Constraint | ForceElement] = [*tree.constraints, *tree.force_elements]
+    return any(renamed(name, {"world": ""}) != name for one in said for name in _named(one))
 
 
 def renamed_frames(tree: Tree, names: Mapping[str, str]) -> Tree:
-    """The tree whose constraints know some frames by other names."""
-    return replace(tree, constraints=tuple(constraint.renamed(names) for constraint in tree.constraints))
+    """The tree whose constraints and force elements know some frames by other names."""
+    return replace(
+        tree,
+        constraints=tuple(constraint.renamed(names) for constraint in tree.constraints),
+        force_elements=tuple(element.renamed(names) for element in tree.force_elements),
+    )
 
 
 def refuse_locked(tree: Tree, joints: Collection[str]) -> None:
@@ -114,7 +120,7 @@ def refuse_locked(tree: Tree, joints: Collection[str]) -> None:
             )
 
 
-def _named(constraint: Constraint) -> tuple[str, ...]:
+def _named(constraint: Constraint | ForceElement) -> tuple[str, ...]:
     said = constraint.references
     return *said.frames, *said.points, *said.directions
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ..constraints import Constraint
 from ..errors import Issue, Location
+from ..force_elements import ForceElement
 from ..joints import JointType
 from ..shapes import Geometry
 from ..spatial import Inertia, Pose
@@ -85,13 +86,23 @@ class ConstraintDescription:
 
 
 @dataclass(frozen=True, slots=True)
+class ForceElementDescription:
+    """A spring, a damper or a bushing between bodies, and where that is said."""
+
+    element: ForceElement
+    where: Location = Location()
+
+
+@dataclass(frozen=True, slots=True)
 class Attachments:
-    """What is put on a robot that is there: frames, points and directions, and the constraints that name them."""
+    """What is put on a robot that is there: frames, points and directions, and the constraints and force elements that
+    name them."""
 
     frames: tuple[FrameDescription, ...] = ()
     points: tuple[MarkDescription, ...] = ()
     directions: tuple[MarkDescription, ...] = ()
     constraints: tuple[ConstraintDescription, ...] = ()
+    force_elements: tuple[ForceElementDescription, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from ..joints import Floating
 from ..spatial import Inertia, Pose
@@ -50,5 +50,6 @@ def opened(tree: Tree, joint: str) -> Tree:
     frames = tuple(frame if frame.body == WORLD else replace(frame, body=moved(frame.body)) for frame in tree.frames)
     order = tuple(i if i <= at else i + 1 for i in tree.order)
     bare = tuple(replace(frame, inertia=Inertia.zero()) for frame in frames)  # inertias may be symbols
-    found = replace(tree, bodies=bodies, frames=bare, stacking=(*order, at + 1))
+    parts = {f.name: getattr(tree, f.name) for f in fields(Tree) if f.init}  # of a tree, or what stands for one
+    found = Tree(**(parts | {"bodies": bodies, "frames": bare, "stacking": (*order, at + 1)}))
     return found.made_of(frames=frames)

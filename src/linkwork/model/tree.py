@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from ..constraints import Constraint
 from ..errors import NOTED, Issue, UnknownNameError
+from ..force_elements import ForceElement
 from ..spatial import Inertia, Pose, Vec3
 from .body import WORLD, Body, Direction, DisabledPair, Frame, Point
 from .meant import another_kind, meant_by
@@ -59,6 +60,7 @@ class Tree:
     enabled_collisions: tuple[
         tuple[str, str], ...
     ] = ()  # of links that a joint connects, and are looked at all the same
+    force_elements: tuple[ForceElement, ...] = ()  # springs and dampers between bodies
 
     def __post_init__(self) -> None:
         check_inertias(self.bodies, self.frames)

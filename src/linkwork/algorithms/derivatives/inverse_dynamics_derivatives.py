@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...expr.linalg.sums import is_zero
 from ...model.body import WORLD
 from ...model.tree import Tree
 from ...spatial import Force, cross_star
@@ -28,7 +29,7 @@ from ...spatial.moving_inertia import MovingInertia
 from ..dynamics.external import Wrenches, external_forces
 from ..dynamics.passive import armature
 from ..row import PASSIVE, Output, Row
-from .passive_derivatives import passive_force_derivatives
+from .passive_derivatives import element_force_derivatives, passive_force_derivatives
 from .variations import carriers, turned_wrenches
 
 __all__ = ["ROWS", "inverse_dynamics_derivatives"]
@@ -97,6 +98,10 @@ def passive_part(tree: Tree, q: Scalars, v: Scalars) -> tuple[Matrix, Matrix, Ma
             matrix[row][column] = matrix[row][column] - value
     for k, rotor in enumerate(armature(tree)):
         da[k][k] = da[k][k] + rotor
+    if tree.force_elements:
+        for matrix, by in zip((dq, dv), element_force_derivatives(tree, q, v), strict=True):
+            for numbers, more in zip(matrix, by, strict=True):
+                numbers[:] = [x if is_zero(y) else x - y for x, y in zip(numbers, more, strict=True)]
     return dq, dv, da
 
 

@@ -5,20 +5,48 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...expr.directions import Directions
 from ...expr.dual import parts, seeded
 from ...model.tree import Tree
-from ..dynamics.passive import passive_force
+from ..dynamics.force_elements import element_forces
+from ..dynamics.passive import passive_force_of_joints
+from .tangents import tangent_rates
 
-__all__ = ["passive_force_derivatives"]
+__all__ = ["element_force_derivatives", "force_derivatives", "passive_force_derivatives"]
 
 Scalars = Sequence[Any]
 Entries = list[tuple[int, int, Any]]  # (row, column, value)
 
 
+Matrix = list[list[Any]]
+
+
+def force_derivatives(
+    tree: Tree, q: Scalars, v: Scalars, forces: Callable[[Scalars, Scalars], list[Any]]
+) -> tuple[Matrix, Matrix]:
+    """Differentiate joint forces of q and v by q, in its tangent space, and by v: nv × nv each."""
+
+    def rates(found: Scalars, level: int) -> Matrix:
+        tangents = [parts(x, level)[1] for x in found]
+        return [[t.get(k) if isinstance(t, Directions) else 0.0 for k in range(tree.nv)] for t in tangents]
+
+    moving = seeded(q, [Directions(row) for row in tangent_rates(tree, q)])
+    going = seeded(v, [Directions({k: 1.0}) for k in range(tree.nv)])
+    return rates(forces(moving, v), moving[0].level), rates(forces(q, going), going[0].level)
+
+
+def element_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[Matrix, Matrix]:
+    """Differentiate the joint forces of force elements by q, in its tangent space, and by v: nv × nv each."""
+    return force_derivatives(tree, q, v, lambda q, v: element_forces(tree, q, v))
+
+
 def passive_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[Entries, Entries]:
-    """∂τ_p/∂q, in the tangent space of q, and ∂τ_p/∂v, friction by its smooth law: what is not zero of them."""
-    by_q = _blocks(tree, lambda k: passive_force(tree, seeded(q, _moved(tree, q, k)), v))
-    return by_q, _blocks(tree, lambda k: passive_force(tree, q, seeded(v, _kth(tree, k))))
+    """∂τ_p/∂q, in the tangent space of q, and ∂τ_p/∂v, friction by its smooth law: what is not zero of them.
+
+    Force elements are left out: see `element_force_derivatives`.
+    """
+    by_q = _blocks(tree, lambda k: passive_force_of_joints(tree, seeded(q, _moved(tree, q, k)), v))
+    return by_q, _blocks(tree, lambda k: passive_force_of_joints(tree, q, seeded(v, _kth(tree, k))))
 
 
 def _blocks(tree: Tree, varied: Callable[[int], list[Any]]) -> Entries:

@@ -4,7 +4,7 @@
 
 φ are the local coordinates of q around the rest configuration of the springs; where these are no angles or lengths, a
 spring's force is the gradient of its energy ½ φᵀ K φ along the joint's velocities.  What a follower exerts counts for
-its master, times the ratio.
+its master, times the ratio.  Force elements between bodies, of `force_elements`, add to τ_p.
 
 Sources: Featherstone and Orin, Robot dynamics: equations and algorithms, ICRA 2000 (armature on the diagonal);
 Andersson, Söderberg and Björklund, Friction models for sliding dry, boundary and mixed lubricated contacts, Tribology
@@ -22,14 +22,32 @@ from ...joints.derived import units
 from ...model.body import FRICTION_VELOCITY, Body, Drive
 from ...model.tree import Tree
 from ..row import FRICTION, Output, Row
+from .force_elements import element_forces
 
-__all__ = ["ROWS", "armature", "dissipated_power", "exerted", "passive_force", "spring_energy", "with_passive_force"]
+__all__ = [
+    "ROWS",
+    "armature",
+    "dissipated_power",
+    "exerted",
+    "passive_force",
+    "passive_force_of_joints",
+    "spring_energy",
+    "with_passive_force",
+]
 
 Scalars = Sequence[Any]
 
 
 def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str = "smooth") -> list[Any]:
-    """τ_p (nv): what springs, damping and friction exert on the joints."""
+    """τ_p (nv): what springs, damping and friction exert on the joints, and force elements between bodies."""
+    found = passive_force_of_joints(tree, q, v, friction)
+    if not tree.force_elements:
+        return found
+    return [a if is_zero(b) else a + b for a, b in zip(found, element_forces(tree, q, v), strict=True)]
+
+
+def passive_force_of_joints(tree: Tree, q: Scalars, v: Scalars, friction: str = "smooth") -> list[Any]:
+    """τ_p (nv) without force elements: that of each joint depends on its own numbers alone."""
     q, v = tree.split_q(q), tree.split_v(v)
     return tree.gathered({i: exerted(body, q[i], v[i], friction) for i, _, body in tree.outward()})
 

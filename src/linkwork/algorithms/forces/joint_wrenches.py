@@ -1,7 +1,8 @@
 """The wrenches across joints, which recursive Newton-Euler hands from body to body.
 
 Of each moving body, w is what its parent exerts on it through the joint: all that the body and those after it take.
-Sᵀ w is the joint's force, whatever exerts it; the rest is borne by the joint's mounting.
+Sᵀ w is the joint's force, whatever exerts it; the rest is borne by the joint's mounting.  Robots with constraints have
+functions of their own, in `linkwork.algorithms.mechanisms.joint_wrench`, which take the constraints' forces too.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, sections 3.5 and 5.3.
 """
@@ -16,10 +17,20 @@ from ...model.body import WORLD
 from ...model.tree import Tree
 from ...spatial import Force, Pose, Rotation
 from ..dynamics.external import Wrenches
+from ..dynamics.force_elements import element_wrenches
 from ..dynamics.inverse_dynamics import carried_wrenches
-from ..row import Option, Output, Row
+from ..row import ACTUATORS, PASSIVE, Option, Output, Row
 
-__all__ = ["ROWS", "joint_wrench_split", "joint_wrenches"]
+__all__ = [
+    "ROWS",
+    "SIDE",
+    "joint_wrench_split",
+    "joint_wrenches",
+    "split_wrenches",
+    "turned_wrench",
+    "with_elements",
+    "wrenches_in",
+]
 
 Scalars = Sequence[Any]
 
@@ -30,13 +41,21 @@ def joint_wrenches(
     v: Scalars,
     a: Scalars,
     wrenches: Wrenches = (),
+    constraint_forces: Scalars | None = None,
+    loop_forces: Scalars | None = None,
+    time: Scalars | None = None,
     on: str = "child",
     expressed_in: str | None = None,
+    actuators: str | Sequence[str] | None = None,
+    passive: bool = False,
 ) -> list[Any]:
     """w (nb, 6) of each body: what its parent exerts on it through the joint, at the origin of the joint's frame M, in
-    M's axes or those of ``expressed_in``; or, on the parent, the reaction −w at the origin of the joint's frame F."""
-    w = [[F] for F in _across(tree, q, v, a, wrenches)]
-    return [F.elements() for (F,) in _seen(tree, q, w, on, expressed_in)]
+    M's axes or those of ``expressed_in``; or, on the parent, the reaction −w at the origin of the joint's frame F.
+
+    The arguments from ``constraint_forces`` on matter to robots with constraints alone, but for the sides.
+    """
+    w = [[F] for F in _across(tree, q, v, a, with_elements(tree, q, v, wrenches, passive))]
+    return [F.elements() for (F,) in wrenches_in(tree, q, w, on, expressed_in)]
 
 
 def joint_wrench_split(
@@ -45,17 +64,35 @@ def joint_wrench_split(
     v: Scalars,
     a: Scalars,
     wrenches: Wrenches = (),
+    constraint_forces: Scalars | None = None,
+    loop_forces: Scalars | None = None,
+    time: Scalars | None = None,
     on: str = "child",
     expressed_in: str | None = None,
+    actuators: str | Sequence[str] | None = None,
+    passive: bool = False,
 ) -> tuple[list[Any], list[Any]]:
     """The joint force, w projected onto the span of S, and the internal force, w less it (nb, 6 each)."""
+    acting = with_elements(tree, q, v, wrenches, passive)
+    return split_wrenches(tree, q, _across(tree, q, v, a, acting), on, expressed_in)
+
+
+def with_elements(tree: Tree, q: Scalars, v: Scalars, wrenches: Wrenches, passive: bool) -> Wrenches:
+    """External wrenches, with those of force elements where these act."""
+    return [*wrenches, *element_wrenches(tree, q, v)] if passive and tree.force_elements else wrenches
+
+
+def split_wrenches(
+    tree: Tree, q: Scalars, wrenches: Sequence[Force], on: str, expressed_in: str | None
+) -> tuple[list[Any], list[Any]]:
+    """Split wrenches by body, given in the joint's frame M, into joint forces and internal forces (nb, 6 each)."""
     parts = []
-    for (_, _, body), q_i, w in zip(tree.outward(), tree.split_q(q), _across(tree, q, v, a, wrenches), strict=True):
+    for (_, _, body), q_i, w in zip(tree.outward(), tree.split_q(q), wrenches, strict=True):
         own = q_i if body.coupling is None else body.coupling.q(q_i)
         span = Span.of([column.elements() for column in body.asked("S", own).columns])
         along = Force.of(span.projected(w.elements()))
         parts.append([along, w - along])
-    found = [*_seen(tree, q, parts, on, expressed_in)]
+    found = [*wrenches_in(tree, q, parts, on, expressed_in)]
     return [along.elements() for along, _ in found], [rest.elements() for _, rest in found]
 
 
@@ -68,10 +105,10 @@ def _across(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches) 
     return [body.rotor @ F[i] for i, _, body in tree.outward()]
 
 
-def _seen(
+def wrenches_in(
     tree: Tree, q: Scalars, wrenches: Sequence[Sequence[Force]], on: str, expressed_in: str | None
 ) -> Iterable[list[Force]]:
-    """Wrenches by body, given in the joint's frame M, as they are asked for."""
+    """Yield wrenches by body, given in the joint's frame M, on the side and in the axes of the options."""
     q = tree.split_q(q)
     R: dict[int, Rotation] = {WORLD: Rotation.identity()}  # of the bodies in the world
     for i, p, body in tree.outward():
@@ -84,16 +121,25 @@ def _seen(
             X_FM: Pose = body.asked("X", own)
             found, axes = [-(X_FM @ w) for w in found], R[p] @ body.placement.rotation
         if E is not None:
-            found = [_turned(E.placement.rotation.T, _turned(R[E.body].T, _turned(axes, w))) for w in found]
+            found = [
+                turned_wrench(E.placement.rotation.T, turned_wrench(R[E.body].T, turned_wrench(axes, w))) for w in found
+            ]
         yield found
 
 
-def _turned(R: Rotation, w: Force) -> Force:
+def turned_wrench(R: Rotation, w: Force) -> Force:
+    """Rotate the parts of a wrench about its own point."""
     return Force(R @ w.moment, R @ w.force)
 
 
 _WRENCH = "N·m, N"
-_SIDE = (Option("on", "child", ("child", "parent")), Option("expressed_in", None))
+SIDE = (Option("on", "child", ("child", "parent")), Option("expressed_in", None))
+_GIVEN: dict[str, Any] = {
+    "optional": ("gravity", "constraint_forces", "loop_forces", "time"),
+    "options": (*SIDE, ACTUATORS, PASSIVE),
+    "wrenched": True,
+    "weighed": True,
+}
 
 ROWS = (
     Row.of(
@@ -101,19 +147,13 @@ ROWS = (
         "q v a",
         Output(("nb", 6), _WRENCH),
         "Wrenches across the joints.",
-        optional=("gravity",),
-        options=_SIDE,
-        wrenched=True,
-        weighed=True,
+        **_GIVEN,
     ),
     Row.of(
         joint_wrench_split,
         "q v a",
         (Output(("nb", 6), _WRENCH, "joint_force"), Output(("nb", 6), _WRENCH, "internal_force")),
         "Wrenches across the joints: what moves them, and what their mountings bear.",
-        optional=("gravity",),
-        options=_SIDE,
-        wrenched=True,
-        weighed=True,
+        **_GIVEN,
     ),
 )

@@ -2,7 +2,7 @@
 
 `INSTEAD` has what is computed of a robot with constraints in the place of functions of free robots; nothing where a
 function is of robots without constraints alone.  `TREES_OWN` are functions that know what the tree's joints exert by
-themselves, and not what those that close loops do.
+themselves, and not what those that close loops do; `OF_JOINTS_ALONE` do not know what force elements exert.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,9 +20,11 @@ from ..dynamics.hybrid_dynamics import hybrid_dynamics
 from ..dynamics.inverse_dynamics import bias_force, gravity_force, inverse_dynamics
 from ..dynamics.passive import passive_force
 from ..forces.impact import impact
-from ..forces.joint_wrenches import joint_wrenches
+from ..forces.joint_wrenches import joint_wrench_split, joint_wrenches
 from ..momentum.energy import lagrangian, potential_energy
 from ..momentum.power import power
+from ..regressors.energy_regressors import kinetic_energy_regressor, potential_energy_regressor
+from ..regressors.inverse_dynamics_regressor import inverse_dynamics_regressor
 from .ambiguity import ROWS as _AMBIGUITY
 from .assemble import ROWS as _ASSEMBLE
 from .closing import ROWS as _CLOSING
@@ -37,17 +39,20 @@ from .forward_derivatives import ROWS as _FORWARD_DERIVATIVES
 from .forward_derivatives import constrained_acceleration_derivatives, constrained_linearize
 from .inverse import ROWS as _INVERSE
 from .inverse_derivatives import ROWS as _INVERSE_DERIVATIVES
+from .joint_wrench import ROWS as _JOINT_WRENCH
+from .joint_wrench import constrained_joint_wrench_split, constrained_joint_wrenches
 from .loop_joints import ROWS as _LOOP_JOINTS
 from .minimal import ROWS as _MINIMAL
 from .project import ROWS as _PROJECT
 from .reduced_linearize import ROWS as _REDUCED_LINEARIZE
 
-__all__ = ["INSTEAD", "ROWS", "TREES_OWN"]
+__all__ = ["INSTEAD", "OF_JOINTS_ALONE", "ROWS", "TREES_OWN"]
 
 _ALL = (
     *_FORWARD,
     *_FORWARD_DERIVATIVES,
     *_LOOP_JOINTS,
+    *_JOINT_WRENCH,
     *_INVERSE,
     *_INVERSE_DERIVATIVES,
     *_IMPACT,
@@ -69,10 +74,15 @@ INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     linearize: constrained_linearize,
     impact: impact_of_constrained,
     hybrid_dynamics: None,
-    joint_wrenches: None,
+    joint_wrenches: constrained_joint_wrenches,
+    joint_wrench_split: constrained_joint_wrench_split,
     forward_dynamics_hessian: None,
     forward_dynamics_second_derivatives: None,
 }
+
+OF_JOINTS_ALONE: frozenset[Callable[..., Any]] = frozenset(
+    (inverse_dynamics_regressor, kinetic_energy_regressor, potential_energy_regressor)
+)
 
 TREES_OWN: frozenset[Callable[..., Any]] = frozenset(
     (

@@ -23,16 +23,13 @@ from ...expr.linalg.sums import dot, is_zero, reciprocal_or_zero, transposed
 from ...model.tree import Tree
 from ..constraints.rows import AllRates
 from ..dynamics.mass_matrix import mass_matrix
-from ..row import Option
 from .forward import NOISE
 
-__all__ = ["ACTUATORS", "Actuation", "actuated"]
+__all__ = ["Actuation", "actuated"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
 Names = str | Sequence[str] | None
-
-ACTUATORS = Option("actuators", names="joint", counted="na")
 
 _STEPS = 4  # of solutions of normal equations, whose eigenvalues are squares
 _ROUNDING = 1e-12  # part of its size below which what actuators may choose is none

@@ -79,6 +79,12 @@ class Held:
         ]
         return Semidefinite.of(self.delassus, floors, more)
 
+    @property
+    def sizes(self) -> list[Any]:
+        """Λ_kk of each row as it would be without cancellation."""
+        rows = self.rates.sizes
+        return [dot(self.inverse.weighed(self._placed(sizes)), [1.0] * len(sizes)) for sizes in rows]
+
     def _placed(self, sizes: Scalars) -> list[Any]:
         """Numbers by velocity, in the order of the factors."""
         return [sizes[k] for k in self.inverse.order] if isinstance(self.inverse, FactoredInverse) else list(sizes)
@@ -86,6 +92,10 @@ class Held:
     def forces(self, y: Scalars, wanted: Scalars) -> list[Any]:
         """λ with which G a = wanted, where a without it is L⁻¹ D⁻¹ y."""
         return self.factors.solved([w - dot(UD, y) for w, UD in zip(wanted, self.UD, strict=True)])
+
+    def forces_nearly(self, y: Scalars, wanted: Scalars) -> list[Any]:
+        """λ with which G a is as near to ``wanted`` as rows allow that contradict each other there."""
+        return self.factors.solved_nearly([w - dot(UD, y) for w, UD in zip(wanted, self.UD, strict=True)])
 
     def moved(self, y: Scalars, forces: Scalars) -> list[Any]:
         """L⁻¹ D⁻¹ (y + U λ)."""

@@ -124,7 +124,7 @@ def answered(held: Held, columns: Sequence[Scalars]) -> Matrix:
 
     def answer(column: Scalars) -> list[Any]:
         y = held.inverse.inward(column[:n])
-        forces = held.forces(y, column[n:])
+        forces = held.forces_nearly(y, column[n:])  # velocities and configurations may change as no row allows
         return [*held.moved(y, forces), *forces]
 
     return each(answer, columns, in_loops=_is_long(held, len(columns)))

@@ -19,8 +19,8 @@ from ...model.tree import Tree
 from ..constraints.rows import rates_of
 from ..dynamics.external import Wrenches
 from ..dynamics.inverse_dynamics import inverse_dynamics
-from ..row import PASSIVE, Output, Row
-from .actuation import ACTUATORS, Actuation, Names
+from ..row import ACTUATORS, PASSIVE, Output, Row
+from .actuation import Actuation, Names
 from .loop_joints import with_loop_forces
 
 __all__ = ["ROWS", "asked_for", "constrained_inverse_dynamics"]
@@ -36,19 +36,28 @@ def constrained_inverse_dynamics(
     wrenches: Wrenches = (),
     time: Scalars | None = None,
     weights: Scalars | None = None,
+    loop_forces: Scalars | None = None,
     actuators: Names = None,
     passive: bool = False,
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """τ (nv, 0 where nothing is actuated), λ (nc), and what nothing exerts (nv): 0 where actuators can do it."""
     rates = rates_of(tree, q, v, 0.0 if time is None else time[0])
-    wanted = asked_for(tree, q, v, a, wrenches, passive)
+    wanted = asked_for(tree, q, v, a, wrenches, passive, loop_forces)
     return Actuation.at(tree, q, rates, actuators, weights).split(wanted)
 
 
-def asked_for(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches, passive: bool) -> list[Any]:
-    """M a + h, less what the joints that close loops exert by themselves."""
+def asked_for(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    wrenches: Wrenches,
+    passive: bool,
+    loop_forces: Scalars | None = None,
+) -> list[Any]:
+    """M a + h, less what the joints that close loops exert: given forces, and with ``passive`` their own."""
     wanted = inverse_dynamics(tree, q, v, a, wrenches, passive)
-    by_loops = with_loop_forces(tree, q, v, [0.0] * tree.nv, None, passive)
+    by_loops = with_loop_forces(tree, q, v, [0.0] * tree.nv, loop_forces, passive)
     return [x - y for x, y in zip(wanted, by_loops, strict=True)]
 
 
@@ -62,7 +71,7 @@ ROWS = (
             Output(("nv",), "N·m, N", "missing"),
         ),
         "Forces of actuators, and of constraints, that accelerate the robot.",
-        optional=("gravity", "time", "weights"),
+        optional=("gravity", "time", "weights", "loop_forces"),
         options=(ACTUATORS, PASSIVE),
         wrenched=True,
         joint_space=True,

@@ -21,8 +21,8 @@ from ...model.tree import Tree
 from ..constraints.rows import rates_of
 from ..derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from ..dynamics.external import Wrenches
-from ..row import PASSIVE, Output, Row
-from .actuation import ACTUATORS, Actuation, Names
+from ..row import ACTUATORS, PASSIVE, Output, Row
+from .actuation import Actuation, Names
 from .inverse import asked_for
 from .loop_joints import loop_force_derivatives, loops_of
 from .varied_rows import varied_rows

@@ -14,18 +14,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...constraints import LoopJoint
-from ...expr.directions import Directions
-from ...expr.dual import parts, seeded
 from ...joints.derived import units
 from ...model.body import WORLD, Body, Drive, Limits
 from ...model.tree import Tree
 from ...spatial import Force, Inertia, Motion, Pose
 from ..constraints.kinematics import KinematicState
-from ..derivatives.tangents import tangent_rates
+from ..derivatives.passive_derivatives import force_derivatives
 from ..dynamics.passive import exerted
 from ..row import FRICTION, Output, Row
 
-__all__ = ["ROWS", "body_of", "loop_force_derivatives", "loops_of", "with_loop_forces"]
+__all__ = [
+    "ROWS",
+    "body_of",
+    "loop_force_derivatives",
+    "loop_motor_wrenches",
+    "loop_wrenches",
+    "loops_of",
+    "with_loop_forces",
+]
 
 Scalars = Sequence[Any]
 
@@ -107,13 +113,28 @@ def with_loop_forces(
     tree: Tree, q: Scalars, v: Scalars, tau: Scalars, forces: Scalars | None = None, passive: bool = False
 ) -> list[Any]:
     """τ, and what joint forces of the joints that close loops add to it: given ones, and with ``passive`` their own."""
-    total, state, place = list(tau), KinematicState(tree, q, v), 0
-    for loop in loops_of(tree):
+    total, state = list(tau), KinematicState(tree, q, v)
+    for loop, F in zip(loops_of(tree), loop_motor_wrenches(state, forces, passive), strict=True):
+        if F is not None:
+            columns = state.between(loop.frame, loop.relative_to).columns
+            total = [a + column.dot(F) for a, column in zip(total, columns, strict=True)]
+    return total
+
+
+def loop_motor_wrenches(state: KinematicState, forces: Scalars | None, passive: bool) -> list[Force | None]:
+    """F = S⁺ᵀ τ_J of each joint that closes a loop, on M in M's coordinates; None where no joint force acts.
+
+    Joint forces are the given ones (nl), and with ``passive`` those of springs, damping and friction.
+    """
+    found: list[Force | None] = []
+    place = 0
+    for loop in loops_of(state.tree):
         joint = loop.joint
         own = [0.0] * joint.nv if forces is None else list(forces[place : place + joint.nv])
         place += joint.nv
         acts = passive and loop.resists
         if joint.nv == 0 or not (acts or forces is not None):
+            found.append(None)
             continue
         between = state.between(loop.frame, loop.relative_to)
         q_J = joint.q_of(between.pose)
@@ -121,24 +142,14 @@ def with_loop_forces(
             v_J = joint.v_of_twist(q_J, between.twist)
             own = [a + b for a, b in zip(own, exerted(body_of(loop), q_J, v_J, "smooth"), strict=True)]
         ways = [joint.v_of_twist(q_J, Motion.of(unit)) for unit in units(6)]  # the columns of S⁺
-        F = Force.of([sum((a * b for a, b in zip(way, own, strict=True)), 0.0) for way in ways])
-        total = [a + column.dot(F) for a, column in zip(total, between.columns, strict=True)]
-    return total
+        found.append(Force.of([sum((a * b for a, b in zip(way, own, strict=True)), 0.0) for way in ways]))
+    return found
 
 
 def loop_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[list[list[Any]], list[list[Any]]]:
     """How what the joints that close loops exert by themselves on the robot changes with q (tangent space), and v."""
     none = [0.0] * tree.nv
-
-    def rates(forces: Scalars, level: int) -> list[list[Any]]:
-        found = [parts(x, level)[1] for x in forces]
-        return [[t.get(k) if isinstance(t, Directions) else 0.0 for k in range(tree.nv)] for t in found]
-
-    moving = seeded(q, [Directions(row) for row in tangent_rates(tree, q)])
-    going = seeded(v, [Directions({k: 1.0}) for k in range(tree.nv)])
-    by_q = with_loop_forces(tree, moving, v, none, None, True)
-    by_v = with_loop_forces(tree, q, going, none, None, True)
-    return rates(by_q, moving[0].level), rates(by_v, going[0].level)
+    return force_derivatives(tree, q, v, lambda q, v: with_loop_forces(tree, q, v, none, None, True))
 
 
 ROWS = (

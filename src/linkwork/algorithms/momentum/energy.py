@@ -2,7 +2,8 @@
 
     T = ½ Σ V · I V  (= ½ vᵀ M v),      U = −g · Σ m c + Σ ½ φᵀ K φ,      L = T − U
 
-summed over bodies with twists V and inertias I, masses m at c in the world, and the springs in joints.
+summed over bodies with twists V and inertias I, masses m at c in the world, and the springs in joints and
+force elements.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.13; any text of mechanics.
 """
@@ -16,6 +17,7 @@ from ...expr.linalg.sums import is_zero
 from ...model.body import WORLD
 from ...model.tree import Tree
 from ...spatial import Motion
+from ..dynamics.force_elements import element_energy
 from ..dynamics.passive import armature, spring_energy
 from ..row import PASSIVE, Output, Row
 from .composites import composite_inertias
@@ -41,10 +43,11 @@ def kinetic_energy(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) ->
 def potential_energy(tree: Tree, q: Scalars, passive: bool = False) -> Any:
     """U(q) [J], to which a mass at the world's origin adds nothing; with ``passive`` + the energy of the springs."""
     tree.require_inertias("potential_energy")
+    elements = [element_energy(tree, q)] if passive and tree.force_elements else []
     q = tree.split_q(q)
     _, composite = composite_inertias(tree, q)
     springs = [spring_energy(body, q[i]) for i, _, body in tree.outward()] if passive else []
-    return sum(springs, -tree.gravity.dot(composite[WORLD].moment))
+    return sum([*springs, *elements], -tree.gravity.dot(composite[WORLD].moment))
 
 
 def lagrangian(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> Any:

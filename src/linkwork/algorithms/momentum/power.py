@@ -16,6 +16,7 @@ from ...model.body import WORLD
 from ...model.tree import Tree
 from ...spatial import Motion
 from ..dynamics.external import Wrenches, external_forces
+from ..dynamics.force_elements import element_dissipation
 from ..dynamics.passive import dissipated_power
 from ..row import FRICTION, PASSIVE, Output, Row
 
@@ -35,11 +36,11 @@ def power(
 ) -> tuple[Any, Any, Any]:
     """Of the joint forces τ, of the wrenches, and what damping and friction take: none unless ``passive`` [W]."""
     joints = sum((rate * torque for rate, torque in zip(v, tau, strict=True)), 0.0)
+    dissipated: Any = element_dissipation(tree, q, v) if passive else 0.0
     q, v = tree.split_q(q), tree.split_v(v)
     outside = external_forces(tree, q, wrenches)
     V = {WORLD: Motion.zero()}
     supplied: Any = 0.0
-    dissipated: Any = 0.0
     for i, p, body in tree.outward():
         if outside:
             V[i] = body.X(q[i]).inv() @ V[p] + body.S(q[i]) @ v[i]

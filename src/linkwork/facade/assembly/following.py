@@ -9,6 +9,7 @@ Source: Allgower and Georg, Introduction to Numerical Continuation Methods, SIAM
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +17,10 @@ import numpy as np
 
 from ...errors import AssemblyError
 from ...joints import JointType
+from ...spatial.given import given_numbers
 from .results import Assembly, sign_of, slack_of
 from .solving import assembled, check_tolerance, solved
+from .varied import varied_robot
 from .wanted import ClosedMechanism, HeldJoints, check_limits, read_joints, read_time, timed
 
 __all__ = ["Followed", "followed"]
@@ -38,6 +41,8 @@ class Followed:
     slack: np.ndarray  # (n,): how far the drivers are from not determining all, from 1 to 0
     sign: np.ndarray  # (n,): of the determinant of the free columns of G; 0 where these are not square
     singular: tuple[int, ...]  # states before which, or at which, it passed where drivers do not determine all
+    v: np.ndarray  # (n, nv): velocities, by those of the drivers; NaN where these do not determine them
+    a: np.ndarray  # (n, nv): accelerations, by those of the drivers
     last: np.ndarray  # (nq,): the last configuration that it got to, between states too
     steps: int  # taken, and tried
     drivers: HeldJoints = field(repr=False)
@@ -69,21 +74,33 @@ class Followed:
         return words[self.status]
 
 
-def followed(robot: Any, drivers: Any, start: Any, limits: bool, tolerance: float, time: Any, check: bool) -> Followed:
+def followed(
+    robot: Any,
+    drivers: Any,
+    start: Any,
+    limits: bool,
+    tolerance: float,
+    time: Any,
+    check: bool,
+    rates: tuple[Any, Any] = (None, None),
+    parameters: Any = None,
+) -> Followed:
     """Raises as `Robot.follow` does."""
     who = "follow"
+    plain, robot = robot, varied_robot(robot, who, parameters)
     mechanism = ClosedMechanism(robot, who)
     tolerance = check_tolerance(who, tolerance)
     driven = _read_drivers(robot, who, drivers)
+    n = len(next(iter(driven.values.values())))
+    moving = [_read_rates(robot, name, given, driven, n) for name, given in zip(_RATES, rates, strict=True)]
     if limits:
         check_limits(mechanism, driven)
     when = read_time(who, time)
     if when is not None and when.shape:
         raise ValueError(f"{who}: time: expected one time [s], got shape {when.shape}")
     first = {name: value[0] if value.shape[-1] > 1 else value[0, 0] for name, value in driven.values.items()}
-    begun: Assembly = assembled(robot, start, first, None, None, limits, tolerance, 16, when, True)
+    begun: Assembly = assembled(plain, start, first, None, None, limits, tolerance, 16, when, True, parameters)
     way = _Way(mechanism, driven, limits, tolerance, when, np.array(begun.q))
-    n = len(next(iter(driven.values.values())))
     q, slack, sign = np.full((n, robot.nq), np.nan), np.full(n, np.nan), np.zeros(n, dtype=int)
     status, singular = "followed", []
     for i in range(n):
@@ -95,10 +112,47 @@ def followed(robot: Any, drivers: Any, start: Any, limits: bool, tolerance: floa
         if way.slack < _SINGULAR or (i and before[0] * way.sign < 0) or way.passed:
             singular.append(i)
     reached = np.asarray(np.isfinite(q).all(axis=-1))
-    result = Followed(q, reached, status, slack, sign, tuple(singular), np.array(way.q), way.steps, driven, mechanism)
+    v, a = _motions(robot, driven, q, reached & (slack >= _SINGULAR), moving[0], moving[1], when)
+    passed, last = tuple(singular), np.array(way.q)
+    result = Followed(q, reached, status, slack, sign, passed, v, a, last, way.steps, driven, mechanism)
     if check and status != "followed":
         raise AssemblyError(f"{who}: {result}", result)
     return result
+
+
+_RATES = ("velocity", "acceleration")
+
+
+def _read_rates(robot: Any, what: str, given: Any, driven: HeldJoints, n: int) -> np.ndarray:
+    """Return the drivers' velocities or accelerations in all states, (n, nv), 0 where none are given.
+
+    Raises TypeError and ValueError for what are none, UnknownNameError, and ValueError for a joint that is no driver.
+    """
+    found = np.zeros((n, robot.nv))
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f'follow: {what}: expected a dict by joint, as in {{"crank": 2.0}}, got {given!r}')
+    for name, value in (given or {}).items():
+        place = robot.tree.v_slices[robot.tree.joint_index(name)]
+        if name not in driven.names:
+            raise ValueError(f"follow: {what}: joint {name!r} is none of the drivers: {', '.join(driven.names)}")
+        count = place.stop - place.start
+        shapes = ((), (n,), (n, 1)) if count == 1 else ((count,), (n, count))
+        expected = f"follow: {what}: joint {name!r}: expected numbers of one of the shapes {shapes}"
+        found[:, place] = given_numbers(value, expected, *shapes).reshape((-1, count))
+    return found
+
+
+def _motions(
+    robot: Any, driven: HeldJoints, q: np.ndarray, told: np.ndarray, v: np.ndarray, a: np.ndarray, time: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return velocities and accelerations of all joints (n, nv), NaN in states where drivers do not determine them."""
+    found = np.full((2, len(q), robot.nv), np.nan)
+    if told.any():
+        places = [robot.tree.v_slices[robot.tree.joint_index(name)] for name in driven.names]
+        names = [robot.v_names[k] for place in places for k in range(place.start, place.stop)]
+        found[0][told] = robot.explicit_velocity(q[told], v[told], names, **timed(time))
+        found[1][told] = robot.explicit_acceleration(q[told], found[0][told], a[told], names, **timed(time))
+    return found[0], found[1]
 
 
 class _Way:

@@ -103,7 +103,8 @@ class Assembly:
         return "steps led nowhere"
 
     def _is_beyond(self, loop: Any, i: Any) -> bool:
-        own, (lower, upper) = loop.q_of(self.q[i]), loop.position_bounds
+        own = np.asarray(self.mechanism.robot.loop_configuration(self.q[i]))[..., loop.q_slice]
+        lower, upper = loop.position_bounds
         return bool(((own < lower - 1e-9) | (own > upper + 1e-9)).any())
 
     def _holding(self, i: Any) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from ...errors import AssemblyError
 from .results import Assembly
 from .starts import around
+from .varied import varied_robot
 from .wanted import (
     ClosedMechanism,
     HeldJoints,
@@ -50,9 +51,11 @@ def assembled(
     at_most: int,
     time: Any,
     check: bool,
+    parameters: Any = None,
 ) -> Assembly:
     """Configurations near a guess, or what is preferred, that satisfy all constraints.  Raises as `Robot.assemble`."""
     who = "assemble"
+    robot = varied_robot(robot, who, parameters)
     mechanism = ClosedMechanism(robot, who)
     tolerance = check_tolerance(who, tolerance)
     if isinstance(at_most, bool) or not isinstance(at_most, (int, np.integer)) or at_most < 1:

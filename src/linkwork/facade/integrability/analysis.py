@@ -40,7 +40,7 @@ def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
     """The report.  Raises ValueError where holonomic constraints do not hold, or velocities' contradict each other."""
     symbols = Symbols(tree)
     rows, sizes = rows_in_time(tree, symbols.q, symbols.time)
-    timed = any(not is_zero(row[-1]) for row in rows)
+    timed = any(not is_zero(row[-1]) for row in rows) or symbols.depend_on_time(rows)
     width = tree.nv + timed
     given = np.array([c.holonomic for c in tree.constraints for _ in c.row_names], dtype=bool)
     names = [name for c in tree.constraints for name in c.row_names]

@@ -1,6 +1,7 @@
 """The distribution of the velocities that constraints allow, and how Lie brackets make it grow.
 
-[X, Y] = ∂Y/∂x X − ∂X/∂x Y, of fields over the numbers x of a configuration, and time where constraints depend on it.
+[X, Y] = ∂Y/∂x X − ∂X/∂x Y, of fields over the numbers x of a configuration, and time where constraints depend on it,
+by their drift or by their coefficients: ∂t with the drift's velocities is then one of the fields.
 Fields are tangent to the manifold of configurations wherever they start on it, so brackets of their numbers are those
 of the fields.  Brackets of the allowed fields with the newest ones, of which those are kept that add to the rank, until
 there are none, span the involutive closure: around configurations where ranks do not change, brackets of what was left
@@ -19,6 +20,7 @@ import numpy as np
 
 from ...algorithms.configuration.rates import configuration_derivative_to_velocity, velocity_to_configuration_derivative
 from ...expr.derivative import forward, is_zero
+from ...expr.interpret import reachable
 from ...expr.region import Region
 from ...expr.symbol import Graph, Symbol
 from ...model.tree import Tree
@@ -44,6 +46,10 @@ class Symbols:
     def all(self) -> list[Symbol]:
         """All numbers x = (q; t)."""
         return [*self.q, self.time]
+
+    def depend_on_time(self, rows: Sequence[Sequence[Any]]) -> bool:
+        """Return True if some coefficient depends on time: then ∂t is one of the fields whose brackets count."""
+        return self.time.index in {node.index for node in reachable([x for row in rows for x in row])}
 
     def function(self, rows: Sequence[Sequence[Any]]) -> Callable[[np.ndarray], np.ndarray]:
         """Rows of expressions as a function of states (n, nq + 1): (n, rows, columns)."""

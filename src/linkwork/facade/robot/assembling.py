@@ -56,6 +56,7 @@ class AssemblyMethods(RobotBase):
         at_most: int = 16,
         branches: int | None = None,
         time: ArrayLike | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
         check: bool = True,
     ) -> Assembly:
         """Configurations that satisfy all constraints: near a guess, with joints held, near what is preferred.
@@ -65,6 +66,8 @@ class AssemblyMethods(RobotBase):
         much each counts in what is near: 1, or where some are preferred 0.01 for the others.  ``limits`` of joints are
         kept.  Where the start does not lead to an assembly others are tried, ``at_most`` so many, always the same ones.
         ``branches`` asks for the `branches` too, at most so many, and which of them each result is on.
+        ``parameters`` are other numbers of the robot, of all states, by the names of `Robot.parameters`: points,
+        frames and placements.  They come with the call, so other values take no other code.
 
         The result has ``q``, the mask ``assembled``, a ``status`` for each state ("assembled", "false minimum", "at
         limits", "held coordinate dependent", "not assembled") and ``explain``.  A single state that is not assembled
@@ -73,7 +76,9 @@ class AssemblyMethods(RobotBase):
         Raises ValueError for values that are not finite, of the wrong shape, or held beyond limits, and
         UnknownNameError for a joint that is not there.
         """
-        result = assembled(self, guess, hold, prefer, weights, limits, tolerance, at_most, time, check)
+        if parameters and branches is not None:
+            raise ValueError("assemble: parameters: branches are those of the robot's own numbers: ask for one of them")
+        result = assembled(self, guess, hold, prefer, weights, limits, tolerance, at_most, time, check, parameters)
         if branches is None:
             return result
         return replace(result, branches=self.branches(hold, limits=limits, at_most=branches, time=time))
@@ -103,9 +108,12 @@ class AssemblyMethods(RobotBase):
         drivers: Mapping[str, Sequence[float] | ArrayLike],
         start: Array | None = None,
         *,
+        velocity: Mapping[str, float | ArrayLike] | None = None,
+        acceleration: Mapping[str, float | ArrayLike] | None = None,
         limits: bool = True,
         tolerance: float = 1e-10,
         time: ArrayLike | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
         check: bool = True,
     ) -> Followed:
         """The mechanism's configurations while drivers go through values, from state to state, on one branch.
@@ -113,10 +121,16 @@ class AssemblyMethods(RobotBase):
         ``drivers`` are values (n,) by joint; ``start`` is near to the first configuration.  Steps between states are
         halved until they lead straight on.  Singular positions that are passed are in ``singular``.
 
+        ``velocity`` and ``acceleration`` are rates of the drivers by joint, one for all states or (n,), 0 where they
+        are left out; the result's ``v`` and ``a`` (n, nv) are what they make of all joints, such as for
+        `inverse_dynamics` and `joint_wrenches`.  They are NaN where drivers do not determine the mechanism.
+        ``parameters`` are those of `assemble`.
+
         Raises AssemblyError where it cannot go on: at a turning point, where branches meet and none goes straight on,
         or at limits; with ``check=False`` the result says how far it got.
         """
-        return followed(self, drivers, start, limits, tolerance, time, check)
+        rates = velocity, acceleration
+        return followed(self, drivers, start, limits, tolerance, time, check, rates, parameters)
 
     # -- the kernels of these
 

@@ -65,6 +65,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
+        loop_forces: ArrayLike | None = None,
         passive: bool = False,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
@@ -73,6 +74,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         ``actuators`` names the joints that exert forces; where it is left out, all but those of six degrees of freedom,
         as floating bases are. Where they can do it in many ways, τ is the one of least Σ weights_k τ_k², ``weights``
         (..., nv) being 1 where they are left out; and where rows depend on each other, λ is of least norm.
+        ``loop_forces`` (..., nl) [N·m, N] are given forces of motors in the joints that close loops.
         q (..., nq), v, a (..., nv) -> tau (..., nv) [N·m, N], constraint_forces (..., nc) [N, N·m], missing (..., nv)
         [N·m, N].  τ is 0 where nothing is actuated; what is missing is 0, or the error says so.
 
@@ -193,18 +195,23 @@ class ConstrainedDynamicsMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = True,
-        steps: int = 100,
+        steps: int = 200,
+        descend: bool = True,
     ) -> Equilibrium:
         """A configuration near q0 (nq,) in which the robot stays at rest under joint forces τ, by default none.
 
-        Weight, springs (unless ``passive`` is False), joint forces and constraints are in balance there; it may be a
-        maximum of the energy, which ``stable`` tells.  Look at ``status``: it is "found", or why nothing was.  For the
-        joint forces that hold a configuration ask `constrained_inverse_dynamics` for no acceleration at no velocity.
+        Weight, springs (unless ``passive`` is False), joint forces and constraints are in balance there.  The search
+        goes down the potential energy from q0, so it ends in a stable equilibrium, a minimum, unless q0 is an
+        equilibrium itself.  Without ``descend`` it is the equilibrium of any kind that Newton's method finds from q0,
+        such as an upright pendulum; the same where descent finds none.  ``stability`` tells which it is, by the
+        eigenvalues of the stiffness along free motions.  Look at ``status``: it is "found", or why nothing was.  For
+        the joint forces that hold a configuration ask `constrained_inverse_dynamics` for no acceleration at no
+        velocity.
 
         Raises ValueError for q0 or tau of another shape, or with numbers that are not finite.
         """
         start = self._one("equilibrium", "q0", q0)  # type: ignore[attr-defined]
-        return equilibrium_near(self, start, tau, gravity, time, passive, steps)
+        return equilibrium_near(self, start, tau, gravity, time, passive, steps, descend)
 
     def unique_forces(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
         """Which constraint forces are told by dynamics, and are not one choice of many: a mask.

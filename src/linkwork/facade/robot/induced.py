@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import UnderactuatedError
 
-__all__ = ["can_be_induced"]
+__all__ = ["can_be_induced", "with_constraint_forces"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,6 +34,23 @@ def can_be_induced(method: F) -> F:
         return found
 
     return update_wrapper(looked_at, method)  # type: ignore[return-value]
+
+
+def with_constraint_forces(method: F) -> F:
+    """Wrap a method of q, v and a whose ``constraint_forces``, if left out, are those of inverse dynamics."""
+
+    def wrapped(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
+        if self._tree.constraints and more.get("constraint_forces") is None:
+            given = {name: more.get(name) for name in _OF_MOTION if more.get(name) is not None}
+            axes = {"expressed_in": more.get("wrenches_expressed_in", "world")} if "wrenches" in given else {}
+            forces = self.constrained_inverse_dynamics(q, v, a, **given, **axes)[1]
+            more = {name: x for name, x in more.items() if name != "actuators"} | {"constraint_forces": forces}
+        return method(self, q, v, a, **more)
+
+    return update_wrapper(wrapped, method)  # type: ignore[return-value]
+
+
+_OF_MOTION = ("actuators", "wrenches", "gravity", "time", "loop_forces", "passive")
 
 
 def _refuse(robot: Any, q: Any, missing: np.ndarray, left: np.ndarray, given: dict[str, Any]) -> None:

@@ -19,15 +19,17 @@ class LoopFileMethods(RobotBase):
     __slots__ = ()
 
     def loops_document(self) -> str:
-        """The JSON text of a file that says the robot's constraints, and its frames, points and directions that are no
-        links': what `linkwork.load` takes as ``loops=``.
+        """Return the JSON text of a file of loops: constraints, force elements, and frames, points and directions.
+
+        Frames, points and directions are those that are no links'; `linkwork.load` takes the file as ``loops=``.
 
         >>> import linkwork as lw
         >>> robot = lw.load("fourbar")
         >>> lw.load(lw.robots.path("fourbar")).with_loops_document(robot.loops_document()) == robot
         True
 
-        Raises TypeError for a constraint that no file can say: one made from a function, or of a kind of one's own.
+        Raises TypeError for a constraint or force element that no file can say: one made from a function, or of a kind
+        of one's own.
         """
         return loops_text(self._tree)
 
@@ -41,7 +43,9 @@ class LoopFileMethods(RobotBase):
 
     @edits
     def with_loops_document(self, text: str | bytes, *, form: Literal["json", "yaml"] = "json") -> Self:
-        """The robot with the frames, points, directions and constraints that the text of a file of loops says.
+        """Return the robot with all that the text of a file of loops says.
+
+        These are frames, points, directions, constraints and force elements.
 
         Raises ModelError that lists all that is wrong with it, with lines; ImportError for YAML without PyYAML.
         """

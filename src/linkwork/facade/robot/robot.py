@@ -24,6 +24,7 @@ from .constraints import ConstraintMethods
 from .derivatives import DerivativeMethods
 from .dynamics import DynamicsMethods
 from .editing import EditingMethods
+from .force_elements import ForceElementMethods
 from .forces import ForceMethods
 from .inertia import InertiaMethods
 from .integrability import IntegrabilityMethods
@@ -56,6 +57,7 @@ class Robot(
     InertiaMethods,
     MomentumMethods,
     ForceMethods,
+    ForceElementMethods,
     DerivativeMethods,
     CollisionMethods,
     ConstraintMethods,

@@ -40,6 +40,9 @@ class SimulationMethods(RobotBase):
         events: Event | Iterable[Event] = (),
         sensors: Mapping[str, Any] | None = None,
         seed: Any = 0,
+        wrenches: Mapping[str, Any] | None = None,
+        expressed_in: str | Mapping[str, str] = "world",
+        control_every: int = 1,
         segments: int | None = None,
         progress: bool = False,
     ) -> Simulation:
@@ -58,6 +61,14 @@ class SimulationMethods(RobotBase):
         it whole; one of n numbers beside n environments and n joints is refused, since it may be either.  Signals are
         (steps, ...), or (*batch, steps, ...) of each environment, which is meant where a shape may be read as both,
         unless a controller of `linkwork.control` takes the other.
+        ``control_every`` evaluates the controller every so many steps and holds its command in between, as a sampled
+        controller does.
+
+        ``wrenches`` are external wrenches (moment; force) [N·m, N] by the frame that they act on, at its origin, in the
+        axes of ``expressed_in``: (6,) or (*batch, 6) act all the time, (steps, 6) or (*batch, steps, 6) have one for
+        each step.  They are evaluated in every stage of a method, as the frame moves.  A controller returns
+        `linkwork.simulation.ControlOutput` for joint forces and wrenches together.
+
         ``parameters`` are the robot's other numbers, by the names of `Robot.parameters`, and those of contacts, as
         "contact_friction" or "contact_friction:floor", of all environments or of each.
 
@@ -99,6 +110,9 @@ class SimulationMethods(RobotBase):
         sticks, and is otherwise smooth.  Every so many steps (``every``)
         q and v are recorded, and what ``record`` lists: functions of the robot by name (``"kinetic_energy"``,
         ``("pose", "hand")``; ``"tau"`` is what the last step held), or a dict of functions of (t, q, v, τ) by name.
+        ``"constraint_forces"``, ``"joint_wrenches"`` and ``"loop_joint_wrenches"`` are reactions under the forces
+        of the last step.  Letters that identifiers have not are underscores in names: ("pose", "left/hand") is
+        pose_left_hand.
 
         An environment whose controller gives no finite number, whose state becomes none, or an event's guard NaN,
         stops, and the others go on: see `linkwork.simulation.Simulation`.  On symbols it becomes part of what is
@@ -137,6 +151,9 @@ class SimulationMethods(RobotBase):
             events=events,
             sensors=sensors,
             seed=seed,
+            wrenches=wrenches,
+            expressed_in=expressed_in,
+            control_every=control_every,
             segments=segments,
             progress=progress,
         )

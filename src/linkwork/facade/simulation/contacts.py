@@ -116,6 +116,12 @@ class ContactSet:
             forces.append(in_world(place.axes, force))
         return tau, array(forces)
 
+    def wrenches(self, robot: Any, q: Any, forces: Any) -> list[tuple[str, str, list[Any]]]:
+        """Return each point's ``forces`` (points, 3) as wrenches (link, "world", numbers) on the links, at their
+        origins."""
+        every = zip(self.places(robot, q), forces, strict=True)
+        return [(link, "world", w) for place, force in every for link, w in place.wrenches(force)]
+
     def gaps(self, robot: Any, q: Any) -> Any:
         """How far apart the two are at each point [m], negative inside."""
         return array([place.gap for place in self.places(robot, q)])

@@ -38,6 +38,7 @@ class SimulatedDynamics:
     closely: bool = False  # slips to rounding, for derivatives
     dry: bool = False  # whether dry friction sticks
     limits: str | JointStops | None = None
+    wrenches: tuple[tuple[str, str, Any], ...] = ()  # external ones: frame, axes, (moment; force)
 
     @property
     def moving(self) -> Any:
@@ -76,11 +77,17 @@ class SimulatedDynamics:
         return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
 
     def _stopped(self, tau: Scalars, q: Scalars, v: Scalars) -> list[Any]:
-        """Joint forces with those of compliant stops, if there are any."""
+        """Joint forces with those of external wrenches and of compliant stops, if there are any."""
+        found = list(tau)
+        if self.wrenches:
+            acting = {frame: array(list(w)) for frame, _, w in self.wrenches}
+            axes = {frame: expressed_in for frame, expressed_in, _ in self.wrenches}
+            pushed = self.moving.static_torque(array(list(q)), wrenches=acting, expressed_in=axes)
+            found = [a if is_zero(b) else a + b for a, b in zip(found, pushed, strict=True)]
         if not isinstance(self.limits, JointStops):
-            return list(tau)
+            return found
         stops = self.limits.forces(self.robot, self.passive, q, v)
-        return [a if is_zero(b) else a + b for a, b in zip(tau, stops, strict=True)]
+        return [a if is_zero(b) else a + b for a, b in zip(found, stops, strict=True)]
 
     def held(self, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
         """The nearest state in which what closes loops, and what rolls, holds; of a robot without such, the state."""
@@ -107,7 +114,8 @@ class SimulatedDynamics:
             extra, own = self._resisting(moving, at, array(list(v)))
             heavier = array([a + b for a, b in zip(I, extra, strict=True)])
             forces = array([a + b for a, b in zip(held, own, strict=True)])
-            alone = self.robot.with_parameters({**others, **without, "armature": heavier})
+            joints = self.robot.without_force_elements() if self.robot.force_elements else self.robot
+            alone = joints.with_parameters({**others, **without, "armature": heavier})  # what else acts is in own
             return list(alone.forward_dynamics(at, rates, forces, passive=True))
 
         return acceleration

@@ -59,6 +59,7 @@ def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray) -> Simu
     wrong = {
         "record": setup.records,
         "events": setup.events,
+        "wrenches": setup.wrenches,
         "sensors": setup.sensors,
         "convex contacts": rigid,
         "a controller that carries something": setup.start is not None,
@@ -127,7 +128,10 @@ def _made(setup: SimulationSetup) -> _Kernels:
         return array([*phi, *v])
 
     def command(t: Any, q: Any, v: Any, told: Any = None) -> Any:
-        return array(list(commanded(setup, t, SimulationState(0.0, q, v, (), RUNNING), told or {})[0]))
+        tau, _, wrenches = commanded(setup, t, SimulationState(0.0, q, v, (), RUNNING), told or {})
+        if wrenches:
+            raise ValueError(f"simulate: method='{_PREFIX}...' takes no wrenches")
+        return array(list(tau))
 
     def end(t: Any, q: Any, x: Any, parameters: Any = None) -> Any:
         moving = dynamics(parameters)

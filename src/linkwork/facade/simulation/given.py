@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._text import letters
 from ...bridge.arguments import real_array
 from ...errors import UnknownNameError
 from ...expr.arrays import is_traced, scalars
 from ..motion.trajectory import Trajectory
 from .contacts import ContactSet
+from .control_output import wrench_frames
 from .surface_numbers import check_number, input_name, is_of_contacts
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "given_parameters",
     "given_signals",
     "given_state",
+    "given_wrenches",
     "leading_of",
     "over",
     "replaced_parameters",
@@ -254,6 +257,47 @@ def given_signals(
         if wanted is not None and x.shape[axes[name] + 1 :] == wanted:
             _check_input(controller, name, x)
     return found, axes
+
+
+class GivenWrenches(NamedTuple):
+    """External wrenches: frame, axes and name of each, constant ones (..., 6), and those with a row for each step."""
+
+    names: tuple[tuple[str, str, str], ...]
+    constant: dict[str, Any]
+    rows: dict[str, Any]
+    axes: dict[str, int]  # of rows: which axis the steps are
+
+
+def given_wrenches(
+    robot: Any, wrenches: Any, expressed_in: Any, steps: int, leading: tuple[int, ...], taken: Iterable[str]
+) -> GivenWrenches:
+    """Read external wrenches: (6,) or (*batch, 6) are constant, (steps, 6) or (*batch, steps, 6) vary by step.
+
+    Raises TypeError, ValueError and UnknownNameError for what is none, ValueError where a shape may be read as both.
+    """
+    frames = wrench_frames("simulate", robot, wrenches, expressed_in)
+    used, names, constant, rows = set(taken), [], dict[str, Any](), dict[str, Any]()
+    arrays = given_numbers("wrenches", {f"wrench_{k}": wrenches[frame] for k, (frame, _) in enumerate(frames)})
+    for (frame, axes), x in zip(frames, arrays.values(), strict=True):
+        who, name = f"simulate: wrenches[{frame!r}]", letters(f"wrench_{frame}")
+        while name in used:
+            name += "_"
+        used.add(name)
+        names.append((frame, axes, name))
+        held = x.shape in ((6,), (*leading, 6))
+        by_step = x.shape in ((steps, 6), (*leading, steps, 6))
+        if held and by_step and x.shape != (6,):
+            raise ValueError(
+                f"{who}: {x.shape} may be a wrench for each environment or for each step: expected "
+                f"({', '.join(map(str, (*leading, steps)))}, 6) for each step of each environment"
+            )
+        if not (held or by_step):
+            raise ValueError(
+                f"{who}: expected (moment; force) of shape (..., 6), or ({steps}, 6) with a row for each step, got "
+                f"{x.shape}"
+            )
+        (constant if held else rows)[name] = x
+    return GivenWrenches(tuple(names), constant, rows, {name: x.ndim - 2 for name, x in rows.items()})
 
 
 def leading_of(q: Any, v: Any, parameters: Mapping[str, tuple[Any, tuple[int, ...]]]) -> tuple[int, ...]:

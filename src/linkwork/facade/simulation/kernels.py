@@ -64,8 +64,9 @@ def observer(setup: SimulationSetup) -> Kernel:
         state = SimulationState(given["steps"], given["q"], given["v"], given.get("z", ()), RUNNING)
         state = state._replace(forces=setup.no_forces)
         t = given["h"] * given["steps"]
-        tau, _ = commanded(setup, t, state, {**given.get("inputs", {}), **given.get("signals", {})}, now=True)
-        found = seen(setup, given["h"], state._replace(tau=array(tau)), given.get("parameters"))
+        acting = {**given.get("inputs", {}), **given.get("signals", {})}
+        tau, _, wrenches = commanded(setup, t, state, acting, now=True)
+        found = seen(setup, given["h"], state._replace(tau=array(tau), wrenches=wrenches), given.get("parameters"))
         return {"records": found}
 
     def made() -> Kernel:

@@ -45,6 +45,15 @@ class ContactPlace:
         bounces = None if is_zero(m.restitution) else m.restitution
         return ContactAt(rows, self.gap, m.friction, m.stiffness, bounces, limb)
 
+    def wrenches(self, force: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+        """Return the wrenches of a force (3,) at the place on the links, at their origins in the world's axes."""
+        found = []
+        for link, arm, sign in zip((self.first, self.second), self.arms, (-1.0, 1.0), strict=True):
+            if link is not None and arm is not None:
+                f = Vec3.of([sign * x for x in force])
+                found.append((link, [*arm.cross(f), *f]))
+        return found
+
 
 def frame_pose(robot: Any, q: Any, frame: str) -> Pose:
     """Of a frame in the world, at q (nq) of a trace, or at q (..., nq) of numbers: then its elements are arrays."""

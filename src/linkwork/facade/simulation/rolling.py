@@ -19,8 +19,10 @@ from ...expr.functions import and_, fabs, fmax, lt, where
 from ...expr.still import still
 from ...expr.structure import mapped, put_together, taken_apart
 from .contacts import ContactTold
+from .control_output import command_form, split_command
 from .dynamics import SimulatedDynamics
 from .events import SLOTS, EventSlots, no_slots, watched
+from .reactions import RecordedReaction
 from .replayed import replayed
 from .sensing import sensed
 from .servos import ServoForces, Servos
@@ -55,7 +57,8 @@ Named = Mapping[str, Any]
 
 class SimulationState(NamedTuple):
     """Where a simulation is: ``steps`` done, q, v, what the controller carries, why it stopped, the last forces of
-    joints and of contacts, with what was left of the program that finds these, and what happened since the record."""
+    joints and of contacts, with what was left of the program that finds these, what happened since the record, and what
+    records of reactions need of the last step."""
 
     steps: Any
     q: Any
@@ -66,6 +69,8 @@ class SimulationState(NamedTuple):
     forces: Any = ()
     residual: Any = 0.0
     events: Any = ()
+    wrenches: Any = ()  # external ones of the last step, (frame, axes, numbers) each, where reactions are recorded
+    motion: Any = ()  # acceleration of the last step and what constraints exerted in it, where it is found by a program
 
 
 def rolled(
@@ -104,9 +109,9 @@ def rolled(
         state, found = function(state, mapped(lambda x: x[0], given))
         return state, mapped(lambda x: np.asarray(x)[None], found)
 
-    def advanced(t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> tuple[Any, Any, Any]:
+    def advanced(acting: SimulatedDynamics, t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> Any:
         """q, v and what is told, forces of joints, contacts and constraints, after a step as wide as that."""
-        moving = replace(dynamics, h=width)
+        moving = replace(acting, h=width)
         if isinstance(tau, ServoForces) or setup.is_bounded:
             q, v, given, *told = moving.touching(contacts, t, list(q), list(v), tau)
             return q, v, (array(given), *told)
@@ -115,18 +120,18 @@ def rolled(
             told = (*told[:2], where(lt(fabs(v[0]), math.inf), told[2], math.inf), *told[3:])
         return *moving.held(t + width, q, v), told
 
-    def happening(state: SimulationState, t: Any, tau: Any, told: Any) -> tuple[Any, Any, Any, Any, Any]:
+    def happening(acting: SimulatedDynamics, state: SimulationState, t: Any, tau: Any, told: Any) -> Any:
         """A step in which events are looked for: q, v, what is told, how it ended, and what happened."""
         known = state.events
 
         def shorter(begin: Any, q: Any, v: Any, width: Any) -> tuple[Any, Any, Any]:
-            q, v, more = advanced(t + begin, q, v, tau, width, told)
+            q, v, more = advanced(acting, t + begin, q, v, tau, width, told)
             return array(list(q)), array(list(v)), more
 
         pieces: StepPieces
         adaptive = method.adaptive and not closely
         if adaptive:
-            pieces = adaptive_pieces(dynamics.system(tau), t, h, lambda x: array(list(x)))
+            pieces = adaptive_pieces(acting.system(tau), t, h, lambda x: array(list(x)))
         else:
             pieces = shorter_steps(shorter, h, told)
         guards, table, count = watched(setup.robot, setup.events), known.table, known.count
@@ -146,18 +151,29 @@ def rolled(
         more = told if adaptive else found.piece.more
         return list(q), list(v), more, ended, EventSlots(found.table, found.count, found.seen)
 
-    def noted(state: SimulationState, t: Any, q: Any, v: Any, told: Any, before: Any, ended: Any, events: Any) -> Any:
+    def noted(
+        state: SimulationState,
+        t: Any,
+        q: Any,
+        v: Any,
+        told: Any,
+        before: Any,
+        ended: Any,
+        events: Any,
+        wrenches: Any,
+    ) -> Any:
         """What sensors carry on from a step, or from as much of it as there was."""
         width = where(lt(ended, 0.5), h, events.ended) if setup.events else h
         some = fmax(width, _MOVED * h) if setup.events else h
         a = [(x - y) / some for x, y in zip(v, state.v, strict=True)]
         pushed, forces, _, held = told
-        after = sensed(setup, parameters, t + width, q, v, a, list(pushed), forces, before, held)
+        after = sensed(setup, parameters, t + width, q, v, a, list(pushed), forces, before, held, wrenches)
         return _either(lt(_MOVED * h, width), after, before) if setup.events else after
 
     def step(state: SimulationState, now: Named | None) -> SimulationState:
         t = h * state.steps
-        tau, z = commanded(setup, t, state, {**inputs, **(now or {})})
+        tau, z, wrenches = commanded(setup, t, state, {**inputs, **(now or {})})
+        acting = replace(dynamics, wrenches=wrenches) if wrenches else dynamics
         carries = setup.carried(z)
         carried, _ = taken_apart(() if carries is None else carries, "controller: what it carries")
         ended, events = RUNNING, state.events
@@ -165,13 +181,16 @@ def rolled(
         held = setup.no_constraint_forces if stepped else ()
         told = (state.tau if isinstance(tau, ServoForces) else array(list(tau)), state.forces, state.residual, held)
         if setup.events:
-            q, v, told, ended, events = happening(state, t, tau, told)
+            q, v, told, ended, events = happening(acting, state, t, tau, told)
         else:
-            q, v, told = advanced(t, state.q, state.v, tau, h, told)
+            q, v, told = advanced(acting, t, state.q, state.v, tau, h, told)
         if setup.sensors is not None:
-            z = {**z, SENSORS: noted(state, t, q, v, told, z[SENSORS], ended, events)}
-        pushed, forces, residual, _ = told
-        tau = list(pushed)
+            z = {**z, SENSORS: noted(state, t, q, v, told, z[SENSORS], ended, events, wrenches)}
+        pushed, forces, residual, borne = told
+        tau, pressed, motion = list(pushed), state.wrenches, state.motion
+        if setup.records_reactions:
+            pressed = tuple(array(list(w)) for _, _, w in wrenches)
+            motion = (array([(x - y) / h for x, y in zip(v, state.v, strict=True)]), borne) if stepped else ()
         told, moved = _finite(tau), _finite([*q, *v])
         told = and_(told, _finite(carried, math.inf)) if carried else told
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
@@ -188,9 +207,19 @@ def rolled(
             _either(goes, forces, state.forces),
             where(goes, residual, state.residual),
             _either(goes, events, state.events),
+            _either(goes, pressed, state.wrenches),
+            _either(goes, motion, state.motion),
         )
 
     start = start._replace(tau=array([0.0] * setup.robot.nv), forces=setup.no_forces)
+    frames: tuple[tuple[str, str], ...] = ()
+    if setup.records_reactions:
+        form = None if setup.controller is None else command_form(setup)
+        frames = tuple((frame, axes) for frame, axes, _ in setup.wrenches) + (() if form is None else form.wrenches)
+        start = start._replace(wrenches=tuple(array([0.0] * 6) for _ in frames))
+        if setup.is_bounded or (form is not None and form.servos):
+            none = setup.no_constraint_forces
+            start = start._replace(motion=(array([0.0] * setup.robot.nv), none))
     if setup.events:
         start = start._replace(events=EventSlots((), 0.0, 0.0) if closely else no_slots(setup.robot))
 
@@ -203,7 +232,8 @@ def rolled(
         if setup.events and not closely:
             state = state._replace(events=state.events._replace(table=no_slots(setup.robot).table, count=0.0))
         state = cond(lt(state.steps, last), run, lambda state: state, state) if skipping else run(state)
-        found = seen(setup, h, state, parameters)
+        pressed = tuple((*frame, w) for frame, w in zip(frames, state.wrenches, strict=True))
+        found = seen(setup, h, state._replace(wrenches=pressed), parameters)
         return state, (state.q, state.v, {**found, EVENTS: state.events} if setup.events and not closely else found)
 
     return rows_of(row, start, dict(signals) or None, rows, segments)  # type: ignore[no-any-return]
@@ -219,6 +249,8 @@ def seen(setup: SimulationSetup, h: Any, state: SimulationState, parameters: Nam
     for name, what in setup.records:
         if isinstance(what, ContactTold):
             found[name] = array(what(contacts, moving, state))  # type: ignore[arg-type]
+        elif isinstance(what, RecordedReaction):
+            found[name] = array(what(setup, moving, contacts, h * state.steps, state))
         else:
             found[name] = array(what(moving, *asked) if isinstance(what, RecordedFunction) else what(*asked))
     if setup.sensors is not None:
@@ -233,32 +265,38 @@ def seen(setup: SimulationSetup, h: Any, state: SimulationState, parameters: Nam
 
 def commanded(
     setup: SimulationSetup, t: Any, state: SimulationState, given: Named, *, now: bool = False
-) -> tuple[Any, Any]:
-    """τ (nv) or servos, which ``now`` are their forces in this state, and what the controller carries further.
+) -> tuple[Any, Any, tuple[tuple[str, str, Any], ...]]:
+    """τ (nv) or servos, which ``now`` are their forces in this state, what the controller carries further, and the
+    external wrenches (frame, axes, numbers) of the simulation and of the controller.
 
     Raises ValueError for a controller that gives another number of numbers, and for servos with another method.
     """
     n = setup.robot.nv
+    own = [(frame, axes, list(given[name])) for frame, axes, name in setup.wrenches]
+    wrenches: tuple[tuple[str, str, Any], ...] = tuple(own)
     if setup.controller is None:
-        return [0.0] * n, state.z
+        return [0.0] * n, state.z, wrenches
+    given = {name: x for name, x in given.items() if name not in setup.hidden}
     if setup.sensors is not None:
         given = {**given, **setup.sensors.told(setup.robot, state.z[SENSORS])}
     if setup.begins is None:
-        tau, z = setup.controller(t, state.q, state.v, **given), state.z
+        command, z = setup.controller(t, state.q, state.v, **given), state.z
     else:
         found = setup.controller(t, state.q, state.v, setup.carried(state.z), **given)
         if not (isinstance(found, tuple) and len(found) == 2):
             raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {found!r}")
-        tau, z = found
+        command, z = found
         z = z if setup.sensors is None else {**state.z, OWN: z}
+    tau, more = split_command(setup.robot, command)
+    wrenches += more
     if isinstance(tau, Servos):
         setup.bounded("a controller that gives Servos")
         servos = tau.of(setup.robot)
-        return servos.now(setup.robot, state.q, state.v) if now else servos, z
+        return (servos.now(setup.robot, state.q, state.v) if now else servos), z, wrenches
     scalars, _ = taken_apart(array(tau), "controller: what it returns")
     if len(scalars) != n:
         raise ValueError(f"controller: expected {n} joint forces, one for each velocity, got {len(scalars)}")
-    return scalars, z
+    return scalars, z, wrenches
 
 
 def _finite(numbers: Sequence[Any], least: float = _HUGE) -> Any:

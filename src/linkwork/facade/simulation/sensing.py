@@ -31,12 +31,14 @@ def sensed(
     forces: Any,
     carried: Any,
     held: Any = (),
+    wrenches: Sequence[tuple[str, str, Scalars]] = (),
     *,
     first: bool = False,
 ) -> Any:
     """What sensors carry on from a state that a step ended in: of the robot with these ``parameters``, which
     accelerated by a (nv) under τ (nv) and the ``forces`` of contacts (points, 3), and what constraints exerted (nc),
-    where the step ``held`` them by itself.  Elsewhere it is what they exert in the state."""
+    where the step ``held`` them by itself.  Elsewhere it is what they exert in the state.  External ``wrenches`` are
+    those of the step."""
     assert setup.sensors is not None
     robot: Any = setup.robot
     moving, contacts = moving_robot(robot, setup.own(parameters)), setup.touched(parameters)
@@ -46,7 +48,7 @@ def sensed(
         found = contacts.compliant(moving, q, list(v))[1] if setup.is_compliant else forces
         pressed = [(place, list(force)) for place, force in zip(contacts.places(moving, q), found, strict=True)]
     passive, constrained = bool(setup.passive), held if len(held) else partial(_constraint_forces, setup)
-    seen = SensedState(moving, t, q, v, array(list(a)), array(list(tau)), pressed, passive, constrained)
+    seen = SensedState(moving, t, q, v, array(list(a)), array(list(tau)), pressed, passive, constrained, wrenches)
     return setup.sensors.sensed(seen, carried, first)
 
 
@@ -64,7 +66,7 @@ def _constraint_forces(setup: SimulationSetup, seen: SensedState) -> list[Any]:
     if isinstance(setup.limits, JointStops):
         stops = setup.limits.forces(setup.robot, bool(setup.passive), q, v)
         tau = [a + b for a, b in zip(tau, stops, strict=True)]
-    pushed = {link: array(x) for link, x in seen.contact_wrenches.items()}
+    pushed = seen.external_wrenches
     timed = {"time": seen.t} if any(one.timed for one in robot.constraints) else {}
     how = {"wrenches": pushed or None, "passive": seen.passive, **timed}
     return list(robot.constrained_forward_dynamics(seen.q, seen.v, array(tau), **how)[1])

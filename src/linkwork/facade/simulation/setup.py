@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from ..._text import letters
 from ...algorithms.simulation import METHODS
 from ...errors import UnknownNameError
 from ...expr.arrays import array
 from ..robot.base import RobotBase
 from .contacts import TOLD, ContactSet, ContactTold
 from .events import Event
+from .reactions import REACTIONS, RecordedReaction
 from .sensors.suite import SensorSuite
 from .stops import JointStops
 from .surface_numbers import is_of_contacts
@@ -51,6 +53,7 @@ class SimulationSetup:
     events: tuple[Event, ...] = ()
     sensors: SensorSuite | None = None
     limits: str | JointStops | None = None
+    wrenches: tuple[tuple[str, str, str], ...] = ()  # frames on which they act, axes, and the input that has them
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -77,7 +80,8 @@ class SimulationSetup:
             return
         if not callable(self.controller):
             raise TypeError(f"simulate: controller: expected a function of t, q and v, got {self.controller!r}")
-        given = dict.fromkeys([name for name, _ in (*self.inputs, *self.signals)] + [*readings])
+        arrays = [name for name, _ in (*self.inputs, *self.signals) if name not in self.hidden]
+        given = dict.fromkeys([*arrays, *readings])
         places = [None] * (3 if self.begins is None else 4)
         try:
             signature = inspect.signature(self.controller)
@@ -103,6 +107,16 @@ class SimulationSetup:
             f"simulate: {what}: expected the method 'semi_implicit_euler', and a robot without joints that follow "
             f"others{otherwise}; {got}"
         )
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Names of inputs and signals that are external wrenches, and no arguments of the controller."""
+        return frozenset(name for _, _, name in self.wrenches)
+
+    @property
+    def records_reactions(self) -> bool:
+        """Whether forces of constraints or wrenches through joints are recorded."""
+        return any(isinstance(what, RecordedReaction) for _, what in self.records)
 
     @property
     def is_fed_back(self) -> bool:
@@ -179,7 +193,14 @@ def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
     """What is to be written down besides q and v: functions of the robot by name, or functions of one's own."""
     if isinstance(record, str) or not isinstance(record, Iterable):
         raise TypeError(f"simulate: record: expected a list of names, or a dict of functions, got {record!r}")
-    asked: Mapping[str, Any] = record if isinstance(record, Mapping) else {_called(x): x for x in record}
+    asked: dict[str, Any] = dict(record) if isinstance(record, Mapping) else {}
+    for what in () if isinstance(record, Mapping) else record:
+        name = _called(what)
+        if asked.setdefault(name, what) != what:
+            raise ValueError(
+                f"simulate: record: {asked[name]!r} and {what!r} are both called {name!r}: name them, as in "
+                f"{{'first': {asked[name]!r}, ...}}"
+            )
     found: list[Recorded] = []
     for name, what in asked.items():
         if not isinstance(name, str) or not name.isidentifier() or name in _TAKEN:
@@ -189,15 +210,21 @@ def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
         if isinstance(what, str) and what in TOLD:
             found.append((name, ContactTold(what)))
             continue
+        if isinstance(what, str) and what in REACTIONS:
+            reaction = RecordedReaction(what)
+            reaction.checked(robot)
+            found.append((name, reaction))
+            continue
         found.append((name, what if callable(what) else RecordedFunction(robot, what)))
     return tuple(found)
 
 
 def _called(what: Any) -> str:
+    """The name of a record: identifiers stay, other letters, as in ("pose", "left/hand"), become underscores."""
     if isinstance(what, str):
         return what
     if isinstance(what, Sequence) and what and all(isinstance(x, str) for x in what):
-        return "_".join(what)
+        return letters("_".join(what))
     raise TypeError(
         f"simulate: record: expected a robot's function, as 'kinetic_energy' or ('pose', 'hand'), got {what!r}"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ...expr.functions import and_, lt, where
 from ..motion.given import finite_number
 from .between import OwnInterpolant, held_forces
 from .contacts import ContactSet
+from .control_output import HeldCommand, command_form, held_command
 from .elsewhere import scipy_solver, solved_by_scipy
 from .events import checked_events, occurrences
 from .given import (
@@ -25,6 +27,7 @@ from .given import (
     given_parameters,
     given_signals,
     given_state,
+    given_wrenches,
     leading_of,
     whole_steps,
 )
@@ -61,6 +64,9 @@ def simulated(
     events: Any,
     sensors: Any,
     seed: Any,
+    wrenches: Mapping[str, Any] | None,
+    expressed_in: Any,
+    control_every: int,
     segments: int | None,
     progress: bool,
 ) -> Simulation:
@@ -68,7 +74,9 @@ def simulated(
     h = finite_number("simulate: step", step)
     if not h > 0.0:
         raise ValueError(f"simulate: step: expected a time above 0 [s], got {step!r}")
-    check_step("simulate", controller, h)
+    if isinstance(control_every, bool) or not isinstance(control_every, int) or control_every < 1:
+        raise ValueError(f"simulate: control_every: expected a number of steps from 1, got {control_every!r}")
+    check_step("simulate", controller, h * control_every)
     steps = whole_steps(finite_number("simulate: duration", duration), h)
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise ValueError(f"simulate: every: expected a number of steps from 1, got {every!r}")
@@ -84,8 +92,12 @@ def simulated(
     leading = leading_of(q, v, {name: (x, sizes[name]) for name, x in varied.items()})
     constant = given_numbers("inputs", inputs or {})
     rows, axes = given_signals(signals or {}, steps, h, leading, robot, controller)
+    pushes = given_wrenches(robot, wrenches, expressed_in, steps, leading, {*constant, *rows})
     for name in [name for name in constant if name in rows]:
         raise ValueError(f"simulate: {name!r} is an input and a signal: one name is one thing")
+    cores = cores_of("simulate", robot, controller, constant, leading)
+    cores += tuple((name, (6,)) for name in pushes.constant)
+    constant, rows, axes = constant | pushes.constant, rows | pushes.rows, axes | pushes.axes
     solver = scipy_solver(method)
     setup = SimulationSetup(
         robot,
@@ -94,7 +106,7 @@ def simulated(
         controller,
         records_of(robot, record) + _own_record(method, every),
         every,
-        cores_of("simulate", robot, controller, constant, leading),
+        cores,
         tuple((name, x.shape[axes[name] + 1 :]) for name, x in rows.items()),
         tuple(sizes.items()),
         touching,
@@ -102,7 +114,10 @@ def simulated(
         checked_events(events),
         SensorSuite.of(sensors, robot, h, contacts is not None),
         given_limits(limits),
+        pushes.names,
     )
+    if control_every > 1 and controller is not None:
+        setup = replace(setup, controller=held_command(setup, control_every))
     run = SimulationRun(setup, h, steps, leading, constant, rows, axes, varied, seed)
     if any(map(is_traced, (q, v, *constant.values(), *rows.values(), *varied.values()))):
         if solver:
@@ -163,8 +178,9 @@ class SimulationRun:
         if setup.sensors is not None:
             z = {**z, SENSORS: begun(setup, self.parameters, q, v, z[SENSORS])}
         start = SimulationState(0.0, q, v, () if z is None else z, RUNNING)
-        tau, _ = commanded(setup, 0.0, start, {**self.inputs, **now}, now=True)
-        first = seen(setup, self.h, start._replace(tau=array(tau), forces=setup.no_forces), self.parameters)
+        tau, _, wrenches = commanded(setup, 0.0, start, {**self.inputs, **now}, now=True)
+        begun_by = start._replace(tau=array(tau), forces=setup.no_forces, wrenches=wrenches)
+        first = seen(setup, self.h, begun_by, self.parameters)
         asked = (float(self.steps), total, self.inputs, rows, self.parameters)
         end, (qs, vs, records) = rolled(setup, start, self.h, *asked, closely=True, segments=segments)
         qs, vs = np.concatenate([q[None], qs]), np.concatenate([v[None], vs])
@@ -177,7 +193,7 @@ class SimulationRun:
             within = and_(lt(ENDED - 0.5, end.status), lt(end.status, PILED + 0.5))
             ended = ended + where(within, end.events.ended, 0.0)
         stopped = where(lt(end.status, 0.5), math.nan, ended)
-        return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, setup.carried(end.z), self._contact_names)
+        return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, self._carried(end.z), self._contact_names)
 
     def on_numbers(self, q: Any, v: Any, progress: bool) -> Simulation:
         """By pieces of compiled code."""
@@ -223,8 +239,10 @@ class SimulationRun:
         held_by = records.pop(_HELD, None)
         robot: Any = setup.robot
         timed = any(constraint.timed for constraint in robot.constraints)
-        own = None if held_by is None or timed else OwnInterpolant(setup, held_by, self.parameters, self.leading)
-        z, names = setup.carried(state.get("z")), self._contact_names
+        own = None
+        if held_by is not None and not (timed or self._is_pushed):  # whose forces the interpolant knows
+            own = OwnInterpolant(setup, held_by, self.parameters, self.leading)
+        z, names = self._carried(state.get("z")), self._contact_names
         return Simulation(
             setup.robot,
             t,
@@ -254,6 +272,17 @@ class SimulationRun:
         """Those of each environment, by what they are called by the robot."""
         every = zip(self.setup.asked, self.parameters.values(), self.setup.parameters, strict=True)
         return {asked: np.broadcast_to(x, (*self.leading, *shape)) for asked, x, (_, shape) in every}
+
+    def _carried(self, z: Any) -> Any:
+        """What the controller carries, without what holds its command between its own steps."""
+        own = self.setup.carried(z)
+        return self.setup.controller.own(own) if isinstance(self.setup.controller, HeldCommand) else own
+
+    @property
+    def _is_pushed(self) -> bool:
+        """Whether external wrenches act."""
+        setup = self.setup
+        return bool(setup.wrenches) or (setup.controller is not None and bool(command_form(setup).wrenches))
 
     @property
     def _contact_names(self) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ....spatial import Vec3
 from ..materials import is_number
+from ..reactions import in_world_axes
 
 __all__ = ["SensedState", "Sensor"]
 
@@ -35,6 +35,7 @@ class SensedState:
     contacts: Sequence[tuple[Any, Sequence[Any]]] = ()
     passive: bool = False
     constrained: Sequence[Any] | Callable[[SensedState], Sequence[Any]] = ()
+    wrenches: Sequence[tuple[str, str, Sequence[Any]]] = ()  # external ones of the step: frame, axes, numbers
 
     @cached_property
     def constraint_forces(self) -> list[Any]:
@@ -42,16 +43,19 @@ class SensedState:
         return list(self.constrained(self) if callable(self.constrained) else self.constrained)
 
     @cached_property
+    def external_wrenches(self) -> dict[str, Any]:
+        """By frame: the wrench (moment; force) [N·m, N] of contacts and of what else acts from outside, at its origin,
+        in the world's axes."""
+        contacts = [(link, "world", w) for link, w in self.contact_wrenches.items()]
+        return in_world_axes(self.robot, self.q, [*contacts, *self.wrenches])
+
+    @cached_property
     def contact_wrenches(self) -> dict[str, list[Any]]:
         """By link: the wrench (moment; force) [N·m, N] of all contacts on it, at its origin, in the world's axes."""
         found: dict[str, list[Any]] = {}
         for place, force in self.contacts:
-            for link, arm, sign in zip((place.first, place.second), place.arms, (-1.0, 1.0), strict=True):
-                if link is None:
-                    continue
-                f = Vec3.of([sign * x for x in force])
-                before = found.get(link, [0.0] * 6)
-                found[link] = [a + b for a, b in zip(before, [*arm.cross(f), *f], strict=True)]
+            for link, w in place.wrenches(force):
+                found[link] = [a + b for a, b in zip(found.get(link, [0.0] * 6), w, strict=True)]
         return found
 
 

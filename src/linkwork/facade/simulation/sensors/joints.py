@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....algorithms.mechanisms.joint_wrench import constrained_joint_wrench
-from ....expr.arrays import array
 from ....expr.functions import floor
 from .contract import SensedState, Sensor
 
@@ -96,10 +95,10 @@ class ForceTorqueSensor(Sensor):
         return 6
 
     def readings(self, seen: SensedState) -> Sequence[Any]:
-        robot, wrenches = seen.robot, seen.contact_wrenches
+        robot, wrenches = seen.robot, seen.external_wrenches
         if not robot.constraints:
-            pushed = {link: array(x) for link, x in wrenches.items()}
-            found = robot.joint_wrenches(seen.q, seen.v, seen.a, wrenches=pushed or None)
+            acts = seen.passive and bool(robot.force_elements)
+            found = robot.joint_wrenches(seen.q, seen.v, seen.a, wrenches=wrenches or None, passive=acts)
             return list(found[[joint.name for joint in robot.joints].index(self.joint)])
         return constrained_joint_wrench(
             robot.tree,

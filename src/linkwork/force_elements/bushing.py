@@ -1,0 +1,121 @@
+"""A bushing: springs and dampers in all six directions between two frames."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ..constraints.contract import References
+from ..constraints.given import name_or
+from ..joints import Floating
+from ..joints.derived import units
+from ..spatial import Force, Motion, Pose, Vec3
+from ..spatial.given import LARGEST, given_numbers
+from .contract import ForceElement, Marks
+
+__all__ = ["Bushing"]
+
+_JOINT = Floating()
+
+
+@dataclass(frozen=True)
+class Bushing(ForceElement):
+    """Springs and dampers between a frame M and a frame F, six of each: about and along the axes.
+
+        U = ½ φᵀ K_r φ + ½ pᵀ K_t p,
+
+    φ the rotation vector and p the position of M from where it rests in F.  ``stiffness`` K and ``damping`` D are
+    diagonal, (6,), rotations first [N·m/rad, N/m; N·m·s/rad, N·s/m]; a number stands for all six.  Dampers exert the
+    moment −D_r ω in M's axes and the force −D_t ṗ in those of rest.  ``rest`` (4, 4) is M's pose in F where springs
+    exert nothing, by default where the frames coincide.  With stiffness about one axis alone it is a torsion spring.
+    Rotations from rest stay below half a turn.
+
+    >>> import linkwork as lw
+    >>> lw.Bushing("engine", "chassis", stiffness=(0, 0, 0, 2e5, 2e5, 4e5), damping=100.0).name
+    'bushing(engine, chassis)'
+    """
+
+    frame: str  # M
+    relative_to: str  # F
+    _: KW_ONLY
+    stiffness: float | tuple[float, ...] = (0.0,) * 6
+    damping: float | tuple[float, ...] = (0.0,) * 6
+    rest: Pose | None = None
+    name: str = ""
+
+    if TYPE_CHECKING:  # numbers and arrays are taken too
+
+        def __init__(
+            self,
+            frame: str,
+            relative_to: str,
+            *,
+            stiffness: Any = ...,
+            damping: Any = ...,
+            rest: Any = ...,
+            name: str = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        for what in ("stiffness", "damping"):
+            expected = f"Bushing: {what}: expected a number, or 6, not negative"
+            numbers = given_numbers(getattr(self, what), expected, (), (6,))
+            if not (np.min(numbers) >= 0.0 and np.max(numbers) <= LARGEST):
+                raise ValueError(f"{expected}, got {getattr(self, what)!r}")
+            object.__setattr__(self, what, tuple(map(float, np.broadcast_to(numbers, 6))))
+        if self.rest is not None and not isinstance(self.rest, Pose):
+            X = given_numbers(self.rest, "Bushing: rest: expected a pose (4, 4)", (4, 4))
+            R = X[:3, :3]
+            if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or not np.linalg.det(R) > 0.0:
+                raise ValueError(f"Bushing: rest: expected a pose (4, 4), got {self.rest!r}")
+            object.__setattr__(self, "rest", Pose.of(X.tolist()))
+        object.__setattr__(self, "name", name_or(self.name, f"bushing({self.frame}, {self.relative_to})"))
+
+    @property
+    def references(self) -> References:
+        return References(frames=(self.frame, self.relative_to))
+
+    def ends(self, marks: Marks) -> tuple[str, str]:
+        return self.frame, self.relative_to
+
+    def energy(self, marks: Marks, X: Pose) -> Any:
+        X = self._from_rest(X)
+        numbers = [*self._turned(X)[1], *X.translation]
+        return sum((x * x * (0.5 * k) for k, x in zip(self._stiffness, numbers, strict=True) if k), 0.0)
+
+    def spring_wrench(self, marks: Marks, X: Pose) -> Force:
+        X = self._from_rest(X)
+        moment = [0.0, 0.0, 0.0]
+        if any(self._stiffness[:3]):
+            q, phi = self._turned(X)
+            pull = [-k * x for k, x in zip(self._stiffness, phi, strict=False)]
+            for axis, unit in enumerate(units(6)[:3]):
+                rates = _JOINT.local_rate(_JOINT.zero(), q, unit)  # of φ, as M turns about one of its axes
+                moment[axis] = sum((a * b for a, b in zip(rates, pull, strict=False)), 0.0)
+        f = Vec3.of([-k * x if k else 0.0 for k, x in zip(self._stiffness[3:], X.translation, strict=True)])
+        return Force(Vec3.of(moment), X.rotation.inv_act(f))
+
+    def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
+        R = self._from_rest(X).rotation
+        moment = [-d * x if d else 0.0 for d, x in zip(self._damping, V.angular, strict=False)]
+        f = [-d * x if d else 0.0 for d, x in zip(self._damping[3:], R @ V.linear, strict=True)]
+        return Force(Vec3.of(moment), R.inv_act(Vec3.of(f)))
+
+    @property
+    def _stiffness(self) -> tuple[float, ...]:
+        return cast(tuple[float, ...], self.stiffness)  # six, since it was made
+
+    @property
+    def _damping(self) -> tuple[float, ...]:
+        return cast(tuple[float, ...], self.damping)
+
+    def _from_rest(self, X: Pose) -> Pose:
+        """M's pose from where it rests."""
+        return X if self.rest is None else self.rest.inv() @ X
+
+    def _turned(self, X: Pose) -> tuple[list[Any], list[Any]]:
+        """A floating joint's configuration that is turned as M is, and the rotation vector φ."""
+        q = _JOINT.q_of(Pose(X.rotation, Vec3.zero()))
+        return q, _JOINT.local(_JOINT.zero(), q)[:3]

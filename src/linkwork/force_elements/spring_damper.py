@@ -1,0 +1,95 @@
+"""A spring and a damper in parallel, between two points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from ..constraints.contract import References
+from ..constraints.given import given_number, name_or
+from ..expr.functions import eq, sqrt, where
+from ..spatial import Force, Motion, Pose, Vec3
+from .contract import ForceElement, Marks
+
+__all__ = ["SpringDamper"]
+
+
+@dataclass(frozen=True)
+class SpringDamper(ForceElement):
+    """A linear spring and a linear damper between two points, or origins of frames, at a distance l.
+
+        f = −k (l − l₀) − c l̇,      U = ½ k (l − l₀)²,
+
+    the force along the line from a to b, positive where it pushes the points apart.  ``stiffness`` k [N/m] and
+    ``damping`` c [N·s/m] are 0 by default, ``rest_length`` l₀ [m] too.  Points that meet have no line between them,
+    and no force with l₀ = 0; with another rest length the force jumps there, and is taken as zero.
+
+    >>> import linkwork as lw
+    >>> lw.SpringDamper("hook", "mass", stiffness=100.0, rest_length=0.2).name
+    'spring(hook, mass)'
+    """
+
+    a: str
+    b: str
+    _: KW_ONLY
+    stiffness: float = 0.0
+    damping: float = 0.0
+    rest_length: float = 0.0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for what in ("stiffness", "damping", "rest_length"):
+            number = given_number("SpringDamper", what, getattr(self, what))
+            if number < 0.0:
+                raise ValueError(f"SpringDamper: {what}: expected a number, not negative, got {number!r}")
+            object.__setattr__(self, what, number)
+        object.__setattr__(self, "name", name_or(self.name, f"spring({self.a}, {self.b})"))
+
+    @property
+    def references(self) -> References:
+        return References(points=(self.a, self.b))
+
+    def ends(self, marks: Marks) -> tuple[str, str]:
+        return marks.point(self.b).frame, marks.point(self.a).frame
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        if self.a == self.b:
+            yield f"it is between {self.a!r} and itself"
+            return
+        yield from super().checked(robot)
+
+    def energy(self, marks: Marks, X: Pose) -> Any:
+        if self.stiffness == 0.0:
+            return 0.0
+        _, p, length, _ = self._line(marks, X)
+        if self.rest_length == 0.0:
+            return p.dot(p) * (0.5 * self.stiffness)
+        longer = length - self.rest_length
+        return longer * longer * (0.5 * self.stiffness)
+
+    def spring_wrench(self, marks: Marks, X: Pose) -> Force:
+        if self.stiffness == 0.0:
+            return Force.zero()
+        b, p, _, share = self._line(marks, X)
+        f = p * (-self.stiffness)
+        if self.rest_length != 0.0:
+            f = f + p * (share * (self.stiffness * self.rest_length))
+        return Force(b.cross(f), f)
+
+    def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
+        if self.damping == 0.0:
+            return Force.zero()
+        b, p, _, share = self._line(marks, X)
+        u = p * share
+        f = u * (u.dot(V.linear + V.angular.cross(b)) * -self.damping)
+        return Force(b.cross(f), f)
+
+    def _line(self, marks: Marks, X: Pose) -> tuple[Vec3, Vec3, Any, Any]:
+        """Where b is in B, the way p from a to b in B's axes, its length, and 1 / length, 0 where the points meet."""
+        a, b = marks.point(self.a).position, marks.point(self.b).position
+        p = b + X.rotation.inv_act(X.translation - a)
+        square = p.dot(p)
+        meet = eq(square, 0.0)
+        length = sqrt(where(meet, 1.0, square))  # so that no slope is infinite
+        return b, p, where(meet, 0.0, length), where(meet, 0.0, 1.0 / length)

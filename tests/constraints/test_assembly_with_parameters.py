@@ -1,0 +1,60 @@
+"""Assembly with other numbers of the robot in the call, and velocities and accelerations of what follows drivers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from helpers.cut_four_bar import four_bar
+
+
+def test_assembly_with_other_numbers_is_that_of_the_robot_with_them():
+    """In one call or in several, with the code of the first."""
+    robot = four_bar("C")
+    guess = robot.assemble(hold={"A": 0.8}).q
+    for length in (0.45, 0.52):
+        numbers = {"frame:coupler end": [0.0, 0.0, 0.0, length - 0.5, 0.0, 0.0], "placement:D": [0, 0, 0, 0.01, 0, 0]}
+        other = robot.with_parameters(numbers)
+        found = robot.assemble(guess, hold={"A": 0.8}, parameters=numbers)
+        assert np.abs(found.q - other.assemble(guess, hold={"A": 0.8}).q).max() < 1e-8
+        assert np.abs(other.constraint_error(found.q)).max() < 1e-9 < np.abs(robot.constraint_error(found.q)).max()
+        assert found.sign == other.assemble(guess, hold={"A": 0.8}).sign and "is assembled" in found.explain()
+        angles = np.linspace(0.8, 1.6, 5)
+        rates = {"velocity": {"A": 2.0}, "acceleration": {"A": 3.0}}
+        way, known = robot.follow({"A": angles}, guess, parameters=numbers, **rates), other.follow({"A": angles}, guess)
+        assert np.abs(way.q - known.q).max() < 1e-8
+        left = other.constraint_jacobian(way.q) @ way.v[..., None]
+        assert np.abs(left).max() < 1e-9
+
+
+def test_parameters_that_are_none_are_refused():
+    robot = four_bar("C")
+    for wrong, error, message in (
+        ({"frame:nothing": np.zeros(6)}, KeyError, "nothing"),
+        ({"frame:coupler end": np.zeros(5)}, ValueError, "assemble: parameters: frame:coupler end: expected finite"),
+        ({"gravity": np.zeros(3)}, ValueError, "assemble: parameters: .*does not depend on gravity"),
+        ([1.0], TypeError, "assemble: parameters: expected a dict"),
+    ):
+        with pytest.raises(error, match=message):
+            robot.assemble(parameters=wrong)
+
+
+def test_velocities_and_accelerations_along_a_motion_are_its_rates():
+    """Differences of q by time are of fourth order; and what a driver may not have is refused."""
+    robot, h, omega, alpha = four_bar("C"), 1e-3, 3.0, 5.0
+    t = h * np.arange(-3, 4)
+    angles = 0.8 + omega * t + 0.5 * alpha * t * t
+    found = robot.follow({"A": angles}, velocity={"A": omega + alpha * t}, acceleration={"A": alpha})
+    q = found.q
+    rate = (q[1] - 8.0 * q[2] + 8.0 * q[4] - q[5]) / (12.0 * h)
+    bend = (-q[1] + 16.0 * q[2] - 30.0 * q[3] + 16.0 * q[4] - q[5]) / (12.0 * h * h)
+    assert np.abs(found.v[3] - rate).max() < 1e-8 and np.abs(found.a[3] - bend).max() < 1e-3
+    assert np.allclose(found.v[:, 0], omega + alpha * t) and np.allclose(found.a[:, 0], alpha)
+    tau, forces, _ = robot.constrained_inverse_dynamics(q, found.v, found.a, actuators="A")
+    a, again = robot.constrained_forward_dynamics(q, found.v, tau)
+    assert np.abs(a - found.a).max() < 1e-8 and np.abs(again - forces).max() < 1e-8
+    still = robot.follow({"A": angles})
+    assert not still.v.any() and np.isfinite(still.a).all()
+    for wrong, error in (({"B": 1.0}, ValueError), ({"A": [1.0, 2.0]}, ValueError), ([1.0], TypeError)):
+        with pytest.raises(error, match="follow: velocity"):
+            robot.follow({"A": angles}, velocity=wrong)

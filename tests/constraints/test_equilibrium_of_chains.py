@@ -1,0 +1,63 @@
+"""Equilibria of chains: from any start the hung chain and the pendulum are found, in the stable equilibrium."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.chains import chain, sagging
+
+
+@pytest.mark.parametrize("count", [6, 8])
+@pytest.mark.parametrize("is_hung", [True, False])
+def test_chains_come_to_rest_from_any_start(count, is_hung):
+    robot = chain(count, 0.7 * count if is_hung else None)
+    rng, lowest, energies = np.random.default_rng(1), None, []
+    for _ in range(30):
+        start = robot.assemble(sagging(robot, rng)).q if is_hung else rng.uniform(-2.5, 2.5, count)
+        found = robot.equilibrium(start)
+        assert found.status == "found" and found.stability == "stable" and found.stable, found
+        energies.append(robot.potential_energy(found.q))
+        lowest = found.q
+        assert energies[-1] <= robot.potential_energy(start)
+    assert np.ptp(energies) < 1e-9
+    slopes = np.cumsum(lowest)
+    if not is_hung:
+        assert np.abs(np.sin(slopes) - 1.0).max() < 1e-12
+        return
+    # statics of a chain of equal rods: one horizontal tension, and slopes that weights of a rod tell apart
+    weights = 9.81 * (0.5 * (count - 1) - np.arange(count))
+    tension = weights[0] / np.tan(slopes[0])
+    assert np.abs(np.tan(slopes) * tension - weights).max() < 1e-8 * weights[0]
+    w = robot.joint_wrenches(lowest, np.zeros(count), np.zeros(count), actuators=(), expressed_in="world")
+    assert np.abs(np.abs(w[:, 3]) - tension).max() < 1e-7 and np.isclose(w[0, 5], 9.81 * count / 2)
+
+
+def test_saddles_are_left_and_forces_without_a_potential_are_followed():
+    robot = chain(2)
+    up = np.array([-np.pi / 2, 0.0])
+    assert robot.equilibrium(up).stability == "unstable" and robot.equilibrium(up).steps == 0
+    folded = robot.equilibrium([-np.pi / 2, 0.4])  # the second rod falls first; on the way is no force on the first
+    assert folded.stable and np.allclose(np.sin(np.cumsum(folded.q)), 1.0)
+    assert robot.equilibrium([-np.pi / 2 + 0.1, 0.1], descend=False).stability == "unstable"
+    pushed = robot.equilibrium([0.3, -0.2], tau=[-4.0, 1.0])
+    assert pushed.stable and np.allclose(robot.gravity_force(pushed.q), [-4.0, 1.0], atol=1e-9)
+    table = lw.Robot.build(
+        "puck",
+        lw.Joint.of(lw.joints.Planar(), name="on", parent="world", child="puck"),
+        lw.Link("puck", mass=1.0, inertia=(0.1, 0.1, 0.1)),
+    )
+    assert table.equilibrium([0.1, 0.2, 0.3]).stability == "neutral"
+    wheels = lw.load("differential_drive")
+    assert wheels.equilibrium(wheels.neutral()).stability == "neutral"
+    falling = robot.equilibrium([0.3, -0.2], tau=[-400.0, 1.0])
+    assert not falling and falling.stability == "unknown"
+    sprung = lw.Robot.build(
+        "body on springs",
+        lw.Joint.of(lw.joints.Floating(), name="hang", parent="world", child="body", stiffness=50.0),
+        lw.Link("body", mass=1.0, com=(0.1, 0.0, 0.2), inertia=(0.1, 0.2, 0.15)),
+    )
+    q = sprung.integrate(sprung.neutral(), [0.5, -0.8, 0.3, 0.2, 0.1, -0.4])
+    rest = sprung.equilibrium(q)
+    assert rest.stable and np.abs(sprung.gravity_force(rest.q, passive=True)).max() < 1e-9

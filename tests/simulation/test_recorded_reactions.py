@@ -1,0 +1,166 @@
+"""Records of reactions, external wrenches and controllers with a rate of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.cut_four_bar import by_joints, closed, four_bar
+from linkwork.simulation import ContactGround, ControlOutput, ForceTorqueSensor, Servos
+
+LIFT = np.array([0.1, -0.2, 0.3, 1.0, -2.0, 3.0])
+REACTIONS = ("constraint_forces", "joint_wrenches", "loop_joint_wrenches")
+
+
+def test_reactions_are_those_of_the_recorded_state():
+    """With loops, springs, a motor and an external wrench: by any method, those of dynamics in the state."""
+    robot = four_bar("C", stiffness=3.0, damping=0.2)
+    q = by_joints(robot, closed(0.8))
+    push = np.array([0.7, 0.0, 0.0])
+    for method in ("rk4", "semi_implicit_euler"):
+        found = robot.simulate(
+            q,
+            controller=lambda t, q, v: push,
+            duration=0.02,
+            method=method,
+            record=REACTIONS,
+            wrenches={"coupler": LIFT},
+            expressed_in="rocker",
+        )
+        for k in (0, 20):
+            at, v = found.q[k], found.v[k]
+            given = {"wrenches": {"coupler": LIFT}, "passive": True}
+            a, forces = robot.constrained_forward_dynamics(at, v, push, expressed_in="rocker", **given)
+            given |= {"wrenches_expressed_in": "rocker", "constraint_forces": forces}
+            known = forces, robot.joint_wrenches(at, v, a, **given), robot.loop_joint_wrenches(at, v, a, **given)
+            for name, expected in zip(REACTIONS, known, strict=True):
+                assert np.abs(found.records[name][k] - expected).max() < 1e-9, (method, k, name)
+
+
+def test_reactions_of_steps_with_bounds_come_near_to_those_of_the_state():
+    """Held limits and servos are impulses of a step: reactions are of the step, and converge with it."""
+    robot = four_bar("C")
+    q = by_joints(robot, closed(0.8))
+    exact = robot.simulate(q, duration=0.04, method="rk4", record=REACTIONS, every=40, wrenches={"coupler": LIFT})
+    servos = lambda t, q, v: Servos(q, force=np.zeros(3))  # noqa: E731
+    for how in ({"limits": "held"}, {"controller": servos}):
+        errors = []
+        for h in (1e-3, 2.5e-4):
+            n = round(0.04 / h)
+            found = robot.simulate(
+                q, duration=0.04, step=h, record=REACTIONS, every=n, wrenches={"coupler": LIFT}, **how
+            )
+            errors.append(max(np.abs(found.records[x][-1] - exact.records[x][-1]).max() for x in REACTIONS))
+        assert errors[1] < 0.4 * errors[0] < 0.1, (how, errors)
+
+
+def test_a_body_that_rests_is_carried_by_contacts_or_by_its_joint():
+    """The record and the sensor say the same; on the ground a rail carries what the ground does not."""
+    rail = lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="box")
+    box = lw.Robot.build("box", rail, lw.Link("box", mass=2.0, inertia=(0.1, 0.1, 0.1)))
+    side = np.array([0.0, 0.0, 0.0, 3.0, 0.0, -5.0])
+    found = box.simulate(
+        [0.0],
+        duration=0.5,
+        every=100,
+        contacts=ContactGround(("box",)),
+        wrenches={"box": side},
+        record=["joint_wrenches"],
+        sensors={"rail_sensor": ForceTorqueSensor("rail")},
+    )
+    assert np.allclose(found.records["contact_forces"][-1][0], [0.0, 0.0, 2.0 * 9.81 + 5.0], atol=1e-6)
+    assert np.allclose(found.records["joint_wrenches"][-1][0], [0.0, 0.0, 0.0, -3.0, 0.0, 0.0], atol=1e-5)
+    assert np.allclose(found.records["rail_sensor"][-1], [0.0, 0.0, 0.0, -3.0, 0.0, 0.0], atol=1e-5)
+
+
+def test_external_wrenches_move_as_forward_dynamics_says():
+    """Constant, one for each environment, by step, and by a controller; evaluated in every stage of a method."""
+    robot = lw.load("arm7")
+    q, n = 0.3 * np.ones(7), 40
+    how = {"duration": 0.04, "method": "rk4", "passive": False, "limits": "ignored"}
+    constant = robot.simulate(q, wrenches={"hand": LIFT}, **how)
+    by_step = robot.simulate(q, wrenches={"hand": np.tile(LIFT, (n, 1))}, **how)
+    each = robot.simulate(np.tile(q, (3, 1)), wrenches={"hand": np.outer([0.0, 1.0, 2.0], LIFT)}, **how)
+    both = robot.simulate(np.tile(q, (2, 1)), wrenches={"hand": np.tile(LIFT, (2, n, 1))}, **how)
+    given = robot.simulate(q, controller=lambda t, q, v: ControlOutput(np.zeros(7), {"hand": LIFT}), **how)
+    pushed = robot.simulate(q, controller=lambda t, q, v: robot.static_torque(q, wrenches={"hand": LIFT}), **how)
+    for other in (by_step.q, each.q[1], both.q[1], given.q):
+        assert np.array_equal(other, constant.q)
+    fine = robot.simulate(q, wrenches={"hand": LIFT}, step=1e-4, **how).q[-1]
+    assert np.abs(constant.q[-1] - fine).max() < 1e-9 < np.abs(pushed.q[-1] - fine).max()
+    a = robot.forward_dynamics(q, np.zeros(7), np.zeros(7), wrenches={"hand": LIFT})
+    one = robot.simulate(q, wrenches={"hand": LIFT}, **how)
+    assert np.abs(one.v[1] / 1e-3 - a).max() < 1e-2 * np.abs(a).max()
+    turned = robot.simulate(q, wrenches={"hand": LIFT}, expressed_in="hand", **how)
+    assert np.abs(turned.q - constant.q).max() > 1e-4
+
+
+def test_wrenches_that_are_none_are_refused():
+    robot = lw.load("arm7")
+    q, how = np.zeros(7), {"duration": 0.01}
+    for wrong, error, message in (
+        ([1.0], TypeError, "simulate: wrenches: expected a dict by frame"),
+        ({"hand": np.ones(5)}, ValueError, r"wrenches\['hand'\]: expected \(moment; force\)"),
+        ({"hand": [np.nan] * 6}, ValueError, "expected finite numbers"),
+        ({"base": LIFT}, ValueError, "fixed to the world"),
+        ({"hnad": LIFT}, KeyError, "hnad"),
+    ):
+        with pytest.raises(error, match=message):
+            robot.simulate(q, wrenches=wrong, **how)
+    with pytest.raises(ValueError, match="for each environment or for each step"):
+        robot.simulate(np.zeros((10, 7)), wrenches={"hand": np.ones((10, 6))}, **how)
+    with pytest.raises(ValueError, match="takes no wrenches"):
+        robot.simulate(q, wrenches={"hand": LIFT}, method="scipy:DOP853", **how)
+    with pytest.raises(ValueError, match="has no constraints"):
+        robot.simulate(q, record=["constraint_forces"], **how)
+
+
+class Counting:
+    """An integrating controller, which counts how often it is evaluated."""
+
+    start = np.zeros(1)
+
+    def __call__(self, t, q, v, z):
+        return -20.0 * v - 50.0 * q + 0.1 * z, z + 1.0
+
+
+def test_a_sampled_controller_is_evaluated_every_so_many_steps():
+    robot = lw.Robot.build(
+        "cart",
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="cart"),
+        lw.Link("cart", mass=2.0),
+    )
+    n, h, steps = 10, 1e-3, 400  # more steps than a piece of compiled code has, and no multiple of it
+    found = robot.simulate([1.0], controller=Counting(), duration=steps * h, control_every=n, record=["tau"])
+    assert found.controller_state == steps / n
+    q, v, z, tau = 1.0, 0.0, 0.0, 0.0
+    for k in range(steps):
+        if k % n == 0:
+            tau, z = -20.0 * v - 50.0 * q + 0.1 * z, z + 1.0
+        v += h * tau / 2.0
+        q += h * v
+        assert abs(found.records["tau"][k + 1, 0] - tau) < 1e-9 and abs(found.q[k + 1, 0] - q) < 1e-9
+
+    def servos(t, q, v):
+        return Servos(position=np.sin(t) + 0.0 * q, stiffness=100.0, damping=20.0)
+
+    held = robot.simulate([0.0], controller=servos, duration=0.4, control_every=n)
+    known = robot.simulate(
+        [0.0],
+        controller=lambda t, q, v, goal: Servos(position=goal, stiffness=100.0, damping=20.0),
+        duration=0.4,
+        signals={"goal": np.sin(h * n * (np.arange(steps) // n))[:, None]},
+    )
+    assert np.abs(held.q - known.q).max() < 1e-12
+    with pytest.raises(ValueError, match="control_every: expected a number of steps from 1"):
+        robot.simulate([0.0], controller=servos, duration=0.4, control_every=0)
+
+
+def test_records_of_frames_with_other_letters():
+    """Names of frames that are no identifiers have underscores for other letters; two records may not have one name."""
+    robot = lw.load("arm7").with_frame("left/hand", "hand", np.eye(4)).with_frame("left-hand", "hand", np.eye(4))
+    found = robot.simulate(np.zeros(7), duration=0.002, record=[("pose", "left/hand"), "tau"])
+    assert np.allclose(found.records["pose_left_hand"][0], robot.pose(np.zeros(7), "left/hand"))
+    with pytest.raises(ValueError, match=r"are both called 'pose_left_hand'"):
+        robot.simulate(np.zeros(7), duration=0.002, record=[("pose", "left/hand"), ("pose", "left-hand")])
