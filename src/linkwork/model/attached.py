@@ -46,7 +46,7 @@ def attached(tree: Tree, attachments: Attachments) -> Tree:
         _try(findings, item.where, "CONSTRAINT", constraints.add, [item.constraint])
     elements = ForceElementBuilder(constraints.tree())
     for one in attachments.force_elements:
-        _try(findings, one.where, \"FORCE_ELEMENT\", elements.add, one.element)
+        _try(findings, one.where, "FORCE_ELEMENT", elements.add, one.element)
     findings.raise_errors()
     return elements.tree()
 
