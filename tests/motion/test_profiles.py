@@ -373,8 +373,10 @@ def test_phases_far_shorter_than_the_whole_lead_to_the_goal():
             end, v = found(found.end_time), found.extremes(1)
             way = float(np.abs(found(np.linspace(0.0, found.end_time, 200)).v).mean()) * found.duration
             assert abs(end.q[0] - q1) < 1e-13 * max(way, 1.0), (jerk, q1, state)
-            assert abs(end.v[0] - state.get("v1", 0.0)) < 1e-13
-            room = 1e-12 * limits["acceleration"] * found.duration  # of pieces so short that extremes leave them out
+            room = (
+                1e-12 * limits["acceleration"] * found.duration
+            )  # of pieces so short that trajectories leave them out
+            assert abs(end.v[0] - state.get("v1", 0.0)) < 1e-13 + room
             assert np.abs([*v.lower, *v.upper]).max() < limits["velocity"] * (1.0 + 1e-12) + room
     for acceleration in 10.0 ** np.arange(3, 16, 3):
         found = profile(0.0, 1.1, kind="trapezoid", velocity=0.7, acceleration=acceleration)
