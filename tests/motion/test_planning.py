@@ -11,7 +11,7 @@ import pytest
 import linkwork as lw
 from linkwork.algorithms.distances.reaches import joint_reaches
 from linkwork.facade.planning.samples import halton
-from linkwork.facade.planning.space import PlanningSpace
+from linkwork.facade.planning.space import OutOfTimeError, PlanningSpace
 from linkwork.facade.planning.trees import PlanningTree
 from linkwork.model.random import random_tree
 from linkwork.model.straight import straight_tree
@@ -287,6 +287,23 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
     told: list[tuple[float, int]] = []
     arm.plan(START, GOAL, SCENE, limits=apart, time_budget=0.02, progress=lambda *spent: told.append(spent))
     assert told and told[-1][0] >= 0.02 and told[-1][1] >= 2
+
+
+def test_long_edges_are_sampled_in_parts_and_the_clock_is_looked_at_between(arm: lw.Robot) -> None:
+    space = PlanningSpace(arm, SCENE, edges="sampled", resolution=2e-6)
+    here, there = np.array([[0.6, 0.2, 0.3]]), np.array([[1.0, 0.2, 0.3]])
+    assert space.edges_are_free(here, there).all()  # 200 000 samples
+    assert not space.edges_are_free(START[None], GOAL[None]).any()
+    space.is_left = lambda: False
+    with pytest.raises(OutOfTimeError):
+        space.edges_are_free(here, there)
+    certified = PlanningSpace(arm, SCENE)
+    certified.is_left = lambda: False
+    assert certified.edges_are_free(here, there).all()  # what takes little is not asked for
+    with pytest.raises(OutOfTimeError):
+        certified.edges_are_free(np.repeat(here, 1000, axis=0), np.repeat(there, 1000, axis=0))
+    fine = arm.plan(START, GOAL, SCENE, edges="sampled", resolution=1e-7, time_budget=0.05)
+    assert fine.status == "budget spent" and not fine.path.size
 
 
 def test_what_is_refused(arm: lw.Robot) -> None:

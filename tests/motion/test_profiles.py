@@ -11,8 +11,9 @@ from linkwork.algorithms.motion.profiles.jerk_limited import JointRequest, jerk_
 from linkwork.algorithms.motion.profiles.third_order import Ends, JointBounds, family_of, mirrored, phases, way_and_rate
 from linkwork.algorithms.motion.profiles.trapezoid import trapezoid
 from linkwork.errors import UnknownNameError
-from linkwork.facade.motion.profiles.kernels import profile_kernel
+from linkwork.facade.motion.profiles.kernels import ProfileNumbers, profile_kernel
 from linkwork.facade.motion.profiles.kinds import KINDS
+from linkwork.facade.motion.profiles.slow import slowed
 from linkwork.motion import profile
 
 LIMITS = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
@@ -392,3 +393,16 @@ def test_what_may_not_turn_back_and_is_to_stop_too_soon_is_told():
         assert profile(0.0, sense * 0.01802, **given).duration > 0.0
     with pytest.raises(ValueError, match=r"it takes 0.0833333 to stop .* do not let it turn back"):
         profile(0.0, 0.01, v0=0.5, velocity=(0.0, 1.0), acceleration=1.5, kind="trapezoid")
+
+
+def test_a_goal_that_is_missed_is_told():
+    numbers = ProfileNumbers(np.array([1.0]), np.array([[0.0, 1.0]]), np.array([[[0.0, 1.0, 0.0, 0.0]]]), 0)
+    states = tuple(np.array([x]) for x in (0.0, 2.0, 1.0, 1.0, 0.0, 0.0))
+    limits = {"velocity": 1.0, "acceleration": 1.0, "jerk": 1.0}
+
+    def alone(k, state):
+        q0, q1, v0, v1, a0, a1 = state
+        return lw.motion.ProfileFunction(1, **limits)([q0], [q1], [v0], [v1], [a0], [a1])
+
+    with pytest.raises(ValueError, match=r"lift comes 1 off its goal in 1 s"):
+        slowed(numbers, states, alone, ["lift"])

@@ -147,5 +147,6 @@ def _limited(robot: lw.Robot, low: list[float], high: list[float]) -> lw.Robot:
 
 
 def test_robots_without_such_joints_are_as_they_were() -> None:
-    tree = lw.load("arm7").tree
-    assert straight_tree(tree) is tree
+    for _ in range(2):  # equal trees are trees of their own
+        tree = lw.load("arm7").tree
+        assert straight_tree(tree) is tree

@@ -17,16 +17,21 @@ _SAMPLES = 8
 _SAME = 1e-9
 
 
-@lru_cache(256)
 def straight_tree(tree: Tree) -> Tree:
     """Return the tree with planar and floating joints straightened (see `joints.straight`); itself if it has none.
 
     Configurations and poses of bodies are the same.  Velocities are others, so it is for segments of configurations
     alone.
     """
+    return _straightened(tree) or tree
+
+
+@lru_cache(256)
+def _straightened(tree: Tree) -> Tree | None:
+    """Return the other tree, None where it would be the same."""
     bodies = tuple([replace(body, joint=straightened(body.joint)) for body in tree.bodies])
     if all(a.joint is b.joint for a, b in zip(bodies, tree.bodies, strict=True)):
-        return tree
+        return None
     return replace(tree, bodies=bodies)
 
 

@@ -51,8 +51,8 @@ def slowed(
         way = abs(states[1][k] - states[0][k]) + durations[k] * (abs(states[2][k]) + abs(states[3][k]))
         if off[k] > _OFF * (1.0 + way):
             raise ValueError(
-                f"{names[k]} comes {off[k]:.3g} off its goal in {durations[k]:.6g} s: its limits and states are too far "
-                f"apart for 16 digits"
+                f"{names[k]} comes {off[k]:.3g} off its goal in {durations[k]:.6g} s: its limits and states are too "
+                f"far apart for 16 digits"
             )
     pieces = max(len(part.coefficients) for part in parts)
     rows = [_padded(part, pieces) for part in parts]
