@@ -23,7 +23,8 @@ def straight_tree(tree: Tree) -> Tree:
     Configurations and poses of bodies are the same.  Velocities are others, so it is for segments of configurations
     alone.
     """
-    return _straightened(tree) or tree
+    found = _straightened(tree)
+    return tree if found is None else found
 
 
 @lru_cache(256)
