@@ -269,7 +269,7 @@ class PlanningSpace:
             for count in (1, _LANES):
                 some = np.repeat(q[None], count, axis=0)
                 self.free(some)
-                self._edges(some, some, np.zeros(count))
+                self.edges_are_free(some, some)
             for name, calls in zip(known, ready, strict=True):
                 calls[name] = PlanningSpace.free
             self.checked = 0
