@@ -191,3 +191,16 @@ def test_what_is_held_is_looked_at() -> None:
         robot.with_attached("stick", "box", "tip")
     with pytest.raises(UnknownNameError, match="upper"):
         robot.with_attached("stick", Sphere(0.1), "tip", touching=["uper"])
+
+
+def test_what_is_not_proved_is_looked_at() -> None:
+    """Two links of an arm that touch where few samples are: no sample sees it, and no proof says that they never do."""
+    robot = lw.load("arm7")
+    found = robot.find_collision_pairs(samples=50)
+    kinds = {(pair.a, pair.b): pair for pair in found.found}
+    rare = kinds["upper_arm_proximal", "flange"]
+    assert rare.kind == "sometimes" or not rare.proved
+    assert ("upper_arm_proximal", "flange") in robot.with_collision_pairs(found).collision_pairs
+    dropped = set(kinds) - set(found.pairs)
+    assert all(kinds[pair].proved or kinds[pair].kind in ("always", "default") for pair in dropped)
+    assert {(one.a, one.b) for one in found.disabled} == dropped

@@ -14,6 +14,7 @@ from linkwork.algorithms.distances.motion_bounds import check_bounded, constant_
 from linkwork.algorithms.kinematics.forward_kinematics import forward_kinematics
 from linkwork.model.body import WORLD
 from linkwork.model.random import random_tree
+from linkwork.model.straight import straight_tree
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 
@@ -47,7 +48,7 @@ def test_no_point_is_faster_or_turns_off_faster() -> None:
     rng = np.random.default_rng(7)
     tight = []
     for seed in range(12):
-        tree = random_tree(np.random.default_rng(seed), 3, types=joints.ALL[1:], shape="chain")
+        tree = straight_tree(random_tree(np.random.default_rng(seed), 3, types=joints.ALL[1:], shape="chain"))
         q0, q1 = _random_q(tree, rng, 0.4)
         phi = difference(tree, q0, q1)
         middle = integrate(tree, q0, [0.5 * x for x in phi])
@@ -70,9 +71,10 @@ def test_no_point_is_faster_or_turns_off_faster() -> None:
 @pytest.mark.parametrize("kind", joints.ALL)
 def test_every_joint_type_is_bounded(kind: type[joints.JointType]) -> None:
     rng = np.random.default_rng(3)
-    tree = random_tree(rng, 1, types=[kind])
-    check_bounded(tree.bodies[0])
-    for _ in range(3):
+    own = random_tree(rng, 1, types=[kind])
+    trees = [own] * 3 + ([] if straight_tree(own) is own else [straight_tree(own)] * 3)
+    for tree in trees:
+        check_bounded(tree.bodies[0])
         q0, q1 = _random_q(tree, rng, 0.7)
         phi = difference(tree, q0, q1)
         middle = integrate(tree, q0, [0.5 * x for x in phi])

@@ -116,3 +116,43 @@ def test_what_is_wrong_is_said() -> None:
     for sharpness in (0.0, -1.0, np.nan):
         with pytest.raises(ValueError, match="sharpness"):
             ROBOT.smooth_minimum_distance(Q, SCENE, sharpness=sharpness)
+
+
+def test_pairs_are_those_that_are_meant_and_no_others() -> None:
+    """Of shapes that meet different obstacles: every function against the distances of these pairs."""
+    robot = lw.load("arm7")
+    balls = {"a": (0.8, 0.0, 0.3), "b": (0.0, 0.4, 1.0)}
+    scene = lw.Scene().with_box("c", (0.1, 0.1, 0.1), (0.0, -0.5, 0.5))
+    for name, place in balls.items():
+        scene = scene.with_sphere(name, 0.1, place)
+    pairs = [("flange", "a"), ("upper_arm_proximal", "b"), ("wrist", "a"), ("wrist", "c"), ("base", "flange")]
+    q, k = robot.random_configuration(seed=0, size=60), 30.0
+    found = robot.distance_derivatives(q, scene, pairs=pairs)
+    least = found.distance.min(axis=-1)
+    soft = -np.log(np.exp(-k * found.distance).sum(axis=-1)) / k
+    slope = (np.exp(-k * (found.distance - soft[:, None]))[..., None] * found.gradient).sum(axis=1)
+    assert least.min() < 0.0 < least.max() and len(found.pairs) == 5
+    given = {"scene": scene, "pairs": pairs}
+    for margin in (0.0, 0.05, -0.01):
+        assert np.array_equal(robot.in_collision(q, margin=margin, **given), least <= margin)
+    near = robot.nearest(q[0], **given)
+    assert near.pairs[0] == found.pairs[int(found.distance[0].argmin())] and abs(near.distance[0] - least[0]) < 1e-12
+
+    def all_of(q):
+        smooth = {"sharpness": k, **given}
+        return (
+            robot.minimum_distance(q, **given),
+            robot.smooth_minimum_distance(q, **smooth),
+            robot.smooth_minimum_distance_gradient(q, **smooth),
+        )
+
+    for one in (all_of(q), lw.compile(all_of, q=7)(q)):
+        for value, expected in zip(one, (least, soft, slope), strict=True):
+            assert np.abs(value - expected).max() < 1e-9
+    edges = robot.edge_is_free(q[:30], q[30:], scene, pairs=pairs)
+    t = np.linspace(0.0, 1.0, 200)[:, None]
+    for k, free in enumerate(edges.free):
+        way = robot.minimum_distance(q[k] + t * (q[30 + k] - q[k]), **given).min()
+        if edges.status[k] != "undecided":
+            assert free == (way > 0.0)
+            assert free or robot.minimum_distance(edges.q[k], **given) <= 0.0

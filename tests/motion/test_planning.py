@@ -11,9 +11,10 @@ import pytest
 import linkwork as lw
 from linkwork.algorithms.distances.reaches import joint_reaches
 from linkwork.facade.planning.samples import halton
-from linkwork.facade.planning.space import PlanningSpace
+from linkwork.facade.planning.space import OutOfTimeError, PlanningSpace
 from linkwork.facade.planning.trees import PlanningTree
 from linkwork.model.random import random_tree
+from linkwork.model.straight import straight_tree
 
 WALL = lw.Scene().with_box("wall", (0.1, 0.4, 0.4), (3.0, 0.0, 0.0))
 
@@ -99,11 +100,11 @@ def arm() -> lw.Robot:
 
 def _least(robot: lw.Robot, path: np.ndarray, scene: lw.Scene | None) -> float:
     """The least distance at configurations 1e-3 apart."""
-    least = np.inf
+    least, straight = np.inf, lw.Robot(straight_tree(robot.tree))
     for q0, q1 in pairwise(path):
-        phi = robot.difference(q0, q1)
+        phi = straight.difference(q0, q1)
         t = np.linspace(0.0, 1.0, 2 + int(np.linalg.norm(phi) / 1e-3))[:, None]
-        least = min(least, float(robot.minimum_distance(robot.integrate(q0, t * phi), scene).min()))
+        least = min(least, float(robot.minimum_distance(straight.integrate(q0, t * phi), scene).min()))
     return least
 
 
@@ -171,7 +172,10 @@ def test_goals_of_every_kind(arm: lw.Robot) -> None:
         end = arm.pose(found.path[-1], "tip")
         assert min(np.abs(lw.pose_difference(end, one)).max() for one in X) < 1e-5
     several = arm.plan(np.array([START, q[1]]), q[1], SCENE)
-    assert several and len(several.path) == 2 and several.cost == 0.0 and several.trajectory().duration == 1.0
+    assert several and len(several.path) == 2 and several.cost == 0.0
+    standing = several.trajectory()
+    assert standing.duration == 0.0 and standing.path_length() == 0.0 and not standing.extremes(1).upper.any()
+    assert several.timed(acceleration=1.0).duration == 0.0
 
 
 def test_angles_without_limits_go_the_short_way(arm: lw.Robot) -> None:
@@ -283,6 +287,23 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
     told: list[tuple[float, int]] = []
     arm.plan(START, GOAL, SCENE, limits=apart, time_budget=0.02, progress=lambda *spent: told.append(spent))
     assert told and told[-1][0] >= 0.02 and told[-1][1] >= 2
+
+
+def test_long_edges_are_sampled_in_parts_and_the_clock_is_looked_at_between(arm: lw.Robot) -> None:
+    space = PlanningSpace(arm, SCENE, edges="sampled", resolution=2e-6)
+    here, there = np.array([[0.6, 0.2, 0.3]]), np.array([[1.0, 0.2, 0.3]])
+    assert space.edges_are_free(here, there).all()  # 200 000 samples
+    assert not space.edges_are_free(START[None], GOAL[None]).any()
+    space.is_left = lambda: False
+    with pytest.raises(OutOfTimeError):
+        space.edges_are_free(here, there)
+    certified = PlanningSpace(arm, SCENE)
+    certified.is_left = lambda: False
+    assert certified.edges_are_free(here, there).all()  # what takes little is not asked for
+    with pytest.raises(OutOfTimeError):
+        certified.edges_are_free(np.repeat(here, 1000, axis=0), np.repeat(there, 1000, axis=0))
+    fine = arm.plan(START, GOAL, SCENE, edges="sampled", resolution=1e-7, time_budget=0.05)
+    assert fine.status == "budget spent" and not fine.path.size
 
 
 def test_what_is_refused(arm: lw.Robot) -> None:

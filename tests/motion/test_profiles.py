@@ -11,8 +11,9 @@ from linkwork.algorithms.motion.profiles.jerk_limited import JointRequest, jerk_
 from linkwork.algorithms.motion.profiles.third_order import Ends, JointBounds, family_of, mirrored, phases, way_and_rate
 from linkwork.algorithms.motion.profiles.trapezoid import trapezoid
 from linkwork.errors import UnknownNameError
-from linkwork.facade.motion.profiles.kernels import profile_kernel
+from linkwork.facade.motion.profiles.kernels import ProfileNumbers, profile_kernel
 from linkwork.facade.motion.profiles.kinds import KINDS
+from linkwork.facade.motion.profiles.slow import slowed
 from linkwork.motion import profile
 
 LIMITS = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
@@ -354,3 +355,54 @@ def test_symbols_and_shapes_are_told():
     assert np.array_equal(kernel(np.ones(2)), fast(np.zeros(2), np.ones(2)).durations)
     with pytest.raises(ValueError, match=r"q1: expected an array of shape \(\.\.\., 2\), got shape \(3,\)"):
         fast(np.zeros(2), np.ones(3))
+
+
+def test_phases_far_shorter_than_the_whole_lead_to_the_goal():
+    """Limits of jerk so high, or durations so long, that a phase has few digits in the time at which it ends."""
+    fast = {"velocity": 0.7, "acceleration": 5.0}
+    slow = {"velocity": 10.0, "acceleration": 0.01}
+    for jerk in 10.0 ** np.arange(3, 18, 2):
+        for q1, state, limits in (
+            (1.1, {}, fast),
+            (70.0, {}, fast),
+            (1.1, {"v0": 0.3, "v1": -0.2, "duration": 5.0}, fast),
+            (1.1, {"v0": 0.3, "v1": 0.2, "a0": 1.0, "a1": -2.0}, fast),
+            (1.0, {"v0": 5.0, "v1": 6.0}, slow),
+            (-3.0, {"v0": 5.0, "v1": 6.0}, slow),
+        ):
+            found = profile(0.0, q1, **state, **limits, jerk=jerk)
+            end, v = found(found.end_time), found.extremes(1)
+            way = float(np.abs(found(np.linspace(0.0, found.end_time, 200)).v).mean()) * found.duration
+            assert abs(end.q[0] - q1) < 1e-13 * max(way, 1.0), (jerk, q1, state)
+            room = (
+                1e-12 * limits["acceleration"] * found.duration
+            )  # of pieces so short that trajectories leave them out
+            assert abs(end.v[0] - state.get("v1", 0.0)) < 1e-13 + room
+            assert np.abs([*v.lower, *v.upper]).max() < limits["velocity"] * (1.0 + 1e-12) + room
+    for acceleration in 10.0 ** np.arange(3, 16, 3):
+        found = profile(0.0, 1.1, kind="trapezoid", velocity=0.7, acceleration=acceleration)
+        assert abs(found(found.end_time).q[0] - 1.1) < 1e-15
+
+
+def test_what_may_not_turn_back_and_is_to_stop_too_soon_is_told():
+    for sense in (1.0, -1.0):
+        velocity = (0.0, 1.0) if sense > 0.0 else (-1.0, 0.0)
+        given = {"v0": sense * 0.09, "a0": sense * -0.29, "velocity": velocity, "acceleration": 1.5, "jerk": 0.5}
+        with pytest.raises(ValueError, match=r"to move by -?0.0098, and from .* it takes -?0.0180151 to stop within"):
+            profile(0.0, sense * 0.0098, **given)
+        assert profile(0.0, sense * 0.01802, **given).duration > 0.0
+    with pytest.raises(ValueError, match=r"it takes 0.0833333 to stop .* do not let it turn back"):
+        profile(0.0, 0.01, v0=0.5, velocity=(0.0, 1.0), acceleration=1.5, kind="trapezoid")
+
+
+def test_a_goal_that_is_missed_is_told():
+    numbers = ProfileNumbers(np.array([1.0]), np.array([[0.0, 1.0]]), np.array([[[0.0, 1.0, 0.0, 0.0]]]), 0)
+    states = tuple(np.array([x]) for x in (0.0, 2.0, 1.0, 1.0, 0.0, 0.0))
+    limits = {"velocity": 1.0, "acceleration": 1.0, "jerk": 1.0}
+
+    def alone(k, state):
+        q0, q1, v0, v1, a0, a1 = state
+        return lw.motion.ProfileFunction(1, **limits)([q0], [q1], [v0], [v1], [a0], [a1])
+
+    with pytest.raises(ValueError, match=r"lift comes 1 off its goal in 1 s"):
+        slowed(numbers, states, alone, ["lift"])

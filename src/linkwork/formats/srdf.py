@@ -6,11 +6,12 @@ poses and end effectors are other matters, and what no SRDF has is an error.
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from xml.sax.saxutils import quoteattr
 
 from .._text import nearest, quoted
-from ..errors import Findings, Issue, ModelError
+from ..errors import Findings, Issue, Location, ModelError
 from ..model.body import DisabledPair
 from ..model.collisions import collision_links, joined_bodies, unmoving_pairs
 from ..model.tree import Tree
@@ -41,8 +42,7 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
     is wrong: WRONG_FORMAT, UNKNOWN_ELEMENT, UNKNOWN_ATTRIBUTE, ATTRIBUTE_MISSING, UNKNOWN_LINK, SAME_LINK,
     DUPLICATE_PAIR, and those of XML.
     """
-    if not isinstance(text, (str, bytes)):
-        raise TypeError(f"srdf: expected the text of an SRDF, got {type(text).__name__}")
+    _expect_text(text, source)
     root = parse(text, source, budget=budget)
     reader = Reader(source, Findings())
     if root.tag != "robot" or root.first("link") is not None:
@@ -89,6 +89,17 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
 
     kept = [pair for pair in disabled if not is_adjacent(pair)]
     return replace(tree, disabled_collisions=tuple(kept), enabled_collisions=tuple(enabled))
+
+
+def _expect_text(text: object, source: str | None) -> None:
+    hint = "read the file first: pathlib.Path(path).read_text()"
+    if isinstance(text, os.PathLike):
+        raise ModelError(Issue("NOT_TEXT", f"expected the text of an SRDF, got a path ({text})", hint=hint))
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"srdf: expected the text of an SRDF, got {type(text).__name__}")
+    if isinstance(text, str) and text.strip() and "<" not in text and "\n" not in text.strip():
+        message = f"expected the text of an SRDF, got what looks like a path ({quoted(text)})"
+        raise ModelError(Issue("NOT_TEXT", message, Location(source), hint))
 
 
 def srdf_text(tree: Tree) -> str:

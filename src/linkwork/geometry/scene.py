@@ -21,6 +21,7 @@ from ..shapes import (
     Ellipsoid,
     HalfSpace,
     HeightField,
+    Mesh,
     PointCloud,
     Shape,
     Sphere,
@@ -324,10 +325,14 @@ def _check(obstacle: Obstacle, who: str) -> None:
     """Raises TypeError for what is no convex shape, ValueError for what is too far away."""
     if type(obstacle.shape) not in SOLIDS and type(obstacle.shape) not in FIELDS:
         kinds = ", ".join(sorted(kind.__name__ for kind in (*SOLIDS, *FIELDS)))
-        raise TypeError(
-            f"{who}: {obstacle.name!r}: expected a convex shape or a field of linkwork.shapes ({kinds}), "
-            f"got {obstacle.shape!r}"
-        )
+        expected = f"{who}: {obstacle.name!r}: expected a convex shape or a field of linkwork.shapes ({kinds})"
+        remedy = ""
+        if isinstance(obstacle.shape, Mesh):
+            remedy = (
+                "; a mesh is a file: linkwork.shapes.load_mesh(path).convex_hull() is its hull, convex_pieces() what "
+                "keeps its hollows"
+            )
+        raise TypeError(f"{expected}, got {obstacle.shape!r}{remedy}")
     if any(abs(x) > LARGEST for x in obstacle.pose.translation):
         raise ValueError(f"{who}: {obstacle.name!r}: expected a place of at most {LARGEST:.0e} m")
 

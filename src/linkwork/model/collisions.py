@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
+from .._text import nearest
 from ..constraints import LoopJoint
 from ..errors import UnknownNameError
 from ..shapes import Compound, Geometry, Shape
@@ -189,7 +190,7 @@ def with_attached(tree: Tree, name: str, shape: Shape, frame: str, pose: Any, to
     links = collision_links(tree)
     for link in touching:
         if link not in links:
-            raise UnknownNameError("link with a collision shape", link, links)
+            raise UnknownNameError("link with a collision shape", link, links, _touched(who, link, links))
     added = Frame(
         name,
         carrier.body,
@@ -199,6 +200,11 @@ def with_attached(tree: Tree, name: str, shape: Shape, frame: str, pose: Any, to
     )
     found = replace(tree, frames=(*tree.frames, added))
     return with_disabled(found, [DisabledPair(name, link, "User") for link in touching])
+
+
+def _touched(who: str, link: Any, links: Sequence[str]) -> str:
+    """Return the nearest name, and what obstacles are told as."""
+    return f"{nearest(str(link), links)} ({who}: of obstacles, plan(touching=) takes pairs)"
 
 
 def without_attached(tree: Tree, name: str) -> Tree:

@@ -95,13 +95,15 @@ def _chosen(
     for k, shape in enumerate(shapes):
         for name in {shape.name, shape.link}:
             of.setdefault(name, []).append(k)
+    example = [(shapes[-1].link, [*scene.names, shapes[0].link][0])]
+    expected = f"{who}: pairs: expected pairs of names, as in {example!r}"
     if isinstance(pairs, str) or not isinstance(pairs, Iterable):
-        raise ValueError(f'{who}: pairs: expected pairs of names, as in [("hand", "table")], got {pairs!r}')
+        raise ValueError(f"{expected}, got {pairs!r}")
     own: dict[tuple[int, int], None] = {}
     meeting: dict[tuple[int, str], None] = {}
     for pair in pairs:
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
-            raise ValueError(f'{who}: pairs: expected pairs of names, as in [("hand", "table")], got {pair!r}')
+            raise ValueError(f"{expected}, got {pair!r}")
         for name in pair:
             if name not in of and name not in scene:
                 raise UnknownNameError("link with a collision shape, or obstacle,", name, [*of, *scene.names])

@@ -18,10 +18,12 @@ for hinges, sliders, screws and whatever moves by an exponential,
 
     l_i = |ω_i × m_i + v_i| + |ω_i| s_i / 2,
 
-which knows the distance from a hinge's axis; for other joints largest values of ω_i, v_i and their rates come from
-evaluating S(q) φ and Ṡ φ on balls that hold the whole segment, and l_i = |ω_i| (|m_i| + s_i / 2) + |v_i|.  All points
-within ρ of p move at most ρ |ω_i| faster in each joint: l_i grows by that, and so does |r_i| by ρ.  The functions that
-are bounded are convex in the point, so bounds for the ends of a line hold between them.
+which knows the distance from a hinge's axis.  A joint whose origin goes straight (`joints.straight`) is a turn at a
+constant ω_i about that origin, l_i = |ω_i × m_i| + |ω_i| s_i / 2, and a translation after it at a constant rate, which
+adds |ṗ_i| to the speed and nothing to the acceleration.  For other joints largest values of ω_i, v_i and their rates
+come from evaluating S(q) φ and Ṡ φ on balls that hold the whole segment, and l_i = |ω_i| (|m_i| + s_i / 2) + |v_i|.
+All points within ρ of p move at most ρ |ω_i| faster in each joint: l_i grows by that, and so does |r_i| by ρ.  The
+functions that are bounded are convex in the point, so bounds for the ends of a line hold between them.
 
 The bounds are relative to the ancestor: two bodies of one robot move relative to the last body that carries both.
 
@@ -41,6 +43,7 @@ import numpy as np
 from ...expr.functions import fmax, sqrt
 from ...expr.linalg.sums import is_zero
 from ...joints import JointType
+from ...joints.straight import StraightJoint
 from ...model.body import WORLD, Body
 from ...model.tree import Tree
 from ...spatial import Motion, Vec3
@@ -95,7 +98,7 @@ def motion_bounds(
 def check_bounded(body: Body) -> None:
     """Raises TypeError for a joint whose motion nothing bounds: its type uses what `Enclosure` does not know."""
     joint = body.joint
-    if joint.nv == 0 or constant_twist(joint):
+    if joint.nv == 0 or isinstance(joint, StraightJoint) or constant_twist(joint):
         return
     found = largest_twist(joint, joint.zero(), [1.0] * joint.nv)
     if not np.isfinite(found).all():
@@ -110,6 +113,12 @@ def _through(body: Body, q: Scalars, phi: Scalars, m: Vec3, radius: Any, inner: 
     off = inner.speed * 0.5 + radius
     if joint.nv == 0:
         return inner
+    if isinstance(joint, StraightJoint):
+        omega, p_dot = joint.rates(phi)
+        turning = length(omega)
+        lever = length(omega.cross(m)) + turning * off
+        acceleration = turning * (lever + 2.0 * inner.speed) + inner.acceleration
+        return MotionBound(lever + inner.speed + length(p_dot), acceleration)
     if constant_twist(joint):
         twist: Motion = body.asked("S", q) @ phi
         turning, turned = length(twist.angular), 0.0

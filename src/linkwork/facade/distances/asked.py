@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ...algorithms.distances.meant import meant_pairs
 from ...bridge.machine import Kernel, Space
 from ...geometry.rows import SolidKind
 from ...geometry.scene import Scene
+from ...model.collisions import LinkShape
 from ...model.tree import Tree
 from .kernels import AskedDistances, distance_kernel
 
@@ -29,8 +30,14 @@ class AskedPairs:
     kept: np.ndarray | slice  # places among the kernel's pairs
     names: tuple[tuple[str, str], ...]
     whole: bool = False  # whether all of the kernel's pairs are meant, in their order
+    parts: tuple[AskedPairs, ...] = ()  # where not all shapes meet the same obstacles: of each part they do
     kernels: dict[str, Kernel] = field(default_factory=dict, compare=False, repr=False)
     calls: dict[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)  # with this scene
+
+    @property
+    def blocks(self) -> tuple[AskedPairs, ...]:
+        """Pairs whose kernels look at what is meant and nothing else: its parts, or itself."""
+        return self.parts or (self,)
 
     def place(self, found: int) -> int:
         """Which of the names a pair of the kernel has."""
@@ -54,6 +61,22 @@ def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | 
         raise TypeError(f"{who}: scene: expected a linkwork.Scene, got {scene!r}")
     scene = _NONE if scene is None else scene
     shapes, own, meeting = meant_pairs(tree, who, scene, pairs, link)
+    meets: dict[int, set[str]] = {}
+    for k, name in meeting:
+        meets.setdefault(k, set()).add(name)
+    whole = _about(tree, scene, shapes, own, meeting)
+    alike = list(dict.fromkeys(frozenset(names) for names in meets.values()))
+    if len(alike) < 2:
+        return whole
+    some = [[pair for pair in meeting if meets[pair[0]] == names] for names in alike]
+    parts = [_about(tree, scene, shapes, own if k == 0 else [], pairs) for k, pairs in enumerate(some)]
+    return replace(whole, parts=tuple(parts))
+
+
+def _about(
+    tree: Tree, scene: Scene, shapes: Sequence[LinkShape], own: list[tuple[int, int]], meeting: list[tuple[int, str]]
+) -> AskedPairs:
+    """Own pairs, and pairs of shapes and obstacles."""
     met = {name for _, name in meeting}
     if len(met) < len(scene):
         scene = scene.only(met)

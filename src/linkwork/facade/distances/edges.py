@@ -12,6 +12,7 @@ from ...algorithms import distances as algorithms
 from ...bridge.machine import Kernel, Space, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
+from ...model.straight import straight_tree
 from .kernels import AskedDistances
 
 __all__ = ["METHODS", "EdgeResult", "check_edges", "edge_kernel"]
@@ -65,7 +66,7 @@ class EdgeResult:
 
 def check_edges(asked: AskedDistances) -> None:
     """Raises TypeError for a joint that nothing bounds."""
-    for body in asked.tree.bodies:
+    for body in straight_tree(asked.tree).bodies:
         try:
             algorithms.check_bounded(body)
         except TypeError as error:
@@ -73,12 +74,16 @@ def check_edges(asked: AskedDistances) -> None:
 
 
 def edge_kernel(method: str, asked: AskedDistances, space: Space) -> Kernel:
-    """The kernel of both ends, the margin, the tolerance or resolution, and a scene's rows by kind: the status, t, the
-    clearance, how many were looked at, and q."""
+    """Return the kernel of segments along which planar and floating joints go straight (`straight_tree`).
+
+    It takes both ends, the margin, the tolerance or resolution, and a scene's rows by kind; it gives the status, t, the
+    clearance, how many configurations were looked at, and q.
+    """
     look = algorithms.certified_edge if method == "certified" else algorithms.sampled_edge
+    tree = straight_tree(asked.tree)
 
     def traced(*, q0: Any, q1: Any, margin: Any, step: Any, **given: Any) -> Any:
-        found = look(asked.tree, [*q0], [*q1], asked.pairs, asked.shapes, asked.scene(given), margin, step)
+        found = look(tree, [*q0], [*q1], asked.pairs, asked.shapes, asked.scene(given), margin, step)
         return array([found.status, found.t, found.clearance, found.checks, *found.q])
 
     def made() -> Kernel:

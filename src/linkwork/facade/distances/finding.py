@@ -56,6 +56,11 @@ class FoundPair:
     least: float  # distance among the samples that were looked at [m]
     most: float
 
+    @property
+    def is_looked_at(self) -> bool:
+        """Whether the links may touch in some configurations and not in others, as far as is known."""
+        return self.kind == "sometimes" or (self.kind == "never" and not self.proved)
+
     def __str__(self) -> str:
         how = "proved" if self.proved else "sampled"
         return f"{self.a} - {self.b}: {self.kind} ({how}), {self.least:.4g} to {self.most:.4g} m"
@@ -74,13 +79,14 @@ class CollisionPairs:
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The pairs that are worth looking at: those that touch sometimes."""
-        return tuple((pair.a, pair.b) for pair in self.of("sometimes"))
+        """The pairs to look at: those that touch sometimes, and those that no sample saw touch and no proof says never
+        to."""
+        return tuple((pair.a, pair.b) for pair in self.found if pair.is_looked_at)
 
     @property
     def disabled(self) -> tuple[DisabledPair, ...]:
         """The others, with SRDF's words for the reasons."""
-        kept = [pair for pair in self.found if pair.kind != "sometimes"]
+        kept = [pair for pair in self.found if not pair.is_looked_at]
         return tuple(DisabledPair(pair.a, pair.b, pair.kind.capitalize()) for pair in kept)
 
     def __str__(self) -> str:

@@ -27,7 +27,6 @@ import numpy as np
 
 from ...algorithms.motion.curves import KINDS, CurveSpace
 from ...algorithms.motion.curves.space import JointPlace
-from ...spatial import Vec3
 from .lengths import Lengths, derivatives, exponential, over, product, turned
 from .pieces import each
 from .places import pieces_at
@@ -66,7 +65,7 @@ class SquadLengths:
 
     def __init__(self, section: Section, place: JointPlace, knots: np.ndarray, angular: Sequence[bool]) -> None:
         self.knots, self.place = knots, place
-        self.apart = section.space.apart and place.has_twist
+        self.apart = section.space.apart and place.goes_straight
         self.angular = np.array(angular)
         starts, rates = section.arrays["starts"], section.arrays["rates"]
         which = pieces_at(starts, section.parameter(0.5 * (knots[1:] + knots[:-1])))
@@ -137,8 +136,9 @@ class SquadLengths:
     def _origin(self, base: Any, inner: Any, phi: Any, psi: Any) -> list[list[Any]]:
         """The coefficients of u of where it is: x_a + f (x_b − x_a)."""
         at, to = self.place.joint.X(base), self.place.joint.X(inner)
-        first = at.rotation @ Vec3.of(phi[3:6])
-        gap, closing = to.translation - at.translation, to.rotation @ Vec3.of(psi[3:6]) - first
+        first = at.rotation @ self.place.joint.twist(base, phi).linear
+        gap = to.translation - at.translation
+        closing = to.rotation @ self.place.joint.twist(inner, psi).linear - first
         rows = zip(at.translation, first, gap, closing, strict=True)
         return [[x, v + 2.0 * y, 2.0 * (z - y), -2.0 * z] for x, v, y, z in rows]
 

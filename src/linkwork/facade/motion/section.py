@@ -247,7 +247,10 @@ class Section:
         return self.clock is None or (len(self.clock.starts) == 1 and self.clock.coefficients.shape[1] == 2)
 
     def knots(self) -> np.ndarray:
-        """The times between which it is smooth: both ends, and where pieces of the curve and its clock begin."""
+        """The times between which it is smooth: both ends, and where pieces of the curve and its clock begin.
+
+        Two equal ones where it takes no time.
+        """
         ends = np.sort(self.parameter(np.array([self.start, self.end])))
         s = np.unique(self.arrays["starts"])
         inside = self.time(s[(s > ends[0]) & (s < ends[1])])
@@ -258,7 +261,7 @@ class Section:
         keep = np.concatenate([[True], np.diff(times) > near])
         times = times[keep]
         times[-1] = self.end if len(times) > 1 or self.end == self.start else times[-1]
-        return np.asarray(times)
+        return np.repeat(times, 2) if self.end == self.start else np.asarray(times)
 
     # -- others made of it
 

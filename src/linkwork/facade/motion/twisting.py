@@ -94,7 +94,7 @@ class _Lengths:
 
     def __init__(self, section: Section, place: JointPlace, knots: np.ndarray) -> None:
         self.knots, self.cumulative = knots, section.kind.name == "cumulative"
-        self.apart = section.space.apart and place.has_twist
+        self.apart = section.space.apart and place.goes_straight
         self.angular = np.array(_columns(place))
         if self.cumulative:
             starts, steps = section.arrays["starts"], section.arrays["steps"]

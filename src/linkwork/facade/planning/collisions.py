@@ -10,30 +10,39 @@ from ...model.body import WORLD
 from ...model.collisions import link_shapes
 from ...shapes import Sphere
 from ..distances.pair import signed_distance
-from .space import PlanningSpace
+from .space import TOLERANCE, PlanningSpace
 
 __all__ = ["base_inside", "collisions_of", "limits_of"]
 
 _POINT = 1e-6  # [m]: the radius of what stands for a point
+_CONTACT = 2e-3  # [m]: depth of what is meant to touch, at most
 _NAMED = 3  # pairs that a sentence names
 
 
 def collisions_of(space: PlanningSpace, q: np.ndarray) -> str:
     """Which pairs collide at q, the deepest first, and how deep.  What is no pair, but keeps q from being free, the
     space's own checks say."""
-    found = space.robot.distances(q, space.scene)
-    order = np.argsort(found.distance, kind="stable")
-    order = order[found.distance[order] <= space.margin]
+    found = space.robot.distances(q, space.scene, pairs=space.pairs)
+    margins = space.margins.of(space.robot, space.robot._about("plan", space.scene, space.pairs))
+    order = np.argsort(found.distance - margins, kind="stable")
+    order = order[found.distance[order] <= margins[order] + TOLERANCE]
     if not len(order):
         return "what is to be kept is not"
-    texts = [_pair(found.pairs[k], float(found.distance[k]), space.margin) for k in order[:_NAMED]]
+    texts = [_pair(found.pairs[k], float(found.distance[k]), float(margins[k])) for k in order[:_NAMED]]
     more = len(order) - len(texts)
-    return ", ".join(texts) + (f", and {more} more pair{'s' if more > 1 else ''}" if more > 0 else "")
+    told = ", ".join(texts) + (f", and {more} more pair{'s' if more > 1 else ''}" if more > 0 else "")
+    touching = [found.pairs[k] for k in order if found.distance[k] > -_CONTACT]
+    if len(touching) == len(order) and margins[order].max() <= 0.0:
+        told += f": touching={touching!r} lets them touch"
+    return told
 
 
 def _pair(names: tuple[str, str], distance: float, margin: float) -> str:
     first, second = map(repr, names)
-    if distance <= 0.0:
+    if abs(distance) <= TOLERANCE:
+        text = f"{first} touches {second}"
+        return text if margin <= 0.0 else f"{text}, within the margin of {margin:g} m"
+    if distance < 0.0:
         return f"{first} is {-distance:.4g} m deep in {second}"
     return f"{first} is {distance:.4g} m from {second}, within the margin of {margin:g} m"
 

@@ -12,12 +12,13 @@ until it is needed as in Bohlin and Kavraki, Path planning using lazy PRM, 2000.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from .space import PlanningSpace
+from .space import OutOfTimeError, PlanningSpace
 from .trees import PlanningTree
 
 __all__ = ["SearchOptions", "connected", "seen_ways"]
@@ -58,12 +59,14 @@ def connected(
     how = SearchOptions() if options is None else options
     trees = PlanningTree(starts), PlanningTree(goals)
     search = _Search(space, trees, how, seed)
-    path = search.joined(0, np.arange(len(starts)))
-    while path is None and going(trees[0].count + trees[1].count):
-        side = int(trees[0].count > trees[1].count)
-        added = search.grown(side)
-        if len(added):
-            path = search.joined(side, added)
+    path = None
+    with suppress(OutOfTimeError):
+        path = search.joined(0, np.arange(len(starts)))
+        while path is None and going(trees[0].count + trees[1].count):
+            side = int(trees[0].count > trees[1].count)
+            added = search.grown(side)
+            if len(added):
+                path = search.joined(side, added)
     return path, trees
 
 
@@ -185,7 +188,7 @@ def seen_ways(
     They, whose they are, which one of those, how many each way has, and how many of them are free before the first
     that is not.  The last is the ``target``, to the bit.
     """
-    counts = np.maximum(np.ceil(space.length(phi) / spacing).astype(int), 1)
+    counts = space.looks(phi, spacing)
     which = np.repeat(np.arange(len(counts)), counts)
     begin = np.cumsum(counts) - counts
     at = np.arange(len(which)) - begin[which]

@@ -77,6 +77,10 @@ class ConstrainedSpace(PlanningSpace):
         found: np.ndarray = super().free(q) & (self.kept.size(q) <= 1.0)
         return found
 
+    def free_ends(self, q: np.ndarray) -> np.ndarray:
+        found: np.ndarray = super().free_ends(q) & (self.kept.size(q) <= 1.0)
+        return found
+
     def keeps(self, q: np.ndarray) -> np.ndarray:
         found: np.ndarray = self.kept.size(q) <= _ROOM
         return found
@@ -154,7 +158,7 @@ class ConstrainedSpace(PlanningSpace):
         length = np.array([unit == "m" for body, _, _ in self._places() for unit in body.joint.q_units])
         lower = np.where(length & np.isneginf(self.lower), np.minimum(-far, self.upper - far), self.lower)
         upper = np.where(length & np.isposinf(self.upper), np.maximum(far, lower + far), self.upper)
-        return ProjectedSamples(self.robot.tree, lower, upper, seed, self.kept)
+        return ProjectedSamples(self.straight.tree, lower, upper, seed, self.kept)
 
     def _check_lengths(self) -> None:
         """What closes a robot's loops bounds lengths as well."""

@@ -136,7 +136,7 @@ def _free_of(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: i
     if not within.any():
         return "goal outside limits", f"{one.label}: {limits_of(space, candidates[0])}"
     candidates = candidates[within]
-    free = space.free(candidates)
+    free = space.free_ends(candidates)
     if free.any():
         return np.asarray(candidates[free])
     told = space.violation(candidates[0])

@@ -13,6 +13,8 @@ from ...algorithms.planning.ways import Ways, touching
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
+from ...expr.functions import fmax
+from ...geometry.rows import SolidKind
 from ..distances.kernels import AskedDistances
 
 __all__ = ["BEST", "NODES", "NUMBERS", "PAIRS", "PLACES", "ROOTS", "searching_kernel"]
@@ -50,11 +52,15 @@ NUMBERS = (
 """The numbers that it takes, in their order."""
 
 
-def searching_kernel(asked: AskedDistances, turning: tuple[bool, ...]) -> Kernel:
+def searching_kernel(blocks: tuple[AskedDistances, ...], deep: tuple[bool, ...], turning: tuple[bool, ...]) -> Kernel:
     """Of nodes and links of trees, tables for a path and the best one, roots, pairs, what samples and places of
     shortcuts are shifted by, spans, limits, weights and `NUMBERS`.  Gives nodes, links, the best path, and what
     `PathsSearched` tells besides: how many rows the path has and its length, rows of trees and how many each has, the
-    last sample's number, searches, rounds, nodes, whether trees grow on, and whether they are full."""
+    last sample's number, searches, rounds, nodes, whether trees grow on, and whether they are full.
+
+    Of several ``blocks`` of pairs it takes the margins after the numbers, and the margin among these is 0.  Pairs of
+    ``deep`` blocks may overlap: these keep their margin alone.
+    """
     n = len(turning)
 
     def searching(
@@ -71,6 +77,7 @@ def searching_kernel(asked: AskedDistances, turning: tuple[bool, ...]) -> Kernel
         limits: Any,
         weights: Any,
         numbers: Any,
+        margins: Any = None,
         **given: Any,
     ) -> Any:
         at = dict(zip(NUMBERS, numbers, strict=True))
@@ -99,9 +106,17 @@ def searching_kernel(asked: AskedDistances, turning: tuple[bool, ...]) -> Kernel
             at["trials"],
             at["hope"],
         )
-        scene = asked.scene(given)
 
-        looking = touching(lambda q, margin: in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin))
+        def touches(q: list[Any], margin: Any) -> Any:
+            found: Any = 0.0
+            for k, (asked, depths) in enumerate(zip(blocks, deep, strict=True)):
+                scene = {kind: given[_row_name(kind, k)] for kind, _ in asked.capacities}
+                own = margin if margins is None else margins[k] if depths else margin + margins[k]
+                hit = in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, own, depths=depths)
+                found = hit if k == 0 else fmax(found, hit)
+            return found
+
+        looking = touching(touches)
 
         trees = Trees(nodes, links, at["total"], (at["count0"], at["count1"]))
         found = searched(
@@ -137,10 +152,20 @@ def searching_kernel(asked: AskedDistances, turning: tuple[bool, ...]) -> Kernel
             "limits": (2, n),
             "weights": (n,),
             "numbers": (len(NUMBERS),),
-            **asked.rows,
+            **({"margins": (len(blocks),)} if len(blocks) > 1 else {}),
+            **{
+                _row_name(kind, k): (capacity, kind.size)
+                for k, asked in enumerate(blocks)
+                for kind, capacity in asked.capacities
+            },
         }
         found: Kernel = compile(searching, **shapes)
         found(*(np.zeros(shape, dtype=np.float32) for shape in shapes.values()))
         return found
 
-    return _KERNELS.get((asked, turning), made)
+    return _KERNELS.get((blocks, deep, turning), made)
+
+
+def _row_name(kind: SolidKind, block: int) -> str:
+    """Return the name of the input of a scene's rows of a kind."""
+    return f"{kind.name}_{block}" if block else kind.name

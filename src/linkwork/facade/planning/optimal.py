@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 
 from .graph import BLOCKED, FREE, UNKNOWN, ShortestLengths, near_pairs, needed_neighbours
 from .informed import InformedSamples, least_ways
 from .result import CostSoFar
-from .space import PlanningSpace
+from .space import OutOfTimeError, PlanningSpace
 
 __all__ = ["improved"]
 
@@ -50,6 +51,18 @@ def improved(
     ``shorten`` is what is done with each better path.
     """
     search = _Improving(space, path, starts, goals, seed, begun)
+    with suppress(OutOfTimeError):
+        _improve(search, iterations, going, shorten)
+    return search.path, search.history
+
+
+def _improve(
+    search: _Improving,
+    iterations: int | None,
+    going: Callable[[int], bool],
+    shorten: Callable[[np.ndarray], np.ndarray],
+) -> None:
+    """Add batches until nothing is shorter, or the time is spent.  Raises OutOfTimeError."""
     done = 0
     while (iterations is None or done < iterations) and going(len(search.q)):
         if search.cost <= search.least * (1.0 + _SAME):
@@ -61,9 +74,8 @@ def improved(
                 if not search.take(shorten(better), done + 1) and not search.take(better, done + 1):
                     break  # shorter by rounding alone
             elif not going(len(search.q)):
-                return search.path, search.history
+                return
         done += 1
-    return search.path, search.history
 
 
 class _Improving:

@@ -23,6 +23,7 @@ from .connect import SearchOptions, connected
 from .constrained import ConstrainedSpace
 from .goals import GoalsFound, goals_found, read_goals
 from .kept import KeptTasks
+from .margins import read_margins, read_pairs, touching_margins
 from .optimal import improved
 from .quick import QuickSearch, is_quick
 from .result import CostSoFar, PlanResult
@@ -46,7 +47,9 @@ def plan_path(
     method: str,
     edges: str,
     resolution: float,
-    margin: float,
+    margin: Any,
+    pairs: Any,
+    touching: Any,
     seed: int,
     time_budget: float,
     weights: Any,
@@ -75,7 +78,14 @@ def plan_path(
         raise ValueError(f"plan: iterations: expected a whole number, or None, got {iterations!r}")
     if isinstance(searches, bool) or not isinstance(searches, (int, np.integer)) or searches < 1:
         raise ValueError(f"plan: searches: expected a whole number above zero, got {searches!r}")
-    space = read_space(robot, scene, edges, resolution, margin, weights, limits, keep, keep_tolerance)
+    margins, pairs = read_margins(margin), read_pairs(pairs)
+    if not _is_nothing(touching):
+        ends = [
+            *_starts(robot, start),
+            *(one.q for one in read_goals(robot, goal, frame, int(seed)) if one.q is not None),
+        ]
+        margins = touching_margins(robot, scene, pairs, margins, touching, ends)
+    space = read_space(robot, scene, edges, resolution, margins, weights, limits, keep, keep_tolerance, pairs)
     query = PlanQuery(space, start, goal, frame, int(seed), begun)
     starts, goals, refused = query.ends(answers)
     if refused is not None:
@@ -94,6 +104,7 @@ def plan_path(
     )
     clock = _Clock(time.perf_counter(), budget, progress)
     history: list[CostSoFar] = []
+    space.is_left = lambda: clock.is_left
     with clock:
         path = None if quick is None else quick.path(clock.going)
         if quick is not None:
@@ -116,6 +127,7 @@ def plan_path(
                 shorten=shorter,
                 begun=begun,
             )
+    del space.is_left  # what is asked of the space later has all the time
     return query.found(path, trees, goals, clock, history)
 
 
@@ -124,20 +136,20 @@ def read_space(
     scene: Any,
     edges: str,
     resolution: float,
-    margin: float,
+    margin: Any,
     weights: Any,
     limits: Any,
     keep: Any = (),
     keep_tolerance: float = 1e-3,
+    pairs: Any = None,
 ) -> PlanningSpace:
     """The space that is planned in, with what is to be kept in it, and a robot's own constraints.  Raises ValueError
     and TypeError."""
     _one_of("edges", edges, METHODS)
-    if isinstance(margin, bool) or not np.isfinite(real_array("plan: margin: expected a number [m]", margin)):
-        raise ValueError(f"plan: margin: expected a finite number [m], got {margin!r}")
     bounds = None if limits is None else read_limits("plan", robot, _named(robot, limits))
     options: dict[str, Any] = {
-        "margin": float(margin),
+        "margin": read_margins(margin),
+        "pairs": read_pairs(pairs),
         "edges": edges,
         "resolution": _positive("resolution", resolution, "[rad, m]"),
         "weights": None if weights is None else _weights(robot, weights),
@@ -156,10 +168,7 @@ class PlanQuery:
     def __init__(self, space: PlanningSpace, start: Any, goal: Any, frame: str | None, seed: int, begun: float) -> None:
         """Raises what `Robot.plan` does of a start and goals."""
         self.space, self.begun = space, begun
-        self.starts = np.atleast_2d(read_configuration(space.robot, "plan", "start", start))
-        if self.starts.ndim != 2 or not len(self.starts):
-            expected = f"expected a configuration, or several (n, {space.robot.nq})"
-            raise ValueError(f"plan: start: {expected}, got shape {self.starts.shape}")
+        self.starts = _starts(space.robot, start)
         self.wanted = read_goals(space.robot, goal, frame, seed)
 
     def ends(self, answers: int) -> tuple[np.ndarray, GoalsFound, PlanResult | None]:
@@ -167,7 +176,7 @@ class PlanQuery:
         given = [one.q for one in self.wanted if one.q is not None]
         if len(given) == len(self.wanted):  # all at once, where nothing is to be told of any
             every = np.concatenate([self.starts, given])
-            if self.space.within(every).all() and self.space.free(every).all():
+            if self.space.within(every).all() and self.space.free_ends(every).all():
                 return self.starts, GoalsFound(every[len(self.starts) :], np.arange(len(given)), []), None
         starts, refused = self._checked_starts()
         if refused is not None:
@@ -184,7 +193,7 @@ class PlanQuery:
                 "start outside limits", f"the start is outside limits: {limits_of(space, starts[0])}"
             )
         starts = starts[within]
-        free = space.free(starts)
+        free = space.free_ends(starts)
         if free.any():
             return starts[free], None
         told = space.violation(starts[0])
@@ -316,6 +325,18 @@ class _Clock:
         if self.full:
             return f"{_NODES} of them are as many as are kept: another seed= looks elsewhere"
         return "time_budget= gives more time"
+
+
+def _starts(robot: Any, start: Any) -> np.ndarray:
+    """Return the starts (n, nq).  Raises ValueError."""
+    found = np.atleast_2d(read_configuration(robot, "plan", "start", start))
+    if found.ndim != 2 or not len(found):
+        raise ValueError(f"plan: start: expected a configuration, or several (n, {robot.nq}), got shape {found.shape}")
+    return found
+
+
+def _is_nothing(touching: Any) -> bool:
+    return isinstance(touching, (tuple, list)) and not touching
 
 
 def _many(trees: tuple[GrownTree, GrownTree]) -> int:

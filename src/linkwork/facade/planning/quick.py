@@ -17,7 +17,7 @@ import numpy as np
 from .loops import BEST, NODES, NUMBERS, PAIRS, PLACES, ROOTS, searching_kernel
 from .samples import within_a_turn
 from .shorten import corners
-from .space import PlanningSpace
+from .space import OutOfTimeError, PlanningSpace
 from .trees import GrownTree, PlanningTree, TreeRows
 
 __all__ = ["QuickOptions", "QuickSearch", "is_quick"]
@@ -44,7 +44,7 @@ class QuickOptions(NamedTuple):
 
 def is_quick(space: PlanningSpace, roots: int) -> bool:
     """Whether kernels know the space, and have room for so many starts and goals."""
-    return type(space) is PlanningSpace and space.is_plain and space.margin >= 0.0 and roots <= ROOTS
+    return type(space) is PlanningSpace and space.is_plain and roots <= ROOTS
 
 
 class QuickSearch:
@@ -68,6 +68,7 @@ class QuickSearch:
         shift, places = _shifts(seed, len(turning))
         limits = np.array([space.lower, space.upper])
         box = np.array(within_a_turn(*limits)) if space.turns else limits
+        self.margin = space.blocks[0].margin if len(space.blocks) == 1 else 0.0
         self.number, self.rounds, self.nodes = 0.0, 0, 0
         self.ends = starts, goals
         self.grown: tuple[GrownTree, GrownTree] | None = None
@@ -94,7 +95,11 @@ class QuickSearch:
             if path is None:
                 return None
             path = corners(space, self._exact(path))
-            if space.edges_are_free(path[:-1], path[1:]).all():
+            try:
+                free = space.edges_are_free(path[:-1], path[1:])
+            except OutOfTimeError:
+                return None
+            if free.all():
                 return path
             spacing *= 0.5
         return None
@@ -121,8 +126,8 @@ class QuickSearch:
                 "at_most": how.piece,
                 "trials": how.trials if self.simplify else 0,
                 "hope": how.hope,
-                "margin": space.margin,
-                "clear": how.clear,
+                "margin": self.margin,
+                "clear": how.clear if self.margin >= 0.0 else 0.0,
                 "growing": growing,
             }
             values = np.array([*(numbers[name] for name in NUMBERS[: len(numbers)]), *sizes], dtype=np.float32)

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._printing import number, short_repr
+from ...algorithms.motion.curves import KINDS, CurveSpace
+from ..motion.section import Section
 from ..motion.spline import spline_of
 from ..motion.timing.timing import TimedPath, time_optimal
 from ..motion.trajectory import Trajectory
@@ -95,24 +97,25 @@ class PlanResult:
 
         ``smooth`` blends its corners, so that neither v nor a jumps: each blend is proved to be free as the path is,
         keeps along the way what edges keep, and is as large as that lets it be, up to the middle of an edge; corners
-        where there is none stay.  So do all where the robot has other than joints of one degree of freedom.
+        where there is none stay.  So do all where the robot has balls or floating joints, whose configurations are
+        no plain numbers.
+
+        A path of no length takes no time: its trajectory begins and ends at 0 s.
 
         Raises ValueError where there is no path.
         """
         self._require("trajectory")
-        phi = self.robot.difference(self.path[:-1], self.path[1:])
+        phi = self.space.difference(self.path[:-1], self.path[1:])
         lengths = np.linalg.norm(phi, axis=-1)
         kept = np.concatenate([[True], lengths > 0.0])
         if kept.sum() < 2:
-            times, path = np.array([0.0, 1.0]), np.repeat(self.path[:1], 2, axis=0)
-        else:
-            times, path = np.concatenate([[0.0], np.cumsum(lengths[lengths > 0.0])]), self.path[kept]
+            return self._standing()
+        times, path = np.concatenate([[0.0], np.cumsum(lengths[lengths > 0.0])]), self.path[kept]
         if smooth and len(path) > 2:
             pieces = blended(self.space, path, np.diff(times))
             if pieces is not None:
-                return Trajectory.polynomial(*pieces, robot=self.robot)
-        given = {"boundary": None, "velocity": None, "acceleration": None, "degree": None}
-        return spline_of(self.robot, times, path, "linear", None, given, False)
+                return _through_pieces(self.robot, *pieces)
+        return self._straight(times, path)
 
     def timed(self, *, smooth: bool = False, **limits: Any) -> TimedPath:
         """The path in the least time within limits, those of `linkwork.motion.time_optimal`: it stops at corners, of
@@ -131,6 +134,15 @@ class PlanResult:
         """
         return plot_plan(self, frame, axes, shapes)
 
+    def _straight(self, times: np.ndarray, path: np.ndarray) -> Trajectory:
+        given = {"boundary": None, "velocity": None, "acceleration": None, "degree": None}
+        return spline_of(self.robot, times, path, "linear", "decoupled", given, False)
+
+    def _standing(self) -> Trajectory:
+        """Return the trajectory of no duration at the path's one configuration."""
+        whole = self._straight(np.array([0.0, 1.0]), np.repeat(self.path[:1], 2, axis=0))
+        return Trajectory([whole.sections[0].part(0.0, 0.0)], self.robot)
+
     def _require(self, what: str) -> None:
         if not self.success:
             raise ValueError(f"{what}: there is no path: {self.reason}")
@@ -139,3 +151,15 @@ class PlanResult:
         if self.success:
             return f"solved: {len(self.path)} configurations, {self.cost:.4g} long, in {1e3 * self.seconds:.3g} ms"
         return f"{self.status}: {self.reason}"
+
+
+def _through_pieces(robot: Any, times: np.ndarray, coefficients: np.ndarray) -> Trajectory:
+    """Return the trajectory of polynomial pieces (n, nq, terms) of q, whose numbers add up where joints go straight."""
+    space = CurveSpace.of(robot.tree, apart=True)
+    if space.is_plain:
+        return Trajectory.polynomial(times, coefficients, robot=robot)
+    base, own = coefficients[..., 0], np.zeros_like(coefficients)
+    for k in range(1, coefficients.shape[-1]):  # as velocities at the base, which the origin's way keeps the axes of
+        own[..., k] = robot.configuration_derivative_to_velocity(base, coefficients[..., k])
+    arrays = {"starts": times[:-1], "base": base, "coefficients": own}
+    return Trajectory([Section(space, KINDS["retracted"], arrays, times[0], times[-1])], robot)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -35,9 +36,9 @@ class Roadmap:
     So many ``nodes`` are spread over the limits, each joined to its k nearest: ``neighbours`` of them, or
     k = e (1 + 1/d) log n, with which ways tend to the shortest as nodes become many.  Edges are looked at when the
     roadmap is made, or, where it is ``lazy``, when a way would use them.  ``edges``, ``resolution``, ``margin``,
-    ``weights``, ``limits``, ``keep`` and ``keep_tolerance`` are those of `Robot.plan`, and so is what `plan` gives.
-    The same ``seed`` gives the same roadmap.  ``progress`` says whether a bar shows; None: where standard error is a
-    terminal.
+    ``pairs``, ``weights``, ``limits``, ``keep`` and ``keep_tolerance`` are those of `Robot.plan`, and so is what `plan`
+    gives.  The same ``seed`` gives the same roadmap.  ``progress`` says whether a bar shows; None: where standard error
+    is a terminal.
 
     It is a value: `extended` gives a larger one, it pickles, several threads may ask it, and `save` keeps it in a file.
     (What a lazy one has learned of its edges stays with it.)
@@ -65,7 +66,8 @@ class Roadmap:
         seed: int = 0,
         edges: Literal["certified", "sampled"] = "certified",
         resolution: float = 0.05,
-        margin: float = 0.0,
+        margin: float | Mapping[Any, float] = 0.0,
+        pairs: Any = None,
         weights: ArrayLike | None = None,
         limits: Any = None,
         keep: Any = (),
@@ -77,6 +79,7 @@ class Roadmap:
             "edges": edges,
             "resolution": resolution,
             "margin": margin,
+            "pairs": pairs,
             "weights": weights,
             "limits": limits,
             "keep": keep,
@@ -197,9 +200,15 @@ class Roadmap:
         space = self._graph.space
         options = [
             self._options["edges"],
-            *(float(self._options[name]) for name in ("resolution", "margin", "keep_tolerance")),
+            float(self._options["resolution"]),
+            *([space.margins.own] if space.margins.is_one else [space.margins]),
+            float(self._options["keep_tolerance"]),
         ]
         tasks = [*self._options["keep"]] if isinstance(self._options["keep"], (list, tuple)) else self._options["keep"]
+        if space.straight is not space.robot:
+            options.append("straight")  # edges of files that were written before this were along screws
+        if space.pairs is not None:
+            options.append(space.pairs)
         return fingerprint(self.robot, self.scene, options, space.weights, space.lower, space.upper, tasks)
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .space import PlanningSpace
+from .space import OutOfTimeError, PlanningSpace
 
 __all__ = ["corners", "seem_free", "shortened", "straightened"]
 
@@ -36,6 +36,15 @@ def shortened(
 ) -> np.ndarray:
     """A path from one end to the other that is no longer, every edge of which is free.  ``going`` is asked before each
     round."""
+    try:
+        return _shortened(space, path, seed, spacing, rounds, going)
+    except OutOfTimeError:
+        return path
+
+
+def _shortened(
+    space: PlanningSpace, path: np.ndarray, seed: int, spacing: float, rounds: int, going: Callable[[], bool]
+) -> np.ndarray:
     found, cost, spacing = corners(space, path), np.inf, spacing * space.unit
     for k in range(rounds):
         if len(found) <= 2 or not going():
@@ -114,7 +123,7 @@ def seem_free(space: PlanningSpace, q0: np.ndarray, phi: np.ndarray, spacing: fl
     are not free there, and the rest of those that are."""
     found: np.ndarray = np.ones(len(q0), dtype=bool)
     left = np.arange(len(q0))
-    counts = np.maximum(np.ceil(space.length(phi) / spacing).astype(int), 1)
+    counts = space.looks(phi, spacing)
     for part in (_FIRST, None):
         if part is None:
             t, which = _rest(counts[left])

@@ -56,8 +56,9 @@ class CollisionMethods(DistanceMethods):
             return type(self)(replace(tree, disabled_collisions=tuple(kept)))
         given = list(pairs)
         for pair in given:
-            if isinstance(pair, str) or len(pair) != 2:
-                raise ValueError(f'with_collision_pairs: expected pairs, as in [("hand", "base")], got {pair!r}')
+            if isinstance(pair, str) or not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                example = [tuple(dict.fromkeys(shape.link for shape in link_shapes(self._tree)))[:2]]
+                raise ValueError(f"with_collision_pairs: expected pairs, as in {example!r}, got {pair!r}")
         return type(self)(with_pairs(self._tree, given))
 
     def find_collision_pairs(self, *, samples: int = 2000, seed: int = 0, prove: bool = True) -> CollisionPairs:
@@ -65,8 +66,9 @@ class CollisionMethods(DistanceMethods):
 
         Where up to eight joints are between two links it is tried to prove, for all configurations within limits,
         that they never touch, as no sample does; where up to three are, also that they always do, or to refute it.
-        What is not proved is only what was so in all samples: `FoundPair.proved` says which.  Many pairs are looked
-        at until they were seen to touch and not to.
+        `FoundPair.proved` says which.  What is "never" by samples alone may touch somewhere: `CollisionPairs.pairs` has
+        it, so that `with_collision_pairs` drops only what is proved never to touch, what touches always, at the neutral
+        configuration, and what a joint connects.  Many pairs are looked at until they were seen to touch and not to.
 
         Raises ValueError for a robot without collision shapes, and for a number of samples that is none.
         """
@@ -109,8 +111,9 @@ class CollisionMethods(DistanceMethods):
         """The robot with an object on a frame, which distances look at as at a link: a grasped box.
 
         ``pose`` is that of the shape's frame in the frame, (4, 4) or a place (3,) [m].  ``touching`` are links that it
-        may touch; those that a joint connects to its own body it may, too.  It is a further frame, called ``name``, and
-        has no mass: `with_payload` adds that.
+        may touch; those that a joint connects to its own body it may, too.  Obstacles that it may touch are an option
+        of `plan`, where the scene is known: ``plan(..., touching=[(name, "table")])``.  It is a further frame, called
+        ``name``, and has no mass: `with_payload` adds that.
 
         Raises UnknownNameError for a frame or link that is not there, ValueError for a name that is taken and what is
         no pose, TypeError for what is no shape.

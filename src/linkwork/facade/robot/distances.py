@@ -15,6 +15,7 @@ from ...expr.arrays import is_traced, over_samples, scalars
 from ...geometry.scene import Scene
 from ..assembly.wanted import read_configuration
 from ..distances.asked import AskedPairs, asking
+from ..distances.combined import least_of, most_of, smooth_gradient_of, smooth_of, worst_edge
 from ..distances.edges import METHODS, EdgeResult, check_edges, edge_kernel
 from ..distances.kernels import computed_distances
 from ..distances.results import DistanceDerivatives, DistanceHessian, RobotDistances
@@ -89,7 +90,7 @@ class DistanceMethods(RobotBase):
     def minimum_distance(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> Any:
         """The least of all distances [m]: q (..., nq) -> (...)."""
         asked = self._about("minimum_distance", scene, pairs)
-        return self._measured("minimum_distance", asked, q, asked.scene.rows_by_distance)
+        return least_of([self._measured("minimum_distance", b, q, b.scene.rows_by_distance) for b in asked.blocks])
 
     def in_collision(
         self, q: Array, scene: Scene | None = None, *, margin: float = 0.0, pairs: Pairs | None = None
@@ -101,7 +102,7 @@ class DistanceMethods(RobotBase):
         asked = self._about("in_collision", scene, pairs)
         given = _number("margin", margin)
         what = "in_collision" if not is_traced(given) and given >= 0.0 else "in_collision deeper"
-        found = self._measured(what, asked, q, asked.scene.rows_by_distance, given)
+        found = most_of([self._measured(what, b, q, b.scene.rows_by_distance, given) for b in asked.blocks])
         return found if is_traced(found) else np.asarray(found) > 0.5
 
     def nearest(
@@ -116,7 +117,9 @@ class DistanceMethods(RobotBase):
             raise ValueError(
                 "nearest: expected one configuration (nq,); distances(q).distance.argmin(-1) is of batches"
             )
-        found = np.asarray(self._measured("nearest", asked, q, asked.scene.rows))
+        each = [np.asarray(self._measured("nearest", b, q, b.scene.rows)) for b in asked.blocks]
+        block = int(np.argmin([found[0] for found in each]))
+        found, asked = each[block], asked.blocks[block]
         place = asked.place(int(found[NUMBERS]))
         return RobotDistances(found[np.newaxis, :NUMBERS], [asked.names[place]])
 
@@ -134,7 +137,8 @@ class DistanceMethods(RobotBase):
     ) -> EdgeResult:
         """Whether all distances are above a margin [m] on the straight segment from q0 to q1: (..., nq) each.
 
-        The segment is ``integrate(q0, t · difference(q0, q1))``, t from 0 to 1; what closes loops is not held on it.
+        Along the segment, t from 0 to 1, joints move as ``integrate(q0, t · difference(q0, q1))``, but planar and
+        floating joints go straight while they turn: positions are p0 + t (p1 − p0).  What closes loops is not held.
         ``"certified"`` proves it of the whole segment, by signed distances and bounds of how fast shapes move, or gives
         a configuration that collides; one that is above the margin by no more than the ``tolerance`` [m] is
         "undecided".  ``"sampled"`` looks at configurations that are ``resolution`` apart in the length of
@@ -152,17 +156,19 @@ class DistanceMethods(RobotBase):
             bound = f"of at least {least:g} [m]" if certified else "above zero [rad, m]"
             raise ValueError(f"edge_is_free: {name}: expected a number {bound}, got {step!r}")
         asked = self._about("edge_is_free", scene, pairs)
-        kernel = asked.kernels.get(f"edge_is_free {method}")
-        if kernel is None:
-            if certified:
-                check_edges(asked.asked)
-            kernel = asked.kernels[f"edge_is_free {method}"] = edge_kernel(
-                method, asked.asked, self.configuration_space
-            )
-        more = (_number("margin", margin), step, *asked.inputs(asked.scene.rows_by_distance))
+        calls = []
+        for block in asked.blocks:
+            kernel = block.kernels.get(f"edge_is_free {method}")
+            if kernel is None:
+                if certified:
+                    check_edges(block.asked)
+                kernel = block.kernels[f"edge_is_free {method}"] = edge_kernel(
+                    method, block.asked, self.configuration_space
+                )
+            calls.append((kernel, (_number("margin", margin), step, *block.inputs(block.scene.rows_by_distance))))
         plain = all(q.__class__ is np.ndarray and q.dtype == float and q.shape == (self.nq,) for q in (q0, q1))
-        if plain and not self._subject.unfit:
-            found = _finite(kernel, q0, q1, *more)
+        if plain and not self._subject.unfit and len(calls) == 1:
+            found = _finite(calls[0][0], q0, q1, *calls[0][1])
             if found is not None:
                 return EdgeResult.of(method, found)
         for at, q in (("q0", q0), ("q1", q1)):
@@ -170,7 +176,7 @@ class DistanceMethods(RobotBase):
                 raise TypeError(f"edge_is_free: {at}: expected numbers, got symbols, which minimum_distance takes")
         ends = [read_configuration(self, "edge_is_free", at, q) for at, q in (("q0", q0), ("q1", q1))]
         try:
-            return EdgeResult.of(method, np.asarray(kernel(*ends, *more)))
+            return EdgeResult.of(method, worst_edge([np.asarray(kernel(*ends, *more)) for kernel, more in calls]))
         except ValueError:
             shapes = " and ".join(str(q.shape) for q in ends)
             raise ValueError(f"edge_is_free: q0 and q1 of shapes {shapes} do not broadcast together") from None
@@ -196,8 +202,13 @@ class DistanceMethods(RobotBase):
         k = _number("sharpness", sharpness)
         if not is_traced(k) and not k > 0.0:
             raise ValueError(f"{who}: sharpness: expected a number above zero [1/m], got {sharpness!r}")
-        asked = self._about(who, scene, pairs)
-        return self._measured(who, asked, q, asked.scene.rows_by_distance, k)
+        blocks = self._about(who, scene, pairs).blocks
+        found = [self._measured(who, b, q, b.scene.rows_by_distance, k) for b in blocks]
+        if len(blocks) == 1:
+            return found[0]
+        value = "smooth_minimum_distance"
+        each = found if who == value else [self._measured(value, b, q, b.scene.rows_by_distance, k) for b in blocks]
+        return smooth_of(each, k) if who == value else smooth_gradient_of(each, found, k)
 
     def _about(self, who: str, scene: Scene | None, pairs: Pairs | None, link: str | None = None) -> AskedPairs:
         if has_symbols(self._subject):
@@ -215,8 +226,12 @@ class DistanceMethods(RobotBase):
             return asking(self._tree, who, scene, chosen, link)
         if found is None:
             asked = asking(self._tree, who, scene, chosen, link)
-            alike = ("kernels", asked.asked.pairs, asked.asked.shapes, asked.asked.capacities)
-            found = replace(asked, kernels=calls.setdefault(alike, {}))  # which all scenes of these sizes share
+
+            def sharing(one: AskedPairs) -> AskedPairs:
+                """Return it with the kernels of all scenes of the same sizes."""
+                return replace(one, kernels=calls.setdefault(_alike(one), {}))
+
+            found = replace(sharing(asked), parts=tuple(map(sharing, asked.parts)))
             known = [key for key in calls if isinstance(key, tuple) and key[0] == "distances"]
             if len(known) >= _KEPT:
                 del calls[known[0]]
@@ -269,6 +284,11 @@ class DistanceMethods(RobotBase):
         arrays = [values, *(scalars(x) for x in numbers)]
         found = over_samples(sample, arrays, [1, *(0 for _ in numbers)], shapes)
         return found if len(shapes) > 1 else found[0]
+
+
+def _alike(asked: AskedPairs) -> tuple[Any, ...]:
+    """Return the key of what has the same kernels."""
+    return ("kernels", asked.asked.pairs, asked.asked.shapes, asked.asked.capacities)
 
 
 def _finite(kernel: Kernel, *arrays: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from ...geometry.scene import Scene
 from ..planning.planning import plan_path
 from ..planning.result import PlanResult
 from .base import Array, RobotBase
+from .distances import Pairs
 
 __all__ = ["PlanningMethods"]
 
@@ -30,7 +31,9 @@ class PlanningMethods(RobotBase):
         method: Literal["connect", "optimal"] = "connect",
         edges: Literal["certified", "sampled"] = "certified",
         resolution: float = 0.05,
-        margin: float = 0.0,
+        margin: float | Mapping[Any, float] = 0.0,
+        pairs: Pairs | None = None,
+        touching: Pairs = (),
         seed: int = 0,
         time_budget: float = 5.0,
         weights: ArrayLike | None = None,
@@ -54,8 +57,17 @@ class PlanningMethods(RobotBase):
         - a list of any of these.
 
         ``edges`` says what free means: ``"certified"``, which is proved of all of the path, or ``"sampled"``, free at
-        configurations ``resolution`` apart [rad, m], where nothing is said of what lies between.  All distances are
-        more than ``margin`` [m].  The path is the shortest of so many ``searches`` at most, those after the first for
+        configurations ``resolution`` apart [rad, m], where nothing is said of what lies between.  Planar and floating
+        joints go straight while they turn, so positions are within limits all along.
+
+        All distances are more than ``margin`` [m].  It is a number, or a mapping from "self" (pairs of the robot's
+        links), "scene" (links and obstacles) and single pairs, as ``{"scene": 0.02, ("box", "table"): -0.001}``; what
+        is not in it keeps 0, and a pair whose margin is negative may overlap so far.  ``pairs`` are the pairs of names
+        of links and obstacles that are looked at; all of `collision_pairs` and of the scene by default.  Pairs of names
+        that are ``touching`` may touch, as a held box and the table that it is lifted from: they may be 0.1 mm deeper
+        than at the start and at goals that are configurations, and no deeper.
+
+        The path is the shortest of so many ``searches`` at most, those after the first for
         what may be shorter, and each cut short; or the first one as it was found if ``simplify`` is false.  Its length
         is that of differences, times ``weights`` (nv,).  ``limits`` are (lower, upper) or a dict of pairs by name,
         besides the robot's; lengths that nothing bounds need some.  The same ``seed`` gives the same path, to the bit,
@@ -90,6 +102,8 @@ class PlanningMethods(RobotBase):
             edges=edges,
             resolution=resolution,
             margin=margin,
+            pairs=pairs,
+            touching=touching,
             seed=seed,
             time_budget=time_budget,
             weights=weights,

@@ -16,6 +16,7 @@ from ....joints.blamed import asked
 from ....joints.contract import JointType
 from ....joints.derived import units
 from ....joints.nearest import least_squares
+from ....joints.straight import straightened
 from ....model.tree import Tree
 from ....spatial import Motion, Vec3
 
@@ -57,10 +58,18 @@ class JointPlace:
         columns = [[*column.elements()] for column in self.joint.S(self.joint.zero()).columns]
         return columns == units(6) and self.joint.has_fixed_subspaces
 
+    @property
+    def goes_straight(self) -> bool:
+        """Whether its origin goes straight where the joint moves apart: of planar and floating joints."""
+        return not self.is_plain and (self.has_twist or straightened(self.joint) is not self.joint)
+
     def retract(self, q: Scalars, phi: Scalars, apart: bool) -> list[Any]:
         """q ⊕ φ.  Apart, it turns about its origin, and the origin goes straight, by R φ_v from where it was."""
-        if not (apart and self.has_twist):
+        if not (apart and self.goes_straight):
             return self._moved(q, phi)
+        if not self.has_twist:
+            straight = straightened(self.joint)
+            return straight.retract(q, straight.v_of(q, self.joint.q_dot(q, phi)))
         way = self.joint.X(q).rotation @ Vec3.of(phi[3:6])
         turned = self._moved(q, [*phi[:3], 0.0, 0.0, 0.0])
         return self._moved(turned, [0.0, 0.0, 0.0, *self.joint.X(turned).rotation.inv_act(way)])
@@ -71,6 +80,9 @@ class JointPlace:
 
     def local(self, q: Scalars, other: Scalars, apart: bool) -> list[Any]:
         """other ⊖ q."""
+        if apart and self.goes_straight and not self.has_twist:
+            straight = straightened(self.joint)
+            return self.joint.v_of(q, straight.q_dot(q, straight.local(q, other)))
         found: list[Any] = asked(self.name, self.joint, "local", q, other)
         if not (apart and self.has_twist):
             return found
@@ -82,7 +94,8 @@ class JointPlace:
 class CurveSpace:
     """q of nq numbers and v of nv: joints whose numbers are no plain ones, the rest being plain.
 
-    ``apart`` says that floating joints turn and go straight, each by itself, instead of along screws.
+    ``apart`` says that floating and planar joints turn and go straight, each by itself, instead of along screws and
+    arcs.
     """
 
     nq: int
@@ -99,7 +112,7 @@ class CurveSpace:
             joints.append(JointPlace(body.joint_name, body.joint, q, v))
             q, v = q + body.joint.nq, v + body.joint.nv
         plain = all(place.is_plain for place in joints)
-        return CurveSpace(q, v, () if plain else tuple(joints), apart and not plain)
+        return CurveSpace(q, v, () if plain else tuple(joints), apart and any(place.goes_straight for place in joints))
 
     @property
     def is_plain(self) -> bool:

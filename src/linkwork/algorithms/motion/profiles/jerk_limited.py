@@ -30,14 +30,16 @@ from .durations import (
     shared,
     went_on,
 )
+from .instants import Instant, backward, forward, rising, selected
 from .mixture import Profile, merged, pieces_of, share_of
 from .third_order import Ends, Inverses, JointBounds, Phases
 
-__all__ = ["PIECES", "JointRequest", "jerk_limited"]
+__all__ = ["PIECES", "JointRequest", "jerk_limited", "resting_way"]
 
 Scalar = Any
 
 PIECES = 13
+_NUMBERS = 14  # of a motion that is to be mixed
 _SLACK = 1e-9  # relative: a state that is beyond a limit by no more is at it
 
 
@@ -157,22 +159,27 @@ def _inverses(joint: JointRequest, row: Sequence[Scalar]) -> Inverses:
 
 class _Steps(NamedTuple):
     """A motion: when its phases end but for the last (6), the way, and the senses of the jerk in the first phase and in
-    the last: it is 0 in the second and fourth and sixth of the seven, and in the third and fifth the opposite."""
+    the last: it is 0 in the second and fourth and sixth of the seven, and in the third and fifth the opposite.
+
+    Times are instants, so that phases keep their lengths however short they are beside the whole.
+    """
 
     first: Scalar
     last: Scalar
     way: Scalar
-    breaks: list[Scalar]
+    breaks: list[Instant]
 
     @staticmethod
     def of(numbers: Sequence[Scalar]) -> _Steps:
         """From where `numbers` put them."""
         first, last, way = numbers[:3]
-        return _Steps(first, last, way, list(numbers[3:9]))
+        breaks = [Instant(numbers[3], 0.0), *(Instant(*numbers[k : k + 2]) for k in range(4, _NUMBERS, 2))]
+        return _Steps(first, last, way, breaks)
 
     def numbers(self) -> list[Scalar]:
-        """Nine of them."""
-        return [*self[:3], *self.breaks]
+        """So many as `_NUMBERS` says."""
+        first, *others = self.breaks  # the first phase begins at 0, so its end is one number
+        return [*self[:3], first.high, *(x for one in others for x in one)]
 
     def jerks(self, up: Scalar, down: Scalar) -> tuple[Scalar, list[Scalar]]:
         """The jerk of the first phase, and by how much it changes after each."""
@@ -191,7 +198,7 @@ def _at_duration(row: Sequence[Scalar]) -> list[Scalar]:
     fits, found, way = fitting_one_way(up, joint.way, ends, limits, joint.V_down, _inverses(joint, row), T)
     sense = where(up, 1.0, -1.0)
     first, second = where(up, limits.up, limits.down), where(up, limits.down, limits.up)
-    one = _Steps(sense, sense, sense * way, _breaks(found, sense * ends.a0, first, second))
+    one = _Steps(sense, sense, sense * way, _breaks(found, sense * ends.a0, sense * ends.a1, first, second, T))
     rests = (T, *one.numbers(), *rest.numbers())
     return [*cond(and_(takes <= T, fits), lambda *row: rests, _between_extremes, *row)]
 
@@ -201,17 +208,19 @@ def _between_extremes(*row: Scalar) -> tuple[Scalar, ...]:
     joint, T = _request(row), row[16]
     ends, limits = joint.ends, joint.limits
     later, found = reached(joint.way, ends, limits, joint.V_down, _inverses(joint, row), T)
-    one = _Steps(1.0, 1.0, found.far_way, _breaks(found.far, ends.a0, limits.up, limits.down))
-    other = _Steps(-1.0, -1.0, -found.near_way, _breaks(found.near, -ends.a0, limits.down, limits.up))
+    one = _Steps(1.0, 1.0, found.far_way, _breaks(found.far, ends.a0, ends.a1, limits.up, limits.down, T))
+    other = _Steps(-1.0, -1.0, -found.near_way, _breaks(found.near, -ends.a0, -ends.a1, limits.down, limits.up, T))
     return (later, *one.numbers(), *other.numbers())
 
 
 def _motion(row: Sequence[Scalar]) -> list[Scalar]:
     """Times and coefficients, and 1 where both states are possible."""
     joint, T = _request(row), row[16]
-    times, jerks = _mixed(joint, T, _Steps.of(row[17:26]), _Steps.of(row[26:35]))
-    pieces = pieces_of(joint.q0, joint.ends.v0, joint.ends.a0, times, jerks)
-    return [*times, *(x for piece in pieces for x in piece), where(_possible(joint), 1.0, 0.0)]
+    times, jerks = _mixed(joint, T, _Steps.of(row[17:]), _Steps.of(row[17 + _NUMBERS :]))
+    most = 1.0 / joint.limits.up, 1.0 / joint.limits.down
+    pieces = pieces_of(joint.q0, joint.ends.v0, joint.ends.a0, times, jerks, most)
+    numbers = [*rising(times, T), *(x for piece in pieces for x in piece)]
+    return [*numbers, where(_possible(joint), 1.0, 0.0)]
 
 
 def _possible(joint: JointRequest) -> Scalar:
@@ -228,7 +237,7 @@ def _possible(joint: JointRequest) -> Scalar:
     return fine
 
 
-def _mixed(joint: JointRequest, T: Scalar, one: _Steps, other: _Steps) -> tuple[list[Scalar], list[Scalar]]:
+def _mixed(joint: JointRequest, T: Scalar, one: _Steps, other: _Steps) -> tuple[list[Instant], list[Scalar]]:
     """Times and jerks of the motion of the duration T: a mixture of two."""
     up, down = 1.0 / joint.limits.up, 1.0 / joint.limits.down
     part = share_of(joint.way, one.way, other.way)
@@ -237,12 +246,12 @@ def _mixed(joint: JointRequest, T: Scalar, one: _Steps, other: _Steps) -> tuple[
     second, others = other.jerks(left * up, left * down)
     pairs = merged([*zip(one.breaks, jumps, strict=True)], [*zip(other.breaks, others, strict=True)])
     jerk = first + second
-    times, jerks = [0.0], [jerk]
+    times, jerks = [Instant(0.0, 0.0)], [jerk]
     for time, jump in pairs:
-        times.append(fmin(time, T))
+        times.append(time)
         jerk = jerk + jump
-        jerks.append(fmin(fmax(jerk, -down), up))  # where several change at once, in whatever order
-    return [*times, T], jerks
+        jerks.append(jerk)
+    return [*times, Instant(T, 0.0)], jerks
 
 
 def _rest(joint: JointRequest, inverses: Inverses, T: Scalar) -> tuple[_Steps, Scalar]:
@@ -253,9 +262,14 @@ def _rest(joint: JointRequest, inverses: Inverses, T: Scalar) -> tuple[_Steps, S
     turned = limits._replace(A=limits.B, B=limits.A)  # backwards in time, and mirrored
     start = _stopped(v1, -a1, turned, inverses.mirrored())
     before, after = stop.first + stop.hold + stop.last, start.first + start.hold + start.last
-    breaks = [stop.first, stop.first + stop.hold, before]
-    breaks += [T - after, T - start.first - start.hold, T - start.first]
+    breaks = forward([stop.first, stop.hold, stop.last]) + backward([start.last, start.hold, start.first], T)
     return _Steps(stop.sense, start.sense, stop.way + start.way, breaks), before + after
+
+
+def resting_way(joint: JointRequest) -> Scalar:
+    """Return the way of the motion that stops as soon as it can and starts as late as it can: of a joint that cannot
+    turn back there is none that is less far."""
+    return _rest(joint, Inverses.of(joint.limits), 0.0)[0].way
 
 
 class _Stop(NamedTuple):
@@ -284,19 +298,32 @@ def _stopped(v: Scalar, a: Scalar, limits: JointBounds, inverses: Inverses) -> _
     return _Stop(up * (peak - a), hold, down * peak, sense, sense * way)
 
 
-def _breaks(found: Phases, a0: Scalar, up: Scalar, down: Scalar) -> list[Scalar]:
-    """When the phases end, but for the last."""
+def _breaks(found: Phases, a0: Scalar, a1: Scalar, up: Scalar, down: Scalar, T: Scalar) -> list[Instant]:
+    """When the phases end, but for the last: those before the longest hold from the beginning on, those after it from
+    the end, so that the hold takes what rounds."""
     cruises = found.at_speed > 0.0
     high = where(cruises, found.peak, found.peak - found.trough)
-    times, now = [], 0.0
-    for phase in (
-        up * (found.peak - a0),
-        found.at_peak,
-        down * high,
-        found.at_speed,
-        where(cruises, -down * found.trough, 0.0),
-        found.at_trough,
-    ):
-        now = now + fmax(phase, 0.0)
-        times.append(now)
-    return times
+    phases = [
+        fmax(x, 0.0)
+        for x in (
+            up * (found.peak - a0),
+            found.at_peak,
+            down * high,
+            found.at_speed,
+            where(cruises, -down * found.trough, 0.0),
+            found.at_trough,
+            up * (a1 - found.trough),
+        )
+    ]
+    before, after = forward(phases[:5]), backward(phases[2:], T)  # of five breaks, the first and the last ones
+    at_peak = found.at_peak > fmax(found.at_speed, found.at_trough)
+    at_speed = found.at_speed > fmax(found.at_peak, found.at_trough)
+    early, late = or_(at_peak, at_speed), at_peak
+    return [
+        before[0],
+        selected(late, after[0], before[1]),
+        selected(late, after[1], before[2]),
+        selected(early, after[2], before[3]),
+        selected(early, after[3], before[4]),
+        after[4],
+    ]

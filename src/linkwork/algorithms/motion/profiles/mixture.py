@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....expr.functions import fabs, fmax, fmin, where
+from .instants import Instant
 
 __all__ = ["Profile", "merged", "pieces_of", "share_of"]
 
@@ -33,13 +34,20 @@ def share_of(way: Scalar, one: Scalar, other: Scalar) -> Scalar:
     return where(part > 1.0 - _WHOLE, 1.0, where(part < _WHOLE, 0.0, part))
 
 
-def pieces_of(q: Scalar, v: Scalar, a: Scalar, times: Sequence[Scalar], jerks: Sequence[Scalar]) -> list[list[Scalar]]:
-    """The coefficients of pieces of constant jerk, from a state on."""
+def pieces_of(
+    q: Scalar, v: Scalar, a: Scalar, times: Sequence[Instant], jerks: Sequence[Scalar], most: tuple[Scalar, Scalar]
+) -> list[list[Scalar]]:
+    """The coefficients of pieces of constant jerk, from a state on.
+
+    Jerks are told as no more than ``most`` up and down: pieces of no length, where several change at once, in whatever
+    order, may have more.
+    """
+    up, down = (x * (1.0 / 6.0) for x in most)
     found = []
     for start, end, jerk in zip(times[:-1], times[1:], jerks, strict=True):
-        h = end - start
+        h = start.until(end)
         half, sixth = 0.5 * a, jerk * (1.0 / 6.0)
-        found.append([q, v, half, sixth])
+        found.append([q, v, half, fmin(fmax(sixth, -down), up)])
         q = q + h * (v + h * (half + h * sixth))
         v = v + h * (a + 0.5 * h * jerk)
         a = a + h * jerk
@@ -47,7 +55,7 @@ def pieces_of(q: Scalar, v: Scalar, a: Scalar, times: Sequence[Scalar], jerks: S
 
 
 def merged(one: list[Any], other: list[Any]) -> list[Any]:
-    """Two lists of times with numbers, each sorted by time, as one.
+    """Two lists of instants with numbers, each sorted by time, as one.
 
     Source: Batcher, Sorting networks and their applications, AFIPS 1968: odd-even merging.
     """
@@ -65,9 +73,10 @@ def merged(one: list[Any], other: list[Any]) -> list[Any]:
     return found
 
 
-def _sorted(x: Any, y: Any) -> list[Any]:
-    before = x[0] <= y[0]
+def _sorted(x: tuple[Instant, Any], y: tuple[Instant, Any]) -> list[tuple[Instant, Any]]:
+    (one, a), (other, b) = x, y
+    before = one.high <= other.high
     return [
-        (fmin(x[0], y[0]), where(before, x[1], y[1])),
-        (fmax(x[0], y[0]), where(before, y[1], x[1])),
+        (Instant(fmin(one.high, other.high), where(before, one.low, other.low)), where(before, a, b)),
+        (Instant(fmax(one.high, other.high), where(before, other.low, one.low)), where(before, b, a)),
     ]

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ....expr.functions import and_, fmax, fmin, or_, sqrt, where
 from .durations import first_fitting
+from .instants import Instant, backward, forward, rising, selected
 from .jerk_limited import JointRequest
 from .mixture import Profile, merged, share_of
 
@@ -57,12 +58,11 @@ class _Family(NamedTuple):
     def _slopes(self, p: Scalar) -> Scalar:
         return 0.5 * ((p - self.v0) * (p + self.v0) * self.rise + (p - self.v1) * (p + self.v1) * self.fall)
 
-    def breaks(self, T: Scalar) -> list[Scalar]:
-        """When the plateau begins, and when it ends."""
-        p = self.peak(T)
-        low = fmin(p, self.V)
-        up = fmax((low - self.v0) * self.rise, 0.0)
-        return [up, up + fmax((p - low) * (self.rise + self.fall), 0.0)]
+    def breaks(self, T: Scalar) -> list[Instant]:
+        """When the plateau begins, and when it ends: the one from the beginning on, the other from the end."""
+        low = fmin(self.peak(T), self.V)
+        up, down = fmax((low - self.v0) * self.rise, 0.0), fmax((low - self.v1) * self.fall, 0.0)
+        return forward([up]) + backward([down], T)
 
 
 def trapezoid(
@@ -94,7 +94,7 @@ def trapezoid(
     times, pieces = [], []
     for joint, (far, near), way, t in zip(joints, families, ways, T, strict=True):
         breaks, accelerations = _mixed(joint, far, near, way, t)
-        times.append(breaks)
+        times.append(rising(breaks, t))
         pieces.append(_pieces(joint, breaks, accelerations))
     return Profile(T, times, pieces, where(possible, where(missed, 2.0, 0.0), 1.0))
 
@@ -117,7 +117,7 @@ def _possible(joint: JointRequest) -> Scalar:
 
 def _mixed(
     joint: JointRequest, far: _Family, near: _Family, way: Scalar, T: Scalar
-) -> tuple[list[Scalar], list[Scalar]]:
+) -> tuple[list[Instant], list[Scalar]]:
     """Times and accelerations of the motion of the duration T: a mixture, as jerk-limited ones are."""
     A, B = joint.limits.A, joint.limits.B
     (v0, _, v1, _) = joint.ends
@@ -128,37 +128,41 @@ def _mixed(
     d_far, d_near = far.way(T), -near.way(T)
     lower = and_(rests, way < d_rest)
     one = _either(lower, _steps(near.breaks(T), (-B, 0.0, A)), _steps(far.breaks(T), (A, 0.0, -B)))
-    other = _either(rests, _steps([stop, T - start], (slows, 0.0, speeds)), _steps(near.breaks(T), (-B, 0.0, A)))
+    other = _either(
+        rests,
+        _steps(forward([stop]) + backward([start], T), (slows, 0.0, speeds)),
+        _steps(near.breaks(T), (-B, 0.0, A)),
+    )
     part = share_of(way, where(lower, d_near, d_far), where(rests, d_rest, d_near))
     rest = 1.0 - part
     pairs = merged([(t, part * x) for t, x in one[1]], [(t, rest * x) for t, x in other[1]])
     a = part * one[0] + rest * other[0]
-    times, found = [0.0], [a]
+    times, found = [Instant(0.0, 0.0)], [a]
     for time, jump in pairs:
-        times.append(fmin(time, T))
+        times.append(time)
         a = a + jump
         found.append(fmin(fmax(a, -B), A))
-    return [*times, T], found
+    return [*times, Instant(T, 0.0)], found
 
 
-_Steps = tuple[Any, list[tuple[Any, Any]]]  # the first acceleration, and when it changes by how much
+_Steps = tuple[Any, list[tuple[Instant, Any]]]  # the first acceleration, and when it changes by how much
 
 
-def _steps(breaks: Sequence[Scalar], accelerations: Sequence[Scalar]) -> _Steps:
+def _steps(breaks: Sequence[Instant], accelerations: Sequence[Scalar]) -> _Steps:
     first, middle, last = accelerations
     return first, [(breaks[0], middle - first), (breaks[1], last - middle)]
 
 
 def _either(condition: Scalar, x: _Steps, y: _Steps) -> _Steps:
-    pairs = [(where(condition, s, t), where(condition, a, b)) for (s, a), (t, b) in zip(x[1], y[1], strict=True)]
+    pairs = [(selected(condition, s, t), where(condition, a, b)) for (s, a), (t, b) in zip(x[1], y[1], strict=True)]
     return where(condition, x[0], y[0]), pairs
 
 
-def _pieces(joint: JointRequest, times: Sequence[Scalar], accelerations: Sequence[Scalar]) -> list[list[Scalar]]:
+def _pieces(joint: JointRequest, times: Sequence[Instant], accelerations: Sequence[Scalar]) -> list[list[Scalar]]:
     q, v = joint.q0, joint.ends.v0
     found = []
     for start, end, a in zip(times[:-1], times[1:], accelerations, strict=True):
-        h = end - start
+        h = start.until(end)
         found.append([q, v, 0.5 * a])
         q, v = q + h * (v + 0.5 * h * a), v + h * a
     return found

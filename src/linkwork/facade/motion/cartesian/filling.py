@@ -40,7 +40,7 @@ class Curve:
 
     def trajectory(self, robot: Any) -> Trajectory:
         """Joints by time, which is s."""
-        found = robot.spline(self.s, self.q, "quintic", velocity=self.v, acceleration=self.a)
+        found = robot.spline(self.s, self.q, "quintic", velocity=self.v, acceleration=self.a, floating="decoupled")
         return cast(Trajectory, found)
 
 
@@ -209,9 +209,7 @@ def _between(asked: AskedPath, parts: list[_Part], v: np.ndarray, a: np.ndarray)
     places = np.concatenate([p.s[:-1, None] + np.diff(p.s)[:, None] * _PLACES for p in parts])
     if not asked.plain:
         found = [
-            asked.robot.spline(p.s, p.q, "quintic", velocity=w, acceleration=b)(
-                (p.s[:-1, None] + np.diff(p.s)[:, None] * _PLACES).ravel()
-            ).q
+            Curve(p.s, p.q, w, b).trajectory(asked.robot)((p.s[:-1, None] + np.diff(p.s)[:, None] * _PLACES).ravel()).q
             for p, w, b in zip(parts, rates, bends, strict=True)
         ]
         return np.concatenate(found), places

@@ -104,7 +104,10 @@ def solved(asked: AskedProfile) -> ProfileNumbers:
         found: ProfileNumbers = profile_kernel(kind, 1, True, False)(*own[0], *own[1], np.zeros(1))
         return found
 
-    return slowed(found, states, alone)
+    try:
+        return slowed(found, states, alone, names)
+    except ValueError as error:
+        raise ValueError(f"{who}: {error}") from None
 
 
 def _refuse_moving_ends(asked: AskedProfile, found: ProfileNumbers) -> None:

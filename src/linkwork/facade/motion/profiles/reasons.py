@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ....algorithms.motion.profiles.jerk_limited import JointRequest, resting_way
+from ....algorithms.motion.profiles.third_order import Ends, JointBounds
 from .kinds import ProfileKind
 from .limits import ProfileLimits
 
@@ -75,7 +77,36 @@ def why_not(
             f"{who}: no {kind.name} profile between these states keeps the limits, of whatever duration: between the "
             f'ends it would leave them; kind="jerk" keeps them'
         )
-    return f"{who}: no duration fits all coordinates, with numbers so far apart; status {status}"
+    for k, name in enumerate(names):
+        found = _too_near(name, kind, [float(x[k]) for x in states], [float(x[k]) for x in limits])
+        if found:
+            return f"{who}: {found}"
+    whom = "all coordinates" if len(names) > 1 else names[0]
+    return f"{who}: no duration that fits {whom} was found: numbers are too far apart; status {status}"
+
+
+def _too_near(name: str, kind: ProfileKind, state: Sequence[float], limits: Sequence[float]) -> str:
+    """Where a coordinate that may not turn back is to go less far than it takes to stop, and to start again."""
+    q0, q1, v0, v1, a0, a1 = state
+    V, V_down, A, B, up, down = limits
+    if V_down > 0.0 and V > 0.0:
+        return ""
+    if kind.order == 3:
+        bounds = JointBounds(V, A, B, 1.0 / up, 1.0 / down)
+        least = float(resting_way(JointRequest(q0, q1, Ends(v0, a0, v1, a1), bounds, V_down)))
+    else:
+        stop, start = (B, A) if V_down <= 0.0 else (A, B)
+        least = 0.5 * (v0 * abs(v0) / stop + v1 * abs(v1) / start)
+    way, forth = q1 - q0, V_down <= 0.0
+    if not (way < least if forth else way > least):
+        return ""
+    starts = f" and to reach v = {v1:.6g}" if v1 != 0.0 or (a1 != 0.0 and kind.accelerations) else ""
+    from_a = f" and a = {a0:.6g}" if kind.accelerations and kind.order == 3 else ""
+    return (
+        f"{name} is to move by {way:.6g}, and from v = {v0:.6g}{from_a} it takes {least:.6g} to stop{starts} within "
+        f"its limits: its goal is nearer than that, and its limits of velocity, [{-V_down:.6g}, {V:.6g}], do not "
+        f"let it turn back"
+    )
 
 
 def _outside(what: str, x: float, up: float, down: float, limit: str) -> str:

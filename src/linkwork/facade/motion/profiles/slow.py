@@ -6,7 +6,7 @@ alike; from and to velocities it stops, goes, and starts again, each as its own 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -29,19 +29,31 @@ class _Part(NamedTuple):
     coefficients: np.ndarray
 
 
-def slowed(numbers: ProfileNumbers, states: tuple[np.ndarray, ...], alone: Alone) -> ProfileNumbers:
-    """The same durations, with other motions of coordinates that come off their goals.
+def slowed(
+    numbers: ProfileNumbers, states: tuple[np.ndarray, ...], alone: Alone, names: Sequence[str]
+) -> ProfileNumbers:
+    """The same durations, with other motions of coordinates that come off their goals.  Raises ValueError where there
+    are none.
 
     ``alone``: the profile of one coordinate between states q0, q1, v0, v1, a0, a1, in the least time.
     """
     durations, times, coefficients, status = numbers
     parts = [_Part(t, c) for t, c in zip(times, coefficients, strict=True)]
-    bad = np.flatnonzero(_off(parts, states[1]) > _OFF * np.maximum(np.abs(states[1] - states[0]), 1.0))
+    off = _off(parts, states[1])
+    bad = np.flatnonzero(off > _OFF * np.maximum(np.abs(states[1] - states[0]), 1.0))
     if not len(bad):
         return numbers
     for k in bad.tolist():
         found = _slow(float(durations[k]), tuple(float(x[k]) for x in states), partial(alone, k))
-        parts[k] = parts[k] if found is None else found
+        if found is not None:
+            parts[k] = found
+            continue
+        way = abs(states[1][k] - states[0][k]) + durations[k] * (abs(states[2][k]) + abs(states[3][k]))
+        if off[k] > _OFF * (1.0 + way):
+            raise ValueError(
+                f"{names[k]} comes {off[k]:.3g} off its goal in {durations[k]:.6g} s: its limits and states are too "
+                f"far apart for 16 digits"
+            )
     pieces = max(len(part.coefficients) for part in parts)
     rows = [_padded(part, pieces) for part in parts]
     return ProfileNumbers(

@@ -1,0 +1,152 @@
+"""Planar and floating joints go straight along edges: limits hold between way points, in whatever runs along a path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import joints
+from linkwork.facade.checking.check_joint import check_joint
+from linkwork.facade.planning.space import PlanningSpace
+from linkwork.joints.straight import straightened
+from linkwork.model.straight import affine_numbers, straight_tree
+from linkwork.model.tree import Tree
+
+SIDES = {"x": 3.0, "y": 0.3, "z": 0.4}
+POSTS = (
+    lw.Scene()
+    .with_sphere("post", 0.12, (0.0, 0.0, 0.0))
+    .with_sphere("left", 0.1, (-1.0, 0.2, 0.0))
+    .with_sphere("right", 0.1, (1.0, -0.2, 0.0))
+)
+BASES = {
+    "planar": joints.Planar(),
+    "floating": joints.Floating(),
+    "parameters": joints.FloatingMRP(),
+    "composite": joints.Composite((joints.Prismatic((0, 0, 1)), joints.Planar((0, 1, 0), (1, 0, 0)))),
+    "backward": joints.Reversed(joints.Planar()),
+}
+
+
+def _based(joint: joints.JointType) -> lw.Robot:
+    """A box on a base whose positions have limits, and an arm that turns on it."""
+    names = joint.q_names
+    bounds = [
+        SIDES[name[-1]] if unit == "m" and name[-1] in SIDES else 0.1 if unit == "m" else np.inf
+        for name, unit in zip(names, joint.q_units, strict=True)
+    ]
+    hinge = lw.joints.Revolute((0, 0, 1))
+    return lw.Robot.build(
+        "based",
+        lw.Link("ground"),
+        lw.Link("trunk", lw.shapes.Capsule(0.03, 0.1).at((0.05, 0.0, 0.0)), mass=1.0),
+        lw.Link("arm", lw.shapes.Sphere(0.03).at((0.1, 0.0, 0.0)), mass=1.0),
+        lw.Joint.of(joint, name="base", parent="ground", child="trunk", lower=[-x for x in bounds], upper=bounds),
+        lw.Joint.of(hinge, name="turn", parent="trunk", child="arm", lower=-2.0, upper=2.0),
+    )
+
+
+@pytest.mark.parametrize("kind", [joints.Planar, joints.Floating, joints.FloatingMRP])
+def test_straight_joints_are_the_same_joints_with_other_rates(kind: type[joints.JointType]) -> None:
+    rng = np.random.default_rng(2)
+    joint = kind.example(rng)
+    straight = straightened(joint)
+    free = [np.inf] * joint.nq
+    lengths = [k for k, unit in enumerate(joint.q_units) if unit == "m"]
+    assert affine_numbers(straight)[lengths].all() and not affine_numbers(joint)[lengths].any()
+    check_joint(straight).raise_if_failed()
+    for q0, q1 in joint.random(rng, [-x for x in free], free, (5, 2)).tolist():
+        phi = straight.local(q0, q1)
+        end = straight.retract(q0, phi)
+        assert np.abs(np.array((joint.X(end).inv() @ joint.X(q1)).elements()) - np.eye(4).ravel()).max() < 1e-9
+        half = straight.retract(q0, [0.5 * x for x in phi])
+        assert np.allclose(np.array(half)[lengths], 0.5 * (np.array(q0) + q1)[lengths], atol=1e-14)
+        v = rng.normal(size=joint.nv).tolist()
+        q_dot = straight.q_dot(q0, v)
+        own = joint.v_of(q0, q_dot)
+        assert np.allclose(straight.v_of(q0, q_dot), v)
+        assert np.allclose((straight.S(q0) @ v).elements(), (joint.S(q0) @ own).elements())
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_limits_hold_all_along(name: str) -> None:
+    """On plans, shorter ones, rounded ones and those in time, at 1e-12: positions are between two that are within."""
+    robot = _based(BASES[name])
+    edges = "certified" if name in ("planar", "floating") else "sampled"
+    low, high = robot.lower - 1e-12, robot.upper + 1e-12
+    rng = np.random.default_rng(5)
+    names, units = BASES[name].q_names, BASES[name].q_units
+    found = 0
+    for seed in range(4):
+        q = robot.random_configuration(seed=rng.integers(1 << 30), size=40)
+        start, goal = q[~robot.in_collision(q, POSTS)][:2]
+        x = next(k for k, one in enumerate(names) if one.endswith("x") and units[k] == "m")
+        start[x], goal[x] = -2.5, 2.5
+        how = {"method": "optimal", "iterations": 1} if seed == 3 else {}
+        plan = robot.plan(start, goal, POSTS, seed=seed, edges=edges, time_budget=60.0, **how)
+        if not plan:
+            assert "collision" in plan.status
+            continue
+        found += 1
+        straight, smooth = plan.trajectory(), plan.trajectory(smooth=True)
+        assert abs(straight.duration - plan.cost) < 1e-9
+        for one in (straight, smooth, time_optimal(straight), time_optimal(smooth)):
+            at = one.sampled(n=1500)[1]
+            assert ((at.q >= low) & (at.q <= high)).all()
+            if edges == "certified":
+                assert robot.minimum_distance(at.q, POSTS).min() > 0.0
+        before, after = plan.path[:-1], plan.path[1:]
+        if edges == "certified":
+            assert robot.edge_is_free(before, after, POSTS).free.all()
+    assert found >= 2
+
+
+def time_optimal(path: lw.motion.Trajectory) -> lw.motion.Trajectory:
+    return lw.motion.time_optimal(path, velocity=1.0, acceleration=3.0).trajectory
+
+
+def test_headings_take_the_short_way() -> None:
+    robot = _based(joints.Planar())
+    for turned, way in ((-3.0, 2.0 * np.pi - 6.0), (3.0 + 200.0 * np.pi, 0.0), (3.0 + 6.2831, 6.2831 - 2.0 * np.pi)):
+        start, goal = np.array([-2.0, 0.25, 3.0, 0.0]), np.array([2.0, 0.25, turned, 0.0])
+        plan = robot.plan(start, goal, POSTS, edges="sampled")
+        assert plan and abs(plan.path[-1, 2] - 3.0 - way) < 1e-9
+        assert np.abs(np.diff(plan.path[:, 2])).max() < 2.0
+        assert abs(plan.trajectory().path_length() - plan.cost) < 1e-6 * plan.cost
+
+
+def test_memory_is_bounded_where_ways_are_long() -> None:
+    far = 1e12
+    robot = _limited(_based(joints.Floating()), [-np.inf] * 4 + [-far] * 3, [np.inf] * 4 + [far] * 3)
+    start, goal = robot.neutral(), robot.neutral()
+    start[4], goal[4] = -far, far
+    scene = lw.Scene().with_box("wall", (1.0, 2.0, 2.0), (0.0, 0.0, 0.0))
+    for edges in ("certified", "sampled"):
+        told = robot.plan(start, goal, scene, edges=edges, time_budget=0.2)
+        assert told.status in ("solved", "budget spent")
+
+
+def test_limits_that_may_be_left_between_way_points_are_refused() -> None:
+    robot = _based(joints.Floating())
+    base = robot.tree.bodies[0]
+    low, high = list(base.limits.lower), list(base.limits.upper)
+    low[:4], high[:4] = [-1.01] * 4, [1.01] * 4  # which no quaternion leaves
+    assert PlanningSpace(_limited(robot, low, high), POSTS, edges="sampled")
+    low[1] = -0.2
+    with pytest.raises(ValueError, match=r"plan: limits of joint 'base' \(floating\): -0.2 to 1.01 of number 1"):
+        _limited(robot, low, high).plan(robot.neutral(), robot.neutral(), POSTS)
+
+
+def _limited(robot: lw.Robot, low: list[float], high: list[float]) -> lw.Robot:
+    tree: Tree = robot.tree
+    first = replace(tree.bodies[0], limits=replace(tree.bodies[0].limits, lower=tuple(low), upper=tuple(high)))
+    return lw.Robot(replace(tree, bodies=(first, *tree.bodies[1:])))
+
+
+def test_robots_without_such_joints_are_as_they_were() -> None:
+    for _ in range(2):  # equal trees are trees of their own
+        tree = lw.load("arm7").tree
+        assert straight_tree(tree) is tree
