@@ -35,7 +35,8 @@ def least(steps, step, mass, effort, scale, target):
     """The least of ½ Σ (q − target)² + ½ Σ (scale τ)² within |τ| ≤ effort."""
     A = np.linalg.inv(differences(steps, step)) / mass
     both = np.vstack([A, scale * np.eye(steps)])
-    return lsq_linear(both, np.r_[np.full(steps, target), np.zeros(steps)], (-effort, effort), method="bvls", tol=1e-14, max_iter=1000).cost
+    right = np.r_[np.full(steps, target), np.zeros(steps)]
+    return lsq_linear(both, right, (-effort, effort), method="bvls", tol=1e-14, max_iter=1000).cost
 
 
 def drawn(rng, count):
@@ -128,3 +129,14 @@ def test_what_runs_away_is_not_solved():
     problem.add(lambda w: 1.0 / w.q()[0] ** 2, "squares", name="far")
     found = problem.solve(guess=[1e16])
     assert found.status == "not converged" and not found.success and "numbers there are 2 apart" in found.explain()
+
+
+def test_what_costs_in_proportion_is_found():
+    """Slacks that bend no cost: a step has nothing to end at but the constraints' kinks.  Against IPOPT."""
+    problem = lw.Problem(gantry([1.0], [9.0]), steps=20, duration=2.0).add("acceleration", "squares", scale=0.1)
+    problem.add("configuration", "equality", at=-1, target=[1.0]).variable("slack", 1, lower=0.0, upper=1.0)
+    problem.add(lambda w: w.v("slide0") - 0.5 - w.variables("slack")[0], "inequality", name="slow, or slack")
+    problem.add(lambda w: w.variables("slack")[0], "cost", scale=0.02, name="price")
+    ours, theirs = problem.solve([0.0]), problem.solve([0.0], solver="ipopt")
+    assert ours.status == theirs.status == "solved" and np.isclose(ours.cost, theirs.cost, rtol=1e-6)
+    assert np.abs(ours.variables["slack"] - theirs.variables["slack"]).max() < 1e-4

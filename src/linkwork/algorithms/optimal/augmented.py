@@ -36,6 +36,7 @@ RUNNING, SOLVED, VIOLATED, STUCK, STOPPED = 0.0, 1.0, 2.0, 3.0, 4.0  # stopped b
 _LEAST_DAMPING, _MOST_DAMPING = 1e-12, 1e8
 _RAISED = 1e-4  # damping where a step fails first
 _LEAST = 1e-10  # on every diagonal
+_FLOOR = 1e-4  # times the damping, on every diagonal: what costs bend nowhere is damped, too
 _ENOUGH = 1e-4  # of what the merit's slope promises
 _ROUNDING = 1e-13  # of the merit
 _NOTHING = 1e-6  # of the longest step of an optimum: what is so short is taken where nothing is violated
@@ -116,7 +117,7 @@ def search(sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget
 
 def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) -> PathSearch:
     point, duals = state.point, state.duals
-    found, merit, active = sweeps.equations(point, duals, state.damping, _LEAST, state.bent)
+    found, merit, active = sweeps.equations(point, duals, state.damping, _LEAST + _FLOOR * state.damping, state.bent)
     border, good = _bounded(sweeps, found, point.p)
     way = sweeps.direction(found, border)
     positive = found.positive if good is None else and_(found.positive, good)
