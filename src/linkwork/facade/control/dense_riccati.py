@@ -43,8 +43,8 @@ def dense_regulator(A: Array, B: Array, Q: Array, R: Array, N: Array, discrete: 
     K, X = np.zeros((len(given[0]), m, n)), np.zeros((len(given[0]), n, n))
     residual = np.full(len(X), np.inf)
     with np.errstate(all="ignore"):
-        for k, matrices in enumerate(zip(*given, strict=True)):
-            K[k], X[k], residual[k] = _System(*matrices, discrete).solved()
+        for k in range(len(X)):
+            K[k], X[k], residual[k] = _System(*(M[k] for M in given), discrete=discrete).solved()
     return K.reshape(*lead, m, n), X.reshape(*lead, n, n), residual.reshape(lead)
 
 

@@ -189,8 +189,8 @@ class _Search:
                 places.append((-1 if single else t, column[single] + row))
             column[single] += entry.count
         lines_of = np.array(lines).reshape(len(lines), T * program.width + program.many)
-        found_of = (np.array(x) for x in (residuals, naturals, some_scales))
-        return _Rows(*found_of, lines_of, np.array(entries), np.array(places))
+        numbers = [np.array(x) for x in (residuals, naturals, some_scales)]
+        return _Rows(numbers[0], numbers[1], numbers[2], lines_of, np.array(entries), np.array(places))
 
     def _unit(self, point: Mapping[str, Array]) -> Array:
         """By column: how much one is, of variables and parameters so much of what they are."""

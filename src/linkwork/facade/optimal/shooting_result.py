@@ -80,7 +80,8 @@ class ShootingResult(OptimalResult):
         violated = zip(program.hard_names, told[len(TOLD) :], self.tolerances[1:], strict=False)
         worst = {name: float(x) for name, x, tolerance in violated if x > tolerance}
         names = sorted(worst, key=lambda name: -worst[name])
-        return ConflictProof(np.nan, *(x / largest for x in pressing), {name: worst[name] for name in names})
+        every, alone = (x / largest for x in pressing)
+        return ConflictProof(np.nan, every, alone, {name: worst[name] for name in names})
 
     def _pressing(self, place: int) -> tuple[str, ...]:
         """Motors at their limits, by joints."""
