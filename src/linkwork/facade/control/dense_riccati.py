@@ -44,7 +44,8 @@ def dense_regulator(A: Array, B: Array, Q: Array, R: Array, N: Array, discrete: 
     residual = np.full(len(X), np.inf)
     with np.errstate(all="ignore"):
         for k in range(len(X)):
-            K[k], X[k], residual[k] = _System(*(M[k] for M in given), discrete=discrete).solved()
+            of = (given[0][k], given[1][k], given[2][k], given[3][k], given[4][k])
+            K[k], X[k], residual[k] = _System(*of, discrete=discrete).solved()
     return K.reshape(*lead, m, n), X.reshape(*lead, n, n), residual.reshape(lead)
 
 

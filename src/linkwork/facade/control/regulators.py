@@ -102,8 +102,8 @@ def _dense(given: Mapping[str, np.ndarray], discrete: bool) -> Regulator:
     """The regulator by LAPACK: of many states, as a kernel of their size is long in the making, or where R is singular
     or too little costs something, which the kernel's doublings cannot begin with.  Of one system ValueError says why
     there is none."""
-    matrices = {**given, "Q": _whole(given["Q"]), "R": _whole(given["R"])}
-    K, X, residual = dense_regulator(*(matrices[name].astype(float) for name in _NAMES), discrete=discrete)
+    A, B, Q, R, N = (np.asarray(given[name], dtype=float) for name in _NAMES)
+    K, X, residual = dense_regulator(A, B, _whole(Q), _whole(R), N, discrete)
     if not residual.ndim and not residual < _FINE:
         raise ValueError(f"lqr: {_reason(given, discrete)}")
     return Regulator(K, X, residual if residual.ndim else float(residual))
