@@ -135,7 +135,7 @@ def test_singularities_are_passed_with_bounded_forces() -> None:
     poisoned[3, 200:] = 1e200  # an environment that is asked for what no number can say
     among = run(many, poisoned)
     assert np.array_equal(among.q[0], alone.q) and np.array_equal(among.records["tau"][0], alone.records["tau"])
-    assert [*(among.status > 0.0)] == [False, False, False, True, False]
+    assert not (among.status[[0, 1, 2, 4]] > 0.0).any()
     J = robot.jacobian(alone.q, TIP)[:, 3:5]
     stretched = np.linalg.det(J @ np.swapaxes(J, 1, 2))
     assert stretched.min() < 1e-3  # of 0.08: it was there
@@ -259,3 +259,25 @@ def test_what_is_wrong_is_refused() -> None:
             robot.simulate(Q, controller=law, duration=0.01, inputs={name: np.ones((4, 4))})
     with pytest.raises(ValueError, match="condition: expected a number above 1"):
         OperationalSpace(robot, PositionTask(TIP), condition=0.5)
+
+
+def test_what_is_out_of_reach_is_settled_at_within_limits() -> None:
+    """A target beyond an arm's reach: what limits cut pulls less, not aslant, so the arm stretches and rests."""
+    robot = _planar()
+    for name, effort in zip(robot.v_names, (60.0, 25.0, 12.0, 5.0), strict=True):
+        robot = robot.with_joint(robot.joint(name).with_effort_limit(effort))
+    tip, posture = PositionTask(TIP, **PLANE), PostureTask(level=1, target=Q)
+    law = OperationalSpace(robot, [tip, posture], {TIP: 100.0, "posture": 10.0})
+    wide = OperationalSpace(robot, [tip, posture], {TIP: 100.0, "posture": 10.0}, limits=1e9)
+    free = OperationalSpace(robot, [tip, posture], {TIP: 100.0, "posture": 10.0}, limits=np.inf)
+    rng = np.random.default_rng(3)
+    q, v = Q + 0.3 * rng.normal(size=(5, 4)), rng.normal(size=(5, 4))
+    aim = np.array([2.0, 1.5, 0.0])
+    assert np.allclose(wide(0.0, q, v, **{TIP: aim}), free(0.0, q, v, **{TIP: aim}), rtol=1e-9, atol=1e-9)
+    assert (np.abs(law(0.0, q, v, **{TIP: aim})) <= robot.effort_limits * (1.0 + 1e-12)).all()
+    found = robot.simulate(
+        Q, np.zeros(4), controller=lambda t, q, v: law(t, q, v, **{TIP: aim}), duration=12.0, step=2e-3
+    )
+    place = robot.pose(found.q[-1], TIP)[:2, 3]
+    assert np.abs(found.v[-500:]).max() < 1e-2
+    assert np.linalg.norm(place) > 0.9 * sum(SIZES)

@@ -131,10 +131,10 @@ def test_what_is_refused() -> None:
             lqr(A, B, Q, R, **how)
     with pytest.raises(ValueError, match="expected a Q to which it counts"):
         lqr([[0.0, 1.0], [0.0, 0.0]], B, np.diag([0.0, 1.0]), R)
-    with pytest.raises(ValueError, match="eigenvalue 2 end: expected a Q to which it counts"):
-        lqr([[2.0]], [[1.0]], [[0.0]], R)
+    with pytest.raises(ValueError, match="eigenvalue 1 end: expected a Q to which it counts"):
+        lqr([[1.0]], [[1.0]], [[0.0]], R, discrete=True)
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"R": [[0.0]]}, "R: expected a positive definite matrix"),
+        ({"R": [[-1.0]]}, "R: expected a positive (semi)?definite matrix"),
         ({"Q": -np.eye(2)}, "nowhere negative"),
         ({"N": [[0.0], [3.0]]}, "nowhere negative"),
         ({"B": np.eye(3)}, r"B: expected \(..., 2, 3\)"),
@@ -193,3 +193,48 @@ def test_what_grows_fast_and_costs_little_has_a_regulator() -> None:
     still[:n, :n], still[n, n] = A[1], 1.0
     with pytest.raises(ValueError, match="lqr: "):
         lw.control.lqr(still, np.vstack([B[1], [[1.0, 1.0]]]), np.diag([1.0] + [0.0] * n), R, discrete=True)
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+def test_many_states_need_no_kernel(discrete: bool) -> None:
+    """Systems beyond the kernels' size, alone and in batches, are SciPy's to rounding."""
+    solver = solve_discrete_are if discrete else solve_continuous_are
+    for n, m in ((14, 7), (39, 13)):
+        A, B, Q, R, N = _systems(n, 3, n, m, discrete)
+        A = A / np.sqrt(n) + discrete * (1.0 - 1.0 / np.sqrt(n)) * np.eye(n)
+        found = lqr(A, B, Q, R, N, discrete=discrete)
+        assert found.residual.max() < 1e-12
+        for k in range(3):
+            known = solver(A[k], B[k], Q[k], R[k], s=N[k])
+            assert np.abs(found.X[k] - known).max() < 1e-9 * np.abs(known).max()
+        one = lqr(A[0], B[0], Q[0] + np.triu(np.ones((n, n)), 1), R[0], N[0], discrete=discrete)
+        assert np.array_equal(one.K, found.K[0])  # lower triangles are read, too
+
+
+def test_costs_that_are_semidefinite() -> None:
+    """What inputs cost may be nothing in steps of time, and what states cost where A's motions grow by themselves."""
+    rng = np.random.default_rng(5)
+    for n in (1, 3, 14):
+        A, B, none = rng.normal(size=(n, n)), rng.normal(size=(n, 2 if n > 1 else 1)), np.zeros((n, n))
+        m = B.shape[1]
+        found = lqr(A, B, np.eye(n), np.zeros((m, m)), discrete=True)
+        assert np.abs(found.X - solve_discrete_are(A, B, np.eye(n), np.zeros((m, m)))).max() < 1e-6 * found.X.max()
+        # without a cost of states, motions that grow are mirrored: eigenvalues −λ, or 1/λ
+        for discrete in (False, True):
+            K = lqr(A, B, none, np.eye(m), discrete=discrete).K
+            roots = np.linalg.eigvals(A)
+            grows = np.abs(roots) > 1.0 if discrete else roots.real > 0.0
+            known = np.where(grows, 1.0 / roots.conj() if discrete else -roots.conj(), roots)
+            assert np.abs(np.sort_complex(np.linalg.eigvals(A - B @ K)) - np.sort_complex(known)).max() < 1e-7
+    both = lqr(np.array([[[2.0]], [[0.5]]]), np.eye(1), np.zeros((1, 1)), np.eye(1), discrete=True)
+    assert np.allclose(both.K.ravel(), [1.5, 0.0]) and both.residual.max() < 1e-9
+    assert np.allclose(lqr([[2.0]], [[1.0]], [[1.0]], [[0.0]], discrete=True).K, 2.0)
+    with pytest.raises(ValueError, match="R: expected a positive definite matrix"):
+        lqr([[2.0]], [[1.0]], [[1.0]], [[0.0]])
+    with pytest.raises(ValueError, match="R is singular, and no cost makes R \\+ B'XB regular"):
+        lqr([[0.5]], [[1.0]], [[0.0]], [[0.0]], discrete=True)
+    with pytest.raises(ValueError, match="no cost makes the motion of the eigenvalue"):
+        lqr([[0.0, 1.0], [-1.0, 0.0]], [[0.0], [1.0]], np.zeros((2, 2)), np.eye(1))
+    # on symbols, too
+    kernel = lw.compile(lambda a: lqr(lw.expr.array([[a]]), np.eye(1), np.zeros((1, 1)), np.eye(1)).K[0, 0], a=())
+    assert np.allclose(kernel(np.array([0.5, 2.0])), [1.0, 4.0])

@@ -107,3 +107,12 @@ def test_what_robots_regulators_refuse() -> None:
         track(robot, way, step=0.0)
     with pytest.raises(TypeError, match="expected a robot"):
         hold("double_pendulum", [0.0, 0.0])
+
+
+def test_steps_of_no_length_are_refused() -> None:
+    robot, still = lw.load("double_pendulum"), np.zeros(2)
+    for step in (-0.01, 0.0, np.nan):
+        with pytest.raises(ValueError, match="linearize: step"):
+            robot.linearize(still, still, still, step=step)
+        with pytest.raises(ValueError, match="hold: step: expected seconds above 0"):
+            lw.control.hold(robot, still, step=step)

@@ -88,3 +88,17 @@ def test_what_is_no_task_is_refused():
         with pytest.raises(error, match=words):
             call()
     assert isinstance(task, ControlTask)
+
+
+def test_a_start_that_is_no_state_is_refused():
+    task = TASKS["reacher"]()
+    nq, nv = task.robot.nq, task.robot.nv
+    for start, message in (
+        ((np.full(nq, np.nan), np.zeros(nv)), "ControlTask: start: q: expected .* finite; got nan at 0"),
+        ((np.zeros(nq), np.zeros(nv + 1)), "ControlTask: start: v: expected"),
+        (np.zeros(nq), "ControlTask: start: expected a pair"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            VectorEnvironment(replace(task, start=lambda rng, start=start: start))
+    with pytest.raises(ValueError, match="ControlTask: goal: expected finite numbers"):
+        VectorEnvironment(replace(task, goal=lambda rng: [np.inf, 0.0]))

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...expr.arrays import array
 from ...expr.control.loops import while_loop
-from ...expr.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
+from ...expr.functions import and_, eq, fabs, fmax, fmin, le, lt, not_, or_, where
 from ...expr.linalg.sums import dot
 from .banded import Eliminated, border_solved
 from .program import PathPoint
@@ -36,6 +36,7 @@ RUNNING, SOLVED, VIOLATED, STUCK, STOPPED = 0.0, 1.0, 2.0, 3.0, 4.0  # stopped b
 _LEAST_DAMPING, _MOST_DAMPING = 1e-12, 1e8
 _RAISED = 1e-4  # damping where a step fails first
 _LEAST = 1e-10  # on every diagonal
+_FLOOR = 1e-4  # times the damping, on every diagonal: what costs bend nowhere is damped, too
 _ENOUGH = 1e-4  # of what the merit's slope promises
 _ROUNDING = 1e-13  # of the merit
 _NOTHING = 1e-6  # of the longest step of an optimum: what is so short is taken where nothing is violated
@@ -50,6 +51,8 @@ _SETTLED = 0.1  # of a penalty's share of the merit: what a step promises where 
 _CREEPS, _MILD = 1e-4, 0.1  # the same where steps creep: also with a damping that is mild
 _GROWTH = 10.0  # of penalties that do not suffice
 _MOST_PENALTY = 1e10
+_STIFF = 1e6  # a penalty beyond which multipliers are renewed, too, where violations have not fallen
+_FLAT = 1e-5  # of a penalty's share of the merit: a decrease that is no progress, whatever steps promise
 _LITTLE, _PATIENCE = 1e-3, 5.0  # by which share a merit hardly falls, and how often in a row until that is the end
 _TRIALS = 8  # lengths of a step
 
@@ -67,7 +70,7 @@ class PathSearch(NamedTuple):
     point: PathPoint
     duals: Duals
     violations: Any  # (constraints,): now
-    before: Any  # (constraints,): when multipliers or penalties were last new
+    before: Any  # (constraints,): residuals when multipliers or penalties were last new, scaled
     damping: Any
     status: Any
     iterations: Any
@@ -80,14 +83,20 @@ class PathSearch(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    share: Any
-    merit: Any
+    """The line search: the share of the step to try next, and the best one that has been accepted."""
+
+    share: Any  # to try next
+    failed: Any  # the shortest that was refused
+    count: Any
+    going: Any
+    accepted: Any  # 0 while there is none
+    merit: Any  # of the accepted share, like all that follows
     cost: Any
     violations: Any
+    residuals: Any
+    active: Any
     everywhere: Any
     alone: Any
-    fine: Any
-    count: Any
 
 
 def begun(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
@@ -108,7 +117,7 @@ def search(sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget
 
 def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) -> PathSearch:
     point, duals = state.point, state.duals
-    found, merit = sweeps.equations(point, duals, state.damping, _LEAST, state.bent)
+    found, merit, active = sweeps.equations(point, duals, state.damping, _LEAST + _FLOOR * state.damping, state.bent)
     border, good = _bounded(sweeps, found, point.p)
     way = sweeps.direction(found, border)
     positive = found.positive if good is None else and_(found.positive, good)
@@ -121,7 +130,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     nothing = and_(at_ease, le(length, _NOTHING * tolerances.step))  # there merits differ by rounding alone
 
     def searching(trial: _Trial) -> Any:
-        return and_(not_(lt(0.5, trial.fine)), lt(trial.count, float(_TRIALS) - 0.5))
+        return and_(lt(0.5, trial.going), lt(trial.count, float(_TRIALS) - 0.5))
 
     def tried(trial: _Trial) -> _Trial:
         share = trial.share
@@ -132,45 +141,82 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         kept = nothing
         for now, tolerance in zip(at.violations, tolerances.violations, strict=True):
             kept = and_(kept, le(now, tolerance))
-        fine = where(and_(or_(enough, kept), positive), 1.0, 0.0)
+        # a step that had to be shortened is made longer again while that lowers the merit: penalties are kinked, and a
+        # parabola through one that is steep ends far before the minimum
+        some = lt(0.0, trial.accepted)
+        better = where(some, where(lt(at.merit, trial.merit), 1.0, 0.0), where(or_(enough, kept), 1.0, 0.0))
+        fine = and_(lt(0.5, better), positive)
+        failed = where(fine, trial.failed, share)
         # the least of the parabola through both merits and the slope
         bend = change - share * slope
         best = where(lt(0.0, bend), -0.5 * slope * share * share / where(lt(0.0, bend), bend, 1.0), 0.5 * share)
-        shorter = where(lt(0.5, fine), share, fmin(fmax(best, 0.1 * share), 0.5 * share))
-        count = where(positive, trial.count + 1.0, float(_TRIALS))
-        return _Trial(shorter, at.merit, at.cost, at.violations, at.everywhere, at.alone, fine, count)
+        shorter = fmin(fmax(best, 0.1 * share), 0.5 * share)
+        longer = fmin(2.0 * share, 0.5 * (share + failed))
+        on = where(fine, where(lt(failed, 1.5 * first), 1.0, 0.0), where(some, 0.0, 1.0))
+        return _Trial(
+            where(fine, longer, shorter),
+            failed,
+            where(positive, trial.count + 1.0, float(_TRIALS)),
+            on,
+            where(fine, share, trial.accepted),
+            where(fine, at.merit, trial.merit),
+            where(fine, at.cost, trial.cost),
+            _chosen(fine, at.violations, trial.violations),
+            _chosen(fine, at.residuals, trial.residuals),
+            where(fine, at.active, trial.active),
+            _chosen(fine, at.everywhere, trial.everywhere),
+            _chosen(fine, at.alone, trial.alone),
+        )
 
-    empty = _Trial(first, merit, state.cost, state.violations, duals.everywhere, duals.alone, 0.0, 0.0)
+    empty = _Trial(
+        first,
+        2.0 * first,
+        0.0,
+        1.0,
+        0.0,
+        merit,
+        state.cost,
+        state.violations,
+        state.before,
+        active,
+        duals.everywhere,
+        duals.alone,
+    )
     trial = while_loop(searching, tried, empty, at_most=_TRIALS).state
-    taken = lt(0.5, trial.fine)
-    there = sweeps.moved(point, way, border, where(taken, trial.share, 0.0))
-    violations = _chosen(taken, trial.violations, state.violations)
+    taken = lt(0.0, trial.accepted)
+    there = sweeps.moved(point, way, border, trial.accepted)
+    violations = trial.violations
+    # a step that is shortened by rows that become active is no reason to damp it: the next one knows them
+    curved = and_(lt(trial.accepted, 0.1 * first), eq(active, trial.active))
     damping = where(
         taken,
-        where(lt(0.5 * first, trial.share), 0.1, where(lt(0.1 * first, trial.share), 1.0, 10.0)) * state.damping,
+        where(lt(0.5 * first, trial.accepted), 0.1, where(curved, 10.0, 1.0)) * state.damping,
         where(lt(0.5, state.bent), state.damping, fmax(30.0 * state.damping, _RAISED)),
     )
     damping = fmax(damping, _LEAST_DAMPING)
     # where steps are short: new multipliers of what has been violated less, and larger penalties of what has not
-    short = and_(taken, lt(length * trial.share, _SHORT))
+    short = and_(taken, lt(length * trial.accepted, _SHORT))
+    tiny = and_(le(length, 10.0 * tolerances.step), at_ease)  # damping makes steps short, too
+    arrived = le(0.5, trial.accepted)  # else what fell may have fallen too far: the step goes on
     grown: list[Any] = []
     renewed: list[Any] = []
     last: list[Any] = []
     within: Any = None
     capped: Any = None
-    for rho, now, before, tolerance, scale in zip(
-        duals.penalties, violations, state.before, tolerances.violations, sweeps.hard_scales, strict=True
-    ):
-        done = le(now, tolerance)
-        fell = or_(done, le(now, _FELL * before))
+    columns = duals.penalties, violations, trial.residuals, state.before, tolerances.violations, sweeps.hard_scales
+    for rho, now, left, before, tolerance, scale in zip(*columns, strict=True):
+        done = and_(le(now, tolerance), le(left, scale * tolerance))
+        fell = or_(done, le(left, _FELL * before))
         # as long as a step may still halve it, a penalty is not to blame
-        share = rho * (scale * now) * (scale * now)
-        settled = or_(and_(at_ease, le(-slope, _SETTLED * share)), le(length, 10.0 * tolerances.step))
+        share = rho * left * left
+        settled = or_(and_(at_ease, le(-slope, _SETTLED * share)), tiny)
         settled = or_(settled, and_(lt(state.damping, _MILD), le(-slope, _CREEPS * share)))
+        settled = or_(settled, le(merit - trial.merit, _FLAT * share))
         grow = and_(and_(short, not_(fell)), settled)
-        renewed.append(and_(short, fell))
+        far_grown = and_(settled, le(_STIFF, rho))  # larger penalties alone would leave too few digits
+        renewed.append(and_(short, or_(and_(fell, or_(arrived, tiny)), far_grown)))
         grown.append(where(grow, fmin(_GROWTH * rho, _MOST_PENALTY), rho))
-        last.append(where(or_(renewed[-1], grow), now, before))
+        last.append(where(or_(renewed[-1], grow), left, before))
         within = done if within is None else and_(within, done)
         hopeless = or_(done, le(_MOST_PENALTY, rho))
         capped = hopeless if capped is None else and_(capped, hopeless)
@@ -196,8 +242,8 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         damping,
         status,
         iterations,
-        where(taken, trial.cost, state.cost),
-        where(taken, trial.merit, merit),
+        trial.cost,
+        trial.merit,
         length,
         stale,
         where(and_(near, le(straight, iterations)), 1.0, 0.0),

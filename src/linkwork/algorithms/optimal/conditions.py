@@ -52,6 +52,37 @@ class PathConditions:
         """H, the lower triangle row by row, and J, by the columns of windows."""
         return self._all(point, duals, self._bend)
 
+    def rows(self, point: PathPoint) -> dict[str, Any]:
+        """Values and derivatives of constraints by number: "values0" (T, rows), (rows,) of one with a step of its
+        own, and "rows0" (..., rows · columns of a window)."""
+        sweeps, program = self.sweeps, self.sweeps.program
+        found: dict[str, Any] = {}
+        hard = {k: n for n, k in enumerate(program.hard)}
+
+        def put(n: int, w: PathWindow, asked: AskedEntry) -> None:
+            rows = asked.entry.feature.exact_rows(w, asked.target)
+            lines = [columns_of(program, w, rows, k) for k in range(len(rows.values))]
+            found[f"values{n}"] = array(rows.values)
+            found[f"rows{n}"] = array([line.get(i, 0.0) for line in lines for i in range(self.size)])
+
+        if some := [k for k in program.everywhere if k in hard]:
+
+            def step(state: Any, given: Any) -> tuple[Any, Any]:
+                w = sweeps.window(given, point.p)
+                entries = zip(program.everywhere, sweeps.each(given, None), strict=True)
+                for k, asked in entries:
+                    if k in hard:
+                        put(hard[k], w, asked)
+                return state, tuple(found[f"{name}{hard[k]}"] for k in some for name in ("values", "rows"))
+
+            _, each = scan(step, (), sweeps.rows(point, None))
+            names = [f"{name}{hard[k]}" for k in some for name in ("values", "rows")]
+            found |= dict(zip(names, each, strict=True))
+        for k, (_, w, asked) in zip(program.alone, sweeps.alone(point, None), strict=True):
+            if k in hard:
+                put(hard[k], w, asked)
+        return found
+
     def _all(self, point: PathPoint, duals: Duals, of: Any) -> dict[str, Any]:
         sweeps, program = self.sweeps, self.sweeps.program
         found: dict[str, Any] = {}

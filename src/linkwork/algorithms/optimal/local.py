@@ -57,6 +57,7 @@ class LocalTerms:
     gradient: dict[int, Any] = field(default_factory=dict)
     blocks: dict[tuple[int, int], Any] = field(default_factory=dict)
     merit: Any = 0.0
+    active: Any = 0.0  # rows at a bound or beyond
     longest: int | None = None  # rows of more columns than this stay rows
     rows: list[tuple[dict[int, Any], Any, Any]] = field(default_factory=list)  # j, c and f: c j jᵀ and f j are added
 
@@ -68,11 +69,17 @@ class LocalTerms:
 
 @dataclass(frozen=True)
 class LocalShare:
-    """What an entry adds in one step: to the merit and to the cost; what is violated at most; its next multipliers."""
+    """What an entry adds in one step: to the merit and to the cost; what is violated at most; its next multipliers.
+
+    The residual is max |f − λ|/ρ: the scaled violation of rows that hold, and what is left of multipliers of rows that
+    do not.  Where it is zero, constraints are kept and complementary to their multipliers.
+    """
 
     merit: Any
     cost: Any
     violation: Any
+    residual: Any
+    active: Any  # how many of its rows are at a bound or beyond
     forces: list[Any]
 
 
@@ -102,6 +109,8 @@ def _shares(asked: AskedEntry, values: Scalars) -> tuple[LocalShare, list[tuple[
     merit: Any = 0.0
     cost: Any = 0.0
     violation: Any = 0.0
+    residual: Any = 0.0
+    active: Any = 0.0
     forces, rows = [], []
     for k, value in enumerate(values):
         weight = asked.weight_of(k)
@@ -114,16 +123,20 @@ def _shares(asked: AskedEntry, values: Scalars) -> tuple[LocalShare, list[tuple[
             r, held = _beyond(asked, scale * c, k, scale)
             merit = merit + 0.5 * r * r
             rows.append((scale * r, held * scale * scale))
+            active = active + held if entry.bounded else active
         else:
-            r, held = _beyond(asked, scale * c + asked.multipliers[k] / rho, k, scale)
+            shift = asked.multipliers[k] / rho
+            r, held = _beyond(asked, scale * c + shift, k, scale)
             f = rho * r
             merit = merit + 0.5 * f * r
             forces.append(f)
             rows.append((scale * f, held * rho * scale * scale))
             left, _ = _beyond(asked, c, k, 1.0)
             violation = fmax(violation, fabs(left))
+            residual = fmax(residual, fabs(r - shift))
+            active = active + held if entry.bounded or entry.kind == "inequality" else active
     cost = merit if not entry.hard else 0.0
-    return LocalShare(merit, cost, violation, forces), rows
+    return LocalShare(merit, cost, violation, residual, active, forces), rows
 
 
 def entry_values(w: PathWindow, asked: AskedEntry) -> LocalShare:
@@ -147,7 +160,7 @@ def entry_terms(program: PathProgram, w: PathWindow, asked: AskedEntry, terms: L
     """Adds an entry's share to the terms of a step, and so much of its values' own second derivatives as is said."""
     found = asked.entry.feature.exact_rows(w, asked.target)
     share, rows = _shares(asked, found.values)
-    terms.merit = terms.merit + share.merit
+    terms.merit, terms.active = terms.merit + share.merit, terms.active + share.active
     lines = [columns_of(program, w, found, k) for k in range(len(rows))]
     for line, force, curvature in _together(lines, rows):
         line = {i: x if x.__class__ is float else _counts(asked.weight, x) for i, x in line.items()}

@@ -30,6 +30,8 @@ class PathShares(NamedTuple):
     merit: Any
     cost: Any
     violations: Any  # (constraints,): the largest of each
+    residuals: Any  # (constraints,): see `LocalShare`, scaled
+    active: Any  # how many rows are at a bound or beyond
     everywhere: Any  # next multipliers, as `Duals` has them
     alone: Any
 
@@ -45,37 +47,41 @@ class PathSweeps(PathSteps):
         at = {k: n for n, k in enumerate(program.hard)}
         merit: Any = 0.0
         cost: Any = 0.0
+        active: Any = 0.0
         violations: list[Any] = [0.0] * len(program.hard)
+        residuals: list[Any] = [0.0] * len(program.hard)
         everywhere: Any = np.zeros((program.steps, 0))
         if program.everywhere:
 
             def step(state: Any, given: Any) -> tuple[Any, Any]:
                 w = self.window(given, point.p)
                 found = [entry_values(w, asked) for asked in self.each(given, duals)]
-                worst = [x.violation for k, x in zip(program.everywhere, found, strict=True) if k in at]
-                sums = [sum((x.merit for x in found), 0.0), sum((x.cost for x in found), 0.0), *worst]
+                constraints = [x for k, x in zip(program.everywhere, found, strict=True) if k in at]
+                worst = [y for x in constraints for y in (x.violation, x.residual)]
+                sums = [sum((getattr(x, name) for x in found), 0.0) for name in ("merit", "cost", "active")]
                 forces = [f for x in found for f in x.forces]
-                return state, (array(sums), array(forces))
+                return state, (array([*sums, *worst]), array(forces))
 
             _, (sums, everywhere) = scan(step, (), self.rows(point, duals))
             hard = [k for k in program.everywhere if k in at]
 
             def together(state: Any, row: Any) -> tuple[Any, None]:
-                added = [x + y for x, y in zip(state[:2], row[:2], strict=True)]
-                return array([*added, *(fmax(x, y) for x, y in zip(state[2:], row[2:], strict=True))]), None
+                added = [x + y for x, y in zip(state[:3], row[:3], strict=True)]
+                return array([*added, *(fmax(x, y) for x, y in zip(state[3:], row[3:], strict=True))]), None
 
-            whole, _ = scan(together, array([0.0] * (2 + len(hard))), sums)
-            merit, cost = whole[0], whole[1]
-            for k, x in zip(hard, whole[2:], strict=True):
-                violations[at[k]] = x
+            whole, _ = scan(together, array([0.0] * (3 + 2 * len(hard))), sums)
+            merit, cost, active = whole[0], whole[1], whole[2]
+            for n, k in enumerate(hard):
+                violations[at[k]], residuals[at[k]] = whole[3 + 2 * n], whole[4 + 2 * n]
         forces: list[Any] = []
         for k, (_, w, asked) in zip(program.alone, self.alone(point, duals), strict=True):
             found = entry_values(w, asked)
-            merit, cost = merit + found.merit, cost + found.cost
+            merit, cost, active = merit + found.merit, cost + found.cost, active + found.active
             forces += found.forces
             if k in at:
                 violations[at[k]] = fmax(violations[at[k]], found.violation)
-        return PathShares(merit, cost, array(violations), everywhere, array(forces))
+                residuals[at[k]] = fmax(residuals[at[k]], found.residual)
+        return PathShares(merit, cost, array(violations), array(residuals), active, everywhere, array(forces))
 
     def values(self, point: PathPoint) -> tuple[Any, list[Any]]:
         """What features are: those looked at in all steps (T, rows), and those with a step of their own."""
@@ -112,8 +118,10 @@ class PathSweeps(PathSteps):
             _, everywhere = scan(step, (), self.rows(point, None))
         return everywhere, [x for _, w, asked in self.alone(point, None) for x in sizes(w, asked)]
 
-    def equations(self, point: PathPoint, duals: Duals, damping: Any, least: Any, bent: Any) -> tuple[Eliminated, Any]:
-        """The steps eliminated from H d = −g, with H's diagonal times 1 + damping; the merit.
+    def equations(
+        self, point: PathPoint, duals: Duals, damping: Any, least: Any, bent: Any
+    ) -> tuple[Eliminated, Any, Any]:
+        """The steps eliminated from H d = −g, with H's diagonal times 1 + damping; the merit; how many rows are active.
 
         ``bent`` is how much of own second derivatives entries with a step of their own have in H."""
         program = self.program
@@ -122,9 +130,10 @@ class PathSweeps(PathSteps):
         layout: list[Any] = []
         alone = [LocalTerms() for _ in program.alone]
         merit: Any = 0.0
+        active: Any = 0.0
         for terms, (_, w, asked) in zip(alone, self.alone(point, duals), strict=True):
             entry_terms(program, w, asked, terms, bent)
-            merit = merit + terms.merit
+            merit, active = merit + terms.merit, active + terms.active
         if program.everywhere:
 
             def step(state: Any, given: Any) -> tuple[Any, Any]:
@@ -142,10 +151,10 @@ class PathSweeps(PathSteps):
                 blocks = [terms.blocks.get(place, 0.0) for place in places]
                 slopes = [terms.gradient.get(i, 0.0) for i in columns]
                 rows = [x for line, c, f in terms.rows for x in (c, f, *line.values())]
-                return state, array([terms.merit, *slopes, *blocks, *rows])
+                return state, array([terms.merit, terms.active, *slopes, *blocks, *rows])
 
             _, found = scan(step, (), self.rows(point, duals))
-            merit = sum(list(found[:, 0]), merit)
+            merit, active = sum(list(found[:, 0]), merit), sum(list(found[:, 1]), active)
             whole["found"] = found
         T = program.steps
         for n, k in enumerate(program.alone):
@@ -163,7 +172,7 @@ class PathSweeps(PathSteps):
 
             if "found" in row:
                 places, columns, lines = layout
-                numbers = iter(list(row["found"])[1:])
+                numbers = iter(list(row["found"])[2:])
                 for i in columns:
                     sides[i] = -next(numbers)
                 for place in places:
@@ -182,7 +191,7 @@ class PathSweeps(PathSteps):
         m = program.depth
         padded = {name: np.concatenate([x, *[x[-1:]] * m]) for name, x in whole.items()}
         way = eliminated_wide if program.wide else eliminated
-        return way(program.width, m, program.many, T, added, padded, least), merit
+        return way(program.width, m, program.many, T, added, padded, least), merit, active
 
     def direction(self, found: Eliminated, border: Sequence[Any]) -> Any:
         """The step of all steps (T, width), with that of parameters."""

@@ -7,8 +7,8 @@ of their solutions the one that stabilises, with the gains K = (R + BᵀXB)⁻¹
 which goes into A − B R⁻¹Nᵀ and Q − N R⁻¹Nᵀ, and with G = B R⁻¹Bᵀ, H = Q, doublings (`doubling.py`) lead from one step
 of time to twice as many, and H to X.  In continuous time a Cayley transform with a γ > 0 comes first.  Where rounding
 has left more than it must, steps of Newton's method follow, each a Lyapunov equation.  Where a system that grows fast
-costs little, so little of Q is left beside what grows that there is no X: then all states cost something besides, and
-Newton's method leads from that X, which stabilises too, to the one of Q.
+costs little or nothing, so little of Q is left beside what grows that there is no X: then all states cost something
+besides, and Newton's method leads from that X, which stabilises too, to the one of Q.
 
 The derivative of X is the solution of a Lyapunov equation with A − B K, whatever the way to X was.
 
@@ -252,7 +252,9 @@ def _doubled(given: LinearQuadratic, continuous: bool, share: Any) -> tuple[Matr
     A = added(given.A, negated(products(given.B, by_N)))
     G = mirrored(products(given.B, by_B))
     H = mirrored(added(given.Q, negated(products(given.N, by_N))))
-    H = shifted(H, share * sum((H[i][i] for i in range(n)), 0.0) * (1.0 / n))
+    paid, pushed = (sum((M[i][i] for i in range(n)), 0.0) for M in (H, G))
+    grown = squares(A) if continuous else 1.0  # what states cost in units of inputs, where none costs anything itself
+    H = shifted(H, share * where(lt(0.0, paid), paid * (1.0 / n), grown / fmax(pushed, 1e-300)))
     gamma = 1.0
     if continuous:
         A, G, H, gamma = cayley(A, G, H)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..._printing import short_repr
 from ...expr.arrays import array, is_traced
 from ...expr.linalg.sums import dot
-from .asked import acting_places, cost_matrix, forces_that_act, matching, state_cost
+from .asked import acting_places, cost_matrix, forces_that_act, matching, seconds_of, state_cost
 from .regulators import lqr
 
 __all__ = ["HoldingRegulator", "hold"]
@@ -102,6 +102,7 @@ def hold(
     """
     acting = acting_places("hold", robot, actuators)
     nv = robot.nv
+    step = None if step is None else seconds_of("hold", "step", step)
     at = matching("hold", "q", q, robot.nq, "nq")
     rate = np.zeros((*at.shape[:-1], nv)) if v is None else matching("hold", "v", v, nv, "nv")
     if tau is None:

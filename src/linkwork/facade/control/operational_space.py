@@ -10,12 +10,14 @@ import numpy as np
 from ...algorithms.control.operational import Level, task_forces
 from ...algorithms.dynamics.factored_inverse import inverse_mass_matrix
 from ...expr.arrays import array
+from ...expr.functions import fabs, fmax, fmin, lt, where
 from ...tasks.contract import Task
 from .law import ControlLaw, from_zero, positive_number
 from .task_law import TaskLaw
 
 __all__ = ["OperationalSpace", "read_condition", "refuse_fewer_motors"]
 
+_NOTHING = 1e-300  # [N·m, N]
 _SAMPLES, _WORSE, _MOST = 33, 10.0, 1e6  # configurations that are looked at; how much worse is bounded; at most
 
 
@@ -32,7 +34,10 @@ class OperationalSpace(TaskLaw):
     characteristic lengths, if left out ten times what it is in half of all configurations: forces are bounded, and
     nothing changes elsewhere.  Targets come by the tasks' names, and
     what rates and accelerations are to be as NAME_v and NAME_a, in the axes of errors.  |τ| ≤ ``limits``, the robot's
-    own if left out.  With ``passive`` what joints do by themselves is compensated.
+    own if left out.  Where more is needed, gravity comes first, then damping with what velocities need, then what
+    errors and accelerations of targets ask for, a level after the other: of each as large a share as limits leave room
+    for, in the same direction.  What is left of damping brakes all joints alike.  With ``passive`` what joints do by
+    themselves is compensated.
 
     Sources: Khatib, IEEE J. Robotics and Automation RA-3(1), 1987; Sentis and Khatib, Int. J. Humanoid Robotics 2(4),
     2005.
@@ -93,19 +98,58 @@ class OperationalSpace(TaskLaw):
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
         a0 = [-self.null_damping * x if self.null_damping else 0.0 for x in v]
+        pull0: list[Any] = [0.0] * self.robot.nv
         if self.posture is not None:
-            _, moving, wanted = self.motions(q, v, [self.posture], given)
-            a0 = [a - x for a, x in zip(wanted, moving.drifts, strict=True)]
-        levels = []
+            _, moving, wanted, damped = self.pulled(q, v, [self.posture], given)
+            a0 = [a - x for a, x in zip(damped, moving.drifts, strict=True)]
+            pull0 = [a - b for a, b in zip(wanted, damped, strict=True)]
+        levels, pulls = [], []
         for tasks in self.levels:
-            stack, moving, wanted = self.motions(q, v, tasks, given)
+            stack, moving, wanted, damped = self.pulled(q, v, tasks, given)
             kept = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
             scales = stack.scales
             rows = [[scales[k] * x for x in moving.rows[k]] for k in kept]
-            levels.append(Level(rows, [scales[k] * (wanted[k] - moving.drifts[k]) for k in kept]))
+            levels.append(Level(rows, [scales[k] * (damped[k] - moving.drifts[k]) for k in kept]))
+            pulls.append([scales[k] * (wanted[k] - damped[k]) for k in kept])
+        if not np.isfinite(self.limits).any():  # all of it at once
+            levels = [
+                Level(x.rows, [a + b for a, b in zip(x.wanted, y, strict=True)])
+                for x, y in zip(levels, pulls, strict=True)
+            ]
+            return self._exerted(q, v, levels, [a + b for a, b in zip(a0, pull0, strict=True)]), None
+        nothing = [0.0] * self.robot.nv
+        held = list(self.robot.gravity_force(q))
+        slowed = self._exerted(q, v, levels, a0)
+        tau, share = self._as_far(held, [a - b for a, b in zip(slowed, held, strict=True)])
+        rate = max(self.damping.values())
+        brake = self.robot.mass_matrix(q, passive=self.passive) @ array([-(1.0 - share) * rate * x for x in v])
+        tau, _ = self._as_far(tau, list(brake))
+        none = [[0.0] * len(x) for x in pulls]
+        for k, pull in enumerate(pulls):
+            own = [Level(x.rows, pull if j == k else none[j]) for j, x in enumerate(levels)]
+            more = task_forces(self.robot.tree, list(q), own, nothing, self.condition, self.passive)
+            tau, _ = self._as_far(tau, more)
+        if self.posture is not None:
+            still = [Level(x.rows, none[j]) for j, x in enumerate(levels)]
+            moved = self.robot.mass_matrix(q, passive=self.passive) @ array(pull0)
+            more = task_forces(self.robot.tree, list(q), still, pull0, self.condition, self.passive)
+            tau, _ = self._as_far(tau, [a + b for a, b in zip(moved, more, strict=True)])
+        return tau, None
+
+    def _exerted(self, q: Any, v: Any, levels: Sequence[Level], a0: Sequence[Any]) -> list[Any]:
         own = self.robot.inverse_dynamics(q, v, array(list(a0)), passive=self.passive)
         more = task_forces(self.robot.tree, list(q), levels, a0, self.condition, self.passive)
-        return [a + b for a, b in zip(own, more, strict=True)], None
+        return [a + b for a, b in zip(own, more, strict=True)]
+
+    def _as_far(self, tau: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], Any]:
+        """τ and as large a share of ``more``, at most all of it, as limits leave room for; and the share."""
+        share: Any = 1.0
+        for x, d, most in zip(tau, more, self.limits, strict=True):
+            if np.isfinite(most):
+                room = fmax(most - where(lt(0.0, d), x, -x), 0.0)
+                size = fabs(d)
+                share = fmin(share, where(lt(room, size), room / fmax(size, _NOTHING), 1.0))
+        return [x + share * d for x, d in zip(tau, more, strict=True)], share
 
 
 def read_condition(who: str, given: Any, robot: Any, rows: Callable[[np.ndarray], Sequence[Any]]) -> float:

@@ -6,12 +6,14 @@ Arrays have one leading axis, that of the environments.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from ...bridge.machine import make_ready
+from ...features import TorqueLimits
 from ...model.parameter import Parameter
 from ..optimal.prepared import PreparedProblem, prepared
 from ..optimal.result import OptimalResult
@@ -19,7 +21,7 @@ from ..optimal.robot_numbers import by_environment, nominal_numbers, robot_input
 from ..optimal.schedule import Schedule
 from ..optimal.solving import TOLD, shapes_of, state_shapes
 
-__all__ = ["AugmentedPlanner", "Planner", "Search", "later_rows", "receding_step"]
+__all__ = ["AugmentedPlanner", "Planner", "Search", "later_rows", "receding_step", "within_effort"]
 
 Search = dict[str, np.ndarray]
 
@@ -81,6 +83,27 @@ class Planner(Protocol):
 
     def prepare(self) -> None:
         """Makes the code that it runs."""
+
+
+def within_effort(problem: Any, effort: np.ndarray, acting: np.ndarray, passive: bool) -> Any:
+    """A copy of the problem that limits torques of the acting coordinates to ±effort (nv,) in every step; the problem
+    itself where its own limits of torques are no wider."""
+    most = np.full(len(effort), np.inf)
+    most[acting] = effort[acting]
+    wide = {(place, sign) for place in np.flatnonzero(np.isfinite(most)).tolist() for sign in (-1.0, 1.0)}
+    for entry in problem.entries:
+        limits, always = entry.feature, len(entry.steps) == problem.steps
+        if isinstance(limits, TorqueLimits) and entry.kind == "inequality" and always and limits.passive == passive:
+            scale = np.broadcast_to(entry.scale, len(limits.bounds))
+            held = [one for one, x in zip(limits.bounds, scale, strict=True) if x > 0.0]
+            wide -= {(one.place, one.sign) for one in held if one.sign * one.bound <= most[one.place]}
+    if not wide:
+        return problem
+    found = copy(problem)
+    found.entries, found.variables, found.parameters = [*problem.entries], {**problem.variables}, {**problem.parameters}
+    names = {entry.name for entry in problem.entries}
+    name = next(x for k in range(1, len(names) + 2) if (x := "effort" if k == 1 else f"effort {k}") not in names)
+    return found.add(TorqueLimits(upper=most, passive=passive), "inequality", name=name)
 
 
 class AugmentedPlanner:

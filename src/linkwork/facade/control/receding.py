@@ -34,7 +34,7 @@ from .asked import (
 from .command import BRAKING, FAILED, LATE, PLANNED, SHORT, Command
 from .held_plan import HeldPlans
 from .plan import ROUNDING, RecedingPlan, followed, plan_kernel
-from .planners import AugmentedPlanner, Planner, Search
+from .planners import AugmentedPlanner, Planner, Search, within_effort
 from .shooting_planner import ShootingPlanner
 
 __all__ = ["Controller", "controller_of"]
@@ -61,8 +61,8 @@ class Controller:
     - ``braking_time`` [s]: without a plan the robot is slowed down with -v / braking_time.
     - ``actuators``: names of joints that have motors (all but those of six degrees of freedom); ``effort``: their
       largest forces, a number or (nv,), the robot's unless it is said; ``passive``: forces overcome what joints do by
-      themselves.  Commands are by all three, and so are plans of "ilqr"; those of "augmented" know what features
-      of the problem ask.
+      themselves.  Commands are by all three, and so are plans of "ilqr".  Those of "augmented" know what features of
+      the problem ask, and an ``effort`` that is given, as limits of torques in every step.
     - ``solver``: "augmented", "ilqr", a `Planner`, which has to know about motors by itself, or what makes one of the
       problem, the names of joints that have motors, ``effort`` (nv,) or None for the robot's, ``passive``, and of
       ``parameters`` where there are any.
@@ -103,6 +103,8 @@ class Controller:
         self._effort = largest_forces(who, robot, effort)
         self._numbers = own_robot_numbers(who, problem, parameters)
         named = tuple(self._numbers)
+        if making is AugmentedPlanner and effort is not None:
+            problem = within_effort(problem, self._effort, self.acting, self.passive)
         if making is not None:
             places, own = range(robot.nv), set(self.acting.tolist())
             slices = [(body.joint_name, robot.tree.v_slices[i]) for i, body in robot.tree.stacked() if body.joint.nv]

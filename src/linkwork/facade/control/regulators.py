@@ -16,12 +16,14 @@ from ...expr.equations.linear_quadratic import LinearQuadratic
 from ...expr.equations.riccati import riccati
 from ...expr.equations.riccati_sweep import riccati_sweep
 from ...expr.functions import where
+from .dense_riccati import dense_regulator
 
 __all__ = ["HorizonRegulator", "Regulator", "lqr", "lqr_horizon"]
 
 _KERNELS: Once[Kernel] = Once(64)
 _NAMES = ("A", "B", "Q", "R", "N")
 _FLOAT = np.dtype(float)
+_KERNEL_STATES = 12  # systems of more states are solved in NumPy: their kernels take tens of seconds to compile
 _SLACK = 1e-9  # of Q: what eigenvalues may be below zero
 _FINE = 1e-6  # beside X: an equation of which more is left has not been solved; the residual says how well it is
 _MOVED = 1e-9  # beside A and B: what inputs move less than that they do not move
@@ -57,13 +59,14 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
     """The linear-quadratic regulator without end of ẋ = A x + B u, or with ``discrete`` of x⁺ = A x + B u.
 
     u = −K x makes ∫ xᵀQ x + 2 xᵀN u + uᵀR u dt, or the sum over all steps, the least.  A and Q (..., n, n), B and N
-    (..., n, m), R (..., m, m); Q and R are symmetric (their lower triangles are read), R is positive definite, and so
-    is what the cost is of x and u, at least semidefinite; what does not end
-    by itself has to cost something.  Leading dimensions are a batch, and broadcast.
+    (..., n, m), R (..., m, m); Q and R are symmetric (their lower triangles are read).  The cost of x and u is at least
+    semidefinite.  R is positive definite, or with ``discrete`` at least R + BᵀXB is.  What neither ends nor grows by
+    itself, an undamped oscillation, has to cost something.  Leading dimensions are a batch, and broadcast.
 
     On symbols it becomes part of what is compiled, and is differentiated as the solution that it is: exactly, forward
-    and in reverse.  On numbers, a kernel of these sizes is compiled with the first call.  Of one system ValueError
-    says why there is no regulator; in a batch its ``residual`` does.
+    and in reverse.  On numbers, a kernel of these sizes is compiled with the first call; systems of more than 12 states
+    are solved in NumPy, without one.  Of one system ValueError says why there is no regulator; in a batch its
+    ``residual`` does.
 
     >>> import numpy as np
     >>> import linkwork as lw
@@ -81,18 +84,34 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
         if any(map(is_traced, given.values())):
             return _solved(given, not discrete)
         A, B, Q, R, N = (given[name] for name in _NAMES)
-    kernel = _KERNELS.get((n, m, discrete), lambda: _compiled(n, m, not discrete))
     none = _zeros(n, m) if N is None else N
+    if n > _KERNEL_STATES:
+        return _dense(_check("lqr", A, B, Q, R, none, discrete), discrete)
+    kernel = _KERNELS.get((n, m, discrete), lambda: _compiled(n, m, not discrete))
     with np.errstate(all="ignore"):
         K, X, residual, sound = kernel(A, B, Q, R, none)
-    if sound.__class__ is np.ndarray:
-        if not (sound.all() and (residual < _FINE).all()):
-            _check("lqr", A, B, Q, R, none)
-    elif not (sound and residual < _FINE):
-        given = _check("lqr", A, B, Q, R, none)
-        if not residual < _FINE:
-            raise ValueError(f"lqr: {_reason(given, discrete)}")
+    if sound.__class__ is not np.ndarray:
+        if not (sound and residual < _FINE):
+            given = _check("lqr", A, B, Q, R, none, discrete)
+            return Regulator(K, X, residual) if residual < _FINE else _dense(given, discrete)
+    elif not (sound.all() and (residual < _FINE).all()):
+        given = _check("lqr", A, B, Q, R, none, discrete)
+        if not (fine := residual < _FINE).all():  # a singular R, or a Q to which too little counts
+            other = _dense(given, discrete)
+            K, X = (np.where(fine[..., None, None], a, b) for a, b in ((K, other.K), (X, other.X)))
+            residual = np.where(fine, residual, other.residual)
     return Regulator(K, X, residual)
+
+
+def _dense(given: Mapping[str, np.ndarray], discrete: bool) -> Regulator:
+    """The regulator by LAPACK: of many states, as a kernel of their size is long in the making, or where R is singular
+    or too little costs something, which the kernel's doublings cannot begin with.  Of one system ValueError says why
+    there is none."""
+    A, B, Q, R, N = (np.asarray(given[name], dtype=float) for name in _NAMES)
+    K, X, residual = dense_regulator(A, B, _whole(Q), _whole(R), N, discrete)
+    if not residual.ndim and not residual < _FINE:
+        raise ValueError(f"lqr: {_reason(given, discrete)}")
+    return Regulator(K, X, residual if residual.ndim else float(residual))
 
 
 def lqr_horizon(
@@ -120,7 +139,7 @@ def lqr_horizon(
         X, K = riccati_sweep([given[name] for name in _NAMES], given["end"])
         return HorizonRegulator(array(K), array(X))
     if not _surely_costs(given):
-        _check_costs(who, given)
+        _check_costs(who, given, True)
     kernel = _KERNELS.get((n, m, many, "horizon"), lambda: _compiled_sweep(n, m, many))
     return HorizonRegulator(*kernel(**given))
 
@@ -162,10 +181,12 @@ def _zeros(n: int, m: int) -> np.ndarray:
     return found
 
 
-def _check(who: str, *matrices: np.ndarray) -> dict[str, np.ndarray]:
+def _check(
+    who: str, A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, N: np.ndarray, discrete: bool
+) -> dict[str, np.ndarray]:
     """The matrices by name, after a close look."""
-    given, _, _ = _read(who, dict(zip(_NAMES, matrices, strict=True)))
-    _check_costs(who, given)
+    given, _, _ = _read(who, {"A": A, "B": B, "Q": Q, "R": R, "N": N})
+    _check_costs(who, given, discrete)
     return given
 
 
@@ -243,19 +264,28 @@ def _surely_costs(given: Mapping[str, np.ndarray]) -> bool:
     return True
 
 
-def _check_costs(who: str, given: Mapping[str, np.ndarray]) -> None:
-    """Raises ValueError for an R that is not positive definite, and costs that can be negative."""
-    R = _whole(given["R"])
-    least = np.linalg.eigvalsh(R)[..., 0].min()
-    if not least > 0.0:
-        raise ValueError(f"{who}: R: expected a positive definite matrix, got one with the eigenvalue {least:.6g}")
-    Q = _whole(given["Q"])
-    rest = Q - given["N"] @ np.linalg.solve(R, np.swapaxes(given["N"], -1, -2))
+def _check_costs(who: str, given: Mapping[str, np.ndarray], discrete: bool) -> None:
+    """Raises ValueError for costs that can be negative, and in continuous time for an R that is singular."""
+    R, Q, N = _whole(given["R"]), _whole(given["Q"]), given["N"]
+    values = np.linalg.eigvalsh(R)
+    least = values[..., 0].min()
+    if not (least >= -_SLACK * np.abs(values).max() if discrete else least > 0.0):
+        wanted = "positive semidefinite" if discrete else "positive definite"
+        raise ValueError(f"{who}: R: expected a {wanted} matrix, got one with the eigenvalue {least:.6g}")
     sizes = np.abs(Q).max(axis=(-1, -2))
+    what = "Q - N inv(R) N'"
+    if least > 0.0:
+        rest = Q - N @ np.linalg.solve(R, np.swapaxes(N, -1, -2))
+    else:  # what inputs cost may be nothing
+        what = "[Q N; N' R]"
+        lead = np.broadcast_shapes(Q.shape[:-2], N.shape[:-2], R.shape[:-2])
+        Q, N, R = (np.broadcast_to(M, (*lead, *M.shape[-2:])) for M in (Q, N, R))
+        rest = np.block([[Q, N], [np.swapaxes(N, -1, -2), R]])
+        sizes = np.abs(rest).max(axis=(-1, -2))
     least = (np.linalg.eigvalsh(0.5 * (rest + rest.swapaxes(-1, -2)))[..., 0] + _SLACK * sizes).min()
     if least < 0.0:
         raise ValueError(
-            f"{who}: Q: expected a cost that is nowhere negative, but Q - N inv(R) N' has the eigenvalue {least:.6g}"
+            f"{who}: Q: expected a cost that is nowhere negative, but {what} has the eigenvalue {least:.6g}"
         )
     if "end" in given:
         end = _whole(given["end"])
@@ -286,13 +316,15 @@ def _reason(given: Mapping[str, np.ndarray], discrete: bool) -> str:
                 f"it cannot be stabilised: the motion of the eigenvalue {_shown(root)} of A does not end, and B has no "
                 f"input that moves it"
             )
-    shifted = A - B @ np.linalg.solve(R, N.T)
-    rest = Q - N @ np.linalg.solve(R, N.T)
+    inverse = np.linalg.pinv(R, rcond=1e-12, hermitian=True)
+    shifted, rest = A - B @ inverse @ N.T, Q - N @ inverse @ N.T
     for root in np.linalg.eigvals(shifted):
-        idle = abs(root) > 1.0 - 1e-6 if discrete else root.real > -1e-6 * scale
+        idle = abs(abs(root) - 1.0) < 1e-6 if discrete else abs(root.real) < 1e-6 * scale
         seen = np.linalg.svd(np.vstack([root * np.eye(n) - shifted, rest]), compute_uv=False)[-1]
         if idle and seen < _MOVED * max(scale, np.abs(rest).max()):
             return f"no cost makes the motion of the eigenvalue {_shown(root)} end: expected a Q to which it counts"
+    if discrete and np.linalg.matrix_rank(R, hermitian=True) < len(R):
+        return "R is singular, and no cost makes R + B'XB regular: expected inputs that cost something"
     return "no solution of Riccati's equation was found: its matrices differ too much in size, or are nearly singular"
 
 

@@ -90,6 +90,13 @@ class TaskLaw(ControlLaw):
         self, q: Any, v: Any, tasks: Iterable[Task], given: Mapping[str, Any]
     ) -> tuple[Stack, TaskMotion, list[Any]]:
         """Some of the tasks, how they move, and their a* by row."""
+        stack, moving, wanted, _ = self.pulled(q, v, tasks, given)
+        return stack, moving, wanted
+
+    def pulled(
+        self, q: Any, v: Any, tasks: Iterable[Task], given: Mapping[str, Any]
+    ) -> tuple[Stack, TaskMotion, list[Any], list[Any]]:
+        """The same, and what of a* is damping alone: where errors and accelerations of targets are none."""
         chosen = tuple(tasks)
         targets = [
             scalars(given.get(self._called(x), x.target)).ravel().tolist() if x.name in self.shapes else []
@@ -104,10 +111,12 @@ class TaskLaw(ControlLaw):
         )
         moving = task_motion(stack, list(q), list(v))
         wanted: list[Any] = []
+        damped: list[Any] = []
         for task, rates in zip(chosen, moving.rates, strict=True):
             own = slice(len(wanted), len(wanted) + len(task.row_names))
             still = [0.0] * len(task.row_names)
             led, ahead = (list(given.get(f"{task.name}_{x}", still)) for x in ("v", "a"))
             gains = self.stiffness[task.name], self.damping[task.name]
             wanted += task.settling(moving.errors[own], rates, led, ahead, gains)
-        return stack, moving, wanted
+            damped += task.settling(still, rates, led, still, gains)
+        return stack, moving, wanted, damped

@@ -7,18 +7,28 @@ from typing import Any
 
 import numpy as np
 
+from ...bridge.arguments import real_array
 from ...bridge.machine import Kernel, compile
 from ...expr.arrays import array
 from ...expr.functions import lt, or_, where
+from ..control.asked import matching
 from .task import ControlTask
 
 __all__ = ["begun", "mover", "observer"]
 
 
 def begun(task: ControlTask, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q, v and the goal of an environment that begins."""
-    q, v = task.start(rng)
-    return np.asarray(q, float), np.asarray(v, float), np.asarray(task.goal(rng), float)
+    """q, v and the goal of an environment that begins.  Raises ValueError for what is no state of the robot."""
+    robot: Any = task.robot
+    found = task.start(rng)
+    if not isinstance(found, tuple | list) or len(found) != 2:
+        raise ValueError(f"ControlTask: start: expected a pair (q, v), got {found!r}")
+    q = matching("ControlTask", "start: q", found[0], robot.nq, "nq")
+    v = matching("ControlTask", "start: v", found[1], robot.nv, "nv")
+    goal = np.asarray(real_array("ControlTask: goal: expected finite numbers (k,)", task.goal(rng)), float)
+    if goal.ndim != 1 or not np.isfinite(goal).all():
+        raise ValueError(f"ControlTask: goal: expected finite numbers (k,), got {goal!r}")
+    return q, v, goal
 
 
 def observer(task: ControlTask, goals: int) -> Kernel:

@@ -1,4 +1,4 @@
-"""What went wrong with a search that took no step: features, or derivatives of them, that are no numbers."""
+"""What went wrong with a search: features, or derivatives of them, that are no numbers, and paths beyond rounding."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .solving import shapes_of, sloping_kernel, state_shapes
+from ...algorithms.optimal.augmented import SOLVED, VIOLATED
+from .solving import TOLD, shapes_of, sloping_kernel, state_shapes
 
-__all__ = ["LOST", "UNKNOWN", "odd_derivatives", "odd_values", "violations_of"]
+__all__ = ["LOST", "UNKNOWN", "odd_derivatives", "odd_values", "resolution", "resolved", "violations_of"]
 
 LOST = 1e14  # a step so long is none: its equations had no solution
 UNKNOWN = 1e299  # violations before any step was taken are more
@@ -41,6 +42,21 @@ def _odd(result: Any, values: dict[str, np.ndarray], place: int) -> list[tuple[s
             label = result.problem.entries[k].feature.row_names[row]
             found.append((name, own[tuple(bad[0])], f"step {t}, row {label!r}"))
     return found
+
+
+def resolution(q: np.ndarray) -> np.ndarray:
+    """The distance between the largest coordinate of a path (..., T, nq) and the next number [rad, m] (...)."""
+    return np.asarray(np.spacing(np.abs(q).max(axis=(-1, -2), initial=0.0)))
+
+
+def resolved(q: np.ndarray, told: np.ndarray, step: float) -> np.ndarray:
+    """What a search tells: not converged where a path is so far away that numbers are coarser than its last step."""
+    status = TOLD.index("status")
+    lost = (told[..., status] == SOLVED) & (resolution(q) > step)
+    if lost.any():
+        told = told.copy()
+        told[..., status][lost] = VIOLATED
+    return told
 
 
 def violations_of(result: Any) -> np.ndarray:

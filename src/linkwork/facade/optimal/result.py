@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from .conflict import ConflictProof, conflict_proof
 from .derivatives import PathDerivative, path_derivative
-from .odd import LOST, UNKNOWN, odd_derivatives, odd_values, violations_of
+from .odd import LOST, UNKNOWN, odd_derivatives, odd_values, resolution, violations_of
 from .solving import TOLD, looking_kernel, shapes_of, state_shapes
 
 __all__ = ["OptimalResult"]
 
 _PLACE = {name: k for k, name in enumerate(TOLD)}
-_ENDS = {1: "solved", 2: "infeasible", 3: "stuck", 4: "stopped"}
+_ENDS = {1: "solved", 2: "not converged", 3: "stuck", 4: "stopped"}
 _STUCK = 3.0
 
 
@@ -36,14 +37,23 @@ class OptimalResult:
         seeds: int | None = None,
         late: bool = False,
         running: bool = False,
+        first: dict[str, np.ndarray] | None = None,
     ) -> None:
         self.prepared, self.numbers, self.tolerances = prepared, numbers, tolerances
+        self.first = first  # with which the search began
         self._late, self._running = late, running  # whether it was stopped, and whether it goes on
         self.attempts: OptimalResult | None = None
         if seeds is not None:
-            self.attempts = OptimalResult(prepared, state, numbers, tolerances, (*lead, seeds), None, late, running)
+            self.attempts = OptimalResult(
+                prepared, state, numbers, tolerances, (*lead, seeds), None, late, running, first
+            )
             place = self.attempts._best()
             state = {name: _taken(x, place) for name, x in state.items()}
+            if first is not None:
+                shaped = {
+                    name: np.broadcast_to(x, (*lead, seeds, *prepared.state_shapes[name])) for name, x in first.items()
+                }
+                self.first = {name: _taken(x, place) for name, x in shaped.items()}
             shapes = prepared.shapes | {"velocity": (prepared.problem.robot.nv,)}
             self.numbers = {
                 name: x if x.ndim <= len(shapes.get(name, x.shape)) else x.squeeze(x.ndim - len(shapes[name]) - 1)
@@ -51,6 +61,7 @@ class OptimalResult:
             }
             self.seed: Any = int(place) if not place.shape else place
         self.state = state
+        self._proofs: dict[int, ConflictProof | None] = {}
 
     def _best(self) -> np.ndarray:
         """Along the last axis: the number of the best."""
@@ -142,10 +153,12 @@ class OptimalResult:
     def status(self) -> Any:
         """ "solved", or why not: a text, or an array (...) of them.
 
-        "infeasible": penalties as large as they may be leave some constraints violated (`conflicts`), from the first
-        path that it had, or the first ones of ``seeds``; "stuck": no step makes it better; "out of iterations" and "out
-        of time": a longer search may; "running": it goes on (in a callback); "stopped": another seed was solved; "not
-        finite": a feature, or its derivative, is NaN or infinite where it counts (`explain` says which, in which step).
+        "infeasible": some constraints cannot hold together near the path (`conflicts`), which is proved when the status
+        is asked for: violations are stationary, with Farkas multipliers, and the first path keeps not all constraints
+        either; "not converged": some constraints are violated, and nothing proves that they must be; "stuck": no step
+        makes it better; "out of iterations" and "out of time": a longer search may; "running": it goes on (in a
+        callback); "stopped": another seed was solved; "not finite": a feature, or its derivative, is NaN or infinite
+        where it counts (`explain` says which, in which step).
         """
         told = self.state["told"]
         flat = told.reshape(-1, told.shape[-1])
@@ -155,8 +168,20 @@ class OptimalResult:
             text = _ENDS.get(int(np.nan_to_num(row[_PLACE["status"]])), running)
             if text != "solved" and self._odd(k):
                 text = "not finite"
+            elif text in ("not converged", "out of iterations") and self._proof(k) is not None:
+                text = "infeasible"
             found.append(text)
         return found[0] if told.ndim == 1 else np.array(found).reshape(told.shape[:-1])
+
+    def _proof(self, place: int) -> ConflictProof | None:
+        """Why a problem of a batch is infeasible, if it is."""
+        if place not in self._proofs:
+            kept = bool(np.all(np.ravel(self.feasible)[place]))
+            self._proofs[place] = None if kept else self._proved(place)
+        return self._proofs[place]
+
+    def _proved(self, place: int) -> ConflictProof | None:
+        return conflict_proof(self, place)
 
     def _odd(self, place: int) -> list[str]:
         """What is not finite of a problem of a batch, of one that ended as such do: features, or their derivatives."""
@@ -203,28 +228,41 @@ class OptimalResult:
 
     @cached_property
     def multipliers(self) -> dict[str, np.ndarray]:
-        """Of constraints, by name, at the steps where they count (..., steps, rows): ∂cost + Σ multiplier · ∂c = 0."""
-        program = self.prepared.program
+        """Of constraints, by name, at the steps where they count (..., steps, rows): ∂cost + Σ multiplier · ∂c = 0.
+
+        Of what is infeasible they are those of the proof, of which the largest is 1: Σ multiplier · ∂c = 0, and
+        Σ multiplier · violation is positive.
+        """
+        program, told = self.prepared.program, self.state["told"]
+        proofs = {k: self._proof(k) for k in np.flatnonzero(np.ravel(self.status) == "infeasible").tolist()}
         found: dict[str, np.ndarray] = {}
-        every, alone = program.forces_of(program.everywhere), program.forces_of(program.alone)
-        for k in program.hard:
-            scale = self.numbers["scales"][program.rows_of[k]]
-            if k in every:
-                own = self.state["everywhere"][..., every[k]][..., list(self.steps_of(k)), :]
-            else:
-                own = self.state["alone"][..., None, alone[k]]
-            found[program.entries[k].name] = own * scale
+        for name, entries in (("everywhere", program.everywhere), ("alone", program.alone)):
+            for k, place in program.forces_of(entries).items():
+                own = self.state[name][..., place] * self.numbers["scales"][program.rows_of[k]]
+                for where, proof in proofs.items():
+                    assert proof is not None
+                    own[np.unravel_index(where, told.shape[:-1])] = getattr(proof, name)[..., place]
+                own = own[..., list(self.steps_of(k)), :] if name == "everywhere" else own[..., None, :]
+                found[program.entries[k].name] = own
         return {name: found[name] for name in self.violations}
 
     @property
     def conflicts(self) -> Any:
-        """Of what is infeasible: the constraints that stay violated, the most violated first; of a batch by index."""
+        """Names of constraints that are violated (...): of what is infeasible all that take part in the proof.
+
+        The most violated come first, relative to their tolerances; of a batch a list by index.
+        """
         program, told = self.prepared.program, self._violated
         found: list[tuple[str, ...]] = []
-        for row in told.reshape(int(np.prod(told.shape[:-1])), told.shape[-1]):
+        for row, status in zip(
+            told.reshape(int(np.prod(told.shape[:-1])), told.shape[-1]), np.ravel(self.status), strict=True
+        ):
+            proof = self._proof(len(found)) if status == "infeasible" else None
             worst = row / self.tolerances[1:]
             order = [n for n in np.argsort(-worst, kind="stable") if worst[n] > 1.0]
             names = tuple(program.entries[program.hard[n]].name for n in order)
+            if proof is not None:
+                names = tuple(proof.violations)
             found.append(names + self._pressing(len(found)) if names else names)
         return found[0] if told.ndim == 1 else found
 
@@ -247,11 +285,16 @@ class OptimalResult:
         if names:
             violated, program = self._violated.reshape(-1, self._violated.shape[-1])[place], self.prepared.program
             at = {program.entries[k].name: violated[n] for n, k in enumerate(program.hard)}
+            proof = self._proof(place) if status == "infeasible" else None
+            at |= proof.violations if proof is not None else {}
             shown = ", ".join(f"{name!r} (by {at[name]:.3g})" if name in at else name for name in names)
             if status != "infeasible":
                 return f"{status} {done}: violated: {shown}"
             many = "from each of these first paths" if self.attempts else "from this first path; seeds= tries others"
             return f"{status} {done}: these cannot hold together: {shown}, {many}"
+        if status == "not converged":
+            coarse = resolution(self.q.reshape(-1, *self.q.shape[-2:])[place])
+            return f"{status} {done}: the path has gone so far that numbers there are {coarse:.2g} apart"
         return f"{status} {done}: all constraints are kept; the last step was {row[_PLACE['length']]:.2g} long"
 
     def derivative(self, by: str) -> PathDerivative:

@@ -27,6 +27,7 @@ from .asked import (
     together,
 )
 from .guesses import TOGETHER, Beginnings, guesses, needless
+from .odd import resolved
 from .prepared import PreparedProblem, prepared
 from .referee import refereed
 from .result import OptimalResult
@@ -121,8 +122,8 @@ def run(
     if guess is not None:
         state["q"] = read_guess(robot, T, guess)
     elif warm is None:
-        first = mid_range(robot, np.asarray(robot.lower), np.asarray(robot.upper)) if start is None else start
-        state["q"] = np.repeat(first[..., None, :], T, axis=-2)
+        begin = mid_range(robot, np.asarray(robot.lower), np.asarray(robot.upper)) if start is None else start
+        state["q"] = np.repeat(begin[..., None, :], T, axis=-2)
     lead = _lead(own, state, numbers)
     seeds = read_count("Problem.solve", "seeds", seeds)
     beginnings = Beginnings(own, state["q"], seeds, seed)
@@ -130,14 +131,14 @@ def run(
         state["q"] = guesses(problem, state["q"], own.ends(seeds - 1, seed), start is not None)
         numbers = {name: _with_axis(x, len(_own_shape(own, name))) for name, x in numbers.items()}
         state = {name: x if name == "q" else _with_axis(x, len(own.state_shapes[name])) for name, x in state.items()}
-    inputs = [numbers[name] for name in own.shapes]
+    inputs, first = [numbers[name] for name in own.shapes], dict(state)
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
     at_most = read_count("Problem.solve", "at_most", at_most)
     names = list(own.state_shapes)
     watched = progress or callback is not None
 
     def result(late: bool, running: bool = False) -> OptimalResult:
-        return OptimalResult(own, state, numbers, tolerances, lead, seeds if seeds > 1 else None, late, running)
+        return OptimalResult(own, state, numbers, tolerances, lead, seeds if seeds > 1 else None, late, running, first)
 
     if solver == "ipopt":
         state = refereed(program, state, dict(zip(own.shapes, inputs, strict=True)), tolerances, at_most)
@@ -161,7 +162,7 @@ def run(
         over: bool = budget >= at_most or not ((told[..., 1] < 0.5) & np.isfinite(told[..., 4])).any()
         if over:
             state = beginnings.settled(state)
-            told = state["told"]
+            told = state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
         now = time.perf_counter()
         if progress:
             worst = told[..., len(TOLD) : len(TOLD) + len(program.hard)].max(axis=-1, initial=0.0)
@@ -183,6 +184,7 @@ def run(
             pieces = max(1.0, min(_SOONEST / took, 0.5 * (end - now) / took))
         budget = min(budget + math.floor(pieces), (budget // compared + 1.0) * compared)
     state = beginnings.settled(state)
+    state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
     return result(late)
 
 

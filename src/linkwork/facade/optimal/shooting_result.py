@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms.optimal.augmented import VIOLATED
 from ...algorithms.optimal.program import PathProgram
 from ...algorithms.shooting.wanted import row_kinds
+from .conflict import ConflictProof
 from .derivatives import PathDerivative
 from .holding import HoldingPhases
 from .motion_derivatives import motion_derivative
@@ -64,10 +66,27 @@ class ShootingResult(OptimalResult):
         none = np.zeros((*self._values.shape[:-1], 0))
         return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
 
+    def _proved(self, place: int) -> ConflictProof | None:
+        """The violations that the largest penalties leave, with what constraints press with there.
+
+        What the motors can do is no constraint of the path, so its derivatives prove nothing here.
+        """
+        told = self.state["told"].reshape(-1, self.state["told"].shape[-1])[place]
+        if told[TOLD.index("status")] != VIOLATED:
+            return None
+        program, index = self.prepared.program, np.unravel_index(place, self.state["told"].shape[:-1])
+        pressing = [np.asarray(self.state[name][index]) for name in ("everywhere", "alone")]
+        largest = max([float(np.abs(x).max(initial=0.0)) for x in pressing]) or 1.0
+        violated = zip(program.hard_names, told[len(TOLD) :], self.tolerances[1:], strict=False)
+        worst = {name: float(x) for name, x, tolerance in violated if x > tolerance}
+        names = sorted(worst, key=lambda name: -worst[name])
+        every, alone = (x / largest for x in pressing)
+        return ConflictProof(np.nan, every, alone, {name: worst[name] for name in names})
+
     def _pressing(self, place: int) -> tuple[str, ...]:
         """Motors at their limits, by joints."""
         told = self.state["told"]
-        if self._limits is None or told.reshape(-1, told.shape[-1])[place, TOLD.index("status")] != 2.0:
+        if self._limits is None or told.reshape(-1, told.shape[-1])[place, TOLD.index("status")] != VIOLATED:
             return ()
         u = self.controls.reshape(-1, *self.controls.shape[-2:])[place]
         at = ((u <= self._limits[0]) | (u >= self._limits[1])).any(axis=0)

@@ -1,0 +1,142 @@
+"""Masses on rails with bounded forces: convex problems, so solvers must agree with a bounded least-squares program.
+
+What cannot be met is called infeasible with Farkas multipliers, which are checked here on matrices made by hand.
+"""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+lsq_linear = pytest.importorskip("scipy.optimize").lsq_linear
+AXES = np.eye(3)
+
+
+def gantry(masses, efforts):
+    """Slides on each other, along x, y and z: each carries those after it, so joint k moves their whole mass."""
+    parts = []
+    for k, (mass, effort) in enumerate(zip(masses, efforts, strict=True)):
+        slide = lw.joints.Prismatic(tuple(AXES[k]))
+        parent = f"body{k - 1}" if k else "world"
+        parts += [
+            lw.Link(f"body{k}", mass=mass),
+            lw.Joint.of(slide, name=f"slide{k}", parent=parent, child=f"body{k}", effort=effort),
+        ]
+    return lw.Robot.build("gantry", *parts, gravity=(0, 0, 0))
+
+
+def differences(steps, step):
+    """Accelerations of positions after a start at rest at zero."""
+    D = np.eye(steps) - 2.0 * np.eye(steps, k=-1) + np.eye(steps, k=-2)
+    return D / step**2
+
+
+def least(steps, step, mass, effort, scale, target):
+    """The least of ½ Σ (q − target)² + ½ Σ (scale τ)² within |τ| ≤ effort."""
+    A = np.linalg.inv(differences(steps, step)) / mass
+    both = np.vstack([A, scale * np.eye(steps)])
+    right = np.r_[np.full(steps, target), np.zeros(steps)]
+    return lsq_linear(both, right, (-effort, effort), method="bvls", tol=1e-14, max_iter=1000).cost
+
+
+def drawn(rng, count):
+    masses, efforts = rng.uniform(0.5, 3.0, count), rng.uniform(1.0, 5.0, count)
+    return gantry(masses, efforts), np.cumsum(masses[::-1])[::-1], efforts
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_solvers_find_the_least_of_convex_problems(count):
+    rng = np.random.default_rng(count)
+    robot, masses, efforts = drawn(rng, count)
+    for steps, scale in ((16, 0.001), (20, 0.01), (40, 0.01), (30, 1.0)):
+        step = 4.0 / steps
+        targets = rng.uniform(-6.0, 6.0, (3, count))
+        problem = lw.Problem(robot, steps=steps, duration=4.0).add("torque", "squares", scale=scale)
+        problem.add("configuration", "squares", target=np.zeros(count), name="near").add_limits(torques=True)
+        known = [
+            sum(least(steps, step, m, f, scale, x) for m, f, x in zip(masses, efforts, target, strict=True))
+            for target in targets
+        ]
+        for solver in ("augmented", "ipopt", "ilqr") if scale == 1.0 else ("augmented",):
+            found = problem.solve(np.zeros(count), targets={"near": targets}, solver=solver)
+            assert found.success.all(), (solver, steps, scale, str(found))
+            assert np.allclose(found.cost, known, rtol=1e-6), (solver, steps, scale, found.cost, known)
+            assert max(x.max() for x in found.violations.values()) < 1e-6
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_what_motors_cannot_do_is_infeasible_with_a_certificate(count):
+    rng = np.random.default_rng(10 + count)
+    robot, masses, efforts = drawn(rng, count)
+    steps, step = 12, 0.1
+    J = np.linalg.inv(differences(steps, step))  # positions by accelerations
+    reach = (efforts / masses) * J[-1].sum()
+    problem = lw.Problem(robot, steps=steps, duration=steps * step).add("acceleration", "squares")
+    problem.add("configuration", "equality", at=-1, target=np.zeros(count), name="there").add_limits(torques=True)
+    share = np.array([0.9, 1.1, 3.0])
+    found = problem.solve(np.zeros(count), targets={"there": share[:, None] * reach})
+    assert found.status.tolist() == ["solved", "infeasible", "infeasible"]
+    for n in (1, 2):
+        assert set(found.conflicts[n]) == {"there", "torque limits"}
+        there, torque = (found.multipliers[name][n] for name in ("there", "torque limits"))
+        below, above = torque[:, 0::2], torque[:, 1::2]  # two rows a motor
+        assert (torque >= 0.0).all() and max(np.abs(there).max(), torque.max()) == 1.0
+        # no step changes Σ multiplier · c, which is positive where constraints ask for no more than zero
+        pull = (differences(steps, step).T @ (above - below)) * masses
+        pull[-1] += there[0]
+        assert np.abs(pull).max() < 1e-6
+        assert -(there[0] @ (share[n] * reach)) - (torque.sum(axis=0) @ np.repeat(efforts, 2)) > 1e-6
+
+
+def test_a_conflict_is_refuted_by_a_path_that_keeps_all_constraints():
+    """A search that is cut short says no more than it knows, and the first path is a witness."""
+    robot, _, _ = drawn(np.random.default_rng(0), 1)
+    problem = lw.Problem(robot, steps=40, duration=4.0).add("torque", "squares", scale=1e-3)
+    problem.add("configuration", "squares", target=[6.0]).add_limits(torques=True)
+    found = problem.solve([0.0], at_most=10)
+    assert found.status == "out of iterations" and found.conflicts == ("torque limits",)
+    assert "violated: 'torque limits'" in found.explain()
+
+
+def test_minimum_time_is_that_of_full_force():
+    """From rest to rest, half of the way at either limit of the motor: T = 2 √(d m / F)."""
+    for steps, mass, effort, far in ((20, 2.0, 3.0, 1.0), (30, 1.0, 10.0, 5.0), (40, 1.0, 10.0, 5.0)):
+        robot = gantry([mass], [effort])
+        problem = lw.Problem(robot, steps=steps, duration=(0.1, 10.0))
+        problem.add(lambda w: w.parameter("duration"), "cost", at=-1, name="time")
+        problem.add("configuration", "equality", at=-1, target=[far]).add("velocity", "equality", at=-1)
+        problem.add_limits(torques=True)
+        for tolerance in (1e-6, 1e-9):
+            found = problem.solve([0.0], tolerance=tolerance, step_tolerance=tolerance)
+            assert found.status == "solved" and max(found.violations.values()) <= tolerance
+            assert np.isclose(found.duration, 2.0 * np.sqrt(far * mass / effort), rtol=1e-6)
+
+
+def test_both_sides_of_a_conflict_have_multipliers():
+    robot = gantry([1.0], [3.0])
+    problem = lw.Problem(robot, steps=20, duration=1.0).add("acceleration", "squares")
+    problem.add("configuration", "equality", at=-1, target=[5.0], name="goal")
+    problem.add("velocity", "inequality", lower=-1.0, upper=1.0, name="slow")
+    found = problem.solve([0.0])
+    assert found.status == "infeasible" and found.conflicts == ("goal", "slow")
+    assert np.isclose(found.multipliers["goal"][0, 0], -1.0)
+    assert np.allclose(found.multipliers["slow"], 0.05)  # a step of so many seconds is so much farther for each m/s
+
+
+def test_what_runs_away_is_not_solved():
+    """The inverse of a length is least at infinity: where numbers are far apart, a last step of none says nothing."""
+    problem = lw.Problem(gantry([1.0], [3.0]), steps=4)
+    problem.add(lambda w: 1.0 / w.q()[0] ** 2, "squares", name="far")
+    found = problem.solve(guess=[1e16])
+    assert found.status == "not converged" and not found.success and "numbers there are 2 apart" in found.explain()
+
+
+def test_what_costs_in_proportion_is_found():
+    """Slacks that bend no cost: a step has nothing to end at but the constraints' kinks.  Against IPOPT."""
+    problem = lw.Problem(gantry([1.0], [9.0]), steps=20, duration=2.0).add("acceleration", "squares", scale=0.1)
+    problem.add("configuration", "equality", at=-1, target=[1.0]).variable("slack", 1, lower=0.0, upper=1.0)
+    problem.add(lambda w: w.v("slide0") - 0.5 - w.variables("slack")[0], "inequality", name="slow, or slack")
+    problem.add(lambda w: w.variables("slack")[0], "cost", scale=0.02, name="price")
+    ours, theirs = problem.solve([0.0]), problem.solve([0.0], solver="ipopt")
+    assert ours.status == theirs.status == "solved" and np.isclose(ours.cost, theirs.cost, rtol=1e-6)
+    assert np.abs(ours.variables["slack"] - theirs.variables["slack"]).max() < 1e-4
