@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .rattle import rattle
 from .system import MotionSystem, State, plus
 
 __all__ = ["DORMAND_PRINCE", "RK4", "Tableau", "runge_kutta", "semi_implicit_euler", "stages"]
@@ -21,8 +22,11 @@ Scalars = Sequence[Any]
 def semi_implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
     """v⁺ = v + h a(t, q, v), q⁺ = q ⊕ h v⁺: of first order, and symplectic where forces depend on q alone.
 
-    A system that says how it goes on by itself is pushed, and then goes on so.
+    A system that says how it goes on by itself is pushed, and then goes on so.  One with constraints takes a step of
+    `rattle` instead.
     """
+    if system.step_forces is not None:
+        return rattle(system, t, q, v, h)
     v = plus(v, h, (1.0, system.acceleration(t, q, v)))
     if system.flown is not None:
         return system.flown(q, v, h)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...expr.linalg.sums import is_zero
 from ...joints.blamed import asked
 from ...model.tree import Tree
 from ..motion.curves.space import CurveSpace
+from .discrete_mechanics import DiscreteMechanics
+
+if TYPE_CHECKING:
+    from .rattle import StepForces
 
 __all__ = ["MotionSystem", "State", "plus"]
 
@@ -34,16 +38,18 @@ class MotionSystem:
     """States (q, v) of a tree, of which v̇ = acceleration(t, q, v) is known.
 
     ``imbalance(t, q, v, a)`` are forces that vanish where a is the acceleration, for implicit methods.
-    ``lagrangian(q, v)`` is kinetic less potential energy, ``mass_inverse(q)`` M⁻¹ by rows and ``forces(t, q, v)`` what
-    has no potential: variational methods ask for these instead.
+    ``mechanics`` are the momenta of steps and ``forces(t, q, v)`` the forces besides gravity: variational methods use
+    these instead; of the forces ``linear`` are damping and stiffness by velocity, and where they ``bends`` sharply
+    with velocities others are among them.  ``step_forces`` are those of a step of RATTLE.
     """
 
     tree: Tree
     acceleration: Callable[[Any, Scalars, Scalars], Scalars]
     imbalance: Callable[[Any, Scalars, Scalars, Scalars], Scalars] | None = None
-    lagrangian: Callable[[Scalars, Scalars], Any] | None = None
-    momentum: Callable[[Scalars, Scalars], Scalars] | None = None
-    mass_inverse: Callable[[Scalars], Sequence[Scalars]] | None = None
+    mechanics: DiscreteMechanics | None = None
+    linear: Sequence[tuple[Any, Any]] = ()
+    bends: bool = False
+    step_forces: StepForces | None = None
     forces: Callable[[Any, Scalars, Scalars], Scalars] | None = None
     flown: Callable[[Scalars, Scalars, Any], State] | None = None
 

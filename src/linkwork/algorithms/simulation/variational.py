@@ -1,11 +1,11 @@
-"""A variational method: motion that makes a sum over midpoints of steps stationary, as action is of the motion itself.
+"""A variational method: motion that makes the discrete action of `discrete_mechanics` stationary.
 
-Discrete momenta are p = −D₁S + f, p⁺ = D₂S + f of S(q, q⁺) = h L(q ⊕ φ/2, φ/h), φ = q⁺ ⊖ q, with half of what forces
-without potential do in a step at either end.  Momenta that symmetry keeps are kept to rounding, and energy does not
-drift.
+    p + f − Gᵀλ = −D₁S(q, q⁺),      p⁺ = D₂S(q, q⁺) + f − G⁺ᵀμ,
 
-Source: Marsden and West, Discrete mechanics and variational integrators, Acta Numerica 2001, parts 1 and 3; Johnson and
-Murphey, Scalable variational integrators for constrained mechanical systems, 2009.
+with half of what forces without potential do in a step at either end, and the impulses of constraints at both ends
+(`step_constraints`).  Momenta that symmetry keeps are kept to rounding, and energy does not drift.
+
+Source: Marsden and West, Discrete mechanics and variational integrators, Acta Numerica 2001, parts 1 and 3.
 """
 
 from __future__ import annotations
@@ -14,52 +14,53 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...expr.arrays import array
-from ...expr.equations.root import monotone_root
 from ...expr.functions import lt, where
 from ...expr.linalg.sums import dot
-from ..derivatives.tangents import derivatives
+from .step_constraints import StepConstraints, monotone, released_velocity, with_energy
 from .system import MotionSystem, State
 
 __all__ = ["variational"]
 
 Scalars = Sequence[Any]
 
-_STEPS = 60  # each by the Jacobian for short steps
-
 
 def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
-    """A step by the discrete Euler-Lagrange equations of the midpoint rule: of second order."""
-    assert system.lagrangian is not None and system.momentum is not None and system.mass_inverse is not None
-    lagrangian, momentum, space, tree = system.lagrangian, system.momentum, system.space, system.tree
+    """A step by the discrete Euler-Lagrange equations: of second order; infinite where it was not found."""
+    assert system.mechanics is not None
+    mechanics = system.mechanics
 
-    def action(first: Scalars, last: Scalars) -> list[Any]:
-        phi = space.local(first, last)
-        return [h * lagrangian(space.retract(first, [0.5 * x for x in phi]), [x / h for x in phi])]
-
-    def pushed(phi: Scalars) -> list[Any]:
+    def pushed(w: Scalars) -> list[Any]:
         """Half of what forces without potential do in the step."""
         if system.forces is None:
-            return [0.0] * len(phi)
-        middle = space.retract(q, [0.5 * x for x in phi])
-        return [0.5 * h * f for f in system.forces(t + 0.5 * h, middle, [x / h for x in phi])]
+            return [0.0] * len(w)
+        return [0.5 * h * f for f in system.forces(t + 0.5 * h, *mechanics.halfway(q, w, h))]
 
-    p = list(momentum(q, v))
+    carried, weight = mechanics.momentum(q, v), mechanics.weight(q)
+    p = [a - 0.5 * h * b for a, b in zip(carried, weight, strict=True)]
 
-    def residual(w: Any) -> Any:
-        phi = [h * x for x in w]
-        end = space.retract(q, phi)
-        ((slope,),) = derivatives(tree, lambda first: action(first, end), q)
-        return array([-(a + d + f) for a, d, f in zip(p, slope, pushed(phi), strict=True)])
+    def left(w: Scalars) -> list[Any]:
+        """The equations' residual: momentum with which the step leaves, less what is there."""
+        leaving, _ = mechanics.kinetic_momenta(q, w, h)
+        return [a - b - f for a, b, f in zip(leaving, p, pushed(w), strict=True)]
 
-    def like(w: Any) -> Any:
-        """What the residual is for short steps: momentum, and forces, which may be stiff."""
-        gained = momentum(q, list(w))
-        return array([m - f for m, f in zip(gained, pushed([h * x for x in w]), strict=True)])
+    def like(w: Scalars) -> list[Any]:
+        """The residual for short steps: momentum, and forces, which may be stiff."""
+        return [m - f for m, f in zip(mechanics.momentum(q, w), pushed(w), strict=True)]
 
-    found = monotone_root(residual, array(list(v)), at_most=_STEPS, tolerance=1e-15, like=like)
-    phi = [h * where(lt(found.status, 0.5), x, math.inf) for x in found.value]  # what was not found is noticed
-    end = space.retract(q, phi)
-    ((slope,),) = derivatives(tree, lambda last: action(q, last), end)
-    arriving = [d + f for d, f in zip(slope, pushed(phi), strict=True)]
-    return end, [dot(row, arriving) for row in system.mass_inverse(end)]
+    if mechanics.tree.constraints:
+        inverse = mechanics.inverse(q, [0.5 * h * d + 0.25 * h * h * k for d, k in system.linear])
+        constraints = StepConstraints.at(mechanics, inverse, t, q, h)
+        w, end, passed = constraints.bent(left, like, v) if system.bends else constraints.solved(left, v)
+    else:
+        passed = None
+        w, status = monotone(left, like, v)
+        w = [where(lt(status, 0.5), x, math.inf) for x in w]  # what was not found is noticed
+        end = mechanics.space.retract(q, [h * x for x in w])
+    _, arriving = mechanics.kinetic_momenta(q, w, h)
+    pushes, last = pushed(w), mechanics.weight(end)
+    arriving = [a + f - 0.5 * h * g for a, f, g in zip(arriving, pushes, last, strict=True)]
+    after = released_velocity(mechanics, t + h, end, arriving)
+    if passed is None:
+        return end, after
+    work = dot(w, [2.0 * f - 0.5 * h * (a + b) for f, a, b in zip(pushes, weight, last, strict=True)])
+    return end, with_energy(after, arriving, 0.5 * dot(v, carried) + work, passed)

@@ -74,12 +74,13 @@ class SimulationMethods(RobotBase):
 
         ``method`` is
 
-        - "semi_implicit_euler": of first order, one evaluation a step;
+        - "semi_implicit_euler": of first order, one evaluation a step; of robots with constraints RATTLE, of second
+          order without damping, whose energy is bounded;
         - "rk4": Runge and Kutta's of fourth order;
         - "dormand_prince": of fifth order, in as many parts of each step as errors of 10⁻⁹ ask for;
         - "implicit_midpoint": of second order, stable at any step, its own reverse;
         - "implicit_euler": of first order, damps what is too quick for the step;
-        - "variational": of second order; keeps momenta to rounding, and energy does not drift;
+        - "variational": of second order; keeps momenta to rounding, and energy does not drift, with constraints too;
         - "scipy:DOP853", or another solver of `scipy.integrate.solve_ivp`: each environment in Python, step by step
           with errors of 10⁻¹⁰, as another's answer (without records, events, sensors and convex contacts).
 
@@ -120,7 +121,8 @@ class SimulationMethods(RobotBase):
         ``segments`` the first ones, and makes the others again, for one more roll-out (by default √n segments of more
         than 1000 records, or steps of one record).
 
-        Raises ValueError and TypeError for what is no state, time, controller or option, UnknownNameError for names.
+        Raises ValueError and TypeError for what is no state, time, controller or option, UnknownNameError for names;
+        ValueError for a state in which the robot's constraints do not hold (`Robot.project` gives the nearest).
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7")

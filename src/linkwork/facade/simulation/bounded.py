@@ -53,8 +53,12 @@ def dry_joints(moving: Any, A: Sequence[Scalars], v: Scalars, h: Any) -> list[In
     return found
 
 
-def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, h: Any) -> list[Interval | None]:
-    """What closes loops, and what rolls: each row of the constraints (nc), nothing where a row moves nothing."""
+def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars, h: Any) -> list[Interval | None]:
+    """What closes loops, and what rolls: each row of the constraints (nc), nothing where a row moves nothing.
+
+    A row that has an error asks for the velocity with which the step ends where it holds, G w = −σ − h γ/2 and not
+    along the tangent of its start, which would feed energy.
+    """
     constraints = moving.tree.constraints
     if not constraints:
         return []
@@ -63,6 +67,8 @@ def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, h: Any) ->
     errors = iter(list(moving.constraint_error(at, **timed)))
     rows, drifts = moving.constraint_jacobian(at, **timed), list(moving.constraint_drift(at, **timed))
     kinds = [one.holonomic for one in constraints for _ in one.row_names]
+    bends = list(moving.constraint_bias(at, array(list(v)), **timed))
+    drifts = [s + 0.5 * h * x if has else s for s, x, has in zip(drifts, bends, kinds, strict=True)]
     found = [(list(r), next(errors) if has else 0.0, s) for r, s, has in zip(rows, drifts, kinds, strict=True)]
     return [None if all(map(is_zero, row)) else held(row, error, drift, A, h) for row, error, drift in found]
 

@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ...algorithms.dynamics.passive import passive_force
+from ...algorithms.mechanisms.loop_joints import with_loop_forces
 from ...algorithms.simulation import METHODS, MotionSystem
 from ...algorithms.simulation.contact.step import contact_velocities
+from ...algorithms.simulation.discrete_mechanics import DiscreteMechanics
 from ...algorithms.simulation.flight import flown, pushed_rates
+from ...algorithms.simulation.rattle import StepForces
+from ...algorithms.simulation.step_constraints import allowed_velocity
 from ...expr.arrays import array
 from ...expr.functions import lt, tanh, where
 from ...expr.linalg.sums import is_zero
@@ -18,6 +23,7 @@ from .bounded import dry_joints, joint_limits, loops_held, servos_held
 from .contacts import ContactSet, in_world
 from .servos import ServoForces
 from .setup import moving_robot
+from .springs import implicit_shares
 from .stops import JointStops
 
 __all__ = ["SimulatedDynamics"]
@@ -49,7 +55,7 @@ class SimulatedDynamics:
         """Under joint forces τ (nv), held over the step, with what is in the joints, and compliant contacts."""
         passive, moving, method = self.passive, self.moving, METHODS[self.method]
 
-        def pushed(q: Scalars, v: Scalars) -> Any:
+        def pushed(q: Scalars, v: Scalars, tau: Scalars = tau) -> Any:
             found = self._stopped(tau, q, v)
             if self.contacts is None:
                 return array(found)
@@ -70,7 +76,9 @@ class SimulatedDynamics:
 
         if method.by_action:
             return self._by_action(moving, acceleration, pushed)
-        if not method.damped_within or self.robot.constraints or self.robot.tree.has_couplings:
+        if method.damped_within and self.robot.constraints:
+            return self._by_rattle(moving, acceleration, tau, pushed)
+        if not method.damped_within or self.robot.tree.has_couplings:
             by_forces = method.by_forces and not self.robot.constraints  # whose forces accelerations know
             return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
         flying = partial(flown, moving.tree)
@@ -91,7 +99,8 @@ class SimulatedDynamics:
 
     def held(self, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
         """The nearest state in which what closes loops, and what rolls, holds; of a robot without such, the state."""
-        if not self.robot.constraints:
+        method = METHODS[self.method]
+        if not self.robot.constraints or method.by_action or method.damped_within:  # whose steps end there
             return list(q), list(v)
         moving = self.moving
         timed = {"time": t}
@@ -99,7 +108,9 @@ class SimulatedDynamics:
         return list(at), list(moving.project_velocity(at, array(list(v)), **timed))
 
     def _damped(self, moving: Any, pushed: Callable[..., Any]) -> Any:
-        """v̇ with the joints' own forces τ_p of the step's end: (M + h D + h² K) v̇ = τ + τ_p − b − h K v.
+        """v̇ with damping of the step's end, and springs as in `springs`, with their shares g:
+
+            (M + h D + h² K (1 + 3 g)/4) v̇ = τ + τ_p − b − g h K v.
 
         What is in a joint touches that joint alone, so D and K are on the diagonal, where armature is.
         """
@@ -120,6 +131,20 @@ class SimulatedDynamics:
 
         return acceleration
 
+    def _slopes(self, v: Scalars) -> list[tuple[Any, Any, Any]]:
+        """By velocity the slope of what resists it, D + s, the slope s of smooth dry friction alone, and the friction
+        f and the part of it that acts at v."""
+        D, f, v_s = (self._of_joints(name) for name in ("damping", "friction", "friction_velocity"))
+        found: list[tuple[Any, Any, Any]] = []
+        for d, dry, scale, x in zip(D, f, v_s, v, strict=True):
+            if is_zero(dry) or self.dry:
+                found.append((d, 0.0, (0.0, 0.0)))
+                continue
+            bent = tanh(x * (1.0 / scale))
+            slope = dry / scale * (1.0 - bent * bent)
+            found.append((d + slope, slope, (dry, bent)))
+        return found
+
     def _without_friction(self) -> Any:
         """The robot with these parameters, but no dry friction."""
         if not any(not is_zero(x) for x in self._of_joints("friction")):
@@ -128,17 +153,19 @@ class SimulatedDynamics:
         return self.robot.with_parameters({**others, "friction": array([0.0] * self.robot.nv)})
 
     def _resisting(self, moving: Any, q: Any, v: Any) -> tuple[list[Any], list[Any]]:
-        """h D + h² K on the diagonal, and τ_p − h K v; K and D with dry friction's slope, where it is smooth."""
-        D, f, v_s, K = (self._of_joints(name) for name in ("damping", "friction", "friction_velocity", "stiffness"))
+        """h D + h² K (1 + 3 g)/4 on the diagonal, and τ_p − g h K v; D with the slope of smooth dry friction."""
+        K = self._of_joints("stiffness")
         if self.dry:
-            moving, f = self._without_friction(), [0.0] * len(f)
-        slopes = []
-        for d, dry, scale, x in zip(D, f, v_s, v, strict=True):
-            bent = tanh(x * (1.0 / scale))
-            slopes.append(d + dry / scale * (1.0 - bent * bent) if not is_zero(dry) else d)
-        extra = [self.h * (d + self.h * k) for d, k in zip(slopes, K, strict=True)]
-        own = moving.passive_force(q, v)
-        return extra, [a - self.h * k * x for a, k, x in zip(own, K, v, strict=True)]
+            moving = self._without_friction()
+        slopes = [slope for slope, _, _ in self._slopes(v)]
+        shares = implicit_shares(self.robot, K, self.h)
+        extra = [
+            self.h * (d + self.h * (k * (0.25 + 0.75 * g))) if not is_zero(k) else self.h * d
+            for d, k, g in zip(slopes, K, shares, strict=True)
+        ]
+        own = passive_force(moving.tree, q, v)
+        each = zip(own, K, shares, v, strict=True)
+        return extra, [a - self.h * (g * k) * x if not (is_zero(g) or is_zero(k)) else a for a, k, g, x in each]
 
     def touching(
         self, contacts: ContactSet | None, t: Any, q: Scalars, v: Scalars, tau: Scalars | ServoForces
@@ -156,6 +183,7 @@ class SimulatedDynamics:
         servos = tau if isinstance(tau, ServoForces) else None
         given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
         extra, armature, pushed = [0.0] * n, [0.0] * n, self._stopped(given, q, v)
+        pushed = with_loop_forces(moving.tree, q, v, pushed, None, bool(self.passive))
         if self.passive:
             armature = self._of_joints("armature")
             extra, own = self._resisting(moving, at, array(list(v)))
@@ -167,7 +195,7 @@ class SimulatedDynamics:
         driven = [one.row.index(1.0) for one in intervals]
         if self.limits is None or self.limits == "held":
             intervals += joint_limits(self.robot, A, q, h)
-        closing, before = loops_held(moving, A, t, q, h), len(intervals)
+        closing, before = loops_held(moving, A, t, q, v, h), len(intervals)
         intervals += [one for one in closing if one is not None]
         if self.dry:
             intervals += dry_joints(moving, A, v, h)
@@ -194,6 +222,10 @@ class SimulatedDynamics:
         pulls = iter(found.pushes[before:])
         held = [0.0 if one is None else next(pulls) * per for one in closing]
         end = flown(moving.tree, q, w, h)
+        if self.robot.constraints:
+            rates, impulses = allowed_velocity(DiscreteMechanics(moving.tree, bool(self.passive)), t + h, *end)
+            held = [a + b * per for a, b in zip(held, impulses, strict=True)]
+            end = end[0], rates
         return *end, given, array(pressed) if pressed else (), found.residual, array(held) if held else ()
 
     def _of_joints(self, name: str) -> list[Any]:
@@ -207,25 +239,54 @@ class SimulatedDynamics:
         return found
 
     def _by_action(self, moving: Any, acceleration: Any, pushed: Callable[..., Any]) -> MotionSystem:
+        """What variational methods need: the momenta of steps, and all forces besides gravity."""
         passive = self.passive
-        armature = self._of_joints("armature") if passive else [0.0] * self.robot.nv
-
-        def lagrangian(q: Scalars, v: Scalars) -> Any:
-            at, rates = array(list(q)), array(list(v))
-            found = moving.kinetic_energy(at, rates) - moving.potential_energy(at)
-            return found + sum((0.5 * m * x * x for m, x in zip(armature, v, strict=True) if not is_zero(m)), 0.0)
-
-        def momentum(q: Scalars, v: Scalars) -> Scalars:
-            return list(moving.mass_matrix(array(list(q)), passive=passive) @ array(list(v)))
-
-        def mass_inverse(q: Scalars) -> list[list[Any]]:
-            return [list(row) for row in moving.mass_matrix_inverse(array(list(q)), passive=passive)]
 
         def forces(t: Any, q: Scalars, v: Scalars) -> list[Any]:
-            held = pushed(q, v)
+            held = with_loop_forces(moving.tree, q, v, pushed(q, v), None, passive)
             if not passive:
                 return list(held)
-            own = moving.passive_force(array(list(q)), array(list(v)))
+            own = passive_force(moving.tree, q, v)
             return [a + b for a, b in zip(held, own, strict=True)]
 
-        return MotionSystem(self.robot.tree, acceleration, None, lagrangian, momentum, mass_inverse, forces)
+        mechanics = DiscreteMechanics(moving.tree, passive)
+        D, K, dry = (self._of_joints(name) for name in ("damping", "stiffness", "friction"))
+        linear = list(zip(D, K, strict=True)) if passive else [(0.0, 0.0)] * self.robot.nv
+        bends = self.contacts is not None or isinstance(self.limits, JointStops)
+        bends = bends or (passive and not all(map(is_zero, dry)))
+        return MotionSystem(
+            self.robot.tree, acceleration, forces=forces, mechanics=mechanics, linear=linear, bends=bends
+        )
+
+    def _by_rattle(self, moving: Any, acceleration: Any, tau: Scalars, pushed: Callable[..., Any]) -> MotionSystem:
+        """What RATTLE needs: the momenta of steps, and forces by where in a step they act.
+
+        Joints that follow others share what resists them, so there it acts at the step's start.
+        """
+        passive, tree, still = self.passive, moving.tree, [0.0] * self.robot.nv
+        explicit = passive and tree.has_couplings
+        D, f, K = (self._of_joints(name) for name in ("damping", "friction", "stiffness"))
+        if explicit or not passive:
+            D = f = K = still
+
+        def of_state(t: Any, q: Scalars, v: Scalars) -> list[Any]:
+            found = with_loop_forces(tree, q, v, pushed(q, v, still), None, passive)
+            if not explicit:
+                return found
+            return [a + b for a, b in zip(found, passive_force(tree, q, v), strict=True)]
+
+        def springs(q: Scalars) -> list[Any]:
+            return passive_force(tree, q, still)
+
+        def resisting(v: Scalars) -> tuple[list[Any], list[Any]]:
+            slopes = self._slopes(v)
+            each = zip(slopes, implicit_shares(self.robot, K, self.h), K, strict=True)
+            added = [self.h * (d + self.h * (g * k)) for (d, _, _), g, k in each]
+            dry = zip(slopes, v, strict=True)
+            return added, [self.h * (slope * x - f * bent) for (_, slope, (f, bent)), x in dry]
+
+        none = all(map(is_zero, K))
+        resists = not (none and all(map(is_zero, [*D, *f])))
+        forces = StepForces(tau, of_state, None if none else springs, K, resisting if resists else None)
+        mechanics = DiscreteMechanics(tree, bool(passive))
+        return MotionSystem(self.robot.tree, acceleration, mechanics=mechanics, step_forces=forces)

@@ -116,7 +116,8 @@ def rolled(
             q, v, given, *told = moving.touching(contacts, t, list(q), list(v), tau)
             return q, v, (array(given), *told)
         q, v = method.step(moving.system(tau), t, list(q), list(v), width)
-        if method.solves and v:  # a residual of 1 and more is of equations that were not solved
+        solves = method.solves or (method.damped_within and setup.has_constraints)
+        if solves and v:  # a residual of 1 and more is of equations that were not solved
             told = (*told[:2], where(lt(fabs(v[0]), math.inf), told[2], math.inf), *told[3:])
         return *moving.held(t + width, q, v), told
 

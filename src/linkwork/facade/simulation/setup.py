@@ -135,6 +135,17 @@ class SimulationSetup:
         return touching or self.is_dry or self.limits == "held"
 
     @property
+    def has_constraints(self) -> bool:
+        """True where the robot has constraints."""
+        robot: Any = self.robot
+        return bool(robot.constraints)
+
+    @property
+    def is_implicit_in_joints(self) -> bool:
+        """True where what is stiff in joints is taken at the step's end."""
+        return METHODS[self.method].damped_within and bool(self.passive) and not self.robot.tree.has_couplings
+
+    @property
     def is_compliant(self) -> bool:
         """Whether there are contacts whose forces follow from the state."""
         return self.contacts is not None and self.contacts.model == "compliant"

@@ -37,7 +37,9 @@ from .rolling import ENDED, EVENTS, FORCES, PILED, RUNNING, SimulationState, com
 from .sensing import begun, noticed
 from .sensors.suite import SensorSuite, first_numbers
 from .setup import SENSORS, SimulationSetup, records_of
-from .stability import look_at_step
+from .springs import warn_of_implicit_springs
+from .stability import look_at_step, warn_of_fast_turns
+from .start import check_start
 from .stops import given_limits, warn_of_limits
 
 __all__ = ["simulated"]
@@ -127,7 +129,11 @@ def simulated(
     if overlapping is not None:
         overlapping.warn_of_overlaps(robot, q)
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
+    check_start("simulate", robot, q, v, tuple(parameters or ()), sizes, varied)
+    if setup.is_implicit_in_joints:
+        warn_of_implicit_springs(robot, h)
     found = solved_by_scipy(run, solver, q, v) if solver else run.on_numbers(q, v, progress)
+    warn_of_fast_turns(robot, h, found.t, found.v)
     if limits is None:
         warn_of_limits(robot, found.t, found.q)
     return found

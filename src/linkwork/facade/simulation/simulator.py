@@ -33,7 +33,9 @@ from .sensing import noticed
 from .sensors.suite import SensorSuite, first_numbers
 from .setup import OWN, SENSORS, SimulationSetup
 from .simulator_state import SimulatorState, copied_state
+from .springs import warn_of_implicit_springs
 from .stability import look_at_step
+from .start import check_start
 from .stops import JointStops, given_limits
 from .surface_numbers import is_of_contacts
 
@@ -76,6 +78,7 @@ class Simulator:
     """
 
     __slots__ = (
+        "_checked",
         "_clock",
         "_events",
         "_first_seed",
@@ -142,6 +145,7 @@ class Simulator:
         self._events: list[Occurrence] = []
         self._kernels: dict[Any, Any] = {}
         self._quick: dict[Any, Any] = {}  # of one environment: calls that take plain arrays of the right shapes alone
+        self._plain: tuple[Any, ...] = ()
         self._clock = np.array(self._h), np.array(_FOREVER)
         self._held = list(self._parameters.values())
         told = None if callable(controller) else controller
@@ -150,6 +154,7 @@ class Simulator:
             robot, method, passive, told, (), 1, contacts=contacts, asked=asked, limits=self._how[7]
         )
         self._state = self._begun(made.neutral(), None, None, seed)
+        self._checked = not made.constraints  # whether the constraints hold where it is
 
     def _setup(self, inputs: tuple[tuple[str, tuple[int, ...]], ...], count: int, controller: Any) -> SimulationSetup:
         method, passive, _, contacts, asked, sensors, events, limits = self._how
@@ -223,22 +228,38 @@ class Simulator:
         `Robot.simulate` with that seed.
 
         Raises ValueError for other shapes, and for numbers that are not finite; UnknownNameError for parameters that
-        the simulator was made without.  Warns of bodies that overlap in the environments that are reset.
+        the simulator was made without, and where the robot's constraints do not hold.  Warns of bodies that overlap in
+        the environments that are reset.
         """
         own, first = self._parameters, self._first_seed if seed is None and where is None else seed
+        before: Any = self._state, self._plain, self._events
         given, contacts = parameters or {}, self._how[3]
         self._parameters = replaced_parameters(self._robot, own, self._how[4], given, where, self._leading, contacts)
         try:
             begun = self._begun(q, v, where, first)
+            self._check_start(begun, where)
         except BaseException:
             self._parameters = own
+            self._state, self._plain, self._events = before
             raise
+        self._checked = self._checked or where is None
         self._held = list(self._parameters.values())
         if contacts is not None:
             numbers = {name: x for name, x in zip(self._how[4], self._held, strict=True) if is_of_contacts(name)}
             q = begun.q if where is None else begun.q[chosen_of(where, self._leading)]
             contacts.varied(numbers).warn_of_overlaps(self._robot, q)
         return begun
+
+    def _check_start(self, state: SimulatorState, where: Any) -> None:
+        """Raises ValueError where constraints do not hold in the environments that ``where`` says."""
+        if not self._robot.constraints:
+            return
+        chosen = ... if where is None else chosen_of(where, self._leading)
+        varied = {
+            name: np.broadcast_to(x, (*self._leading, *self._sizes[name]))[chosen]
+            for name, x in self._parameters.items()
+        }
+        check_start("Simulator", self._robot, state.q[chosen], state.v[chosen], self._how[4], self._sizes, varied)
 
     def _begun(self, q: Any, v: Any, where: Any, seed: Any = None) -> SimulatorState:
         q, v = given_state(self._robot, q, v)
@@ -309,6 +330,9 @@ class Simulator:
     def _any_step(self, tau: Any, count: int, given: Mapping[str, Any]) -> SimulatorState:
         """With inputs of any kind, which are looked at."""
         inputs = self._given(tau, given)
+        if not self._checked:
+            self._check_start(self._state, None)
+            self._checked = True
         pushed = self._how[2] is _PUSHED
         if pushed:
             shapes: Any = tuple((name, (self._robot.nv,)) for name in inputs)
@@ -335,6 +359,8 @@ class Simulator:
             own = {name: x for name, x in begun.items() if name not in groups}
             setup = self._setup(shapes, count, self._how[2])
             look_at_step(setup, self._h, kernel, own, groups, {}, self._leading, math.inf)
+            if setup.is_implicit_in_joints:
+                warn_of_implicit_springs(self._robot, self._h)
         found = kernel(**asked, status=state.status, h=h, last=last)
         end, within = found["end"], state.within
         if watched:
@@ -369,6 +395,7 @@ class Simulator:
         """Back to a state that it was in, to the bit.  Raises ValueError for one of another batch or robot."""
         copied = copied_state(state, self._state)
         self._events = []
+        self._checked = True
         self._set(*copied)
 
     def reasons(self) -> list[str]:

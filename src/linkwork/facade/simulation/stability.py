@@ -21,7 +21,7 @@ from ...expr.structure import mapped
 from .setup import SimulationSetup
 from .stiff_contacts import warn_of_stiff_contacts
 
-__all__ = ["look_at_step"]
+__all__ = ["look_at_step", "warn_of_fast_turns"]
 
 EXPLICIT = ("semi_implicit_euler", "rk4")
 
@@ -29,6 +29,7 @@ _MOST, _BACK = 1.5, 1e-3  # what a step may multiply by; and how much more than 
 _DEVIATION = 1e-5
 _BESIDE_CONTACTS = 1e-8  # the same where contacts are or are not: so little that none begins or ends by it
 _HALVINGS = 12
+_TURN, _FINE = 0.3, 0.1  # [rad] in a step of a robot with loops: what is told of, and what keeps energy to some 1e-3
 _SEEN: set[Any] = set()  # what was simulated by what steps
 
 Step = Callable[[Any, Any, float], tuple[Any, Any]]
@@ -80,6 +81,26 @@ def look_at_step(
     told = _warn_of_long_step(setup, step, own["q"], own["v"], h)
     if not told and setup.is_compliant and setup.method in EXPLICIT:
         warn_of_stiff_contacts(setup, h, own["q"], own["v"], own.get("parameters", {}), duration)
+
+
+def warn_of_fast_turns(robot: Any, h: float, t: np.ndarray, v: np.ndarray) -> None:
+    """Warn of the fastest joint of a robot with loops that turns too far in a step of h [s], in records v (..., n, nv)
+    at times t (n,)."""
+    if not any(constraint.holonomic for constraint in robot.constraints) or not v.size:
+        return
+    turning = np.array([unit == "rad/s" for _, body in robot.tree.stacked() for unit in body.joint.v_units])
+    turned = np.where(turning, np.abs(v) * h, 0.0)
+    if not turned.max() > _TURN:
+        return
+    place = np.unravel_index(int(np.argmax(turned)), turned.shape)
+    of = f" in environment {', '.join(map(str, map(int, place[:-2])))}" if len(place) > 2 else ""
+    warnings.warn(
+        f"simulate: step: {robot.v_names[place[-1]]!r} turns by {turned[place]:.2g} rad in a step of {h:g} s at "
+        f"{t[place[-2]]:g} s{of}: too far for what constraints make of it; a step of {h * _FINE / turned[place]:.2g} s "
+        f"would do",
+        SimulationWarning,
+        stacklevel=levels_up(),
+    )
 
 
 def _may_be_unstable(setup: SimulationSetup) -> bool:

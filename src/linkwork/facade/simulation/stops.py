@@ -12,19 +12,17 @@ import numpy as np
 
 from ..._user import levels_up
 from ...algorithms.simulation.stops import stop_force
-from ...bridge.once import Once
 from ...errors import SimulationWarning, UnknownNameError
 from .bounded import limited_places
 from .materials import is_number
+from .springs import least_inertias
 
 __all__ = ["LIMITS", "JointStops", "given_limits", "warn_of_limits"]
 
 LIMITS = ("held", "soft", "ignored")
 
 _TRANSITION = 1e-3  # [rad, m] of depth, in which the damper grows
-_SAMPLES = 32  # configurations in which inertias are looked at
 _PASSED = 1e-3  # [rad, m] beyond a limit, or beyond where it began: what is told
-_INERTIAS: Once[tuple[float, ...]] = Once(64)
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class JointStops:
 
     def forces(self, robot: Any, passive: bool, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         """What the stops exert (nv)."""
-        inertias = _INERTIAS.get((robot, passive), lambda: _inertias(robot, passive))
+        inertias = _inertias(robot, passive)
         found: list[Any] = [0.0] * robot.nv
         for i, k in limited_places(robot):
             stiffness, damping = inertias[k] / (self.damping_ratio * self.time) ** 2, 2.0 * inertias[k] / self.time
@@ -72,9 +70,7 @@ class JointStops:
 
 def _inertias(robot: Any, passive: bool) -> tuple[float, ...]:
     """The least 1/(M⁻¹)ₖₖ (nv).  Raises ValueError where there is none."""
-    q = robot.random_configuration(seed=0, size=_SAMPLES)
-    diagonal = np.diagonal(robot.mass_matrix_inverse(q, passive=passive), axis1=-2, axis2=-1)
-    found = 1.0 / diagonal.max(axis=0)
+    found = np.array(least_inertias(robot, passive))
     if not (np.isfinite(found).all() and (found > 0.0).all()):
         name = robot.v_names[int(np.argmin(np.where(np.isfinite(found), found, -1.0)))]
         raise ValueError(f"simulate: limits: nothing resists {name!r}, so no stop for it is stiff: give it inertia")

@@ -1,0 +1,75 @@
+"""RATTLE with semi-implicit joint forces: the step of the default method for robots with constraints.
+
+Of the discrete mechanics of `discrete_mechanics`, with impulses of the constraints at both ends (`step_constraints`):
+
+    p + h f(q, v) + h/2 τ − h/2 ∂U/∂q − Gᵀλ = M w − h/2 ∂T/∂q − h/2 s(q ⊕ h w/2),      φ(q ⊕ h w) = 0,
+    (M⁺ + h D) v⁺ = M w + h/2 ∂T/∂q + h/2 s + h/2 τ − h/2 ∂U/∂q⁺ + h d(v) − G⁺ᵀμ,      G⁺ v⁺ + σ⁺ = 0,
+
+with given joint forces τ, springs s by the midpoint rule, forces f of the state at the step's start, and what resists
+(−D v + d) at the step's end.  Without f and D the step is symplectic, its own reverse, and of second order.
+
+Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, section VII.1.4 (RATTLE around a
+symplectic method); Jay, Symplectic partitioned Runge-Kutta methods for constrained Hamiltonian systems, SIAM J. Numer.
+Anal. 33, 1996.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...expr.linalg.sums import dot
+from .step_constraints import StepConstraints, released_velocity, with_energy
+from .system import MotionSystem, State
+
+__all__ = ["StepForces", "rattle"]
+
+Scalars = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StepForces:
+    """The forces of a step of `rattle`, each (nv): ``given`` ones; those ``of_state(t, q, v)``; the ``springs(q)`` of
+    joints, with their ``stiffness``; and ``resisting(v)``, the diagonal of h D and h d."""
+
+    given: Scalars
+    of_state: Callable[[Any, Scalars, Scalars], Scalars]
+    springs: Callable[[Scalars], Scalars] | None
+    stiffness: Scalars
+    resisting: Callable[[Scalars], tuple[Scalars, Scalars]] | None
+
+
+def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
+    """A step; infinite where it was not found, so that it is noticed."""
+    assert system.mechanics is not None and system.step_forces is not None
+    mechanics, forces = system.mechanics, system.step_forces
+    inverse = mechanics.inverse(q, [0.25 * h * h * k for k in forces.stiffness])
+    constraints = StepConstraints.at(mechanics, inverse, t, q, h)
+    given, carried = [0.5 * h * x for x in forces.given], mechanics.momentum(q, v)
+
+    def kick(at: Scalars) -> list[Any]:
+        return [a - 0.5 * h * g for a, g in zip(given, mechanics.weight(at), strict=True)]
+
+    def pulled(w: Scalars) -> list[Any]:
+        if forces.springs is None:
+            return [0.0] * len(w)
+        return [0.5 * h * s for s in forces.springs(mechanics.halfway(q, w, h)[0])]
+
+    first = [a + h * f for a, f in zip(kick(q), forces.of_state(t, q, v), strict=True)]
+
+    def left(w: Scalars) -> list[Any]:
+        leaving, _ = mechanics.kinetic_momenta(q, w, h)
+        return [a - b - c - s for a, b, c, s in zip(leaving, carried, first, pulled(w), strict=True)]
+
+    w, end, passed = constraints.solved(left, v)
+    _, arriving = mechanics.kinetic_momenta(q, w, h)
+    last, pulls = kick(end), pulled(w)
+    arriving = [a + b + s for a, b, s in zip(arriving, last, pulls, strict=True)]
+    if forces.resisting is not None:
+        added, resisted = forces.resisting(v)
+        arriving = [a + b for a, b in zip(arriving, resisted, strict=True)]
+        return end, released_velocity(mechanics, t + h, end, arriving, added)
+    work = dot(w, [a + b + 2.0 * s for a, b, s in zip(first, last, pulls, strict=True)])
+    energy = 0.5 * dot(v, carried) + work
+    return end, with_energy(released_velocity(mechanics, t + h, end, arriving), arriving, energy, passed)

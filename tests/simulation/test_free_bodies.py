@@ -1,0 +1,67 @@
+"""Free bodies in simulation: what no torque acts on does not turn, by any method and any joint that lets it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.algorithms.simulation import METHODS
+
+
+def thrown(joint, com=(0.0, 0.0, 0.0), carried=False):
+    """A small body on a joint that leaves it free, on a sliding carriage if that is asked for."""
+    body = lw.Link("body", mass=1.0, com=com, inertia=(1e-4, 2e-4, 2.5e-4))
+    if not carried:
+        return lw.Robot.build("thrown", body, lw.Joint.of(joint, name="free", parent="world", child="body"))
+    rail = lw.joints.Prismatic((0, 1, 0))
+    return lw.Robot.build(
+        "carried",
+        lw.Link("carriage", mass=2.0, inertia=(1e-2,) * 3),
+        lw.Joint.of(rail, name="rail", parent="world", child="carriage"),
+        body,
+        lw.Joint.of(joint, name="free", parent="carriage", child="body"),
+    )
+
+
+def test_no_torque_no_turn():
+    """Bodies thrown without angular velocity keep their orientation over 1 s, and their centre of mass falls as it
+    should."""
+    floating = (lw.joints.Floating(), lw.joints.FloatingMRP(), lw.joints.FloatingEuler())
+    plane = lw.joints.Planar((1, 0, 0), (0, 0, 1))
+    both = lw.joints.Composite((plane, lw.joints.Prismatic((0, 1, 0))))
+    robots = [thrown(joint) for joint in (*floating, plane, both)]
+    robots += [thrown(floating[0], (0.03, -0.02, 0.05)), thrown(floating[0], carried=True)]
+    for robot in robots:
+        q, start = robot.neutral(), robot.pose(robot.neutral(), "body")
+        S = robot.jacobian(q, "body", expressed_in="world")
+        v = np.linalg.lstsq(S, [0.0, 0.0, 0.0, 1.0, 0.0, 3.0], rcond=None)[0]
+        assert np.abs((S @ v)[:3]).max() < 1e-12
+        for method, row in METHODS.items():
+            h = 0.01
+            found = robot.simulate(q, v, duration=1.0, step=h, method=method, every=100)
+            end = robot.pose(found.q[-1], "body")
+            assert np.abs(end[:3, :3] - start[:3, :3]).max() < 1e-9, (robot.joints, method)
+            fall = end[2, 3] - start[2, 3] - (3.0 - 0.5 * 9.81)
+            assert abs(fall) < (0.5 * 9.81 * h * 1.01 if row.order == 1 else 1e-9), (robot.joints, method)
+
+
+def test_a_fast_top_is_no_worse_than_by_the_midpoint_rule():
+    """A heavy top of 150 rad/s, and a free body that spins about no axis of its own: errors at the end."""
+    m, l, about, I3 = 0.5, 0.1, 0.002, 0.001
+    top = lw.Robot.build(
+        "top",
+        lw.Link("top", mass=m, com=(0, 0, l), inertia=(about, about, I3)),
+        lw.Joint.of(lw.joints.Spherical(), name="tip", parent="world", child="top"),
+    )
+    free = thrown(lw.joints.Floating())
+    tilted = [math.cos(0.25), 0.0, math.sin(0.25), 0.0]
+    cases = ((top, tilted, [0.0, 0.0, 150.0], 1.0), (free, free.neutral(), [30.0, 40.0, 60.0, 1.0, 2.0, 3.0], 3.0))
+    for robot, q, v, factor in cases:
+        best = robot.simulate(q, v, duration=0.2, step=2e-5, method="rk4", every=10000).q[-1]
+        errors = [
+            np.abs(robot.difference(best, robot.simulate(q, v, duration=0.2, method=method, every=200).q[-1])).max()
+            for method in ("variational", "implicit_midpoint")
+        ]
+        assert errors[0] < factor * errors[1], (robot.name, errors)

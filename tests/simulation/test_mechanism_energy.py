@@ -1,0 +1,150 @@
+"""Mechanisms with loops in simulation: energy over time, orders of methods, and constraints that hold."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from benchmarks.mechanism_energy import bundled_mechanism, energy_runs, random_mechanism
+
+import linkwork as lw
+from linkwork.errors import SimulationWarning
+
+from ..helpers.fourbars import fourbars, parallel
+from ..helpers.mechanisms import driven
+
+CRANK = "crank_hinge"
+
+
+def turning_fourbar(speed):
+    robot = lw.load("fourbar")
+    q = robot.neutral()
+    return robot, q, robot.explicit_velocity(q, {CRANK: speed}, [CRANK])
+
+
+def energies(found):
+    return found.records["kinetic_energy"] + found.records["potential_energy"]
+
+
+ENERGIES = {"record": ["kinetic_energy", "potential_energy"], "limits": "ignored"}
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
+def test_energy_of_loops_is_bounded(method):
+    """A bundled four-bar and random loops keep their energy over 20 s, to an error of second order without drift."""
+    mechanisms = [bundled_mechanism("fourbar"), *(random_mechanism(np.random.default_rng(seed)) for seed in (0, 1))]
+    for robot, q in mechanisms:
+        coarse, fine = energy_runs(robot, q, method, steps=(2e-3, 1e-3), speeds=(6.0,), duration=20.0)
+        for run in (coarse, fine):
+            assert not run.reason and run.error < 0.3 * run.turn**2, run
+            assert abs(run.drift) < 0.02 * run.error, run
+        assert coarse.error / fine.error > 3.0, (coarse, fine)
+
+
+def test_orders_with_loops():
+    """Errors at the end fall by 2^order where the step is halved; with damping the default method is of first order."""
+    robot, q, v = turning_fourbar(6.0)
+    orders = {"semi_implicit_euler": 2, "variational": 2, "implicit_midpoint": 2, "implicit_euler": 1, "rk4": 4}
+    damped = robot.with_joint_dynamics(damping=0.02)
+    for moving, expected in ((robot, orders), (damped, {"semi_implicit_euler": 1, "variational": 2})):
+        how = {"duration": 0.4, "limits": "ignored"}
+        best = moving.simulate(q, v, step=4e-5, method="rk4", every=10000, **how)
+        for method, order in expected.items():
+            errors = []
+            for h in (5e-3, 2.5e-3):
+                end = moving.simulate(q, v, step=h, method=method, every=round(0.4 / h), **how)
+                errors.append(np.linalg.norm([*(end.q[-1] - best.q[-1]), *(end.v[-1] - best.v[-1])]))
+            rate = np.log2(errors[0] / errors[1])
+            assert order - 0.3 < rate < order + (1.6 if method == "rk4" else 0.3), (method, errors)
+
+
+def test_convex_program_takes_energy_from_loops_only():
+    """Where constraints are in the program of contacts and dry friction, a turning four-bar ends each second with less
+    energy, and what it loses, and gains meanwhile, is of first order."""
+    robot, q, v = turning_fourbar(6.0)
+    lost, gained = [], []
+    for h in (2e-3, 1e-3):
+        found = robot.simulate(q, v, duration=4.0, step=h, passive="coulomb", **ENERGIES)
+        total = energies(found)
+        assert found and (np.diff(total[:: round(1.0 / h)]) < 0.0).all()
+        gained.append((total - total[0]).max() / total[0])
+        assert np.abs(robot.constraint_error(found.q)).max() < 1e-5
+        lost.append(1.0 - total[-1] / total[0])
+    assert 1.6 < lost[0] / lost[1] < 2.4 and lost[1] < 0.1, lost
+    assert gained[0] < 0.02 and gained[1] < 0.6 * gained[0], gained
+
+
+def test_singular_configurations_are_passed():
+    """A four-bar of equal rods lies flat, where its loop is singular, and swings on without gaining energy."""
+    robot = fourbars(1)
+    q, v = parallel(robot, 0.6, -1.0)
+    for method in ("semi_implicit_euler", "variational"):
+        found = robot.simulate(q, v, duration=4.0, method=method, every=4, **ENERGIES)
+        total = energies(found)
+        assert found, found.reasons()
+        assert np.abs(robot.constraint_error(found.q)).max() < 1e-8
+        size = found.records["kinetic_energy"].max()
+        assert (total - total[0]).max() < 1e-3 * size, method
+
+
+def test_constraints_of_time_and_of_velocities_hold_after_each_step():
+    """A hand that goes up and down in time and slips in no direction of its own x axis; wheels that roll."""
+    lifted, _, v = driven()
+    q = lifted.assemble(time=0.0).q
+    v = lifted.project_velocity(q, 0.3 * v, time=0.0)
+    cart = lw.load("differential_drive")
+    start = cart.project(cart.neutral())
+    rolling = cart.project_velocity(start, np.random.default_rng(0).normal(size=cart.nv))
+    for robot, at, moving in ((lifted, q, v), (cart, start, rolling)):
+        for method in ("semi_implicit_euler", "variational"):
+            found = robot.simulate(at, moving, duration=0.2, step=2e-3, method=method, limits="ignored", every=20)
+            assert found, found.reasons()
+            for t, now, rates in zip(found.t, found.q, found.v, strict=True):
+                G, drift = robot.constraint_jacobian(now, time=t), robot.constraint_drift(now, time=t)
+                assert np.abs(robot.constraint_error(now, time=t)).max(initial=0.0) < 1e-9, method
+                assert np.abs(G @ rates + drift).max() < 1e-9, method
+
+
+def test_steps_of_loops_are_differentiated():
+    """The gradient of a roll-out with loops is that of differences, for both symplectic methods."""
+    robot, q, v = turning_fourbar(6.0)
+    for method in ("semi_implicit_euler", "variational"):
+
+        def end(torque, method=method):
+            def controller(t, q, v, torque):
+                return [torque, 0.0, 0.0]
+
+            how = {"duration": 5e-3, "every": 5, "method": method, "limits": "ignored"}
+            return robot.simulate(q, v, controller=controller, inputs={"torque": torque}, **how).v[-1]
+
+        compiled = lw.compile(end, torque=())
+        slope, d = compiled.jacobian()(0.3), 1e-4
+        assert np.abs(slope - (compiled(0.3 + d) - compiled(0.3 - d)) / (2.0 * d)).max() < 1e-7, method
+        assert np.abs(slope).max() > 1e-2
+
+
+def test_joints_that_close_loops_exert_their_own_forces():
+    """A spring and a damper in the pin of a four-bar act by every method, and in the program of contacts."""
+    bare, q, v = turning_fourbar(6.0)
+    pin = bare.constraints[0]
+    robot = bare.without_constraints(pin.name).with_loop(
+        pin.name, pin.joint, pin.frame, pin.relative_to, damping=(0.01,), stiffness=(0.2,)
+    )
+    how = {"duration": 0.3, "every": 300, "limits": "ignored"}
+    best = robot.simulate(q, v, method="dormand_prince", **how).q[-1]
+    free = bare.simulate(q, v, method="dormand_prince", **how).q[-1]
+    far = np.abs(best - free).max()
+    for method in ("semi_implicit_euler", "variational", "rk4", "implicit_midpoint"):
+        assert np.abs(robot.simulate(q, v, method=method, **how).q[-1] - best).max() < 0.02 * far, method
+    assert np.abs(robot.simulate(q, v, passive="coulomb", **how).q[-1] - best).max() < 0.2 * far
+
+
+def test_warning_of_steps_that_turn_too_far():
+    """A crank at 400 rad/s in steps of 1 ms is told of, with a step that would do; at 6 rad/s nothing is."""
+    robot, q, v = turning_fourbar(6.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        robot.simulate(q, v, duration=0.5, limits="ignored")
+    with pytest.warns(SimulationWarning, match=r"turns by .* rad in a step of 0.001 s .* would do"):
+        robot.simulate(q, 100.0 * v, duration=0.01, method="rk4", limits="ignored")

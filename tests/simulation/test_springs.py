@@ -1,0 +1,90 @@
+"""Joint springs in simulation: undamped ones keep their energy, stiff ones settle, and what is lost is told."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import SimulationWarning
+
+METHODS = ("semi_implicit_euler", "rk4", "dormand_prince", "implicit_midpoint", "variational")
+
+
+def slider(stiffness=100.0, damping=0.0):
+    robot = lw.Robot.build(
+        "slider",
+        lw.Link("mass", mass=1.0),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass"),
+    )
+    return robot.with_joint_dynamics(stiffness=stiffness, damping=damping)
+
+
+def energies(robot, q, v, **how):
+    """The total energy by record, and the largest kinetic energy."""
+
+    def both(t, q, v, tau):
+        return [robot.kinetic_energy(q, v, passive=True), robot.potential_energy(q, passive=True)]
+
+    found = robot.simulate(q, v, record={"both": both}, limits="ignored", **how)
+    assert found, found.reasons()
+    return found.records["both"].sum(axis=-1), found.records["both"][:, 0].max()
+
+
+def test_an_undamped_spring_keeps_its_energy():
+    """1 kg on 100 N/m over 10 s: the default method is within ω h/2 of its energy, the others within 1e-6; implicit
+    Euler's energy falls by 1/(1 + ω² h²) a step."""
+    robot = slider()
+    for h in (1e-3, 5e-3):
+        for method in METHODS:
+            energy, _ = energies(robot, [0.1], None, duration=10.0, step=h, method=method)
+            most = 0.51 * 10.0 * h if method == "semi_implicit_euler" else 1e-6
+            assert np.abs(energy / energy[0] - 1.0).max() < most, (method, h)
+        energy, _ = energies(robot, [0.1], None, duration=10.0, step=h, method="implicit_euler")
+        assert abs(energy[-1] / energy[0] - (1.0 + 100.0 * h * h) ** -round(10.0 / h)) < 1e-9
+
+
+def test_springs_of_trees_and_loops_keep_their_energy():
+    """A double pendulum and a ball on springs, and a four-bar on springs, over 10 s, by methods that do not damp."""
+    pendulum = lw.load("double_pendulum").with_joint_dynamics(stiffness=30.0, damping=0.0, friction=0.0)
+    bar = lw.load("fourbar").with_joint_dynamics(stiffness=2.0, damping=0.0, friction=0.0)
+    ball = lw.Robot.build(
+        "ball",
+        lw.Link("ball", mass=1.0, com=(0, 0, 0.1), inertia=(0.01, 0.02, 0.03)),
+        lw.Joint.of(lw.joints.Spherical(), name="pivot", parent="world", child="ball"),
+    ).with_joint_dynamics(stiffness=20.0)
+    cases = ((pendulum, [0.2, -0.1], None), (ball, [1.0, 0.0, 0.0, 0.0], [1.0, 2.0, 3.0]), (bar, bar.neutral(), None))
+    for robot, q, v in cases:
+        for method, most in (("semi_implicit_euler", 0.05), ("variational", 2e-3), ("rk4", 1e-5)):
+            energy, size = energies(robot, q, v, duration=10.0, step=1e-3, method=method, every=5)
+            error = (energy - energy[0]) / size
+            assert np.abs(error).max() < most, (robot.name, method, np.abs(error).max())
+            drift = error[-400:].mean() - error[:400].mean()
+            assert abs(drift) < max(0.2 * most, 1e-5), (robot.name, method, drift)
+
+
+def test_stiff_springs_settle_and_are_told_of():
+    """A spring too fast for the step is damped away, with a warning; one with its own damping, or resolved, is not told
+    of."""
+    with pytest.warns(SimulationWarning, match="too fast for steps of 0.01 s: it is taken implicitly"):
+        found = slider(1e6).simulate([0.1], duration=0.5, step=0.01)
+    assert np.abs(found.q[-1]) < 1e-12 and np.abs(found.v[-1]) < 1e-12
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        damped = slider(1e6, 2e4).simulate([0.1], duration=0.5, step=0.01)
+        slider(100.0).simulate([0.1], duration=0.01, step=0.01)
+    assert np.abs(damped.q[-1]) < 1e-6
+
+
+def test_every_stiffness_and_damping_is_stable():
+    """No stiffness, damping and step lets a spring gain energy."""
+    robot = slider()
+    k, d = (x.ravel() for x in np.meshgrid(np.geomspace(1.0, 1e8, 17), [0.0, 1.0, 1e3]))
+    numbers = {"stiffness": k[:, None], "damping": d[:, None]}
+    found = robot.simulate(np.full((len(k), 1), 0.1), duration=20.0, step=0.01, parameters=numbers)
+    assert found.status.max() == 0.0
+    shifted = found.q[..., 0] - 0.005 * found.v[..., 0]  # the midpoints, whose energy the step keeps
+    energy = 0.5 * found.v[..., 0] ** 2 + 0.5 * k[:, None] * shifted**2
+    assert (energy.max(axis=1) < (1.0 + 1e-9) * np.maximum(energy[:, :2].max(axis=1), 0.0)).all()
