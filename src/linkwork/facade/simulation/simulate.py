@@ -115,7 +115,12 @@ def simulated(
     found = solved_by_scipy(run, solver, q, v) if solver else run.on_numbers(q, v, progress)
     if limits is None:
         warn_of_limits(robot, found.t, found.q)
+    if overlapping is not None and not any(name.partition(":")[0] in _PLACING for name in setup.own(varied)):
+        overlapping.warn_of_depth(robot, found.t, found.q, h)
     return found
+
+
+_PLACING = ("placement", "frame", "point")  # parameters that move what touches
 
 
 _HELD = "_held"  # the record of forces that a method's own interpolant needs

@@ -25,7 +25,7 @@ from ....expr.linalg.sums import dot
 from ....expr.still import moved_as, still
 from .convex import ContactProgram
 from .implied import implied_velocities, resting
-from .terms import ContactAt, Interval
+from .terms import ContactAt, Interval, bounded_contact, bounded_limit
 
 __all__ = ["ConvexStep", "contact_velocities"]
 
@@ -75,6 +75,8 @@ def contact_velocities(
     """
     n = len(v)
     full = [[A[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    contacts = [bounded_contact(one, full, v, push, h) for one in contacts]
+    intervals = [bounded_limit(one, full, v, push, h) for one in intervals]
     program = ContactProgram(full, v, push, contacts, intervals, h, varied=varied)
     found = _found(program, None, closely)
     speeds, struck = _struck(program, found)
