@@ -132,7 +132,7 @@ def test_it_stands_in_a_simulation_while_its_arm_moves() -> None:
 
 
 def test_feet_that_turn_are_held() -> None:
-    """Four points on each sole: their rows contradict each other by ω × (ω × r) where a foot turns, and still hold it."""
+    """Four points on each sole: their rows contradict each other by ω × (ω × r) where a foot turns, and hold it."""
     robot: Any = lw.load("humanoid", floating_base=True)
     feet, corners = ("left_foot", "right_foot"), [(x, y, -0.01) for x in (-0.05, 0.12) for y in (-0.04, 0.04)]
     ground = ContactGround([ContactPoint(foot, at) for foot in feet for at in corners])

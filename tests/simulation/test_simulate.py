@@ -9,11 +9,12 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
+from linkwork.algorithms.simulation import METHODS
 from linkwork.compiler.control import plan_program
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr import adjoint, where
 from linkwork.model.random import random_tree
-from linkwork.simulation import ContactGround, ContactPoint
+from linkwork.simulation import ContactGround, ContactPoint, Event
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +27,32 @@ def target_controller(robot):
         return gain * (target - q) - 0.1 * gain * v
 
     return controller
+
+
+def test_a_robot_without_joints_stays():
+    """Every method, alone and in a batch, with limits, controllers and records; its profile is refused by name."""
+    stone = lw.Robot.build("stone", lw.Link("stone", lw.shapes.Sphere(0.1), mass=1.0))
+    for method in METHODS:
+        found = stone.simulate(np.zeros((3, 0)), duration=0.01, method=method, record=["potential_energy"])
+        assert found and found.q.shape == (3, 11, 0) and not found.records["potential_energy"].any(), method
+    late = Event("late", lambda t, q, v: t - 0.0055)
+    for more in (
+        {"limits": "held"},
+        {"limits": "soft"},
+        {"controller": lambda t, q, v: np.zeros(0)},
+        {"method": "scipy:RK45"},
+        {"events": late},
+        {"events": late, "method": "dormand_prince"},
+    ):
+        found = stone.simulate([], duration=0.01, **more)
+        assert found and found.v.shape == (11, 0), more
+        assert [event.name for event in found.events] == ["late"] * ("events" in more), more
+    simulator = lw.Simulator(stone, batch=2)
+    assert simulator.step(count=3).q.shape == (2, 0) and simulator.step(np.zeros(0)).steps.tolist() == [4.0, 4.0]
+    with pytest.raises(ValueError, match="robot: expected at least one degree of freedom, got 'stone'"):
+        stone.profile([], [], acceleration=1.0, jerk=1.0)
+    with pytest.raises(ValueError, match=r"q0: expected a number or an array of shape \(n,\) with n >= 1"):
+        lw.motion.profile([], [], acceleration=1.0, jerk=1.0)
 
 
 def test_controllers_batches_and_parameters(arm):

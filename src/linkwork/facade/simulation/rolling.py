@@ -107,6 +107,8 @@ def rolled(
     def advanced(t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> tuple[Any, Any, Any]:
         """q, v and what is told, forces of joints, contacts and constraints, after a step as wide as that."""
         moving = replace(dynamics, h=width)
+        if not setup.robot.nv:  # nothing moves, by any method
+            return q, v, told
         if isinstance(tau, ServoForces) or setup.is_bounded:
             q, v, given, *told = moving.touching(contacts, t, list(q), list(v), tau)
             return q, v, (array(given), *told)
@@ -124,7 +126,7 @@ def rolled(
             return array(list(q)), array(list(v)), more
 
         pieces: StepPieces
-        adaptive = method.adaptive and not closely
+        adaptive = method.adaptive and not closely and setup.robot.nv > 0
         if adaptive:
             pieces = adaptive_pieces(dynamics.system(tau), t, h, lambda x: array(list(x)))
         else:
