@@ -117,8 +117,8 @@ def body_forces(
             low.append(-most - dynamics.h[k])
             high.append(most - dynamics.h[k])
     rest = [0.0] * (m + c)
-    for row, wanted in _holding(contacts):
-        equal.append([*row, *rest])
+    for held, wanted in _holding(contacts):
+        equal.append([*held, *rest])
         given.append(wanted)
     for row, bias in zip(dynamics.G, dynamics.gamma, strict=True):
         equal.append([*row, *rest])

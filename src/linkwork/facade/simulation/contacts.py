@@ -20,7 +20,7 @@ from ...expr.linalg.sums import dot, transposed
 from .ground import ContactGround
 from .places import ContactPlace, velocity_rows
 from .shapes import ContactPair, ContactScene
-from .surface_numbers import read_name, varied_surface
+from .surface_numbers import given_surface, read_name, varied_surface
 
 __all__ = ["MODELS", "TOLD", "ContactSet", "ContactTold", "in_world"]
 
@@ -43,6 +43,8 @@ class ContactSet:
     parts: tuple[Any, ...]
     model: str = "convex"
     numbers: tuple[tuple[str, Any], ...] = field(default=(), compare=False)  # in the place of materials', by name
+    surfaces: Any = field(default=None, compare=False)  # (points, 4) in the place of materials' numbers, in a kernel
+    planes: tuple[Any, ...] = field(default=(), compare=False)  # by part: axes and height of a ground, in a kernel
 
     @staticmethod
     def of(given: Any, model: str) -> ContactSet | None:
@@ -63,7 +65,8 @@ class ContactSet:
     def checked(self, robot: Any) -> None:
         """Raises UnknownNameError and ValueError for what does not go with a robot."""
         asked = tuple(name for name, _ in self.numbers)
-        _CHECKED.get((self, robot, asked), lambda: self._looked_at(robot))
+        bare = replace(self, surfaces=None, planes=())
+        _CHECKED.get((self, robot, asked), lambda: bare._looked_at(robot))
 
     def check_number(self, robot: Any, name: str) -> None:
         """Raises UnknownNameError for the name of a parameter that these contacts do not have."""
@@ -101,7 +104,16 @@ class ContactSet:
 
     def places(self, robot: Any, q: Any) -> list[ContactPlace]:
         """All points, at q (nq) of a trace, or at q (..., nq) of numbers."""
-        found = [place for part in self.parts for place in part.places(robot, q)]
+        planes = self.planes or (None,) * len(self.parts)
+        found = [
+            place
+            for part, plane in zip(self.parts, planes, strict=True)
+            for place in (part.places(robot, q) if plane is None else part.places(robot, q, plane))
+        ]
+        if self.surfaces is not None:
+            compliant = self.model == "compliant"
+            rows = zip(found, self.surfaces, strict=True)
+            found = [replace(x, material=given_surface(x.material, row, compliant)) for x, row in rows]
         if not self.numbers:
             return found
         return [replace(x, material=varied_surface(x.material, x.of, self.numbers, x.name)) for x in found]

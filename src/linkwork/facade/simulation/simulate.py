@@ -70,8 +70,8 @@ def simulated(
         raise ValueError(f"simulate: step: expected a time above 0 [s], got {step!r}")
     check_step("simulate", controller, h)
     steps = whole_steps(finite_number("simulate: duration", duration), h)
-    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-        raise ValueError(f"simulate: every: expected a number of steps from 1, got {every!r}")
+    if isinstance(every, bool) or not isinstance(every, int) or not 1 <= every < 2**31:
+        raise ValueError(f"simulate: every: expected a number of steps from 1 to 2³¹ − 1, got {every!r}")
     if steps % every:
         raise ValueError(
             f"simulate: every: records are made after whole steps: {steps} steps of {h:g} s are no multiple of {every}"

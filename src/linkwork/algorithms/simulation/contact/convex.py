@@ -38,7 +38,6 @@ from .terms import (
     Interval,
     impulse_of,
     is_beyond,
-    is_limit_beyond,
     push_of,
     terms_of,
 )
@@ -53,7 +52,8 @@ _LEAST = 1e-30  # [m²/s²]
 _AGAIN = 6  # times that slips are found anew at most
 _SAME, _STILL = 1e-2, 1e-4  # by which share of them, and by how much [m/s], they may still move
 _CLOSELY, _CLOSE = 60, 1e-11  # the same where it is to be differentiated: as often as that, and by how much [m/s]
-_FIRM = 1e3  # times as firm beyond bearings, before `FIRMER` times
+_FIRM = 1e2  # times as firm beyond bearings as in the round before, up to `FIRMER` times
+_FIRMED = 3  # rounds of it
 _SEARCHED = 12
 _ENOUGH = 1e-9  # of momentum, where it ends
 _POSITIVE = Symmetric(positive=True)
@@ -110,7 +110,7 @@ class ContactProgram:
     h: Any
     bounces: Scalars | None = None
     varied: Callable[[Scalars], Scalars] | None = None
-    firmer: Any = FIRMER  # by how much contacts and limits are, beyond their bearings
+    firmer: Any = FIRMER  # by how much contacts are, beyond their bearings
 
     @property
     def scale(self) -> list[Any]:
@@ -162,7 +162,7 @@ class ContactProgram:
 
     def pushes(self, rates: Scalars) -> list[Any]:
         """By interval [N·s, N·m·s]."""
-        return [push_of(one, c, self.firmer)[0] for one, c in self._by_interval(rates)]
+        return [push_of(one, c)[0] for one, c in self._by_interval(rates)]
 
     def solution(self, start: Scalars | None = None, closely: bool = False) -> ProgramSolution:
         """The velocities at which the function is least, whose slips are those that it is made with: ``closely`` to
@@ -178,7 +178,7 @@ class ContactProgram:
             moved = sum((fmax(fabs(a - b) - same * a - still, 0.0) for a, b in zip(made, asked, strict=True)), 0.0)
             before = zip(made, asked, list(state.made), list(state.used), strict=True)
             following = [_secant(*some) for some in before] if closely else made
-            following_firmer = where(lt(state.firmer, _FIRM), _FIRM, FIRMER)
+            following_firmer = fmin(fmax(1.0, state.firmer) * _FIRM, FIRMER)
             firmer = where(program.is_overloaded(terms, list(at.rates)), following_firmer, state.firmer)
             moved, steps = where(eq(firmer, state.firmer), moved, fmax(moved, 1.0)), state.steps + count
             return ProgramSolution(at, array(following), state.slips, array(made), moved, steps, left, firmer)
@@ -186,19 +186,17 @@ class ContactProgram:
         point = self.point(self.v if start is None else start)
         first = array(self.slips(list(point.rates)))
         begin = ProgramSolution(point, first, first, first, 1e300, 0.0, 0.0, 0.0)
-        if not self.contacts and all(one.bearing is None for one in self.intervals):
+        if not self.contacts:
             return again(begin)
-        most = (_CLOSELY if closely else _AGAIN) + 2
+        most = (_CLOSELY if closely else _AGAIN) + _FIRMED
         found: ProgramSolution = while_loop(lambda s: lt(0.0, s.moved), again, begin, at_most=most).state
         return found
 
     def is_overloaded(self, terms: Sequence[ContactTerms], rates: Scalars) -> Any:
-        """Return whether some contact or limit is beyond its bearing."""
+        """Return whether some contact is beyond its bearing."""
         found: Any = False
         for contact, term, c in zip(self.contacts, terms, self._by_contact(rates), strict=True):
             found = or_(found, is_beyond(contact, term, c))
-        for one, c in self._by_interval(rates):
-            found = or_(found, is_limit_beyond(one, c))
         return found
 
     def jacobian(self, w: Scalars) -> list[list[Any]]:
@@ -212,7 +210,7 @@ class ContactProgram:
             pull = contact.friction / slip
             _bent(H, contact.J, [[row[k] + pull * row[2] * c[k] for k in (0, 1)] + [row[2]] for row in G], whole=True)
         for one, c in self._by_interval(rates):
-            _bent(H, [one.row], [[push_of(one, c, self.firmer)[1]]], whole=True)
+            _bent(H, [one.row], [[push_of(one, c)[1]]], whole=True)
         return H
 
     def _least(self, terms: Sequence[ContactTerms], start: ProgramPoint) -> tuple[ProgramPoint, Any, Any]:
@@ -262,7 +260,7 @@ class ContactProgram:
             gamma, _ = impulse_of(contact, term, c)
             _pulled(found, contact.J, gamma)
         for one, c in self._by_interval(rates):
-            _pulled(found, [one.row], [push_of(one, c, self.firmer)[0]])
+            _pulled(found, [one.row], [push_of(one, c)[0]])
         return found
 
     def hessian(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[list[Any]]:
@@ -276,7 +274,7 @@ class ContactProgram:
             _bent(H, contact.J, G)
         bent_by_limbs(H, [[(one.limb, G) for one, G in some if one.limb] for some in shared.values() if len(some) > 1])
         for one, c in self._by_interval(rates):
-            _bent(H, [one.row], [[push_of(one, c, self.firmer)[1]]])
+            _bent(H, [one.row], [[push_of(one, c)[1]]])
         return H
 
     def _length(
@@ -298,7 +296,7 @@ class ContactProgram:
                 value = value - dot(gamma, d)
                 bend = bend + dot(d, [dot(row, d) for row in G])
             for one, c, d in alone:
-                push, stiff = push_of(one, c + x * d, self.firmer)
+                push, stiff = push_of(one, c + x * d)
                 value, bend = value - push * d, bend + stiff * d * d
             return value, bend
 

@@ -56,14 +56,13 @@ class _ProgramShape:
 
     n: int
     contacts: tuple[tuple[bool, bool], ...]  # whether each has a stiffness, and a bearing
-    intervals: tuple[bool, ...]  # whether each has a bearing
+    intervals: int
     bounces: bool
 
     @staticmethod
     def of(program: ContactProgram) -> _ProgramShape:
         contacts = tuple((one.stiffness is not None, one.bearing is not None) for one in program.contacts)
-        intervals = tuple(one.bearing is not None for one in program.intervals)
-        return _ProgramShape(len(program.v), contacts, intervals, program.bounces is not None)
+        return _ProgramShape(len(program.v), contacts, len(program.intervals), program.bounces is not None)
 
     def numbers(self, program: ContactProgram) -> list[Any]:
         found = [program.A[i][j] for i in range(self.n) for j in range(i + 1)]
@@ -72,7 +71,6 @@ class _ProgramShape:
             found += [x for x in (one.stiffness, one.bearing) if x is not None]
         for interval in program.intervals:
             found += [*interval.row, interval.wanted, interval.stiffness, interval.low, interval.high]
-            found += [interval.bearing] if interval.bearing is not None else []
         return [*found, *(program.bounces or ()), program.h]
 
     def program(self, numbers: Scalars) -> ContactProgram:
@@ -86,10 +84,9 @@ class _ProgramShape:
             numbers = next(rest), next(rest), next(rest) if stiff else None
             contacts.append(ContactAt(J, *numbers, bearing=next(rest) if bears else None))
         intervals = []
-        for bears in self.intervals:
+        for _ in range(self.intervals):
             row = [next(rest) for _ in range(n)]
-            five = next(rest), next(rest), next(rest), next(rest), next(rest) if bears else None
-            intervals.append(Interval(row, *five))
+            intervals.append(Interval(row, next(rest), next(rest), next(rest), next(rest)))
         bounces = [next(rest) for _ in contacts] if self.bounces else None
         return ContactProgram(A, [0.0] * n, [0.0] * n, contacts, intervals, next(rest), bounces)
 

@@ -22,12 +22,10 @@ __all__ = [
     "ContactTerms",
     "Interval",
     "bounded_contact",
-    "bounded_limit",
     "dry",
     "held",
     "impulse_of",
     "is_beyond",
-    "is_limit_beyond",
     "limit",
     "push_of",
     "servo",
@@ -38,6 +36,7 @@ Scalars = Sequence[Any]
 Rows = Sequence[Sequence[Any]]
 
 _RIGID = 1.0 / (4.0 * math.pi**2)  # of the step: within which a contact that is not said to be softer comes to rest
+_LIMIT = 1e-4  # of what a contact yields: limits bear what other bodies press on light links, too
 _SETTLING = 1.0 / math.pi  # steps in which penetration decays
 _SLIP = 1e-3  # of the normal R: what tangential impulses yield while they stick
 _RECOVERY = 0.5  # [m/s, rad/s] at most, out of what is too deep
@@ -74,7 +73,6 @@ class Interval:
     stiffness: Any
     low: Any
     high: Any
-    bearing: Any = None  # as a contact's, of an interval with one bound: by how much c may differ from v̂, with its sign
 
     @property
     def is_firm(self) -> bool:
@@ -97,7 +95,7 @@ def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any) -> 
     """A limit of a coordinate that its velocity leads across a gap to, as rigid as the step can tell."""
     wanted = gap * _per_settling(h)
     wanted = fmin(wanted, _RECOVERY) if high == math.inf else fmax(wanted, -_RECOVERY)
-    return Interval(row, wanted, inertia * (1.0 / _RIGID), low, high)
+    return Interval(row, wanted, inertia * (1.0 / (_LIMIT * _RIGID)), low, high)
 
 
 def dry(k: int, n: int, most: Any, inertia: Any, h: Any) -> Interval:
@@ -152,14 +150,6 @@ def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: A
     return replace(contact, bearing=_bearing(contact.J[2], _wanted(contact, h), A, v, push, h))
 
 
-def bounded_limit(one: Interval, A: Rows, v: Scalars, push: Scalars, h: Any) -> Interval:
-    """Return an interval with its bearing where it has one bound, as limits have, and any other as it is."""
-    if _is_endless(one.low) == _is_endless(one.high):
-        return one
-    speed = _bearing(one.row, one.wanted, A, v, push, h)
-    return replace(one, bearing=-speed if _is_endless(one.high) else speed)
-
-
 def _bearing(row: Scalars, wanted: Any, A: Rows, v: Scalars, push: Scalars, h: Any) -> Any:
     """Return the speed [m/s, rad/s] by which the R of its own inertia may yield.
 
@@ -201,19 +191,9 @@ def is_beyond(contact: ContactAt, term: ContactTerms, c: Scalars) -> Any:
     return lt(0.0, cone_impulse(y, contact.friction, term.across, term.along)[0][2])
 
 
-def is_limit_beyond(one: Interval, c: Any) -> Any:
-    """Return whether a limit is beyond its bearing."""
-    if one.bearing is None:
-        return False
-    return lt(0.0, fabs(interval_impulse((one.wanted + one.bearing - c) * one.stiffness, one.low, one.high)[0]))
-
-
-def push_of(one: Interval, c: Any, firmer: Any = FIRMER) -> tuple[Any, Any]:
+def push_of(one: Interval, c: Any) -> tuple[Any, Any]:
     """An interval's impulse, and how much less it becomes as the velocity c of its row grows."""
     gamma, slope = interval_impulse((one.wanted - c) * one.stiffness, one.low, one.high)
-    if one.bearing is not None:
-        more, bent = interval_impulse((one.wanted + one.bearing - c) * one.stiffness, one.low, one.high)
-        gamma, slope = gamma + firmer * more, slope + firmer * bent
     return gamma, slope * one.stiffness
 
 
