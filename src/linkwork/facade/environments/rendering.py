@@ -25,7 +25,7 @@ def robot_frames(robot: Any, q: np.ndarray) -> tuple[np.ndarray, ...]:
     frames = []
     for one in q:
         figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DOTS)
-        canvas = FigureCanvasAgg(figure)
+        canvas: Any = FigureCanvasAgg(figure)
         axes = figure.add_subplot(projection="3d")
         draw_robot(axes, robot, one, alpha=0.5)
         axes.set_axis_off()

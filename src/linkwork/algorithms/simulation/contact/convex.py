@@ -179,7 +179,7 @@ class ContactProgram:
             before = zip(made, asked, list(state.made), list(state.used), strict=True)
             following = [_secant(*some) for some in before] if closely else made
             following_firmer = fmin(fmax(1.0, state.firmer) * _FIRM, FIRMER)
-            firmer = where(program.is_overloaded(terms, list(at.rates)), following_firmer, state.firmer)
+            firmer = where(program.is_overloaded(terms, list(at.rates), made), following_firmer, state.firmer)
             moved, steps = where(eq(firmer, state.firmer), moved, fmax(moved, 1.0)), state.steps + count
             return ProgramSolution(at, array(following), state.slips, array(made), moved, steps, left, firmer)
 
@@ -192,11 +192,11 @@ class ContactProgram:
         found: ProgramSolution = while_loop(lambda s: lt(0.0, s.moved), again, begin, at_most=most).state
         return found
 
-    def is_overloaded(self, terms: Sequence[ContactTerms], rates: Scalars) -> Any:
+    def is_overloaded(self, terms: Sequence[ContactTerms], rates: Scalars, slips: Scalars) -> Any:
         """Return whether some contact is beyond its bearing."""
         found: Any = False
-        for contact, term, c in zip(self.contacts, terms, self._by_contact(rates), strict=True):
-            found = or_(found, is_beyond(contact, term, c))
+        for contact, term, c, slip in zip(self.contacts, terms, self._by_contact(rates), slips, strict=True):
+            found = or_(found, is_beyond(contact, term, c, slip))
         return found
 
     def jacobian(self, w: Scalars) -> list[list[Any]]:

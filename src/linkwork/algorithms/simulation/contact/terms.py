@@ -183,12 +183,11 @@ def impulse_of(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list
     return gamma, [[x * r for x, r in zip(row, (across, across, along), strict=True)] for row in slope]
 
 
-def is_beyond(contact: ContactAt, term: ContactTerms, c: Scalars) -> Any:
-    """Return whether a contact is beyond its bearing."""
+def is_beyond(contact: ContactAt, term: ContactTerms, c: Scalars, slip: Any) -> Any:
+    """Return whether a contact that slides as fast as ``slip`` is beyond its bearing."""
     if term.bearing is None:
         return False
-    y = [-c[0] / term.across, -c[1] / term.across, (term.wanted - term.bearing - c[2]) / term.along]
-    return lt(0.0, cone_impulse(y, contact.friction, term.across, term.along)[0][2])
+    return lt(term.bearing, term.wanted - c[2] + contact.friction * slip)
 
 
 def push_of(one: Interval, c: Any) -> tuple[Any, Any]:
