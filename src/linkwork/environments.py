@@ -2,9 +2,11 @@
 
 from .facade.environments.task import ControlTask
 from .facade.environments.tasks import TASKS
-from .facade.environments.vector import VectorEnvironment
+from .facade.environments.vector import VectorEnvironment, register_tasks
 
 __all__ = ["TASKS", "ControlTask", "VectorEnvironment"]
+
+register_tasks()
 
 
 def __dir__() -> list[str]:

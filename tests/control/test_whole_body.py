@@ -131,6 +131,37 @@ def test_it_stands_in_a_simulation_while_its_arm_moves() -> None:
     assert np.abs(found.v[..., 6]).max() < 4.0
 
 
+def test_feet_that_turn_are_held() -> None:
+    """Four points on each sole: their rows contradict each other by ω × (ω × r) where a foot turns, and hold it."""
+    robot: Any = lw.load("humanoid", floating_base=True)
+    feet, corners = ("left_foot", "right_foot"), [(x, y, -0.01) for x in (-0.05, 0.12) for y in (-0.04, 0.04)]
+    ground = ContactGround([ContactPoint(foot, at) for foot in feet for at in corners])
+    law = WholeBody(robot, PostureTask(weight=0.1), 50.0, contacts=ground, contact_damping=20.0)
+    rng, q = np.random.default_rng(0), robot.neutral()
+    J = np.vstack([robot.jacobian(q, foot, expressed_in="world") for foot in feet])
+    speeds = np.array([0.0, 1e-6, 1e-5, 1e-4, 6e-4, 1e-3, 1e-2, 1e-1, 1.0])
+    twists = np.zeros((len(speeds), 12))
+    twists[:, :3] = speeds[:, None] * rng.normal(size=3)
+    v = twists @ np.linalg.pinv(J).T
+    on = np.ones((4, 1, 8))
+    on[1, :, 0], on[2, :, :2], on[3, :, 1:4] = 0.0, 0.0, 0.0  # three points hold a foot, an edge, and a corner
+    found = law.answer(0.0, q, v, posture_q=q, contact=on)
+    assert (found.found == 1.0).all() and found.rounds.max() <= 8.0
+    held = np.broadcast_to(on, found.contact_forces.shape[:-1]) > 0.5
+    assert not found.contact_forces[~held].any() and (found.contact_forces[..., 2] >= -1e-9).all()
+    # what is left of p̈ + k ṗ at the points that hold a foot is neither a force nor a moment on it
+    for k, foot in enumerate(feet):
+        rotation, omega = robot.pose(q, foot)[:3, :3], twists[:, 6 * k : 6 * k + 3]
+        a = robot.acceleration(q, v, found.acceleration, foot, expressed_in="world")
+        arms = (np.array(corners) @ rotation.T)[:, None]
+        speed = np.cross(omega, arms)
+        left = a[:, None, :, 3:] + np.cross(a[:, None, :, :3], arms) + np.cross(omega, speed) + 20.0 * speed
+        left = left * on[:, 0, 4 * k : 4 * k + 4, None, None]
+        size = 1e-6 + 1e-8 * np.abs(a).max()
+        assert np.abs(left.sum(axis=1)).max() < size and np.abs(np.cross(arms, left).sum(axis=1)).max() < size, foot
+        assert (np.abs(left).max(axis=(1, 3)) < 1e-6 + (omega**2).sum(axis=1)).all(), foot
+
+
 def test_levels_and_limits_of_speed() -> None:
     """A level keeps what it reaches whatever the next one asks for; and speeds are kept ahead of time."""
     robot: Any = lw.load("double_pendulum")

@@ -79,8 +79,11 @@ def test_what_is_no_task_is_refused():
         (lambda: VectorEnvironment(3), TypeError, "ControlTask"),
         (lambda: VectorEnvironment(task, num_envs=0), ValueError, "from 1"),
         (lambda: envs.step(np.zeros((2, 1))), RuntimeError, "reset"),
-        (lambda: (envs.reset(seed=0), envs.step(np.zeros((1, 2)))), ValueError, r"\(2, 1\)"),
-        (lambda: envs.step(np.full((2, 1), np.nan)), ValueError, "finite"),
+        (lambda: (envs.reset(seed=0), envs.step(np.zeros((1, 2)))), ValueError, r"shape \(2, 1\), got shape \(1, 2\)"),
+        (lambda: envs.step([[0.0], [np.nan]]), ValueError, "finite numbers, got nan for 'hinge' of environment 1"),
+        (lambda: envs.step([["a"], ["b"]]), ValueError, "actions: expected numbers"),
+        (lambda: VectorEnvironment(task, render_mode="rgb"), lw.errors.UnknownNameError, "rgb_array"),
+        (envs.render, RuntimeError, "render_mode"),
         (lambda: replace(task, efforts=(1.0, 2.0)), ValueError, "one for each of 1"),
         (lambda: replace(task, joints=("hing",)), lw.errors.UnknownNameError, "hinge"),
         (lambda: replace(task, every=0), ValueError, "from 1"),
@@ -102,3 +105,20 @@ def test_a_start_that_is_no_state_is_refused():
             VectorEnvironment(replace(task, start=lambda rng, start=start: start))
     with pytest.raises(ValueError, match="ControlTask: goal: expected finite numbers"):
         VectorEnvironment(replace(task, goal=lambda rng: [np.inf, 0.0]))
+
+
+def test_gymnasium_makes_and_draws_them():
+    """By their names, with the same numbers as made directly; pictures are of each environment as it is."""
+    gymnasium = pytest.importorskip("gymnasium")
+    for name in TASKS:
+        assert gymnasium.spec(f"linkwork/{name}-v0").kwargs == {"task": name}
+    envs = gymnasium.make_vec("linkwork/pendulum-v0", num_envs=2, render_mode="rgb_array")
+    same = VectorEnvironment("pendulum", num_envs=2)
+    assert isinstance(envs.unwrapped, VectorEnvironment) and envs.spec.id == "linkwork/pendulum-v0"
+    assert np.array_equal(envs.reset(seed=3)[0], same.reset(seed=3)[0])
+    assert np.array_equal(envs.step(np.ones((2, 1)))[0], same.step(np.ones((2, 1)))[0])
+    assert envs.metadata["render_fps"] == 20 and "rgb_array" in envs.metadata["render_modes"]
+    pytest.importorskip("matplotlib")
+    frames = envs.render()
+    assert len(frames) == 2 and all(x.shape == (320, 320, 3) and x.dtype == np.uint8 for x in frames)
+    assert (frames[0] != 255).any() and (frames[0] != frames[1]).any()

@@ -15,17 +15,25 @@ G = 9.81
 FLOOR = lw.Scene().with_half_space("floor")
 
 
-def test_a_stack_of_three_boxes_stays():
-    """For a minute, at 10 ms: no box leaves its place, each carries what is above it."""
+def _stack(count):
+    """Boxes of 0.2 m and 1 kg, one on the other; q is where they stand."""
     parts = []
-    for k in range(3):
+    for k in range(count):
         parts += [
             lw.Link(f"box{k}", lw.shapes.Box((0.2, 0.2, 0.2)), mass=1.0),
             lw.Joint.of(lw.joints.Floating(), name=f"free{k}", parent="world", child=f"box{k}"),
         ]
     boxes = lw.Robot.build("boxes", *parts)
-    contacts = [ContactScene(FLOOR, "box0"), ContactPair("box0", "box1"), ContactPair("box1", "box2")]
-    q = boxes.neutral().reshape(3, 7)
+    contacts = [ContactScene(FLOOR, "box0"), *(ContactPair(f"box{k}", f"box{k + 1}") for k in range(count - 1))]
+    q = boxes.neutral().reshape(count, 7)
+    q[:, 6] = 0.1 + 0.2 * np.arange(count)
+    return boxes, contacts, q.ravel()
+
+
+def test_a_stack_of_three_boxes_stays():
+    """For a minute, at 10 ms: no box leaves its place, each carries what is above it."""
+    boxes, contacts, q = _stack(3)
+    q = q.reshape(3, 7)
     q[:, 4:] = [[0.0, 0.0, 0.1], [0.012, -0.007, 0.3], [-0.004, 0.009, 0.5]]
     how = {"duration": 60.0, "step": 1e-2, "every": 100, "record": ["contact_residual"]}
     found = boxes.simulate(q.ravel(), contacts=contacts, **how)
@@ -35,6 +43,85 @@ def test_a_stack_of_three_boxes_stays():
     for part, carried in ((slice(0, 4), 3.0), (slice(4, 16), 2.0), (slice(16, 28), 1.0)):
         assert np.abs(force[part].sum(axis=0) - [0.0, 0.0, carried * G]).max() < 1e-4
     assert found.contact_names[3:5] == ("'box0' and 'floor' (4 of 4)", "'box0' and 'box1' (1 of 12)")
+
+
+def test_contacts_are_rigid_whatever_they_bear():
+    """A stack of light and heavy boxes, up to a million times as heavy: it sinks no further than a step lets it, stays,
+    and every contact carries what is above it."""
+    boxes, contacts, q = _stack(3)
+    ratios = [1.0, 1e2, 1e4, 1e6]
+    masses = np.array([[a, b, c] for r in ratios for a, b, c in ((1, 1, r), (1, r, 1), (r, 1, 1), (1, r, r**0.5))])
+    own = boxes.parameters([f"inertia:box{k}" for k in range(3)])
+    loads = {f"inertia:box{k}": masses[:, k, None] * own[f"inertia_box{k}"] for k in range(3)}
+    for step, every in ((1e-3, 10), (1e-2, 1)):
+        found = boxes.simulate(q, duration=0.5, step=step, every=every, contacts=contacts, parameters=loads,
+                               record=["contact_gap", "contact_residual"])  # fmt: skip
+        gap, forces = found.records["contact_gap"], found.records["contact_forces"][:, -1, :, 2]
+        assert found and found.records["contact_residual"].max() < 1.0
+        assert -gap.min() < 20.0 * step**2 and np.abs(found.v[:, -1]).max() < 1e-6, (step, -gap.min())
+        for k, part in enumerate((slice(0, 4), slice(4, 16), slice(16, 28))):
+            carried = G * masses[:, k:].sum(axis=1)
+            assert np.abs(forces[:, part].sum(axis=1) / carried - 1.0).max() < 1e-4, (step, k)
+
+
+def _press(lower):
+    """A ball of a gram and a plate of half a kilogram above it, on vertical rails; the ball's lower limit."""
+    up = lw.joints.Prismatic((0, 0, 1))
+    return lw.Robot.build(
+        "press",
+        lw.Link("ball", lw.shapes.Sphere(0.05), mass=1e-3),
+        lw.Joint.of(up, name="ball_rail", parent="world", child="ball", lower=lower, upper=2.0),
+        lw.Link("plate", lw.shapes.Box((0.2, 0.2, 0.1)), mass=0.5),
+        lw.Joint.of(up, name="plate_rail", parent="world", child="plate"),
+    )
+
+
+def _pressing(t, q, v, force):
+    return np.stack([0.0 * force, -force])
+
+
+def test_what_is_squeezed_stays():
+    """A plate presses a light ball onto the floor, or onto the ball's limit, with up to 10⁶ times its weight; and steps
+    in which contacts bear so much are differentiated as they are."""
+    q, forces = np.array([0.05, 0.15]), np.array([1.0, 1e2, 1e4])
+    between = ContactPair("ball", "plate")
+    for lower, contacts in ((-1.0, [ContactScene(FLOOR, "ball"), between]), (0.05, between)):
+        robot = _press(lower)
+        for step in (1e-3, 1e-2):
+            found = robot.simulate(np.tile(q, (3, 1)), controller=_pressing, inputs={"force": forces}, duration=0.3,
+                step=step, every=10, contacts=contacts, limits="held", record=["contact_residual"])  # fmt: skip
+            assert found and found.records["contact_residual"].max() < 1.0
+            assert np.abs(found.q[:, -1] - q).max() < 50.0 * step**2 and np.abs(found.v[:, -1]).max() < 1e-5, lower
+
+        def ends(x, robot=robot, contacts=contacts):
+            end = robot.simulate(q, np.stack([0.0 * x[1], x[1]]), controller=_pressing, inputs={"force": x[0]},
+                duration=4e-3, every=4, contacts=contacts, limits="held")  # fmt: skip
+            return np.concatenate([end.q[-1], end.v[-1]])
+
+        function, x = lw.compile(ends, x=2), np.array([1e3, -0.3])
+        slope = function.jacobian()(x)
+        for k, size in enumerate((1e-2, 1e-6)):
+            apart = size * np.eye(2)[k]
+            other = (function(x + apart) - function(x - apart)) / (2.0 * size)
+            assert np.abs(slope[:, k] - other).max() < 1e-4 * np.abs(other).max() + 1e-8, (lower, k)
+
+
+def test_chains_of_impacts_are_done_in_order():
+    """Balls in a row, with gaps that the first one's speed closes within a step: the last one leaves with all of it;
+    those that touch part together, with all of the energy, as one impact."""
+    count, x = 5, lw.joints.Prismatic((1, 0, 0))
+    parts = [(lw.Link(f"ball{k}", lw.shapes.Sphere(0.05), mass=1.0), f"ball{k}") for k in range(count)]
+    rails = [lw.Joint.of(x, name=f"rail_{name}", parent="world", child=name) for _, name in parts]
+    row = lw.Robot.build("row", *[link for link, _ in parts], *rails).with_gravity((0, 0, 0))
+    steel = ContactMaterial(friction=0.0, restitution=1.0)
+    contacts = [ContactPair(f"ball{k}", f"ball{k + 1}", steel) for k in range(count - 1)]
+    v = np.eye(count)[0]
+    gaps = np.array([1e-5, 1e-4, 3e-4, 0.0])
+    q = (0.1 + gaps[:, None]) * np.arange(count) - 0.02 * v
+    found = row.simulate(q, v, duration=0.2, contacts=contacts, every=200, record=["kinetic_energy"])
+    assert np.abs(found.v[:3, -1] - np.eye(count)[-1]).max() < 5e-3, found.v[:, -1]
+    assert np.abs(found.records["kinetic_energy"][:, -1] - 0.5).max() < 2e-3
+    assert np.abs(found.v[3, -1] - [-0.6, 0.4, 0.4, 0.4, 0.4]).max() < 1e-2
 
 
 def test_painleves_rod():

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import linkwork as lw
 from linkwork import joints
+from linkwork.algorithms.simulation import METHODS
 from linkwork.compiler.control import plan_program
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr import adjoint, where
+from linkwork.facade.simulation import kernels
 from linkwork.model.random import random_tree
-from linkwork.simulation import ContactGround, ContactPoint
+from linkwork.simulation import ContactGround, ContactMaterial, ContactPoint, ContactScene, Event
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +29,32 @@ def target_controller(robot):
         return gain * (target - q) - 0.1 * gain * v
 
     return controller
+
+
+def test_a_robot_without_joints_stays():
+    """Every method, alone and in a batch, with limits, controllers and records; its profile is refused by name."""
+    stone = lw.Robot.build("stone", lw.Link("stone", lw.shapes.Sphere(0.1), mass=1.0))
+    for method in METHODS:
+        found = stone.simulate(np.zeros((3, 0)), duration=0.01, method=method, record=["potential_energy"])
+        assert found and found.q.shape == (3, 11, 0) and not found.records["potential_energy"].any(), method
+    late = Event("late", lambda t, q, v: t - 0.0055)
+    for more in (
+        {"limits": "held"},
+        {"limits": "soft"},
+        {"controller": lambda t, q, v: np.zeros(0)},
+        {"method": "scipy:RK45"},
+        {"events": late},
+        {"events": late, "method": "dormand_prince"},
+    ):
+        found = stone.simulate([], duration=0.01, **more)
+        assert found and found.v.shape == (11, 0), more
+        assert [event.name for event in found.events] == ["late"] * ("events" in more), more
+    simulator = lw.Simulator(stone, batch=2)
+    assert simulator.step(count=3).q.shape == (2, 0) and simulator.step(np.zeros(0)).steps.tolist() == [4.0, 4.0]
+    with pytest.raises(ValueError, match="robot: expected at least one degree of freedom, got 'stone'"):
+        stone.profile([], [], acceleration=1.0, jerk=1.0)
+    with pytest.raises(ValueError, match=r"q0: expected a number or an array of shape \(n,\) with n >= 1"):
+        lw.motion.profile([], [], acceleration=1.0, jerk=1.0)
 
 
 def test_controllers_batches_and_parameters(arm):
@@ -329,3 +358,50 @@ def test_bad_input(arm):
     three = arm.simulate(np.zeros((3, 3)), controller=law, duration=0.01, inputs={"target_q": aim})
     one = arm.simulate(np.zeros(3), controller=law, duration=0.01, inputs={"target_q": aim})
     assert np.array_equal(three.q, np.repeat(one.q[None], 3, axis=0))
+
+
+def test_records_materials_and_slopes_are_data(monkeypatch):
+    """Other intervals of records, counts of steps, materials, slopes and heights take the code that is there, and give
+    what they do alone."""
+    made = []
+
+    def counted(*given, **named):
+        made.append(named["name"])
+        return kernels.compile_(*given, **named)
+
+    monkeypatch.setattr(kernels, "compile_", kernels.compile, raising=False)
+    monkeypatch.setattr(kernels, "compile", counted)
+    ball = lw.Robot.build("rolling ball", lw.Link("body", lw.shapes.Sphere(0.1), mass=1.3), floating_base=True)
+    point, scene = ContactPoint("body", radius=0.1), lw.Scene().with_half_space("floor")
+    q, v = ball.neutral(), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+
+    def ran(contacts, every=50, **more):
+        found = ball.simulate(q, v, duration=0.1, every=every, contacts=contacts, **more)
+        assert found
+        return found
+
+    def slope(normal):
+        return ContactGround(point, friction=0.4, normal=normal, height=-0.1)
+
+    for contacts, others in (
+        (ContactGround(point), [ContactGround(point, friction=0.3), ContactGround(point, height=-0.2)]),
+        (slope((0.1, 0.0, 1.0)), [slope((0.0, 0.1, 1.0)), slope((0.3, 0.1, 1.0))]),
+        (ContactScene(scene, materials=ContactMaterial(0.4)), [ContactScene(scene, materials=ContactMaterial(0.1))]),
+        (ContactGround(point, stiffness=1e4), [ContactGround(point, stiffness=1e5, friction=0.2)]),
+    ):
+        q[-1] = 0.1 if not isinstance(contacts, ContactGround) else contacts.height + 0.1
+        first, many = ran(contacts), len(made)
+        ends = [first.q[-1], *(ran(one, every).q[-1] for one, every in zip(others, (20, 10), strict=False))]
+        assert np.array_equal(ran(contacts, 100).q[-1], first.q[-1])
+        assert len(made) == many, made[many:]
+        assert all((a != b).any() for a, b in pairwise(ends))
+    simulator = lw.Simulator(ball, contacts=ContactGround(point, friction=0.4))
+    simulator.reset(q, v)
+    simulator.step(np.zeros(6))
+    many = len(made)
+    for count in (1, 3, 10):
+        simulator.step(np.zeros(6), count=count)
+    assert len(made) == many and simulator.state.steps == 15
+    # what a slope and a material are, a robot's own numbers and parameters say too
+    found = ran(ContactGround(point, friction=0.25), parameters={"contact_friction": 0.4})
+    assert np.array_equal(found.q, ran(ContactGround(point, friction=0.4), parameters={"contact_friction": 0.4}).q)

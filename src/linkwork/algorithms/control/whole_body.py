@@ -8,6 +8,11 @@
 A contact that is switched off has no force, and holds nothing.  Tasks of a later level are done as well as those before
 leave it: what these reach is kept as an equation.
 
+Points of one rigid body move by its twist alone, so the rows of several depend on each other, while their J̇_c v
+differ by ω × (ω × r): no a meets all of them where the body turns.  With S a point's velocity by the twist, they are
+met in the least-squares sense, Σ Sᵀ(J_c a + J̇_c v + k J_c v) = 0 over the body's points: six equations that do not
+contradict each other.
+
 Sources: Herzog and others, Momentum control with hierarchical inverse dynamics on a torque-controlled humanoid,
 Autonomous Robots 40, 2016; Escande, Mansard and Wieber, Hierarchical quadratic programming, Int. J. Robotics Research
 33(7), 2014; Del Prete, Joint position and velocity bounds in discrete-time acceleration/torque control of robot
@@ -17,7 +22,7 @@ manipulators, IEEE Robotics and Automation Letters 3(1), 2018.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -47,12 +52,18 @@ class BodyDynamics:
 
 @dataclass(frozen=True, slots=True)
 class BodyContact:
-    """Rows of a contact's velocity along two tangents and the normal, what J a is to be, friction; 0 where off."""
+    """Rows of a contact's velocity along two tangents and the normal, what J a is to be, friction; 0 where off.
+
+    ``body`` names the rigid body that it is on, and ``screws`` (3 × 6) are the same velocity by that body's twist, in
+    any units: they are used where several contacts are on one body.
+    """
 
     J: Rows
     wanted: Scalars
     friction: float
     on: Any
+    body: Hashable = None
+    screws: Rows = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +117,9 @@ def body_forces(
             low.append(-most - dynamics.h[k])
             high.append(most - dynamics.h[k])
     rest = [0.0] * (m + c)
-    for contact in contacts:
-        for row, wanted in zip(contact.J, contact.wanted, strict=True):
-            equal.append([*(contact.on * x if not is_zero(x) else x for x in row), *rest])
-            given.append(contact.on * wanted)
+    for held, wanted in _holding(contacts):
+        equal.append([*held, *rest])
+        given.append(wanted)
     for row, bias in zip(dynamics.G, dynamics.gamma, strict=True):
         equal.append([*row, *rest])
         given.append(-bias)
@@ -144,6 +154,33 @@ def body_forces(
         mu, on = contact.friction, contact.on
         forces.append([on * mu * (p[0] - p[1]), on * mu * (p[2] - p[3]), on * (p[0] + p[1] + p[2] + p[3])])
     return BodyForces(tau, x[:n], forces, found, rounds)
+
+
+def _holding(contacts: Sequence[BodyContact]) -> list[tuple[list[Any], Any]]:
+    """Return rows of a (nv) and their values that hold all contacts: three of a point, six of several on a body."""
+    bodies: dict[Hashable, list[BodyContact]] = {}
+    for k, contact in enumerate(contacts):
+        bodies.setdefault(("alone", k) if contact.body is None else contact.body, []).append(contact)
+    found = []
+    for points in bodies.values():
+        moved = [
+            (contact.screws[k] if len(points) > 1 else (), _scaled(row, contact.on), contact.on * contact.wanted[k])
+            for contact in points
+            for k, row in enumerate(contact.J)
+        ]
+        if len(points) == 1:
+            found += [(row, wanted) for _, row, wanted in moved]
+            continue
+        n = len(points[0].J[0])
+        for j in range(6):
+            shares = [screw[j] for screw, _, _ in moved]
+            row = [dot(shares, [row[k] for _, row, _ in moved]) for k in range(n)]
+            found.append((row, dot(shares, [wanted for _, _, wanted in moved])))
+    return found
+
+
+def _scaled(row: Scalars, by: Any) -> list[Any]:
+    return [x if is_zero(x) else by * x for x in row]
 
 
 def _edges(contact: BodyContact) -> list[list[Any]]:

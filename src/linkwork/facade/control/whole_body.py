@@ -22,8 +22,10 @@ from ...bridge.machine import Kernel, compile
 from ...expr.arrays import array
 from ...expr.functions import lt, where
 from ...expr.linalg.sums import dot
+from ...spatial import Vec3
 from ...tasks.contract import Task
 from ..simulation.ground import ContactGround
+from ..simulation.places import frame_pose
 from .law import Shapes, from_zero, positive_number
 from .task_law import TaskLaw
 
@@ -192,7 +194,7 @@ class WholeBody(TaskLaw):
         def rows(q: Any) -> list[list[Any]]:
             return [row for contact in at_places(q) for row in contact.J]
 
-        at = at_places(q)
+        at, screws = at_places(q), self._screws(q)
         drifts = drift_along(robot.tree, rows, list(q), list(v))
         for k, contact in enumerate(at):
             wanted = [
@@ -200,8 +202,38 @@ class WholeBody(TaskLaw):
                 for row, drift in zip(contact.J, drifts[3 * k : 3 * k + 3], strict=True)
             ]
             on = where(lt(0.5, given["contact"][k]), 1.0, 0.0) if "contact" in given else 1.0
-            found.append(BodyContact(contact.J, wanted, float(contact.friction), on))
+            body = robot.tree.frame(ground.points[k].frame).body
+            found.append(BodyContact(contact.J, wanted, float(contact.friction), on, body, screws[k]))
         return found
+
+    def _screws(self, q: Any) -> list[list[list[Any]]]:
+        """Each contact's velocity along its axes (3 × 6) by its body's twist, about the middle of the body's contacts.
+
+        Angular velocities count by the size of what touches, so that all six have the unit of the points' velocities.
+        """
+        ground: Any = self.contacts
+        robot = self.robot
+        bodies = [robot.tree.frame(point.frame).body for point in ground.points]
+        size = dict.fromkeys(bodies, 0.0)
+        still = self._positions(robot.neutral())
+        middle = dict.fromkeys(bodies, Vec3(0.0, 0.0, 0.0))
+        for body, at in zip(bodies, still, strict=True):
+            first = np.array([*still[bodies.index(body)]], dtype=float)
+            size[body] = max(size[body], 0.5 * float(np.linalg.norm(np.array([*at], dtype=float) - first)))
+        places = self._positions(q)
+        for body, at in zip(bodies, places, strict=True):
+            middle[body] = middle[body] + at * (1.0 / bodies.count(body))
+        found = []
+        for body, at in zip(bodies, places, strict=True):
+            arm, per = at - middle[body], 1.0 / size[body] if size[body] > 0.0 else 1.0
+            turns = [arm.cross(Vec3.of(axis)) * per for axis in ground.axes()]
+            found.append([[*turn, *axis] for turn, axis in zip(turns, ground.axes(), strict=True)])
+        return found
+
+    def _positions(self, q: Any) -> list[Vec3]:
+        """Where each contact point is in the world, at q (nq) of a trace or of numbers."""
+        places = self.contacts.places(self.robot, q)  # type: ignore[union-attr]
+        return [frame_pose(self.robot, q, place.second).translation + place.arms[1] for place in places]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_answers": {}}

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...bridge.arguments import real_array
 from ...errors import UnknownNameError
 from .kernels import begun, mover, observer
+from .rendering import MODES, robot_frames
 from .task import ControlTask
 from .tasks import TASKS
 
@@ -20,7 +22,9 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
         'linkwork.environments takes gymnasium, which is not installed: pip install "linkwork[environments]"'
     ) from error
 
-__all__ = ["VectorEnvironment"]
+__all__ = ["NAMESPACE", "VectorEnvironment", "register_tasks"]
+
+NAMESPACE = "linkwork"  # of the names by which gymnasium makes them
 
 _FAR = np.inf
 
@@ -40,10 +44,14 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     >>> observations.shape, rewards.shape, terminated.any()
     ((4, 4), (4,), np.False_)
 
-    Raises UnknownNameError for a name of no task, ValueError for actions of another shape or that are not finite.
+    With ``render_mode="rgb_array"`` `render` draws them.  ``gymnasium.make_vec("linkwork/cart_pole-v0", num_envs=4)``
+    makes the same, once `linkwork.environments` is imported.
+
+    Raises UnknownNameError for a name of no task or render mode, ValueError for actions of another shape or that are
+    not finite.
     """
 
-    def __init__(self, task: str | ControlTask, num_envs: int = 1) -> None:
+    def __init__(self, task: str | ControlTask, num_envs: int = 1, render_mode: str | None = None) -> None:
         if isinstance(task, str):
             if task not in TASKS:
                 raise UnknownNameError("task", task, TASKS)
@@ -52,8 +60,11 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             raise TypeError(f"VectorEnvironment: task: expected a name or a ControlTask, got {task!r}")
         if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
             raise ValueError(f"VectorEnvironment: num_envs: expected a number from 1, got {num_envs!r}")
-        self.task, self.num_envs = task, num_envs
-        self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+        if render_mode is not None and render_mode not in MODES:
+            raise UnknownNameError("render mode of VectorEnvironment", str(render_mode), MODES)
+        self.task, self.num_envs, self.render_mode = task, num_envs, render_mode
+        frames = round(1.0 / (task.step * task.every))  # a second
+        self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": [*MODES], "render_fps": frames}
         q, v, goal = begun(task, np.random.default_rng(0))
         self._observing, self._moving = observer(task, len(goal)), mover(task, len(goal))
         seen = self._observing(q, v, goal)
@@ -84,10 +95,16 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """What is seen (n, k), rewards (n,), and whether environments failed and came to their horizon (n,)."""
-        given = np.asarray(actions, dtype=float)
-        if given.shape != self.action_space.shape or not np.isfinite(given).all():
+        expected = f"VectorEnvironment.step: actions: expected numbers of shape {self.action_space.shape}"
+        given = np.asarray(real_array(expected, actions), dtype=float)
+        if given.shape != self.action_space.shape:
+            raise ValueError(f"{expected}, got shape {given.shape}")
+        if not np.isfinite(given).all():
+            k, joint = np.argwhere(~np.isfinite(given))[0]
+            name = self.task.joints[joint]
             raise ValueError(
-                f"VectorEnvironment.step: expected finite actions {self.action_space.shape}, got {given.shape}"
+                f"VectorEnvironment.step: actions: expected finite numbers, got {given[k, joint]} for {name!r} of "
+                f"environment {k}"
             )
         if not self._chance:
             raise RuntimeError("VectorEnvironment.step: reset comes first")
@@ -104,6 +121,17 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._over = terminated | truncated
         return seen, rewards, terminated, truncated, {}
 
+    def render(self) -> tuple[np.ndarray, ...]:
+        """Draw every environment as it is now: pictures (height, width, 3) of uint8, with ``render_mode="rgb_array"``.
+
+        Raises RuntimeError where no render mode was given, ImportError where matplotlib is not installed.
+        """
+        if self.render_mode is None:
+            raise RuntimeError(
+                'VectorEnvironment.render: render_mode: expected "rgb_array", got None: give it where they are made'
+            )
+        return robot_frames(self.task.robot, self._q)
+
     def _begin(self, which: np.ndarray) -> None:
         for k in np.flatnonzero(which):
             self._q[k], self._v[k], self._goal[k] = begun(self.task, self._chance[k])
@@ -112,3 +140,12 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _seen(self) -> np.ndarray:
         return np.array(self._observing(self._q, self._v, self._goal))
+
+
+def register_tasks() -> None:
+    """Register every entry of `TASKS` with gymnasium, as ``linkwork/<name>-v0``."""
+    for name in TASKS:
+        entry = f"{__name__}:{VectorEnvironment.__name__}"
+        found = f"{NAMESPACE}/{name}-v0"
+        if found not in gymnasium.registry:
+            gymnasium.register(found, vector_entry_point=entry, kwargs={"task": name})

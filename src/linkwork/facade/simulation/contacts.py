@@ -20,7 +20,7 @@ from ...expr.linalg.sums import dot, transposed
 from .ground import ContactGround
 from .places import ContactPlace, velocity_rows
 from .shapes import ContactPair, ContactScene
-from .surface_numbers import read_name, varied_surface
+from .surface_numbers import given_surface, read_name, varied_surface
 
 __all__ = ["MODELS", "TOLD", "ContactSet", "ContactTold", "in_world"]
 
@@ -31,6 +31,8 @@ _NAMES = Once[tuple[str, ...]](64)
 _WHOSE = Once[tuple[str, ...]](64)
 _GAPS = Once[Kernel](16)
 _DEEP = 1e-4  # [m]: what begins deeper than that in something rigid is told
+_SUNK, _SUNK_PER_STEP = 1e-3, 50.0  # [m], [m/s²]: what overlaps later by more than that and that times h² is told
+_MEASURED = 4096  # records at most that are measured for it
 _HEAVY = 10.0  # times the weight: what begins with such a push of something soft is told
 
 
@@ -41,6 +43,8 @@ class ContactSet:
     parts: tuple[Any, ...]
     model: str = "convex"
     numbers: tuple[tuple[str, Any], ...] = field(default=(), compare=False)  # in the place of materials', by name
+    surfaces: Any = field(default=None, compare=False)  # (points, 4) in the place of materials' numbers, in a kernel
+    planes: tuple[Any, ...] = field(default=(), compare=False)  # by part: axes and height of a ground, in a kernel
 
     @staticmethod
     def of(given: Any, model: str) -> ContactSet | None:
@@ -61,7 +65,8 @@ class ContactSet:
     def checked(self, robot: Any) -> None:
         """Raises UnknownNameError and ValueError for what does not go with a robot."""
         asked = tuple(name for name, _ in self.numbers)
-        _CHECKED.get((self, robot, asked), lambda: self._looked_at(robot))
+        bare = replace(self, surfaces=None, planes=())
+        _CHECKED.get((self, robot, asked), lambda: bare._looked_at(robot))
 
     def check_number(self, robot: Any, name: str) -> None:
         """Raises UnknownNameError for the name of a parameter that these contacts do not have."""
@@ -99,7 +104,16 @@ class ContactSet:
 
     def places(self, robot: Any, q: Any) -> list[ContactPlace]:
         """All points, at q (nq) of a trace, or at q (..., nq) of numbers."""
-        found = [place for part in self.parts for place in part.places(robot, q)]
+        planes = self.planes or (None,) * len(self.parts)
+        found = [
+            place
+            for part, plane in zip(self.parts, planes, strict=True)
+            for place in (part.places(robot, q) if plane is None else part.places(robot, q, plane))
+        ]
+        if self.surfaces is not None:
+            compliant = self.model == "compliant"
+            rows = zip(found, self.surfaces, strict=True)
+            found = [replace(x, material=given_surface(x.material, row, compliant)) for x, row in rows]
         if not self.numbers:
             return found
         return [replace(x, material=varied_surface(x.material, x.of, self.numbers, x.name)) for x in found]
@@ -142,6 +156,32 @@ class ContactSet:
             more = f", and {len(found) - 4} more" if len(found) > 4 else ""
             what = "simulate: what overlaps at the start is pushed apart: " + "; ".join(found[:4]) + more
             warnings.warn(what, SimulationWarning, stacklevel=levels_up())
+
+    def warn_of_depth(self, robot: Any, t: np.ndarray, q: np.ndarray, h: float) -> None:
+        """Warn, by a SimulationWarning, of the deepest rigid contact, if a step of h [s] does not explain its depth.
+
+        q (..., n, nq) are records at times t (n,): of many, some are measured, evenly spaced.
+        """
+        if self.model != "convex" or not q.size:
+            return
+        stride = max(1, q[..., 0].size // _MEASURED)
+        some = q[..., ::stride, :]
+        allowed, worst = _SUNK + _SUNK_PER_STEP * h * h, None
+        for place, gap in self._measured(robot, some):
+            if place.material.stiffness is not None:
+                continue
+            gap = np.broadcast_to(gap, some.shape[:-1])
+            beyond = -gap - np.maximum(-gap[..., :1], 0.0)  # what overlaps from the start is told there
+            at = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
+            if beyond[at] > allowed and (worst is None or beyond[at] > worst[0]):
+                worst = float(beyond[at]), -float(gap[at]), place.name, float(t[::stride][at[-1]])
+        if worst is not None:
+            warnings.warn(
+                f"simulate: contacts: {worst[2]} are rigid and overlap by {1e3 * worst[1]:.3g} mm at {worst[3]:g} s: "
+                "take a shorter step, or make shapes thicker than what strikes them moves in one",
+                SimulationWarning,
+                stacklevel=levels_up(),
+            )
 
     def _measured(self, robot: Any, q: np.ndarray) -> list[tuple[ContactPlace, Any]]:
         """All points, and their gaps at q (..., nq) of numbers."""

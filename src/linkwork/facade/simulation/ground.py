@@ -106,14 +106,18 @@ class ContactGround:
         """What each point is called."""
         return tuple(f"{p.frame!r} and the ground" for p in self.points)
 
-    def places(self, robot: Any, q: Any) -> list[ContactPlace]:
-        """Each point's gap at q, (nq) of a trace or (..., nq) of numbers."""
-        axes, n = self.axes(), Vec3(*self.normal)
+    def places(self, robot: Any, q: Any, plane: tuple[Any, Any] | None = None) -> list[ContactPlace]:
+        """Each point's gap at q, (nq) of a trace or (..., nq) of numbers.
+
+        ``plane`` is its axes (3, 3) and height, where they are others than the ground's own.
+        """
+        axes, height = (self.axes(), self.height) if plane is None else plane
+        n = Vec3(*self.normal) if plane is None else Vec3(*axes[2])
         found = []
         for p, name in zip(self.points, self.names(robot), strict=True):
             X = frame_pose(robot, q, p.frame)
             arm = X.rotation @ Vec3(*p.offset)
-            gap = n.dot(X.translation + arm) - p.radius - self.height
+            gap = n.dot(X.translation + arm) - p.radius - height
             arms, of = (None, arm - n * p.radius), (p.frame, GROUND)
             found.append(ContactPlace(name, None, p.frame, arms, axes, gap, self._material(p), of))
         return found

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
 from ...expr.structure import mapped
+from .contact_data import contact_data, with_data
 from .rolling import EVENTS, RUNNING, SimulationState, commanded, rolled, seen
 from .setup import SimulationSetup
 
-__all__ = ["observer", "piece", "rows_of", "stepper"]
+__all__ = ["SimulationKernel", "observer", "piece", "rows_of", "stepper"]
 
 _LEAST_ROWS, _MOST_ROWS = 32, 128  # records of a piece: steps after the last change nothing
 
@@ -26,13 +31,28 @@ def rows_of(records: int) -> int:
     return rows
 
 
-def piece(setup: SimulationSetup, rows: int) -> Kernel:
+class SimulationKernel:
+    """A kernel of simulations with those of its inputs that a setup says: they are data, and others take the same code.
+
+    They are how many steps a row of records has, where no signal has a shape of so many, and numbers of contacts.
+    """
+
+    def __init__(self, kernel: Kernel, data: Mapping[str, Any]) -> None:
+        self.kernel, self.data = kernel, data
+
+    def __call__(self, **given: Any) -> Any:
+        return self.kernel(**self.data, **given)
+
+
+def piece(setup: SimulationSetup, rows: int) -> SimulationKernel:
     """The kernel of so many records: from where a simulation is to where it is then."""
+    bare, data = _split(setup)
 
     def traced(**given: Any) -> Any:
-        start = SimulationState(given["steps"], given["q"], given["v"], given.get("z", ()), given["status"])
-        groups = [given.get(name, {}) for name in ("inputs", "signals", "parameters")]
-        end, (q, v, records) = rolled(setup, start, given["h"], given["last"], rows, *groups, skipping=True)
+        full, groups, every = _joined(bare, given)
+        end, (q, v, records) = rolled(
+            full, _begun(given), given["h"], given["last"], rows, *groups, skipping=True, every=every
+        )
         state = {"steps": end.steps, "q": end.q, "v": end.v, "status": end.status}
         if setup.start is not None:
             state["z"] = end.z
@@ -40,51 +60,87 @@ def piece(setup: SimulationSetup, rows: int) -> Kernel:
             state["ended"] = end.events.ended
         return {"end": state, "rows": {"q": q, "v": v, **records}}
 
-    return _KERNELS.get((setup, rows), lambda: compile(traced, name="simulate", **_shapes(setup, rows)))
+    return _kernel("simulate", bare, data, rows, traced)
 
 
-def stepper(setup: SimulationSetup) -> Kernel:
+def stepper(setup: SimulationSetup) -> SimulationKernel:
     """The kernel of one record's steps, which says where a simulation is then, and what events there were."""
+    bare, data = _split(setup)
 
     def traced(**given: Any) -> Any:
-        start = SimulationState(given["steps"], given["q"], given["v"], given.get("z", ()), given["status"])
-        groups = [given.get(name, {}) for name in ("inputs", "signals", "parameters")]
-        end, (_, _, told) = rolled(setup, start, given["h"], given["last"], 1, *groups)
+        full, groups, every = _joined(bare, given)
+        end, (_, _, told) = rolled(full, _begun(given), given["h"], given["last"], 1, *groups, every=every)
         state = {"steps": end.steps, "q": end.q, "v": end.v, "status": end.status}
         happened = {EVENTS: told[EVENTS]} if setup.events else {}
         return {"end": state if setup.start is None else {**state, "z": end.z}, **happened}
 
-    return _KERNELS.get((setup, "stepper"), lambda: compile(traced, name="step", **_shapes(setup, 1)))
+    return _kernel("step", bare, data, 1, traced)
 
 
-def observer(setup: SimulationSetup) -> Kernel:
+def observer(setup: SimulationSetup) -> SimulationKernel:
     """The kernel of what is recorded of one state."""
+    bare, data = _split(setup)
 
     def traced(**given: Any) -> Any:
+        full, _, _ = _joined(bare, given)
         state = SimulationState(given["steps"], given["q"], given["v"], given.get("z", ()), RUNNING)
-        state = state._replace(forces=setup.no_forces)
+        state = state._replace(forces=full.no_forces)
         t = given["h"] * given["steps"]
         acting = {**given.get("inputs", {}), **given.get("signals", {})}
-        tau, _, wrenches = commanded(setup, t, state, acting, now=True)
-        found = seen(setup, given["h"], state._replace(tau=array(tau), wrenches=wrenches), given.get("parameters"))
+        tau, _, wrenches = commanded(full, t, state, acting, now=True)
+        found = seen(full, given["h"], state._replace(tau=array(tau), wrenches=wrenches), given.get("parameters"))
         return {"records": found}
 
+    return _kernel("observe", bare, {name: x for name, x in data.items() if name not in _OF_PIECES}, None, traced)
+
+
+def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:
+    """A setup with other numbers in the place of those that are inputs, and these by name."""
+    data: dict[str, Any] = {}
+    bare = setup
+    if not setup.signals:
+        bare, data[_EVERY] = replace(bare, every=1), np.array(float(setup.every))
+    if setup.contacts is not None:
+        contacts, numbers = contact_data(setup.contacts, setup.robot)
+        bare = replace(bare, contacts=contacts)
+        data |= numbers
+    return bare, data
+
+
+def _joined(bare: SimulationSetup, given: Mapping[str, Any]) -> tuple[SimulationSetup, list[Any], Any]:
+    """The setup with its inputs, the groups of a simulation's own, and how many steps a row has, where that is one."""
+    groups = [given.get(name, {}) for name in ("inputs", "signals", "parameters")]
+    if bare.contacts is not None:
+        bare = replace(bare, contacts=with_data(bare.contacts, given))
+    return bare, groups, given.get(_EVERY)
+
+
+def _begun(given: Mapping[str, Any]) -> SimulationState:
+    return SimulationState(given["steps"], given["q"], given["v"], given.get("z", ()), given["status"])
+
+
+def _kernel(
+    name: str, bare: SimulationSetup, data: Mapping[str, Any], rows: int | None, traced: Any
+) -> SimulationKernel:
     def made() -> Kernel:
-        shapes = _shapes(setup, None)
-        return compile(traced, name="observe", **{k: x for k, x in shapes.items() if k not in _OF_PIECES})
+        shapes = _shapes(bare, rows, {key: x.shape for key, x in data.items()})
+        if rows is None:
+            shapes = {key: x for key, x in shapes.items() if key not in _OF_PIECES}
+        return compile(traced, name=name, **shapes)
 
-    return _KERNELS.get((setup, "observer"), made)
+    return SimulationKernel(_KERNELS.get((bare, name, rows), made), data)
 
 
-_OF_PIECES = ("last", "status")
+_EVERY = "every"
+_OF_PIECES = ("last", "status", _EVERY)
 
 
-def _shapes(setup: SimulationSetup, rows: int | None) -> dict[str, Any]:
+def _shapes(setup: SimulationSetup, rows: int | None, data: Mapping[str, Any]) -> dict[str, Any]:
     robot: Any = setup.robot
     found: dict[str, Any] = {"steps": (), "q": robot.configuration_space, "v": (robot.nv,)}
     if setup.start is not None:
         found["z"] = mapped(lambda x: getattr(x, "shape", ()), setup.start)
-    found |= {"status": (), "h": (), "last": ()}
+    found |= {"status": (), "h": (), "last": (), **data}
     if setup.inputs:
         found["inputs"] = dict(setup.inputs)
     if setup.signals:

@@ -10,7 +10,7 @@ from ..motion.plotting import new_axes, pyplot
 from ..motion.workspace import draw_robot, space_axes
 from .rolling import FORCES
 
-__all__ = ["moving_picture", "plot_simulation", "strip_of"]
+__all__ = ["moving_picture", "plot_simulation", "same_space", "strip_of"]
 
 _LEGEND = 12  # coordinates that a legend names
 _ROOM = 1.05  # of the space that a robot takes
@@ -56,7 +56,7 @@ def strip_of(found: Any, environment: tuple[int, ...], count: int, axes: Any) ->
         draw_robot(axis, robot, found.q[environment][k], alpha=0.5)
         axis.set_title(f"{found.t[k]:.3g} s", fontsize="small")
         axis.set_axis_off()
-    _same_space(axes)
+    same_space(axes)
     return axes
 
 
@@ -73,7 +73,7 @@ def moving_picture(found: Any, environment: tuple[int, ...], speed: float, rate:
     frames = _records(found, environment, max(int(np.ceil((found.t[-1] - found.t[0]) / speed * rate)), 1) + 1)
     for k in _records(found, environment, 8):  # the space that all of it takes
         draw_robot(axes, robot, q[k])
-    _same_space([axes])
+    same_space([axes])
     limits = axes.get_xlim(), axes.get_ylim(), axes.get_zlim()
 
     def draw(k: int) -> Any:
@@ -99,7 +99,7 @@ def _records(found: Any, environment: tuple[int, ...], count: int) -> np.ndarray
     return np.minimum(near, last)
 
 
-def _same_space(axes: Any) -> None:
+def same_space(axes: Any) -> None:
     """A cube around all that is drawn, the same on all of them."""
     boxes = np.array([[axis.get_xlim(), axis.get_ylim(), axis.get_zlim()] for axis in axes])
     low, high = boxes[..., 0].min(axis=0), boxes[..., 1].max(axis=0)

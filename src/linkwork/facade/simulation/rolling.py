@@ -15,6 +15,7 @@ import numpy as np
 from ...algorithms.simulation import METHODS, StepPieces, adaptive_pieces, located_step, shorter_steps
 from ...expr.arrays import array
 from ...expr.control import cond, scan
+from ...expr.control.loops import watching_while_loop
 from ...expr.functions import and_, fabs, fmax, lt, where
 from ...expr.still import still
 from ...expr.structure import mapped, put_together, taken_apart
@@ -49,6 +50,8 @@ GUARD = 6.0  # and k more: the guard of event k is no number
 _MOVED = 1e-6  # of a step: what ended before is where it began
 _KEPT = 1000  # states that a gradient keeps of as many steps, or rows: of more it keeps those between segments
 _HUGE = 1e8  # [rad, m, rad/s, m/s, N m, N], in sum: what is beyond is no motion any more
+
+_FOREVER = 2**31 - 1  # steps of a row at most
 
 FORCES, EVENTS = "contact_forces", "events"
 
@@ -86,12 +89,14 @@ def rolled(
     skipping: bool = False,
     closely: bool = False,
     segments: int | None = None,
+    every: Any = None,
 ) -> tuple[SimulationState, tuple[Any, Any, Any]]:
     """So many ``rows`` of steps: the state at the end, and q, v and what else is recorded, after each row.
 
     ``signals`` have a row for each step, (rows, every, ...).  Steps from ``last`` on leave everything as it is; with
     ``skipping`` rows of such are not computed.  Steps that are to be differentiated are found ``closely``; of these a
-    gradient keeps the states between ``segments`` of rows, or of the steps of a single row.
+    gradient keeps the states between ``segments`` of rows, or of the steps of a single row.  Rows have the setup's
+    number of steps, or ``every``, a symbol, where there are no signals.
     """
     own, contacts = setup.own(parameters), setup.touched(parameters)
     compliant = contacts if setup.is_compliant else None
@@ -112,6 +117,8 @@ def rolled(
     def advanced(acting: SimulatedDynamics, t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> Any:
         """q, v and what is told, forces of joints, contacts and constraints, after a step as wide as that."""
         moving = replace(acting, h=width)
+        if not setup.robot.nv:  # nothing moves, by any method
+            return q, v, told
         if isinstance(tau, ServoForces) or setup.is_bounded:
             q, v, given, *told = moving.touching(contacts, t, list(q), list(v), tau)
             return q, v, (array(given), *told)
@@ -130,7 +137,7 @@ def rolled(
             return array(list(q)), array(list(v)), more
 
         pieces: StepPieces
-        adaptive = method.adaptive and not closely
+        adaptive = method.adaptive and not closely and setup.robot.nv > 0
         if adaptive:
             pieces = adaptive_pieces(acting.system(tau), t, h, lambda x: array(list(x)))
         else:
@@ -226,6 +233,18 @@ def rolled(
 
     def row(state: SimulationState, now: Named | None) -> tuple[SimulationState, Any]:
         def run(state: SimulationState) -> SimulationState:
+            if every is not None:
+
+                def counted(pair: tuple[Any, SimulationState]) -> tuple[Any, SimulationState]:
+                    return pair[0] + 1.0, step(pair[1], None)
+
+                def going(pair: tuple[Any, SimulationState]) -> Any:
+                    now = pair[1]
+                    return and_(and_(lt(pair[0], every), lt(now.steps, last)), lt(now.status, 0.5))
+
+                known, _ = taken_apart(state, "simulate: state")
+                found = watching_while_loop(going, counted, (0.0, state), _FOREVER, len(known))
+                return found.state[1]  # type: ignore[no-any-return]
             cuts = segments if rows == 1 else None
             found, _ = rows_of(lambda s, x: (step(s, x), None), state, now, setup.every, cuts)
             return found  # type: ignore[no-any-return]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
+from .contact_data import contact_data, with_data
 from .sensors.contract import SensedState
 from .setup import SimulationSetup, moving_robot
 from .stops import JointStops
@@ -74,17 +76,21 @@ def _constraint_forces(setup: SimulationSetup, seen: SensedState) -> list[Any]:
 
 def noticed(setup: SimulationSetup, q: Any, v: Any, parameters: Mapping[str, Any], carried: Any) -> Any:
     """The same of numbers (..., nq), (..., nv), (..., n)."""
+    contacts, data = (None, {}) if setup.contacts is None else contact_data(setup.contacts, setup.robot)
+    bare = setup if contacts is None else replace(setup, contacts=contacts)
 
     def traced(q: Any, v: Any, carried: Any, **given: Any) -> Any:
-        return begun(setup, given.get("parameters"), q, v, carried)
+        full = bare if contacts is None else replace(bare, contacts=with_data(contacts, given))
+        return begun(full, given.get("parameters"), q, v, carried)
 
     def made() -> Kernel:
         robot: Any = setup.robot
         shapes: dict[str, Any] = {"q": robot.configuration_space, "v": (robot.nv,), "carried": carried.shape[-1:]}
         if setup.parameters:
             shapes["parameters"] = dict(setup.parameters)
+        shapes |= {name: x.shape for name, x in data.items()}
         return compile(traced, name="sense", **shapes)
 
-    kernel = _KERNELS.get((setup.robot, setup.sensors, setup.contacts, setup.parameters, setup.asked), made)
+    kernel = _KERNELS.get((setup.robot, setup.sensors, contacts, setup.parameters, setup.asked), made)
     more = {"parameters": parameters} if parameters else {}
-    return kernel(q=q, v=v, carried=carried, **more)
+    return kernel(q=q, v=v, carried=carried, **more, **data)

@@ -80,8 +80,8 @@ def simulated(
         raise ValueError(f"simulate: control_every: expected a number of steps from 1, got {control_every!r}")
     check_step("simulate", controller, h * control_every)
     steps = whole_steps(finite_number("simulate: duration", duration), h)
-    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-        raise ValueError(f"simulate: every: expected a number of steps from 1, got {every!r}")
+    if isinstance(every, bool) or not isinstance(every, int) or not 1 <= every < 2**31:
+        raise ValueError(f"simulate: every: expected a number of steps from 1 to 2³¹ − 1, got {every!r}")
     if steps % every:
         raise ValueError(
             f"simulate: every: records are made after whole steps: {steps} steps of {h:g} s are no multiple of {every}"
@@ -136,7 +136,12 @@ def simulated(
     warn_of_fast_turns(robot, h, found.t, found.v)
     if limits is None:
         warn_of_limits(robot, found.t, found.q)
+    if overlapping is not None and not any(name.partition(":")[0] in _PLACING for name in setup.own(varied)):
+        overlapping.warn_of_depth(robot, found.t, found.q, h)
     return found
+
+
+_PLACING = ("placement", "frame", "point")  # parameters that move what touches
 
 
 _HELD = "_held"  # the record of forces that a method's own interpolant needs

@@ -78,6 +78,7 @@ class Simulator:
     """
 
     __slots__ = (
+        "_calls",
         "_checked",
         "_clock",
         "_events",
@@ -146,6 +147,7 @@ class Simulator:
         self._kernels: dict[Any, Any] = {}
         self._quick: dict[Any, Any] = {}  # of one environment: calls that take plain arrays of the right shapes alone
         self._plain: tuple[Any, ...] = ()
+        self._calls: dict[Any, Any] = {}  # of these, by the shapes of inputs: counts of steps have one
         self._clock = np.array(self._h), np.array(_FOREVER)
         self._held = list(self._parameters.values())
         told = None if callable(controller) else controller
@@ -307,7 +309,8 @@ class Simulator:
         quick = self._quick.get((count, tau is None, *inputs))
         self._first_seed = None  # from now on noise goes on
         if quick is not None:
-            found = quick(*self._plain, *(inputs.values() if tau is None else (tau,)), *self._held)
+            call, data = quick
+            found = call(*self._plain, *data, *(inputs.values() if tau is None else (tau,)), *self._held)
             if found is not None:
                 return self._stepped(*found)
         return self._any_step(tau, count, inputs)
@@ -342,12 +345,15 @@ class Simulator:
         kernel = self._kernels.get(key)
         fresh = kernel is None
         if kernel is None:
-            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-                raise ValueError(f"Simulator.step: count: expected a number of steps from 1, got {count!r}")
+            if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count < 2**31:
+                raise ValueError(f"Simulator.step: count: expected a number of steps from 1 to 2³¹ − 1, got {count!r}")
             kernel = self._kernels[key] = stepper(self._setup(shapes, count, self._how[2]))
         watched = self._how[6]
         if not self._leading and not watched and (tau is not None or not pushed):
-            self._quick[count, tau is None, *given] = single_call(kernel, not_plain)
+            call = self._calls.get(shapes)
+            if call is None:
+                call = self._calls[shapes] = single_call(kernel.kernel, not_plain)
+            self._quick[count, tau is None, *given] = call, tuple(kernel.data.values())
         state, (h, last) = self._state, self._clock
         asked: dict[str, Any] = {"steps": state.steps, "q": state.q, "v": state.v}
         if leaves(state.controller):

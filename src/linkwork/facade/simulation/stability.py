@@ -108,6 +108,9 @@ def _may_be_unstable(setup: SimulationSetup) -> bool:
 
     Controllers are, whatever the method; rigid contacts, which have no slopes, are taken at its end.
     """
+    robot: Any = setup.robot
+    if not robot.nv:
+        return False
     if any(event.jump is not None for event in setup.events):
         return False
     if setup.is_fed_back:

@@ -90,9 +90,9 @@ def given_limits(given: Any) -> str | JointStops | None:
 
 def warn_of_limits(robot: Any, t: np.ndarray, q: np.ndarray) -> None:
     """Warn of the first joint that passed a limit, in records q (..., n, nq) at times t (n,)."""
-    every = q.reshape(-1, q.shape[-1])
-    if not len(every):
+    if not q.size:
         return
+    every = q.reshape(-1, q.shape[-1])
     far = (every.max(axis=0) > robot.upper + _PASSED) | (every.min(axis=0) < robot.lower - _PASSED)
     for i, k in limited_places(robot) if far.any() else ():
         beyond = np.maximum(robot.lower[i] - q[..., i], q[..., i] - robot.upper[i])

@@ -15,7 +15,15 @@ import numpy as np
 from ...errors import UnknownNameError
 from ...expr.arrays import is_traced
 
-__all__ = ["SurfaceNumbers", "check_number", "input_name", "is_of_contacts", "read_name", "varied_surface"]
+__all__ = [
+    "SurfaceNumbers",
+    "check_number",
+    "given_surface",
+    "input_name",
+    "is_of_contacts",
+    "read_name",
+    "varied_surface",
+]
 
 Numbers = Sequence[tuple[str, Any]]
 
@@ -67,6 +75,17 @@ def check_number(name: str, x: Any) -> None:
     if not np.all(fits):
         wrong = float(np.asarray(x)[~np.asarray(fits)].ravel()[0])
         raise ValueError(f"simulate: parameters[{name!r}]: expected {expected}, got {wrong:g}")
+
+
+def given_surface(material: Any, row: Sequence[Any], compliant: bool) -> SurfaceNumbers:
+    """Return a row of friction, restitution, stiffness and dissipation as a surface that has what a material has."""
+    friction, restitution, stiffness, dissipation = row
+    return SurfaceNumbers(
+        friction,
+        restitution if material.restitution else 0.0,
+        None if material.stiffness is None else stiffness,
+        dissipation if compliant else 0.0,
+    )
 
 
 def varied_surface(material: Any, of: Sequence[str], numbers: Numbers, who: str) -> Any:

@@ -7,7 +7,10 @@ contact whose velocity is c = J w (`cone`).  It has one answer for any contacts,
 J G Jᵀ of contacts with what does not move has the mass matrix's own zeros, so Newton's equations are as sparse.
 
 A contact is as stiff as the step can tell unless it is said to be softer: its impulse then brings it to rest within a
-few steps, whatever it weighs.
+few steps, whatever it weighs.  How far it yields follows from its own inertia: the lighter of two bodies would be too
+soft for what the heavier one, or a squeeze, makes it bear.  So beyond its bearing, a speed that what bears itself does
+not reach, it is firmer by `FIRMER`.  The program is solved without that first, which is the answer where no contact is
+beyond, and else where Newton's method goes on from.
 
 Source: Castro, Permenter and Han, An unconstrained convex formulation of compliant contact, IEEE Transactions on
 Robotics 39(2), 2023; De Saxcé and Feng, The bipotential method, Mathematical and Computer Modelling 28, 1998 (what
@@ -18,28 +21,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ....expr.arrays import array
 from ....expr.control import while_loop
-from ....expr.functions import and_, eq, fabs, fmax, fmin, lt, not_, sqrt, where
+from ....expr.functions import and_, eq, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from ....expr.linalg.methods import Symmetric
 from ....expr.linalg.pivots import Pivots
 from ....expr.linalg.sums import dot, is_zero
 from .limb import bent_by_limbs
-from .terms import ContactAt, ContactTerms, Interval, impulse_of, push_of, terms_of
+from .terms import (
+    FIRMER,
+    ContactAt,
+    ContactTerms,
+    Interval,
+    impulse_of,
+    is_beyond,
+    push_of,
+    terms_of,
+)
 
 __all__ = ["ContactProgram", "ProgramSolution"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Sequence[Any]]
 
-_AT_MOST = 40
+_AT_MOST = 100
 _LEAST = 1e-30  # [m²/s²]
 _AGAIN = 6  # times that slips are found anew at most
 _SAME, _STILL = 1e-2, 1e-4  # by which share of them, and by how much [m/s], they may still move
 _CLOSELY, _CLOSE = 60, 1e-11  # the same where it is to be differentiated: as often as that, and by how much [m/s]
+_FIRM = 1e2  # times as firm beyond bearings as in the round before, up to `FIRMER` times
+_FIRMED = 3  # rounds of it
 _SEARCHED = 12
 _ENOUGH = 1e-9  # of momentum, where it ends
 _POSITIVE = Symmetric(positive=True)
@@ -57,7 +71,7 @@ class ProgramPoint(NamedTuple):
 
 class ProgramSolution(NamedTuple):
     """Where it is, the slips to try next, those that it was found with, those that it has, by how much these are apart,
-    Newton's steps, what is left."""
+    Newton's steps, what is left, and how much firmer contacts are beyond their bearings."""
 
     at: ProgramPoint
     slips: Any
@@ -66,6 +80,7 @@ class ProgramSolution(NamedTuple):
     moved: Any
     steps: Any
     left: Any
+    firmer: Any
 
 
 class _Newton(NamedTuple):
@@ -95,6 +110,7 @@ class ContactProgram:
     h: Any
     bounces: Scalars | None = None
     varied: Callable[[Scalars], Scalars] | None = None
+    firmer: Any = FIRMER  # by how much contacts are, beyond their bearings
 
     @property
     def scale(self) -> list[Any]:
@@ -137,7 +153,7 @@ class ContactProgram:
         """What each contact asks for where it slides as fast as this."""
         bounces = [None] * len(slips) if self.bounces is None else self.bounces
         each = zip(self.contacts, slips, bounces, strict=True)
-        return [terms_of(contact, self.A, slip, self.h, bounce) for contact, slip, bounce in each]
+        return [terms_of(contact, self.A, slip, self.h, bounce, self.firmer) for contact, slip, bounce in each]
 
     def impulses(self, rates: Scalars, slips: Scalars) -> list[list[Any]]:
         """By contact, along two tangents and the normal [N·s]."""
@@ -155,20 +171,32 @@ class ContactProgram:
 
         def again(state: ProgramSolution) -> ProgramSolution:
             asked = list(state.slips)
-            at, count, left = self._least(self.terms(asked), state.at)
+            program = replace(self, firmer=state.firmer)
+            terms = program.terms(asked)
+            at, count, left = program._least(terms, state.at)
             made = self.slips(list(at.rates))
             moved = sum((fmax(fabs(a - b) - same * a - still, 0.0) for a, b in zip(made, asked, strict=True)), 0.0)
             before = zip(made, asked, list(state.made), list(state.used), strict=True)
             following = [_secant(*some) for some in before] if closely else made
-            return ProgramSolution(at, array(following), state.slips, array(made), moved, state.steps + count, left)
+            following_firmer = fmin(fmax(1.0, state.firmer) * _FIRM, FIRMER)
+            firmer = where(program.is_overloaded(terms, list(at.rates), made), following_firmer, state.firmer)
+            moved, steps = where(eq(firmer, state.firmer), moved, fmax(moved, 1.0)), state.steps + count
+            return ProgramSolution(at, array(following), state.slips, array(made), moved, steps, left, firmer)
 
         point = self.point(self.v if start is None else start)
         first = array(self.slips(list(point.rates)))
-        begin = ProgramSolution(point, first, first, first, 1e300, 0.0, 0.0)
+        begin = ProgramSolution(point, first, first, first, 1e300, 0.0, 0.0, 0.0)
         if not self.contacts:
             return again(begin)
-        most = _CLOSELY if closely else _AGAIN
+        most = (_CLOSELY if closely else _AGAIN) + _FIRMED
         found: ProgramSolution = while_loop(lambda s: lt(0.0, s.moved), again, begin, at_most=most).state
+        return found
+
+    def is_overloaded(self, terms: Sequence[ContactTerms], rates: Scalars, slips: Scalars) -> Any:
+        """Return whether some contact is beyond its bearing."""
+        found: Any = False
+        for contact, term, c, slip in zip(self.contacts, terms, self._by_contact(rates), slips, strict=True):
+            found = or_(found, is_beyond(contact, term, c, slip))
         return found
 
     def jacobian(self, w: Scalars) -> list[list[Any]]:

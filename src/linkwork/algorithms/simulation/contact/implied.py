@@ -55,20 +55,20 @@ class _ProgramShape:
     """What a program's numbers are, one after the other."""
 
     n: int
-    stiff: tuple[bool, ...]  # by contact
+    contacts: tuple[tuple[bool, bool], ...]  # whether each has a stiffness, and a bearing
     intervals: int
     bounces: bool
 
     @staticmethod
     def of(program: ContactProgram) -> _ProgramShape:
-        stiff = tuple(one.stiffness is not None for one in program.contacts)
-        return _ProgramShape(len(program.v), stiff, len(program.intervals), program.bounces is not None)
+        contacts = tuple((one.stiffness is not None, one.bearing is not None) for one in program.contacts)
+        return _ProgramShape(len(program.v), contacts, len(program.intervals), program.bounces is not None)
 
     def numbers(self, program: ContactProgram) -> list[Any]:
         found = [program.A[i][j] for i in range(self.n) for j in range(i + 1)]
         for one in program.contacts:
             found += [*(x for row in one.J for x in row), one.gap, one.friction]
-            found += [one.stiffness] if one.stiffness is not None else []
+            found += [x for x in (one.stiffness, one.bearing) if x is not None]
         for interval in program.intervals:
             found += [*interval.row, interval.wanted, interval.stiffness, interval.low, interval.high]
         return [*found, *(program.bounces or ()), program.h]
@@ -79,9 +79,10 @@ class _ProgramShape:
         lower = [[next(rest) for _ in range(i + 1)] for i in range(n)]
         A = [[lower[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
         contacts = []
-        for stiff in self.stiff:
+        for stiff, bears in self.contacts:
             J = [[next(rest) for _ in range(n)] for _ in range(3)]
-            contacts.append(ContactAt(J, next(rest), next(rest), next(rest) if stiff else None))
+            numbers = next(rest), next(rest), next(rest) if stiff else None
+            contacts.append(ContactAt(J, *numbers, bearing=next(rest) if bears else None))
         intervals = []
         for _ in range(self.intervals):
             row = [next(rest) for _ in range(n)]

@@ -2,7 +2,9 @@
 
 What strikes at more than some speed leaves with a part e of it, by Newton's law: first the step is done without, which
 tells what is struck; then once more, in which those contacts ask for −e c⁻ and what forces change meanwhile.  As all
-contacts are in one program, what rests meanwhile does not give way.  With friction, Newton's law may add energy
+contacts are in one program, what rests meanwhile does not give way.  What bodies that part again reach within the step,
+across a gap that was not closing, is struck in the next step, with the speed that it has: so chains of impacts are done
+in order, one link a step.  With friction, Newton's law may add energy
 (Kane and Levinson 1985): of all steps between the two, whose impulses are within the same cones, the one that is
 farthest from the first without doing so is taken.
 
@@ -18,14 +20,14 @@ from typing import Any, NamedTuple
 
 from ....expr.arrays import array
 from ....expr.control import cond
-from ....expr.functions import and_, fmax, fmin, lt, sqrt, where
+from ....expr.functions import and_, fmax, fmin, lt, not_, sqrt, where
 from ....expr.linalg.methods import Symmetric
 from ....expr.linalg.pivots import Pivots
 from ....expr.linalg.sums import dot
 from ....expr.still import moved_as, still
 from .convex import ContactProgram
 from .implied import implied_velocities, resting
-from .terms import ContactAt, Interval
+from .terms import ContactAt, Interval, bounded_contact
 
 __all__ = ["ConvexStep", "contact_velocities"]
 
@@ -33,6 +35,8 @@ Scalars = Sequence[Any]
 Rows = Sequence[Sequence[Any]]
 
 _STRIKES = 2e-2  # [m/s] at least, for an impact to bounce
+_TOUCHES = 1e-9  # [m]: what is nearer touches already
+_FAR = 1e3  # [m]: the gap of what is left to the next step
 _POSITIVE = Symmetric(positive=True)
 
 
@@ -75,6 +79,7 @@ def contact_velocities(
     """
     n = len(v)
     full = [[A[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    contacts = [bounded_contact(one, full, v, push, h) for one in contacts]
     program = ContactProgram(full, v, push, contacts, intervals, h, varied=varied)
     found = _found(program, None, closely)
     speeds, struck = _struck(program, found)
@@ -113,15 +118,18 @@ def _bounced(program: ContactProgram, first: _Found, speeds: Scalars, struck: Sc
     """The step in which contacts that are struck part again, without more energy than it would end with without any."""
     A = [list(row[: i + 1]) for i, row in enumerate(program.A)]
     changed = _POSITIVE.solved(_POSITIVE.factors(A, Pivots("contact_velocities")), program.push)
-    bounces = []
+    bounces, contacts = [], []
     for contact, c, strikes in zip(program.contacts, speeds, struck, strict=True):
         if contact.restitution is None:
             bounces.append(0.0)
+            contacts.append(contact)
         else:
+            later = and_(not_(strikes), and_(lt(_TOUCHES, contact.gap), lt(-_STRIKES, c)))
+            contacts.append(replace(contact, gap=where(later, _FAR, contact.gap)))
             away = fmax(fmin(dot(contact.J[2], changed), 0.0) - contact.restitution * c, 1e-300)
             bounces.append(where(strikes, away, 0.0))
     w = list(first.w)
-    other = _found(replace(program, bounces=bounces), w, closely)
+    other = _found(replace(program, bounces=bounces, contacts=contacts), w, closely)
     free = [a + b for a, b in zip(program.v, changed, strict=True)]
     apart = [a - b for a, b in zip(list(other.w), w, strict=True)]
     a = 0.5 * _form(program.A, apart, apart)

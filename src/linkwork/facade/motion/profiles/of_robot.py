@@ -34,6 +34,8 @@ def robot_profile(
 ) -> Trajectory:
     """The trajectory from q0, v0, a0 to q1, v1, a1; see `Robot.profile`."""
     kind, synchronize, duration = read_options(_WHO, *options)
+    if not robot.nv:
+        raise ValueError(f"{_WHO}: robot: expected at least one degree of freedom, got {robot.name!r}, which has none")
     for name, x in zip(STATES, states, strict=True):
         refuse_symbols(_WHO, name, x)
     q0, q1 = (_configuration(robot, name, x) for name, x in zip(("q0", "q1"), states[:2], strict=True))

@@ -83,8 +83,10 @@ def read_states(who: str, given: Any) -> tuple[np.ndarray, ...]:
             raise ValueError(f"{who}: {name}: expected finite numbers, got {found[~np.isfinite(found)][0]}{at}")
         arrays.append(np.atleast_1d(found))
     n = max(len(arrays[0]), len(arrays[1]))
+    if not n:
+        raise ValueError(f"{who}: q0: expected a number or an array of shape (n,) with n >= 1, got an empty array")
     for name, found in zip(STATES, arrays, strict=True):
-        if len(found) not in (1, n) or not n:
+        if len(found) not in (1, n):
             raise ValueError(f"{who}: {name}: expected a number or an array of shape ({n},), got shape {found.shape}")
     return tuple(np.broadcast_to(found, (n,)).copy() for found in arrays)
 
