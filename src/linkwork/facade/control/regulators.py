@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._arguments import public
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array, is_traced
@@ -48,6 +49,7 @@ class HorizonRegulator(NamedTuple):
     X: Any
 
 
+@public
 def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False) -> Regulator:
     """The linear-quadratic regulator without end of ẋ = A x + B u, or with ``discrete`` of x⁺ = A x + B u.
 
@@ -90,6 +92,7 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
     return Regulator(K, X, residual)
 
 
+@public
 def lqr_horizon(
     A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, end: Any = None, steps: int | None = None
 ) -> HorizonRegulator:

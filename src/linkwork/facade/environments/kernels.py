@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import finite_array
 from ...bridge.machine import Kernel, compile
 from ...expr.arrays import array
 from ...expr.functions import lt, or_, where
@@ -18,7 +19,11 @@ __all__ = ["begun", "mover", "observer"]
 def begun(task: ControlTask, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q, v and the goal of an environment that begins."""
     q, v = task.start(rng)
-    return np.asarray(q, float), np.asarray(v, float), np.asarray(task.goal(rng), float)
+    goal = task.goal(rng)
+    sizes = {"start: q": (q, task.robot.nq), "start: v": (v, task.robot.nv)}
+    for what, (x, size) in sizes.items():
+        finite_array("ControlTask", what, x, shape=(size,))
+    return np.asarray(q, float), np.asarray(v, float), finite_array("ControlTask", "goal", goal)
 
 
 def observer(task: ControlTask, goals: int) -> Kernel:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
+from ..._validation import floats
 from ...errors import UnknownNameError
 from .kernels import begun, mover, observer
 from .task import ControlTask
@@ -25,6 +27,7 @@ __all__ = ["VectorEnvironment"]
 _FAR = np.inf
 
 
+@public
 class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """So many environments of a `ControlTask`, or of one of `TASKS` by name, side by side in one kernel.
 
@@ -84,7 +87,7 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """What is seen (n, k), rewards (n,), and whether environments failed and came to their horizon (n,)."""
-        given = np.asarray(actions, dtype=float)
+        given = floats(actions)
         if given.shape != self.action_space.shape or not np.isfinite(given).all():
             raise ValueError(
                 f"VectorEnvironment.step: expected finite actions {self.action_space.shape}, got {given.shape}"

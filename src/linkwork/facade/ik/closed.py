@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arguments import public
 from ..._text import quoted
+from ..._validation import floats
 from ...algorithms.ik.closed_form.branches import ArmBranch, arm_branches, redundant_angle
 from ...algorithms.ik.closed_form.recognition import ELBOW, RecognisedArm, recognised
 from ...bridge.machine import Kernel, compile
@@ -67,7 +69,7 @@ class ArmBranches:
 
         What counts is the sum of squares of the numbers of q.
         """
-        between = self.q - np.asarray(q, dtype=float)[..., np.newaxis, :]
+        between = self.q - floats(q)[..., np.newaxis, :]
         far = np.where(self.valid, (between * between).sum(axis=-1), np.inf)
         order = np.argsort(far, axis=-1, kind="stable")
 
@@ -87,6 +89,7 @@ class ArmBranches:
         return "\n".join(lines)
 
 
+@public
 class ClosedForm:
     """An arm whose inverse kinematics has a closed form: see `Robot.closed_form`."""
 
@@ -241,7 +244,7 @@ class ClosedForm:
                 return None
             angle = self.redundant_angle(seed)
             return np.clip(angle, *self._held_range()) if free and self.redundant != ELBOW else angle
-        angle = np.asarray(value, dtype=float)
+        angle = floats(value)
         if not np.isfinite(angle).all():
             raise ValueError(
                 f"closed_form: {'elbow' if held is None else 'held'}: expected angles [rad], got {value!r}"

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arguments import public_methods
 from ...bridge.arguments import Asked
 from ...bridge.machine import Port
 from ...expr.arrays import is_traced, over_samples
@@ -325,6 +326,7 @@ def _welded(tree: Tree, body: int) -> list[tuple[str, str, Pose]]:
 
 
 named_after(Joint)
+public_methods(Joint)
 
 
 def limits_of(joint: Joint) -> Limits:

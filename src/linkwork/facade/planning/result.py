@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._arguments import public
 from ..motion.spline import spline_of
 from ..motion.timing.timing import TimedPath, time_optimal
 from ..motion.trajectory import Trajectory
@@ -33,6 +34,7 @@ class PlanTree(NamedTuple):
     parent: np.ndarray
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class PlanResult:
     """A path, or why there is none; its truth value is whether there is one.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public, public_methods
 from ...model.tree import Report
 from ..inherited_names import named_after
 from ..making.loading import Continuous, Inertias, Mimicry, Options, read_robot
@@ -32,6 +33,7 @@ from .kinematics import KinematicsMethods
 from .limits import LimitMethods
 from .loop_files import LoopFileMethods
 from .mechanisms import ReducedMethods
+from .method import is_computed
 from .mobility import MobilityMethods
 from .momentum import MomentumMethods
 from .motion import MotionMethods
@@ -135,8 +137,10 @@ class Robot(
 
 
 named_after(Robot)
+public_methods(Robot, leave=is_computed)
 
 
+@public
 def load(
     robot: str | os.PathLike[str],
     *,

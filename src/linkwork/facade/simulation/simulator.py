@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from ...bridge.machine import single_call
 from ...expr.structure import mapped
 from ..motion.given import finite_number
@@ -56,6 +57,7 @@ _GOING.setflags(write=False)
 _NEW = tuple.__new__  # of named tuples whose numbers are known to be there
 
 
+@public
 class Simulator:
     """A robot, or a batch of it, that moves when it is told to.
 
@@ -225,6 +227,8 @@ class Simulator:
         Raises ValueError for other shapes, and for numbers that are not finite; UnknownNameError for parameters that
         the simulator was made without.  Warns of bodies that overlap in the environments that are reset.
         """
+        if seed is not None:
+            first_numbers(seed, self._leading)  # raises for what is no seed
         own, first = self._parameters, self._first_seed if seed is None and where is None else seed
         given, contacts = parameters or {}, self._how[3]
         self._parameters = replaced_parameters(self._robot, own, self._how[4], given, where, self._leading, contacts)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public_constructor
 from ..._user import levels_up
 from ...algorithms.simulation.stops import stop_force
 from ...bridge.once import Once
@@ -27,6 +28,7 @@ _PASSED = 1e-3  # [rad, m] beyond a limit, or beyond where it began: what is tol
 _INERTIAS: Once[tuple[float, ...]] = Once(64)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class JointStops:
     """Compliant stops at the limits of joints, for every method: springs and dampers that never pull,

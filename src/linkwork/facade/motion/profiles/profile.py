@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...._arguments import public
 from ....bridge.arguments import real_array
 from ....expr.arrays import is_traced
 from ..trajectory import Trajectory
@@ -20,6 +21,7 @@ Kind = Literal["jerk", "trapezoid", "minimum_jerk", "quintic"]
 Synchronize = Literal["time", "phase"] | None
 
 
+@public
 def profile(
     q0: ArrayLike,
     q1: ArrayLike,
@@ -121,6 +123,7 @@ def trajectory_of(numbers: ProfileNumbers, robot: Any = None, base: np.ndarray |
     return Trajectory.by_coordinate(breaks, rows, robot=robot, base=base, start=0.0, end=max(last, 0.0))
 
 
+@public
 class ProfileFunction:
     """Profiles of n numbers with the same limits and options, as numbers: one call for one or many.
 
