@@ -16,7 +16,7 @@ from typing import Any
 
 import linkwork as lw
 from linkwork import constraints, errors, features, ik, joints, spatial
-from linkwork._arguments import declared, fits
+from linkwork._arguments import declared, fits, is_quick
 
 from .callable_values import INSTANCES, REQUIRED, value_of
 
@@ -127,7 +127,8 @@ class Subject:
         parameter = self.signature.parameters[argument.lstrip("*")]
         if argument == "out" or (isinstance(value, int) and value in (0, 1)):
             return True  # None leaves an output out; 0 and 1 are equal to False and True
-        return value is parameter.default or fits(declared(self.function, parameter), value)
+        kind = declared(self.function, parameter)
+        return value is parameter.default or not is_quick(kind) or fits(kind, value)
 
     def prepared(self) -> tuple[Callable[[str, Any, dict[str, Any]], Any], dict[str, Any]]:
         """The call, made anew, with an argument's name, its value and good arguments; and the good arguments."""

@@ -148,7 +148,7 @@ def test_what_was_taken_without_a_word() -> None:
             ValueError, match=rf"simulate: {next(iter(given))}: expected a controller that takes nobody"
         ):
             robot.simulate([0.0, 0.0], duration=0.01, **given)
-    with pytest.raises(ValueError, match=r"start: expected a time before the end, got 2 and -1 s"):
+    with pytest.raises(ValueError, match=r"start: expected a time not after the end, got 2 and -1 s"):
         lw.motion.Trajectory.by_coordinate([[0.0, 1.0]], [[[0.0, 1.0]]], start=2.0, end=-1.0)
     with pytest.raises(ValueError, match=r"linearize: step: expected .* got -0.1"):
         robot.linearize([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], step=-0.1)

@@ -28,7 +28,7 @@ from ._text import nearest
 from ._validation import MOST_COUNT, Check, as_numbers, is_integer, is_real, is_symbol, shown
 from .errors import ArgumentError
 
-__all__ = ["declared", "fits", "public", "public_constructor", "public_methods"]
+__all__ = ["declared", "fits", "is_quick", "public", "public_constructor", "public_methods", "quick"]
 
 T = TypeVar("T")
 
@@ -64,6 +64,12 @@ def public_constructor(target: Any = None, /, **checks: Check) -> Any:
         return cls
 
     return decorated if target is None else decorated(target)
+
+
+def quick(method: T) -> T:
+    """Decorate a method that is called in loops and looks at its arguments itself: it stays as it is."""
+    method._is_checked = True  # type: ignore[attr-defined]
+    return method
 
 
 def public_methods(cls: type[T], leave: Callable[[Any], bool] = lambda method: False) -> type[T]:
@@ -117,6 +123,9 @@ def _wrapped(function: Any, checks: Mapping[str, Check], method: bool) -> Any:
     return wrapped
 
 
+_Entry = tuple[str, Any, Any, frozenset[type]]  # name, default, kind, and types that are of it without another look
+
+
 class _Signature:
     """What is checked of a function's arguments before it runs: the declared kinds that are quick to look at.
 
@@ -127,9 +136,9 @@ class _Signature:
 
     def __init__(self, function: Any, checks: Mapping[str, Check], method: bool) -> None:
         self.function, self.checks, self.method = function, checks, method
-        self.places: list[tuple[str, Any, Any] | None] | None = None
-        self.by_name: dict[str, tuple[str, Any, Any]] = {}
-        self.many: tuple[str, Any, Any] | None = None
+        self.places: list[_Entry | None] | None = None
+        self.by_name: dict[str, _Entry] = {}
+        self.many: _Entry | None = None
         if checks:
             unknown = checks.keys() - inspect.signature(function).parameters.keys()
             if unknown:
@@ -144,22 +153,24 @@ class _Signature:
             self._prepare()
         assert self.places is not None
         for entry, value in zip(self.places, arguments):  # noqa: B905 - there may be fewer, or more
-            if entry is not None and value is not entry[1]:
+            if entry is not None and type(value) not in entry[3] and value is not entry[1]:
                 misfit = self._look(entry, value, arguments) or misfit
         if self.many is not None:
             for value in arguments[len(self.places) :]:
                 misfit = self._look(self.many, value, arguments) or misfit
         for name, value in named.items():
             entry = self.by_name.get(name)
-            if entry is not None and value is not entry[1]:
+            if entry is not None and type(value) not in entry[3] and value is not entry[1]:
                 misfit = self._look(entry, value, arguments) or misfit
         return misfit
 
-    def _look(self, entry: tuple[str, Any, Any], value: Any, arguments: tuple[Any, ...]) -> Exception | None:
-        name, _, kind = entry
+    def _look(self, entry: _Entry, value: Any, arguments: tuple[Any, ...]) -> Exception | None:
+        name, _, kind, _ = entry
         check = self.checks.get(name)
         if check is not None:
             check(_caller(self.function, arguments, self.method), name, value)
+        elif name == "seed" and isinstance(value, _GENERATORS):
+            return None  # as NumPy takes them
         elif is_integer(value) and abs(value) > MOST_COUNT and name != "seed" and _counts(kind):
             caller = _caller(self.function, arguments, self.method)
             raise ValueError(f"{caller}: {name}: expected an integer up to {MOST_COUNT}, got {shown(value)}")
@@ -170,15 +181,27 @@ class _Signature:
             return misfit
         return None
 
+    def _known(self, name: str, kind: Any) -> frozenset[type]:
+        """Return the types whose values are of a kind, whatever they are."""
+        if name in self.checks or kind is _Axes:
+            return frozenset()
+        if kind is _NoBytes:
+            return _PLAIN_TYPES
+        return (
+            frozenset({bool, str, type(None)}.intersection((kind, *typing.get_args(kind))))
+            if _is_flat(kind)
+            else frozenset()
+        )
+
     def _prepare(self) -> None:
-        places: list[tuple[str, Any, Any] | None] = []
+        places: list[_Entry | None] = []
         for k, (name, parameter) in enumerate(inspect.signature(self.function).parameters.items()):
             kind = declared(self.function, parameter)
             if kind is Any and name == "axes":
                 kind = _Axes
-            elif kind is Any or not _is_quick(kind):
+            elif kind is Any or not is_quick(kind):
                 kind = _NoBytes
-            entry = (name, parameter.default, kind)
+            entry: _Entry | None = (name, parameter.default, kind, self._known(name, kind))
             if self.method and k == 0:
                 entry = None
             if parameter.kind is parameter.VAR_POSITIONAL:
@@ -188,6 +211,18 @@ class _Signature:
             if entry is not None and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
                 self.by_name[name] = entry
         self.places = places
+
+
+_GENERATORS = (np.random.Generator, np.random.SeedSequence, np.random.BitGenerator)
+_PLAIN_TYPES = frozenset(
+    {float, int, bool, str, list, tuple, dict, type(None), types.FunctionType, np.ndarray, np.float64}
+)
+
+
+def _is_flat(kind: Any) -> bool:
+    """Return True for types and unions of them, without parameters."""
+    parts = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    return all(part is None or isinstance(part, type) for part in parts)
 
 
 def _counts(kind: Any) -> bool:
@@ -253,7 +288,8 @@ def _told(
             continue
         wanted = declared(function, parameter)
         if not fits(wanted, value):
-            return _misfit(caller, name, wanted, value)
+            misfit = _misfit(caller, name, wanted, value)
+            return type(misfit)(f"{misfit}; {text}") if plain else misfit
     for name, _, value in values:
         if isinstance(error, AttributeError) and error.obj is value:
             text = f"expected an object with the attribute {error.name!r}, got {shown(value)}; see its documentation"
@@ -478,20 +514,18 @@ def _fits_items(origin: Any, parts: tuple[Any, ...], value: Any) -> bool:
     return not parts or all(fits(parts[0], item) for item in value)
 
 
-def _is_quick(kind: Any) -> bool:
+def is_quick(kind: Any) -> bool:
     """Return True for a kind that is told by a look: no arrays, no protocols, and not anything."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return all(map(_is_quick, parts))
+        return all(map(is_quick, parts))
     if origin in (collections.abc.Iterable, collections.abc.Sequence, tuple, list):
-        return all(part is Ellipsis or part is str or _is_quick(part) for part in parts)
+        return all(part is Ellipsis or part is str or is_quick(part) for part in parts)
     if origin in (typing.Literal, collections.abc.Callable, collections.abc.Mapping, dict, os.PathLike):
         return True
     if kind in _WORDS or kind in (os.PathLike, dict):
         return kind is not _Numbers
-    if not isinstance(kind, type) or kind.__module__.startswith(_SPATIAL):
-        return False
-    return not getattr(kind, "_is_protocol", False) and kind not in (object, np.ndarray, _Numbers)
+    return False  # classes: other objects may be taken for theirs
 
 
 def _is_array(value: Any) -> bool:

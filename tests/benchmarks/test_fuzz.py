@@ -108,9 +108,11 @@ def test_every_public_function_is_called_with_garbage() -> None:
 
 def test_faults_of_public_functions_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def pose(xyz: object, **more: object) -> object:
-        return {}["x"].shape if xyz is None else np.full(3, np.nan) if xyz == 0 else np.zeros(3) + xyz  # type: ignore
+        if isinstance(xyz, dict):
+            raise AttributeError("no")
+        return np.full(3, np.nan) if isinstance(xyz, int) else np.zeros(3) + xyz  # type: ignore[operator]
 
     subject = next(s for s in callable_subjects.subjects() if s.name == "pose")
     bad = dataclasses.replace(subject, make=lambda: pose)
     found = {kind: fuzz_callables.outcome(bad, "xyz", kind)["class"] for kind in ("None", "0", "text", "dict", "inf")}
-    assert found == {"None": "unnamed", "0": "silent NaN", "text": "deep", "dict": "deep", "inf": "accepted"}
+    assert found == {"None": "deep", "0": "silent NaN", "text": "deep", "dict": "wrong class", "inf": "accepted"}

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..._arguments import public
 from ...bridge.machine import Kernel
 from ...bridge.once import Once
 from ...expr.arrays import is_traced
@@ -27,7 +26,6 @@ _KERNELS = Once[Kernel](256)
 _KNOWN = KnownPairs()
 
 
-@public
 def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
     """The signed distance of two shapes of `linkwork.shapes` at poses X_a and X_b (..., 4, 4) [m].
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from inspect import signature
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -326,7 +327,7 @@ def _welded(tree: Tree, body: int) -> list[tuple[str, str, Pose]]:
 
 
 named_after(Joint)
-public_methods(Joint)
+public_methods(Joint, leave=lambda method: "out" in signature(method).parameters)  # looked at by their kernels
 
 
 def limits_of(joint: Joint) -> Limits:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._arguments import public
+from ..._arguments import public, quick
 from ..._validation import finite_number as finite
 from ..._validation import non_negative, optional
 from ...expr.arrays import array, is_traced
@@ -146,6 +146,7 @@ class Trajectory:
 
     # -- what is on it
 
+    @quick
     def __call__(self, t: ArrayLike, *, outside: Outside = "refuse") -> TrajectoryState:
         """q, v and a at one time or an array of times (...) [s].
 

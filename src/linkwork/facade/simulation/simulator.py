@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._arguments import public
+from ..._arguments import public, quick
 from ...bridge.machine import single_call
 from ...expr.structure import mapped
 from ..motion.given import finite_number
@@ -281,6 +281,7 @@ class Simulator:
     def _spread(self, x: Any, core: Any) -> np.ndarray:
         return np.array(np.broadcast_to(x, (*self._leading, *np.shape(core))))
 
+    @quick
     def step(self, tau: Any = None, *, count: int = 1, **inputs: Any) -> SimulatorState:
         """So many steps on, under joint forces τ (..., nv), or what the controller makes of its ``inputs``.
 

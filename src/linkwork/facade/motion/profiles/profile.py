@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...._arguments import public
+from ...._arguments import public, quick
 from ....bridge.arguments import real_array
 from ....expr.arrays import is_traced
 from ..trajectory import Trajectory
@@ -167,6 +167,7 @@ class ProfileFunction:
         self._limits = (*limits.finite(), zeros)
         self._kernel = profile_kernel(found, n, order is not None, False)
 
+    @quick
     def __call__(
         self,
         q0: ArrayLike,
