@@ -258,7 +258,7 @@ def _caller(function: Any, arguments: tuple[Any, ...], method: bool) -> str:
 
 
 def _told(
-    function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any], error: BaseException, method: bool
+    function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any], error: Exception, method: bool
 ) -> Exception | None:
     """Return the error to raise instead, or None where this one says what it is about."""
     if sys._getframe(2).f_globals.get("__name__", "").partition(".")[0] == "linkwork":
@@ -450,7 +450,7 @@ def _scalar_alone(kind: Any) -> Any:
 def declared(function: Any, parameter: inspect.Parameter) -> Any:
     """Return the kind that a function's signature declares for a parameter: Any where that is not known."""
     if isinstance(function, type):
-        function = function.__init__
+        function = vars(function).get("__init__", function.__init__)  # type: ignore[misc]
     if parameter.annotation is parameter.empty:
         return Any
     try:

@@ -45,7 +45,7 @@ def check_tasks(who: str, robot: Any, tasks: Any) -> tuple[Task, ...]:
         raise TypeError(f"{who}: expected tasks, as in [linkwork.ik.PoseTask('hand')], got {tasks!r}")
     found = [as_task(task, who) for task in given]
     if not found:
-        raise ValueError(f"{who}: expected a task at least, got none")
+        raise ValueError(f"{who}: tasks: expected a task at least, got none")
     names = [task.name for task in found]
     for name in names:
         if names.count(name) > 1:

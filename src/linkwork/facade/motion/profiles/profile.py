@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...._arguments import public, quick
+from ...._validation import finite_array
 from ....bridge.arguments import real_array
 from ....expr.arrays import is_traced
 from ..trajectory import Trajectory
@@ -185,8 +186,9 @@ class ProfileFunction:
         given = (q0, q1, *(zeros if x is None else x for x in (v0, v1, a0, a1)))
         try:
             found: ProfileNumbers = self._kernel(*given, *self._limits)
-        except ValueError:
+        except (TypeError, ValueError, OverflowError):
             for name, x in zip(STATES, given, strict=True):
+                finite_array("ProfileFunction", name, x, infinite=True)
                 if np.shape(x)[-1:] != (self.n,):
                     raise ValueError(
                         f"ProfileFunction: {name}: expected an array of shape (..., {self.n}), got shape {np.shape(x)}"
