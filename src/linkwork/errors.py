@@ -19,6 +19,7 @@ import numpy as np
 from ._text import nearest
 
 __all__ = [
+    "ArgumentError",
     "AssemblyError",
     "CacheWarning",
     "ConfigurationWarning",
@@ -209,6 +210,11 @@ class SingularMatrixError(np.linalg.LinAlgError):
             f"{self.function}: {which} {wrong}{more}: its pivot {self.pivot}, counted from 0, is {found} or no finite "
             f"number; status=True gives a status instead of this error, and {remedy}"
         )
+
+
+class ArgumentError(TypeError, ValueError):
+    """An argument of a kind that the function does not take: a TypeError, and a ValueError too, as functions raise
+    either.  The message names the function and the argument."""
 
 
 class AssemblyError(ValueError):

@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._arguments import public
+from ._validation import non_negative
 from .expr.arrays import is_traced, over_samples, scalars
 from .model.check import why_impossible
 from .spatial import parameters as formulas
@@ -48,6 +50,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+@public(tolerance=non_negative)
 def is_physical(parameters: ArrayLike, *, definite: bool = False, tolerance: float = 1e-9) -> np.ndarray:
     """Whether some distribution of mass has these parameters: (..., 10) -> (...,) of truth values.
 
@@ -63,6 +66,7 @@ def is_physical(parameters: ArrayLike, *, definite: bool = False, tolerance: flo
     return (m >= 0.0) & (least >= -tolerance * size) & ((m > 0.0) | ~pi[..., 1:4].any(axis=-1))
 
 
+@public(tolerance=non_negative)
 def explain(parameters: ArrayLike, *, definite: bool = False, tolerance: float = 1e-9) -> tuple[str, ...]:
     """What is wrong with a body's parameters (10,), in words and numbers; nothing where `is_physical`."""
     pi = _numbers("explain", parameters, (10,))
@@ -73,6 +77,7 @@ def explain(parameters: ArrayLike, *, definite: bool = False, tolerance: float =
     return why_impossible(formulas.inertia_of(pi.tolist()))
 
 
+@public
 def pseudo_inertia(parameters: Any) -> Any:
     """P = ∫ (r; 1) (r; 1)ᵀ dm: the second moments of mass ½ tr(J) 1 − J, h and m as one symmetric matrix.
 
@@ -81,6 +86,7 @@ def pseudo_inertia(parameters: Any) -> Any:
     return _mapped("pseudo_inertia", parameters, (10,), formulas.pseudo_inertia, (4, 4))
 
 
+@public
 def from_pseudo_inertia(P: Any) -> Any:
     """π of a pseudo-inertia, whose upper triangle is read: (..., 4, 4) -> (..., 10).  Takes symbols too."""
 
@@ -90,6 +96,7 @@ def from_pseudo_inertia(P: Any) -> Any:
     return _mapped("from_pseudo_inertia", P, (4, 4), of_elements, (10,))
 
 
+@public
 def from_log_cholesky(theta: Any) -> Any:
     """π of θ = (α, d_1, d_2, d_3, s_12, s_23, s_13, t_1, t_2, t_3): every θ (..., 10) is that of a possible body.
 
@@ -100,6 +107,7 @@ def from_log_cholesky(theta: Any) -> Any:
     return _mapped("from_log_cholesky", theta, (10,), formulas.from_log_cholesky, (10,))
 
 
+@public
 def log_cholesky(parameters: Any) -> Any:
     """θ of parameters, the inverse of `from_log_cholesky`: (..., 10) -> (..., 10).  Takes symbols too.
 

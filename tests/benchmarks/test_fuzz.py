@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from benchmarks.finds import Find
 from benchmarks.fuzz import fuzz, main
 
-from benchmarks import fuzz_reader
+from benchmarks import callable_subjects, fuzz_callables, fuzz_reader
 from linkwork.bridge.arguments import Asked
 from linkwork.errors import Findings
 from linkwork.model import build
@@ -67,3 +69,50 @@ def test_wrong_answers_to_arguments_are_noticed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Asked, "refuse_not_finite", lambda *arguments: None)
     with pytest.raises(Find, match="a NaN is refused"):
         fuzz("arguments", 5, range(2000), 0.0)
+
+
+def test_calling_public_functions_with_garbage() -> None:
+    """A sample of `python -m benchmarks.fuzz_callables`: of its functions those whose subjects are quick to make."""
+    plain = re.compile(r"[A-Z][a-zA-Z]*|[a-z_]+|(Scene|Trajectory|Joint|Link|Kernel|CartesianPath)\.\w+")
+    slow = re.compile(r"hold|track|time_optimal|inertias|placements|exciting_trajectory|Roadmap|Controller|VectorEnv.*")
+    pairs = [(s, a) for s, a in fuzz_callables.pairs() if plain.fullmatch(s.name) and not slow.fullmatch(s.name)]
+    assert len({s.name for s, _ in pairs}) > 250
+    faults, tally = [], Counter[str]()
+    for number in range(600):
+        subject, argument, kind = fuzz_callables.drawn(7, number, pairs)
+        found = fuzz_callables.outcome(subject, argument, kind)
+        tally[found["class"]] += 1
+        if found["class"] in fuzz_callables.FAULTS:
+            faults.append(f"{subject.name}({argument} = {kind}): {found}")
+    assert not faults, "\n".join(faults)
+    assert tally["refused"] > 400 and tally["accepted"] > 20
+
+
+def test_every_public_function_is_called_with_garbage() -> None:
+    """All that modules publish is among the subjects, but for what is left out with a reason."""
+    names = {subject.name for subject in callable_subjects.subjects()}
+    assert len(names) > 550
+    assert {
+        "compile",
+        "load",
+        "pose",
+        "Robot.plan",
+        "Robot.simulate",
+        "Simulator.step",
+        "PoseTask",
+        "Gear",
+        "solve",
+    } <= names
+    assert all(isinstance(reason, str) for reason in callable_subjects.LEFT_OUT.values())
+
+
+def test_faults_of_public_functions_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pose(xyz: object, **more: object) -> object:
+        if isinstance(xyz, dict):
+            raise AttributeError("no")
+        return np.full(3, np.nan) if isinstance(xyz, int) else np.zeros(3) + xyz  # type: ignore[operator]
+
+    subject = next(s for s in callable_subjects.subjects() if s.name == "pose")
+    bad = dataclasses.replace(subject, make=lambda: pose)
+    found = {kind: fuzz_callables.outcome(bad, "xyz", kind)["class"] for kind in ("None", "0", "text", "dict", "inf")}
+    assert found == {"None": "deep", "0": "silent NaN", "text": "deep", "dict": "wrong class", "inf": "accepted"}

@@ -96,6 +96,17 @@ class TestDirectory:
         monkeypatch.setattr(Path, "home", classmethod(homeless))
         refused("there is no directory for it: Could not determine home directory")
 
+    @linux
+    @pytest.mark.parametrize("asked", ["", "~/mine"])
+    def test_a_relative_home_is_none(self, monkeypatch, tmp_path, asked):
+        """What is below it would be another directory after each change of the current one."""
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("HOME", "here")
+        monkeypatch.setenv("LINKWORK_CACHE", asked)
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        refused("the home directory 'here' is no absolute path; LINKWORK_CACHE names another place")
+        assert not [*tmp_path.iterdir()]
+
     @posix
     def test_the_home_of_nobody(self, monkeypatch):
         monkeypatch.setenv("LINKWORK_CACHE", "~no-such-user-here/cache")

@@ -36,7 +36,7 @@ def test_another_gravity():
         assert moon == lw.load(name, floating_base=free, gravity=(0.0, 0.0, -1.62)) != robot
         assert moon.with_gravity(robot.gravity) == robot
     for bad in (9.81, (0, 0), (0, 0, float("nan")), "down"):
-        with pytest.raises(ValueError, match=r"^gravity: expected three"):
+        with pytest.raises(ValueError, match=r"^with_gravity: gravity: expected three"):
             robot.with_gravity(bad)
 
 

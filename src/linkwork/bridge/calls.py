@@ -57,7 +57,7 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
         seen, off = state.not_finite_calls, state.off_calls
         try:
             result = run(*arguments)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             if any(map(is_traced, arguments)):
                 return composed(subject, request, arguments)
             arguments = tuple(asked.prepared(arguments))

@@ -304,13 +304,21 @@ def directory() -> Path | None:
     if asked.lower() == "off":
         return None
     if asked:
-        return Path(asked).expanduser().absolute()
+        return (_home() / asked[2:] if asked.startswith("~/") else Path(asked).expanduser()).absolute()
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "linkwork" / "cache"
+        return Path(os.environ.get("LOCALAPPDATA") or _home() / "AppData" / "Local") / "linkwork" / "cache"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "linkwork"
+        return _home() / "Library" / "Caches" / "linkwork"
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "linkwork"
+    return (base if base.is_absolute() else _home() / ".cache") / "linkwork"
+
+
+def _home() -> Path:
+    """Return the home directory.  Raises RuntimeError where it is relative: it would be another one after a chdir."""
+    home = Path.home()
+    if not home.is_absolute():
+        raise RuntimeError(f"the home directory {str(home)!r} is no absolute path; LINKWORK_CACHE names another place")
+    return home
 
 
 def place() -> Place:

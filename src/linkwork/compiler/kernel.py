@@ -9,6 +9,7 @@ from weakref import ReferenceType, ref
 
 import numpy as np
 
+from .._arguments import public
 from ..expr.arrays import is_traced
 from ..expr.structure import Leaf
 from .arguments import in_order
@@ -43,6 +44,7 @@ __all__ = [
 ]
 
 
+@public
 class Kernel(Differentiable):
     """A compiled function of arrays: call it with one array for each input, by place or by name.
 

@@ -7,6 +7,7 @@ results together around the same call.
 from __future__ import annotations
 
 import keyword
+import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import shown
 from ..expr.structure import Form, Leaf, children, is_nested, leaves_of, remade
 from .arguments import in_order
 from .derivatives.spaces import Space
@@ -156,6 +158,9 @@ def _flat_out(outputs: Form | None, out: Any, name: str) -> Any:
     return tuple(arrays) if len(arrays) > 1 else arrays[0]
 
 
+MOST_ELEMENTS = 2**22  # of one input
+
+
 def form_of_shapes(key: str, given: Any) -> Form | Leaf:
     """The form of what is said of an input: a shape, or shapes in tuples, named tuples, dataclasses and dicts.
 
@@ -173,6 +178,9 @@ def form_of_shapes(key: str, given: Any) -> Form | Leaf:
         shape = tuple([operator.index(n) for n in (given if isinstance(given, Iterable) else (given,))])
     except TypeError:
         shape = (-1,)
+    if all(n >= 0 for n in shape) and math.prod(shape) > MOST_ELEMENTS:
+        many = f"expected at most {MOST_ELEMENTS} elements"
+        raise ValueError(f"compile: {key}: {many}, each of which is traced as a scalar, got {shown(given)}")
     if any(n < 0 for n in shape):
         raise ValueError(
             f"{key}: expected a shape (sizes that are whole numbers, none negative), or shapes in tuples, dataclasses "

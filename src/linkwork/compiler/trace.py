@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from .._arguments import public
 from ..expr.structure import Form, Leaf, is_nested, leaves_of, put_together, taken_apart
 from ..expr.symbol import Graph, Symbol
 from .collector import without_collections
@@ -29,6 +30,7 @@ Shape = Any  # a whole number, a tuple of such, a space, or a tuple, named tuple
 def compile(function: Callable[..., Any], /, *, name: str | None = None, **shapes: Shape) -> Kernel: ...
 @overload
 def compile(*, name: str | None = None, **shapes: Shape) -> Callable[[Callable[..., Any]], Kernel]: ...
+@public
 def compile(function: Callable[..., Any] | None = None, /, *, name: str | None = None, **shapes: Shape) -> Any:
     """Compile a Python function of arrays to machine code.
 
@@ -56,9 +58,9 @@ def compile(function: Callable[..., Any] | None = None, /, *, name: str | None =
     the function names its line.  A TraceWarning tells what it did besides returning.
     """
     if not (name is None or isinstance(name, str)):
-        raise TypeError(f"name: expected the kernel's name, got {name!r}; an input cannot be called 'name'")
+        raise TypeError(f"compile: name: expected the kernel's name, got {name!r}; an input cannot be called 'name'")
     if name is not None and not name.isidentifier():
-        raise ValueError(f"name: expected an identifier as the kernel's name, got {name!r}")
+        raise ValueError(f"compile: name: expected an identifier as the kernel's name, got {name!r}")
     if function is None:
         return lambda function: compile(function, name=name, **shapes)
     if not callable(function):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from .._arguments import public_constructor
 from ..expr.symbol import Symbol
 from .asking import over_any_scalar, refuse_pickling
 from .chained import chained
@@ -76,6 +77,7 @@ class _Pair(Constraint):
         object.__setattr__(self, "name", name_or(self.name, f"{kind.lower()}({self.a}, {self.b})"))
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Gear(_Pair):
     """Two joints that turn: q_a = ratio · q_b + offset, and so v_a = ratio · v_b, as of `Robot.coupled`.
@@ -97,6 +99,7 @@ class Gear(_Pair):
         return 1.0, self.ratio
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Rack(_Pair):
     """A joint that slides, the rack a, and one that turns, the pinion b: q_a = radius · q_b + offset.
@@ -119,6 +122,7 @@ class Rack(_Pair):
         return 1.0, self.radius
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Screw(_Pair):
     """A joint that slides, the nut a, and one that turns, the spindle b: q_a = pitch · q_b + offset.
@@ -142,6 +146,7 @@ class Screw(_Pair):
         return 1.0, self.pitch
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Belt(_Pair):
     """A belt, or a chain, over two pulleys that turn, without slip: r_a q_a = r_b q_b + offset, −r_b q_b if crossed.
@@ -170,6 +175,7 @@ class Belt(_Pair):
         return self.radius_a, -self.radius_b if self.crossed else self.radius_b
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Coupling(Constraint):
     """Joints of one number, coupled: Σ w_i q_i = offset with ``joints`` a dict of weights, or f(q_1, q_2, ...) = offset

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from .._arguments import public_constructor
 from ..expr.functions import and_, atan2, lt, sqrt, where
 from ..spatial import Force, Vec3
 from .along import sizes_of
@@ -38,6 +39,7 @@ class _OfDirections(Constraint):
         return between, between.pose.rotation.inv_act(a), b
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Parallel(_OfDirections):
     """Two directions are parallel, and point the same way.
@@ -81,6 +83,7 @@ class Parallel(_OfDirections):
         return Rates(rows, [e.dot(between.bias.angular) for e in axes], None, sizes)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Angle(_OfDirections):
     """Two directions are at an angle α [rad], 0 < α < π: (cos α − a·b)/sin α = 0.

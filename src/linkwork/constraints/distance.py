@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from .._arguments import public_constructor
 from ..spatial import Vec3
 from .along import VelocityLine, along
 from .contract import Between, Constraint, Kinematics, Rates, References
@@ -14,6 +15,7 @@ from .given import fixed_together, given_length, name_or
 __all__ = ["Distance"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Distance(Constraint):
     """Two points, or origins of frames, are at a distance l: (p·p/l − l)/2 = 0, p the way from one to the other.

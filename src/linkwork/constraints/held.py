@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._arguments import public_constructor
 from ..spatial import Pose, Vec3, by_rows
 from ..spatial.given import given_pose
 from .contract import Constraint, Kinematics, Rates, References
@@ -17,6 +18,7 @@ __all__ = ["Ball", "CenterOfMass", "Weld"]
 _XYZ = ("x", "y", "z")
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Weld(Constraint):
     """A frame is at a pose in another frame, as a foot that sticks to the ground: X_FM = ``at``.
@@ -64,6 +66,7 @@ class Weld(Constraint):
         return Rates(by_rows(between.columns), [*between.bias.elements()], None, sizes)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Ball(Constraint):
     """A point is where another is, on another body or in the world, as a foot that touches and does not slip: r = 0.
@@ -110,6 +113,7 @@ class Ball(Constraint):
         return fixed_together(robot, ("point", self.a), ("point", self.b))
 
 
+@public_constructor
 @dataclass(frozen=True)
 class CenterOfMass(Constraint):
     """The robot's centre of mass has these coordinates in a frame, those that are given: c_x − x = 0, ...
@@ -131,7 +135,7 @@ class CenterOfMass(Constraint):
             if getattr(self, axis) is not None:
                 object.__setattr__(self, axis, given_number("CenterOfMass", f"{axis} [m]", getattr(self, axis)))
         if not self._held:
-            raise ValueError("CenterOfMass: expected a coordinate at least: CenterOfMass(z=0.8)")
+            raise ValueError("CenterOfMass: x, y, z: expected a coordinate at least: CenterOfMass(z=0.8)")
         object.__setattr__(self, "name", name_or(self.name, "center of mass"))
 
     @property

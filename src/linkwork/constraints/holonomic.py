@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .._arguments import public_constructor
 from .asking import OfFunction
 from .contract import Kinematics
 
 __all__ = ["Holonomic"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Holonomic(OfFunction):
     """φ(q, t) = f(k) is zero: a number, or an array with a row for each.

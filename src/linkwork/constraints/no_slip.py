@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from .._arguments import public_constructor
 from ..spatial import Vec3
 from .along import VelocityLine, along
 from .contract import Between, Constraint, Kinematics, Rates, References, renamed
@@ -14,6 +15,7 @@ from .given import name_or
 __all__ = ["NoSlip"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class NoSlip(Constraint):
     """A point of a body has no velocity along some directions, relative to a frame.

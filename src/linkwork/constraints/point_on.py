@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from .._arguments import public_constructor
 from ..expr.symbol import Graph, Symbol
 from ..spatial import Vec3
 from .asking import over_any_scalar, refuse_pickling
@@ -21,6 +22,7 @@ from .seen import AXES, SeenPoint, across, seen_point
 __all__ = ["PointOnCurve", "PointOnLine", "PointOnPlane", "PointOnSurface"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class PointOnPlane(Constraint):
     """A point is on the plane across a direction n, ``offset`` along n from the origin of n's frame: n·r − offset = 0.
@@ -62,6 +64,7 @@ class PointOnPlane(Constraint):
         return fixed_together(robot, ("point", self.point), ("direction", self.normal))
 
 
+@public_constructor
 @dataclass(frozen=True)
 class PointOnLine(Constraint):
     """A point is on the line along a direction u through a place p of its frame: e·(r − p) = 0 of two e across u."""
@@ -105,6 +108,7 @@ class PointOnLine(Constraint):
         return fixed_together(robot, ("point", self.point), ("direction", self.line))
 
 
+@public_constructor
 @dataclass(frozen=True)
 class PointOnSurface(Constraint):
     """A point at r, in a frame, is where a function f of the user's is zero: f(r) = 0.
@@ -173,6 +177,7 @@ class PointOnSurface(Constraint):
         return over_any_scalar(f"constraint {self.name!r}", self.function, place, count=self.rows)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class PointOnCurve(PointOnSurface):
     """A point at r, in a frame, is where two functions of the user's are zero, f(r) = (0, 0): where two surfaces meet.

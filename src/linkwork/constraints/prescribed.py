@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
+from .._arguments import public_constructor
 from ..expr.symbol import Graph
 from .asking import over_any_scalar, refuse_pickling
 from .chained import timed
@@ -16,6 +17,7 @@ from .seen import AXES, SeenPoint, seen_point
 __all__ = ["Prescribed"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Prescribed(Constraint):
     """A joint, or a point in a frame, moves as a function of time says: q − f(t) = 0, or r − f(t) = 0.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._arguments import public_constructor
 from ..expr.functions import lt, sqrt, where
 from ..joints.axis import unit_axis
 from ..spatial import Motion, Vec3
@@ -17,6 +18,7 @@ __all__ = ["BallRolling", "Rolling", "RollingContact"]
 _FLAT = 1e-16  # the square of a disc's inclination below which every point of its rim is the lowest
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Rolling(Constraint):
     """A wheel or a thin disc rolls on a plane: the point of it that touches the plane has no velocity along it.
@@ -89,6 +91,7 @@ class Rolling(Constraint):
         return along(between, _at_contact(between, self.axis, self.radius)[:2])
 
 
+@public_constructor
 @dataclass(frozen=True)
 class RollingContact(Constraint):
     """A thin disc, or a ball, touches a plane with its lowest point, slipping or not: z = r |u|, or z = r.
@@ -136,6 +139,7 @@ class RollingContact(Constraint):
         return along(between, _at_contact(between, self.axis, self.radius)[2:])
 
 
+@public_constructor
 @dataclass(frozen=True)
 class BallRolling(Constraint):
     """A ball rolls on a plane, which may move, a turntable say: the point of it that touches has no velocity along it.

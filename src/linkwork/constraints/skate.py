@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._arguments import public_constructor
 from ..joints.axis import unit_axis
 from ..spatial import Vec3
 from .along import VelocityLine, along
@@ -14,6 +15,7 @@ from .given import name_or
 __all__ = ["Skate"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Skate(Constraint):
     """A blade, or a thin wheel seen from above: the origin of its frame has no velocity across it.

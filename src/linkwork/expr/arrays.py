@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._arguments import public
 from .numpy_protocol import ANSWERS, AS_AN_INDEX
 
 __all__ = ["SymbolArray", "array", "bare", "filled", "floats", "is_traced", "over_samples", "scalars", "wrapped"]
@@ -95,6 +96,7 @@ for _name in ("argmax", "argmin", "argsort", "argpartition", "sort", "partition"
     setattr(SymbolArray, _name, _refusing(_name))
 
 
+@public
 def array(values: Any) -> Any:
     """What `numpy.array` makes of numbers in nested lists; where a symbol is among them, an array of symbols.
 

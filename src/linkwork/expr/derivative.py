@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from .._arguments import public
 from .bundle import PART
 from .functions import and_, not_, or_, where
 from .interpret import CONSTANT, INPUT, Instruction, check_trace, listed, reachable, run
@@ -31,6 +32,7 @@ def tangent(outputs: Sequence[Any], inputs: Sequence[Symbol], direction: Sequenc
     return [row.get(0, 0.0) for row in rows]
 
 
+@public
 def jacobian(outputs: Sequence[Any], inputs: Sequence[Symbol]) -> list[list[Any]]:
     """The Jacobian's rows, one for each output; structural zeros are the number 0.0."""
     rows = forward(outputs, inputs, [{k: 1.0} for k in range(len(inputs))])

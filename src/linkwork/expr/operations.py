@@ -19,6 +19,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._validation import is_symbol, shown
+from ..errors import ArgumentError
+
 __all__ = ["BY_METHOD", "BY_NAME", "Lowering", "Operation", "add", "apply", "operation", "remove"]
 
 _SYMBOL = 1  # the precedence of symbols, which are scalars; a dual number may well have arrays for parts
@@ -164,12 +167,41 @@ def operation(
         def applied(*arguments: Any, **named: Any) -> Any:
             if named or len(arguments) != arity:
                 arguments = signature.bind(*arguments, **named).args
-            return apply(row, arguments)
+            try:
+                return apply(row, arguments)
+            except (TypeError, ValueError, OverflowError, AttributeError) as error:
+                told = _named(function.__name__, [*signature.parameters], arguments, error)
+                if told is None:
+                    raise
+                raise told from error
 
         applied.operation = row  # type: ignore[attr-defined]
         return applied  # type: ignore[return-value]
 
     return decorate
+
+
+def _named(caller: str, names: Sequence[str], arguments: Sequence[Any], error: Exception) -> Exception | None:
+    """Return the error that names the argument which is no number and no array of numbers; None if there is none."""
+    for name, value in zip(names, arguments, strict=True):
+        if isinstance(value, np.ndarray):
+            good = value.dtype.kind in "biufO" and not isinstance(value, np.ma.MaskedArray)
+            good = good and not any(isinstance(x, (str, bytes, type(None))) for x in value.ravel().tolist())
+        else:
+            known = hasattr(value, "__array_namespace__") or type(value).__module__.startswith("casadi")
+            good = isinstance(value, (bool, np.bool_, int, np.integer)) or is_symbol(value) or known
+            good = good or isinstance(value, (float, np.floating))
+        if not good:
+            expected = "a number, an array of numbers or symbols"
+            return ArgumentError(f"{caller}: {name}: expected {expected}, got {shown(value)}")
+    shapes = [np.shape(value) for value in arguments if isinstance(value, np.ndarray)]
+    if len(set(shapes)) > 1:
+        both = ", ".join(f"{name} {np.shape(value)}" for name, value in zip(names, arguments, strict=True))
+        return ValueError(f"{caller}: expected arguments whose shapes broadcast, got {both}")
+    if isinstance(error, OverflowError):
+        given = ", ".join(f"{name} = {shown(value)}" for name, value in zip(names, arguments, strict=True))
+        return ValueError(f"{caller}: expected numbers that float64 holds, got {given}")
+    return None
 
 
 def _reference(function: Callable[..., Any], value: Callable[..., Any]) -> Callable[..., Any]:

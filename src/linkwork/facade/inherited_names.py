@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import unwrap
 from types import FunctionType
 from typing import Any
 
@@ -13,4 +14,5 @@ def named_after(whole: type[Any]) -> None:
     for part in whole.__mro__[1:-1]:
         for name, method in vars(part).items():
             if isinstance(method, FunctionType):
-                method.__qualname__, method.__module__ = f"{whole.__name__}.{name}", whole.__module__
+                for one in (method, unwrap(method)):
+                    one.__qualname__, one.__module__ = f"{whole.__name__}.{name}", whole.__module__

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arguments import public
 from ..bridge.machine import Kernel, compile
 from ..bridge.once import Once
 from ..expr.arrays import is_traced, over_samples, scalars
@@ -21,6 +22,7 @@ from .joint.editing import matrix_of
 __all__ = ["pose", "pose_difference"]
 
 
+@public
 def pose(
     xyz: ArrayLike = (0.0, 0.0, 0.0),
     *,
@@ -66,6 +68,7 @@ def pose(
     return matrix_of(Pose(R, place))
 
 
+@public
 def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
     """(φ; d), what is left from a pose X_wa to a target X_wb, both in the same frame w and in its axes.
 

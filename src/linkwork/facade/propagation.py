@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arguments import public
 from ..bridge.machine import Kernel, compile
 from ..bridge.once import Once
 from ..expr.arrays import is_traced, over_samples, scalars
@@ -26,6 +27,7 @@ class PropagatedMotion(NamedTuple):
     acceleration: np.ndarray  # (ω̇; v̇) (..., 6) [rad/s², m/s²], v̇ classical
 
 
+@public
 def propagate_motion(parent: Sequence[ArrayLike], relative: Sequence[ArrayLike]) -> PropagatedMotion:
     """The motion of a frame C relative to A, from that of B relative to A and that of C relative to B.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import public
 from ..bridge.machine import Kernel, compile
 from ..bridge.once import Once
 from ..expr.arrays import is_traced
@@ -22,6 +23,7 @@ _CALLS: dict[Any, Kernel] = {}  # by the shapes and types of arguments whose sha
 _RANKS = {"H": 2, "A": 2}  # of others 1
 
 
+@public
 def quadratic_program(
     H: Any,
     g: Any,

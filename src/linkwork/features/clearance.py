@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..expr.functions import exp, fmin, log, lt, where
 from ..expr.linalg.sums import product
 from ..geometry.rows import SolidKind
@@ -24,6 +25,7 @@ _PER = ("pair", "link", "robot")
 _ROUND = 40.0  # what a smooth minimum leaves out is e^−40 of it
 
 
+@public_constructor
 @dataclass(frozen=True, kw_only=True)
 class Clearance(Feature):
     """at_least − d of pairs of shapes [m], as an inequality: pairs keep a distance of ``at_least``.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from .._arguments import public_constructor
 from ..constraints.contract import Constraint, References
 from .checks import text
 from .contract import Feature, FeatureRows, Scalars, Window
@@ -36,6 +37,7 @@ class _OfConstraint(Feature):
         return self.constraint.row_names
 
 
+@public_constructor
 @dataclass(frozen=True)
 class HeldConstraint(_OfConstraint):
     """φ(q_t, t) of a constraint of configurations [m, rad]: zero where it holds."""
@@ -67,6 +69,7 @@ class HeldConstraint(_OfConstraint):
         return super().rows(w, target)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class VelocityConstraint(_OfConstraint):
     """A(q) v + σ of a constraint of velocities, in the middle of t − 1 and t [m/s, rad/s]: zero where it holds."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from .._arguments import public_constructor
 from ..constraints.contract import Constraint, References
 from ..expr.functions import sqrt
 from ..spatial import Quaternion, Vec3
@@ -122,6 +123,7 @@ def _checked_normal(who: str, given: Any) -> None:
         raise ValueError(f"{who}: normal: expected a vector of length 1, got {given!r}")
 
 
+@public_constructor
 @dataclass(frozen=True)
 class ContactForce(_OfContact):
     """The force, or wrench, of a contact: zero where there is none, or small in the sum of squares."""
@@ -140,6 +142,7 @@ class ContactForce(_OfContact):
         return w.variables(self.contact.name)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class FrictionCone(_OfContact):
     """The force of a point is within the cone of friction μ about a normal n, at most 0 each [N]:
@@ -183,6 +186,7 @@ class FrictionCone(_OfContact):
         return [sign * x - along * self.friction for x in sides for sign in (1.0, -1.0)] + [-along]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class SurfaceCone(_OfContact):
     """The wrench of a rectangular surface is one that pressure and friction μ can exert anywhere on it, at most 0 each.
@@ -233,6 +237,7 @@ class SurfaceCone(_OfContact):
         return found
 
 
+@public_constructor
 @dataclass(frozen=True)
 class ContactStays(_OfContact):
     """How far a contact is from where it was at the step before: its way [m], and of a surface its turn [rad]."""
@@ -263,6 +268,7 @@ class ContactStays(_OfContact):
         return point_rows(w, self.contact.frame, 1, self.values(w, target))
 
 
+@public_constructor
 @dataclass(frozen=True)
 class ContactHeight(_OfContact):
     """n · p − h: how far a contact is above the plane of a normal n through places of height h along it [m]."""

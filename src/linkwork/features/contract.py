@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
+from .._arguments import public_constructor
 from ..constraints.contract import Constraint, References
 from ..expr.linalg.sums import is_zero
 from ..tasks.contract import Task, TaskKinematics, TaskRows, TaskTarget
@@ -213,6 +214,7 @@ class Feature(ABC):
         return self.rows(w, target)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class TaskFeature(Feature):
     """The errors of a task at a step, or of order k how it moves: their k-th difference by time; of places the point's

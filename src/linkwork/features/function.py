@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._arguments import public_constructor
 from .._user import place_of
 from ..expr.symbol import Symbol
 from ..tasks.function_rows import FunctionRows, read_shape
@@ -17,6 +18,7 @@ from .contract import DEEPEST, Feature, FeatureRows, Scalars, Window
 __all__ = ["FunctionFeature"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class FunctionFeature(FunctionRows, Feature):
     """f(w), a number or an array with a row for each; f(w, target) where a ``shape`` of a target is said.

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from .._arguments import public_constructor
 from .checks import switch, text
 from .contract import Feature, FeatureRows, Scalars, Window
 from .motion import velocities_of
@@ -135,6 +136,7 @@ class _RateLimits(_Limits):
         )
 
 
+@public_constructor
 @dataclass(frozen=True)
 class PositionLimits(_Limits):
     """lower ≤ q_t ≤ upper, by the numbers of q [rad, m]; the robot's own where none are said."""
@@ -156,6 +158,7 @@ class PositionLimits(_Limits):
         return w.configuration()
 
 
+@public_constructor
 @dataclass(frozen=True)
 class VelocityLimits(_RateLimits):
     """lower ≤ v_t ≤ upper [rad/s, m/s]; ± the robot's own where none are said."""
@@ -169,6 +172,7 @@ class VelocityLimits(_RateLimits):
         return w.velocity()
 
 
+@public_constructor
 @dataclass(frozen=True)
 class AccelerationLimits(_RateLimits):
     """lower ≤ a_t ≤ upper [rad/s², m/s²]."""
@@ -179,6 +183,7 @@ class AccelerationLimits(_RateLimits):
         return w.acceleration()
 
 
+@public_constructor
 @dataclass(frozen=True)
 class JerkLimits(_RateLimits):
     """lower ≤ (a_t − a_{t−1})/τ ≤ upper [rad/s³, m/s³]."""
@@ -189,6 +194,7 @@ class JerkLimits(_RateLimits):
         return w.jerk()
 
 
+@public_constructor
 @dataclass(frozen=True)
 class TorqueLimits(_RateLimits):
     """lower ≤ τ ≤ upper [N·m, N], by `Window.torque`; ± the robot's limits of effort where none are said."""

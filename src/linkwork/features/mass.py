@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from .._arguments import public_constructor
 from ..tasks.contract import TaskTarget
 from ..tasks.mass import without_mass
 from .checks import one_of, text
@@ -19,6 +20,7 @@ _PARTS = {"both": slice(0, 6), "angular": slice(0, 3), "linear": slice(3, 6)}
 _ENERGIES = ("kinetic", "potential", "total", "lagrangian")
 
 
+@public_constructor
 @dataclass(frozen=True)
 class MomentumFeature(Feature):
     """The momentum of (q_t, v_t), (angular; linear) in the world's axes, less a target [kg·m²/s, kg·m/s].
@@ -64,6 +66,7 @@ class MomentumFeature(Feature):
         return [x - y for x, y in zip(found, target, strict=True)] if len(target) else found
 
 
+@public_constructor
 @dataclass(frozen=True)
 class EnergyFeature(Feature):
     """Energy [J] less a target: "kinetic" of (q_t, v_t), "potential" of q_t, "total" their sum, or "lagrangian"."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
+from .._arguments import public_constructor
 from ..tasks.contract import TaskTarget
 from .checks import text
 from .contract import Feature, Scalars, Window
@@ -62,6 +63,7 @@ def less(values: Sequence[Any], target: Scalars) -> list[Any]:
     return [x - y for x, y in zip(values, target, strict=True)] if len(target) else list(values)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class ConfigurationFeature(MotionFeature):
     """q_t ⊖ target [rad, m], in the target's tangent space; the target is neutral unless it is said."""
@@ -81,6 +83,7 @@ class ConfigurationFeature(MotionFeature):
         ]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class VelocityFeature(MotionFeature):
     """(q_t ⊖ q_{t−1})/τ less a target [rad/s, m/s]."""
@@ -91,6 +94,7 @@ class VelocityFeature(MotionFeature):
         return less(w.velocity(), target)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class AccelerationFeature(MotionFeature):
     """(v_t − v_{t−1})/τ less a target [rad/s², m/s²]."""
@@ -101,6 +105,7 @@ class AccelerationFeature(MotionFeature):
         return less(w.acceleration(), target)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class JerkFeature(MotionFeature):
     """(a_t − a_{t−1})/τ less a target [rad/s³, m/s³]."""

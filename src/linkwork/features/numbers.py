@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from .._arguments import public_constructor
 from .checks import text
 from .contract import Feature, Scalars, Window
 
@@ -31,6 +32,7 @@ class _NumbersFeature(Feature):
         return replace(self, count=len(self.values(w, ())))
 
 
+@public_constructor
 @dataclass(frozen=True)
 class VariableFeature(_NumbersFeature):
     """The variables of a step that are called so."""
@@ -39,6 +41,7 @@ class VariableFeature(_NumbersFeature):
         return w.variables(self.name)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class ParameterFeature(_NumbersFeature):
     """A parameter of the whole path."""

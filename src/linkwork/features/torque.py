@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
+from .._arguments import public_constructor
 from ..constraints.contract import References
 from ..tasks.contract import TaskTarget
 from .checks import switch, text
@@ -49,6 +50,7 @@ def force_units(tree: Any) -> tuple[str, ...]:
     return tuple({"rad": "N·m", "m": "N"}.get(unit, unit) for unit in velocities_of(tree)[1])
 
 
+@public_constructor
 @dataclass(frozen=True)
 class TorqueFeature(Feature):
     """τ (a row each velocity, or those of some joints) less a target [N·m, N]: see `Window.torque`.
@@ -121,6 +123,7 @@ class TorqueFeature(Feature):
         )
 
 
+@public_constructor
 @dataclass(frozen=True)
 class UnactuatedFeature(TorqueFeature):
     """τ of what no motor drives, to be 0: floating joints, and joints whose limit of effort is 0 (or those named)."""
@@ -146,6 +149,7 @@ class UnactuatedFeature(TorqueFeature):
         return replace(self, joints=tuple(found)).settled(robot, w)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class PowerFeature(Feature):
     """Mechanical power by joint, v̄ τ, a row each velocity [W]: see `Window.torque` for v̄."""

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._arguments import public
 from .._text import listed, repeated
 from ..errors import UnknownNameError
 from ..shapes import (
@@ -48,6 +49,7 @@ class Obstacle:
     pose: Pose
 
 
+@public
 class Scene:
     """Named obstacles: boxes, spheres, cylinders and whatever else is convex, where they stand in the world.
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arguments import public
 from ..facade.base_parameters import BaseParameters
 from ..facade.robot.base import Array, Axes, Wrenches
 from ..facade.robot.robot import Robot
@@ -25,6 +26,7 @@ from .tables import error_lines, estimate_lines
 __all__ = ["BaseParameterFit", "base_parameters", "held_out_errors", "refuse_what_is_not_excited"]
 
 
+@public
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BaseParameterFit:
     """Base parameters as measured, and how well.  Printed, it is a table."""
@@ -87,6 +89,7 @@ class BaseParameterFit:
         return "\n".join([title, "", *rows, "", *errors])
 
 
+@public
 def base_parameters(
     robot: Robot,
     q: Array,

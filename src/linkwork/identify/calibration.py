@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arguments import public
 from ..bridge.arguments import real_array
 from ..facade.base_parameters import BaseParameters
 from ..facade.robot.base import Array
@@ -76,6 +77,7 @@ class PlacementFit:
         return "\n".join([title, "", *pose_lines(self)])
 
 
+@public
 def placements(
     robot: Robot,
     q: Array,

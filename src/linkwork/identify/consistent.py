@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import parameters as inertial
+from .._arguments import public
 from ..algorithms.regressors.joint_parameters import joint_numbers
 from ..facade.robot.base import Array, Axes, Wrenches
 from ..facade.robot.robot import Robot
@@ -98,6 +99,7 @@ class InertiaFit:
         return "\n".join([*lines, "", *error_lines(self.robot.v_names, self.residual, self.r_squared, self.held_out)])
 
 
+@public
 def inertias(
     robot: Robot,
     q: Array,

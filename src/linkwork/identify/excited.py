@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arguments import public
 from .._printing import label, number, table
 from ..facade.base_parameters import BaseParameters
 from ..facade.robot.base import Array
@@ -70,6 +71,7 @@ class Excitation:
         return "\n".join([title, "", *table(["parameter, the worst first", "independence", "σ per noise"], rows)])
 
 
+@public
 def excitation(
     robot: Robot,
     q: Array,

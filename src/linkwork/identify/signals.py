@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arguments import public
 from ..bridge.arguments import real_array
 from ..facade.robot.base import Array
 from ..facade.robot.robot import Robot
@@ -27,6 +28,7 @@ class Signals(NamedTuple):
     a: np.ndarray  # (n, nv)
 
 
+@public
 def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order: int = 4) -> Signals:
     """q, v and a from positions measured at equal steps, low-passed below ``cutoff`` [Hz] without delay.
 
@@ -49,7 +51,7 @@ def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order:
             f"{who}: q: expected the samples of one motion, shape (n, {robot.nq}), got shape {positions.shape}: take "
             f"several motions one by one"
         )
-    step = _step(who, t, positions)
+    step = _step(who, t, positions, "q")
     _refuse_wrapped_angles(who, robot, positions)
     v = np.empty((len(positions), robot.nv))
     v[1:-1] = robot.difference(positions[:-2], positions[2:]) / (2.0 * step)
@@ -65,6 +67,7 @@ def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order:
     return Signals(smooth, v, a)
 
 
+@public
 def low_pass(t: ArrayLike, x: ArrayLike, *, cutoff: float, order: int = 4) -> np.ndarray:
     """Measurements x (n, ...) at equal steps t (n,) [s], low-passed below ``cutoff`` [Hz] without delay.
 
@@ -74,16 +77,16 @@ def low_pass(t: ArrayLike, x: ArrayLike, *, cutoff: float, order: int = 4) -> np
     values = real_array(f"{who}: x: expected an array of measurements, (n, ...)", x).astype(np.float64)
     if not np.isfinite(values).all():
         raise ValueError(f"{who}: x: expected finite numbers")
-    return _filtered(who, values, 1.0 / _step(who, t, values), cutoff, order)
+    return _filtered(who, values, 1.0 / _step(who, t, values, "x"), cutoff, order)
 
 
-def _step(who: str, t: ArrayLike, x: np.ndarray) -> float:
+def _step(who: str, t: ArrayLike, x: np.ndarray, name: str) -> float:
     """The time between samples."""
     times = real_array(f"{who}: t: expected times (n,) [s]", t).astype(np.float64)
     if times.ndim != 1 or x.ndim < 1 or len(times) != len(x) or len(times) < 16:
         raise ValueError(
-            f"{who}: expected 16 samples or more of one motion, a time for each: t (n,), got shapes {times.shape} and "
-            f"{x.shape}"
+            f"{who}: {name}: expected 16 samples or more of one motion, a time for each: t (n,), got shapes "
+            f"{times.shape} of t and {x.shape} of {name}"
         )
     steps = np.diff(times)
     mean = float(steps.mean())

@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arguments import public
 from ..bridge.arguments import real_array
 from ..facade.robot.robot import Robot
 from ..model.couple import bounds
@@ -34,6 +35,7 @@ _LOOKED_AT = 100  # samples of a period while coefficients are tried
 _WITHIN = 0.9  # of the room to a limit of position on either side
 
 
+@public
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExcitingTrajectory:
     """A periodic motion; it begins and ends at rest."""
@@ -60,6 +62,7 @@ class ExcitingTrajectory:
         return f"<ExcitingTrajectory: {self.period:.6g} s, condition number {self.excitation.condition:.4g}>"
 
 
+@public
 def exciting_trajectory(
     robot: Robot,
     *,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import unwrap
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,7 @@ def own_line(raised: BaseException, kind: type[JointType]) -> str:
 def _own_frames(raised: BaseException, kind: type[JointType]) -> list[traceback.FrameSummary]:
     """Where an error passed through the files in which the type and its bases below the contract are written."""
     codes = [
-        getattr(value, "__code__", None)
+        getattr(unwrap(value), "__code__", None)
         for base in takewhile(lambda base: base.__module__ != _CONTRACT, kind.__mro__)
         for value in vars(base).values()
     ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..expr.functions import fmin
 from ..spatial import Motion, Pose, Rotation, Subspace, Vec3, cross
 from ..spatial.given import given_pose
@@ -21,6 +22,7 @@ from .spherical import Spherical
 __all__ = ["Composite"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Composite(JointType):
     """q and v: those of the joints, one after the other, in their units.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..spatial import Motion, Pose, Quaternion, Rotation, Subspace, Vec3
 from .ball import QuaternionJoint, quaternion_names, quaternion_numbers
 from .contract import Scalars
@@ -15,6 +16,7 @@ from .refused import positive
 __all__ = ["Ellipsoid"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Ellipsoid(QuaternionJoint):
     """q (4,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``.

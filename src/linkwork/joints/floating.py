@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..spatial import Motion, Pose, Quaternion, Subspace, Vec3
 from ..spatial.quaternion import translation_of_twist, twist_of_translation
 from .ball import quaternion_names, quaternion_numbers, quaternion_of
@@ -16,6 +17,7 @@ from .contract import JointType, Scalars
 __all__ = ["ANY_MOTION", "Floating"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Floating(JointType):
     """q (7,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``; then M's origin in F [m].

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..spatial import Motion, Pose, Rotation, Subspace, Vec3
 from .contract import JointType, Scalars
 from .spherical_euler import ORDERS, EulerAngles
@@ -14,6 +15,7 @@ from .spherical_euler import ORDERS, EulerAngles
 __all__ = ["FloatingEuler"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class FloatingEuler(JointType):
     """q (6,): Euler angles (α, β, γ) [rad], R_FM = R_i(α) R_j(β) R_k(γ) (intrinsic), then M's origin p in F [m].

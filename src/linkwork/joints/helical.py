@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..expr.functions import floor
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from .axis import across, angle_about, off_axis, random_axis, unit_axis
@@ -18,6 +19,7 @@ from .refused import finite
 __all__ = ["Helical"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Helical(JointType):
     """q (1,): angle [rad], zero when F and M coincide.  v (1,): rate [rad/s].  q̇ = v.

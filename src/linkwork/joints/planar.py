@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..expr.functions import cos, sin
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from ..spatial.quaternion import translation_of_twist, twist_of_translation
@@ -17,6 +18,7 @@ from .contract import JointType, Scalars
 __all__ = ["Planar"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Planar(JointType):
     """q (3,): M's origin along the axes x and y of F [m], then M's angle about their normal n = x × y [rad].

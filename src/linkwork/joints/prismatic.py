@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Symmetric3, Vec3
 from .axis import random_axis, unit_axis
 from .contract import JointType, Scalars
@@ -15,6 +16,7 @@ from .contract import JointType, Scalars
 __all__ = ["Prismatic"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Prismatic(JointType):
     """q (1,): displacement [m], zero when F and M coincide.  v (1,): rate [m/s].  q̇ = v.  [RBDA, table 4.1]"""

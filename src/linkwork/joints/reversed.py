@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..spatial import Inertia, Motion, Pose, Subspace, Vec3
 from .contract import JointType, Scalars
 from .floating import Floating
@@ -18,6 +19,7 @@ from .universal import Universal
 __all__ = ["Reversed"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Reversed(JointType):
     """A joint whose F and M have changed places; q, v and τ are those of the joint, with their signs.

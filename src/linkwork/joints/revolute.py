@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from .axis import across, angle_about, off_axis, random_axis, unit_axis
 from .contract import JointType, Scalars
@@ -15,6 +16,7 @@ from .contract import JointType, Scalars
 __all__ = ["Revolute"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Revolute(JointType):
     """q (1,): angle [rad], zero when F and M coincide.  v (1,): rate [rad/s].  q̇ = v.  [RBDA, table 4.1]"""

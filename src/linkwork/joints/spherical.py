@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..spatial import Force, Inertia, Motion, Pose, Quaternion, Subspace, Vec3
 from .ball import QuaternionJoint, quaternion_names, quaternion_numbers
 from .contract import Scalars
@@ -14,6 +15,7 @@ from .contract import Scalars
 __all__ = ["ANY_FORCE", "ANY_TURN", "Spherical"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Spherical(QuaternionJoint):
     """q (4,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..expr.functions import atan2, cos, fabs, sin, where
 from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from .contract import JointType, Scalars
@@ -20,6 +21,7 @@ _AXES = {"x": Vec3(1.0, 0.0, 0.0), "y": Vec3(0.0, 1.0, 0.0), "z": Vec3(0.0, 0.0,
 _PI = float(np.pi)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class SphericalEuler(JointType):
     """q (3,): Euler angles (α, β, γ) [rad] about axes that turn along (intrinsic), R_FM = R_i(α) R_j(β) R_k(γ).

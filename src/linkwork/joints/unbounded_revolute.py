@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..expr.functions import atan2, cos, sin, sqrt
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from .axis import circle_about, off_axis, random_axis, unit_axis
@@ -17,6 +18,7 @@ from .revolute import Revolute
 __all__ = ["UnboundedRevolute"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class UnboundedRevolute(JointType):
     """q (2,): sine and cosine of the angle, in this order; angle 0 when F and M coincide.  v (1,): rate [rad/s].

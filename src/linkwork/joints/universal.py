@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..expr.functions import and_, atan2, eq, sqrt, where
 from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from .axis import angle_about, orthogonal, random_axis, unit_axis
@@ -17,6 +18,7 @@ from .refused import refused
 __all__ = ["Universal"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Universal(JointType):
     """q (2,): angles [rad] about the first axis, then the second, zero when F and M coincide.  v (2,): rates.  q̇ = v.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
+from .._arguments import public
 from ..errors import UnknownNameError
 
 __all__ = ["loops", "names", "path"]
@@ -20,6 +21,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".urdf") for file in _folder().iterdir() if file.suffix == ".urdf"))
 
 
+@public
 def path(name: str) -> Path:
     """The file of a robot.  Raises UnknownNameError."""
     if name not in names():
@@ -27,6 +29,7 @@ def path(name: str) -> Path:
     return _folder() / f"{name}.urdf"
 
 
+@public
 def loops(name: str) -> Path | None:
     """The file that closes a robot's loops, where it has any.  Raises UnknownNameError."""
     file = path(name).with_suffix(".loops.json")

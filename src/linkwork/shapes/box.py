@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._arguments import public
 from ..spatial import Symmetric3
 from .moments import Moments, of_polytope_grown
 from .quickhull import hull_triangles
@@ -15,6 +16,7 @@ from .shape import Shape, sizes
 __all__ = ["Box"]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Box(Shape):
     """A box about the origin: its edges along x, y and z [m].  Raises ValueError where one is not above zero."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._arguments import public
 from ..spatial import Symmetric3
 from .moments import Moments
 from .shape import Shape, sizes
@@ -14,6 +15,7 @@ from .shape import Shape, sizes
 __all__ = ["Capsule"]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Capsule(Shape):
     """All points within a radius of a segment along z, about the origin: a cylinder with a half sphere at either end.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import public
 from ..spatial.given import given_pose
 from .geometry import Geometry
 from .shape import Shape, Unweighed
@@ -15,6 +16,7 @@ from .shape import Shape, Unweighed
 __all__ = ["Compound"]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Compound(Unweighed):
     """Several shapes at poses, such as the convex pieces of a mesh: its distances are the least of its parts'.

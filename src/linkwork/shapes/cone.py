@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._arguments import public
 from ..spatial import Symmetric3, Vec3
 from .cylinder import rim
 from .moments import Moments, arc, line, of_revolution
@@ -15,6 +16,7 @@ from .shape import Shape, sizes
 __all__ = ["Cone"]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Cone(Shape):
     """A cone about the z axis: its base, of that radius, at z = −length/2, its apex at z = length/2 [m].

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._arguments import public
 from ..spatial import Symmetric3
 from .moments import Moments, arc, line, of_revolution
 from .shape import Shape, sizes
@@ -14,6 +15,7 @@ from .shape import Shape, sizes
 __all__ = ["Cylinder", "rim"]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Cylinder(Shape):
     """A cylinder about the origin, its axis along z: radius and length [m], both above zero (ValueError)."""

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import public
 from .sampled import Sampled, ends_of_grid, given_array, placed_grid
 
 __all__ = ["DistanceField"]
 
 
+@public
 @dataclass(frozen=True, slots=True, eq=False)
 class DistanceField(Sampled):
     """Signed distances (l, m, n) [m] at the points origin + (spacing[0] i, spacing[1] j, spacing[2] k).

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._arguments import public
 from ..spatial import Symmetric3
 from .moments import Moments, of_ellipsoid_grown
 from .shape import Shape, sizes
@@ -14,6 +15,7 @@ from .shape import Shape, sizes
 __all__ = ["Ellipsoid"]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Ellipsoid(Shape):
     """An ellipsoid about the origin: its radii along x, y and z [m], all above zero (ValueError)."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arguments import public
 from ..spatial import Pose, Rotation, Vec3
 from .balls import smallest_ball
 from .box import Box
@@ -43,6 +44,7 @@ class Fit(Geometry):
     excess: float = 0.0
 
 
+@public
 def convex_hull(points: ArrayLike | Shape, at_most: int | None = None) -> Polytope:
     """The convex hull of points (n, 3) [m], or of a polytope's or box's; with ``at_most``, an outer hull of at most so
     many vertices (8 or more): it holds all points, and is a little larger.
@@ -76,6 +78,7 @@ def convex_hull(points: ArrayLike | Shape, at_most: int | None = None) -> Polyto
     return Polytope(outer, float(max(distance_from_hull(outer, corners, triangles).max(), 0.0)))  # type: ignore[arg-type]
 
 
+@public
 def bounding_sphere(around: ArrayLike | Shape) -> Fit:
     """The smallest sphere around points (n, 3) [m] or a shape, to rounding.
 
@@ -92,6 +95,7 @@ def bounding_sphere(around: ArrayLike | Shape) -> Fit:
     return _fit(Sphere(_sound(size + radius, "bounding_sphere")), np.eye(3), center, size + slack + beyond)
 
 
+@public
 def bounding_capsule(around: ArrayLike | Shape) -> Fit:
     """A capsule of little volume around points (n, 3) [m] or a shape.
 
@@ -123,6 +127,7 @@ def bounding_capsule(around: ArrayLike | Shape) -> Fit:
     return _fit(shape, _with_z(axis), ends.mean(axis=0), size + slack + beyond)
 
 
+@public
 def bounding_box(around: ArrayLike | Shape) -> Fit:
     """A box of little volume around points (n, 3) [m] or a shape, turned as it fits best.
 

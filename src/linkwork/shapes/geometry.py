@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .._arguments import public
 from ..spatial import Pose
 from ..spatial.given import given_numbers
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Geometry", "Material"]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Material:
     """Colour (red, green, blue and alpha, 1 if left out, in [0, 1]) and texture file of a visual shape, where given.

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import public
 from .sampled import Sampled, ends_of_grid, given_array, placed_grid
 
 __all__ = ["HeightField"]
 
 
+@public
 @dataclass(frozen=True, slots=True, eq=False)
 class HeightField(Sampled):
     """Ground under a grid: all that lies below its triangles, down to any depth.

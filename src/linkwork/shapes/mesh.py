@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .._arguments import public
 from ..spatial.given import given_numbers, given_text
 from .shape import Unweighed
 
 __all__ = ["Mesh"]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Mesh(Unweighed):
     """A mesh file, by the name the description gives it, and the scale along each axis, none of them zero.

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import public
 from .sampled import Sampled, given_array
 from .shape import sizes
 
 __all__ = ["PointCloud"]
 
 
+@public
 @dataclass(frozen=True, slots=True, eq=False)
 class PointCloud(Sampled):
     """Points (n, 3) [m], each a ball of that radius [m], which may be zero.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import public
 from ..spatial import Symmetric3, Vec3
 from ..spatial.given import given_numbers
 from .balls import smallest_ball
@@ -20,6 +21,7 @@ _LARGE = 1e100  # so that products of three stay finite
 _EVEN = 1e-12  # relative to the extent: facets within it of one plane are one
 
 
+@public
 @dataclass(frozen=True, slots=True, repr=False)
 class Polytope(Shape):
     """The convex hull of points (n, 3) [m], where they stand: the origin need not lie in it.

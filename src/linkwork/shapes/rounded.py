@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._arguments import public
 from ..spatial import Symmetric3, Vec3
 from .compound import Compound
 from .mesh import Mesh
@@ -16,6 +17,7 @@ from .shape import Shape, sizes
 __all__ = ["Rounded"]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Rounded(Shape):
     """All points within a radius [m] of a convex shape; a radius of zero changes nothing.

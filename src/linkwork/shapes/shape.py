@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arguments import public
 from ..spatial import Symmetric3, Vec3
 from ..spatial.given import LARGEST, given_numbers, given_pose
 from .geometry import Geometry, Material
@@ -16,6 +17,7 @@ from .moments import Moments
 __all__ = ["Shape", "Unweighed", "sizes"]
 
 
+@public
 class Shape(ABC):
     """A shape in a frame of its own: an immutable value."""
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
+from .._arguments import public_constructor
+from .._validation import shown
 from ..constraints.contract import Constraint, References
 from ..constraints.loop import LoopJoint
 from .contract import AimedTask, Scalars, Task, TaskKinematics, TaskRows, TaskTarget, WeighedTask, ranges_of
@@ -14,6 +16,7 @@ from .contract import AimedTask, Scalars, Task, TaskKinematics, TaskRows, TaskTa
 __all__ = ["ConstraintTask", "LoopRange", "Soft", "Within", "as_task"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class ConstraintTask(AimedTask):
     """A constraint, any of `linkwork.constraints`: its error is to be zero.
@@ -138,7 +141,7 @@ def as_task(given: Any, who: str) -> Task:
     if isinstance(given, Constraint):
         return ConstraintTask(given)
     if not isinstance(given, Task):
-        raise TypeError(f"{who}: expected a task, as linkwork.ik.PoseTask, or a constraint, got {given!r}")
+        raise TypeError(f"{who}: tasks: expected a task, as linkwork.ik.PoseTask, or a constraint, got {shown(given)}")
     return given
 
 
@@ -233,6 +236,7 @@ class _Around(Task):
         return self.task.checked(robot)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Soft(_Around):
     """A task, or a constraint, that is preferred and need not hold: it adds ½ Σ (w e)² to what is minimised.
@@ -254,6 +258,7 @@ class Soft(_Around):
         self._settle(self.weight, self.tolerance)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Within(_Around):
     """Errors of a task, or of a constraint, are within ranges: numbers, or one a row, infinite where nothing bounds.

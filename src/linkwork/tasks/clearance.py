@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..geometry.fields import FIELDS
 from ..geometry.rows import SolidKind
 from ..geometry.scene import Scene
@@ -19,6 +20,7 @@ from .contract import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget
 __all__ = ["ClearanceTask", "scene_numbers", "scene_rows"]
 
 
+@public_constructor
 @dataclass(frozen=True, kw_only=True)
 class ClearanceTask(AimedTask):
     """Links keep a distance of ``at_least`` [m], to each other and to the obstacles of a scene.

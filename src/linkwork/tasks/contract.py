@@ -373,7 +373,7 @@ def ranges_of(who: str, lower: Any, upper: Any) -> tuple[Any, Any]:
     except ValueError:
         raise ValueError(f"{who}: lower and upper: expected as many of each, got {lower!r} and {upper!r}") from None
     if not fine or (np.array(high) == -np.inf).any():
-        raise ValueError(f"{who}: a range leaves nothing: from {lower!r} to {upper!r}")
+        raise ValueError(f"{who}: lower and upper: a range leaves nothing: from {lower!r} to {upper!r}")
     return low, high
 
 

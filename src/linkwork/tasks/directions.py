@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from .._arguments import public_constructor
 from ..constraints.contract import References
 from ..constraints.given import fixed_together
 from ..constraints.seen import across
@@ -84,6 +85,7 @@ class _DirectionTask(AimedTask):
         return TaskRows([angle], [[0.0 if w is None else a.dot(w) for w in turning]])
 
 
+@public_constructor
 @dataclass(frozen=True)
 class AlignTask(_DirectionTask):
     """A direction of a frame is along a direction (3,), of any length, of ``relative_to``, or along ``to`` another.
@@ -124,6 +126,7 @@ class AlignTask(_DirectionTask):
         return fixed_together(robot, ("direction", self.direction), other)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class LookAtTask(_DirectionTask):
     """A direction of a frame, through its origin, points at a place (3,) of ``relative_to``, or at ``at``.

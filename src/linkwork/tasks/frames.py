@@ -18,6 +18,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self
 
+from .._arguments import public_constructor
 from ..constraints.contract import References
 from ..errors import UnknownNameError
 from ..expr.directions import Directions
@@ -222,6 +223,7 @@ def _rows(*columns: list[Vec3]) -> list[list[Any]]:
     return [[getattr(column, axis) for column in part] for part in columns for axis in _XYZ]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class PoseTask(_FrameTask):
     """A frame has a pose X_AT (4, 4) relative to another: errors are (rotation vector; way) from there [rad, m]."""
@@ -268,6 +270,7 @@ class PoseTask(_FrameTask):
         return [*turning, *moving]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class PositionTask(_FrameTask):
     """A frame's origin, or a point of the robot by its name, is at a place p (3,) of a frame [m].
@@ -318,6 +321,7 @@ class PositionTask(_FrameTask):
         return self._led(super().settling(errors, moved, led, ahead, gains), moved, led)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class OrientationTask(_FrameTask):
     """A frame is turned as R_AT (3, 3) says, wherever it is: errors are the rotation vector from there [rad]."""

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._arguments import public_constructor
 from .._user import place_of
 from ..constraints.asking import Asking
 from ..constraints.contract import References
@@ -37,6 +38,7 @@ class AskingAll(Asking):
         return self._answer(("target",), lambda: target, shape)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class FunctionTask(FunctionRows, Task):
     """Errors are f(k), a number or an array with a row for each; f(k, target) where a ``shape`` of a target is said.

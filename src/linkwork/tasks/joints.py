@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from .._arguments import public_constructor
 from ..constraints.contract import References
 from .contract import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget, named
 
@@ -28,6 +29,7 @@ class _Place:
         return (self.joint,) if count == 1 else tuple(f"{self.joint}[{i}]" for i in range(count))
 
 
+@public_constructor
 @dataclass(frozen=True)
 class PostureTask(AimedTask):
     """The configuration is near one (nq): errors lead from there in the tangent space, a row each velocity [rad, m].
@@ -122,6 +124,7 @@ class PostureTask(AimedTask):
         return replace(self, places=places)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class JointTask(AimedTask):
     """A joint is at a configuration: a number, or (nq of it,) where it has several [rad, m]; one that follows too."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
+from .._arguments import public_constructor
 from ..constraints.contract import References
 from ..expr.functions import log
 from ..expr.linalg.sums import dot, is_zero, transposed
@@ -18,6 +19,7 @@ _PARTS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
 _LEAST = 1e-12  # added to squares of singular values: an error stays finite where they vanish
 
 
+@public_constructor
 @dataclass(frozen=True)
 class ManipulabilityTask(AimedTask):
     """The manipulability w = √det(J Jᵀ) of a frame is at least a number w₀ > 0: its error log(w/w₀) is not negative.

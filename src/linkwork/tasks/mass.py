@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from .._arguments import public_constructor
 from ..constraints.contract import References
 from ..constraints.given import given_number
 from ..expr.functions import fabs, lt, sqrt, where
@@ -25,6 +26,7 @@ def without_mass(robot: Any, kind: str) -> Iterable[str]:
         yield f"robot {robot.name!r} has no mass, so there is no centre of it: give a link a mass"
 
 
+@public_constructor
 @dataclass(frozen=True)
 class CenterOfMassTask(AimedTask):
     """The robot's centre of mass is at a place c (3,) of a frame [m], in whose axes errors are.
@@ -65,6 +67,7 @@ class CenterOfMassTask(AimedTask):
         return without_mass(robot, "CenterOfMassTask")
 
 
+@public_constructor
 @dataclass(frozen=True)
 class SupportPolygonTask(WeighedTask):
     """The centre of mass is over a convex polygon in the x-y plane of ``relative_to``, a ``margin`` inside of it.

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from .._arguments import public_constructor
 from ..constraints.contract import References
 from ..constraints.given import fixed_together
 from ..constraints.seen import seen_point
@@ -20,6 +21,7 @@ __all__ = ["BoxTask", "DistanceTask"]
 _XYZ = ("x", "y", "z")
 
 
+@public_constructor
 @dataclass(frozen=True)
 class BoxTask(WeighedTask):
     """A point, or a frame's origin, is within a box: lower ≤ p ≤ upper in the axes of ``relative_to`` [m].
@@ -68,6 +70,7 @@ class BoxTask(WeighedTask):
         return TaskRows([*seen.place], [[getattr(rate, axis) for rate in rates] for axis in _XYZ])
 
 
+@public_constructor
 @dataclass(frozen=True)
 class DistanceTask(AimedTask):
     """Two points, or origins of frames, are at a distance that comes with the call [m]: |p| − l.

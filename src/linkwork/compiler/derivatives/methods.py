@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, Self
 
+from ..._arguments import public
 from . import first_order, second_order
 from .base import Base
 from .derived import Derivative
@@ -20,6 +21,7 @@ Mode = Literal["auto", "forward", "reverse"]
 Make = Callable[..., Derivative]
 
 
+@public
 class Differentiable(ABC):
     """What makes a kernel of a kernel's derivatives."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from ..structure import Form, Leaf, difference, form_of, mapped, reshaped, taken_apart
 from ..symbol import Graph, Symbol
 from .call import Subroutine
@@ -18,6 +19,7 @@ from .steps import chosen_by, is_of_elements, truth_of_condition
 __all__ = ["SharedCall", "call", "cond"]
 
 
+@public
 def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *operands: Any) -> Any:
     """``yes(*operands)`` where the condition holds, else ``no(*operands)``: only what is needed is computed.
 
@@ -79,6 +81,7 @@ def _different(yes: Callable[..., Any], no: Callable[..., Any], text: str) -> Ty
     return TypeError(f"cond: {named(yes)} and {named(no)} must return the same kind of value: {text}")
 
 
+@public
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
     """``function(*arguments)``, whose code stands once in a kernel, however often it is called.
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._arguments import public
 from ..structure import Form, Leaf, leaves_of, mapped, put_together, reshaped, taken_apart
 from ..symbol import Graph, Symbol
 from .closing import closed, lent, named
@@ -30,6 +31,7 @@ class Iterated(NamedTuple):
     status: Any
 
 
+@public
 def while_loop(condition: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, *, at_most: int) -> Iterated:
     """Do ``state = step(state)`` as long as ``condition(state)`` holds, and at most so many times.
 
@@ -89,6 +91,7 @@ def _while_traced(
     return Iterated(start.together(last), iterations, status)
 
 
+@public
 def scan(
     step: Callable[[Any, Any], tuple[Any, Any]],
     state: Any,
@@ -132,6 +135,7 @@ def scan(
     return _scan_traced(graph, step, start, given, form, steps, backward)
 
 
+@public
 def fori(step: Callable[[Any, Any], Any], state: Any, count: int, *, segments: int | None = None) -> Any:
     """Do ``state = step(state, k)`` for k = 0, 1, ... count - 1.
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._arguments import public
 from ..arrays import floats
 from ..bundle import Bundle, Row, bundle_operation
 from ..derivative import is_zero
@@ -129,6 +130,7 @@ class Put(Bundle):
         return [0.0, *to_row, *(next(rest) if k % self.columns in row else 0.0 for k in range(self.count))]
 
 
+@public
 def take(table: Any, index: Any) -> Any:
     """The entry of a table (n,), or the row of a table (n, ...), at an index that need not be known in advance.
 
@@ -157,6 +159,7 @@ def take(table: Any, index: Any) -> Any:
     return put_together(row, found, floats)
 
 
+@public
 def put(table: Any, index: Any, value: Any) -> Any:
     """A table (n,) or (n, ...) with a number, or a row (...), in the place of what stands at an index.
 
@@ -178,7 +181,7 @@ def put(table: Any, index: Any, value: Any) -> Any:
     index, _ = _index_of("put", index)
     row = _row_of(value, form.shape[1:], batches=graph_of((index, *numbers)) is None)
     if any(map(is_truth, (*numbers, *row))):
-        raise TypeError("put: expected numbers, got truth values: where(condition, 1.0, 0.0) makes numbers")
+        raise TypeError("put: value: expected numbers, got truth values: where(condition, 1.0, 0.0) makes numbers")
     size = len(row)
     if isinstance(index, (int, float)):
         start = int(index) * size if 0.0 <= index < form.shape[0] else len(numbers)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._arguments import public
 from ..arrays import floats
 from ..control.closing import closed, lent, named
 from ..control.numbers import graph_of, is_truth
@@ -36,6 +37,7 @@ class Root(NamedTuple):
     status: Any
 
 
+@public
 def root(residual: Callable[[Any], Any], start: Any, *, at_most: int = 50, tolerance: float = 1e-10) -> Root:
     """An x with ``residual(x) = 0``, by Newton's method from a start.
 
@@ -69,6 +71,7 @@ def monotone_root(
     return _found("root", residual, start, at_most, tolerance, plain=False, searched=True, like=like)
 
 
+@public
 def fixed_point(step: Callable[[Any], Any], start: Any, *, at_most: int = 500, tolerance: float = 1e-12) -> Root:
     """An x with ``step(x) = x``, by doing the step again and again.
 

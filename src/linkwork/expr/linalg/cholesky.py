@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._arguments import public
 from ..functions import sqrt
 from .arrays import Found, applied, square
 from .pivots import Pivots
@@ -12,6 +13,7 @@ from .sums import less
 __all__ = ["cholesky"]
 
 
+@public
 def cholesky(A: Any, *, status: bool = False) -> Any:
     """L of A = L Lᵀ, a lower triangle, where A is symmetric and positive definite: its lower triangle is read.
 

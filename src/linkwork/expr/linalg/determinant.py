@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..._arguments import public
 from ..functions import eq, fabs, log, sign, where
 from ..rules import Rule, ruled
 from .arrays import Found, applied, square
@@ -17,6 +18,7 @@ from .sums import chosen, dot, gathered, identity, is_zero
 __all__ = ["det", "slogdet"]
 
 
+@public
 def det(A: Any, *, assume: str = "gen") -> Any:
     """The determinant of a square matrix; ``assume`` is as for `solve`.
 
@@ -41,6 +43,7 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
+@public
 def slogdet(A: Any, *, assume: str = "gen") -> SlogdetResult:
     """The sign of the determinant, and the logarithm of its absolute value: as numpy.linalg.slogdet.
 

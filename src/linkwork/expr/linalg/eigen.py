@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..._arguments import public
 from ..functions import lt
 from ..rules import Rule, ruled
 from .arrays import Found, applied, square
@@ -32,6 +33,7 @@ class EighResult(NamedTuple):
     eigenvectors: Any
 
 
+@public
 def eigh(A: Any) -> EighResult:
     """w and V of a symmetric matrix, A V = V diag(w): eigenvalues in ascending order, orthonormal columns.
 
@@ -43,6 +45,7 @@ def eigh(A: Any) -> EighResult:
     return EighResult(*_taken("eigh", A, vectors=True))
 
 
+@public
 def eigvalsh(A: Any) -> Any:
     """The eigenvalues of a symmetric matrix in ascending order: see `eigh`."""
     return _taken("eigvalsh", A, vectors=False)[0]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..._arguments import public
 from ..rules import Rule, ruled
 from .arrays import Found, applied, square
 from .methods import Method, method
@@ -15,6 +16,7 @@ from .sums import gathered, identity, negated, product, rows_of, transposed
 __all__ = ["inv"]
 
 
+@public
 def inv(A: Any, *, assume: str = "gen", status: bool = False) -> Any:
     """The inverse of a square matrix.  To multiply by it, `solve` takes fewer operations and rounds less.
 

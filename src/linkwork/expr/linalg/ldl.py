@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._arguments import public
 from .arrays import Found, applied, square
 from .pivots import Pivots
 from .sums import Rows, less
@@ -17,6 +18,7 @@ from .sums import Rows, less
 __all__ = ["ldl", "ltdl", "ltdl_factors"]
 
 
+@public
 def ltdl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
     """L and d of A = Lᵀ D L: a unit lower triangle, and the diagonal of D.
 
@@ -27,6 +29,7 @@ def ltdl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
     return _factored("ltdl", A, status, last_first=True)
 
 
+@public
 def ldl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
     """L and d of A = L D Lᵀ: a unit lower triangle, and the diagonal of D.  As `ltdl`, from the first row on."""
     return _factored("ldl", A, status, last_first=False)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from ..rules import Rule, ruled
 from .arrays import Found, applied, array_of, matrix, right_side
 from .methods import METHODS, Triangular
@@ -25,6 +26,7 @@ from .sums import dot, less, rows_of, transposed
 __all__ = ["lstsq"]
 
 
+@public
 def lstsq(A: Any, b: Any, *, damping: Any = 0.0, status: bool = False) -> Any:
     """x where ‖A x − b‖² + damping² ‖x‖² is least; without damping and with fewer rows than columns, the shortest x.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._arguments import public
 from ..symbol import Symbol
 from .arrays import Found, applied, square
 from .exchanges import eliminated, exchanged, larger
@@ -15,6 +16,7 @@ __all__ = ["lu", "lu_factors"]
 _LOOPED, _UNROLLED = 16, 12  # rows: of more than the first, all steps but the last so many are loops
 
 
+@public
 def lu(A: Any, *, status: bool = False) -> tuple[Any, ...]:
     """L, U and p of A[p] = L U: a unit lower triangle, an upper one, and the order of A's rows.
 

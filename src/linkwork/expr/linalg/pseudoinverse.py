@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from ..functions import le
 from ..rules import Rule, ruled
 from .arrays import Found, applied, matrix
@@ -22,6 +23,7 @@ __all__ = ["pinv"]
 Matrix = list[list[Any]]
 
 
+@public
 def pinv(A: Any, *, rtol: float | None = None) -> Any:
     """The pseudoinverse of a matrix: singular values of at most ``rtol`` times the largest count as zero.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..._arguments import public
 from ..functions import copysign, eq, sqrt, where
 from .arrays import Found, applied, matrix
 from .sums import dot, identity, is_zero, less, transposed
@@ -22,6 +23,7 @@ class QRResult(NamedTuple):
     R: Any
 
 
+@public
 def qr(A: Any) -> QRResult:
     """Q and R of A = Q R, as numpy.linalg.qr has them: k = min(m, n) orthonormal columns, and an upper triangle.
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..._arguments import public
 from ..functions import copysign, fabs
 from ..rules import Rule, ruled
 from .arrays import Found, applied, matrix
@@ -35,6 +36,7 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
+@public
 def svd(A: Any) -> SVDResult:
     """U, s and Vᵀ of A = U diag(s) Vᵀ, as numpy.linalg.svd has them with full_matrices=False: s descends.
 
@@ -44,6 +46,7 @@ def svd(A: Any) -> SVDResult:
     return SVDResult(*_taken("svd", A, vectors=True))
 
 
+@public
 def svdvals(A: Any) -> Any:
     """The singular values of a matrix, in descending order: see `svd`."""
     return _taken("svdvals", A, vectors=False)[0]

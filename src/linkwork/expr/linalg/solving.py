@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..._arguments import public
 from ..rules import Rule, ruled
 from .arrays import Found, applied, right_side, square
 from .methods import Method, Triangular, method
@@ -18,6 +19,7 @@ from .sums import Rows, dot, gathered, less, transposed
 __all__ = ["solve", "solve_triangular"]
 
 
+@public
 def solve(A: Any, b: Any, *, assume: str = "gen", status: bool = False) -> Any:
     """x of A x = b, where b has the shape (..., n), or (..., n, k) for k columns.
 
@@ -31,6 +33,7 @@ def solve(A: Any, b: Any, *, assume: str = "gen", status: bool = False) -> Any:
     return _solved("solve", A, b, method("solve", assume), status)
 
 
+@public
 def solve_triangular(
     A: Any, b: Any, *, lower: bool = False, transposed: bool = False, unit_diagonal: bool = False, status: bool = False
 ) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._arguments import public
 from ..arrays import floats, over_samples
 from ..control.steps import bound
 from ..linalg.arrays import array_of
@@ -53,6 +54,7 @@ class ProgramOptions(NamedTuple):
     at_most: int | None
 
 
+@public
 def quadratic_program(
     H: Any,
     g: Any,

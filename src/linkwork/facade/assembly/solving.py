@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import number
 from ...errors import AssemblyError
 from .results import Assembly
 from .starts import around
@@ -270,7 +271,7 @@ def _refuse_contradictions(robot: Any, q: np.ndarray, v: np.ndarray, time: Any) 
 def check_tolerance(who: str, tolerance: Any) -> float:
     """The largest error that counts as none.  Raises ValueError for what is no positive number."""
     try:
-        found = float(tolerance)
+        found = number(tolerance)
     except (TypeError, ValueError):
         found = float("nan")
     if not 0.0 < found < float("inf"):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import floats
 from ...bridge.arguments import Asked
 from ...bridge.machine import Port
 from ...constraints import LoopJoint
@@ -197,7 +198,7 @@ def read_joints(robot: Any, who: str, name: str, given: Given | None) -> HeldJoi
         shape = "a number, or an array of any shape" if nq == 1 else f"an array of shape (..., {nq})"
         expected = f"{who}: {name}: joint {joint!r}: expected {shape}"
         try:
-            array = np.array(value, dtype=float)
+            array = floats(value)
         except (TypeError, ValueError):
             raise ValueError(f"{expected}, got {value!r}") from None
         if nq == 1:
@@ -248,9 +249,9 @@ def read_weights(robot: Any, who: str, weights: Any, preferred: HeldJoints) -> n
     try:
         if isinstance(weights, Mapping):
             for name, value in weights.items():
-                found[tree.v_slices[tree.joint_index(name)]] = np.array(value, dtype=float)
+                found[tree.v_slices[tree.joint_index(name)]] = floats(value)
         elif weights is not None:
-            found[:] = np.array(weights, dtype=float)
+            found[:] = floats(weights)
     except (TypeError, ValueError):
         raise ValueError(f"{expected}, got {weights!r}") from None
     if not (np.isfinite(found).all() and (found > 0.0).all()):
@@ -263,7 +264,7 @@ def read_time(who: str, time: Any) -> np.ndarray | None:
     if time is None:
         return None
     try:
-        found = np.array(time, dtype=float)
+        found = floats(time)
     except (TypeError, ValueError):
         found = np.array(np.nan)
     if not np.isfinite(found).all():

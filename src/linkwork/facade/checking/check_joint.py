@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._arguments import public
 from ...errors import JointContractError
 from ...joints import JointType
 from ...joints.blamed import own_line
@@ -72,6 +73,7 @@ class JointReport:
 LINES: tuple[Line, ...] = (*STATEMENTS[:3], *MOTION, *REACHED, *STATEMENTS[3:], *RESULTS)
 
 
+@public
 def check_joint(
     joint: JointType | Joint, *, samples: int = 12, rng: np.random.Generator | int | None = 0
 ) -> JointReport:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public_constructor
 from ...expr.arrays import array
 from ...spatial import Pose, Quaternion, Vec3
 from .cartesian import CartesianLaw, Impedance
@@ -16,6 +17,7 @@ from .law import ControlLaw, Shapes, from_zero, positive_number
 __all__ = ["Admittance"]
 
 
+@public_constructor
 class Admittance(ControlLaw):
     """Another controller, whose target gives way by x to a measured force: M ẍ + D ẋ + K x = F.
 

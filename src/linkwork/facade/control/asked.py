@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..._validation import number
 from ...bridge.arguments import real_array
 from ..robot.base import RobotBase
 
@@ -123,7 +124,7 @@ def largest_forces(who: str, robot: Any, given: Any) -> np.ndarray:
 
 def seconds_of(who: str, name: str, given: Any, *, zero: bool = False) -> float:
     try:
-        found = float(given)
+        found = number(given)
     except (TypeError, ValueError):
         found = np.nan
     if not (np.isfinite(found) and (found > 0.0 or (zero and found >= 0.0))):

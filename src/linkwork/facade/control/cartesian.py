@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public_constructor
 from ...algorithms.control.operational import Level, task_forces
 from ...algorithms.mechanisms.nearest import characteristic_length
 from ...errors import UnknownNameError
@@ -73,6 +74,7 @@ class CartesianLaw(ControlLaw):
         return task_forces(self.robot.tree, list(q), [level], a0, self.condition, self.passive)
 
 
+@public_constructor
 class Impedance(CartesianLaw):
     """The frame behaves as if a spring and a damper held it: D (V_d − V) + K e, e leading to its target.
 
@@ -165,6 +167,7 @@ class Impedance(CartesianLaw):
         return [a + b - dot([row[k] for row in rows], F) for k, (a, b) in enumerate(zip(own, inner, strict=True))], None
 
 
+@public_constructor
 class HybridForcePosition(CartesianLaw):
     """Forces along some axes and positions along the others: τ = h + Jᵀ (Λ (A* − J̇ v) + f).
 

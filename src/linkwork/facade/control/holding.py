@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arguments import public
 from ..._printing import short_repr
+from ..._validation import optional, positive
 from ...expr.arrays import array, is_traced
 from ...expr.linalg.sums import dot
 from .asked import acting_places, cost_matrix, forces_that_act, matching, seconds_of, state_cost
@@ -20,6 +23,7 @@ __all__ = ["HoldingRegulator", "hold"]
 Integrator = Literal["semi_implicit_euler", "euler", "runge_kutta_4"]
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class HoldingRegulator:
     """τ = tau − K x, x the change (q ⊖ q₀, v − v₀) of a robot's state from the one where it is held.
@@ -69,6 +73,7 @@ class HoldingRegulator:
         return np.concatenate([np.broadcast_to(moved, shape), np.broadcast_to(rate, shape)], axis=-1)
 
 
+@public(step=optional(partial(positive, unit="s")))
 def hold(
     robot: Any,
     q: ArrayLike,

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ..._arguments import public_constructor
 from ...algorithms.control.integral import AntiWindup, bounded, integrated
 from ...errors import UnknownNameError
 from ...expr.arrays import array
@@ -70,6 +71,7 @@ class JointLaw(ControlLaw):
         return self.held(given["target_q"], v, a)
 
 
+@public_constructor
 class PD(JointLaw):
     """τ = K_p (q_d ⊖ q) + K_d (v_d − v) + τ_ff: springs and dampers in the joints.
 
@@ -113,6 +115,7 @@ class PD(JointLaw):
         return [a * x + b * y + c for a, x, b, y, c in zip(self.kp, e, self.kd, rate, ahead, strict=True)], None
 
 
+@public_constructor
 class PID(JointLaw):
     """τ = K_p (q_d ⊖ q) + K_d (v_d − v) + I + τ_ff, with İ = K_i (q_d ⊖ q) but for what saturation makes of it.
 
@@ -170,6 +173,7 @@ class PID(JointLaw):
         return exerted, array(after)
 
 
+@public_constructor
 class GravityCompensation(JointLaw):
     """τ = g(q) − K_d v: the robot floats, and is moved by hand.
 
@@ -204,6 +208,7 @@ class GravityCompensation(JointLaw):
         return [a - b * x for a, b, x in zip(self.ahead(q, given), self.kd, v, strict=True)], None
 
 
+@public_constructor
 class ComputedTorque(JointLaw):
     """τ = M(q) a* + h(q, v) with a* = a_d + K_d (v_d − v) + K_p (q_d ⊖ q): the error e has ë + K_d ė + K_p e = 0.
 
@@ -245,6 +250,7 @@ class ComputedTorque(JointLaw):
         return self.held(q, v, a), None
 
 
+@public_constructor
 class JointImpedance(JointLaw):
     """The joints behave as if springs and dampers held them, and with ``inertia`` as if that was what they move.
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
+from ..._validation import floats
 from ...algorithms.control.integral import bounded
 from ...bridge.arguments import real_array
 from ...bridge.machine import Kernel, compile
@@ -66,6 +68,7 @@ class ControlLaw(ABC):
 
     # -- how it is called
 
+    @public
     def __call__(self, t: Any, q: Any, v: Any, *carried: Any, **given: Any) -> Any:
         """τ (nv), of one that carries something (τ, z).
 
@@ -128,7 +131,7 @@ class ControlLaw(ABC):
         """Raises ValueError for matrices that are to be poses and are none; of what is no number nothing is said."""
         if name not in self.poses or is_traced(given):
             return
-        X = np.asarray(given, dtype=float)
+        X = floats(given)
         known = X[np.isfinite(X).all(axis=(-1, -2))]
         if not is_rigid(known):
             raise ValueError(

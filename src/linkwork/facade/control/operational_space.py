@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public_constructor
 from ...algorithms.control.operational import Level, task_forces
 from ...algorithms.dynamics.factored_inverse import inverse_mass_matrix
 from ...expr.arrays import array
@@ -21,6 +22,7 @@ _NOTHING = 1e-300  # [N·m, N]
 _SAMPLES, _WORSE, _MOST = 33, 10.0, 1e6  # configurations that are looked at; how much worse is bounded; at most
 
 
+@public_constructor
 class OperationalSpace(TaskLaw):
     """τ = h + M a_0 + Σ J̃ᵀΛ (a* − J̇ v − J a): tasks move as unit masses on springs and dampers, by their priority.
 

@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arguments import public
 from ..._text import nearest
 from ...bridge.machine import Kernel, make_ready
 from ...model.parameter import Parameter
@@ -45,6 +46,7 @@ _FORMAT = "linkwork controller 1"
 _SOLVERS: dict[str, Callable[..., Planner]] = {"augmented": AugmentedPlanner, "ilqr": ShootingPlanner}
 
 
+@public
 class Controller:
     """A receding problem: ``step(state, reference)`` plans a little further from where the robot is, and says what
     to do.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._arguments import public
 from ..._printing import short_repr
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
@@ -55,6 +56,7 @@ class HorizonRegulator(NamedTuple):
     __repr__ = short_repr
 
 
+@public
 def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False) -> Regulator:
     """The linear-quadratic regulator without end of ẋ = A x + B u, or with ``discrete`` of x⁺ = A x + B u.
 
@@ -114,6 +116,7 @@ def _dense(given: Mapping[str, np.ndarray], discrete: bool) -> Regulator:
     return Regulator(K, X, residual if residual.ndim else float(residual))
 
 
+@public
 def lqr_horizon(
     A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, end: Any = None, steps: int | None = None
 ) -> HorizonRegulator:

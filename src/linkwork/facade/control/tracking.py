@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arguments import public
 from ..._printing import short_repr
 from ...bridge.arguments import real_array
 from ...expr.arrays import array, is_traced
@@ -30,6 +31,7 @@ _ARRAYS = ("times", "K", "X", "acting")
 _SETTLED = 200  # steps at the end's state, whose cost is that of the end
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class TrackingRegulator:
     """τ(t, q, v) = τ_ref(t) − K(t) x, x = (q ⊖ q_ref(t), v − v_ref(t)), along a trajectory.
@@ -145,6 +147,7 @@ class TrackingRegulator:
             return cls(way, times, K, X, acting, passive=passive)
 
 
+@public
 def track(
     robot: Any,
     trajectory: Trajectory,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._arguments import public, public_constructor
 from ..._printing import short_repr
 from ...algorithms.control.motion import drift_along
 from ...algorithms.control.whole_body import (
@@ -45,6 +46,7 @@ class WholeBodyAnswer(NamedTuple):
     __repr__ = short_repr
 
 
+@public_constructor
 class WholeBody(TaskLaw):
     """Forces by a quadratic program in accelerations and contact forces: tasks as well as contacts and motors let them.
 
@@ -130,6 +132,7 @@ class WholeBody(TaskLaw):
     def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
         return self.solved(q, v, given).tau, None
 
+    @public
     def answer(self, t: Any, q: Any, v: Any, **given: Any) -> WholeBodyAnswer:
         """Forces, accelerations, contact forces and how they were found, on numbers, one state or a batch."""
         shapes = self._looked_at(given)

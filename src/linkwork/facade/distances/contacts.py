@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from ...bridge.machine import Kernel
 from ...bridge.once import Once
 from ...expr.arrays import is_traced
@@ -77,6 +78,7 @@ class ContactPoints:
         return f"<ContactPoints: {int(self.mask.sum())} of {count}, depth {self.depth[self.mask].tolist()} m>"
 
 
+@public
 def contact_points(a: Shape, X_a: Any, b: Shape, X_b: Any, *, within: float = 0.0) -> ContactPoints:
     """Where two convex shapes of `linkwork.shapes` at poses X_a and X_b (..., 4, 4) touch: points with depths.
 

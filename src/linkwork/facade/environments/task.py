@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from ...expr.arrays import array
 from ...expr.functions import fmax, fmin
 from ..robot.base import RobotBase
@@ -23,6 +24,7 @@ def _never(q: Any, v: Any, goal: Any) -> Any:
     return 0.0
 
 
+@public
 @dataclass(frozen=True)
 class ControlTask:
     """A task of a robot, for one environment; all functions but ``start`` and ``goal`` are of symbols.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from ...bridge.arguments import real_array
 from ...errors import UnknownNameError
 from .kernels import begun, mover, observer
@@ -29,6 +30,7 @@ NAMESPACE = "linkwork"  # of the names by which gymnasium makes them
 _FAR = np.inf
 
 
+@public
 class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """So many environments of a `ControlTask`, or of one of `TASKS` by name, side by side in one kernel.
 

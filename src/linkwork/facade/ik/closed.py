@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arguments import public
 from ..._printing import short_repr
 from ..._text import quoted
+from ..._validation import floats
 from ...algorithms.ik.closed_form.branches import ArmBranch, arm_branches, redundant_angle
 from ...algorithms.ik.closed_form.recognition import ELBOW, RecognisedArm, recognised
 from ...bridge.machine import Kernel, compile
@@ -70,7 +72,7 @@ class ArmBranches:
 
         What counts is the sum of squares of the numbers of q.
         """
-        between = self.q - np.asarray(q, dtype=float)[..., np.newaxis, :]
+        between = self.q - floats(q)[..., np.newaxis, :]
         far = np.where(self.valid, (between * between).sum(axis=-1), np.inf)
         order = np.argsort(far, axis=-1, kind="stable")
 
@@ -90,6 +92,7 @@ class ArmBranches:
         return "\n".join(lines)
 
 
+@public
 class ClosedForm:
     """An arm whose inverse kinematics has a closed form: see `Robot.closed_form`."""
 
@@ -244,7 +247,7 @@ class ClosedForm:
                 return None
             angle = self.redundant_angle(seed)
             return np.clip(angle, *self._held_range()) if free and self.redundant != ELBOW else angle
-        angle = np.asarray(value, dtype=float)
+        angle = floats(value)
         if not np.isfinite(angle).all():
             raise ValueError(
                 f"closed_form: {'elbow' if held is None else 'held'}: expected angles [rad], got {value!r}"

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
+from ..._validation import floats, number
 from ...algorithms.ik.cascade import cascade_step, is_plain
 from ...algorithms.ik.differential import velocity_step
 from ...algorithms.ik.stack import Stack
@@ -34,6 +36,7 @@ DAMPING = 0.1
 _kernels: Once[Kernel] = Once(256)
 
 
+@public
 class DifferentialIK:
     """Tasks of a robot, and the step of velocity that brings them on within limits: made once, asked each period.
 
@@ -178,7 +181,7 @@ class DifferentialIK:
 
 def _positive(who: str, what: str, given: Any, meant: str) -> float:
     try:
-        found = float(given)
+        found = number(given)
     except (TypeError, ValueError):
         found = math.nan
     if not 0.0 < found < math.inf or isinstance(given, (str, bool)):
@@ -188,7 +191,7 @@ def _positive(who: str, what: str, given: Any, meant: str) -> float:
 
 def _velocities(who: str, robot: Any, given: Any) -> np.ndarray:
     try:
-        found = np.array(given, dtype=float)
+        found = floats(given)
     except (TypeError, ValueError):
         raise ValueError(f"{who}: v_last: expected velocities (..., {robot.nv}), got {given!r}") from None
     if found.ndim < 1 or found.shape[-1] != robot.nv:

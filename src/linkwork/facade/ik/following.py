@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import floats
 from ...errors import UnknownNameError
 from ..assembly.wanted import read_configuration
 from ..posing import pose, pose_difference
@@ -79,7 +80,7 @@ def follow(problem: AskedProblem, seed: Any, largest_jump: Any, who: str, target
 
 def _jumps(who: str, robot: Any, given: Any) -> np.ndarray:
     try:
-        found = np.broadcast_to(np.array(given, dtype=float), (robot.nv,))
+        found = np.broadcast_to(floats(given), (robot.nv,))
     except (TypeError, ValueError):
         found = np.array([np.nan])
     if not (found > 0.0).all():

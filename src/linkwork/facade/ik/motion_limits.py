@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import floats
 from ...errors import UnknownNameError
 from .reading import read_limits
 
@@ -66,9 +67,9 @@ def _by_velocity(who: str, robot: Any, kind: str, given: Any) -> np.ndarray:
             tree = robot.tree
             for joint, numbers in given.items():
                 place = tree.v_slices[tree.joint_index(joint)]
-                found[place] = np.broadcast_to(np.array(numbers, dtype=float), found[place].shape)
+                found[place] = np.broadcast_to(floats(numbers), found[place].shape)
         else:
-            found[:] = np.broadcast_to(np.array(given, dtype=float), found.shape)
+            found[:] = np.broadcast_to(floats(given), found.shape)
     except (TypeError, ValueError) as error:
         if isinstance(error, UnknownNameError):
             raise
@@ -89,7 +90,7 @@ def _speeds(who: str, robot: Any, given: Any) -> tuple[tuple[tuple[int, ...], fl
         units = tree.bodies[k].joint.v_units
         parts = [tuple(p for p, unit in zip(places, units, strict=True) if unit == one) for one in dict.fromkeys(units)]
         try:
-            most = np.array(numbers, dtype=float)
+            most = floats(numbers)
         except (TypeError, ValueError):
             most = np.array(np.nan)
         if most.shape == () and len(parts) == 1:

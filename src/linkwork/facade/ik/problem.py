@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from ...algorithms.ik.box import LimitBox, numbered
 from ...algorithms.ik.stack import Stack
 from ...bridge.machine import Kernel
@@ -50,6 +51,7 @@ _OFF = 1e-6  # by how much a target may be no rotation
 _kernels: Once[Kernel] = Once(256)
 
 
+@public
 class IKProblem:
     """Tasks of a robot and how they are solved: made once, asked often.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import floats, number
 from ...algorithms.ik.state import TaskState
 from ...algorithms.kinematics.between import fork
 from ...constraints import Constraint, LoopJoint
@@ -45,7 +46,7 @@ def check_tasks(who: str, robot: Any, tasks: Any, *, velocities: bool = False) -
         raise TypeError(f"{who}: expected tasks, as in [linkwork.ik.PoseTask('hand')], got {tasks!r}")
     found = [as_task(task, who) for task in given]
     if not found:
-        raise ValueError(f"{who}: expected a task at least, got none")
+        raise ValueError(f"{who}: tasks: expected a task at least, got none")
     names = [task.name for task in found]
     for name in names:
         if names.count(name) > 1:
@@ -118,7 +119,7 @@ def read_limits(who: str, robot: Any, limits: Any) -> tuple[np.ndarray, np.ndarr
         return np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
     if limits is not None and limits is not True:
         try:
-            low, high = (np.array(x, dtype=float) for x in limits)
+            low, high = (floats(x) for x in limits)
             low, high = np.broadcast_to(low, (robot.nq,)), np.broadcast_to(high, (robot.nq,))
         except (TypeError, ValueError):
             raise ValueError(
@@ -170,7 +171,7 @@ def refuse_held_beyond(
 def read_deadline(who: str, given: Any) -> float:
     """A time [s].  Raises ValueError for what is none."""
     try:
-        found = float(given)
+        found = number(given)
     except (TypeError, ValueError):
         found = math.nan
     if not found >= 0.0:
@@ -196,7 +197,7 @@ def read_rows(who: str, tasks: Sequence[Task], given: Any) -> np.ndarray:
     count, whole = (sum(len(task.row_names) for task in some) for some in (asked, tasks))
     expected = f"{who}: tolerance: expected a positive number [m, rad], or one for each of {count} rows"
     try:
-        found = np.array(given, dtype=float)
+        found = floats(given)
     except (TypeError, ValueError):
         raise ValueError(f"{expected}, got {given!r}") from None
     if found.shape not in ((), (count,), (whole,)) or not (found > 0.0).all():
@@ -221,7 +222,7 @@ def read_target(
     if kind == "configuration":
         return read_configuration(robot, who, task.name, given)
     try:
-        found = np.array(given, dtype=float)
+        found = floats(given)
     except (TypeError, ValueError):
         raise ValueError(f"{name}, got {given!r}") from None
     if found.shape[found.ndim - len(shape) :] != shape or found.ndim < len(shape):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from ...algorithms.mechanisms.nearest import characteristic_length
 from .asked import AskedProblem
 from .judging import LOCAL_MINIMUM, STATUSES, Reason, judged
@@ -17,6 +18,7 @@ __all__ = ["IKResult"]
 _PLACE = {name: k for k, name in enumerate(TOLD)}
 
 
+@public
 class IKResult:
     """Configurations that inverse kinematics found; of a batch, an entry a state.
 

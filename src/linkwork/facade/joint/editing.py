@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._validation import shown
 from ...joints import JointType
 from ...joints.blamed import asked
 from ...joints.generic import independent_motions
@@ -138,7 +139,7 @@ class JointEditing(JointMethods):
         if not isinstance(index, (int, np.integer)) or isinstance(index, bool) or not 0 <= index < len(before):
             known = f", one of {', '.join(names)}" if names else ""
             expected = f"expected a degree of freedom from 0 to {len(before) - 1}{known}"
-            raise ValueError(f"joint {self.name!r}: {what}: {expected}, got {dof!r}")
+            raise ValueError(f"joint {self.name!r}: {what}: {expected}, got dof={shown(dof)}")
         values = before.copy()
         values[index] = dof_values(self.name, what, value, 1, least, infinite)[0]
         return fixed_array(values)

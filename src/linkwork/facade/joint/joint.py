@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from inspect import signature
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arguments import public_methods
 from ...bridge.arguments import Asked
 from ...bridge.machine import Port
 from ...expr.arrays import is_traced, over_samples
@@ -325,6 +327,7 @@ def _welded(tree: Tree, body: int) -> list[tuple[str, str, Pose]]:
 
 
 named_after(Joint)
+public_methods(Joint, leave=lambda method: "out" in signature(method).parameters)  # looked at by their kernels
 
 
 def limits_of(joint: Joint) -> Limits:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import UnknownNameError
+from ..._validation import shown
+from ...errors import ArgumentError, UnknownNameError
 from ...spatial import Pose
 from .methods import JointMethods
 
@@ -68,6 +69,10 @@ class LinkMethods(JointMethods):
         Raises UnknownNameError, and ValueError for a link that is welded to one of them elsewhere.
         """
         ends = self.parent, self.child
+        if not isinstance(name, str):
+            raise ArgumentError(
+                f"joint {self.name!r}: child, parent, on, applied_by: expected a name of a link, got {shown(name)}"
+            )
         if name in ends:
             return name
         for link, body, placement in self.welded:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arguments import public
 from ...model.physical import taken_apart
 from ...shapes import Geometry, Shape
 from ...spatial import Inertia, Pose, Symmetric3, Vec3
@@ -19,6 +20,7 @@ from ..joint.editing import fixed_array
 __all__ = ["Link"]
 
 
+@public
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Link:
     """A rigid link for `Robot.build`: an immutable value, all in the link's own frame.

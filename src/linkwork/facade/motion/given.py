@@ -83,7 +83,7 @@ def space_of(who: str, robot: RobotBase | None, rows: Any, axis: int) -> CurveSp
         return CurveSpace.of(robot.tree)
     shape = np.shape(rows)
     if len(shape) <= axis:
-        raise ValueError(f"{who}: expected an array of {axis + 2} dimensions, got shape {shape}")
+        raise ValueError(f"{who}: coefficients: expected an array of {axis + 2} dimensions, got shape {shape}")
     return CurveSpace(shape[axis], shape[axis])
 
 

@@ -57,6 +57,8 @@ def coordinate_section(
         starts[j, : len(own)], c[j, : len(own), : own.shape[1]] = b[:-1], own
     first = min(b[0] for b in breaks) if start is None else float(start)
     last = max(b[-1] for b in breaks) if end is None else float(end)
+    if not first <= last:
+        raise ValueError(f"{who}: start: expected a time not after the end, got {first:g} and {last:g} s")
     if base is None and space.is_plain:
         base = np.zeros(space.nq)
     arrays = {"starts": starts, "coefficients": c, "base": bases(who, space, base, (space.nq,), robot)}

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import floats
+
 __all__ = ["Places", "places_of", "read_limit"]
 
 Places = Callable[[Any], Any]
@@ -39,8 +41,8 @@ def read_limit(
     try:
         pair = isinstance(given, tuple) and len(given) == 2
         lower, upper = given if pair else (None, given)
-        up = np.broadcast_to(np.asarray(upper, dtype=float), (n,)).copy()
-        down = up.copy() if lower is None else -np.broadcast_to(np.asarray(lower, dtype=float), (n,))
+        up = np.broadcast_to(floats(upper), (n,)).copy()
+        down = up.copy() if lower is None else -np.broadcast_to(floats(lower), (n,))
     except (TypeError, ValueError):
         raise ValueError(f"{expected}, got {given!r}") from None
     for numbers, sign, side in ((up, 1.0, "upper"), (down, -1.0, "lower")):

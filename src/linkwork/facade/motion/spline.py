@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arguments import public
 from ..._text import nearest
 from ...algorithms.motion.curves import CurveSpace
 from ...bridge.arguments import real_array
@@ -30,6 +31,7 @@ _TAKEN = {  # which options a kind takes
 }
 
 
+@public
 def spline(
     times: ArrayLike,
     q: ArrayLike,

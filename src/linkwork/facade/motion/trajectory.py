@@ -10,6 +10,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arguments import public, quick
+from ..._validation import finite_number as finite
+from ..._validation import non_negative, optional
 from ...expr.arrays import array, is_traced
 from ...expr.functions import le, where
 from ..robot.base import RobotBase
@@ -25,6 +28,9 @@ from .section import Section
 __all__ = ["Trajectory", "TrajectoryState"]
 
 
+MOST_SAMPLES = 10**9  # of a trajectory at once
+
+
 class TrajectoryState(NamedTuple):
     """q (..., nq), v and a (..., nv) at times (...)."""
 
@@ -33,6 +39,7 @@ class TrajectoryState(NamedTuple):
     a: np.ndarray
 
 
+@public
 class Trajectory:
     """Configurations by time: a function of time with its derivatives, of a robot or of n plain numbers.
 
@@ -73,6 +80,7 @@ class Trajectory:
         return cls([polynomial_section(times, coefficients, robot, base)], robot)
 
     @classmethod
+    @public(start=optional(finite), end=optional(finite))
     def by_coordinate(
         cls,
         times: Sequence[ArrayLike],
@@ -138,6 +146,7 @@ class Trajectory:
 
     # -- what is on it
 
+    @quick
     def __call__(self, t: ArrayLike, *, outside: Outside = "refuse") -> TrajectoryState:
         """q, v and a at one time or an array of times (...) [s].
 
@@ -217,6 +226,7 @@ class Trajectory:
         given = {"lower": lower, "upper": upper, "velocity": velocity, "acceleration": acceleration, "jerk": jerk}
         return margins_of("limit_margins", self, given)
 
+    @public(tolerance=non_negative)
     def limits_kept(
         self,
         *,
@@ -241,9 +251,13 @@ class Trajectory:
             assert step is not None
             if not (np.isfinite(step) and step > 0.0):
                 raise ValueError(f"sampled: step: expected seconds above 0, got {step!r}")
+            if self.duration / step > MOST_SAMPLES:
+                raise ValueError(f"sampled: step: expected at most {MOST_SAMPLES} samples, got steps of {step:g} s")
             n = max(int(np.ceil(self.duration / step - 1e-9)), 1) + 1
         if int(n) != n or n < 2:
             raise ValueError(f"sampled: n: expected a whole number from 2 on, got {n!r}")
+        if n > MOST_SAMPLES:
+            raise ValueError(f"sampled: n: expected at most {MOST_SAMPLES} samples, got {n}")
         times = np.linspace(self.start_time, self.end_time, int(n))
         return times, self(times)
 
@@ -260,6 +274,7 @@ class Trajectory:
         ]
         return Trajectory(found, self._robot)
 
+    @public(tolerance=non_negative)
     def spliced(self, other: Trajectory, *, allow_jump: bool = False, tolerance: float = 1e-6) -> Trajectory:
         """This one, and after its end the other, moved in time so that it begins then.
 

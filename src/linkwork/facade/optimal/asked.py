@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from ..._text import nearest
+from ..._validation import finite_array, floats
 from ...algorithms.optimal.program import KINDS
 from ...errors import UnknownNameError
+from ...expr.arrays import is_traced
 from ...features import BY_NAME, Feature, FunctionFeature, TaskFeature
 from ...features.checks import one_of, switch
 from ...features.difference import difference_of
@@ -44,11 +47,16 @@ __all__ = [
 ]
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class ByStep:
     """A target for each of the steps at which a feature counts: an array (..., steps, *shape), the first step first."""
 
     values: Any
+
+    def __post_init__(self) -> None:
+        if not is_traced(self.values):
+            finite_array(type(self).__name__, "values", self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +200,7 @@ def read_kind(who: str, kind: Any) -> str:
 def read_rows(who: str, what: str, given: Any, count: int, rows: Sequence[str]) -> np.ndarray:
     """A number for each row, of one for all or several.  Raises ValueError for NaN and other shapes."""
     try:
-        found = np.array(given, dtype=float)
+        found = floats(given)
     except (TypeError, ValueError):
         found = np.array(math.nan)
     if found.shape not in ((), (count,)) or np.isnan(found).any():
@@ -262,7 +270,7 @@ def path_number(
 def read_guess(robot: Any, steps: int, given: Any) -> np.ndarray:
     """A path (..., T, nq), of one or of a configuration (..., 1, nq) for all steps.  Raises ValueError."""
     try:
-        path = np.array(given, dtype=float)
+        path = floats(given)
     except (TypeError, ValueError):
         raise ValueError(f"Problem.solve: guess: expected numbers (..., {steps}, {robot.nq}), got {given!r}") from None
     if path.shape == (robot.nq,):
@@ -282,7 +290,7 @@ def read_target(tree: Tree, who: str, feature: Feature, given: Any, lead: bool) 
     shape = target_shape(tree, feature)
     assert shape is not None
     try:
-        found = np.array(given, dtype=float)
+        found = floats(given)
     except (TypeError, ValueError):
         found = np.array(np.nan)
     if (
@@ -320,7 +328,7 @@ def read_tolerances(names: Sequence[str], given: Any, step: Any, usual: float) -
 def read_velocity(robot: Any, velocity: Any) -> np.ndarray:
     """Velocities (..., nv).  Raises ValueError."""
     try:
-        v = np.array(velocity, dtype=float)
+        v = floats(velocity)
     except (TypeError, ValueError):
         v = np.array(math.nan)
     if v.shape[-1:] != (robot.nv,) or not np.isfinite(v).all():

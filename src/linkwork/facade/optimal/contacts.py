@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import floats, number
 from ...errors import UnknownNameError
 from ...features import (
     ConstraintForce,
@@ -131,7 +132,7 @@ def _frame_at(problem: Any, name: str, point: Any) -> str:
 
 def _number(who: str, what: str, given: Any, least: float) -> float:
     try:
-        found = float(given)
+        found = number(given)
     except (TypeError, ValueError):
         found = math.nan
     if isinstance(given, (bool, str)) or not math.isfinite(found) or found < least:
@@ -142,7 +143,7 @@ def _number(who: str, what: str, given: Any, least: float) -> float:
 def _vector(given: Any, size: int) -> np.ndarray | None:
     """So many finite numbers, if it is such."""
     try:
-        found = np.array(given, dtype=float)
+        found = floats(given)
     except (TypeError, ValueError):
         return None
     return found if found.shape == (size,) and np.isfinite(found).all() else None

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import floats
+
 __all__ = ["motor_limits", "motor_places", "read_finite"]
 
 Array = np.ndarray[Any, Any]
@@ -38,9 +40,9 @@ def motor_limits(who: str, robot: Any, places: tuple[int, ...], given: Any) -> t
         bounds = given if isinstance(given, tuple) and len(given) == 2 else None
     try:
         if bounds is None:
-            most = np.array(given, dtype=float)
+            most = floats(given)
             bounds = (-most, most)
-        low, high = (np.broadcast_to(np.array(x, dtype=float), (len(places),)).copy() for x in bounds)
+        low, high = (np.broadcast_to(floats(x), (len(places),)).copy() for x in bounds)
     except (TypeError, ValueError):
         low = high = np.array(math.nan)
     if not ((low <= high) & (low < math.inf) & (high > -math.inf)).all():
@@ -53,7 +55,7 @@ def motor_limits(who: str, robot: Any, places: tuple[int, ...], given: Any) -> t
 
 def read_finite(who: str, what: str, given: Any, shape: tuple[int, ...]) -> Array:
     try:
-        found = np.array(given, dtype=float)
+        found = floats(given)
     except (TypeError, ValueError):
         found = np.array(math.nan)
     if found.shape[found.ndim - len(shape) :] != shape or found.ndim < len(shape) or not np.isfinite(found).all():

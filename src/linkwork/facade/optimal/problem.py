@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from ...algorithms.optimal.checking import RowCheck, check_rows
 from ...algorithms.optimal.program import PathEntry, PathProgram
 from ...algorithms.optimal.window import PathWindow
@@ -52,6 +53,7 @@ from .when import phase_of, read_duration, read_phases, read_schedule
 __all__ = ["PathNumber", "Problem"]
 
 
+@public
 class Problem:
     """Waypoints, paths and control as one form: minimise costs and squares of features under constraints.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from .conflict import ConflictProof, conflict_proof
 from .derivatives import PathDerivative, path_derivative
 from .odd import LOST, UNKNOWN, odd_derivatives, odd_values, resolution, violations_of
@@ -19,6 +20,7 @@ _ENDS = {1: "solved", 2: "not converged", 3: "stuck", 4: "stopped"}
 _STUCK = 3.0
 
 
+@public
 class OptimalResult:
     """A path, and why it is as it is; of a batch of problems, an entry each.
 

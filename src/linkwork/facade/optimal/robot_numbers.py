@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import parameters as inertial
+from ..._validation import floats
 from ...algorithms.dynamics.inverse_dynamics import inverse_dynamics
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
@@ -130,7 +131,7 @@ def _numbers(who: str, tree: Tree, p: Parameter, given: Any) -> Array:
     told = f"{who}: parameters: {p}"
     expected = f"{told}: expected numbers (..., {', '.join(map(str, shape))}), {KINDS[p.kind].doc}"
     try:
-        found = np.array(given, dtype=float)
+        found = floats(given)
     except (TypeError, ValueError):
         found = np.array(math.nan)
     if found.ndim < len(shape) or found.shape[found.ndim - len(shape) :] != shape:

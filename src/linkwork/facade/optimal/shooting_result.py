@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import floats
 from ...algorithms.optimal.augmented import VIOLATED
 from ...algorithms.optimal.program import PathProgram
 from ...algorithms.shooting.wanted import row_kinds
@@ -159,7 +160,7 @@ def shooting_result(
     if program.variables:
         state["u"] = found.u[..., robot.nv :] if hasattr(found, "tau") else _variables(program, phases, found)
     numbers = own.even | given | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
-    numbers |= {} if velocity is None else {"velocity": np.asarray(velocity, dtype=float)}
+    numbers |= {} if velocity is None else {"velocity": floats(velocity)}
     result = ShootingResult(own, state, numbers, tolerances, lead)
     result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
     if hasattr(found, "tau"):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._text import nearest
+from ..._validation import number
 
 __all__ = ["Besides", "phase_of", "read_duration", "read_phases", "read_schedule"]
 
@@ -96,7 +97,7 @@ def read_duration(duration: Any, phases: Mapping[str, range], steps: int) -> dic
 
 def _seconds(given: Any) -> Any:
     try:
-        pair = tuple(float(x) for x in given) if isinstance(given, (tuple, list)) else (float(given),)
+        pair = tuple(number(x) for x in given) if isinstance(given, (tuple, list)) else (number(given),)
     except (TypeError, ValueError):
         pair = (math.nan,)
     if len(pair) > 2 or not all(0.0 < x < math.inf for x in pair) or pair[0] > pair[-1]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import number
 from ...constraints import Constraint
 from ...tasks.around import ConstraintTask
 from ...tasks.contract import Task
@@ -81,7 +82,7 @@ class KeptTasks:
 
 def _bound(who: str, bound: Any) -> float:
     try:
-        found = float(bound)
+        found = number(bound)
     except (TypeError, ValueError):
         found = float("nan")
     if not 0.0 < found < float("inf"):

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arguments import public
 from ...bridge.arguments import real_array
 from ...spatial.given import given_pose
 
 __all__ = ["PoseRegion"]
 
 
+@public
 class PoseRegion:
     """Poses X · (a pose within bounds) of a frame: a task-space region.
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._arguments import public
 from ..._printing import number, short_repr
 from ...algorithms.motion.curves import KINDS, CurveSpace
 from ..motion.section import Section
@@ -38,6 +39,7 @@ class PlanTree(NamedTuple):
     __repr__ = short_repr
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class PlanResult:
     """A path, or why there is none; its truth value is whether there is one.

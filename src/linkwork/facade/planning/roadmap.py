@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arguments import public
 from ...geometry.scene import Scene
 from ..archive import npz_path, open_archive, write_archive
 from .connect import SearchOptions
@@ -30,6 +31,7 @@ _ARRAYS = ("q", "edges", "lengths", "state")
 _STATES = sorted((BLOCKED, FREE, UNKNOWN))
 
 
+@public
 class Roadmap:
     """Free configurations of a robot in a scene, and free ways between them: for many queries in one scene.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._validation import instance, shown
 from ...algorithms.row import ACTING, Row
 from ...bridge.calls import checked
 from ...bridge.composing import lazily
@@ -113,6 +114,8 @@ class RobotBase:
                 options[option.name] = tuple(options[option.name])
         wrenches, axes = [given.pop(key) for key in row.acting_on] or (None, "world")
         given = {key: value for key, value in given.items() if value is not None}
+        if not isinstance(axes, (str, Mapping)):
+            instance(name, row.acting_on[1], axes, str, Mapping, what="a frame's name, or a dict of them by frame")
         acting = tuple(_with_axes(row, wrenches, axes))
         if isinstance(axes, str) and axes != "world":
             self._tree.frame(axes)
@@ -121,6 +124,8 @@ class RobotBase:
             call = self._calls.get(key)
         except TypeError:
             self._refuse_names(name, options)
+            for option, value in options.items():
+                instance(name, option, value, Hashable, what="a value that hashes")
             raise
         if call is None:
             asked = (name, options | ({row.acting: dict(acting)} if acting else {}))
@@ -153,6 +158,11 @@ class RobotBase:
 def _with_axes(row: Row, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
     """The frames on which wrenches act, in the order of their names, each with the frame that it is expressed in."""
     if wrenches is None:
+        if isinstance(expressed_in, Mapping) and expressed_in:
+            raise ValueError(
+                f"{row.name}: {row.acting_on[1]}: expected a frame's name where there are no {row.acting}, "
+                f"got {shown(expressed_in)}"
+            )
         return []
     if not isinstance(wrenches, Mapping):
         raise TypeError(f'{row.name}: {row.acting}: expected a dict by frame, as in {{"hand": w}}, got {wrenches!r}')

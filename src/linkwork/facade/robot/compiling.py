@@ -41,7 +41,7 @@ class CompilingMethods(RobotBase):
         if asked:
             requests = {key: replace(request, parameters=asked) for key, request in requests.items()}
         if name is not None and not name.isidentifier():
-            raise ValueError(f"compile: expected a kernel named by an identifier, got {name!r}")
+            raise ValueError(f"compile: name: expected an identifier as the name of the kernel, got {name!r}")
         return self._kernel(name or "_".join(requests), requests)
 
     def warm_up(self, functions: Sequence[Any], *, progress: bool | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from ..._validation import number
 from ...algorithms.distances import NUMBERS
 from ...bridge.machine import Kernel, call_state, single_call
 from ...bridge.subjects import has_symbols
@@ -320,7 +321,7 @@ def _number(name: str, x: Any) -> Any:
     if is_traced(x):
         return x
     try:
-        found = float(x)
+        found = number(x)
     except (TypeError, ValueError):
         found = float("nan")
     if not np.isfinite(found):

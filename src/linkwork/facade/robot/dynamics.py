@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._validation import floats
 from ...algorithms.dynamics.pivots import mass_sizes
 from ...algorithms.row import QUANTITIES
 from ...bridge.arguments import stacked
@@ -119,7 +120,7 @@ class DynamicsMethods(RobotBase):
         M = self.mass_matrix(q, passive=passive)
         if M.ndim != 2:
             raise ValueError(f"unfelt_motions: expected one configuration of {self.nq} numbers, got {M.shape[:-2]}")
-        at = stacked(self._subject, QUANTITIES["q"], q) if isinstance(q, Mapping) else np.asarray(q, dtype=float)
+        at = stacked(self._subject, QUANTITIES["q"], q) if isinstance(q, Mapping) else floats(q)
         return unfelt(M, mass_sizes(self._tree, at.tolist(), passive))
 
     @computed

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from ...algorithms import ROBOT
 
-__all__ = ["computed"]
+__all__ = ["computed", "is_computed"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,7 +42,7 @@ def computed(stub: F) -> F:
     required = first[len(row.inputs) :]
     key = f"({name!r}, {', '.join(required)})" if required else repr(name)
     named = f"({name!r}, {', '.join(options)})" if options else repr(name)
-    plain = " and ".join(f"{x} is None" for x in given if parameters[x].default is None) or "True"
+    plain = " and ".join(f"{x} is {'None' if parameters[x].default is None else f'_{x}'}" for x in given) or "True"
     source = f"""
 def with_keywords(self, {", ".join(first)}, *, {", ".join(keywords)}):
     if {plain}:
@@ -66,7 +66,13 @@ def {name}(self, {", ".join(first)}, **more):
             return call({", ".join(row.inputs)})
     return with_keywords(self, {", ".join(first)}, **more)
 """
-    made: dict[str, Any] = {"__name__": __name__}
+    made: dict[str, Any] = {"__name__": __name__} | {f"_{x}": parameters[x].default for x in given}
     exec(compile(source, str(Path(__file__).with_name(f"<{name}>")), "exec"), made)
     made["with_keywords"].__qualname__ = f"Robot.{name}"
+    made[name]._is_computed = True
     return update_wrapper(made[name], stub)  # type: ignore[return-value]
+
+
+def is_computed(method: Any) -> bool:
+    """Return True for a method that `computed` made."""
+    return hasattr(method, "_is_computed")

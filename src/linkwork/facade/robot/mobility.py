@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..._validation import floats
 from ...algorithms.row import QUANTITIES
 from ...bridge.arguments import stacked
 from ..mobility.analysis import assembled_near, mobility_of
@@ -80,7 +81,7 @@ class MobilityMethods(RobotBase):
             return None
         if isinstance(q, Mapping):
             q = stacked(self._subject, QUANTITIES["q"], q)
-        array = np.asarray(q, dtype=float)
+        array = floats(q)
         if array.shape != (self.nq,):
             raise ValueError(f"{who}: {what}: expected one configuration of {self.nq} numbers, got shape {array.shape}")
         if not np.isfinite(array).all():

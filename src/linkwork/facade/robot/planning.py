@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
+from ..._arguments import public
+from ..._validation import positive
 from ...geometry.scene import Scene
 from ..planning.planning import plan_path
 from ..planning.result import PlanResult
@@ -21,6 +23,7 @@ class PlanningMethods(RobotBase):
 
     __slots__ = ()
 
+    @public(keep_tolerance=positive)
     def plan(
         self,
         start: Array,

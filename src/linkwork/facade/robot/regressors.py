@@ -7,6 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arguments import public
+from ..._validation import non_negative
 from ...algorithms.regressors.joint_parameters import JOINT_PARAMETERS, joint_parameters
 from ...model.numbering import names_in
 from ...parameters import explain
@@ -92,6 +94,7 @@ class RegressorMethods(ConfigurationMethods):
         joints = [name for i in self._tree.order for name in names_in(self._tree.bodies[i], "v")]
         return tuple(names + [f"{joint}.{what}" for what in JOINT_PARAMETERS for joint in joints if passive])
 
+    @public(tolerance=non_negative)
     def base_parameters(
         self, *, passive: bool = False, samples: int | None = None, seed: int = 0, tolerance: float = 1e-9
     ) -> BaseParameters:
@@ -115,6 +118,7 @@ class RegressorMethods(ConfigurationMethods):
         Y = self.inverse_dynamics_regressor(q, v, a, passive=passive).reshape(count * self.nv, columns)
         return base_parameters_of(Y, self.parameter_names(passive=passive), tolerance)
 
+    @public(tolerance=non_negative)
     def physical_consistency(self, *, tolerance: float = 1e-5) -> dict[str, tuple[str, ...]]:
         """The links whose inertias no distribution of mass has, each with what is wrong with it.
 

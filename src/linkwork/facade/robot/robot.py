@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public, public_methods
 from ...model.tree import Report
 from ..foreign_names import missing_attribute
 from ..inherited_names import named_after
@@ -34,6 +35,7 @@ from .kinematics import KinematicsMethods
 from .limits import LimitMethods
 from .loop_files import LoopFileMethods
 from .mechanisms import ReducedMethods
+from .method import is_computed
 from .mobility import MobilityMethods
 from .momentum import MomentumMethods
 from .motion import MotionMethods
@@ -149,8 +151,10 @@ class Robot(
 
 
 named_after(Robot)
+public_methods(Robot, leave=is_computed)
 
 
+@public
 def load(
     robot: str | os.PathLike[str],
     *,

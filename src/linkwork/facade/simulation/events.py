@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._arguments import public_constructor
 from ...algorithms.simulation import WatchedFunction
 from ...expr.arrays import array
 from ...expr.structure import taken_apart
@@ -17,6 +18,7 @@ __all__ = ["SLOTS", "Event", "EventSlots", "Occurrence", "checked_events", "no_s
 SLOTS = 8  # events from one record to the next
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Event:
     """Something that happens where ``guard(t, q, v)``, a number, passes zero: upward (``direction`` 1), downward (−1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ from ..motion.trajectory import Trajectory
 from .contacts import ContactSet
 from .control_output import wrench_frames
 from .surface_numbers import check_number, input_name, is_of_contacts
+
+MOST_STEPS = 10**10  # of one simulation
+MOST_RECORDED = 2**33  # numbers that a simulation records: 64 GiB
 
 __all__ = [
     "check_step",
@@ -87,6 +91,8 @@ def _check_input(controller: Any, name: str, x: Any) -> None:
 
 def whole_steps(duration: float, h: float) -> int:
     """How many steps a duration has.  Raises ValueError where they are not whole."""
+    if duration > h * MOST_STEPS:
+        raise ValueError(f"simulate: duration: expected at most {MOST_STEPS:g} steps of {h:g} s, got {duration:g} s")
     count = round(duration / h)
     if duration < 0.0 or abs(duration - count * h) > _NEAR * h:
         raise ValueError(
@@ -94,6 +100,16 @@ def whole_steps(duration: float, h: float) -> int:
             f"{duration / h:g} steps"
         )
     return count
+
+
+def refuse_too_many(records: int, leading: tuple[int, ...], robot: Any) -> None:
+    """Raise ValueError where q and v of all records are more numbers than `MOST_RECORDED`."""
+    numbers = records * max(math.prod(leading), 1) * (robot.nq + robot.nv)
+    if numbers > MOST_RECORDED:
+        raise ValueError(
+            f"simulate: duration: expected at most {MOST_RECORDED} numbers in q and v of all records, got "
+            f"{records} records, {numbers} numbers; every= makes fewer"
+        )
 
 
 def given_state(robot: Any, q: Any, v: Any) -> tuple[Any, Any]:

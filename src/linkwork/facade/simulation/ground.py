@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public_constructor
+from ..._validation import floats
 from ...errors import UnknownNameError
 from ...spatial import Vec3
 from .materials import ContactMaterial, check_restitution, check_surface, from_zero, is_number
@@ -18,6 +20,7 @@ __all__ = ["GROUND", "ContactGround", "ContactPoint"]
 GROUND = "ground"  # what parameters call the half-space
 
 
+@public_constructor
 @dataclass(frozen=True)
 class ContactPoint:
     """A point, or with a radius [m] a sphere, at ``offset`` (3,) [m] in a frame of the robot.
@@ -57,6 +60,7 @@ class ContactPoint:
         return replace(material, **{name: x for name, x in own.items() if x is not None})
 
 
+@public_constructor
 @dataclass(frozen=True)
 class ContactGround:
     """The half-space below a plane, and what of the robot touches it: all of it fixed when code is made.
@@ -136,7 +140,7 @@ class ContactGround:
 
 def _three(what: str, given: Any) -> tuple[float, float, float]:
     try:
-        found = np.array(given, dtype=float)
+        found = floats(given)
     except (TypeError, ValueError):
         found = np.array(math.nan)
     if found.shape != (3,) or not np.isfinite(found).all():

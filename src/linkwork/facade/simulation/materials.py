@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+from ..._arguments import public, public_constructor
 from ...errors import UnknownNameError
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
 Materials = tuple[tuple[str | tuple[str, str], "ContactMaterial"], ...]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class ContactMaterial:
     """A surface: Coulomb's coefficient of ``friction``, ``restitution`` from 0 (what falls stays down) to 1,
@@ -53,6 +55,7 @@ class ContactMaterial:
     def __post_init__(self) -> None:
         check_surface("ContactMaterial", self)
 
+    @public
     def beside(self, other: ContactMaterial) -> ContactMaterial:
         """This surface and another one."""
         k, share = _series(self.stiffness, other.stiffness)

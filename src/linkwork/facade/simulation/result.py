@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from ..motion.trajectory import Trajectory
 from ..robot.base import RobotBase
 from .between import OwnInterpolant, trajectory_through
@@ -56,6 +57,7 @@ def within_step(status: Any, ended: Any) -> np.ndarray:
     return found
 
 
+@public
 class Simulation:
     """Motion by time, of one state or of a batch: ``t`` (n,) [s], ``q`` (..., n, nq) and ``v`` (..., n, nv).
 

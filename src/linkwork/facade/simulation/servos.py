@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public_constructor
 from ...expr.arrays import array
 from ...expr.functions import lt, where
 from ...expr.linalg.sums import is_zero
@@ -36,6 +37,7 @@ class ServoForces:
         return [_limited(tau, most) for tau, most in wanted]
 
 
+@public_constructor
 @dataclass(frozen=True, eq=False)
 class Servos:
     """What a controller may give in the place of joint forces: servos on joints, whose forces have limits.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..._arguments import public_constructor
 from ...errors import UnknownNameError
 from ...expr.functions import where
 from ...geometry.contacts import touching_shapes
@@ -26,6 +27,7 @@ _POINT = 1e-12  # [m]: the radius of points
 _WITHIN = 1e3  # [m]: no contact is looked for beyond, and where there is none its gap is that
 
 
+@public_constructor
 @dataclass(frozen=True)
 class ContactScene:
     """What stands in the world, a `linkwork.Scene`, and what of the robot touches it: ``links``, by their collision
@@ -110,6 +112,7 @@ class ContactScene:
         return [(point, one, name) for point, one in meant for name in self.scene.names]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class ContactPair:
     """Two links of the robot that may touch, by their collision shapes, of one ``material`` or of two by name.

@@ -29,6 +29,7 @@ from .given import (
     given_state,
     given_wrenches,
     leading_of,
+    refuse_too_many,
     whole_steps,
 )
 from .kernels import observer, piece, rows_of
@@ -88,12 +89,18 @@ def simulated(
         )
     if segments is not None and (isinstance(segments, bool) or not isinstance(segments, int) or segments < 1):
         raise ValueError(f"simulate: segments: expected a whole number from 1, or None, got {segments!r}")
+    first_numbers(seed, None)  # raises for what is no seed
     q, v = given_state(robot, q, v)
     touching = ContactSet.of(contacts, contact_model)
     sizes, varied = given_parameters(robot, parameters or {}, touching)
     leading = leading_of(q, v, {name: (x, sizes[name]) for name, x in varied.items()})
     constant = given_numbers("inputs", inputs or {})
     rows, axes = given_signals(signals or {}, steps, h, leading, robot, controller)
+    if controller is None and (constant or rows):
+        argument = "inputs" if constant else "signals"
+        given = ", ".join(constant or rows)
+        raise ValueError(f"simulate: {argument}: expected a controller that takes {given}, got none; pass controller=")
+    refuse_too_many(steps // every + 1, leading, robot)
     pushes = given_wrenches(robot, wrenches, expressed_in, steps, leading, {*constant, *rows})
     for name in [name for name in constant if name in rows]:
         raise ValueError(f"simulate: {name!r} is an input and a signal: one name is one thing")

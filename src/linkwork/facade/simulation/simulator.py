@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public, quick
 from ...bridge.machine import single_call
 from ...expr.structure import mapped
 from ..motion.given import finite_number
@@ -58,6 +59,7 @@ _GOING.setflags(write=False)
 _NEW = tuple.__new__  # of named tuples whose numbers are known to be there
 
 
+@public
 class Simulator:
     """A robot, or a batch of it, that moves when it is told to.
 
@@ -233,6 +235,8 @@ class Simulator:
         the simulator was made without, and where the robot's constraints do not hold.  Warns of bodies that overlap in
         the environments that are reset.
         """
+        if seed is not None:
+            first_numbers(seed, self._leading)  # raises for what is no seed
         own, first = self._parameters, self._first_seed if seed is None and where is None else seed
         before: Any = self._state, self._plain, self._events
         given, contacts = parameters or {}, self._how[3]
@@ -300,6 +304,7 @@ class Simulator:
     def _spread(self, x: Any, core: Any) -> np.ndarray:
         return np.array(np.broadcast_to(x, (*self._leading, *np.shape(core))))
 
+    @quick
     def step(self, tau: Any = None, *, count: int = 1, **inputs: Any) -> SimulatorState:
         """So many steps on, under joint forces τ (..., nv), or what the controller makes of its ``inputs``.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public_constructor
 from ..._user import levels_up
 from ...algorithms.simulation.stops import stop_force
 from ...errors import SimulationWarning, UnknownNameError
@@ -25,6 +26,7 @@ _TRANSITION = 1e-3  # [rad, m] of depth, in which the damper grows
 _PASSED = 1e-3  # [rad, m] beyond a limit, or beyond where it began: what is told
 
 
+@public_constructor
 @dataclass(frozen=True)
 class JointStops:
     """Compliant stops at the limits of joints, for every method: springs and dampers that never pull,

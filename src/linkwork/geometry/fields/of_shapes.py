@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public
 from ...shapes import Compound, DistanceField
 from ...shapes.shape import sizes
 from ...spatial import Vec3
@@ -21,6 +22,7 @@ _MOST = 4_000_000  # points
 _BATCH = 1 << 15
 
 
+@public
 def distance_field(shapes: Any, spacing: Any, *, margin: float | None = None) -> DistanceField:
     """A distance field of shapes: signed distances at the points of a grid around them.
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...._arguments import public
 from ....geometry.scene import Scene
 from ..timing.timing import TimedPath, time_optimal
 from ..trajectory import Trajectory
@@ -26,6 +27,7 @@ class Deviation(NamedTuple):
     orientation: float
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class FollowedPath:
     """Joints along a path in space.  Its truth value says whether they come to the end.

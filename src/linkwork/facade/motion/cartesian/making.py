@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...._arguments import public
 from ...._text import nearest
 from ....algorithms.motion import poses
 from ....bridge.arguments import real_array
@@ -28,6 +29,7 @@ _SAME = 1e-9  # [m, rad]: poses that are one
 _LEVEL = 1e-9  # relative: how thin a triangle of three places is no circle
 
 
+@public
 def line(X0: ArrayLike, X1: ArrayLike, *, orientation: str = "decoupled") -> CartesianPath:
     """A straight way from one pose to another, (4, 4) each.
 
@@ -50,6 +52,7 @@ def line(X0: ArrayLike, X1: ArrayLike, *, orientation: str = "decoupled") -> Car
     return CartesianPath([piece])
 
 
+@public
 def arc(
     X0: ArrayLike,
     via: ArrayLike | None = None,
@@ -108,6 +111,7 @@ def arc(
     return CartesianPath([ArcPiece(X, Vec3.of(middle.tolist()), Vec3.of(around.tolist()), zero, turned)])
 
 
+@public
 def pose_spline(poses_given: ArrayLike, *, orientation: str = "decoupled", boundary: str = "natural") -> CartesianPath:
     """A smooth way through poses (n, 4, 4): a cubic spline whose twist and its rate have no jumps.
 
@@ -129,6 +133,7 @@ def pose_spline(poses_given: ArrayLike, *, orientation: str = "decoupled", bound
     return CartesianPath([SplinePiece(Trajectory([section]))])
 
 
+@public
 def polyline(
     poses_given: ArrayLike, *, blend: float | ArrayLike = 0.0, orientation: str = "decoupled"
 ) -> CartesianPath:

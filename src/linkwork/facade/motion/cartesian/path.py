@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...._arguments import public
+from ...._validation import non_negative, number
 from ....bridge.arguments import real_array
 from ....spatial import Pose
 from ...posing import pose_difference
@@ -19,6 +21,7 @@ _SAME = 1e-6  # [m, rad]: poses that are one
 _CORNER = 1e-6  # relative: how far directions at both sides of a place may differ
 
 
+@public
 class CartesianPath:
     """Poses of a frame along a way in space: ``path(s)``, s from 0 to its ``length``.
 
@@ -96,6 +99,7 @@ class CartesianPath:
 
     # -- others made of it
 
+    @public(tolerance=non_negative)
     def then(self, other: CartesianPath, *, tolerance: float = _SAME) -> CartesianPath:
         """This one, and the other after it.
 
@@ -159,5 +163,5 @@ def _off(X: np.ndarray, who: str, distance: Any, axis: Any) -> np.ndarray:
             raise ValueError(f"{who}: axis: expected three numbers, not all zero, got {axis!r}")
         way = way / np.linalg.norm(way)
     found: np.ndarray = X.copy()
-    found[:3, 3] -= float(far) * (X[:3, :3] @ way)
+    found[:3, 3] -= number(far) * (X[:3, :3] @ way)
     return found

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...._validation import number
 from ....errors import UnknownNameError
 from ..reading import Places, read_limit
 from .kernels import ProfileNumbers, profile_kernel
@@ -41,7 +42,7 @@ def read_options(who: str, kind: Any, synchronize: Any, duration: Any) -> tuple[
     if duration is None:
         return found, synchronize, None
     try:
-        seconds = float(duration)
+        seconds = number(duration)
     except (TypeError, ValueError):
         raise ValueError(f"{who}: duration: expected seconds above 0, got {duration!r}") from None
     if not 0.0 < seconds < np.inf:

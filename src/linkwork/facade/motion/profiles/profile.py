@@ -7,6 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...._arguments import public, quick
+from ...._validation import finite_array
 from ....bridge.arguments import real_array
 from ....expr.arrays import is_traced
 from ..trajectory import Trajectory
@@ -20,6 +22,7 @@ Kind = Literal["jerk", "trapezoid", "minimum_jerk", "quintic"]
 Synchronize = Literal["time", "phase"] | None
 
 
+@public
 def profile(
     q0: ArrayLike,
     q1: ArrayLike,
@@ -123,6 +126,7 @@ def trajectory_of(numbers: ProfileNumbers, robot: Any = None, base: np.ndarray |
     return Trajectory.by_coordinate(breaks, rows, robot=robot, base=base, start=0.0, end=max(last, 0.0))
 
 
+@public
 class ProfileFunction:
     """Profiles of n numbers with the same limits and options, as numbers: one call for one or many.
 
@@ -166,6 +170,7 @@ class ProfileFunction:
         self._limits = (*limits.finite(), zeros)
         self._kernel = profile_kernel(found, n, order is not None, False)
 
+    @quick
     def __call__(
         self,
         q0: ArrayLike,
@@ -183,8 +188,9 @@ class ProfileFunction:
         given = (q0, q1, *(zeros if x is None else x for x in (v0, v1, a0, a1)))
         try:
             found: ProfileNumbers = self._kernel(*given, *self._limits)
-        except ValueError:
+        except (TypeError, ValueError, OverflowError):
             for name, x in zip(STATES, given, strict=True):
+                finite_array("ProfileFunction", name, x, infinite=True)
                 if np.shape(x)[-1:] != (self.n,):
                     raise ValueError(
                         f"ProfileFunction: {name}: expected an array of shape (..., {self.n}), got shape {np.shape(x)}"

@@ -59,9 +59,10 @@ def why_not(
     ends: tuple[tuple[str, np.ndarray, np.ndarray, float], ...] = (("start", v0, a0, 1.0), ("goal", v1, a1, -1.0))
     for k, name in enumerate(names):
         for end, v, a, sense in ends:
-            found = _outside(f"v of {name} at the {end}", v[k], V[k], V_down[k], "velocity")
+            place = 0 if end == "start" else 1
+            found = _outside(f"v{place}: v of {name} at the {end}", v[k], V[k], V_down[k], "velocity")
             if not found and kind.accelerations:
-                found = _outside(f"a of {name} at the {end}", a[k], A[k], B[k], "acceleration")
+                found = _outside(f"a{place}: a of {name} at the {end}", a[k], A[k], B[k], "acceleration")
             if not found and kind.order == 3:
                 found = _beyond(name, end, v[k], sense * a[k], (V[k], V_down[k]), (up[k], down[k]))
             if found:

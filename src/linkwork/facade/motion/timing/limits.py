@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...._arguments import public
+from ...._validation import bounds
 from ....bridge.arguments import real_array
 from ..reading import places_of, read_limit
 
@@ -21,6 +23,7 @@ __all__ = ["MotionLimit", "PathNumbers", "PathRows", "rows_of", "sides"]
 _ENDLESS = 1e30  # what stands for no limit: finite, so that products with it are
 
 
+@public
 @dataclass(frozen=True)
 class MotionLimit:
     """A limit of one's own on what moves along a path: lower ≤ f(q, v, a) ≤ upper, (m,) each.
@@ -33,6 +36,9 @@ class MotionLimit:
     lower: ArrayLike
     upper: ArrayLike
     name: str = "limit of one's own"
+
+    def __post_init__(self) -> None:
+        bounds(type(self).__name__, self.lower, self.upper)
 
 
 @dataclass(frozen=True)

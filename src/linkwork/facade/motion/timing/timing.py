@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...._arguments import public
 from ...._printing import number
 from ....algorithms.motion.curves import Clock
 from ..clocks import clocked
@@ -33,6 +34,7 @@ _RESTS = 1e-9  # [rad/s, m/s] of q': what is slower has no direction
 _FINEST = 6400  # segments
 
 
+@public
 class TimedPath(NamedTuple):
     """A path in the least time, and how it is run through.
 
@@ -80,6 +82,7 @@ class TimedPath(NamedTuple):
         return plot_phase_plane(self, asked, axes)
 
 
+@public
 def time_optimal(
     path: Trajectory | Sequence[Trajectory],
     *,

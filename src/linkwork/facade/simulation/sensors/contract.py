@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._validation import floats
 from ..materials import is_number
 from ..reactions import in_world_axes
 
@@ -112,7 +113,7 @@ def _numbers(what: str, given: Any) -> float | tuple[float, ...]:
     if isinstance(given, Mapping):
         raise TypeError(f"{what}: expected a number, or one a reading, got {given!r}")
     try:
-        found = np.array(given, dtype=float)
+        found = floats(given)
     except (TypeError, ValueError):
         found = np.array(math.nan)
     if found.ndim > 1 or not np.isfinite(found).all():

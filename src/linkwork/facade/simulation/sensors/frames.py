@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._arguments import public_constructor
 from ....errors import UnknownNameError
 from ....geometry.fields import Ground, ground_arrays, ground_ray
 from ....geometry.rays import ray_length
@@ -25,6 +26,7 @@ __all__ = ["InertialSensor", "RangeSensor", "TouchSensor"]
 _MET = (*SOLIDS, HeightField)  # shapes at which rays end
 
 
+@public_constructor
 @dataclass(frozen=True)
 class InertialSensor(Sensor):
     """An inertial unit at a frame: angular velocity (3) [rad/s] and specific force (3) [m/s²], in the frame's axes.
@@ -58,6 +60,7 @@ class InertialSensor(Sensor):
         return [*(turning[i] for i in range(3)), *felt]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class TouchSensor(Sensor):
     """How hard something presses on each of ``links`` [N]: the normal parts of its contacts' forces, in sum.
@@ -96,6 +99,7 @@ class TouchSensor(Sensor):
         return found
 
 
+@public_constructor
 @dataclass(frozen=True)
 class RangeSensor(Sensor):
     """How far it is [m] from a frame's origin along each of some ``directions`` in the frame's axes, to what stands in

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...._arguments import public_constructor
 from ....algorithms.mechanisms.joint_wrench import constrained_joint_wrench
 from ....expr.functions import floor
 from .contract import SensedState, Sensor
@@ -13,6 +14,7 @@ from .contract import SensedState, Sensor
 __all__ = ["Encoder", "ForceTorqueSensor"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Encoder(Sensor):
     """Positions of ``joints`` [rad, m], or with ``of="velocity"`` their velocities [rad/s, m/s], or with ``of="force"``
@@ -67,6 +69,7 @@ class Encoder(Sensor):
         return [r * floor(x / r + 0.5) for x in found] if r > 0.0 else found
 
 
+@public_constructor
 @dataclass(frozen=True)
 class ForceTorqueSensor(Sensor):
     """The wrench (moment; force) [N m, N] that a joint's parent exerts on its child, at the origin and in the axes of

@@ -91,14 +91,20 @@ class SensorSuite:
             at += (late + 1) * size
 
 
-def first_numbers(seed: Any, leading: tuple[int, ...]) -> np.ndarray:
+def first_numbers(seed: Any, leading: tuple[int, ...] | None) -> np.ndarray:
     """The states of generators (..., 2), of environments whose seeds are ``seed`` + 0, 1, ..., or seeds (...) of each.
 
-    Raises ValueError for what are no whole numbers.
+    ``leading`` is None where only the seed is looked at, and its shape is not known yet.  Raises ValueError for what
+    are no whole numbers.
     """
     seeds = np.asarray(seed)
-    if seeds.dtype.kind not in "iu" or (seeds.ndim and seeds.shape != leading) or np.min(seeds, initial=0) < 0:
-        raise ValueError(f"seed: expected a whole number, not negative, or one for each environment, got {seed!r}")
+    fits = not seeds.ndim or leading is None or seeds.shape == leading
+    if seeds.dtype.kind not in "iu" or isinstance(seed, np.matrix) or not fits or np.min(seeds, initial=0) < 0:
+        raise ValueError(
+            f"simulate: seed: expected a whole number, not negative, or one for each environment, got {seed!r}"
+        )
+    if leading is None:
+        return np.empty(0)
     if not seeds.ndim:
         seeds = int(seeds) + np.arange(int(np.prod(leading)), dtype=np.int64).reshape(leading)
     states = [np.random.SeedSequence(int(s)).generate_state(2, np.uint64) for s in seeds.ravel()]

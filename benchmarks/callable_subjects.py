@@ -1,0 +1,237 @@
+"""Every public callable, with good arguments for it: found by walking the public modules.
+
+Good arguments are known by the name of the parameter (`callable_values`), so that a new function is covered without a
+word here, unless it takes something new.  What is left out, and why, is `LEFT_OUT`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import linkwork as lw
+from linkwork import constraints, errors, features, ik, joints, spatial
+from linkwork._arguments import declared, fits, is_quick
+
+from .callable_values import INSTANCES, REQUIRED, value_of
+
+__all__ = ["LEFT_OUT", "Subject", "subjects"]
+
+MODULES: tuple[ModuleType, ...] = (
+    lw,
+    lw.expr,
+    lw.expr.linalg,
+    lw.expr.optimize,
+    lw.constraints,
+    lw.identify,
+    lw.ik,
+    lw.joints,
+    lw.motion,
+    lw.control,
+    lw.optimal,
+    lw.simulation,
+    lw.environments,
+    lw.parameters,
+    lw.robots,
+    lw.shapes,
+)
+
+LEFT_OUT = {
+    "contracts": "methods that the library calls, of kinds that users may write: of joint types, constraints, tasks, "
+    "features, sensors and grounds; what they are called with is the library's own",
+    "values": "spatial values, joint types' formulas and Kinematics, Window, Asking: algebra over any scalar, symbols "
+    "too, which looks at nothing while a function is traced",
+    "results": "constructors of results, which the library makes",
+    "errors": "constructors of errors",
+    "inner methods": "public by their name alone, on no page, called by the library",
+}
+_INNER = {
+    *("Problem.window", "Problem.read_target", "Problem.program", "PD.errors", "PD.forces", "PD.check_input"),
+    *(
+        "PD.exerted",
+        "PD.gains",
+        "PD.held",
+        "PD.ahead",
+        "WholeBody.any_targets",
+        "WholeBody.forces",
+        "WholeBody.motions",
+    ),
+    *("WholeBody.solved", "CartesianPath.ending", "CartesianPath.moving", "PD.accelerated", "from_casadi", "Robot"),
+    *("adjoint", "tangent", "expr.jacobian", "OptimalResult.steps_of", "Roadmap.load", "TrackingRegulator.load"),
+    *(
+        "IKProblem.nearest",
+        "IKProblem.single",
+        "IKProblem.refuse_unless_poses",
+        "IKProblem.errors_and_rows",
+        "DifferentialIK.step",
+        "IKResult.after",
+        "Controller.restore",
+        "Robot.with_loops_document",
+        "Simulation.load",
+        "Trajectory.load",
+        "load_mesh",
+    ),  # files are read by a fuzz of their own
+}
+_CONTRACTS = (
+    *(joints.JointType, constraints.Constraint, ik.Task, features.contract.Feature, lw.simulation.Sensor),
+    *(lw.simulation.ContactGround, lw.simulation.ContactPair, lw.simulation.ContactScene, lw.simulation.JointStops),
+    *(lw.simulation.ContactPoint, lw.simulation.Servos, lw.optimal.PathContact),
+)
+_VALUES = (constraints.Asking, constraints.Kinematics, constraints.Between, lw.optimal.AskingWindow, lw.optimal.Window)
+_RESULTS = {
+    *("JointReport", "Kernel", "Fit", "LoadedMesh", "Geometry", "Rates", "References", "LoopJoint", "SensedState"),
+    *("CartesianPath", "FollowedPath", "PlanResult", "TimedPath", "Command", "HoldingRegulator", "TrackingRegulator"),
+    *("OptimalResult", "ShootingResult", "PathNumber", "ProblemEntry", "RowCheck", "FeatureRows", "PathDerivative"),
+    *("Simulation", "SimulatorState", "Occurrence", "BaseParameterFit", "InertiaFit", "PlacementFit", "Excitation"),
+    *("ExcitingTrajectory", "HeldOut", "Signals", "ArmBranches", "ClosedForm", "IKNumbers", "IKResult", "PathResult"),
+    *("JointJump", "LimitInTheWay", "ReachProof", "Singularity", "VelocityResult", "TaskRows", "TaskTarget", "Root"),
+    *("Deviation", "Extremes", "PlanTree", "ProfileNumbers", "TrajectoryState", "HorizonRegulator", "Regulator"),
+    *("RecedingPlan", "WholeBodyAnswer", "Iterated", "DifferentialIK", "IKProblem", "Trajectory", "Controller"),
+    *("ControlLaw", "Task", "TaskKinematics", "Constraint", "Feature", "Shape", "Sensor", "JointType", "Joint"),
+    *("PathContact", "ConstraintForce"),
+}
+_ELEMENTWISE = "linkwork.expr"
+_KERNELS = ("quadratic_program", "ProfileFunction.__call__")  # let NaN through, and say so by a status
+
+
+def _spoken(cls: str) -> str:
+    """A class in words: "height field"."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cls).lower()
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A public callable: its name, how messages may call it, its arguments by name, and a maker of the call."""
+
+    name: str
+    names: tuple[str, ...]
+    arguments: tuple[str, ...]
+    make: Callable[[], Callable[..., Any]]
+    signature: inspect.Signature
+    passes_nan: bool
+    function: Any
+
+    @property
+    def alone(self) -> str | None:
+        """The argument that an error is of which names the function alone: the only one that a call needs."""
+        needed = [k for k, p in self.signature.parameters.items() if p.default is p.empty]
+        return needed[0] if len(needed) == 1 else None
+
+    def declares(self, argument: str, value: Any) -> bool:
+        """Return False where the signature says that an argument is of another kind."""
+        parameter = self.signature.parameters[argument.lstrip("*")]
+        if argument == "out" or (isinstance(value, int) and value in (0, 1)):
+            return True  # None leaves an output out; 0 and 1 are equal to False and True
+        kind = declared(self.function, parameter)
+        return value is parameter.default or not is_quick(kind) or fits(kind, value)
+
+    def prepared(self) -> tuple[Callable[[str, Any, dict[str, Any]], Any], dict[str, Any]]:
+        """The call, made anew, with an argument's name, its value and good arguments; and the good arguments."""
+        function = self.make()
+        given = {
+            name: value_of(self.name, name)
+            for name, p in self.signature.parameters.items()
+            if (p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+            or name in REQUIRED.get(self.name, ())
+        }
+
+        def call(argument: str, value: Any, given: dict[str, Any]) -> Any:
+            given = {**given, argument.lstrip("*"): value}
+            positional, named = [], {}
+            for name, p in self.signature.parameters.items():
+                if p.kind is p.VAR_POSITIONAL:
+                    positional += [given[name]] if name == argument.lstrip("*") else value_of(self.name, f"*{name}", [])
+                elif p.kind is p.VAR_KEYWORD:
+                    named |= value_of(self.name, f"**{name}", {})
+                elif name in given:
+                    if p.kind is p.POSITIONAL_ONLY or (p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty):
+                        positional.append(given[name])
+                    else:
+                        named[name] = given[name]
+            return function(*positional, **named)
+
+        return call, given
+
+
+def _subject(name: str, names: tuple[str, ...], function: Any, make: Callable[[], Any]) -> Subject | None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    parameters = {k: p for k, p in signature.parameters.items() if k not in ("self", "cls")}
+    signature = signature.replace(parameters=[*parameters.values()])
+    arguments = tuple(
+        f"*{k}" if p.kind is p.VAR_POSITIONAL else k
+        for k, p in parameters.items()
+        if p.kind is not p.VAR_KEYWORD and not k.startswith("_")
+    )
+    passes = getattr(function, "__module__", "").startswith(_ELEMENTWISE) or name in _KERNELS
+    return Subject(name, names, arguments, make, signature, passes, function) if arguments else None
+
+
+@functools.cache
+def subjects() -> tuple[Subject, ...]:
+    """All of them, each once, in an order that does not change."""
+    found: dict[Any, Subject | None] = {}
+    seen: dict[type, str] = {}
+    for module in MODULES:
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value):
+                seen.setdefault(value, name)
+            elif callable(value) and not isinstance(value, ModuleType):
+                key = getattr(value, "__wrapped__", value)
+                if key not in found:
+                    found[key] = _subject(name, (name,), value, functools.partial(_same, value))
+    for cls, name in seen.items():
+        for key, subject in _of_class(cls, name):
+            found.setdefault(key, subject)
+    return tuple(sorted((s for s in found.values() if s is not None and s.name not in _INNER), key=lambda s: s.name))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _of_class(cls: type, name: str) -> list[tuple[Any, Subject | None]]:
+    if issubclass(cls, (BaseException, Warning)) or cls in errors.__dict__.values() or cls in spatial.__dict__.values():
+        return []
+    found: list[tuple[Any, Subject | None]] = []
+    if name not in _RESULTS and cls not in _VALUES and not inspect.isabstract(cls):
+        found.append(((cls, "new"), _subject(name, (name, _spoken(name)), cls, functools.partial(_same, cls))))
+    contract = isinstance(cls, type) and issubclass(cls, _CONTRACTS)
+    own = {
+        "of", "from_urdf", "from_urdf_string", "build", "from_dh", "load", "from_dict", "from_json", "polynomial",
+        "by_coordinate",
+    }  # fmt: skip
+    for key, value in sorted(_members(cls).items()):
+        if isinstance(value, (property, functools.cached_property)) or key == "__init__":
+            continue
+        if isinstance(value, (classmethod, staticmethod)):
+            if key in own and not contract and cls not in _VALUES:
+                bound = getattr(cls, key)
+                names = (key, f"{name}.{key}", name)
+                found.append((value, _subject(f"{name}.{key}", names, bound, functools.partial(_same, bound))))
+            continue
+        if not inspect.isroutine(value) or contract or cls in _VALUES or cls not in INSTANCES:
+            continue
+        spoken = (key, name, _spoken(name), *(["function"] if name == "Kernel" else []))
+        found.append((value, _subject(f"{name}.{key}", spoken, value, functools.partial(_bound, cls, key))))
+    return found
+
+
+def _bound(cls: type, key: str) -> Any:
+    return getattr(INSTANCES[cls](key), key)
+
+
+def _members(cls: type) -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.startswith("linkwork"):
+            found |= vars(base)
+    return {name: v for name, v in found.items() if not name.startswith("_") or name == "__call__"}

@@ -1,0 +1,187 @@
+"""Shared checks of arguments, and what the decorator of public functions makes of their errors."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import _validation as check
+from linkwork import environments
+from linkwork._arguments import public, public_constructor
+from linkwork.errors import ArgumentError
+
+NOT_NUMBERS = (None, True, "1", b"1", 1j, [1.0], np.ones(2), 10**400, object())
+
+
+def _matrix() -> Any:
+    with pytest.warns(PendingDeprecationWarning):
+        return np.matrix([[1, 2]])
+
+
+def test_checks_return_what_they_take_and_name_what_they_refuse() -> None:
+    assert check.integer("f", "n", np.int64(3), least=1) == 3
+    assert check.finite_number("f", "x", Fraction(1, 2)) == 0.5 and check.positive("f", "x", np.array(2.0)) == 2.0
+    assert check.non_negative("f", "x", math.inf, infinite=True) == math.inf
+    assert check.boolean("f", "x", np.True_) is True and check.names("f", "x", "one") == ("one",)
+    assert (
+        check.sequence_of("f", "x", (1, 2), check.integer) == (1, 2)
+        and check.optional(check.name)("f", "x", None) is None
+    )
+    assert check.finite_array("f", "x", [[1, 2]], shape=("...", 2)).shape == (1, 2)
+    assert check.seed("f", "seed", 10**30) == 10**30
+    cases: list[tuple[Callable[[Any], Any], tuple[Any, ...], str]] = [
+        (lambda x: check.integer("f", "x", x, least=1, most=9), (*NOT_NUMBERS, 1.0, 0, 10), "an integer from 1 to 9"),
+        (lambda x: check.positive("f", "x", x, unit="s"), (*NOT_NUMBERS, 0, -1.0, math.nan, math.inf), r"> 0 \[s\]"),
+        (lambda x: check.tolerance("f", "x", x), (*NOT_NUMBERS, -1, math.nan), "a finite number >= 0"),
+        (lambda x: check.boolean("f", "x", x), (None, 0, 1, "yes", np.ones(2)), "True or False"),
+        (lambda x: check.name("f", "x", x), (None, 3, b"a", " ", []), "a name"),
+        (lambda x: check.one_of("f", "x", x, ("left", "right")), (None, "rihgt", ["left"]), "one of 'left', 'right'"),
+        (lambda x: check.names("f", "x", x), (3, ["a", 3], {"a": 1}), "name"),
+        (lambda x: check.seed("f", "x", x), (-1, 1.5, "a", _matrix()), "an integer, or a numpy"),
+        (lambda x: check.function("f", "x", x), (None, 3, "f"), "a function"),
+        (lambda x: check.finite_array("f", "x", x, shape=(2,)), (None, "a", [1.0], [1, math.nan]), r"shape \(2,\)"),
+        (lambda x: check.instance("f", "x", x, dict), (None, []), "an object of type dict"),
+    ]  # fmt: skip
+    for checked, wrong, expected in cases:
+        for value in wrong:
+            with pytest.raises((TypeError, ValueError), match=rf"^f: x(\[\d\])?: expected .*{expected}"):
+                checked(value)
+    with pytest.raises(ValueError, match=r"did you mean 'right'"):
+        check.one_of("f", "x", "rihgt", ("left", "right"))
+    with pytest.raises(ValueError, match=r"f: lower: expected bounds nowhere above upper"):
+        check.bounds("f", [0.0, 2.0], 1.0)
+    with pytest.raises(ValueError, match=r"up to 2147483647, got 9223372036854775808"):
+        check.integer("f", "n", 2**63)
+    for text in ("1", b"1", ["1"], np.array(["1"]), [None]):
+        with pytest.raises((TypeError, ValueError)):
+            check.floats(text)
+
+
+def test_an_argument_error_is_both() -> None:
+    error = pickle.loads(pickle.dumps(ArgumentError("f: x: expected a number")))
+    assert isinstance(error, TypeError) and isinstance(error, ValueError) and str(error) == "f: x: expected a number"
+
+
+@public(tolerance=check.non_negative)
+def _measured(values: Any, flag: bool = False, kind: Literal["a", "b"] = "a", names: Sequence[str] = (),
+              tolerance: float = 0.0, count: int = 1, apply: Callable[[Any], Any] | None = None) -> Any:  # fmt: skip
+    if kind not in ("a", "b"):
+        raise ValueError("_measured: kind: its own words")
+    return np.linalg.norm(values) if apply is None else apply(values)
+
+
+def test_errors_name_function_and_argument() -> None:
+    assert _measured([3.0, 4.0]) == 5.0
+    for given, expected in (
+        ({"flag": 1}, "_measured: flag: expected True or False, got 1"),
+        ({"kind": "c"}, "_measured: kind: its own words"),
+        ({"names": [3]}, r"_measured: names: expected a sequence \(a text\), got \[3\]"),
+        ({"tolerance": -1.0}, "_measured: tolerance: expected a finite number >= 0, got -1"),
+        ({"tolerance": math.nan}, "_measured: tolerance: expected a finite number >= 0, got nan"),
+        ({"count": 2**40}, "_measured: count: expected an integer up to 2147483647"),
+        ({"count": 1.5}, "_measured: count: expected an integer, got 1.5"),
+        ({"apply": 3}, "_measured: apply: expected a function or None, got 3"),
+        ({"values": b"12"}, "_measured: values: expected"),
+        ({"values": [[1.0], [1.0, 2.0]]}, "_measured: values: expected"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=rf"^{expected}"):
+            _measured(**{"values": [1.0], **given})
+
+
+def test_errors_of_the_users_own_functions_pass() -> None:
+    def own(values: Any) -> Any:
+        return values.no_such_attribute
+
+    with pytest.raises(AttributeError, match=r"no_such_attribute"):
+        _measured([1.0], apply=own)
+    with pytest.raises(TypeError, match=r"_measured.. got an unexpected keyword argument 'other'"):
+        _measured([1.0], other=1)
+
+
+def test_subclasses_go_by_their_own_names() -> None:
+    @public_constructor
+    class Base:
+        def __init__(self, size: float) -> None:
+            self.size = size
+
+    class Derived(Base):
+        pass
+
+    assert Derived(2.0).size == 2.0
+    with pytest.raises(ValueError, match=r"^Derived: size: expected a number, got nan"):
+        Derived(math.nan)
+
+
+def test_what_was_taken_without_a_word() -> None:
+    """Values that gave results without meaning: each is refused, with the argument's name."""
+    robot, line = lw.load("double_pendulum"), lw.motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0]]])
+    mass = np.ones(10)
+    calls: dict[str, Callable[[Any], Any]] = {
+        "base_parameters: tolerance": lambda x: robot.base_parameters(tolerance=x),
+        "physical_consistency: tolerance": lambda x: robot.physical_consistency(tolerance=x),
+        "Trajectory.spliced: tolerance": lambda x: line.spliced(line.moved(1.0), tolerance=x),
+        "Trajectory.limits_kept: tolerance": lambda x: line.limits_kept(velocity=2.0, tolerance=x),
+        "is_physical: tolerance": lambda x: lw.parameters.is_physical(mass, tolerance=x),
+        "explain: tolerance": lambda x: lw.parameters.explain(mass, tolerance=x),
+        "hold: step": lambda x: lw.control.hold(robot, [0.0, 0.0], step=x),
+        "Distance: length": lambda x: lw.Distance("a", "b", x),
+        "profile: velocity": lambda x: lw.motion.profile(0.0, 1.0, velocity=x, acceleration=1.0, jerk=1.0),
+        "Problem: duration": lambda x: lw.Problem(robot, steps=2, duration=x),
+        "simulate: seed": lambda x: robot.simulate([0.0, 0.0], duration=0.01, seed=x),
+    }
+    for what, call in calls.items():
+        for value in (math.nan, -1.0, b"1", "1"):
+            with pytest.raises((TypeError, ValueError), match=rf"{what.partition(': ')[2]}|expected"):
+                call(value)
+    for seed in (object(), _matrix(), 1.5):
+        with pytest.raises(ValueError, match=r"seed: expected a whole number"):
+            robot.simulate([0.0, 0.0], duration=0.01, seed=seed)
+    for given in ({"inputs": {"nobody": 1.0}}, {"signals": {"nobody": np.zeros(10)}}):
+        with pytest.raises(
+            ValueError, match=rf"simulate: {next(iter(given))}: expected a controller that takes nobody"
+        ):
+            robot.simulate([0.0, 0.0], duration=0.01, **given)
+    with pytest.raises(ValueError, match=r"start: expected a time not after the end, got 2 and -1 s"):
+        lw.motion.Trajectory.by_coordinate([[0.0, 1.0]], [[[0.0, 1.0]]], start=2.0, end=-1.0)
+    with pytest.raises(ValueError, match=r"linearize: step: expected .* got -0.1"):
+        robot.linearize([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], step=-0.1)
+    with pytest.raises((TypeError, ValueError), match=r"expected_in|expressed_in: expected"):
+        robot.inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], expressed_in=3)
+
+
+def test_a_task_that_starts_nowhere() -> None:
+    robot = lw.load("double_pendulum")
+    for start in ((np.array([math.nan, 0.0]), np.zeros(2)), (np.zeros(2), np.zeros(3))):
+        task = environments.ControlTask(
+            robot,
+            lambda rng, start=start: start,
+            lambda q, v, goal: q,
+            lambda q, v, tau, goal: 0.0,
+            ("shoulder",),
+            (1.0,),
+        )
+        with pytest.raises(ValueError, match=r"ControlTask: start: [qv]: expected an array of finite numbers"):
+            environments.VectorEnvironment(task, 2).reset(seed=0)
+
+
+def test_absurd_sizes_are_refused_before_memory_is_taken() -> None:
+    robot, line = lw.load("double_pendulum"), lw.motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0]]])
+    calls: tuple[tuple[str, Callable[[], Any]], ...] = (
+        ("compile: x: expected at most 4194304 elements", lambda: lw.compile(lambda x: x, x=10**30)),
+        ("compile: x: expected at most 4194304 elements", lambda: lw.compile(lambda x: x, x=(10**5, 10**5))),
+        ("simulate: duration: expected at most 1e.10 steps", lambda: robot.simulate([0.0, 0.0], duration=2**63)),
+        ("simulate: duration: expected at most 8589934592 numbers", lambda: robot.simulate([0, 0], duration=5e6)),
+        ("sampled: n: expected at most 1000000000 samples", lambda: line.sampled(n=2 * 10**9)),
+        ("sampled: step: expected at most 1000000000 samples", lambda: line.sampled(step=1e-300)),
+        ("expected an integer up to 2147483647", lambda: robot.base_parameters(samples=10**12)),
+    )
+    for expected, call in calls:
+        with pytest.raises(ValueError, match=expected):
+            call()
