@@ -15,29 +15,16 @@ Anal. 33, 1996.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from ...expr.linalg.sums import dot
 from .step_constraints import StepConstraints, released_velocity, with_energy
 from .system import MotionSystem, State
 
-__all__ = ["StepForces", "rattle"]
+__all__ = ["rattle"]
 
 Scalars = Sequence[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class StepForces:
-    """The forces of a step of `rattle`, each (nv): ``given`` ones; those ``of_state(t, q, v)``; the ``springs(q)`` of
-    joints, with their ``stiffness``; and ``resisting(v)``, the diagonal of h D and h d."""
-
-    given: Scalars
-    of_state: Callable[[Any, Scalars, Scalars], Scalars]
-    springs: Callable[[Scalars], Scalars] | None
-    stiffness: Scalars
-    resisting: Callable[[Scalars], tuple[Scalars, Scalars]] | None
 
 
 def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:

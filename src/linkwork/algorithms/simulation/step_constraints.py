@@ -28,7 +28,7 @@ from ...expr.arrays import array
 from ...expr.control import cond
 from ...expr.equations.root import fixed_point, monotone_root
 from ...expr.functions import and_, fmax, fmin, lt, not_, or_, sqrt, where
-from ...expr.linalg.sums import dot
+from ...expr.linalg.sums import dot, is_zero
 from ..constraints.rows import constraint_error, rates_of, rates_of_some
 from ..dynamics.factored_inverse import ArticulatedInverse, FactoredInverse
 from ..mechanisms.forward import Held
@@ -52,7 +52,8 @@ _LEFT_OPEN = 1e-4  # of a robot's length [m], and [rad]: what it may leave open 
 
 
 class FoundStep(NamedTuple):
-    """The velocity w (nv) of a step, where it ends (nq), and whether it passed a singular configuration."""
+    """The velocity w (nv) of a step, where it ends (nq), and whether it passed a singular configuration in which the
+    constraints do no work."""
 
     w: list[Any]
     end: list[Any]
@@ -128,7 +129,9 @@ class StepConstraints:
 
     def ended(self, left: Callable[[Scalars], Scalars], v: Scalars, w: Scalars, status: Any) -> FoundStep:
         """The same of a velocity that was found where the status is 0."""
-        found = and_(lt(status, 0.5), self._is_near(left, v, w))
+        found, driven = lt(status, 0.5), any(not is_zero(s) for s in self.held.rates.drift)
+        if not driven:  # constraints that move by themselves do work: no velocity is too fast for them
+            found = and_(found, self._is_near(left, v, w))
         if not any(constraint.holonomic for constraint in self.mechanics.tree.constraints):
             w = [where(found, x, math.inf) for x in w]
             return FoundStep(w, self._led(w), False)
@@ -137,7 +140,7 @@ class StepConstraints:
             return w, array(self._led(list(w)))
 
         w, end = cond(found, straight, lambda _: self._past_singular(left, v), array(list(w)))
-        return FoundStep(list(w), list(end), not_(found))
+        return FoundStep(list(w), list(end), False if driven else not_(found))
 
     def _led(self, w: Scalars) -> list[Any]:
         """q ⊕ h w."""
@@ -210,6 +213,8 @@ def released_velocity(
 def with_energy(v: Scalars, momentum: Scalars, energy: Any, passed: Any) -> list[Any]:
     """v (nv), left of a momentum by constraints, with a kinetic ``energy`` [J] where a step passed a singular
     configuration: the tangent space turns within the step there, and the constraints do no work."""
+    if passed is False:
+        return list(v)
     left = fmax(0.5 * dot(v, momentum), _LEAST)
     share = sqrt(fmin(fmax(energy / left, 1.0 / _REGAINED), _REGAINED))
     return [where(passed, share * x, x) for x in v]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...expr.linalg.sums import is_zero
 from ...joints.blamed import asked
@@ -12,10 +12,7 @@ from ...model.tree import Tree
 from ..motion.curves.space import CurveSpace
 from .discrete_mechanics import DiscreteMechanics
 
-if TYPE_CHECKING:
-    from .rattle import StepForces
-
-__all__ = ["MotionSystem", "State", "plus"]
+__all__ = ["MotionSystem", "State", "StepForces", "plus"]
 
 Scalars = Sequence[Any]
 State = tuple[list[Any], list[Any]]  # q (nq) and v (nv)
@@ -31,6 +28,18 @@ def plus(x: Scalars, h: Any, *rates: tuple[float, Scalars]) -> list[Any]:
                 change = change + c * rate[k]
         found.append(start + h * change)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class StepForces:
+    """The forces of a step of `rattle`, each (nv): ``given`` ones; those ``of_state(t, q, v)``; the ``springs(q)`` of
+    joints, with their ``stiffness``; and ``resisting(v)``, the diagonal of h D and h d."""
+
+    given: Scalars
+    of_state: Callable[[Any, Scalars, Scalars], Scalars]
+    springs: Callable[[Scalars], Scalars] | None
+    stiffness: Scalars
+    resisting: Callable[[Scalars], tuple[Scalars, Scalars]] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from ...algorithms.simulation import METHODS, MotionSystem
 from ...algorithms.simulation.contact.step import contact_velocities
 from ...algorithms.simulation.discrete_mechanics import DiscreteMechanics
 from ...algorithms.simulation.flight import flown, pushed_rates
-from ...algorithms.simulation.rattle import StepForces
 from ...algorithms.simulation.step_constraints import allowed_velocity
+from ...algorithms.simulation.system import StepForces
 from ...expr.arrays import array
 from ...expr.functions import lt, tanh, where
 from ...expr.linalg.sums import is_zero
