@@ -76,11 +76,13 @@ def short_repr(value: Any) -> str:
     >>> class Gains(NamedTuple):
     ...     K: object
     ...     name: str
-    ...     __repr__ = short_repr
+    ...     def __repr__(self) -> str:
+        return short_repr(self)
     >>> Gains(np.zeros((3, 14)), "arm")
     Gains(K=<array (3, 14)>, name='arm')
     """
-    names = value._fields if isinstance(value, tuple) else [f.name for f in dataclasses.fields(value) if f.repr]
+    fields = getattr(value, "_fields", None)
+    names = fields or [f.name for f in dataclasses.fields(value) if f.repr]
     return f"{type(value).__name__}({', '.join(f'{name}={_shown(getattr(value, name))}' for name in names)})"
 
 

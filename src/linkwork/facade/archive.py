@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn, TypeVar, cast
 
 import numpy as np
 from numpy.lib import format as npy
@@ -22,6 +22,8 @@ from numpy.lib import format as npy
 from .._files import NotRegularError, opened_regular, replaced
 
 __all__ = ["ArchiveReader", "npz_path", "open_archive", "write_archive"]
+
+T = TypeVar("T")
 
 _SAID = "said"
 _MAX_TEXT = 1 << 24  # bytes of the text
@@ -106,24 +108,25 @@ class ArchiveReader:
 
     def text(self, key: str) -> str:
         """A text."""
-        return self._checked(key, self.said[key], isinstance(self.said[key], str), "a text")
+        value: str = self.said[key]
+        return self._checked(key, value, isinstance(value, str), "a text")
 
     def texts(self, key: str, default: Sequence[str] | None = None) -> list[str]:
         """A list of texts."""
         if default is not None and key not in self.said:
             return [*default]
-        value = self.said[key]
+        value: list[str] = self.said[key]
         fine = isinstance(value, list) and all(isinstance(x, str) for x in value)
         return self._checked(key, value, fine, "a list of texts")
 
     def boolean(self, key: str, default: bool | None = None) -> bool:
         """A truth value."""
-        value = self.said.get(key, default) if default is not None else self.said[key]
+        value: bool = self.said.get(key, default) if default is not None else self.said[key]
         return self._checked(key, value, isinstance(value, bool), "true or false")
 
     def integer(self, key: str, least: int, most: int = 2**31) -> int:
         """An integer between two bounds."""
-        value = self.said[key]
+        value: int = self.said[key]
         fine = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
         return self._checked(key, value, fine, f"an integer from {least} to {most}")
 
@@ -136,12 +139,12 @@ class ArchiveReader:
 
     def integers(self, key: str, least: int, most: int = 2**31) -> list[int]:
         """A list of integers between two bounds."""
-        value = self.said[key]
+        value: list[int] = self.said[key]
         fine = isinstance(value, list) and all(type(x) is int and least <= x <= most for x in value)
         return self._checked(key, value, fine, f"a list of integers from {least} to {most}")
 
     @staticmethod
-    def _checked(key: str, value: Any, fine: bool, expected: str) -> Any:
+    def _checked(key: str, value: T, fine: bool, expected: str) -> T:
         if not fine:
             raise ValueError(f"{key}: expected {expected}, got {value!r:.80}")
         return value
@@ -221,7 +224,7 @@ class ArchiveReader:
             if min(shape, default=0) < 0 or count * dtype.itemsize != info.file_size - member.tell():
                 raise ValueError(f"array {name!r}: shape {shape} of {dtype} does not fit the bytes that are there")
             data = np.empty(count, dtype)
-            if data.nbytes and member.readinto(data.view(np.uint8)) != data.nbytes:
+            if data.nbytes and cast(Any, member).readinto(data.view(np.uint8)) != data.nbytes:
                 raise ValueError(f"array {name!r}: the file ends inside of it")
             member.read(1)  # so that the checksum of the whole is looked at
         if dtype.kind == "b" and count and data.view(np.uint8).max() > 1:

@@ -47,7 +47,8 @@ class Command:
     seconds: float
     _searched: Any = field(default=None, repr=False)  # what can tell of the search, and where it ended
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def __call__(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """The forces (..., nv) in a state near that of the command, within the largest."""

@@ -45,7 +45,8 @@ class HoldingRegulator:
     acting: np.ndarray
     step: float | None = None
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def __call__(self, q: Any, v: Any) -> Any:
         """The joint forces (..., nv) for a state, or for as many states as are held; of symbols those of one state."""

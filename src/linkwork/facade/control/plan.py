@@ -33,7 +33,8 @@ class RecedingPlan(NamedTuple):
     tau: Any
     K: Any
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 def followed(

@@ -41,7 +41,8 @@ class Regulator(NamedTuple):
     X: Any
     residual: Any
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 class HorizonRegulator(NamedTuple):
@@ -53,7 +54,8 @@ class HorizonRegulator(NamedTuple):
     K: Any
     X: Any
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 @public

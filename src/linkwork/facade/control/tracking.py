@@ -48,7 +48,8 @@ class TrackingRegulator:
     acting: np.ndarray
     passive: bool = False
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def robot(self) -> Any:

@@ -43,7 +43,8 @@ class WholeBodyAnswer(NamedTuple):
     found: Any
     rounds: Any
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 @public_constructor

@@ -54,7 +54,8 @@ class ArmBranches:
     orientation_error: np.ndarray  # (..., 8) [rad]
     position_error: np.ndarray  # (..., 8) [m]
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def count(self) -> np.ndarray:

@@ -95,7 +95,11 @@ def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
         kinds = reader.texts("sections")
         if not kinds:
             raise ValueError("sections: expected at least one")
-        said = {"nq": reader.integer("nq", 0), "nv": reader.integer("nv", 0), "apart": reader.boolean("apart", False)}
+        said: dict[str, Any] = {
+            "nq": reader.integer("nq", 0),
+            "nv": reader.integer("nv", 0),
+            "apart": reader.boolean("apart", False),
+        }
         said |= {key: reader.texts(key) for key in ("q_names", "v_names") if key in reader.said}
     space = _space(where, said, robot)
     with open_archive(where, _FORMAT, "Trajectory.save") as reader:

@@ -51,7 +51,8 @@ class PathDerivative(NamedTuple):
     velocities: np.ndarray | None = None
     controls: np.ndarray | None = None
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 def path_derivative(result: Any, by: str) -> PathDerivative:

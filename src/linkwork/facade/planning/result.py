@@ -36,7 +36,8 @@ class PlanTree(NamedTuple):
     q: np.ndarray
     parent: np.ndarray
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 @public

@@ -124,8 +124,8 @@ class RobotBase:
             call = self._calls.get(key)
         except TypeError:
             self._refuse_names(name, options)
-            for option, value in options.items():
-                instance(name, option, value, Hashable, what="a value that hashes")
+            for argument, value in options.items():
+                instance(name, argument, value, Hashable, what="a value that hashes")
             raise
         if call is None:
             asked = (name, options | ({row.acting: dict(acting)} if acting else {}))

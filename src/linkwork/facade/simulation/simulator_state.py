@@ -28,7 +28,8 @@ class SimulatorState(NamedTuple):
     status: np.ndarray
     within: np.ndarray
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 def copied_state(given: Any, now: SimulatorState) -> SimulatorState:

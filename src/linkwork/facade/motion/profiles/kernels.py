@@ -34,7 +34,8 @@ class ProfileNumbers(NamedTuple):
     coefficients: Any
     status: Any
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 def profile_kernel(kind: ProfileKind, n: int, together: bool, given: bool) -> Kernel:
