@@ -76,8 +76,8 @@ def short_repr(value: Any) -> str:
     >>> class Gains(NamedTuple):
     ...     K: object
     ...     name: str
-    ...     def __repr__(self) -> str:
-        return short_repr(self)
+    ...     def __repr__(self):
+    ...         return short_repr(self)
     >>> Gains(np.zeros((3, 14)), "arm")
     Gains(K=<array (3, 14)>, name='arm')
     """
