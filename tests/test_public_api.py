@@ -26,6 +26,7 @@ from linkwork import (
     simulation,
     spatial,
 )
+from linkwork.facade.foreign_names import ForeignName
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = {
@@ -89,7 +90,8 @@ def members(cls):
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("linkwork"):
             found |= vars(base)
-    return {name: value for name, value in found.items() if not name.startswith("_") or name in SPECIAL}
+    public = {name: value for name, value in found.items() if not name.startswith("_") or name in SPECIAL}
+    return {name: value for name, value in public.items() if not isinstance(value, ForeignName)}
 
 
 def public_api():

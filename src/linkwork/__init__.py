@@ -218,4 +218,4 @@ def __getattr__(name: str) -> ModuleType:
         return import_module(f".{name}", __name__)
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    raise AttributeError(missing_attribute(f"module {__name__!r}", name, __all__), name=name)
+    raise AttributeError(missing_attribute(__name__, name, __all__), name=name)

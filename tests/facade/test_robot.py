@@ -286,7 +286,7 @@ def test_what_cannot_be_compiled(arm):
     for name in ("1st", "a b", "_a", "class", 3):
         with pytest.raises(ValueError, match="named by identifiers"):
             arm.compile({name: "mass_matrix"})
-    with pytest.raises(ValueError, match="named by an identifier"):
+    with pytest.raises(ValueError, match="name: expected an identifier"):
         arm.compile("mass_matrix", name="my kernel")
 
 
@@ -339,7 +339,7 @@ def answers_without_numbers(robot, functions, batch):
     assert (robot.nq, robot.nv) == (0, 0)
     assert robot.neutral().shape == (0,)
     assert robot.random_configuration(seed=0, size=batch).shape == (*batch, 0)
-    sizes = dict.fromkeys(("nq", "nv", "2nv", "nc", "ne", "ni", "nk", "nl", "nlq"), 0)
+    sizes = dict.fromkeys(("nq", "nv", "2nv", "nc", "ne", "nfe", "ni", "nk", "nl", "nlq", "nloops"), 0)
     sizes |= {"nb": bodies, "npi": 10 * bodies}
     for row in map(ROBOT.get, functions):
         frame = names_for(robot.tree, row, robot.frames[0])

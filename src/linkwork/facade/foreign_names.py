@@ -7,10 +7,11 @@ names of formats that people look for.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NoReturn
 
 from .._text import nearest
 
-__all__ = ["missing_attribute"]
+__all__ = ["FOREIGN_NAMES", "ForeignName", "add_foreign_names", "missing_attribute"]
 
 _ROBOT = {
     "pose": ("fkine", "fk", "getTransform", "get_transform", "frame_pose", "framePlacement", "CalcRelativeTransform"),
@@ -67,11 +68,37 @@ _REMEDIES = {
 }
 
 
-def missing_attribute(owner: str, name: str, known: Iterable[str]) -> str:
-    """The message of an AttributeError: what is missing, and a name that exists."""
-    of_module = owner.startswith("module")
-    for own, theirs in (_MODULE if of_module else _ROBOT).items():
+FOREIGN_NAMES = {name: f"use robot.{own}" for own, theirs in _ROBOT.items() for name in theirs} | _REMEDIES
+"""What is said of an attribute of robots that other libraries have."""
+
+
+class ForeignName:
+    """A name that other libraries have: an AttributeError tells what it is called here.
+
+    A class with a `__getattr__`, which could say the same, takes twice as long for each call of a method.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.__doc__ = f"Not an attribute here: {FOREIGN_NAMES[name]}."
+
+    def __get__(self, owner: object, kind: type) -> NoReturn:
+        message = f"a {kind.__name__} has no attribute {self._name!r}; {FOREIGN_NAMES[self._name]}"
+        raise AttributeError(message, name=self._name, obj=kind if owner is None else owner)
+
+
+def add_foreign_names(kind: type) -> None:
+    """Let a class tell what names of other libraries are called here, but for those that it has."""
+    known = {name for base in kind.__mro__ for name in vars(base)}
+    for name in FOREIGN_NAMES:
+        if name not in known:
+            setattr(kind, name, ForeignName(name))
+
+
+def missing_attribute(module: str, name: str, known: Iterable[str]) -> str:
+    """The message of an AttributeError of a module: what is missing, and a name that exists."""
+    for own, theirs in _MODULE.items():
         if name in theirs:
-            return f"{owner} has no attribute {name!r}; use {'linkwork' if of_module else 'robot'}.{own}"
+            return f"module {module!r} has no attribute {name!r}; use linkwork.{own}"
     remedy = _REMEDIES.get(name) or nearest(name, sorted(one for one in known if not one.startswith("_")))
-    return f"{owner} has no attribute {name!r}; {remedy}"
+    return f"module {module!r} has no attribute {name!r}; {remedy}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._arguments import public, public_methods
 from ...model.tree import Report
-from ..foreign_names import missing_attribute
+from ..foreign_names import FOREIGN_NAMES, add_foreign_names
 from ..inherited_names import named_after
 from ..making.loading import Continuous, Inertias, Mimicry, Options, read_robot
 from .assembling import AssemblyMethods
@@ -124,11 +124,8 @@ class Robot(
         self._tree.require_inertias("mass")
         return self._tree.mass
 
-    def __getattr__(self, name: str) -> Any:
-        """Raises AttributeError with a name that exists: this is called where an attribute is not found."""
-        if name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        raise AttributeError(missing_attribute("a Robot", name, dir(type(self))), name=name, obj=self)
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in FOREIGN_NAMES]
 
     # -- a value
 
@@ -151,6 +148,7 @@ class Robot(
 
 
 named_after(Robot)
+add_foreign_names(Robot)
 public_methods(Robot, leave=is_computed)
 
 
