@@ -207,7 +207,7 @@ class IKResult:
         if shape == () and index in ((), (0,)):
             return 0
         if len(index) != len(shape):
-            raise IndexError(f"expected an index of {len(shape)} numbers, of states {shape}, got {index}")
+            raise IndexError(f"explain: index: expected {len(shape)} integers, of states {shape}, got {index}")
         return int(np.arange(int(np.prod(shape))).reshape(shape)[index])
 
     def _of_each(self, name: str, none: Any) -> Any:
