@@ -1,4 +1,4 @@
-"""Straight pieces on which a path rests, run evenly instead: along a straight line no rest is needed.
+"""Straight pieces on which a path rests, or nearly so, run evenly instead: along a straight line no rest is needed.
 
 On q = a + d f(s), a straight line, no speed ṡ passes a place with f' = 0 without a stop, although the line itself has
 none there.  With the length for a parameter it is passed at any speed.  Where f' changes sign the line turns back, and
@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..section import Section
+from ..section import Section, shifted
 from ..trajectory import Trajectory
 from .beneath import Beneath
 
@@ -19,28 +19,37 @@ __all__ = ["may_rest_inside", "straightened"]
 
 _STRAIGHT = 1e-12  # of a piece's extent: what it leaves its line by
 _NEAR = 1e-6  # of a piece: a double root of a rate is two that are so near, real or not
-_RESTS = 1e-9  # of the greatest rate of a piece
+_SLOW = 0.05  # of the greatest rate of a piece: a path that is slower inside nearly rests
+_ALIKE, _MORE = 1e-9, 1.5  # of a quick look: it rather says that a piece may be straight and slow
 _NOTHING = 1e-14  # of a piece's way: what is shorter is no part of it
 
 
 def may_rest_inside(path: Trajectory) -> bool:
-    """Whether one section of cubics may rest inside of itself, as its first coordinate tells: soon said."""
-    for k, (p, q, r) in enumerate(_first_coordinate(path.sections[0].arrays["coefficients"])):
-        if p == 0.0 and (k or not (q or r)):
+    """Whether `straightened` may change one section of cubics: a quick look at its first two coordinates."""
+    section = path.sections[0]
+    c, starts = section.arrays["coefficients"], section.arrays["starts"].tolist()
+    if c.shape[-1] < 3:
+        return False
+    for k, (own, *others) in enumerate(c[:, :2, 1:4].tolist()):
+        if others:
+            a, b = own[:2], others[0][:2]
+            left, right = a[0] * b[1], a[1] * b[0]
+            if abs(left - right) > _ALIKE * (abs(left) + abs(right)):
+                continue  # not a straight line
+        h = (starts[k + 1] if k + 1 < len(starts) else section.end) - starts[k]
+        p, q, r = own[0], own[1] * h, own[2] * h * h if len(own) > 2 else 0.0
+        at_end = p + 2.0 * q + 3.0 * r
+        most = _SLOW * max(abs(p), abs(at_end), abs(p + q + 0.75 * r))
+        if most == 0.0 or (k and abs(p) <= most) or (k + 1 < len(starts) and abs(at_end) <= most):
             return True
-        product = 3.0 * p * r
-        if (q or r) and abs(q * q - product) <= _RESTS * (q * q + abs(product)) and (q or p == 0.0) and r:
+        if 0.0 < -q * r < 3.0 * r * r and abs(p - q * q / (3.0 * r)) <= _MORE * most:
             return True
     return False
 
 
-def _first_coordinate(c: np.ndarray) -> list[list[float]]:
-    found = c[:, 0, 1:4].tolist()
-    return found if c.shape[-1] == 4 else [[*row, 0.0, 0.0, 0.0][:3] for row in found]
-
-
 def straightened(given: Beneath) -> Beneath:
-    """With straight pieces of polynomials, on which the path rests elsewhere than at its own ends, run at one rate.
+    """With straight pieces of polynomials, on which the path rests or nearly so elsewhere than at its own ends, run at
+    one rate.
 
     Places at the ends of pieces stay what they are.
     """
@@ -60,12 +69,16 @@ def straightened(given: Beneath) -> Beneath:
 
 def _straightened(section: Section, *, first: bool, last: bool) -> tuple[Section, tuple[float, float]] | None:
     """And by what the rates at its ends are divided; None where there is no such piece."""
-    if section.kind.name != "polynomial" or not section.space.is_plain or section.is_symbolic:
+    if section.kind.name != "polynomial" or not section.space.is_plain or section.is_symbolic or not section.is_affine:
         return None
-    c, starts = section.arrays["coefficients"], section.arrays["starts"]
-    if section.clock is not None or c.shape[-1] < 3 or starts[0] != section.start or not section.end > starts[-1]:
+    if section.arrays["coefficients"].shape[-1] < 3:
         return None
-    lengths = np.diff(np.append(starts, section.end))
+    ends = [float(x) for x in section.parameter(np.array([section.start, section.end]))]
+    backward = ends[0] > ends[1]
+    if backward:
+        ends, first, last = ends[::-1], last, first
+    c, starts = _between(section.arrays["coefficients"], section.arrays["starts"], *ends)
+    lengths = np.diff(np.append(starts, ends[1]))
     scaled = c[:, :, 1:] * lengths[:, None, None] ** np.arange(1, c.shape[-1])
     left, sizes, right = np.linalg.svd(scaled, full_matrices=False)
     straight = sizes[:, 0] > 0.0
@@ -75,17 +88,16 @@ def _straightened(section: Section, *, first: bool, last: bool) -> tuple[Section
     begins: list[float] = []
     rates, changed = [1.0, 1.0], False
     for k, h in enumerate(lengths):
-        at_start, at_end = first and k == 0, last and k == len(lengths) - 1
         parts = None
         if straight[k]:
             f = np.append(0.0, sizes[k, 0] * right[k, 0])
-            parts = _monotone(f, at_start=at_start, at_end=at_end)
+            parts = _monotone(f, at_start=first and k == 0, at_end=last and k == len(lengths) - 1)
         if parts is None:
             pieces.append(c[k])
             begins.append(float(starts[k]))
             continue
         changed = True
-        whole = np.abs(np.diff(parts)).sum()
+        whole = float(np.abs(np.diff(parts)).sum())
         t = np.append(0.0, np.cumsum(np.abs(np.diff(parts)))) / whole
         for j, (a, b) in enumerate(pairwise(parts)):
             line = np.zeros_like(c[k])
@@ -93,37 +105,57 @@ def _straightened(section: Section, *, first: bool, last: bool) -> tuple[Section
             line[:, 1] = left[k, :, 0] * (np.sign(b - a) * whole / h)
             pieces.append(line)
             begins.append(float(starts[k] + h * t[j]))
-        powers = np.arange(1, len(f))
         if k == 0:
             rates[0] = float(abs(f[1]) / whole)
         if k == len(lengths) - 1:
-            rates[1] = float(abs((f[1:] * powers).sum()) / whole)
+            rates[1] = float(abs(f[1:] @ np.arange(1, len(f))) / whole)
     if not changed:
         return None
     arrays = {"starts": np.array(begins), "coefficients": np.array(pieces)}
-    return Section(section.space, section.kind, arrays, section.start, section.end), (rates[0], rates[1])
+    made = Section(section.space, section.kind, arrays, section.start, section.end, section.clock)
+    return made, (rates[1], rates[0]) if backward else (rates[0], rates[1])
+
+
+def _between(c: np.ndarray, starts: np.ndarray, begin: float, end: float) -> tuple[np.ndarray, np.ndarray]:
+    """The pieces between two places, the first of which begins there."""
+    k = max(int(np.searchsorted(starts, begin, side="right")) - 1, 0)
+    last = max(int(np.searchsorted(starts, end, side="left")), k + 1)
+    c, starts = np.array(c[k:last], dtype=float), np.array(starts[k:last], dtype=float)
+    c[0] = shifted(c[0], begin - starts[0])
+    starts[0] = begin
+    return c, starts
 
 
 def _monotone(f: np.ndarray, *, at_start: bool, at_end: bool) -> np.ndarray | None:
-    """The values of a polynomial on [0, 1] between which it rises or falls; None where its rate has no zero but at
+    """The values of a polynomial on [0, 1] between which it rises or falls; None where its rate is never small but at
     what are ends of the path, or but where it turns back."""
+    polynomial = np.polynomial.polynomial
     rate = f[1:] * np.arange(1, len(f))
-    found = np.roots(rate[::-1])
-    near = (np.abs(found.imag) <= _NEAR) & (found.real >= -_NEAR) & (found.real <= 1.0 + _NEAR)
-    roots = np.sort(np.clip(found.real[near], 0.0, 1.0))
-    values = np.polynomial.polynomial.polyval(np.concatenate([[0.0], roots, [1.0]]), f)
+    roots, flat = _roots(rate), _roots(rate[1:] * np.arange(1, len(rate)))
+    flat = flat[(flat > _NEAR) & (flat < 1.0 - _NEAR)]
+    slopes = np.abs(polynomial.polyval(np.concatenate([[0.0, 1.0], flat]), rate))
+    slow = slopes <= _SLOW * slopes.max()
+    if not (slow[0] and not at_start) and not (slow[1] and not at_end) and not slow[2:].any():
+        return None
+    values = polynomial.polyval(np.concatenate([[0.0], roots, [1.0]]), f)
     steps = np.diff(values)
-    whole = float(np.abs(steps).sum())
+    least = _NOTHING * float(np.abs(steps).sum())
     parts = [0.0]
-    turns = []
-    for a, step in zip(values[:-1], steps, strict=True):
-        if abs(step) <= _NOTHING * whole:
+    for value, step in zip(values[1:].tolist(), steps.tolist(), strict=True):
+        if abs(step) <= least:
             continue
         if len(parts) > 1 and (parts[-1] - parts[-2]) * step > 0.0:
-            parts[-1] = float(a + step)
+            parts[-1] = value
         else:
-            turns.append(a)
-            parts.append(float(a + step))
+            parts.append(value)
     parts[-1] = float(f.sum())
-    inside = [x for x in roots if not (at_start and x <= _NEAR) and not (at_end and x >= 1.0 - _NEAR)]
-    return np.array(parts) if len(inside) > len(turns) - 1 else None
+    return np.array(parts)
+
+
+def _roots(c: np.ndarray) -> np.ndarray:
+    """The real roots in [0, 1] of a polynomial, lowest coefficient first, or those that are nearly so."""
+    size = np.abs(c).max(initial=0.0)
+    c = np.where(np.abs(c) <= 1e-15 * size, 0.0, c)
+    found = np.roots(c[::-1])
+    near = (np.abs(found.imag) <= _NEAR) & (found.real >= -_NEAR) & (found.real <= 1.0 + _NEAR)
+    return np.sort(np.clip(found.real[near], 0.0, 1.0))

@@ -221,7 +221,7 @@ def _gap_of_jerk(
     tolerance: float | None,
     duration: float,
 ) -> float:
-    """Twice what a motion within limits of jerk gains on twice the segments [s]; inf where there is none."""
+    """Twice what a motion within limits of jerk gains on twice the segments [s]; inf where there is none on these."""
     try:
         finer = _timed("optimality_gap", under, asked, ends, 2 * segments, passes, tolerance)
     except ValueError:
