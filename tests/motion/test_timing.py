@@ -366,6 +366,7 @@ def test_a_straight_piece_that_rests_inside_is_passed() -> None:
     smooth = time_optimal(cubed, velocity=1.0, acceleration=2.0, jerk=8.0, points=100)
     best = lw.motion.profile(-1.0, 1.0, velocity=1.0, acceleration=2.0, jerk=8.0).duration
     assert best * (1.0 - 1e-9) < smooth.duration < 1.001 * best
+    assert smooth.duration - best < smooth.optimality_gap < smooth.duration - 2.5 + 1e-3
 
 
 def test_a_timed_path_is_a_tuple_that_can_be_copied() -> None:

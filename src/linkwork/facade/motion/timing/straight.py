@@ -64,7 +64,9 @@ def straightened(given: Beneath) -> Beneath:
             rates[0] *= begin if k == 0 else 1.0
             rates[1] *= end if k == last else 1.0
         sections.append(section)
-    return given._replace(path=Trajectory(sections, given.path.robot), rates=tuple(rates)) if changed else given
+    if not changed:
+        return given
+    return given._replace(path=Trajectory(sections, given.path.robot), rates=(rates[0], rates[1]))
 
 
 def _straightened(section: Section, *, first: bool, last: bool) -> tuple[Section, tuple[float, float]] | None:

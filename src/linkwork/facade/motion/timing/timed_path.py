@@ -60,13 +60,14 @@ class TimedPath(_Times):
 
     @cached_property
     def optimality_gap(self) -> float:
-        """An estimate of how much longer the motion takes than the least time, because s̈ is held on segments [s].
+        """An estimate of how much longer the motion takes than the least time, because of its segments [s].
 
         It is what halving all segments saves, three times at most until that is less than a thousandth of the time,
-        and as much as the last again; within limits of jerk it is twice what twice the segments save.  That is the loss
-        where it is in proportion to the segments' lengths; mostly it falls faster, and the estimate is too large.  It
-        is no bound.  The motion is made anew for it when it is first read.  It is inf where there is none on shorter
-        segments, and NaN of a copy or a pickled motion of which it was not read before.
+        and as much as the last again.  That is the loss where it is in proportion to the segments' lengths; mostly it
+        falls faster, and the estimate is too large.  It is no bound.  Within limits of jerk it is how much longer the
+        motion is than the least time without them, estimated like that: what they cost counts, too.  Motions are made
+        for it when it is first read.  It is inf where there is none on shorter segments, and NaN of a copy or a pickled
+        motion of which it was not read before.
         """
         return nan if self._estimate is None else self._estimate()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -67,9 +68,9 @@ def time_optimal(
     theirs, by the control points of polynomials that agree with them at nine times of each segment.  Where they are
     passed they are made narrower and the motion made anew; None leaves that away, but for jerk.  The motion is made on
     segments of the path.  Their number follows the path, 400 at least: it grows with the number of the path's pieces,
-    and doubles while that gains more than 1 % of the time.  With ``points`` there are about so many, as there are 400
-    within limits of jerk.  `TimedPath.optimality_gap` estimates what they leave.  After the first of ``passes``
-    segments are made anew, of equal times; those of passes before the last may be fewer.  At corners of the path the
+    and doubles while that gains more than 1 % of the time.  With ``points`` there are about so many, and
+    within limits of jerk 200 at most between two stops.  `TimedPath.optimality_gap` estimates what they leave.  After
+    the first of ``passes`` segments are made anew, of equal times; those of passes before the last may be fewer.  At corners of the path the
     motion stops, and within limits of jerk where its curvature jumps.  Where the path rests inside of a straight piece
     the motion does not have to.
 
@@ -200,10 +201,9 @@ def _timed(
         sections = clocked(path.sections, clock, motion.t, motion.s)
         places = under.places(motion.s, motion.speed, motion.acceleration)
         times = Trajectory(sections, path.robot), places[0], motion.t, *places[1:]
-        finer: Callable[[], float] = lambda: _gap_of_jerk(  # noqa: E731
-            under, asked, given, len(motion.t) - 1, passes, tolerance, float(motion.t[-1])
-        )
-        return TimedPath.estimated(times, finer)
+        duration = float(motion.t[-1])
+        gap: Callable[[], float] = lambda: _gap_of_jerk(under, asked, given, passes, tolerance, duration)  # noqa: E731
+        return TimedPath.estimated(times, gap)
     t = times_of(s, x)
     clock = Clock(t[:-1], np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1))
     made = Trajectory(clocked(path.sections, clock, t, s), path.robot)
@@ -216,17 +216,17 @@ def _gap_of_jerk(
     under: Beneath,
     asked: MotionAsked,
     ends: Sequence[float],
-    segments: int,
     passes: int,
     tolerance: float | None,
     duration: float,
 ) -> float:
-    """Twice what a motion within limits of jerk gains on twice the segments [s]; inf where there is none on these."""
+    """How much longer a motion within limits of jerk is than the least time without them, as that is estimated [s]; inf
+    where that is not known."""
     try:
-        finer = _timed("optimality_gap", under, asked, ends, 2 * segments, passes, tolerance)
+        free = _timed("optimality_gap", under, replace(asked, jerk=None), ends, None, passes, tolerance)
     except ValueError:
         return inf
-    return max(2.0 * (duration - finer.duration), 0.0)
+    return max(duration - free.duration + free.optimality_gap, 0.0)
 
 
 def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = False) -> np.ndarray:
