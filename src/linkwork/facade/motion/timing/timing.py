@@ -68,11 +68,11 @@ def time_optimal(
     theirs, by the control points of polynomials that agree with them at nine times of each segment.  Where they are
     passed they are made narrower and the motion made anew; None leaves that away, but for jerk.  The motion is made on
     segments of the path.  Their number follows the path, 400 at least: it grows with the number of the path's pieces,
-    and doubles while that gains more than 1 % of the time.  With ``points`` there are about so many, and
-    within limits of jerk 200 at most between two stops.  `TimedPath.optimality_gap` estimates what they leave.  After
-    the first of ``passes`` segments are made anew, of equal times; those of passes before the last may be fewer.  At corners of the path the
-    motion stops, and within limits of jerk where its curvature jumps.  Where the path rests inside of a straight piece
-    the motion does not have to.
+    and doubles while that gains more than 1 % of the time.  With ``points`` there are about so many, and within limits
+    of jerk 200 at most between two stops.  `TimedPath.optimality_gap` estimates what they leave.  After the first of
+    ``passes`` segments are made anew, of equal times; those of passes before the last may be fewer.  At corners of the
+    path the motion stops, and within limits of jerk where its curvature jumps.  Where the path rests inside of a
+    straight piece the motion does not have to.
 
     It is a `TimedPath`; of several paths, of the same robot or as many numbers, a list of them, each as it would be
     alone: those of polynomials of degree three within limits of v and a alone are found side by side in one kernel.
