@@ -32,6 +32,26 @@ def timing_rows(quick: bool) -> list[MotionRow]:
     ours = [Trajectory.polynomial(_KNOTS, np.moveaxis(x.c[::-1], (0, 1, 2), (2, 0, 1))) for x in paths]
     found += _alone(paths[0], ours[0])
     found += _as_short(paths, ours)
+    found += _through_many(quick)
+    return found
+
+
+def _through_many(quick: bool) -> list[MotionRow]:
+    """By default through many random way points: by how much longer than toppra's of 60 segments a piece."""
+    from scipy.interpolate import CubicSpline
+
+    found = []
+    for many in (100,) if quick else (100, 1000):
+        knots = np.linspace(0.0, 1.0, many)
+        path = CubicSpline(knots, np.random.default_rng(1).uniform(-2.0, 2.0, (many, JOINTS)))
+        ours = Trajectory.polynomial(knots, np.moveaxis(path.c[::-1], (0, 1, 2), (2, 0, 1)))
+        timed = time_optimal(ours, velocity=FASTEST, acceleration=HARDEST)
+        estimate = 100.0 * timed.optimality_gap / timed.duration
+        found.append(MotionRow(f"estimate of what the grid leaves, {many} way points", estimate, "%"))
+        peer = _toppra(path, 60 * (many - 1), knots)
+        if peer is not None:
+            longer = 100.0 * (timed.duration / peer() - 1.0)
+            found.append(MotionRow(f"longer than toppra's at 60 segments a piece, {many} way points", longer, "%"))
     return found
 
 
@@ -91,7 +111,7 @@ def _kernel_call(path: Trajectory, count: int) -> Any:
     return lambda: kernel(rates, second, v, a, steps, caps)
 
 
-def _toppra(path: Any, segments: int) -> Any:
+def _toppra(path: Any, segments: int, knots: np.ndarray = _KNOTS) -> Any:
     """What times a path with toppra's seidel solver, and gives the duration; None where it is not installed."""
     try:
         import toppra
@@ -99,7 +119,7 @@ def _toppra(path: Any, segments: int) -> Any:
     except ImportError:
         return None
     toppra.setup_logging("ERROR")
-    there = toppra.SplineInterpolator(_KNOTS, path(_KNOTS))
+    there = toppra.SplineInterpolator(knots, path(knots))
     v = constraint.JointVelocityConstraint(FASTEST * np.outer(np.ones(JOINTS), [-1.0, 1.0]))
     a = constraint.JointAccelerationConstraint(HARDEST * np.outer(np.ones(JOINTS), [-1.0, 1.0]))
     s = np.linspace(0.0, 1.0, segments + 1)

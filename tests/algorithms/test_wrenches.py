@@ -279,7 +279,11 @@ def test_what_is_no_wrench():
         ({"wrenches": {"hand": [0, 0, np.inf, 0, 0, 0]}}, ValueError, r"wrench_hand\[2\] is inf"),
         ({"wrenches": {3: w}}, TypeError, "expected frames' names, got 3"),
         ({"wrenches": {3: w, "hand": w}}, TypeError, "expected frames' names, got 3"),
-        ({"wrenches": {"hand": w}, "expressed_in": None}, TypeError, "expected frames' names, got None"),
+        (
+            {"wrenches": {"hand": w}, "expressed_in": None},
+            TypeError,
+            "expected a frame's name, or a dict of them by frame, got None",
+        ),
         ({"wrenches": {"hand": w}, "expressed_in": {"hand": 3}}, TypeError, "expected frames' names, got 3"),
         ({"gravity": 9.81}, ValueError, r"gravity: expected an array of shape \(\.\.\., 3\)"),
         ({"gravity": [0.0, 0.0, np.nan]}, ValueError, r"gravity\[2\] is NaN"),

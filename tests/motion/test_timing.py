@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
 import linkwork as lw
-from linkwork.facade.motion.timing import sweeps
+from linkwork.facade.motion.timing import kernels, sweeps
 from linkwork.facade.motion.timing.asked import MotionAsked
 from linkwork.facade.motion.timing.grid import first_of
 from linkwork.facade.motion.timing.quick import quick
@@ -277,3 +280,102 @@ def test_what_is_refused():
             time_optimal(path, **how)
     with pytest.raises(TypeError, match="expected a trajectory"):
         time_optimal([[0.0], [1.0]], acceleration=1.0)
+
+
+def test_the_grid_follows_the_path() -> None:
+    """Through many way points the motion is within 0.5 % of the one of a grid that is much finer; what the grid leaves
+    is estimated, and falls with the number of segments."""
+    knots = np.linspace(0.0, 1.0, 101)
+    rng = np.random.default_rng(0)
+    for q in (rng.uniform(-2.0, 2.0, (101, 2)), np.cumsum(rng.normal(size=(101, 2)), axis=0)):
+        spline = CubicSpline(knots, q)
+        path = Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)))
+        found = time_optimal(path, velocity=2.0, acceleration=4.0)
+        finest = time_optimal(path, velocity=2.0, acceleration=4.0, points=25_000)
+        coarse = time_optimal(path, velocity=2.0, acceleration=4.0, points=400)
+        assert len(coarse.t) == 401 < len(found.t)
+        assert found.duration < 1.005 * finest.duration and coarse.duration > 1.02 * finest.duration
+        for one in (found, coarse):
+            left = one.duration - finest.duration
+            assert left < one.optimality_gap < 2.5 * left
+        assert found.optimality_gap < 0.3 * coarse.optimality_gap
+        assert found.trajectory.limits_kept(velocity=2.0, acceleration=4.0, tolerance=1e-7)
+
+
+def test_one_kernel_serves_any_number_of_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _cubic(0, 2)
+    how = {"velocity": 1.0, "acceleration": 3.0}
+    time_optimal(path, points=500, **how)
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr(kernels, "compile", never)
+    durations = [time_optimal(path, points=n, **how).duration for n in (500, 777, 2000, 10_000)]
+    assert durations == sorted(durations, reverse=True)
+    # blocks that end anywhere: the number of segments is a multiple of theirs, or is not
+    for n in (1, 2, 63, 64, 65, 128, 129):
+        s = np.linspace(path.start_time, path.end_time, n + 1)
+        made = sweeps.Grid("", path, MotionAsked.read("", path, None, 1.0, 3.0, None, None, ()), s, np.zeros(0))
+        x, u = made.swept([0.1, 0.0], None)
+        assert x.shape == (n + 1,) and u.shape == (n,) and (x >= 0.0).all()
+        assert abs(x[0] - 0.01) < 1e-15 and x[-1] == 0.0 and np.allclose(np.diff(x), 2.0 * u * made.steps)
+
+
+def _trapezoid(length: float, v: float = 1.0, a: float = 2.0) -> float:
+    return length / v + v / a if length > v * v / a else 2.0 * np.sqrt(length / a)
+
+
+def test_a_straight_piece_that_rests_inside_is_passed() -> None:
+    """Only the line counts, not how it was run through before: each way between places at which it turns back is a
+    trapezoid."""
+    turns = np.polynomial.polynomial.polyint(np.polynomial.polynomial.polymul([1.0, -2.0, 1.0], [2.0, -1.0]))
+    ways = np.abs(np.diff(np.polynomial.polynomial.polyval([0.0, 2.0, 3.0], turns)))
+    cubed = Trajectory.polynomial([0.0, 2.0], [[[-1.0, 3.0, -3.0, 1.0], [0.5, -1.5, 1.5, -0.5]]])
+    clamped = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 0.0, 3.0, -2.0]], [[1.0, 0.0, 3.0, -2.0]]])
+    halves = clamped.between(0.0, 1.0).spliced(clamped.between(1.0, 2.0))
+    paths = {
+        "a cubic": (cubed, 2.5),
+        "slow inside": (Trajectory.polynomial([0.0, 2.0], [[[-1.001, 3.001, -3.0, 1.0]]]), _trapezoid(2.002)),
+        "of degree five": (Trajectory.polynomial([0.0, 2.0], [[[-1.0, 5.0, -10.0, 10.0, -5.0, 1.0]]]), 2.5),
+        "at a knot": (clamped, 2.5),
+        "where sections meet": (halves, 2.5),
+        "backward": (halves.reversed(), 2.5),
+        "a part": (cubed.between(0.5, 2.0), _trapezoid(1.125)),
+        "and turns back": (Trajectory.polynomial([0.0, 3.0], [[list(turns)]]), sum(map(_trapezoid, ways))),
+        "and goes on in a curve": (
+            Trajectory.polynomial([0.0, 2.0, 3.0], [[[-1, 3, -3, 1], [0] * 4], [[1, 3, 0, 0], [0, 0, 1, 0]]]),
+            time_optimal(
+                Trajectory.polynomial([0.0, 2.0], [[[-1.0, 1.0], [0.0, 0.0]]]).spliced(
+                    Trajectory.polynomial([0.0, 1.0], [[[1.0, 3.0, 0.0], [0.0, 0.0, 1.0]]]), allow_jump=True
+                ),
+                velocity=1.0,
+                acceleration=2.0,
+            ).duration,
+        ),
+    }
+    for name, (path, known) in paths.items():
+        found = time_optimal(path, velocity=1.0, acceleration=2.0)
+        assert known * (1.0 - 1e-4) < found.duration < 1.001 * known, name
+        ends = path([path.start_time, path.end_time]).q
+        assert np.allclose(found.trajectory([0.0, found.duration]).q, ends, rtol=0.0, atol=1e-12), name
+        assert found.trajectory.limits_kept(velocity=1.0, acceleration=2.0, tolerance=1e-8), name
+    # ṡ is given of the path as it is
+    fast = time_optimal(cubed, velocity=1.0, acceleration=2.0, start_speed=0.2, end_speed=1.0 / 3.0)
+    assert np.allclose(np.abs(fast.trajectory([0.0, fast.duration]).v[:, 0]), [0.6, 1.0])
+    smooth = time_optimal(cubed, velocity=1.0, acceleration=2.0, jerk=8.0, points=100)
+    best = lw.motion.profile(-1.0, 1.0, velocity=1.0, acceleration=2.0, jerk=8.0).duration
+    assert best * (1.0 - 1e-9) < smooth.duration < 1.001 * best
+    assert smooth.duration - best < smooth.optimality_gap < smooth.duration - 2.5 + 1e-3
+
+
+def test_a_timed_path_is_a_tuple_that_can_be_copied() -> None:
+    found = time_optimal(_cubic(0, 2), velocity=1.0, acceleration=3.0)
+    trajectory, s, t, speed, acceleration = found
+    assert np.isnan(copy.copy(found).optimality_gap)
+    assert 0.0 < found.optimality_gap < 0.01 * found.duration
+    other = pickle.loads(pickle.dumps(found))
+    assert type(other) is type(found) and other.optimality_gap == found.optimality_gap
+    assert other.trajectory == trajectory and all(
+        np.array_equal(a, b) for a, b in zip(other[1:], (s, t, speed, acceleration), strict=True)
+    )

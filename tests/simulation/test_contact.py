@@ -241,7 +241,8 @@ def test_servos_have_limits_and_no_gain_is_too_high():
     falls = -0.5 * (G - 5.0) * 1.0**2
     assert np.abs(found.q[:, -1, 0] - [0.1 - weight / 1e3, 0.1, falls, 0.3]).max() < 5e-3
     assert np.abs(found.records["tau"][:, -1, 0] - [weight, weight, 10.0, weight]).max() < 1e-2
-    assert np.isnan(Servos([0.0], np.nan, damping=1.0, limit=2.0).of(lift).now(lift, [0.0], [0.0])).all()
+    with pytest.raises(ValueError, match=r"Servos: velocity: expected .* without NaN, got nan"):
+        Servos([0.0], np.nan, damping=1.0, limit=2.0)
     with pytest.raises(ValueError, match="Servos: limit: expected 1 numbers, got 2"):
         lift.simulate([0.0], controller=lambda t, q, v: Servos(q, limit=[1.0, 2.0]), duration=0.1)
     with pytest.raises(ValueError, match="expected the method 'semi_implicit_euler'"):

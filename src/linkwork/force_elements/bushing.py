@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from .._arguments import public_constructor
 from ..constraints.contract import References
 from ..constraints.given import name_or
 from ..joints import Floating
@@ -20,6 +21,7 @@ __all__ = ["Bushing"]
 _JOINT = Floating()
 
 
+@public_constructor
 @dataclass(frozen=True)
 class Bushing(ForceElement):
     """Springs and dampers between a frame M and a frame F, six of each: about and along the axes.

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from .._arguments import public_constructor
 from ..constraints.contract import References
 from ..constraints.given import given_number, name_or
 from ..expr.functions import eq, sqrt, where
@@ -15,6 +16,7 @@ from .contract import ForceElement, Marks
 __all__ = ["SpringDamper"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class SpringDamper(ForceElement):
     """A linear spring and a linear damper between two points, or origins of frames, at a distance l.

@@ -45,7 +45,7 @@ def increasing(who: str, times: Any) -> np.ndarray:
 
 def times_within(who: str, t: Any, first: float, last: float, outside: Outside = "refuse") -> np.ndarray:
     """Times (...), within rounding from the first to the last; of any, where what lies outside holds."""
-    if outside != "refuse" and outside != "hold":
+    if not isinstance(outside, str) or outside not in ("refuse", "hold"):
         raise ValueError(f'{who}: outside: expected "refuse" or "hold", got {outside!r}')
     expected = f"{who}: t: expected a time or an array of times [s]"
     times = np.asarray(real_array(expected, t), dtype=np.float64)

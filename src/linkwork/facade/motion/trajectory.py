@@ -156,7 +156,7 @@ class Trajectory:
         """
         if t.__class__ is np.ndarray and not t.ndim and t.dtype == np.float64:
             t = float(t)
-        named = outside == "refuse" or outside == "hold"
+        named = isinstance(outside, str) and outside in ("refuse", "hold")
         if named and isinstance(t, (float, int)) and not self._traced and self._first <= t <= self._last:
             at = 0 if len(self._sections) == 1 else bisect_right(self._begins, t) - 1
             found = self._sections[at].one(float(t))

@@ -58,5 +58,5 @@ class ForceElementMethods(RobotBase):
 
         In the order of `force_elements`, of each the wrench (moment; force) on the frame of point b, or on the frame M
         of a bushing, at its origin in its axes; the other end feels the opposite wrench.
-        q (..., nq), v (..., nv) -> (..., number of force elements, 6) [N·m, N].
+        q (..., nq), v (..., nv) -> (..., nfe, 6) [N·m, N].
         """

@@ -110,7 +110,7 @@ class ForceMethods(RobotBase):
         In the order of `loops`, of each the wrench (moment; force) that F exerts on M through the joint, at the origin
         and in the axes of M; ``on="parent"`` gives the reaction −w at the origin and in the axes of F.  It includes the
         joint's own motor (``loop_forces``) and, with ``passive``, its springs, damping and friction.
-        q (..., nq), v, a (..., nv) -> (..., number of loops, 6) [N·m, N].
+        q (..., nq), v, a (..., nv) -> (..., nloops, 6) [N·m, N].
         """
 
     @computed

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import public_constructor
+from ..._validation import instance
 from ...expr.arrays import array
 from ...expr.control import cond
 from ...expr.functions import lt
@@ -31,6 +33,7 @@ Scalars = Sequence[Any]
 Wrenches = tuple[tuple[str, str, Scalars], ...]  # (frame, expressed_in, (moment; force))
 
 
+@public_constructor
 @dataclass(frozen=True, eq=False)
 class ControlOutput:
     """What a controller may return: joint forces or servos, and external wrenches that act over the step.
@@ -51,6 +54,11 @@ class ControlOutput:
     tau: Any
     wrenches: Mapping[str, Any] | None = None
     expressed_in: str | Mapping[str, str] = "world"
+
+    def __post_init__(self) -> None:
+        if self.wrenches is not None:
+            instance("ControlOutput", "wrenches", self.wrenches, Mapping, what="a dict of wrenches (6,) by frame")
+        instance("ControlOutput", "expressed_in", self.expressed_in, str, Mapping, what="a frame, or a dict of them")
 
     def checked_wrenches(self, robot: Any) -> Wrenches:
         """Return (frame, axes, six scalars) of each wrench.

@@ -1,7 +1,7 @@
 """Timing along a path: the fastest within limits of velocity and of second order."""
 
 from .laying import Laid, laid, laid_anew
-from .reachability import PathTiming, fastest
+from .reachability import PathTiming, Reachable, sweep_backward, sweep_forward
 from .resting import fastest_resting
 from .rows import NODES
 from .segment_lines import PathLimits, PathValues
@@ -13,12 +13,14 @@ __all__ = [
     "PathLimits",
     "PathTiming",
     "PathValues",
+    "Reachable",
     "SmoothLimits",
     "SmoothTiming",
     "SmoothValues",
-    "fastest",
     "fastest_resting",
     "laid",
     "laid_anew",
     "smoothest",
+    "sweep_backward",
+    "sweep_forward",
 ]

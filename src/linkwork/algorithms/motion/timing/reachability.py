@@ -19,13 +19,11 @@ import numpy as np
 
 from ....expr.arrays import array
 from ....expr.control import scan
-from ....expr.functions import and_, fmax, fmin, le, lt, not_, where
+from ....expr.functions import and_, fmax, fmin, le, not_, where
 from .lines import Lines, corner
 from .segment_lines import PathLimits, PathValues, segment_lines
 
-__all__ = ["PathTiming", "fastest"]
-
-_ROUNDING = 1e-13
+__all__ = ["PathTiming", "Reachable", "sweep_backward", "sweep_forward"]
 
 
 class PathTiming(NamedTuple):
@@ -37,15 +35,33 @@ class PathTiming(NamedTuple):
     blocked: Any
 
 
-def fastest(
-    along: PathValues, limits: PathLimits, steps: Any, caps: Any, start: Any, end: Any, *, may_rest: bool
-) -> PathTiming:
-    """The fastest x and u along n segments of lengths ``steps``, x being at most ``caps`` (n + 1,), and given at ends.
+class Reachable(NamedTuple):
+    """The interval of x from which the rest of a path can be passed, and the last of the segments that cannot be passed
+    at any speed, or −1."""
 
-    ``may_rest``: standing still is within all limits, wherever it is; then less has to be looked for.  Where a segment
-    cannot be passed, x and u mean nothing, and ``blocked`` tells it.
+    low: Any
+    high: Any
+    blocked: Any
+
+
+def sweep_backward(
+    along: PathValues,
+    limits: PathLimits,
+    steps: Any,
+    caps: Any,
+    numbers: Any,
+    following: Reachable,
+    *,
+    may_rest: bool,
+) -> tuple[Reachable, Any, Any, Any]:
+    """What is reachable at the beginning of n segments of lengths ``steps``, from what is so at their end.
+
+    x is at most ``caps`` (n,) at the beginnings of segments.  ``numbers`` (n,) are what `Reachable.blocked` says of
+    them; a segment whose number is negative is none, and is passed without a change.  ``may_rest``: standing still is
+    within all limits, wherever it is; then less has to be computed.
+
+    The others are the upper lines of u of each segment, for `sweep_forward`, and the interval at its beginning.
     """
-    many = len(steps)
     given = [x for x in along if x is not None]
     by_segment = {name: x for name, x in limits._asdict().items() if np.ndim(x) == 2}
 
@@ -53,34 +69,39 @@ def fastest(
         low, high, blocked = state
         *values, own, step, cap, k = row
         upper, lower, largest, last = segment_lines([(_along(values, along), limits._replace(**own))], step, may_rest)
-        following = _joined(Lines(upper, lower), low, fmin(high, last), step)
-        x1 = corner(following, fmin(largest, cap), falling=True)
-        fine = not_(following.gap(x1)[2])
+        lines = _joined(Lines(upper, lower), low, fmin(high, last), step)
+        x1 = corner(lines, fmin(largest, cap), falling=True)
+        fine = not_(lines.gap(x1)[2])
         if may_rest:
             fine, x0 = and_(fine, le(0.0, x1)), 0.0 * x1
         else:
-            x0 = corner(following, 0.0 * cap, falling=False)
+            x0 = corner(lines, 0.0 * cap, falling=False)
             fine = and_(fine, le(x0, x1))
-        blocked = where(and_(le(blocked, -1.0), not_(fine)), k, blocked)
-        x1, x0 = where(fine, x1, largest), where(fine, x0, 0.0)
+        there = le(0.0, k)
+        blocked = where(and_(and_(le(blocked, -1.0), not_(fine)), there), k, blocked)
+        x1, x0 = where(there, where(fine, x1, largest), high), where(there, where(fine, x0, 0.0), low)
         return (x0, x1, blocked), (array(upper), x0, x1)
 
-    rows = (*given, by_segment, steps, caps[:-1], np.arange(float(many)))
-    at_end = fmin(end, caps[many])
-    first = (at_end, at_end, where(lt(at_end, end), float(many - 1), -1.0))
-    (_, _, blocked), (upper, low, high) = scan(back, first, rows, backward=True)
-    fine = and_(le(low[0] * (1.0 - _ROUNDING), start), le(start, high[0] * (1.0 + _ROUNDING)))
-    blocked = where(and_(le(blocked, -1.0), not_(fine)), 0.0, blocked)
+    rows = (*given, by_segment, steps, caps, numbers)
+    state, (upper, low, high) = scan(back, tuple(following), rows, backward=True)
+    return Reachable(*state), upper, low, high
 
-    def forth(x: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
-        above, low, high, step = row
-        lines = _joined(Lines([(c, k) for c, k in above], []), low, high, step)
-        following = fmin(fmax(x + 2.0 * step * lines.least(x)[0], low), high)
-        return following, (x, (following - x) * (0.5 / step))
 
-    after = [np.concatenate([x[1:], array([at_end])]) for x in (low, high)]
-    final, (x, u) = scan(forth, start, (upper, *after, steps))
-    return PathTiming(np.concatenate([x, array([final])]), u, blocked)
+def sweep_forward(upper: Any, low: Any, high: Any, steps: Any, numbers: Any, x: Any) -> tuple[Any, Any]:
+    """The greatest x at the ends of n segments (n,), and at the end of all of them, from x at their beginning.
+
+    ``upper`` are lines of `sweep_backward`, ``low`` and ``high`` (n,) the intervals at the ends of segments.
+    """
+
+    def forth(x: Any, row: Any) -> tuple[Any, Any]:
+        above, low, high, step, k = row
+        lines = _joined(Lines([(c, slope) for c, slope in above], []), low, high, step)
+        greatest = fmin(fmax(x + 2.0 * step * lines.least(x)[0], low), high)
+        greatest = where(le(0.0, k), greatest, x)
+        return greatest, greatest
+
+    final, after = scan(forth, x, (upper, low, high, steps, numbers))
+    return after, final
 
 
 def _along(values: Sequence[Any], like: PathValues) -> PathValues:

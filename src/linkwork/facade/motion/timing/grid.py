@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["again", "beside", "first_of", "grid", "jumps", "segments_of", "shared"]
+__all__ = ["again", "beside", "first_of", "grid", "halved", "jumps", "segments_of", "shared"]
 
 _CORNER = 1e-7  # of the path's rate: a jump of it is a corner
 _LEAST = 2  # segments of a piece: a motion that rests at both ends of a segment does not pass it
@@ -45,21 +45,30 @@ def first_of(many: int, pieces: int) -> int:
     return min(many, next((n for n in _COUNTS if n >= least), many))
 
 
-def again(knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """As many segments of a motion with ṡ² = x at s, passed at t, and s̈ = u: of the same time and change of speed."""
+def again(
+    knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray, many: int | None = None
+) -> np.ndarray:
+    """So many segments, or as many, of a motion with ṡ² = x at s, passed at t, and s̈ = u: of the same time and change
+    of speed."""
+    many = len(s) - 1 if many is None else many
     changes = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(np.sqrt(x))))])
     weight = t / t[-1] + changes / max(changes[-1], 1e-300)
     at = np.interp(knots, s, weight)
-    counts = shared(np.diff(at) / weight[-1], len(s) - 1, _LEAST)
-    found = [knots[:1]]
-    for k, count in enumerate(counts):
-        times = np.interp(at[k] + np.arange(1, count) / count * (at[k + 1] - at[k]), weight, t)
-        place = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(u) - 1)
-        d = times - t[place]  # on a segment the speed, and so the weight, is linear in time
-        new = s[place] + d * (np.sqrt(x[place]) + 0.5 * u[place] * d)
-        found += [new, knots[k + 1 : k + 2]]
-    made: np.ndarray = np.concatenate(found)
-    return made if (np.diff(made) > 0.0).all() else grid(knots, len(s) - 1)
+    counts = shared(np.diff(at) / weight[-1], many, _LEAST)
+    ends = np.cumsum(counts)
+    piece = np.repeat(np.arange(len(counts)), counts)
+    part = (np.arange(ends[-1]) - np.append(0, ends[:-1])[piece] + 1) / counts[piece]
+    times = np.interp(at[piece] + part * (at[piece + 1] - at[piece]), weight, t)
+    place = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(u) - 1)
+    d = times - t[place]  # on a segment the speed, and so the weight, is linear in time
+    made: np.ndarray = np.append(knots[0], s[place] + d * (np.sqrt(x[place]) + 0.5 * u[place] * d))
+    made[ends] = knots[1:]
+    return made if (np.diff(made) > 0.0).all() else grid(knots, many)
+
+
+def halved(s: np.ndarray) -> np.ndarray:
+    """Twice as many segments."""
+    return np.insert(s, np.arange(1, len(s)), 0.5 * (s[1:] + s[:-1]))
 
 
 def shared(shares: np.ndarray, many: int, least: int = 1) -> np.ndarray:

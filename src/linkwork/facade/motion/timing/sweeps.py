@@ -56,6 +56,11 @@ class Grid:
         self.caps = np.full(len(s), 1e30)
         self.caps[np.isin(s, stops)] = 0.0
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether all that has limits is polynomials of low degree: none is passed between the grid's points."""
+        return self.cubic and not self.asked.own and self.rows.speeds is None
+
     def swept(self, ends: Sequence[float], tolerance: float | None) -> tuple[np.ndarray, np.ndarray]:
         """x at the ends of segments and u on them.  Raises Blocked.
 
@@ -63,7 +68,7 @@ class Grid:
         such a part of theirs, the motion taking a little more time where narrower limits do not come to that; None: it
         is not looked at.
         """
-        if tolerance is None or (self.cubic and not self.asked.own and self.rows.speeds is None):
+        if tolerance is None or self.is_exact:
             return self._solved(self.rows, self.velocity, ends)
         narrower: dict[str, list[np.ndarray]] = {}
         rows, velocity = self._narrower([], narrower)

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...._arguments import public
-from ...._printing import number
 from ....algorithms.motion.curves import Clock
 from ..clocks import clocked
 from ..section import frozen
 from ..trajectory import Trajectory
 from .asked import MotionAsked, count_of, part_of, speed_of_end
 from .beneath import Beneath, beneath, evened, stands_still
-from .grid import again, beside, grid, jumps
+from .grid import beside, jumps
 from .jerk import with_jerk
 from .limits import MotionLimit
-from .picture import plot_phase_plane
 from .quick import QuickMotion, is_quick, quick
-from .sweeps import Blocked, Grid, times_of
+from .refining import POINTS, gap_of_grid, swept, swept_finely
+from .straight import may_rest_inside, straightened
+from .sweeps import Blocked, times_of
+from .timed_path import TimedPath
 
 if TYPE_CHECKING:
     from ...robot.robot import Robot
@@ -32,54 +35,7 @@ _BEND = 1e-6  # of the path's second derivative: a jump of it
 _LONG = 2.0  # times the time without limits of jerk
 _RESTS = 1e-9  # [rad/s, m/s] of q': what is slower has no direction
 _FINEST = 6400  # segments
-
-
-@public
-class TimedPath(NamedTuple):
-    """A path in the least time, and how it is run through.
-
-    ``s`` (n + 1,) are places on the path, its own times, or those of the curve beneath where it is one that was run
-    through otherwise already; ``t`` when they are passed [s], ``speed`` ṡ there, and ``acceleration`` s̈: (n,) that of
-    segments, or within limits of jerk (n + 1,) that at s, which is linear in time between, or nearly so.
-    """
-
-    trajectory: Trajectory
-    s: np.ndarray
-    t: np.ndarray
-    speed: np.ndarray
-    acceleration: np.ndarray
-
-    def __repr__(self) -> str:
-        return f"<TimedPath: {number(self.duration)} s in {len(self.t) - 1} segments>"
-
-    @property
-    def duration(self) -> float:
-        """How long it takes [s]."""
-        return float(self.t[-1])
-
-    def plot(
-        self,
-        axes: Any = None,
-        *,
-        velocity: Any = None,
-        acceleration: Any = None,
-        torque: Any = None,
-        speed: Mapping[str, float] | None = None,
-        limits: Sequence[MotionLimit] = (),
-        robot: Robot | None = None,
-    ) -> Any:
-        """The phase plane, speed by place on the path, drawn with matplotlib; its axes.
-
-        With limits, any of those that `time_optimal` made it with, it shows the greatest speed that they allow at
-        each place, whatever the acceleration is, and by colour which of them holds the motion back.
-        """
-        asked = None
-        of_second_order = acceleration is not None or not (torque is None or torque is False) or len(limits) > 0
-        if of_second_order or velocity is not None or speed:
-            robot = self.trajectory.robot if robot is None else robot
-            acceleration = acceleration if of_second_order else np.inf
-            asked = MotionAsked.read("plot", self.trajectory, robot, velocity, acceleration, torque, speed, limits)
-        return plot_phase_plane(self, asked, axes)
+_QUICK, _OF_A_PIECE = 400, 20  # segments of one kernel at most, and those of a cubic by which it is looked at well
 
 
 @public
@@ -95,7 +51,7 @@ def time_optimal(
     start_speed: float = 0.0,
     end_speed: float = 0.0,
     robot: Robot | None = None,
-    points: int = 400,
+    points: int | None = None,
     passes: int = 2,
     tolerance: float | None = 1e-6,
 ) -> Any:
@@ -112,10 +68,13 @@ def time_optimal(
     All limits hold at all times, not at points of the path: those of v and a along a path of polynomial pieces by
     control points of the polynomials that they are; others, those of jerk among them, to a part ``tolerance`` of
     theirs, by the control points of polynomials that agree with them at nine times of each segment.  Where they are
-    passed they are made narrower and the motion made anew; None leaves that away, but for jerk.  The grid has at least
-    ``points`` segments; after the first of ``passes`` they are made anew, of equal times; along polynomials of degree
-    three, without jerk, passes before the last have a quarter of them where that tells enough.  At corners of the path
-    the motion stops, and within limits of jerk where its curvature jumps.
+    passed they are made narrower and the motion made anew; None leaves that away, but for jerk.  The motion is made on
+    segments of the path.  Their number follows the path, 400 at least: it grows with the number of the path's pieces,
+    and doubles while that gains more than 1 % of the time.  With ``points`` there are about so many, and within limits
+    of jerk 200 at most between two stops.  `TimedPath.optimality_gap` estimates what they leave.  After the first of
+    ``passes`` segments are made anew, of equal times; those of passes before the last may be fewer.  At corners of the
+    path the motion stops, and within limits of jerk where its curvature jumps.  Where the path rests inside of a
+    straight piece the motion does not have to.
 
     It is a `TimedPath`; of several paths, of the same robot or as many numbers, a list of them, each as it would be
     alone: those of polynomials of degree three within limits of v and a alone are found side by side in one kernel.
@@ -134,7 +93,8 @@ def time_optimal(
     robot = first.robot if robot is None else robot
     asked = MotionAsked.read(who, first, robot, velocity, acceleration, torque, speed, limits, jerk)
     ends = [speed_of_end(who, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
-    points, passes = count_of(who, "points", points), count_of(who, "passes", passes)
+    points = None if points is None else count_of(who, "points", points)
+    passes = count_of(who, "passes", passes)
     tolerance = part_of(who, "tolerance", tolerance)
     names = [who] if len(paths) == 1 else [f"{who}: path {k}" for k in range(len(paths))]
     found: list[Any] = [None] * len(paths)
@@ -143,21 +103,26 @@ def time_optimal(
         under = beneath(one)
         if not asked.own and stands_still(under.path):
             found[k] = _still(under.path)
-        elif [x * rate for x, rate in zip(ends, under.rates, strict=True)] == ends and is_quick(under.path, asked):
+            continue
+        of_one_kernel = is_quick(under.path, asked) and _is_short(under.path, points)
+        if of_one_kernel and may_rest_inside(under.path):
+            under = straightened(under)
+        if of_one_kernel and [x * rate for x, rate in zip(ends, under.rates, strict=True)] == ends:
             together.append((k, under))
         else:
-            found[k] = _timed(names[k], evened(under), asked, ends, points, passes, tolerance)
+            found[k] = _timed(names[k], evened(straightened(under)), asked, ends, points, passes, tolerance)
     if together:
-        made = quick([under.path for _, under in together], asked, ends, points, passes, tolerance)
+        many = POINTS if points is None else points
+        made = quick([under.path for _, under in together], asked, ends, many, passes, tolerance)
         for (k, under), motion in zip(together, made, strict=True):
             # where there is none, the long way says why; where it rests inside, whether it has to
             even = under
             if motion.blocked >= 0 or motion.speed[1:-1].min() <= 0.0:
-                even = evened(under)
+                even = evened(straightened(under))
             if motion.blocked >= 0 or even is not under:
                 found[k] = _timed(names[k], even, asked, ends, points, passes, tolerance)
             else:
-                found[k] = _of(under.path, motion)
+                found[k] = _of(under.path, motion, asked, ends)
     return found[0] if isinstance(path, Trajectory) else found
 
 
@@ -178,12 +143,26 @@ def _still(path: Trajectory) -> TimedPath:
     s, nothing = np.array([path.start_time, path.end_time]), np.zeros(2)
     clock = Clock(frozen(nothing[:1]), frozen(s[:1, None]))
     made = Trajectory([path.sections[0].run_by(clock, 0.0, 0.0)], path.robot)
-    return TimedPath(made, s, nothing, nothing, nothing[:1])
+    return TimedPath.estimated((made, s, nothing, nothing, nothing[:1]), lambda: 0.0)
 
 
-def _of(path: Trajectory, motion: QuickMotion) -> TimedPath:
-    made = path.sections[0].run_by(Clock(frozen(motion.t[:-1]), frozen(motion.clock)), 0.0, float(motion.t[-1]))
-    return TimedPath(Trajectory([made], path.robot), motion.s, motion.t, motion.speed, motion.acceleration)
+def _is_short(path: Trajectory, points: int | None) -> bool:
+    """Whether the one kernel has segments enough for a path of cubics."""
+    pieces = len(path.sections[0].arrays["starts"])
+    return max(points or POINTS, (_OF_A_PIECE if points is None else 2) * pieces) <= _QUICK
+
+
+def _of(path: Trajectory, motion: QuickMotion, asked: MotionAsked, ends: Sequence[float]) -> TimedPath:
+    duration = float(motion.t[-1])
+    made = path.sections[0].run_by(Clock(frozen(motion.t[:-1]), frozen(motion.clock)), 0.0, duration)
+
+    def gap() -> float:
+        knots = path.knots
+        stops = knots[_corners(path, knots, bends=False)]
+        return gap_of_grid(path, asked, stops, ends, motion.s, duration)
+
+    times = Trajectory([made], path.robot), motion.s, motion.t, motion.speed, motion.acceleration
+    return TimedPath.estimated(times, gap)
 
 
 def _timed(
@@ -191,7 +170,7 @@ def _timed(
     under: Beneath,
     asked: MotionAsked,
     ends: Sequence[float],
-    points: int,
+    points: int | None,
     passes: int,
     tolerance: float | None,
 ) -> TimedPath:
@@ -200,9 +179,11 @@ def _timed(
     ends = [x * rate for x, rate in zip(ends, under.rates, strict=True)]
     knots = path.knots
     stops = knots[_corners(path, knots, bends=asked.jerk is not None)]
+    search = swept_finely if points is None and asked.jerk is None else swept
+    points = POINTS if points is None else points
     while True:
         try:
-            s, x, u = _swept(who, path, asked, knots, stops, ends, points, passes, tolerance)
+            s, x, u = search(who, path, asked, knots, stops, ends, points, passes, tolerance)
             break
         except Blocked as error:
             if points < _FINEST and tolerance is not None and error.refined:
@@ -215,39 +196,39 @@ def _timed(
         every = knots[_corners(path, knots, bends=True, along=True)]
         if motion.t[-1] > _LONG * times_of(s, x)[-1] and len(every) > len(stops):
             # near where the path turns back a jump along it may be harder to pass than to rest at
-            again_from = _swept(who, path, asked, knots, every, ends, points, passes, tolerance)
+            again_from = swept(who, path, asked, knots, every, ends, points, passes, tolerance)
             other = with_jerk(who, path, asked, again_from, every, points, passes, ends, part)
             motion = min(motion, other, key=lambda found: float(found.t[-1]))
         clock = Clock(motion.t[:-1], motion.pieces)
         sections = clocked(path.sections, clock, motion.t, motion.s)
         places = under.places(motion.s, motion.speed, motion.acceleration)
-        return TimedPath(Trajectory(sections, path.robot), places[0], motion.t, *places[1:])
+        times = Trajectory(sections, path.robot), places[0], motion.t, *places[1:]
+        duration = float(motion.t[-1])
+        gap: Callable[[], float] = lambda: _gap_of_jerk(under, asked, given, passes, tolerance, duration)  # noqa: E731
+        return TimedPath.estimated(times, gap)
     t = times_of(s, x)
     clock = Clock(t[:-1], np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1))
     made = Trajectory(clocked(path.sections, clock, t, s), path.robot)
     places = under.places(s, np.sqrt(x), u)
-    return TimedPath(made, places[0], t, *places[1:])
+    times = made, places[0], t, *places[1:]
+    return TimedPath.estimated(times, lambda: gap_of_grid(path, asked, stops, ends, s, float(t[-1])))
 
 
-def _swept(
-    who: str,
-    path: Trajectory,
+def _gap_of_jerk(
+    under: Beneath,
     asked: MotionAsked,
-    knots: np.ndarray,
-    stops: np.ndarray,
     ends: Sequence[float],
-    points: int,
     passes: int,
     tolerance: float | None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """s, x and u of the fastest motion, within all limits but those of jerk."""
-    s = grid(knots, points)
-    for left in range(passes - 1, -1, -1):
-        made = Grid(who, path, asked, s, stops)
-        x, u = made.swept(ends, tolerance if not left else None)
-        if left:
-            s = again(knots, s, times_of(s, x), x, u)
-    return s, x, u
+    duration: float,
+) -> float:
+    """How much longer a motion within limits of jerk is than the least time without them, as that is estimated [s]; inf
+    where that is not known."""
+    try:
+        free = _timed("optimality_gap", under, replace(asked, jerk=None), ends, None, passes, tolerance)
+    except ValueError:
+        return inf
+    return max(duration - free.duration + free.optimality_gap, 0.0)
 
 
 def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = False) -> np.ndarray:
