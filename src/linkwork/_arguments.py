@@ -505,7 +505,9 @@ def fits(kind: Any, value: Any) -> bool:
 
 
 def _fits_items(origin: Any, parts: tuple[Any, ...], value: Any) -> bool:
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+    if isinstance(value, Mapping):  # its keys are meant
+        return origin is collections.abc.Iterable and (not parts or all(fits(parts[0], key) for key in value))
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         return False
     if not isinstance(value, (Sequence, set, frozenset, np.ndarray)):
         return origin is collections.abc.Iterable

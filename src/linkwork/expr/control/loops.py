@@ -31,7 +31,12 @@ class Iterated(NamedTuple):
     status: Any
 
 
-@public
+def _any_count(caller: str, argument: str, value: Any) -> Any:
+    """Pass a count of iterations on: it may be of any size, and each loop has words of its own for what is none."""
+    return value
+
+
+@public(at_most=_any_count)
 def while_loop(condition: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, *, at_most: int) -> Iterated:
     """Do ``state = step(state)`` as long as ``condition(state)`` holds, and at most so many times.
 
@@ -91,7 +96,7 @@ def _while_traced(
     return Iterated(start.together(last), iterations, status)
 
 
-@public
+@public(length=_any_count)
 def scan(
     step: Callable[[Any, Any], tuple[Any, Any]],
     state: Any,
@@ -135,7 +140,7 @@ def scan(
     return _scan_traced(graph, step, start, given, form, steps, backward)
 
 
-@public
+@public(count=_any_count)
 def fori(step: Callable[[Any, Any], Any], state: Any, count: int, *, segments: int | None = None) -> Any:
     """Do ``state = step(state, k)`` for k = 0, 1, ... count - 1.
 

@@ -21,9 +21,7 @@ class CompilingMethods(RobotBase):
 
     __slots__ = ()
 
-    def compile(
-        self, functions: Any, *, parameters: str | Iterable[str] | Mapping[str, Any] = (), name: str | None = None
-    ) -> Kernel:
+    def compile(self, functions: Any, *, parameters: str | Iterable[str] = (), name: str | None = None) -> Kernel:
         """A kernel for one or several of the robot's functions, which then share all common work.
 
         ``functions`` is a name (``"mass_matrix"``), a name with a frame (``("jacobian", "hand")``, and options as
