@@ -22,6 +22,7 @@ ALLOWED = {
     ("linkwork.facade.assembly.results", "linkwork.facade.assembly.branches"): "for types only: its branches",
     ("linkwork.facade.joint.closing", "linkwork.facade.robot.robot"): "for types only: the joint of a loop has a robot",
     ("linkwork.facade.motion.timing.limits", "linkwork.facade.robot.robot"): "for types only: limits are a robot's",
+    ("linkwork.facade.motion.timing.timed_path", "linkwork.facade.robot.robot"): "for types only: the robot of a path",
     ("linkwork.facade.motion.timing.timing", "linkwork.facade.robot.robot"): "for types only: paths that a robot times",
     ("linkwork.shapes.geometry", "linkwork.shapes.shape"): "for types only: a shape makes geometry, which has a shape",
 }

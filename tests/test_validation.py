@@ -167,7 +167,7 @@ def test_a_task_that_starts_nowhere() -> None:
             ("shoulder",),
             (1.0,),
         )
-        with pytest.raises(ValueError, match=r"ControlTask: start: [qv]: expected .* finite"):
+        with pytest.raises(ValueError, match=r"ControlTask: start: [qv]: expected"):
             environments.VectorEnvironment(task, 2).reset(seed=0)
 
 

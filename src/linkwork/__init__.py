@@ -20,6 +20,8 @@ Robots:
   `Screw`, `Belt`, `Coupling`, `Prescribed`, `CenterOfMass`, `NoSlip`, `Skate`, `Rolling`, `RollingContact`,
   `BallRolling`; `Holonomic` and `Pfaffian` are functions of your own.  `Robot.with_loop` closes a loop by a joint of
   any type.
+- `SpringDamper` and `Bushing` are springs and dampers between points and frames, in `force_elements`;
+  `Robot.with_force_elements` puts them on a robot.
 - `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
 - `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
 - `Problem` asks for waypoints and paths that are optimal, of features in `optimal`.

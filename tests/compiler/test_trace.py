@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from linkwork.compiler import trace as trace_module
-from linkwork.compiler.collector import quiet_collector
+from linkwork.compiler.collector import without_collections
 from linkwork.compiler.program import Port
 from linkwork.compiler.trace import compile, trace
 from linkwork.errors import TraceWarning
@@ -216,8 +216,7 @@ def test_the_collector_stays_off_where_it_was_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
-    with quiet_collector(), quiet_collector():
-        assert not gc.isenabled()
+    assert without_collections(without_collections(gc.isenabled))() is False
     assert gc.isenabled()
 
 

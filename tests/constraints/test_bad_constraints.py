@@ -34,7 +34,7 @@ BAD = (
     (lambda: lw.Weld("hand", at=np.ones((4, 4))), ValueError, "Weld: at"),
     (lambda: lw.Weld("hand", at=np.full((4, 4), NAN)), ValueError, "Weld: at"),
     (lambda: lw.Ball("p", at=(0, 0, NAN)), ValueError, "Ball: at"),
-    (lambda: lw.CenterOfMass(), ValueError, "CenterOfMass: expected a coordinate"),
+    (lambda: lw.CenterOfMass(), ValueError, "CenterOfMass: .*expected a coordinate"),
     (lambda: lw.CenterOfMass(z=NAN), ValueError, "CenterOfMass: z"),
     (lambda: lw.Coupling({}), TypeError, "Coupling: joints"),
     (lambda: lw.Coupling({"elbow": 0.0}), ValueError, "weight of 'elbow': expected a number other than 0"),

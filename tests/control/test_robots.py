@@ -114,5 +114,5 @@ def test_steps_of_no_length_are_refused() -> None:
     for step in (-0.01, 0.0, np.nan):
         with pytest.raises(ValueError, match="linearize: step"):
             robot.linearize(still, still, still, step=step)
-        with pytest.raises(ValueError, match="hold: step: expected seconds above 0"):
+        with pytest.raises(ValueError, match="hold: step: expected a finite number > 0"):
             lw.control.hold(robot, still, step=step)

@@ -91,7 +91,7 @@ def test_the_message_names_the_operation_and_the_type() -> None:
     class Strange:
         pass
 
-    with pytest.raises(TypeError, match=r"atan2: no way to apply it to 'Strange'"):
+    with pytest.raises(TypeError, match=r"atan2: x: expected a number, .*got <.*Strange object"):
         f.atan2(1.0, Strange())
     with pytest.raises(TypeError, match=r"atan2: cannot combine a symbol with 'Strange'"):
         f.atan2(Graph().input("s"), Strange())

@@ -7,7 +7,7 @@ import operator
 import os
 import warnings
 
-from .._arguments import public
+from .._arguments import public, unchecked
 
 __all__ = ["MOST_THREADS", "VARIABLE", "get_num_threads", "set_num_threads", "setting_address"]
 
@@ -43,7 +43,7 @@ def _from_environment() -> int:
 _setting = ctypes.c_int64(_from_environment())
 
 
-@public
+@public(count=unchecked)
 def set_num_threads(count: int) -> None:
     """Let calls share large batches between so many threads, from now on and in every kernel of this process.
 

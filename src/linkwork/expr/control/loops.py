@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._arguments import public
+from ..._arguments import public, unchecked
 from ..structure import Form, Leaf, leaves_of, mapped, put_together, reshaped, taken_apart
 from ..symbol import Graph, Symbol
 from .closing import closed, lent, named
@@ -31,12 +31,7 @@ class Iterated(NamedTuple):
     status: Any
 
 
-def _any_count(caller: str, argument: str, value: Any) -> Any:
-    """Pass a count of iterations on: it may be of any size, and each loop has words of its own for what is none."""
-    return value
-
-
-@public(at_most=_any_count)
+@public(at_most=unchecked)
 def while_loop(condition: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, *, at_most: int) -> Iterated:
     """Do ``state = step(state)`` as long as ``condition(state)`` holds, and at most so many times.
 
@@ -96,7 +91,7 @@ def _while_traced(
     return Iterated(start.together(last), iterations, status)
 
 
-@public(length=_any_count)
+@public(length=unchecked)
 def scan(
     step: Callable[[Any, Any], tuple[Any, Any]],
     state: Any,
@@ -140,7 +135,7 @@ def scan(
     return _scan_traced(graph, step, start, given, form, steps, backward)
 
 
-@public(count=_any_count)
+@public(count=unchecked)
 def fori(step: Callable[[Any, Any], Any], state: Any, count: int, *, segments: int | None = None) -> Any:
     """Do ``state = step(state, k)`` for k = 0, 1, ... count - 1.
 
