@@ -32,6 +32,7 @@ __all__ = ["declared", "fits", "is_quick", "public", "public_constructor", "publ
 
 T = TypeVar("T")
 
+_USERS_LINE = ("\n    in ", "\n    at ")  # before the line, as traces of functions add it to errors
 _ABOUT_ARGUMENTS = (
     *(TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError, MemoryError, RecursionError),
 )
@@ -67,7 +68,7 @@ def public_constructor(target: Any = None, /, **checks: Check) -> Any:
 
 
 def unchecked(caller: str, argument: str, value: Any) -> Any:
-    """Pass a value on as a check that refuses nothing: for counts of any size, and where the function has better words."""
+    """Pass a value on as a check that refuses nothing: for counts of any size, or where a function has better words."""
     return value
 
 
@@ -284,6 +285,8 @@ def _told(
     ):
         return None  # errors of linkwork's own classes have their own texts
     caller, text = _caller(function, arguments, method), str(error)
+    if any(where in text for where in _USERS_LINE):
+        return None  # it is about what a function of the user's does, and names its line
     plain = isinstance(error, (TypeError, ValueError, IndexError)) and not _is_deep(below, own)
     values = _values(function, bound, method)
     if plain and any(_has_word(text, name) for name, _, _ in values):

@@ -60,7 +60,7 @@ def test_shapes_may_be_written_in_several_ways(shape: Any) -> None:
 
 @pytest.mark.parametrize("shape", [-1, (2, -3), 3.0, (3.0,), "3", "ab", None, (None,), {}, {"n": -1}, 1j])
 def test_what_is_no_shape_is_refused(shape: Any) -> None:
-    with pytest.raises(ValueError, match=r"^q.*: expected .*shape.* got"):
+    with pytest.raises(ValueError, match=r"^compile: q.*: expected .*shape.* got"):
         compile(lambda q: q, q=shape)
 
 

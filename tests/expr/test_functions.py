@@ -93,7 +93,7 @@ def test_the_message_names_the_operation_and_the_type() -> None:
 
     with pytest.raises(TypeError, match=r"atan2: x: expected a number, .*got <.*Strange object"):
         f.atan2(1.0, Strange())
-    with pytest.raises(TypeError, match=r"atan2: cannot combine a symbol with 'Strange'"):
+    with pytest.raises(TypeError, match=r"atan2: x: expected a number, .*got <.*Strange object"):
         f.atan2(Graph().input("s"), Strange())
 
 
