@@ -58,7 +58,8 @@ def set_num_threads(count: int) -> None:
     except TypeError:
         raise TypeError(f"set_num_threads: count: expected a whole number of threads, got {count!r}") from None
     if isinstance(count, bool) or not 1 <= asked <= MOST_THREADS:
-        raise ValueError(f"set_num_threads: count: expected a number of threads from 1 to {MOST_THREADS}, got {count!r}")
+        expected = f"set_num_threads: count: expected a number of threads from 1 to {MOST_THREADS}"
+        raise ValueError(f"{expected}, got {count!r}")
     _setting.value = asked
 
 
