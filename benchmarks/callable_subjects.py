@@ -16,7 +16,7 @@ from typing import Any
 
 import linkwork as lw
 from linkwork import constraints, errors, features, ik, joints, spatial
-from linkwork._arguments import declared, fits, is_quick
+from linkwork._declared_kinds import declared, fits, is_quick
 
 from .callable_values import INSTANCES, REQUIRED, value_of
 

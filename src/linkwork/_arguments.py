@@ -9,8 +9,6 @@ not fit is named, with the original error as the cause.  Errors of the user's ow
 
 from __future__ import annotations
 
-import builtins
-import collections.abc
 import dis
 import functools
 import inspect
@@ -19,16 +17,17 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ._declared_kinds import STORED, AnyKind, AxesKind, declared, fits, is_meaningless, is_quick, said
 from ._text import nearest
-from ._validation import MOST_COUNT, Check, as_numbers, is_integer, is_real, is_symbol, shown
+from ._validation import MOST_COUNT, Check, is_integer, shown
 from .errors import ArgumentError
 
-__all__ = ["declared", "fits", "is_quick", "public", "public_constructor", "public_methods", "quick", "unchecked"]
+__all__ = ["public", "public_constructor", "public_methods", "quick", "unchecked"]
 
 T = TypeVar("T")
 
@@ -60,7 +59,7 @@ def public_constructor(target: Any = None, /, **checks: Check) -> Any:
     """
 
     def decorated(cls: Any) -> Any:
-        _STORED.add(cls.__init__)
+        STORED.add(cls.__init__)
         cls.__init__ = _wrapped(cls.__init__, checks, method=True)
         return cls
 
@@ -133,7 +132,7 @@ _Entry = tuple[str, Any, Any, frozenset[type]]  # name, default, kind, and types
 
 
 class _Signature:
-    """What is checked of a function's arguments before it runs: the declared kinds that are quick to look at.
+    """Checks of a function's arguments before it runs, against the declared kinds that are quick to look at.
 
     It is made at the first call, when all names that annotations use are there.
     """
@@ -182,16 +181,16 @@ class _Signature:
             raise ValueError(f"{caller}: {name}: expected an integer up to {MOST_COUNT}, got {shown(value)}")
         elif not fits(kind, value):
             misfit = _misfit(_caller(self.function, arguments, self.method), name, kind, value)
-            if kind is bool or kind is _Axes:
+            if kind is bool or kind is AxesKind:
                 raise misfit
             return misfit
         return None
 
     def _known(self, name: str, kind: Any) -> frozenset[type]:
         """Return the types whose values are of a kind, whatever they are."""
-        if name in self.checks or kind is _Axes:
+        if name in self.checks or kind is AxesKind:
             return frozenset()
-        if kind is _NoBytes:
+        if kind is AnyKind:
             return _PLAIN_TYPES
         return (
             frozenset({bool, str, type(None)}.intersection((kind, *typing.get_args(kind))))
@@ -204,9 +203,9 @@ class _Signature:
         for k, (name, parameter) in enumerate(inspect.signature(self.function).parameters.items()):
             kind = declared(self.function, parameter)
             if kind is Any and name == "axes":
-                kind = _Axes
+                kind = AxesKind
             elif kind is Any or not is_quick(kind):
-                kind = _NoBytes
+                kind = AnyKind
             entry: _Entry | None = (name, parameter.default, kind, self._known(name, kind))
             if self.method and k == 0:
                 entry = None
@@ -246,7 +245,7 @@ def _misfit(caller: str, name: str, kind: Any, value: Any) -> Exception:
         hint = nearest(value, [x for x in typing.get_args(kind) if isinstance(x, str)])
         number, near = True, f"; {hint}" if hint.startswith("did") else ""
     return (ValueError if number else ArgumentError)(
-        f"{caller}: {name}: expected {_said(kind)}, got {shown(value)}{near}"
+        f"{caller}: {name}: expected {said(kind)}, got {shown(value)}{near}"
     )
 
 
@@ -305,7 +304,7 @@ def _told(
         if isinstance(error, KeyError) and error.args == (name,):
             return ArgumentError(f"{caller}: {name}: expected another value, got {shown(value)}; see its documentation")
     for name, parameter, value in values:
-        if value is not parameter.default and _is_meaningless(value):
+        if value is not parameter.default and is_meaningless(value):
             return TypeError(
                 f"{caller}: {name}: expected another kind of value, got {shown(value)}; see its documentation"
             )
@@ -386,247 +385,3 @@ def _summary(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"of shape {value.shape}"
     return f"= {shown(value)}" if isinstance(value, (int, float, str, type(None))) else f"({type(value).__name__})"
-
-
-# -- what a signature declares
-
-_STORED: set[Any] = set()  # constructors whose annotations are of what is stored
-_SPATIAL = "linkwork.spatial"  # values that are made of lists of numbers, too
-
-
-class _Numbers:
-    """An array of numbers, or anything that NumPy makes one of."""
-
-
-_ALIASES: dict[str, Any] = {
-    "ArrayLike": _Numbers,
-    "Scalars": _Numbers,
-    "Array": _Numbers | Mapping,
-    "np.ndarray": _Numbers,
-}
-
-
-class _Names(dict):  # type: ignore[type-arg]
-    """The names that an annotation is evaluated with: what is not known at run time may be anything."""
-
-    def __init__(self, known: Mapping[str, Any]) -> None:
-        super().__init__()
-        self.known = known
-
-    def __missing__(self, key: str) -> Any:
-        if key in _ALIASES:
-            return _ALIASES[key]
-        if key in self.known:
-            return self.known[key]
-        return getattr(builtins, key, Any)
-
-
-@functools.cache
-def _kind_of(function: Any, annotation: Any) -> Any:
-    for _ in range(2):
-        if not isinstance(annotation, str):
-            break
-        try:
-            annotation = eval(annotation, {"__builtins__": {}}, _Names(function.__globals__))
-        except Exception:
-            return Any
-    return _scalar_alone(annotation) if function in _STORED else annotation
-
-
-class _NoBytes:
-    """Whatever the function looks at itself, but for what is never meant: bytes are no numbers."""
-
-
-class _Axes:
-    """Axes of Matplotlib, or several of them."""
-
-
-class _Something:
-    """What is no nonsense: no NaN, bytes, complex number, module."""
-
-
-def _scalar_alone(kind: Any) -> Any:
-    """Return a kind, with `_Something` for containers and objects."""
-    if typing.get_origin(kind) in (typing.Union, types.UnionType):
-        parts = [_scalar_alone(part) for part in typing.get_args(kind)]
-        return _Something if _Something in parts else kind
-    plain = kind in (*_WORDS, None) and kind is not collections.abc.Mapping
-    plain = plain or typing.get_origin(kind) in (typing.Literal, collections.abc.Callable)
-    return kind if plain else _Something
-
-
-def declared(function: Any, parameter: inspect.Parameter) -> Any:
-    """Return the kind that a function's signature declares for a parameter: Any where that is not known."""
-    if isinstance(function, type):
-        function = vars(function).get("__init__", function.__init__)  # type: ignore[misc]
-    if parameter.annotation is parameter.empty:
-        return Any
-    try:
-        return _kind_of(inspect.unwrap(function), parameter.annotation)
-    except (TypeError, AttributeError):
-        return Any
-
-
-def fits(kind: Any, value: Any) -> bool:
-    """Return False where a value is certainly not of the declared kind."""
-    origin, parts = typing.get_origin(kind), typing.get_args(kind)
-    if kind is Any or isinstance(kind, (TypeVar, str)) or getattr(kind, "__module__", "").startswith(_SPATIAL):
-        return True
-    if origin in (typing.Union, types.UnionType):
-        return any(fits(part, value) for part in parts)
-    if origin is typing.Literal:
-        return isinstance(value, (str, bool, int, type(None))) and value in parts
-    if kind is None or kind is type(None):
-        return value is None
-    if is_symbol(value):
-        return True
-    if kind is bool:
-        return isinstance(value, (bool, np.bool_))
-    if kind is int:
-        return is_integer(value) and abs(int(value)) < 2**63
-    if kind is float:
-        return is_real(value)
-    if kind in (_Numbers, np.ndarray):
-        return _is_array(value)
-    if kind is _NoBytes:
-        return not isinstance(value, (bytearray, memoryview, types.ModuleType)) and not _is_bytes(value)
-    if kind is _Axes:
-        several = value.ravel().tolist() if isinstance(value, np.ndarray) else value
-        return value is None or all(hasattr(x, "plot") for x in (several if _is_list(several) else (several,)))
-    if kind is _Something:
-        return not _is_nonsense(value)
-    if kind is np.random.Generator:
-        return isinstance(value, np.random.Generator)
-    if origin is collections.abc.Callable or kind is collections.abc.Callable:
-        return callable(value)
-    if origin in (collections.abc.Mapping, dict) or kind in (collections.abc.Mapping, dict):
-        return isinstance(value, Mapping) and (not parts or all(fits(parts[0], key) for key in value))
-    if origin is os.PathLike or kind is os.PathLike:
-        return isinstance(value, os.PathLike)
-    if origin is type or origin in (collections.abc.Iterable, collections.abc.Sequence, tuple, list):
-        return _fits_items(origin, parts, value)
-    if isinstance(kind, type):
-        if getattr(kind, "_is_protocol", False):
-            return True
-        return isinstance(value, kind)
-    return True
-
-
-def _fits_items(origin: Any, parts: tuple[Any, ...], value: Any) -> bool:
-    if isinstance(value, Mapping):  # its keys are meant
-        return origin is collections.abc.Iterable and (not parts or all(fits(parts[0], key) for key in value))
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        return False
-    if not isinstance(value, (Sequence, set, frozenset, np.ndarray)):
-        return origin is collections.abc.Iterable
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        return False
-    return not parts or all(fits(parts[0], item) for item in value)
-
-
-def is_quick(kind: Any) -> bool:
-    """Return True for a kind that is told by a look: no arrays, no protocols, and not anything."""
-    origin, parts = typing.get_origin(kind), typing.get_args(kind)
-    if origin in (typing.Union, types.UnionType):
-        return all(map(is_quick, parts))
-    if origin in (collections.abc.Iterable, collections.abc.Sequence, tuple, list):
-        return all(part is Ellipsis or part is str or is_quick(part) for part in parts)
-    if origin in (typing.Literal, collections.abc.Callable, collections.abc.Mapping, dict, os.PathLike):
-        return True
-    if kind in _WORDS or kind in (os.PathLike, dict):
-        return kind is not _Numbers
-    return False  # classes: other objects may be taken for theirs
-
-
-def _is_array(value: Any) -> bool:
-    """Return True for numbers without NaN; symbols among them are numbers."""
-    if isinstance(value, bool):
-        return True
-    if isinstance(value, (list, tuple)):
-        found = as_numbers(value)
-        if found is None:
-            return _has_symbols(value)
-    else:
-        found = as_numbers(value)
-        if found is None:
-            return isinstance(value, np.ndarray) and value.dtype == object and _has_symbols(value.ravel().tolist())
-    return not np.isnan(found).any()
-
-
-def _has_symbols(values: Any) -> bool:
-    return any(is_symbol(x) or (isinstance(x, (list, tuple)) and _has_symbols(x)) for x in values)
-
-
-def _is_meaningless(value: Any) -> bool:
-    """Return True for what no function takes as an argument whose kind is not declared."""
-    if isinstance(value, np.ndarray):
-        if isinstance(value, (np.matrix, np.ma.MaskedArray)) or value.dtype.kind in "USMmVSc":
-            return True
-        return value.dtype.kind == "O" and not _has_symbols(value.ravel().tolist())
-    if isinstance(value, float):
-        return value != value
-    return (
-        isinstance(value, (bytes, complex, set, slice, types.ModuleType, types.GeneratorType, type(...)))
-        or type(value) is object
-        or (isinstance(value, (list, tuple)) and as_numbers(value) is None and _is_ragged(value))
-    )
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple))
-
-
-def _is_bytes(value: Any) -> bool:
-    return isinstance(value, bytes) or (isinstance(value, np.ndarray) and value.dtype.kind == "S")
-
-
-def _is_nonsense(value: Any) -> bool:
-    if isinstance(value, np.ndarray):
-        return value.dtype.kind in "SMmVc" or (value.dtype.kind == "f" and bool(np.isnan(value).any()))
-    if isinstance(value, (float, np.floating)):
-        return bool(value != value)
-    return isinstance(value, (bytes, complex, slice, types.ModuleType, type(...)))
-
-
-def _is_ragged(value: Sequence[Any]) -> bool:
-    if not all(isinstance(x, (list, tuple)) and all(map(is_real, x)) for x in value):
-        return False
-    return len({len(x) for x in value}) > 1
-
-
-def _said(kind: Any) -> str:
-    """Return a declared kind in words."""
-    origin, parts = typing.get_origin(kind), typing.get_args(kind)
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(dict.fromkeys(_said(part) for part in parts))
-    if origin is typing.Literal:
-        return f"one of {', '.join(map(repr, parts))}"
-    if origin in (collections.abc.Iterable, collections.abc.Sequence, tuple, list):
-        inner = [_said(part) for part in parts if part is not Ellipsis]
-        return f"a sequence ({', '.join(dict.fromkeys(inner))}{', ...' if Ellipsis in parts else ''})"
-    if origin is collections.abc.Callable:
-        return "a function"
-    if origin in (collections.abc.Mapping, dict):
-        return "a dict"
-    if kind in _WORDS:
-        return _WORDS[kind]
-    if origin is os.PathLike or kind is os.PathLike:
-        return "a path"
-    return f"an object of type {getattr(kind, '__name__', str(kind))}"
-
-
-_WORDS: dict[Any, str] = {
-    None: "None",
-    type(None): "None",
-    bool: "True or False",
-    int: "an integer",
-    float: "a number",
-    str: "a text",
-    bytes: "bytes",
-    _Numbers: "an array of numbers",
-    _Axes: "axes of Matplotlib",
-    _NoBytes: "numbers, or another value as its documentation says",
-    _Something: "a value as its documentation says, without NaN",
-    collections.abc.Callable: "a function",
-    collections.abc.Mapping: "a dict",
-}

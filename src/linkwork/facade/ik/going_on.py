@@ -37,6 +37,19 @@ def go_on(
     there is no answer the nearest is the least of several minima.  Where a bound says that there is none, windows are
     shorter.
     """
+    failed, rows = _failed_states(found)
+    targets = {name: rows(x, len(problem.shapes[name])) for name, x in given.items()}
+    tolerances = rows(tolerances, 1)
+    proved = np.array([proof is not None for proof in proofs(problem, targets, tolerances)], dtype=bool)
+    for some, count in ((np.flatnonzero(~proved), steps), (np.flatnonzero(proved), steps // _SHORTER)):
+        if len(some):
+            _in_windows(problem, found, rows(seed, 1), tolerances, targets, failed, some, count)
+
+
+def _failed_states(found: Any) -> tuple[np.ndarray, Callable[[np.ndarray, int], np.ndarray]]:
+    """The flat indices of the states that are not solved, and the function that takes their rows of an array whose last
+    ``rank`` axes are of one state.
+    """
     shape = found.told.shape[:-1]
     failed = np.flatnonzero(found.told[..., 0].ravel() != 1.0)
 
@@ -45,12 +58,7 @@ def go_on(
         spread: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
         return spread
 
-    targets = {name: rows(x, len(problem.shapes[name])) for name, x in given.items()}
-    tolerances = rows(tolerances, 1)
-    proved = np.array([proof is not None for proof in proofs(problem, targets, tolerances)], dtype=bool)
-    for some, count in ((np.flatnonzero(~proved), steps), (np.flatnonzero(proved), steps // _SHORTER)):
-        if len(some):
-            _in_windows(problem, found, rows(seed, 1), tolerances, targets, failed, some, count)
+    return failed, rows
 
 
 def _in_windows(
@@ -101,14 +109,7 @@ def from_answers(
     steps: np.ndarray,
 ) -> None:
     """Search for nearest configurations again from any answers, where the first search has met none; put in place."""
-    shape = found.told.shape[:-1]
-    failed = np.flatnonzero(found.told[..., 0].ravel() != 1.0)
-
-    def rows(x: np.ndarray, rank: int) -> np.ndarray:
-        own = x.shape[x.ndim - rank :]
-        spread: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
-        return spread
-
+    failed, rows = _failed_states(found)
     left = rows(tolerances, 1)
     targets = [rows(x, len(problem.shapes[name])) for name, x in given.items()]
     first = np.array(0.0)
