@@ -3,18 +3,23 @@
 Bundled robots with constraints, and random mechanisms with loops: planar chains of three to five links pinned at both
 ends, slider-cranks, and spatial four-bars with ball joints.  Each starts at a random velocity that its constraints
 allow, scaled so that its fastest joint turns at a speed.  Of each run the table has the largest error of the energy,
-what of it is gained at most, and its drift from the first tenth to the last, as parts of the largest kinetic energy;
-and how far the fastest joint turned in a step at most.  Symplectic methods are bounded by the square of that in what
-they gain; what passes a singular configuration may lose more.
+the most that was gained and lost, and the drift from the first tenth to the last, as parts of the largest kinetic
+energy; and how far the fastest joint turned in a step at most.  Symplectic methods are bounded by the square of that
+in what they gain.
+
+A sweep can be made in pieces: ``--resume FILE`` keeps a line of JSON for each run, does only what is not there yet,
+and prints the tables of everything in the file.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -33,15 +38,17 @@ HINGE = lw.joints.Revolute((0, 1, 0))
 
 @dataclass(frozen=True)
 class EnergyRun:
-    """A mechanism's motion: its largest error of energy, gain and drift, by kinetic energy, and the largest turn in a
-    step [rad]; ``reason`` is why it stopped, empty where it did not."""
+    """A mechanism's motion over a duration [s]: its largest error of energy, gain, loss and drift, by kinetic energy,
+    and the largest turn in a step [rad]; ``reason`` is why it stopped, empty where it did not."""
 
     robot: str
     method: str
     step: float
     speed: float
+    duration: float
     error: float
     gain: float
+    loss: float
     drift: float
     turn: float
     reason: str
@@ -117,8 +124,9 @@ def energy_runs(
     steps: Sequence[float] = STEPS,
     speeds: Sequence[float] = SPEEDS,
     duration: float = DURATION,
+    name: str = "",
 ) -> Iterator[EnergyRun]:
-    """Simulate by a method from q, at each step and speed."""
+    """Simulate by a method from q, at each step and speed; ``name`` stands in the runs, by default the robot's."""
     v = robot.project_velocity(q, np.random.default_rng(1).normal(size=robot.nv))
     v = np.asarray(speeds)[:, None] * v / np.abs(v).max()
 
@@ -142,62 +150,107 @@ def energy_runs(
             kinetic, potential = found.records["energies"][k].T
             error = (kinetic + potential - kinetic[0] - potential[0]) / kinetic.max()
             tenth = len(error) // 10
-            drift = error[-tenth:].mean() - error[:tenth].mean()
+            drift = float(error[-tenth:].mean() - error[:tenth].mean())
             turn = h * float(np.abs(found.v[k]).max())
             reason = "" if found.status[k] == 0 else found.reasons()[k]
-            size, gain = float(np.abs(error).max()), float(error.max())
-            yield EnergyRun(robot.name, method, h, speed, size, gain, float(drift), turn, reason)
+            gain, loss = float(error.max()), float(-error.min())
+            run = (method, h, speed, duration, max(gain, loss), gain, loss, drift, turn, reason)
+            yield EnergyRun(name or robot.name, *run)
+
+
+def sweep(
+    mechanisms: Sequence[str],
+    methods: Sequence[str],
+    steps: Sequence[float],
+    speeds: Sequence[float],
+    duration: float,
+    known: Iterable[EnergyRun] = (),
+) -> Iterator[EnergyRun]:
+    """Simulate mechanisms by name, "random 7" being that of the seed 7, but for the runs that are ``known``."""
+    done = {_which(run) for run in known}
+    for name in mechanisms:
+        made = None
+        for method in methods:
+            for h in steps:
+                wanted = [x for x in speeds if (name, method, h, x, duration) not in done]
+                if not wanted:
+                    continue
+                made = _mechanism(name) if made is None else made
+                yield from energy_runs(*made, method, (h,), wanted, duration, name)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables; returns 1 where a symplectic method is beyond its bound."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.mechanism_energy", description=__doc__)
-    parser.add_argument("--random", type=int, default=100, help="how many random mechanisms")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.mechanism_energy", description=(__doc__ or "").partition("\n\n")[0]
+    )
+    parser.add_argument("--bundled", nargs="*", default=BUNDLED, choices=BUNDLED, help="robots (all)")
+    parser.add_argument("--random", type=int, default=100, help="how many random mechanisms (100)")
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first of them (0)")
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
-    parser.add_argument("--bundled", nargs="*", default=BUNDLED, choices=BUNDLED)
-    parser.add_argument("--duration", type=float, default=DURATION)
+    parser.add_argument("--steps", nargs="+", type=float, default=STEPS, help="[s]")
+    parser.add_argument("--speeds", nargs="+", type=float, default=SPEEDS, help="of the fastest joint [rad/s or m/s]")
+    parser.add_argument("--duration", type=float, default=DURATION, help="[s]")
+    parser.add_argument("--resume", type=Path, help="a file of runs: those in it are not done again, others are added")
+    parser.add_argument("--json", type=Path, help="where to write all runs")
     chosen = parser.parse_args(arguments)
-    mechanisms = [bundled_mechanism(name) for name in chosen.bundled]
-    mechanisms += [random_mechanism(np.random.default_rng(seed)) for seed in range(chosen.random)]
-    failed = 0
-    heads = f"{'step':>7} {'speed':>6} {'error':>9} {'gain':>9} {'drift':>10} {'turn':>8}"
-    print(f"{'mechanism':24} {'method':20} {heads}")
-    worst: dict[tuple[str, str, float, float], list[EnergyRun]] = {}
-    for count, (robot, q) in enumerate(mechanisms):
-        for method in chosen.methods:
-            for run in energy_runs(robot, q, method, duration=chosen.duration):
-                if count < len(chosen.bundled):
-                    failed += _printed(run)
-                else:
-                    if _beyond(run):
-                        _printed(run)
-                    worst.setdefault(("random", method, run.step, run.speed), []).append(run)
-        sys.stdout.flush()
-    for (_, method, step, speed), runs in worst.items():
-        errors, drifts = (np.array([getattr(run, name) for run in runs]) for name in ("error", "drift"))
-        gain, turn = (max(getattr(run, name) for run in runs) for name in ("gain", "turn"))
-        stopped, over = sum(bool(run.reason) for run in runs), sum(map(_beyond, runs))
-        failed += over
-        print(
-            f"{len(runs)} random: {method:20} {step:7g} {speed:6g}: error median {np.median(errors):.1e}, 95 % "
-            f"{np.quantile(errors, 0.95):.1e}, worst {errors.max():.1e}; largest gain {gain:.1e}; drift from "
-            f"{drifts.min():+.1e} to {drifts.max():+.1e}; stopped {stopped}; beyond the bound {over}; largest turn "
-            f"{turn:.2f}"
+    runs: list[EnergyRun] = []
+    if chosen.resume and chosen.resume.exists():
+        runs = [EnergyRun(**json.loads(line)) for line in chosen.resume.read_text(encoding="utf-8").splitlines()]
+    names = [*chosen.bundled, *(f"random {seed}" for seed in range(chosen.first, chosen.first + chosen.random))]
+    for run in sweep(names, chosen.methods, chosen.steps, chosen.speeds, chosen.duration, list(runs)):
+        runs.append(run)
+        if chosen.resume:
+            with chosen.resume.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(run)) + "\n")
+    if chosen.json:
+        chosen.json.write_text(json.dumps([asdict(run) for run in runs], indent=1) + "\n", encoding="utf-8")
+    print(*tables(runs), sep="\n")
+    return int(any(map(_beyond, runs)))
+
+
+def tables(runs: Iterable[EnergyRun]) -> Iterator[str]:
+    """The lines of two tables: bundled robots and whatever is beyond the bound, and the random mechanisms together."""
+    numbers = f"{'error':>8} {'gain':>8} {'loss':>8} {'drift':>9} {'turn':>8}"
+    yield f"{'mechanism':20} {'method':20} {'step':>6} {'speed':>5} {'time':>5} {numbers}"
+    together: dict[tuple[str, float, float, float], list[EnergyRun]] = {}
+    for run in runs:
+        if run.robot.startswith("random"):
+            together.setdefault((run.method, run.step, run.speed, run.duration), []).append(run)
+            if not _beyond(run):
+                continue
+        yield (
+            f"{run.robot[:20]:20} {run.method:20} {run.step:6g} {run.speed:5g} {run.duration:5g} {run.error:8.1e} "
+            f"{max(run.gain, 0.0):8.1e} {max(run.loss, 0.0):8.1e} {run.drift:+9.1e} {run.turn:8.3f}"
+            f"{'  beyond the bound' if _beyond(run) else ''} {run.reason}"
+        ).rstrip()
+    if not together:
+        return
+    yield f"\n{'random mechanisms':17} {'step':>6} {'speed':>5} {'time':>5} {'median':>8} {'95 %':>8} {'worst':>8} " + (
+        f"{'gain':>8} {'drift':>17} {'turn':>5} {'stopped':>7} {'beyond':>6}"
+    )
+    for (method, step, speed, duration), group in together.items():
+        errors, drifts = (np.array([getattr(run, name) for run in group]) for name in ("error", "drift"))
+        gain, turn = (max(getattr(run, name) for run in group) for name in ("gain", "turn"))
+        yield (
+            f"{len(group):3} {method[:13]:13} {step:6g} {speed:5g} {duration:5g} {np.median(errors):8.1e} "
+            f"{np.quantile(errors, 0.95):8.1e} {errors.max():8.1e} {gain:8.1e} {drifts.min():+8.1e} "
+            f"{drifts.max():+8.1e} {turn:5.2f} {sum(bool(run.reason) for run in group):7} "
+            f"{sum(map(_beyond, group)):6}"
         )
-    return int(failed > 0)
+
+
+def _mechanism(name: str) -> tuple[lw.Robot, np.ndarray]:
+    kind, _, seed = name.partition(" ")
+    return random_mechanism(np.random.default_rng(int(seed))) if kind == "random" else bundled_mechanism(name)
+
+
+def _which(run: EnergyRun) -> tuple[str, str, float, float, float]:
+    return run.robot, run.method, run.step, run.speed, run.duration
 
 
 def _beyond(run: EnergyRun) -> bool:
     return run.method in SYMPLECTIC and (bool(run.reason) or run.gain > BOUND * run.turn**2 + 1e-9)
-
-
-def _printed(run: EnergyRun) -> bool:
-    beyond = _beyond(run)
-    print(
-        f"{run.robot[:24]:24} {run.method:20} {run.step:7g} {run.speed:6g} {run.error:9.1e} {run.gain:9.1e} "
-        f"{run.drift:+10.1e} {run.turn:8.3f}{'  beyond the bound' if beyond else ''} {run.reason}"
-    )
-    return beyond
 
 
 if __name__ == "__main__":
