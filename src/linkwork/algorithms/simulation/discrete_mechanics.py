@@ -32,6 +32,7 @@ from ..derivatives.energy_derivatives import kinetic_energy_derivatives
 from ..dynamics.factored_inverse import ArticulatedInverse, FactoredInverse, inverse_mass_matrix
 from ..dynamics.inverse_dynamics import gravity_force
 from ..dynamics.mass_matrix import mass_matrix
+from ..momentum.energy import potential_energy
 from ..motion.curves.space import JointPlace
 from .step_space import StepSpace, displacement, halved
 
@@ -55,6 +56,10 @@ class DiscreteMechanics:
     def weight(self, q: Scalars) -> list[Any]:
         """∂U/∂q of gravity (nv)."""
         return gravity_force(self.tree, q)
+
+    def potential(self, q: Scalars) -> Any:
+        """U of gravity [J]."""
+        return potential_energy(self.tree, q)
 
     def inverse(self, q: Scalars, added: Scalars | None = None) -> FactoredInverse | ArticulatedInverse:
         """The inverse of M(q), with ``added`` (nv) on M's diagonal."""

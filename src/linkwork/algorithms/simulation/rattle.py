@@ -53,10 +53,12 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
     _, arriving = mechanics.kinetic_momenta(q, w, h)
     last, pulls = kick(end), pulled(w)
     arriving = [a + b + s for a, b, s in zip(arriving, last, pulls, strict=True)]
+    added = None
     if forces.resisting is not None:
         added, resisted = forces.resisting(v)
         arriving = [a + b for a, b in zip(arriving, resisted, strict=True)]
-        return end, released_velocity(mechanics, t + h, end, arriving, added)
-    work = dot(w, [a + b + 2.0 * s for a, b, s in zip(first, last, pulls, strict=True)])
+    after = released_velocity(mechanics, t + h, end, arriving, added)
+    within = [2.0 * (a + s) for a, s in zip(given, pulls, strict=True)]
+    work = dot(mechanics.halfway(q, w, h)[1], within) + h * dot(w, forces.of_state(t, q, v))
     energy = 0.5 * dot(v, carried) + work
-    return end, with_energy(released_velocity(mechanics, t + h, end, arriving), arriving, energy, passed)
+    return end, with_energy(mechanics, q, end, after, arriving, energy, passed, added)

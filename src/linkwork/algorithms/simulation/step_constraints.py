@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from ...expr.arrays import array
 from ...expr.control import cond
 from ...expr.equations.root import fixed_point, monotone_root
-from ...expr.functions import and_, fmax, fmin, lt, not_, or_, sqrt, where
+from ...expr.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from ...expr.linalg.sums import dot, is_zero
 from ..constraints.rows import constraint_error, rates_of, rates_of_some
 from ..dynamics.factored_inverse import ArticulatedInverse, FactoredInverse
@@ -46,14 +46,15 @@ _STEPS = 40  # of Newton's method: each leaves a part of some h ‖v‖ of the e
 _TOLERANCE = 1e-12  # of velocities
 _BENT_STEPS = 60  # where forces bend
 _FASTER, _SLOW = 1.05, 1e-6  # by how much a step may be faster than forces make it, and by how much [√J] anyway
-_REGAINED, _LEAST = 4.0, 1e-12  # by which factor kinetic energy may be set right there, and the least [J] of it
+_REGAINED, _LEAST = 100.0, 1e-12  # by which factor kinetic energy may be raised, and the least [J] that is set right
+_UNRESOLVED, _NOISE = 2e-2, 1e-9  # part of the kinetic energy that a step may be off by; and of the potential energy
 _ACCEPTED = 0.03  # [rad, m] that a step near a singular configuration may end from where its velocity leads
 _LEFT_OPEN = 1e-4  # of a robot's length [m], and [rad]: what it may leave open where no assembled one is so near
 
 
 class FoundStep(NamedTuple):
-    """The velocity w (nv) of a step, where it ends (nq), and whether it passed a singular configuration in which the
-    constraints do no work."""
+    """The velocity w (nv) of a step, where it ends (nq), and whether it passed a singular configuration; None where
+    constraints move by themselves, and so do work."""
 
     w: list[Any]
     end: list[Any]
@@ -134,13 +135,13 @@ class StepConstraints:
             found = and_(found, self._is_near(left, v, w))
         if not any(constraint.holonomic for constraint in self.mechanics.tree.constraints):
             w = [where(found, x, math.inf) for x in w]
-            return FoundStep(w, self._led(w), False)
+            return FoundStep(w, self._led(w), None if driven else False)
 
         def straight(w: Any) -> tuple[Any, Any]:
             return w, array(self._led(list(w)))
 
         w, end = cond(found, straight, lambda _: self._past_singular(left, v), array(list(w)))
-        return FoundStep(list(w), list(end), False if driven else not_(found))
+        return FoundStep(list(w), list(end), None if driven else not_(found))
 
     def _led(self, w: Scalars) -> list[Any]:
         """q ⊕ h w."""
@@ -210,11 +211,38 @@ def released_velocity(
     return held.moved(y, held.forces(y, [-x for x in rates.drift]))
 
 
-def with_energy(v: Scalars, momentum: Scalars, energy: Any, passed: Any) -> list[Any]:
-    """v (nv), left of a momentum by constraints, with a kinetic ``energy`` [J] where a step passed a singular
-    configuration: the tangent space turns within the step there, and the constraints do no work."""
-    if passed is False:
+def with_energy(
+    mechanics: DiscreteMechanics,
+    q: Scalars,
+    end: Scalars,
+    v: Scalars,
+    momentum: Scalars,
+    energy: Any,
+    passed: Any,
+    added: Scalars | None = None,
+) -> list[Any]:
+    """v (nv) at the end of a step from q, left of a momentum by constraints, with the energy that the step should have.
+
+    ``energy`` [J] is the kinetic energy of the start with the work of all forces but gravity.  Constraints that do not
+    move by themselves do no work, so that is known: a velocity is scaled to it where rolling constraints leave nothing
+    symplectic, where the step passed a singular configuration, in which the tangent space turns within it, and where
+    its error is so large that the step does not resolve the motion.  Where something resists, with ``added`` (nv) on
+    the diagonal of M, no energy above that is left.
+    """
+    if passed is None:
         return list(v)
-    left = fmax(0.5 * dot(v, momentum), _LEAST)
-    share = sqrt(fmin(fmax(energy / left, 1.0 / _REGAINED), _REGAINED))
-    return [where(passed, share * x, x) for x in v]
+    before, after = mechanics.potential(q), mechanics.potential(end)
+    wanted = energy + before - after
+    left = 0.5 * dot(v, momentum)
+    if added is not None:
+        left = left - 0.5 * dot(added, [x * x for x in v])
+    floor = _LEAST + _NOISE * (fabs(before) + fabs(after))
+    share = sqrt(fmin(fmax(wanted / fmax(left, floor), _LEAST), _REGAINED))
+    moves, off = lt(floor, left), left - wanted
+    wrong = lt(_UNRESOLVED * left, off if added is not None else fabs(off))
+    if added is None and all(constraint.holonomic for constraint in mechanics.tree.constraints):
+        wrong = wrong if passed is False else or_(wrong, passed)
+    elif added is None:
+        wrong = True
+    set_right = moves if wrong is True else and_(moves, wrong)
+    return [where(set_right, share * x, x) for x in v]

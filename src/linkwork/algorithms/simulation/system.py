@@ -49,7 +49,8 @@ class MotionSystem:
     ``imbalance(t, q, v, a)`` are forces that vanish where a is the acceleration, for implicit methods.
     ``mechanics`` are the momenta of steps and ``forces(t, q, v)`` the forces besides gravity: variational methods use
     these instead; of the forces ``linear`` are damping and stiffness by velocity, and where they ``bends`` sharply
-    with velocities others are among them.  ``step_forces`` are those of a step of RATTLE.
+    with velocities others are among them; ``settling`` (nv) is h² K of the springs that are too stiff for the step.
+    ``step_forces`` are those of a step of RATTLE.
     """
 
     tree: Tree
@@ -58,6 +59,7 @@ class MotionSystem:
     mechanics: DiscreteMechanics | None = None
     linear: Sequence[tuple[Any, Any]] = ()
     bends: bool = False
+    settling: Scalars | None = None
     step_forces: StepForces | None = None
     forces: Callable[[Any, Scalars, Scalars], Scalars] | None = None
     flown: Callable[[Scalars, Scalars, Any], State] | None = None

@@ -3,7 +3,8 @@
     p + f − Gᵀλ = −D₁S(q, q⁺),      p⁺ = D₂S(q, q⁺) + f − G⁺ᵀμ,
 
 with half of what forces without potential do in a step at either end, and the impulses of constraints at both ends
-(`step_constraints`).  Momenta that symmetry keeps are kept to rounding, and energy does not drift.
+(`step_constraints`).  Momenta that symmetry keeps are kept to rounding, and energy does not drift.  Springs too stiff
+for the step settle by what the system adds to M⁺ at the end.
 
 Source: Marsden and West, Discrete mechanics and variational integrators, Acta Numerica 2001, parts 1 and 3.
 """
@@ -59,8 +60,7 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     _, arriving = mechanics.kinetic_momenta(q, w, h)
     pushes, last = pushed(w), mechanics.weight(end)
     arriving = [a + f - 0.5 * h * g for a, f, g in zip(arriving, pushes, last, strict=True)]
-    after = released_velocity(mechanics, t + h, end, arriving)
-    if passed is None:
-        return end, after
-    work = dot(w, [2.0 * f - 0.5 * h * (a + b) for f, a, b in zip(pushes, weight, last, strict=True)])
-    return end, with_energy(after, arriving, 0.5 * dot(v, carried) + work, passed)
+    added = system.settling
+    after = released_velocity(mechanics, t + h, end, arriving, added)
+    work = 2.0 * dot(mechanics.halfway(q, w, h)[1], pushes)
+    return end, with_energy(mechanics, q, end, after, arriving, 0.5 * dot(v, carried) + work, passed, added)

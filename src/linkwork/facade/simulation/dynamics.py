@@ -254,8 +254,18 @@ class SimulatedDynamics:
         linear = list(zip(D, K, strict=True)) if passive else [(0.0, 0.0)] * self.robot.nv
         bends = self.contacts is not None or isinstance(self.limits, JointStops)
         bends = bends or (passive and not all(map(is_zero, dry)))
+        settling = None
+        if passive and not all(map(is_zero, K)):
+            shares = implicit_shares(self.robot, K, self.h)
+            settling = [self.h * self.h * (g * k) for g, k in zip(shares, K, strict=True)]
         return MotionSystem(
-            self.robot.tree, acceleration, forces=forces, mechanics=mechanics, linear=linear, bends=bends
+            self.robot.tree,
+            acceleration,
+            forces=forces,
+            mechanics=mechanics,
+            linear=linear,
+            bends=bends,
+            settling=settling,
         )
 
     def _by_rattle(self, moving: Any, acceleration: Any, tau: Scalars, pushed: Callable[..., Any]) -> MotionSystem:
