@@ -2,11 +2,12 @@
 
 from .bushing import Bushing as Bushing
 from .contract import ForceElement as ForceElement
+from .contract import Resistance as Resistance
 from .spring_damper import SpringDamper as SpringDamper
 
 ALL: tuple[type[ForceElement], ...] = (SpringDamper, Bushing)
 
-__all__ = ["ALL", "Bushing", "ForceElement", "SpringDamper"]
+__all__ = ["ALL", "Bushing", "ForceElement", "Resistance", "SpringDamper"]
 
 
 def __dir__() -> list[str]:

@@ -14,7 +14,7 @@ from ..joints import Floating
 from ..joints.derived import units
 from ..spatial import Force, Motion, Pose, Vec3
 from ..spatial.given import LARGEST, given_numbers
-from .contract import ForceElement, Marks
+from .contract import ForceElement, Marks, Resistance
 
 __all__ = ["Bushing"]
 
@@ -104,6 +104,16 @@ class Bushing(ForceElement):
         moment = [-d * x if d else 0.0 for d, x in zip(self._damping, V.angular, strict=False)]
         f = [-d * x if d else 0.0 for d, x in zip(self._damping[3:], R @ V.linear, strict=True)]
         return Force(Vec3.of(moment), R.inv_act(Vec3.of(f)))
+
+    def resistances(self, marks: Marks, X: Pose) -> list[Resistance]:
+        """About and along the axes; rotations by the stiffness at rest."""
+        R, numbers = self._from_rest(X).rotation, [*zip(self._stiffness, self._damping, strict=True)]
+        axes = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
+        turning = [Resistance(Force(e, Vec3.zero()), *some) for e, some in zip(axes, numbers[:3], strict=True)]
+        sliding = [
+            Resistance(Force(Vec3.zero(), R.inv_act(e)), *some) for e, some in zip(axes, numbers[3:], strict=True)
+        ]
+        return [one for one in turning + sliding if one.stiffness or one.damping]
 
     @property
     def _stiffness(self) -> tuple[float, ...]:

@@ -8,14 +8,14 @@ of its energy, and that of its dampers, whose power is never positive.  A feels 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from ..constraints.contract import References, renamed
 from ..spatial import Force, Motion, Pose
 
-__all__ = ["ForceElement", "Marks"]
+__all__ = ["ForceElement", "Marks", "Resistance"]
 
 
 class Marks(Protocol):
@@ -23,6 +23,17 @@ class Marks(Protocol):
 
     def point(self, name: str) -> Any:
         """The point, with its ``frame`` and its ``position`` in it."""
+
+
+class Resistance(NamedTuple):
+    """A direction in which an element resists: a wrench w on B, with a stiffness k and a damping c along it.
+
+    With the twist V the element's wrench changes by −k w (w · V) a second, and its damper exerts −c w (w · V).
+    """
+
+    wrench: Force
+    stiffness: Any
+    damping: Any
 
 
 class ForceElement(ABC):
@@ -50,6 +61,14 @@ class ForceElement(ABC):
     @abstractmethod
     def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
         """Return the wrench of its dampers on B, in B's coordinates at B's origin."""
+
+    def resistances(self, marks: Marks, X: Pose) -> Sequence[Resistance]:
+        """Return the directions in which it resists at X_AB, none with a negative stiffness or damping.
+
+        Steps of simulations take springs that are too stiff for them, and dampers, implicitly along these directions.
+        By default there are none.
+        """
+        return ()
 
     def checked(self, robot: Any) -> Iterable[str]:
         """Yield what is wrong with it on this robot, besides names that are not there."""

@@ -9,9 +9,9 @@ from typing import Any
 from .._arguments import public_constructor
 from ..constraints.contract import References
 from ..constraints.given import given_number, name_or
-from ..expr.functions import eq, sqrt, where
+from ..expr.functions import eq, fmax, sqrt, where
 from ..spatial import Force, Motion, Pose, Vec3
-from .contract import ForceElement, Marks
+from .contract import ForceElement, Marks, Resistance
 
 __all__ = ["SpringDamper"]
 
@@ -86,6 +86,17 @@ class SpringDamper(ForceElement):
         u = p * share
         f = u * (u.dot(V.linear + V.angular.cross(b)) * -self.damping)
         return Force(b.cross(f), f)
+
+    def resistances(self, marks: Marks, X: Pose) -> list[Resistance]:
+        """Along the line; across it a spring resists as far as it is longer than its rest length."""
+        b, p, _, share = self._line(marks, X)
+        k, u = self.stiffness, p * share
+        across: Any = 1.0 if self.rest_length == 0.0 else fmax(1.0 - share * self.rest_length, 0.0)
+        found = [Resistance(Force(b.cross(u), u), k * (1.0 - across), self.damping)]
+        if k != 0.0:
+            axes = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
+            found += [Resistance(Force(b.cross(e), e), k * across, 0.0) for e in axes]
+        return found
 
     def _line(self, marks: Marks, X: Pose) -> tuple[Vec3, Vec3, Any, Any]:
         """Where b is in B, the way p from a to b in B's axes, its length, and 1 / length, 0 where the points meet."""

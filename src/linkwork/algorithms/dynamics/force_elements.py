@@ -9,7 +9,7 @@ Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.11 (power 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...force_elements import ForceElement
 from ...model.tree import Tree
@@ -20,9 +20,11 @@ from .external import Wrenches
 
 __all__ = [
     "ROWS",
+    "ElementRow",
     "element_dissipation",
     "element_energy",
     "element_forces",
+    "element_rows",
     "element_wrenches",
     "force_element_wrenches",
 ]
@@ -37,6 +39,24 @@ def element_forces(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
         F = _exerted(tree, element, between)
         total = [a + column.dot(F) for a, column in zip(total, between.columns, strict=True)]
     return total
+
+
+class ElementRow(NamedTuple):
+    """A direction in which an element resists: Jᵀ w (nv), and the element's number, stiffness and damping along it."""
+
+    row: list[Any]
+    element: int
+    stiffness: Any
+    damping: Any
+
+
+def element_rows(tree: Tree, q: Scalars) -> list[ElementRow]:
+    """The directions in which elements resist, by joint velocities."""
+    found = []
+    for k, (element, between) in enumerate(_placed(tree, q, None)):
+        for wrench, stiffness, damping in element.resistances(tree, between.pose):
+            found.append(ElementRow([x.dot(wrench) for x in between.columns], k, stiffness, damping))
+    return found
 
 
 def element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> Wrenches:

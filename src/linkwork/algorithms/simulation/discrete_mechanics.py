@@ -36,10 +36,11 @@ from ..momentum.energy import potential_energy
 from ..motion.curves.space import JointPlace
 from .step_space import StepSpace, displacement, halved
 
-__all__ = ["DiscreteMechanics"]
+__all__ = ["DiscreteMechanics", "Resisted", "with_resistance"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
+Resisted = Sequence[tuple[Scalars, Any]]  # rows (nv), and by how much each resists
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +62,16 @@ class DiscreteMechanics:
         """U of gravity [J]."""
         return potential_energy(self.tree, q)
 
-    def inverse(self, q: Scalars, added: Scalars | None = None) -> FactoredInverse | ArticulatedInverse:
-        """The inverse of M(q), with ``added`` (nv) on M's diagonal."""
-        if added is None or all(map(is_zero, added)):
+    def inverse(
+        self, q: Scalars, added: Scalars | None = None, resisted: Resisted = ()
+    ) -> FactoredInverse | ArticulatedInverse:
+        """The inverse of M(q), with ``added`` (nv) on M's diagonal, and Σ c rᵀr of ``resisted`` rows r."""
+        if not resisted and (added is None or all(map(is_zero, added))):
             return inverse_mass_matrix(self.tree, q, self.armature)
         M = [list(row) for row in mass_matrix(self.tree, q, self.armature)]
-        for k, x in enumerate(added):
+        for k, x in enumerate(added or ()):
             M[k][k] = M[k][k] + x
-        return FactoredInverse.of(self.tree, M)
+        return FactoredInverse.of(self.tree, with_resistance(M, resisted))
 
     @property
     def space(self) -> StepSpace:
@@ -102,6 +105,17 @@ class DiscreteMechanics:
                 each = zip(ways, turns, strict=True)
                 sums += [sign * (dot(m, way) + h * dot(g, turn)) for way, turn in each]
         return leaving, arriving
+
+
+def with_resistance(M: Matrix, resisted: Resisted) -> Matrix:
+    """M + Σ c rᵀr of rows r (nv) that resist by c."""
+    for row, c in resisted:
+        moved = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
+        for i, x in moved:
+            for j, y in moved:
+                if j < len(M[i]):
+                    M[i][j] = M[i][j] + c * (x * y)
+    return M
 
 
 def _rates_of_step(place: JointPlace, q: Scalars, end: Scalars, middle: Scalars, first: bool) -> tuple[Matrix, Matrix]:

@@ -5,8 +5,9 @@ Of the discrete mechanics of `discrete_mechanics`, with impulses of the constrai
     p + h f(q, v) + h/2 τ − h/2 ∂U/∂q − Gᵀλ = M w − h/2 ∂T/∂q − h/2 s(q ⊕ h w/2),      φ(q ⊕ h w) = 0,
     (M⁺ + h D) v⁺ = M w + h/2 ∂T/∂q + h/2 s + h/2 τ − h/2 ∂U/∂q⁺ + h d(v) − G⁺ᵀμ,      G⁺ v⁺ + σ⁺ = 0,
 
-with given joint forces τ, springs s by the midpoint rule, forces f of the state at the step's start, and what resists
-(−D v + d) at the step's end.  Without f and D the step is symplectic, its own reverse, and of second order.
+with given joint forces τ, springs s of joints and force elements by the midpoint rule, forces f of the state at the
+step's start, and what resists (−D v + d) at the step's end.  Without f and D the step is symplectic, its own reverse,
+and of second order.
 
 Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, section VII.1.4 (RATTLE around a
 symplectic method); Jay, Symplectic partitioned Runge-Kutta methods for constrained Hamiltonian systems, SIAM J. Numer.
@@ -31,8 +32,14 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
     """A step; infinite where it was not found, so that it is noticed."""
     assert system.mechanics is not None and system.step_forces is not None
     mechanics, forces = system.mechanics, system.step_forces
-    inverse = mechanics.inverse(q, [0.25 * h * h * k for k in forces.stiffness])
+    elements = system.elements
+    within = () if elements is None else elements.within(q)
+    stiff = [0.25 * h * h * k for k in forces.stiffness]
+    if system.settling is not None:
+        stiff = [a + 0.25 * b for a, b in zip(stiff, system.settling, strict=True)]
+    inverse = mechanics.inverse(q, stiff, within)
     constraints = StepConstraints.at(mechanics, inverse, t, q, h)
+    settled = system.settled(q)
     given, carried = [0.5 * h * x for x in forces.given], mechanics.momentum(q, v)
 
     def kick(at: Scalars) -> list[Any]:
@@ -41,7 +48,8 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
     def pulled(w: Scalars) -> list[Any]:
         if forces.springs is None:
             return [0.0] * len(w)
-        return [0.5 * h * s for s in forces.springs(mechanics.halfway(q, w, h)[0])]
+        pulls = forces.springs(mechanics.halfway(q, w, h)[0])
+        return [0.5 * h * s + a for s, a in zip(pulls, settled(w), strict=True)]
 
     first = [a + h * f for a, f in zip(kick(q), forces.of_state(t, q, v), strict=True)]
 
@@ -57,8 +65,9 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
     if forces.resisting is not None:
         added, resisted = forces.resisting(v)
         arriving = [a + b for a, b in zip(arriving, resisted, strict=True)]
-    after = released_velocity(mechanics, t + h, end, arriving, added)
-    within = [2.0 * (a + s) for a, s in zip(given, pulls, strict=True)]
-    work = dot(mechanics.halfway(q, w, h)[1], within) + h * dot(w, forces.of_state(t, q, v))
+    resists = () if elements is None else elements.after(end)
+    after = released_velocity(mechanics, t + h, end, arriving, added, resists)
+    steady = [2.0 * (a + s) for a, s in zip(given, pulls, strict=True)]
+    work = dot(mechanics.halfway(q, w, h)[1], steady) + h * dot(w, forces.of_state(t, q, v))
     energy = 0.5 * dot(v, carried) + work
-    return end, with_energy(mechanics, q, end, after, arriving, energy, passed, added)
+    return end, with_energy(mechanics, q, end, after, arriving, energy, passed, added, resists)

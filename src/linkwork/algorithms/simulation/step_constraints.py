@@ -34,7 +34,7 @@ from ..dynamics.factored_inverse import ArticulatedInverse, FactoredInverse
 from ..mechanisms.forward import Held
 from ..mechanisms.nearest import characteristic_length, largest
 from ..mechanisms.project import project_configuration
-from .discrete_mechanics import DiscreteMechanics
+from .discrete_mechanics import DiscreteMechanics, Resisted
 
 __all__ = ["StepConstraints", "allowed_velocity", "monotone", "released_velocity", "with_energy"]
 
@@ -200,10 +200,16 @@ def allowed_velocity(mechanics: DiscreteMechanics, t: Any, q: Scalars, v: Scalar
 
 
 def released_velocity(
-    mechanics: DiscreteMechanics, t: Any, q: Scalars, momentum: Scalars, added: Scalars | None = None
+    mechanics: DiscreteMechanics,
+    t: Any,
+    q: Scalars,
+    momentum: Scalars,
+    added: Scalars | None = None,
+    resisted: Resisted = (),
 ) -> list[Any]:
-    """The velocity (nv) that the constraints leave of a momentum at q; ``added`` (nv) is on M's diagonal."""
-    inverse, tree = mechanics.inverse(q, added), mechanics.tree
+    """The velocity (nv) that the constraints leave of a momentum at q, where M is more by what is ``added`` and
+    ``resisted``, as in `DiscreteMechanics.inverse`."""
+    inverse, tree = mechanics.inverse(q, added, resisted), mechanics.tree
     if not tree.constraints:
         return inverse.applied(momentum)
     rates = rates_of(tree, q, [0.0] * tree.nv, t)
@@ -220,14 +226,15 @@ def with_energy(
     energy: Any,
     passed: Any,
     added: Scalars | None = None,
+    resisted: Resisted = (),
 ) -> list[Any]:
     """v (nv) at the end of a step from q, left of a momentum by constraints, with the energy that the step should have.
 
     ``energy`` [J] is the kinetic energy of the start with the work of all forces but gravity.  Constraints that do not
     move by themselves do no work, so that is known: a velocity is scaled to it where rolling constraints leave nothing
     symplectic, where the step passed a singular configuration, in which the tangent space turns within it, and where
-    its error is so large that the step does not resolve the motion.  Where something resists, with ``added`` (nv) on
-    the diagonal of M, no energy above that is left.
+    its error is so large that the step does not resolve the motion.  Where something resists (``added`` and
+    ``resisted``, which were more than M), no energy above that is left.
     """
     if passed is None:
         return list(v)
@@ -236,13 +243,16 @@ def with_energy(
     left = 0.5 * dot(v, momentum)
     if added is not None:
         left = left - 0.5 * dot(added, [x * x for x in v])
+    for row, c in resisted:
+        left = left - 0.5 * c * dot(row, v) ** 2
+    loses = added is not None or bool(resisted)
     floor = _LEAST + _NOISE * (fabs(before) + fabs(after))
     share = sqrt(fmin(fmax(wanted / fmax(left, floor), _LEAST), _REGAINED))
     moves, off = lt(floor, left), left - wanted
-    wrong = lt(_UNRESOLVED * left, off if added is not None else fabs(off))
-    if added is None and all(constraint.holonomic for constraint in mechanics.tree.constraints):
+    wrong = lt(_UNRESOLVED * left, off if loses else fabs(off))
+    if not loses and all(constraint.holonomic for constraint in mechanics.tree.constraints):
         wrong = wrong if passed is False else or_(wrong, passed)
-    elif added is None:
+    elif not loses:
         wrong = True
     set_right = moves if wrong is True else and_(moves, wrong)
     return [where(set_right, share * x, x) for x in v]

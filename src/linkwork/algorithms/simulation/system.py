@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...expr.linalg.sums import is_zero
+from ...expr.linalg.sums import dot, is_zero
 from ...joints.blamed import asked
 from ...model.tree import Tree
 from ..motion.curves.space import CurveSpace
-from .discrete_mechanics import DiscreteMechanics
+from .discrete_mechanics import DiscreteMechanics, Resisted
 
-__all__ = ["MotionSystem", "State", "StepForces", "plus"]
+__all__ = ["ElementResistance", "MotionSystem", "State", "StepForces", "plus"]
 
 Scalars = Sequence[Any]
 State = tuple[list[Any], list[Any]]  # q (nq) and v (nv)
@@ -31,9 +31,20 @@ def plus(x: Scalars, h: Any, *rates: tuple[float, Scalars]) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
+class ElementResistance:
+    """How force elements resist in a step, by rows (nv) and numbers: ``within(q)`` what a change of the step's velocity
+    meets, ``settling(q)`` of that h² k of springs that are too stiff for the step, and ``after(q)`` what the velocity
+    at its end meets."""
+
+    within: Callable[[Scalars], Resisted]
+    settling: Callable[[Scalars], Resisted]
+    after: Callable[[Scalars], Resisted]
+
+
+@dataclass(frozen=True, slots=True)
 class StepForces:
     """The forces of a step of `rattle`, each (nv): ``given`` ones; those ``of_state(t, q, v)``; the ``springs(q)`` of
-    joints, with their ``stiffness``; and ``resisting(v)``, the diagonal of h D and h d."""
+    joints and force elements, with the ``stiffness`` of joints; and ``resisting(v)``, the diagonal of h D and h d."""
 
     given: Scalars
     of_state: Callable[[Any, Scalars, Scalars], Scalars]
@@ -49,8 +60,8 @@ class MotionSystem:
     ``imbalance(t, q, v, a)`` are forces that vanish where a is the acceleration, for implicit methods.
     ``mechanics`` are the momenta of steps and ``forces(t, q, v)`` the forces besides gravity: variational methods use
     these instead; of the forces ``linear`` are damping and stiffness by velocity, and where they ``bends`` sharply
-    with velocities others are among them; ``settling`` (nv) is h² K of the springs that are too stiff for the step.
-    ``step_forces`` are those of a step of RATTLE.
+    with velocities others are among them.  ``step_forces`` are those of a step of RATTLE.  In both, ``settling`` (nv) is
+    h² K of the joint springs that are too stiff for the step, and ``elements`` says how force elements resist.
     """
 
     tree: Tree
@@ -61,6 +72,7 @@ class MotionSystem:
     bends: bool = False
     settling: Scalars | None = None
     step_forces: StepForces | None = None
+    elements: ElementResistance | None = None
     forces: Callable[[Any, Scalars, Scalars], Scalars] | None = None
     flown: Callable[[Scalars, Scalars, Any], State] | None = None
 
@@ -68,6 +80,22 @@ class MotionSystem:
     def space(self) -> CurveSpace:
         """The manifold of q."""
         return CurveSpace.of(self.tree)
+
+    def settled(self, q: Scalars) -> Callable[[Scalars], list[Any]]:
+        """Half of what takes springs that are too stiff for a step from q with the velocity w not at its middle, but at
+        its end."""
+        rows = () if self.elements is None else [(row, c) for row, c in self.elements.settling(q) if not is_zero(c)]
+
+        def of(w: Scalars) -> list[Any]:
+            found = [0.0] * len(w)
+            if self.settling is not None:
+                found = [-0.25 * c * x for c, x in zip(self.settling, w, strict=True)]
+            for row, c in rows:
+                push = 0.25 * c * dot(row, w)
+                found = [a if is_zero(r) else a - push * r for a, r in zip(found, row, strict=True)]
+            return found
+
+        return of
 
     def moved(self, q: Scalars, phi: Scalars) -> list[Any]:
         """q ⊕ φ."""

@@ -28,13 +28,14 @@ Scalars = Sequence[Any]
 def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
     """A step by the discrete Euler-Lagrange equations: of second order; infinite where it was not found."""
     assert system.mechanics is not None
-    mechanics = system.mechanics
+    mechanics, elements, settled = system.mechanics, system.elements, system.settled(q)
 
     def pushed(w: Scalars) -> list[Any]:
         """Half of what forces without potential do in the step."""
         if system.forces is None:
             return [0.0] * len(w)
-        return [0.5 * h * f for f in system.forces(t + 0.5 * h, *mechanics.halfway(q, w, h))]
+        found = system.forces(t + 0.5 * h, *mechanics.halfway(q, w, h))
+        return [0.5 * h * f + a for f, a in zip(found, settled(w), strict=True)]
 
     carried, weight = mechanics.momentum(q, v), mechanics.weight(q)
     p = [a - 0.5 * h * b for a, b in zip(carried, weight, strict=True)]
@@ -49,7 +50,11 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
         return [m - f for m, f in zip(mechanics.momentum(q, w), pushed(w), strict=True)]
 
     if mechanics.tree.constraints:
-        inverse = mechanics.inverse(q, [0.5 * h * d + 0.25 * h * h * k for d, k in system.linear])
+        within = () if elements is None else elements.within(q)
+        stiff = [0.5 * h * d + 0.25 * h * h * k for d, k in system.linear]
+        if system.settling is not None:
+            stiff = [a + 0.25 * b for a, b in zip(stiff, system.settling, strict=True)]
+        inverse = mechanics.inverse(q, stiff, within)
         constraints = StepConstraints.at(mechanics, inverse, t, q, h)
         w, end, passed = constraints.bent(left, like, v) if system.bends else constraints.solved(left, v)
     else:
@@ -60,7 +65,7 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     _, arriving = mechanics.kinetic_momenta(q, w, h)
     pushes, last = pushed(w), mechanics.weight(end)
     arriving = [a + f - 0.5 * h * g for a, f, g in zip(arriving, pushes, last, strict=True)]
-    added = system.settling
-    after = released_velocity(mechanics, t + h, end, arriving, added)
+    added, resists = system.settling, () if elements is None else elements.after(end)
+    after = released_velocity(mechanics, t + h, end, arriving, added, resists)
     work = 2.0 * dot(mechanics.halfway(q, w, h)[1], pushes)
-    return end, with_energy(mechanics, q, end, after, arriving, 0.5 * dot(v, carried) + work, passed, added)
+    return end, with_energy(mechanics, q, end, after, arriving, 0.5 * dot(v, carried) + work, passed, added, resists)

@@ -8,22 +8,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ...algorithms.dynamics.factored_inverse import FactoredInverse
+from ...algorithms.dynamics.force_elements import element_rows
 from ...algorithms.dynamics.passive import passive_force
 from ...algorithms.mechanisms.loop_joints import with_loop_forces
 from ...algorithms.simulation import METHODS, MotionSystem
 from ...algorithms.simulation.contact.step import contact_velocities
-from ...algorithms.simulation.discrete_mechanics import DiscreteMechanics
+from ...algorithms.simulation.discrete_mechanics import DiscreteMechanics, with_resistance
 from ...algorithms.simulation.flight import flown, pushed_rates
 from ...algorithms.simulation.step_constraints import allowed_velocity
-from ...algorithms.simulation.system import StepForces
+from ...algorithms.simulation.system import ElementResistance, StepForces
 from ...expr.arrays import array
 from ...expr.functions import lt, tanh, where
-from ...expr.linalg.sums import is_zero
+from ...expr.linalg.sums import dot, is_zero
 from .bounded import dry_joints, joint_limits, loops_held, servos_held
 from .contacts import ContactSet, in_world
 from .servos import ServoForces
 from .setup import moving_robot
-from .springs import implicit_shares
+from .springs import element_shares, implicit_shares
 from .stops import JointStops
 
 __all__ = ["SimulatedDynamics"]
@@ -122,14 +124,39 @@ class SimulatedDynamics:
             at, held, rates = array(list(q)), pushed(q, v), array(pushed_rates(self.robot.tree, v))
             if not self.passive:
                 return list(moving.forward_dynamics(at, rates, held))
-            extra, own = self._resisting(moving, at, array(list(v)))
+            extra, own, rows = self._resisting(moving, at, array(list(v)))
             heavier = array([a + b for a, b in zip(I, extra, strict=True)])
             forces = array([a + b for a, b in zip(held, own, strict=True)])
             joints = self.robot.without_force_elements() if self.robot.force_elements else self.robot
             alone = joints.with_parameters({**others, **without, "armature": heavier})  # what else acts is in own
-            return list(alone.forward_dynamics(at, rates, forces, passive=True))
+            if not rows:
+                return list(alone.forward_dynamics(at, rates, forces, passive=True))
+            M = with_resistance([list(row) for row in alone.mass_matrix(at, passive=True)], rows)
+            return FactoredInverse.of(moving.tree, M).applied(list(forces - alone.bias_force(at, rates)))
 
         return acceleration
+
+    def _element_resistance(self, tree: Any, damped_after: bool) -> ElementResistance | None:
+        """How force elements resist in a step whose springs are taken by the midpoint rule, and dampers by it or after
+        it."""
+        if not (self.passive and self.robot.force_elements):
+            return None
+        h, shares = self.h, element_shares(self.robot, self.h)
+
+        def rows(q: Scalars, part: Callable[[Any, Any, Any], Any]) -> list[tuple[Scalars, Any]]:
+            each = [(row, part(k, c, shares[n])) for row, n, k, c in element_rows(tree, q)]
+            return [(row, c) for row, c in each if not is_zero(c)]
+
+        def within(q: Scalars) -> list[tuple[Scalars, Any]]:
+            return rows(q, lambda k, c, g: h * (0.25 * h * (k + g * k) + (0.0 if damped_after else 0.5 * c)))
+
+        def settling(q: Scalars) -> list[tuple[Scalars, Any]]:
+            return rows(q, lambda k, c, g: h * h * (g * k))
+
+        def after(q: Scalars) -> list[tuple[Scalars, Any]]:
+            return rows(q, lambda k, c, g: h * ((c if damped_after else 0.0) + h * (g * k)))
+
+        return ElementResistance(within, settling, after)
 
     def _slopes(self, v: Scalars) -> list[tuple[Any, Any, Any]]:
         """By velocity the slope of what resists it, D + s, the slope s of smooth dry friction alone, and the friction
@@ -152,8 +179,12 @@ class SimulatedDynamics:
         others = {key: x for key, x in self.parameters.items() if key.partition(":")[0] != "friction"}
         return self.robot.with_parameters({**others, "friction": array([0.0] * self.robot.nv)})
 
-    def _resisting(self, moving: Any, q: Any, v: Any) -> tuple[list[Any], list[Any]]:
-        """h D + h² K (1 + 3 g)/4 on the diagonal, and τ_p − g h K v; D with the slope of smooth dry friction."""
+    def _resisting(self, moving: Any, q: Any, v: Any) -> tuple[list[Any], list[Any], list[tuple[Scalars, Any]]]:
+        """h D + h² K (1 + 3 g)/4 on the diagonal, and τ_p − g h K v; D with the slope of smooth dry friction.
+
+        And the rows in which force elements resist, by h c + h² g k: the force of their springs at the step's start is
+        symplectic already, and their stiffness counts where they are too stiff for the step.
+        """
         K = self._of_joints("stiffness")
         if self.dry:
             moving = self._without_friction()
@@ -165,7 +196,18 @@ class SimulatedDynamics:
         ]
         own = passive_force(moving.tree, q, v)
         each = zip(own, K, shares, v, strict=True)
-        return extra, [a - self.h * (g * k) * x if not (is_zero(g) or is_zero(k)) else a for a, k, g, x in each]
+        own = [a - self.h * (g * k) * x if not (is_zero(g) or is_zero(k)) else a for a, k, g, x in each]
+        if not self.robot.force_elements:
+            return extra, own, []
+        rows, shares = [], element_shares(self.robot, self.h)
+        for row, n, k, c in element_rows(moving.tree, list(q)):
+            stiff = self.h * (shares[n] * k)
+            if is_zero(stiff) and is_zero(c):
+                continue
+            rows.append((row, self.h * (c + stiff)))
+            rate = stiff * dot(row, list(v))
+            own = [a if is_zero(r) else a - rate * r for a, r in zip(own, row, strict=True)]
+        return extra, own, rows
 
     def touching(
         self, contacts: ContactSet | None, t: Any, q: Scalars, v: Scalars, tau: Scalars | ServoForces
@@ -183,12 +225,14 @@ class SimulatedDynamics:
         servos = tau if isinstance(tau, ServoForces) else None
         given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
         extra, armature, pushed = [0.0] * n, [0.0] * n, self._stopped(given, q, v)
+        rows: list[tuple[Scalars, Any]] = []
         pushed = with_loop_forces(moving.tree, q, v, pushed, None, bool(self.passive))
         if self.passive:
             armature = self._of_joints("armature")
-            extra, own = self._resisting(moving, at, array(list(v)))
+            extra, own, rows = self._resisting(moving, at, array(list(v)))
             for k in range(n):
                 A[k][k] = A[k][k] + extra[k]
+            A = with_resistance(A, rows)
             pushed = [a + b for a, b in zip(pushed, own, strict=True)]
         forces = [a - b for a, b in zip(pushed, moving.bias_force(at, rates), strict=True)]
         intervals = [] if servos is None else servos_held(moving, servos, A, q, h)
@@ -208,7 +252,11 @@ class SimulatedDynamics:
             moved = moving.inverse_dynamics(at, rates, array([x / h for x in apart]))
             more = [m + e for m, e in zip(armature, extra, strict=True)]
             each = zip(moved, more, apart, pushed, strict=True)
-            return [h * (f - p) + m * x for f, m, x, p in each]
+            found = [h * (f - p) + m * x for f, m, x, p in each]
+            for row, c in rows:
+                push = c * dot(row, apart)
+                found = [a if is_zero(r) else a + push * r for a, r in zip(found, row, strict=True)]
+            return found
 
         push = [h * f for f in forces]
         found = contact_velocities(A, v, push, touching, intervals, h, change, self.closely)
@@ -254,10 +302,7 @@ class SimulatedDynamics:
         linear = list(zip(D, K, strict=True)) if passive else [(0.0, 0.0)] * self.robot.nv
         bends = self.contacts is not None or isinstance(self.limits, JointStops)
         bends = bends or (passive and not all(map(is_zero, dry)))
-        settling = None
-        if passive and not all(map(is_zero, K)):
-            shares = implicit_shares(self.robot, K, self.h)
-            settling = [self.h * self.h * (g * k) for g, k in zip(shares, K, strict=True)]
+        settles = passive and not self.robot.tree.has_couplings
         return MotionSystem(
             self.robot.tree,
             acceleration,
@@ -265,8 +310,16 @@ class SimulatedDynamics:
             mechanics=mechanics,
             linear=linear,
             bends=bends,
-            settling=settling,
+            settling=self._settling(K) if settles else None,
+            elements=self._element_resistance(moving.tree, damped_after=False),
         )
+
+    def _settling(self, K: Scalars) -> list[Any] | None:
+        """h² K of the joint springs that are too stiff for the step, if there are any springs."""
+        if all(map(is_zero, K)):
+            return None
+        shares = implicit_shares(self.robot, K, self.h)
+        return [self.h * self.h * (g * k) for g, k in zip(shares, K, strict=True)]
 
     def _by_rattle(self, moving: Any, acceleration: Any, tau: Scalars, pushed: Callable[..., Any]) -> MotionSystem:
         """What RATTLE needs: the momenta of steps, and forces by where in a step they act.
@@ -297,6 +350,15 @@ class SimulatedDynamics:
 
         none = all(map(is_zero, K))
         resists = not (none and all(map(is_zero, [*D, *f])))
-        forces = StepForces(tau, of_state, None if none else springs, K, resisting if resists else None)
+        elements = None if explicit else self._element_resistance(tree, damped_after=True)
+        pulls = springs if not none or elements is not None else None
+        forces = StepForces(tau, of_state, pulls, K, resisting if resists else None)
         mechanics = DiscreteMechanics(tree, bool(passive))
-        return MotionSystem(self.robot.tree, acceleration, mechanics=mechanics, step_forces=forces)
+        return MotionSystem(
+            self.robot.tree,
+            acceleration,
+            mechanics=mechanics,
+            step_forces=forces,
+            settling=self._settling(K),
+            elements=elements,
+        )

@@ -142,8 +142,10 @@ class SimulationSetup:
 
     @property
     def is_implicit_in_joints(self) -> bool:
-        """True where what is stiff in joints is taken at the step's end."""
-        return METHODS[self.method].damped_within and bool(self.passive) and not self.robot.tree.has_couplings
+        """True where springs that are too stiff for the step are taken at its end."""
+        method = METHODS[self.method]
+        settles = method.damped_within or method.by_action
+        return settles and bool(self.passive) and not self.robot.tree.has_couplings
 
     @property
     def is_compliant(self) -> bool:

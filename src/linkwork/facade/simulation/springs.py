@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 
 from ..._user import levels_up
+from ...algorithms.dynamics.force_elements import element_rows
 from ...bridge.once import Once
 from ...errors import SimulationWarning
 from ...expr.functions import fmax, fmin
 from ...expr.linalg.sums import is_zero
 
-__all__ = ["implicit_shares", "least_inertias", "warn_of_implicit_springs"]
+__all__ = ["element_rates", "element_shares", "implicit_shares", "least_inertias", "warn_of_implicit_springs"]
 
 Scalars = Sequence[Any]
 
@@ -34,6 +35,7 @@ _SAMPLES = 32  # configurations in which inertias are looked at
 _RESOLVED, _STIFF = 0.25, 4.0  # (ω h)² up to which a spring is symplectic, and from which it is implicit
 _VIBRATES = 0.6  # twice the damping ratio below which what a spring does is told of as a vibration
 _INERTIAS: Once[tuple[float, ...]] = Once(64)
+_ELEMENTS: Once[tuple[tuple[float, float], ...]] = Once(64)
 _DRIVES: Once[tuple[np.ndarray, np.ndarray]] = Once(64)  # stiffness and damping, none where no joint has a spring
 
 
@@ -57,6 +59,28 @@ def implicit_shares(robot: Any, stiffness: Scalars, h: Any) -> list[Any]:
     return [0.0 if is_zero(k) else _share(h * h * k * (1.0 / m)) for k, m in each]
 
 
+def element_shares(robot: Any, h: Any) -> list[Any]:
+    """The share g of each force element's springs that a step of h [s] takes implicitly."""
+    return [0.0 if square == 0.0 else _share(h * h * square) for square, _ in element_rates(robot)]
+
+
+def element_rates(robot: Any) -> tuple[tuple[float, float], ...]:
+    """By force element the largest ω² [1/s²] with which its springs let the robot vibrate, and the largest rate [1/s]
+    at which its dampers settle it, in some configurations."""
+    return _ELEMENTS.get(robot, lambda: _rates(robot))
+
+
+def _rates(robot: Any) -> tuple[tuple[float, float], ...]:
+    n, found = len(robot.force_elements), np.zeros((len(robot.force_elements), 2))
+    inverse = robot.constrained_mass_matrix_inverse if robot.constraints else robot.mass_matrix_inverse
+    for q in robot.random_configuration(seed=0, size=_SAMPLES):
+        K = np.zeros((n, 2, robot.nv, robot.nv))
+        for row, k, stiffness, damping in element_rows(robot.tree, q.tolist()):
+            K[k] += np.array([stiffness, damping])[:, None, None] * np.outer(row, row)
+        found = np.maximum(found, np.abs(np.linalg.eigvals(inverse(q, passive=True) @ K)).max(axis=-1, initial=0.0))
+    return tuple((float(a), float(b)) for a, b in found)
+
+
 def _share(stiff: Any) -> Any:
     return fmax(0.0, fmin(1.0, (stiff - _RESOLVED) * (1.0 / (_STIFF - _RESOLVED))))
 
@@ -67,20 +91,37 @@ def _drives(robot: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def warn_of_implicit_springs(robot: Any, h: float) -> None:
-    """Warn of the stiffest joint spring whose vibration a step of h [s] damps more than the joint's own damping."""
-    K, D = _DRIVES.get(robot, lambda: _drives(robot))
-    if not K.size:
+    """Warn of the stiffest spring, of a joint or a force element, whose vibration a step of h [s] damps more than its
+    own damping does."""
+    found = [*_fast_joints(robot, h), *_fast_elements(robot, h)]
+    if not found:
         return
-    m = np.array(least_inertias(robot, True))
-    shares = np.array([float(_share(h * h * k / x)) if k > 0.0 else 0.0 for k, x in zip(K, m, strict=True)])
-    told = (shares * h * K > D) & (_VIBRATES * np.sqrt(K * m) > D)
-    if not told.any():
-        return
-    k = int(np.argmax(np.where(told, K / m, 0.0)))
-    omega = math.sqrt(K[k] / m[k])
+    omega, what = max(found)
     warnings.warn(
-        f"simulate: step: the spring in {robot.v_names[k]!r} vibrates at up to {omega:.3g} rad/s, too fast for "
+        f"simulate: step: the spring in {what!r} vibrates at up to {omega:.3g} rad/s, too fast for "
         f"steps of {h:g} s: it is taken implicitly, which damps it; a step of {0.5 / omega:.2g} s keeps its energy",
         SimulationWarning,
         stacklevel=levels_up(),
     )
+
+
+def _fast_joints(robot: Any, h: float) -> list[tuple[float, str]]:
+    """ω [rad/s] and names of joints' springs that are told of."""
+    K, D = _DRIVES.get(robot, lambda: _drives(robot))
+    if not K.size:
+        return []
+    each = zip(K, D, least_inertias(robot, True), robot.v_names, strict=True)
+    return [(math.sqrt(k / m), name) for k, d, m, name in each if k > 0.0 and m > 0.0 and _is_told(k / m, d / m, h)]
+
+
+def _fast_elements(robot: Any, h: float) -> list[tuple[float, str]]:
+    """The same of force elements."""
+    if not robot.force_elements:
+        return []
+    each = zip(element_rates(robot), robot.force_elements, strict=True)
+    return [(math.sqrt(square), one.name) for (square, rate), one in each if _is_told(square, rate, h)]
+
+
+def _is_told(square: float, rate: float, h: float) -> bool:
+    """Whether a step of h damps what vibrates with ω² = ``square`` more than its damper does, at this rate."""
+    return float(_share(h * h * square)) * h * square > rate and _VIBRATES * math.sqrt(square) > rate
