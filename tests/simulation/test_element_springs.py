@@ -92,21 +92,16 @@ def test_stiff_elements_settle_and_are_told_of():
         slider(100.0).simulate([0.1], duration=0.01, step=0.01)
 
 
-@pytest.mark.parametrize("stiffness, damping", [(2.5e3, 0.0), (3.9e4, 0.0), (1e8, 1.0), (1.0, 1e6)])
+@pytest.mark.parametrize(("stiffness", "damping"), [(2.5e3, 0.0), (3.9e4, 0.0), (1e8, 1.0), (1.0, 1e6)])
 def test_every_stiffness_and_damping_is_stable(stiffness, damping):
-    """No element gains energy, in a tree, a loop and the convex program, from resolved by the step to far beyond."""
+    """From resolved by the step to far beyond, in a tree, a loop and the convex program: the energy swings no more than
+    that of a symplectic step does, and where springs are taken at the middle of a step none is gained."""
     bar, start = fourbar(stiffness, damping, 0.01)
     for robot, q in ((slider(stiffness, damping), [0.1]), (bar, start)):
         for how in ({}, {"method": "variational"}, {"passive": "coulomb"}):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SimulationWarning)
-                energy, size = energies(robot, q, duration=2.0, step=0.01, **how)
-            print(
-                robot.name,
-                how,
-                energy[0],
-                energy.max() - energy[0],
-                energy[-1] - energy[0],
-                energy.min() - energy[0],
-                size,
-            )
+                energy, _ = energies(robot, q, duration=2.0, step=0.01, **how)
+            stored = energy[0] - robot.without_force_elements().potential_energy(q)
+            gains = 1e-9 if "method" in how or (robot.constraints and not how) else 0.6
+            assert energy.max() - energy[0] < gains * stored, (robot.name, how)

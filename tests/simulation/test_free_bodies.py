@@ -27,12 +27,17 @@ def thrown(joint, com=(0.0, 0.0, 0.0), carried=False):
 
 def test_no_torque_no_turn():
     """Bodies thrown without angular velocity keep their orientation over 1 s, and their centre of mass falls as it
-    should."""
+    should.
+
+    A body whose frame is at its centre of mass does not turn at all; where it is beside it the variational method meets
+    the rounding of momenta.
+    """
     floating = (lw.joints.Floating(), lw.joints.FloatingMRP(), lw.joints.FloatingEuler())
     plane = lw.joints.Planar((1, 0, 0), (0, 0, 1))
     both = lw.joints.Composite((plane, lw.joints.Prismatic((0, 1, 0))))
     robots = [thrown(joint) for joint in (*floating, plane, both)]
-    robots += [thrown(floating[0], (0.03, -0.02, 0.05)), thrown(floating[0], carried=True)]
+    beside = thrown(floating[0], (0.03, -0.02, 0.05))
+    robots += [beside, thrown(floating[0], carried=True)]
     for robot in robots:
         q, start = robot.neutral(), robot.pose(robot.neutral(), "body")
         S = robot.jacobian(q, "body", expressed_in="world")
@@ -42,7 +47,8 @@ def test_no_torque_no_turn():
             h = 0.01
             found = robot.simulate(q, v, duration=1.0, step=h, method=method, every=100)
             end = robot.pose(found.q[-1], "body")
-            assert np.abs(end[:3, :3] - start[:3, :3]).max() < 1e-9, (robot.joints, method)
+            most = 1e-11 if robot is beside and method == "variational" else 1e-20
+            assert np.abs(end[:3, :3] - start[:3, :3]).max() < most, (robot.joints, method)
             fall = end[2, 3] - start[2, 3] - (3.0 - 0.5 * 9.81)
             assert abs(fall) < (0.5 * 9.81 * h * 1.01 if row.order == 1 else 1e-9), (robot.joints, method)
 

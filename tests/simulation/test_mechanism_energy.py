@@ -42,6 +42,30 @@ def test_energy_of_loops_is_bounded(method):
         assert coarse.error / fine.error > 3.0, (coarse, fine)
 
 
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
+def test_energy_of_rolling_robots_is_kept(method):
+    """A bicycle that falls over, its wheels flat on the ground meanwhile, and a cart on two wheels keep their energy to
+    rounding."""
+    for name in ("bicycle", "differential_drive"):
+        for run in energy_runs(*bundled_mechanism(name), method, steps=(2e-3,), speeds=(3.0, 10.0), duration=3.0):
+            assert not run.reason and run.error < 1e-9, run
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
+def test_stiff_springs_of_a_leg_are_told_of_and_gain_no_energy(method):
+    """The spring in a leg's shin vibrates at up to 1.7e3 rad/s: steps of 1 ms damp it and say so, steps that resolve it
+    keep its energy."""
+    robot, q = bundled_mechanism("leg")
+    coarse, fine = energy_runs(robot, q, method, steps=(1e-3, 1e-4), speeds=(3.0,), duration=0.6)
+    assert not coarse.reason and coarse.gain < 0.01 and coarse.loss > 0.01, coarse
+    assert not fine.reason and fine.error < 2e-3, fine
+    with pytest.warns(SimulationWarning, match=r"'shin_spring' vibrates at up to .* too fast for steps of 0.001 s"):
+        robot.simulate(q, duration=0.005, method=method, limits="ignored", every=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        robot.simulate(q, duration=0.001, step=2e-4, method=method, limits="ignored", every=5)
+
+
 def test_orders_with_loops():
     """Errors at the end fall by 2^order where the step is halved; with damping the default method is of first order."""
     robot, q, v = turning_fourbar(6.0)

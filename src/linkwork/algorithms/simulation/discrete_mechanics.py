@@ -27,6 +27,8 @@ from ...expr.directions import Directions
 from ...expr.dual import parts, seeded
 from ...expr.linalg.sums import dot, is_zero
 from ...joints.blamed import asked
+from ...joints.composite import Composite
+from ...joints.planar import Planar
 from ...model.tree import Tree
 from ..derivatives.energy_derivatives import kinetic_energy_derivatives
 from ..dynamics.factored_inverse import ArticulatedInverse, FactoredInverse, inverse_mass_matrix
@@ -34,7 +36,7 @@ from ..dynamics.inverse_dynamics import gravity_force
 from ..dynamics.mass_matrix import mass_matrix
 from ..momentum.energy import potential_energy
 from ..motion.curves.space import JointPlace
-from .step_space import StepSpace, displacement, halved
+from .step_space import StepSpace, composite_parts, displacement, halved
 
 __all__ = ["DiscreteMechanics", "Resisted", "with_resistance"]
 
@@ -91,7 +93,7 @@ class DiscreteMechanics:
         if space.is_plain:
             bent = [0.5 * h * x for x in by_q]
             return [m - b for m, b in zip(by_v, bent, strict=True)], [m + b for m, b in zip(by_v, bent, strict=True)]
-        end = space.retract(q, phi)
+        end, masses = space.retract(q, phi), _carried_masses(self.tree)
         leaving: list[Any] = []
         arriving: list[Any] = []
         for place in space.joints:
@@ -100,11 +102,51 @@ class DiscreteMechanics:
                 leaving += [a - 0.5 * h * b for a, b in zip(m, g, strict=True)]
                 arriving += [a + 0.5 * h * b for a, b in zip(m, g, strict=True)]
                 continue
+            turning = _without_translation(place, m, [x / h for x in moved[place.in_v]], masses)
             for sums, sign, first in ((leaving, -1.0, True), (arriving, 1.0, False)):
                 ways, turns = _rates_of_step(place, q[place.in_q], end[place.in_q], middle[place.in_q], first)
-                each = zip(ways, turns, strict=True)
-                sums += [sign * (dot(m, way) + h * dot(g, turn)) for way, turn in each]
+                each = zip(turning, ways, turns, strict=True)
+                sums += [sign * (dot(own, way) + h * dot(g, turn)) for own, way, turn in each]
         return leaving, arriving
+
+
+def _carried_masses(tree: Tree) -> dict[int, Any]:
+    """By the first velocity of each joint the mass of all bodies that it carries [kg]."""
+    mass: dict[int, Any] = {}
+    for i, p, body in tree.inward():
+        mass[i] = mass.get(i, 0.0) + body.inertia.mass
+        mass[p] = mass.get(p, 0.0) + mass[i]
+    return {range(tree.nv)[tree.v_slices[i]].start: mass[i] for i, _, body in tree.outward() if body.joint.nv}
+
+
+def _without_translation(place: JointPlace, m: Scalars, u: Scalars, masses: dict[int, Any]) -> list[Scalars]:
+    """By velocity of an end of the step the momentum (nv) of a joint's momentum m that its rates meet; u is the joint's
+    velocity.
+
+    Where an end turns about its origin, the way of the origin changes across itself: the momentum M u along it, of the
+    mass M carried, does nothing there, and is left out, so that what goes straight is not turned by rounding.
+    """
+    found, mass = [m] * place.joint.nv, masses[place.v]
+    for turns, slides in _translations(place):
+        across = [x - mass * u[k] if k in slides else x for k, x in enumerate(m)]
+        found = [across if k in turns else x for k, x in enumerate(found)]
+    return found
+
+
+def _translations(place: JointPlace) -> list[tuple[range, range]]:
+    """Which velocities of a joint turn, and which slide in the axes that they turn, for each part of it that does
+    both."""
+    if isinstance(place.joint, Composite):
+        each = [(part, in_v.start) for part, _, in_v in composite_parts(place)]
+    else:
+        each = [(place, 0)]
+    found = []
+    for part, k in each:
+        if isinstance(part.joint, Planar):
+            found.append((range(k + 2, k + 3), range(k, k + 2)))
+        elif part.has_twist:
+            found.append((range(k, k + 3), range(k + 3, k + 6)))
+    return found
 
 
 def with_resistance(M: Matrix, resisted: Resisted) -> Matrix:

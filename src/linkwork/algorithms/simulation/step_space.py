@@ -18,7 +18,7 @@ from ...model.tree import Tree
 from ...spatial import Vec3
 from ..motion.curves.space import CurveSpace, JointPlace
 
-__all__ = ["StepSpace"]
+__all__ = ["StepSpace", "composite_parts", "displacement", "halved"]
 
 Scalars = Sequence[Any]
 
@@ -80,7 +80,7 @@ def displacement(place: JointPlace, q: Scalars, other: Scalars) -> list[Any]:
     joint = place.joint
     if isinstance(joint, Composite):
         found: list[Any] = []
-        for part, in_q, _ in _parts(place):
+        for part, in_q, _ in composite_parts(place):
             found += displacement(part, q[in_q], other[in_q])
         return found
     if isinstance(joint, Planar):
@@ -94,7 +94,7 @@ def halved(place: JointPlace, q: Scalars, phi: Scalars) -> tuple[list[Any], list
     if isinstance(joint, Composite):
         middle: list[Any] = []
         moved: list[Any] = []
-        for part, in_q, in_v in _parts(place):
+        for part, in_q, in_v in composite_parts(place):
             at, way = halved(part, q[in_q], phi[in_v])
             middle += at
             moved += way
@@ -108,7 +108,7 @@ def halved(place: JointPlace, q: Scalars, phi: Scalars) -> tuple[list[Any], list
     return at, list(phi)
 
 
-def _parts(place: JointPlace) -> list[tuple[JointPlace, slice, slice]]:
+def composite_parts(place: JointPlace) -> list[tuple[JointPlace, slice, slice]]:
     """The parts of a composite joint, and where they stand in its q and v."""
     found, q, v = [], 0, 0
     for part in place.joint.parts:
@@ -118,4 +118,4 @@ def _parts(place: JointPlace) -> list[tuple[JointPlace, slice, slice]]:
 
 
 def _of_parts(place: JointPlace, compute: Callable[..., list[Any]], q: Scalars, phi: Scalars) -> list[Any]:
-    return [x for part, in_q, in_v in _parts(place) for x in compute(part, q[in_q], phi[in_v])]
+    return [x for part, in_q, in_v in composite_parts(place) for x in compute(part, q[in_q], phi[in_v])]

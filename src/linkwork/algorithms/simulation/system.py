@@ -60,7 +60,7 @@ class MotionSystem:
     ``imbalance(t, q, v, a)`` are forces that vanish where a is the acceleration, for implicit methods.
     ``mechanics`` are the momenta of steps and ``forces(t, q, v)`` the forces besides gravity: variational methods use
     these instead; of the forces ``linear`` are damping and stiffness by velocity, and where they ``bends`` sharply
-    with velocities others are among them.  ``step_forces`` are those of a step of RATTLE.  In both, ``settling`` (nv) is
+    with velocities others are among them.  ``step_forces`` are those of a step of RATTLE.  In both ``settling`` (nv) is
     h² K of the joint springs that are too stiff for the step, and ``elements`` says how force elements resist.
     """
 
