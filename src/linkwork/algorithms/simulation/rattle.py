@@ -57,7 +57,8 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
         leaving, _ = mechanics.kinetic_momenta(q, w, h)
         return [a - b - c - s for a, b, c, s in zip(leaving, carried, first, pulled(w), strict=True)]
 
-    w, end, passed = constraints.solved(left, v)
+    found = constraints.solved(left, v)
+    w, end, _ = found
     _, arriving = mechanics.kinetic_momenta(q, w, h)
     last, pulls = kick(end), pulled(w)
     arriving = [a + b + s for a, b, s in zip(arriving, last, pulls, strict=True)]
@@ -70,4 +71,4 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
     steady = [2.0 * (a + s) for a, s in zip(given, pulls, strict=True)]
     work = dot(mechanics.halfway(q, w, h)[1], steady) + h * dot(w, forces.of_state(t, q, v))
     energy = 0.5 * dot(v, carried) + work
-    return end, with_energy(mechanics, q, end, after, arriving, energy, passed, added, resists)
+    return end, with_energy(mechanics, q, found, h, after, arriving, energy, added, resists)

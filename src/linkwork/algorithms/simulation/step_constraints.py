@@ -36,7 +36,7 @@ from ..mechanisms.nearest import characteristic_length, largest
 from ..mechanisms.project import project_configuration
 from .discrete_mechanics import DiscreteMechanics, Resisted
 
-__all__ = ["StepConstraints", "allowed_velocity", "monotone", "released_velocity", "with_energy"]
+__all__ = ["FoundStep", "StepConstraints", "allowed_velocity", "monotone", "released_velocity", "with_energy"]
 
 Scalars = Sequence[Any]
 
@@ -49,12 +49,13 @@ _FASTER, _SLOW = 1.05, 1e-6  # by how much a step may be faster than forces make
 _REGAINED, _LEAST = 100.0, 1e-12  # by which factor kinetic energy may be raised, and the least [J] that is set right
 _UNRESOLVED, _NOISE = 2e-2, 1e-9  # part of the kinetic energy that a step may be off by; and of the potential energy
 _ACCEPTED = 0.03  # [rad, m] that a step near a singular configuration may end from where its velocity leads
+_CLOSED = 1e-6  # of a robot's length [m], and [rad]: what is assembled, where iterations come near slowly
 _LEFT_OPEN = 1e-4  # of a robot's length [m], and [rad]: what it may leave open where no assembled one is so near
 
 
 class FoundStep(NamedTuple):
     """The velocity w (nv) of a step, where it ends (nq), and whether it passed a singular configuration; None where
-    constraints move by themselves, and so do work."""
+    there are no constraints, or where they move by themselves, and so do work."""
 
     w: list[Any]
     end: list[Any]
@@ -169,11 +170,12 @@ class StepConstraints:
         change = held.inverse.applied(firm.released(left(v), drift))
         w = [a - b for a, b in zip(v, change, strict=True)]
         there = self._led(w)
-        nearest, _, _, status = project_configuration(tree, there, [self.t + self.h])
+        now, length = [self.t + self.h], characteristic_length(tree)
+        nearest = project_configuration(tree, there, now)[0]
         far, way = largest(self.mechanics.space.local(there, nearest)), largest(w)
-        closed = and_(lt(status, 0.5), lt(far, _ACCEPTED + self.h * way))
-        error = largest(constraint_error(tree, there, [self.t + self.h]))
-        fine = or_(closed, lt(error, _LEFT_OPEN * characteristic_length(tree)))
+        left_open = largest(constraint_error(tree, nearest, now))
+        closed = and_(lt(left_open, _CLOSED * length), lt(far, _ACCEPTED + self.h * way))
+        fine = or_(closed, lt(largest(constraint_error(tree, there, now)), _LEFT_OPEN * length))
         end = [where(closed, a, b) for a, b in zip(nearest, there, strict=True)]
         return array([where(fine, x, math.inf) for x in w]), array(end)
 
@@ -220,11 +222,11 @@ def released_velocity(
 def with_energy(
     mechanics: DiscreteMechanics,
     q: Scalars,
-    end: Scalars,
+    found: FoundStep,
+    h: Any,
     v: Scalars,
     momentum: Scalars,
     energy: Any,
-    passed: Any,
     added: Scalars | None = None,
     resisted: Resisted = (),
 ) -> list[Any]:
@@ -236,23 +238,36 @@ def with_energy(
     its error is so large that the step does not resolve the motion.  Where something resists (``added`` and
     ``resisted``, which were more than M), no energy above that is left.
     """
-    if passed is None:
+    if found.passed is None:
         return list(v)
-    before, after = mechanics.potential(q), mechanics.potential(end)
-    wanted = energy + before - after
+    work, size = _work_of_gravity(mechanics, q, found, h)
+    wanted = energy + work
     left = 0.5 * dot(v, momentum)
     if added is not None:
         left = left - 0.5 * dot(added, [x * x for x in v])
     for row, c in resisted:
         left = left - 0.5 * c * dot(row, v) ** 2
     loses = added is not None or bool(resisted)
-    floor = _LEAST + _NOISE * (fabs(before) + fabs(after))
+    floor = _LEAST + _NOISE * size
     share = sqrt(fmin(fmax(wanted / fmax(left, floor), _LEAST), _REGAINED))
     moves, off = lt(floor, left), left - wanted
     wrong = lt(_UNRESOLVED * left, off if loses else fabs(off))
     if not loses and all(constraint.holonomic for constraint in mechanics.tree.constraints):
-        wrong = wrong if passed is False else or_(wrong, passed)
+        wrong = wrong if found.passed is False else or_(wrong, found.passed)
     elif not loses:
         wrong = True
     set_right = moves if wrong is True else and_(moves, wrong)
     return [where(set_right, share * x, x) for x in v]
+
+
+def _work_of_gravity(mechanics: DiscreteMechanics, q: Scalars, found: FoundStep, h: Any) -> tuple[Any, Any]:
+    """The work [J] of gravity in a step from q, and the size [J] of the numbers that it is a difference of.
+
+    By the weights at both ends, which are there, where that is near enough: where all coordinates are plain and energy
+    is set right in few steps.
+    """
+    if mechanics.space.is_plain and all(constraint.holonomic for constraint in mechanics.tree.constraints):
+        pulls = [a + b for a, b in zip(mechanics.weight(q), mechanics.weight(found.end), strict=True)]
+        return -0.5 * h * dot(found.w, pulls), 0.0
+    before, after = mechanics.potential(q), mechanics.potential(found.end)
+    return before - after, fabs(before) + fabs(after)

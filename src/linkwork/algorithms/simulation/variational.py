@@ -17,7 +17,7 @@ from typing import Any
 
 from ...expr.functions import lt, where
 from ...expr.linalg.sums import dot
-from .step_constraints import StepConstraints, monotone, released_velocity, with_energy
+from .step_constraints import FoundStep, StepConstraints, monotone, released_velocity, with_energy
 from .system import MotionSystem, State
 
 __all__ = ["variational"]
@@ -56,16 +56,16 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
             stiff = [a + 0.25 * b for a, b in zip(stiff, system.settling, strict=True)]
         inverse = mechanics.inverse(q, stiff, within)
         constraints = StepConstraints.at(mechanics, inverse, t, q, h)
-        w, end, passed = constraints.bent(left, like, v) if system.bends else constraints.solved(left, v)
+        found = constraints.bent(left, like, v) if system.bends else constraints.solved(left, v)
     else:
-        passed = None
         w, status = monotone(left, like, v)
         w = [where(lt(status, 0.5), x, math.inf) for x in w]  # what was not found is noticed
-        end = mechanics.space.retract(q, [h * x for x in w])
+        found = FoundStep(w, mechanics.space.retract(q, [h * x for x in w]), None)
+    w, end, _ = found
     _, arriving = mechanics.kinetic_momenta(q, w, h)
     pushes, last = pushed(w), mechanics.weight(end)
     arriving = [a + f - 0.5 * h * g for a, f, g in zip(arriving, pushes, last, strict=True)]
     added, resists = system.settling, () if elements is None else elements.after(end)
     after = released_velocity(mechanics, t + h, end, arriving, added, resists)
     work = 2.0 * dot(mechanics.halfway(q, w, h)[1], pushes)
-    return end, with_energy(mechanics, q, end, after, arriving, 0.5 * dot(v, carried) + work, passed, added, resists)
+    return end, with_energy(mechanics, q, found, h, after, arriving, 0.5 * dot(v, carried) + work, added, resists)
