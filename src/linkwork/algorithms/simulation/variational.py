@@ -68,4 +68,6 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     added, resists = system.settling, () if elements is None else elements.after(end)
     after = released_velocity(mechanics, t + h, end, arriving, added, resists)
     work = 2.0 * dot(mechanics.halfway(q, w, h)[1], pushes)
-    return end, with_energy(mechanics, q, found, h, after, arriving, 0.5 * dot(v, carried) + work, added, resists)
+    energy = 0.5 * dot(v, carried) + work
+    rolls = not all(constraint.holonomic for constraint in mechanics.tree.constraints)
+    return end, with_energy(mechanics, q, found, after, arriving, energy, added, resists, always=rolls)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ...algorithms.dynamics.factored_inverse import FactoredInverse
 from ...algorithms.dynamics.force_elements import element_rows
 from ...algorithms.dynamics.passive import passive_force
@@ -333,7 +335,10 @@ class SimulatedDynamics:
             D = f = K = still
 
         def of_state(t: Any, q: Scalars, v: Scalars) -> list[Any]:
-            found = with_loop_forces(tree, q, v, pushed(q, v, still), None, passive)
+            given = [
+                x.item() if isinstance(x, np.generic) else x for x in pushed(q, v, still)
+            ]  # what is 0 is seen to be
+            found = with_loop_forces(tree, q, v, given, None, passive)
             if not explicit:
                 return found
             return [a + b for a, b in zip(found, passive_force(tree, q, v), strict=True)]
