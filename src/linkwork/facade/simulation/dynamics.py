@@ -201,7 +201,8 @@ class SimulatedDynamics:
         own = [a - self.h * (g * k) * x if not (is_zero(g) or is_zero(k)) else a for a, k, g, x in each]
         if not self.robot.force_elements:
             return extra, own, []
-        rows, shares = [], element_shares(self.robot, self.h)
+        shares = element_shares(self.robot, self.h)
+        rows: list[tuple[Scalars, Any]] = []
         for row, n, k, c in element_rows(moving.tree, list(q)):
             stiff = self.h * (shares[n] * k)
             if is_zero(stiff) and is_zero(c):
