@@ -106,7 +106,7 @@ def integer(
     if least is not None and most not in (None, MOST_COUNT):
         expected = f"{what} from {least} to {most}"
     else:
-        expected = what if least is None else f"{what} >= {least}"
+        expected = what if least is None else f"{what} from {least}"
     if not is_integer(value):
         _refuse(caller, argument, expected, value, ArgumentError, remedy)
     found = int(value)
@@ -174,7 +174,7 @@ def seed(caller: str, argument: str, value: Any, *, generator: bool = True) -> A
     """Return a seed of random numbers: a non-negative integer, or a generator where that may be."""
     if generator and isinstance(value, (np.random.Generator, np.random.SeedSequence, np.random.BitGenerator)):
         return value
-    what = "an integer, or a numpy.random.Generator," if generator else "an integer"
+    what = "a numpy.random.Generator or an integer" if generator else "an integer"
     return integer(caller, argument, value, least=0, most=None, what=what)
 
 

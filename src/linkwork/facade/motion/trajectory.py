@@ -265,7 +265,7 @@ class Trajectory:
         """The part between two of its times [s]."""
         times = times_within("Trajectory", [start, end], self._first, self._last)
         if not times[0] < times[1]:
-            raise ValueError(f"between: expected a start before the end, got {start!r} and {end!r}")
+            raise ValueError(f"between: start and end: expected a start before the end, got {start!r} and {end!r}")
         first, last = map(float, times)
         found = [
             section.part(max(first, section.start), min(last, section.end))

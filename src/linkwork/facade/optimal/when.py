@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._text import nearest
-from ..._validation import number
+from ..._validation import is_integer, number
 
 __all__ = ["Besides", "phase_of", "read_duration", "read_phases", "read_schedule"]
 
@@ -27,8 +27,7 @@ def read_phases(phases: Any, steps: int) -> dict[str, range]:
     for name, pair in phases.items():
         try:
             first, end = pair
-            whole = all(isinstance(x, (int, np.integer)) and not isinstance(x, bool) for x in (first, end))
-            fine = isinstance(name, str) and whole and 0 <= first < end <= steps
+            fine = isinstance(name, str) and is_integer(first) and is_integer(end) and 0 <= first < end <= steps
         except (TypeError, ValueError):
             fine = False
         if not fine:
@@ -50,7 +49,7 @@ def read_schedule(who: str, at: Any, steps: int, phases: Mapping[str, range]) ->
     """The steps at which something counts, and whether it is one by number.  Raises TypeError and ValueError."""
 
     def one(x: Any) -> int:
-        if isinstance(x, bool) or not isinstance(x, (int, np.integer)):
+        if not is_integer(x):
             raise TypeError(f"{who}: at: expected steps, a slice or the name of a phase, got {at!r}")
         if not -steps <= x < steps:
             raise ValueError(f"{who}: at: expected steps from {-steps} to {steps - 1}, got {x}")
