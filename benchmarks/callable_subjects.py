@@ -117,7 +117,7 @@ class Subject:
     def declares(self, argument: str, value: Any) -> bool:
         """Return False where the signature says that an argument is of another kind."""
         parameter = self.signature.parameters[argument.lstrip("*")]
-        if argument in ("seed", "rng") and isinstance(value, int) and not isinstance(value, bool):
+        if argument in ("seed", "rng", "at_most") and isinstance(value, int) and not isinstance(value, bool):
             return True  # of any size
         if argument == "out" or (isinstance(value, int) and value in (0, 1)):
             return True  # None leaves an output out; 0 and 1 are equal to False and True

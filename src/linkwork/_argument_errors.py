@@ -16,7 +16,7 @@ import numpy as np
 
 from ._declared_kinds import declared, fits, is_meaningless, said
 from ._text import nearest
-from ._validation import MOST_COUNT, is_integer, shown
+from ._validation import MOST_COUNT, is_integer, is_real, shown
 from .errors import ArgumentError, UnknownNameError
 
 __all__ = ["ABOUT_ARGUMENTS", "caller_of", "misfit_error", "named_error"]
@@ -26,6 +26,8 @@ ABOUT_ARGUMENTS = (
 )
 _KNOWN = ("builtins", "linkwork", "numpy")  # where types of arguments are from, as a rule
 _NUMBERS = (bool, int, float, np.number)
+_OBJECT = re.compile(r"[a-zA-Z ]+ '[^']*'")  # as texts about an object begin: joint 'elbow'
+_HUGE = 1e100  # numbers whose products overflow
 _SEVERAL = 10_000  # items of an argument that are looked through for a name
 _USERS_LINE = ("\n    in ", "\n    at ")  # before the line, as traces of functions add it to errors
 _Value = tuple[str, inspect.Parameter, Any]
@@ -100,6 +102,8 @@ def named_error(
         return kind(f"{caller}: {name}: expected another value, got {shown(value)}; {text[:300]}")
     if is_plain and _names_caller(text, caller):
         return None
+    if is_plain and _OBJECT.match(text):
+        return _again(type(error), f"{caller}: {text}")
     if is_plain or (is_deep and not isinstance(error, (AssertionError, AttributeError, ZeroDivisionError))):
         listed = ", ".join(f"{name} {_summary(value)}" for name, _, value in given)
         kind = ArgumentError if isinstance(error, TypeError) else ValueError
@@ -109,13 +113,13 @@ def named_error(
 
 def _unknown(error: UnknownNameError, caller: str, given: list[_Value]) -> Exception | None:
     """Return the error for a name that is not known, with the argument that it stands in."""
-    if error.where:
-        return None if _has_word(error.where, caller) else error.at(f"{caller}: {error.where}")
-    holds = (lambda value: value is error.name), (lambda value: _holds(value, error.name))
-    name = next((name for look in holds for name, _, value in given if look(value)), "")
+    if error.where.startswith(f"{caller}: "):
+        return None
+    name = next((name for name, _, value in given if value is error.name), "")
+    name = name or next((name for name, _, value in given if _holds(value, error.name)), "")
     if not name and len(given) == 1:
         name = given[0][0]
-    return error.at(f"{caller}: {name}" if name else caller)
+    return error.at(f"{caller}: {name or error.where}" if name or error.where else caller)
 
 
 def _holds(value: Any, name: object, depth: int = 3) -> bool:
@@ -123,7 +127,7 @@ def _holds(value: Any, name: object, depth: int = 3) -> bool:
     try:
         if value is name or (isinstance(value, _NUMBERS) and isinstance(name, _NUMBERS) and value == name):
             return True
-        if isinstance(name, str) and not isinstance(value, (list, tuple, Mapping)) and str(value) == name:
+        if isinstance(name, str) and str(value)[: len(name) + 1] == name:
             return True
     except Exception:
         return False
@@ -137,7 +141,7 @@ def _holds(value: Any, name: object, depth: int = 3) -> bool:
         return any(_holds(x, name, depth - 1) for x in value)
     if isinstance(value, np.ndarray):
         if isinstance(name, np.ndarray):
-            return value.shape[value.ndim - name.ndim :] == name.shape
+            return bool(value.shape[value.ndim - name.ndim :] == name.shape)
         return value.size < _SEVERAL and any(_holds(x, name, 0) for x in value.ravel().tolist())
     if isinstance(value, types.GeneratorType):
         return True  # it is used up; nothing tells that the name was not of it
@@ -178,24 +182,37 @@ def _culprit(given: list[_Value], text: str, is_plain: bool) -> tuple[str, Any] 
     if len(given) == 1 and not (is_plain and lacks):  # what lacks is not the argument that is given
         return given[0][0], given[0][2]
     flat, types_said = " ".join(text.split()), set(re.findall(r"(?:'|can only concatenate )([\w.]+)", text))
-    looks: list[Callable[[Any], bool]] = [
+    looks: list[Callable[[Any], object]] = [
         lambda value: f"got {shown(value)}" in flat or f"got {_begin_of(value)}" in flat,
-        lambda value: hasattr(value, "__array__") and f"got shape {np.shape(value)}" in flat,
-        lambda value: isinstance(value, (int, float)) and " got shape ()" in flat,
+        lambda value: isinstance(value, np.ndarray) and _shows_shape(value, flat),
+        lambda value: "got None" in flat and isinstance(value, (list, tuple)) and any(x is None for x in value),
+        lambda value: is_real(value) and (" got shape ()" in flat or " got ()" in flat),
         lambda value: "not finite" in flat and isinstance(value, (int, float)) and not math.isfinite(value),
-        lambda value: not is_plain and "too large" in flat and is_integer(value) and abs(value) > MOST_COUNT,
+        lambda value: not is_plain and is_integer(value) and abs(value) > MOST_COUNT,
+        lambda value: not is_plain and isinstance(value, float) and math.isfinite(value) and abs(value) > _HUGE,
         lambda value: not is_plain and type(value).__name__ in types_said,
         lambda value: not is_plain and _calls_of(value, flat),
         lambda value: not is_plain and _has_item_of(value, types_said),
-        lambda value: not is_plain and len(shown(value)) > 2 and shown(value) in flat,
+        lambda value: not is_plain and (len(shown(value)) > 2 or value == "") and shown(value) in flat,
         lambda value: not is_plain and " arra" in flat and isinstance(value, np.ndarray),
         lambda value: not is_plain and type(value).__module__.partition(".")[0] not in _KNOWN,
     ]
     for look in looks:
-        named = [(name, value) for name, _, value in given if look(value)]
-        if named:
-            return named[0] if len(named) == 1 else None
+        named = [(name, value) for name, _, value in given if _is_told(look, value)]
+        if len(named) == 1:
+            return named[0]
     return None
+
+
+def _is_told(look: Callable[[Any], object], value: Any) -> bool:
+    try:
+        return bool(look(value))
+    except Exception:  # of an object whose comparisons or length raise
+        return False
+
+
+def _shows_shape(value: np.ndarray, text: str) -> bool:
+    return re.search(rf"got (shape )?{re.escape(str(value.shape))}", text) is not None
 
 
 def _calls_of(value: Any, text: str) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -71,7 +71,7 @@ def is_symbol(value: Any) -> bool:
     return hasattr(type(value), "_precedence")
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> TypeGuard[int]:
     """Return True for an integer that is no boolean."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 

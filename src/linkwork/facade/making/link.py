@@ -124,7 +124,7 @@ def _frames(frames: Any, who: str) -> tuple[tuple[str, Pose], ...]:
     if not isinstance(frames, Mapping):
         raise ValueError(f"{who}: frames: expected a dict of poses by name, got {frames!r}")
     return tuple(
-        (given_text(name, f"{who}: frames"), given_pose(X, f"{who}: frame {name!r}")) for name, X in frames.items()
+        (given_text(name, f"{who}: frames"), given_pose(X, f"{who}: frames: {name!r}")) for name, X in frames.items()
     )
 
 

@@ -99,6 +99,6 @@ def _seconds(given: Any) -> Any:
         pair = tuple(number(x) for x in given) if isinstance(given, (tuple, list)) else (number(given),)
     except (TypeError, ValueError):
         pair = (math.nan,)
-    if len(pair) > 2 or not all(0.0 < x < math.inf for x in pair) or pair[0] > pair[-1]:
+    if len(pair) not in (1, 2) or not all(0.0 < x < math.inf for x in pair) or pair[0] > pair[-1]:
         raise ValueError(f"Problem: duration: expected a time above 0 [s], or (least, most), got {given!r}")
     return pair if len(pair) == 2 else pair[0]
