@@ -55,7 +55,13 @@ LEFT_OUT = {
 _INNER = frozenset(
     (
         *("adjoint", "tangent", "expr.jacobian", "from_casadi", "Robot", "CartesianPath.ending"),
-        *("CartesianPath.moving", "DifferentialIK.step", "OptimalResult.steps_of", "IKResult.after"),
+        *(
+            "CartesianPath.moving",
+            "ClosedForm.nearest_branch",
+            "DifferentialIK.step",
+            "OptimalResult.steps_of",
+            "IKResult.after",
+        ),
         *("IKResult.known", "IKProblem.chain", "IKProblem.errors_and_rows", "IKProblem.nearest"),
         *("IKProblem.refuse_unless_poses", "IKProblem.single", "PD.accelerated", "PD.ahead"),
         *("PD.check_input", "PD.errors", "PD.exerted", "PD.forces", "PD.gains", "PD.held"),

@@ -27,6 +27,7 @@ ABOUT_ARGUMENTS = (
 _KNOWN = ("builtins", "linkwork", "numpy")  # where types of arguments are from, as a rule
 _NUMBERS = (bool, int, float, np.number)
 _OBJECT = re.compile(r"[a-zA-Z ]+ '[^']*'")  # as texts about an object begin: joint 'elbow'
+_GOT = re.compile(r"got (shape|one|none|no|an?|numbers|something|nothing)\b|got [(\[\d]")  # what is given, in words
 _HUGE = 1e100  # numbers whose products overflow
 _SEVERAL = 10_000  # items of an argument that are looked through for a name
 _USERS_LINE = ("\n    in ", "\n    at ")  # before the line, as traces of functions add it to errors
@@ -178,8 +179,8 @@ def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exceptio
 def _culprit(given: list[_Value], text: str, is_plain: bool) -> tuple[str, Any] | None:
     """Return the one argument that an error can be about, which does not name it: the only one given, the one whose
     value the text shows, or the one whose type an error of Python's names.  None where several can be meant."""
-    lacks = "expected" in text and ("got " not in text or ("got None" in text and given and given[0][2] is not None))
-    if len(given) == 1 and not (is_plain and lacks):  # what lacks is not the argument that is given
+    is_of_it = not is_plain or "expected" not in text or _GOT.search(text) is not None
+    if len(given) == 1 and is_of_it:  # and not of what lacks, or of what is made of it
         return given[0][0], given[0][2]
     flat, types_said = " ".join(text.split()), set(re.findall(r"(?:'|can only concatenate )([\w.]+)", text))
     looks: list[Callable[[Any], object]] = [
@@ -199,7 +200,7 @@ def _culprit(given: list[_Value], text: str, is_plain: bool) -> tuple[str, Any] 
     ]
     for look in looks:
         named = [(name, value) for name, _, value in given if _is_told(look, value)]
-        if len(named) == 1:
+        if len({name for name, _ in named}) == 1:
             return named[0]
     return None
 
