@@ -18,7 +18,9 @@ import linkwork as lw
 from linkwork import constraints, errors, features, ik, joints, spatial
 from linkwork._declared_kinds import declared, fits, is_quick
 
-from .callable_values import INSTANCES, REQUIRED, value_of
+from .callable_objects import INSTANCES
+from .callable_own_values import BESIDES, REQUIRED
+from .callable_values import value_of
 
 __all__ = ["LEFT_OUT", "Subject", "subjects"]
 
@@ -50,33 +52,29 @@ LEFT_OUT = {
     "errors": "constructors of errors",
     "inner methods": "public by their name alone, on no page, called by the library",
 }
-_INNER = {
-    *("Problem.window", "Problem.read_target", "Problem.program", "PD.errors", "PD.forces", "PD.check_input"),
-    *(
-        "PD.exerted",
-        "PD.gains",
-        "PD.held",
-        "PD.ahead",
-        "WholeBody.any_targets",
-        "WholeBody.forces",
-        "WholeBody.motions",
-    ),
-    *("WholeBody.solved", "CartesianPath.ending", "CartesianPath.moving", "PD.accelerated", "from_casadi", "Robot"),
-    *("adjoint", "tangent", "expr.jacobian", "OptimalResult.steps_of", "Roadmap.load", "TrackingRegulator.load"),
-    *(
-        "IKProblem.nearest",
-        "IKProblem.single",
-        "IKProblem.refuse_unless_poses",
-        "IKProblem.errors_and_rows",
-        "DifferentialIK.step",
-        "IKResult.after",
-        "Controller.restore",
-        "Robot.with_loops_document",
-        "Simulation.load",
-        "Trajectory.load",
-        "load_mesh",
-    ),  # files are read by a fuzz of their own
-}
+_INNER = frozenset(
+    (
+        *("adjoint", "tangent", "expr.jacobian", "from_casadi", "Robot", "CartesianPath.ending"),
+        *(
+            "CartesianPath.moving",
+            "ClosedForm.nearest_branch",
+            "DifferentialIK.step",
+            "OptimalResult.steps_of",
+            "IKResult.after",
+        ),
+        *("IKResult.known", "IKProblem.chain", "IKProblem.errors_and_rows", "IKProblem.nearest"),
+        *("IKProblem.refuse_unless_poses", "IKProblem.single", "PD.accelerated", "PD.ahead"),
+        *("PD.check_input", "PD.errors", "PD.exerted", "PD.forces", "PD.gains", "PD.held"),
+        *("Problem.program", "Problem.read_target", "Problem.window", "WholeBody.any_targets"),
+        *("WholeBody.forces", "WholeBody.motions", "WholeBody.pulled", "WholeBody.solved"),
+    )
+)
+_FILES = frozenset(  # read by a fuzz of their own
+    (
+        *("Controller.restore", "Roadmap.load", "Robot.with_loops_document", "Simulation.load"),
+        *("TrackingRegulator.load", "Trajectory.load", "load_mesh"),
+    )
+)
 _CONTRACTS = (
     *(joints.JointType, constraints.Constraint, ik.Task, features.contract.Feature, lw.simulation.Sensor),
     *(lw.simulation.ContactGround, lw.simulation.ContactPair, lw.simulation.ContactScene, lw.simulation.JointStops),
@@ -96,6 +94,7 @@ _RESULTS = {
     *("PathContact", "ConstraintForce"),
 }
 _ELEMENTWISE = "linkwork.expr"
+_ABSENT = ("Robot.edge_is_free",)  # in whose results NaN stands for what is not there
 _KERNELS = ("quadratic_program", "ProfileFunction.__call__")  # let NaN through, and say so by a status
 
 
@@ -117,21 +116,22 @@ class Subject:
     function: Any
 
     @property
-    def alone(self) -> str | None:
-        """The argument that an error is of which names the function alone: the only one that a call needs."""
-        needed = [k for k, p in self.signature.parameters.items() if p.default is p.empty]
-        return needed[0] if len(needed) == 1 else None
+    def has_absent(self) -> bool:
+        """Whether NaN in a result stands for what is not there."""
+        return self.name in _ABSENT
 
     def declares(self, argument: str, value: Any) -> bool:
         """Return False where the signature says that an argument is of another kind."""
         parameter = self.signature.parameters[argument.lstrip("*")]
+        if argument in ("seed", "rng", "at_most") and isinstance(value, int) and not isinstance(value, bool):
+            return True  # of any size
         if argument == "out" or (isinstance(value, int) and value in (0, 1)):
             return True  # None leaves an output out; 0 and 1 are equal to False and True
         kind = declared(self.function, parameter)
         return value is parameter.default or not is_quick(kind) or fits(kind, value)
 
     def prepared(self) -> tuple[Callable[[str, Any, dict[str, Any]], Any], dict[str, Any]]:
-        """The call, made anew, with an argument's name, its value and good arguments; and the good arguments."""
+        """The call, made anew, with an argument's name ("" for none), its value and good arguments; and these."""
         function = self.make()
         given = {
             name: value_of(self.name, name)
@@ -141,11 +141,13 @@ class Subject:
         }
 
         def call(argument: str, value: Any, given: dict[str, Any]) -> Any:
-            given = {**given, argument.lstrip("*"): value}
+            beside = {name: x for name, x in BESIDES.get(argument, {}).items() if name in given}
+            given = {**given, **beside, argument.lstrip("*"): value} if argument else given
             positional, named = [], {}
             for name, p in self.signature.parameters.items():
                 if p.kind is p.VAR_POSITIONAL:
-                    positional += [given[name]] if name == argument.lstrip("*") else value_of(self.name, f"*{name}", [])
+                    many = [*value_of(self.name, f"*{name}", [])]
+                    positional += [given[name], *many[1:]] if name == argument.lstrip("*") else many
                 elif p.kind is p.VAR_KEYWORD:
                     named |= value_of(self.name, f"**{name}", {})
                 elif name in given:
@@ -191,7 +193,8 @@ def subjects() -> tuple[Subject, ...]:
     for cls, name in seen.items():
         for key, subject in _of_class(cls, name):
             found.setdefault(key, subject)
-    return tuple(sorted((s for s in found.values() if s is not None and s.name not in _INNER), key=lambda s: s.name))
+    kept = (s for s in found.values() if s is not None and s.name not in _INNER | _FILES)
+    return tuple(sorted(kept, key=lambda s: s.name))
 
 
 def _same(value: Any) -> Any:
@@ -215,12 +218,12 @@ def _of_class(cls: type, name: str) -> list[tuple[Any, Subject | None]]:
         if isinstance(value, (classmethod, staticmethod)):
             if key in own and not contract and cls not in _VALUES:
                 bound = getattr(cls, key)
-                names = (key, f"{name}.{key}", name)
+                names = (key,)
                 found.append((value, _subject(f"{name}.{key}", names, bound, functools.partial(_same, bound))))
             continue
         if not inspect.isroutine(value) or contract or cls in _VALUES or cls not in INSTANCES:
             continue
-        spoken = (key, name, _spoken(name), *(["function"] if name == "Kernel" else []))
+        spoken = (name, _spoken(name), *(["function"] if name == "Kernel" else [])) if key == "__call__" else (key,)
         found.append((value, _subject(f"{name}.{key}", spoken, value, functools.partial(_bound, cls, key))))
     return found
 

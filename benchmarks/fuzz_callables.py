@@ -3,12 +3,15 @@
 A case is one call with good arguments, but for one.  It ends in one of these classes:
 
 - ``accepted``: a result without NaN (functions that compute as NumPy does let a NaN through that they are given);
-- ``refused``: TypeError, ValueError or KeyError whose text names the argument, and the function or the object by its
-  own name ("joint 'elbow'"); or the name that is not known;
-- ``listed``: ValueError that names the function and all arguments, where it is not known which one is wrong;
-- a fault: ``taken`` (a value that the signature does not declare, without a word), ``unnamed`` (an error that does not
-  name the argument), ``deep`` (one from inside NumPy or Python's library that is passed on as it is), ``wrong class``
-  (AttributeError, IndexError and all others), ``silent NaN``, ``hang``, ``crash``.
+- ``refused``: a TypeError or ValueError whose text names the function, before what it says, and the argument, other
+  than as the word that it is in English;
+- ``described``: a ModelError, with code and place, of a function that makes a robot, an OSError with the file's name
+  of an argument that is a path, or a SingularMatrixError, with the pivot;
+- ``own``: an error of a function that was given, or about what it returned, with its line;
+- a fault: ``taken`` (a value that the signature does not declare, without a word), ``listed`` (an error that names all
+  arguments, as it does not know which is wrong), ``unnamed`` (one that does not name function and argument), ``deep``
+  (one from inside NumPy or Python's library that is passed on as it is), ``wrong class`` (AttributeError, IndexError
+  and all others), ``silent NaN``, ``hang``, ``crash``, and ``no call`` (the good arguments are refused).
 
 Cases run in a process of their own, which is started anew where one hangs or crashes.  The seed and the number of a
 case repeat it.
@@ -26,6 +29,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 from collections import Counter
@@ -35,17 +39,19 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.errors import ArgumentError, ModelError
+from linkwork.errors import ModelError, SingularMatrixError
 
 from .callable_subjects import Subject, subjects
 from .finds import Find
-from .garbage import GARBAGE, NOT_A_NUMBER
+from .garbage import GARBAGE, NOT_A_NUMBER, TELLING
 
 __all__ = ["FAULTS", "case", "main", "outcome", "pairs"]
 
-FAULTS = ("taken", "unnamed", "deep", "wrong class", "silent NaN", "hang", "crash")
+FAULTS = ("no call", "taken", "listed", "unnamed", "deep", "wrong class", "silent NaN", "hang", "crash")
 _SECONDS = 20.0  # processor time of one call, beyond which it hangs
 _MEMORY = 8 << 30  # bytes of address space of the process that calls
+_LARGE = 2 << 20  # KiB of memory beyond which another process goes on
+_AGAIN = 75  # the exit code that asks for it
 _ROOM = Path(__file__).resolve().parents[1] / "src" / "linkwork"
 
 
@@ -64,6 +70,14 @@ def drawn(seed: int, number: int, of: Sequence[tuple[Subject, str]]) -> tuple[Su
     return subject, argument, [*GARBAGE][int(rng.integers(len(GARBAGE)))]
 
 
+def every_case(of: Sequence[tuple[Subject, str]]) -> list[tuple[Subject, str, str]]:
+    """All cases: every function with good arguments alone, then every argument with the most telling kinds of garbage,
+    then with the others."""
+    others = [kind for kind in GARBAGE if kind not in TELLING]
+    good = [(subject, "", "good") for subject in dict.fromkeys(subject for subject, _ in of)]
+    return good + [(s, argument, kind) for kinds in (TELLING, others) for s, argument in of for kind in kinds]
+
+
 def outcome(subject: Subject, argument: str, kind: str) -> dict[str, str]:
     """The class of one call, with what tells its cause."""
     with warnings.catch_warnings(), _bounded():
@@ -72,42 +86,71 @@ def outcome(subject: Subject, argument: str, kind: str) -> dict[str, str]:
             call, given = subject.prepared()
         except Hang:
             return {"class": "hang", "error": "making the subject"}
-        value = GARBAGE[kind]()
+        value = GARBAGE[kind]() if argument else None
         try:
             result = call(argument, value, given)
         except Hang:
             return {"class": "hang", "error": ""}
         except Exception as error:
-            return _judged(subject, argument, value, error)
-    if _has_nan(result) and not subject.passes_nan:
+            if not argument:
+                return {"class": "no call", "error": f"{type(error).__name__}: {error}"[:400], "site": _site(error)}
+            return _judged(subject, argument, error)
+    if _has_nan(result) and not (subject.passes_nan or subject.has_absent):
         return {"class": "silent NaN", "error": type(result).__name__}
-    if not subject.declares(argument, value) and not (subject.passes_nan and kind in NOT_A_NUMBER):
+    if argument and not subject.declares(argument, value) and not (subject.passes_nan and kind in NOT_A_NUMBER):
         return {"class": "taken", "error": ""}
     return {"class": "accepted", "error": ""}
 
 
-def _judged(subject: Subject, argument: str, value: Any, error: Exception) -> dict[str, str]:
-    site = _site(error)
-    shown = {"error": f"{type(error).__name__}: {error}"[:400], "site": site}
-    if isinstance(error, OSError) and argument == "path":
-        return {"class": "refused", **shown}
-    if not isinstance(error, (TypeError, ValueError, LookupError)):
+def _judged(subject: Subject, argument: str, error: Exception) -> dict[str, str]:
+    site, text = _site(error), str(error)
+    shown = {"error": f"{type(error).__name__}: {text}"[:400], "site": site}
+    name = argument.lstrip("*")
+    if isinstance(error, ModelError) and (name in _DESCRIPTIONS or re.match(_MAKERS, subject.name)):
+        return {"class": "described", **shown}
+    if isinstance(error, SingularMatrixError) or (isinstance(error, OSError) and name in _PATHS):
+        return {"class": "described", **shown}
+    innermost = traceback.extract_tb(error.__traceback__)[-1].filename
+    if Path(innermost).name in _OURS or re.search(r"\(\S+\.py:\d+\)", text):
+        return {"class": "own", **shown}
+    if not isinstance(error, (TypeError, ValueError)):
         return {"class": "wrong class", **shown}
-    text = str(error)
-    named = re.search(rf"(?<![A-Za-z0-9]){re.escape(argument.lstrip('*'))}(?![A-Za-z0-9])", text) is not None
-    whose = any(re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", text) for name in subject.names)
-    whose = whose or re.match(r"[a-zA-Z ]+ (of )?'[^']*'", text) is not None  # an object by its own name: joint 'elbow'
-    named = named or argument.lstrip("*") == subject.alone or re.search(r"\barguments?\b", text) is not None
-    if type(error).__module__ == "linkwork.errors" and whose and not isinstance(error, ArgumentError):
-        named = True  # errors with texts of their own: a matrix that is singular, a description with places
-    if isinstance(error, ModelError) or "expected a file named" in text:
-        return {"class": "refused", **shown}  # with codes and places of their own
     if "these arguments do not fit together" in text:
         return {"class": "listed", **shown}
-    known = isinstance(error, KeyError) and "named" in text
-    if known or (named and whose):
+    if names_function(text, subject.names) and names_argument(text, name):
         return {"class": "refused", **shown}
     return {"class": "unnamed" if site.startswith("linkwork") else "deep", **shown}
+
+
+_PATHS = ("path", "robot", "loops", "meshes", "folders", "uri")
+_OURS = (
+    "callable_objects.py",
+    "callable_own_values.py",
+    "callable_values.py",
+    "garbage.py",
+)  # whose functions are given
+_MAKERS = r"Robot\.(build|from_dh|with_\w+)"
+_DESCRIPTIONS = (*_PATHS, "text", "document", "parts", "rows", "xml")
+_ENGLISH = frozenset(
+    (
+        *("a", "at", "by", "first", "function", "in", "kind", "least", "most", "name", "names", "of"),
+        *("on", "other", "others", "second", "shape", "text", "to", "type", "value"),
+    )
+)
+
+
+def names_function(text: str, names: Sequence[str]) -> bool:
+    """Return True where a text names a function before it says what was expected."""
+    head = text.partition(": expected")[0] if ": expected" in text else text.rpartition(": ")[0] or text
+    return any(re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", head) for name in names)
+
+
+def names_argument(text: str, name: str) -> bool:
+    """Return True where a text names an argument, other than as a word of English: "a name", "expected points"."""
+    word = rf"(?<![A-Za-z0-9_.]){re.escape(name)}"
+    if name in _ENGLISH:
+        return re.search(rf"{word}(\[|( \[[^\]]*\])*(:|=))", text) is not None
+    return re.search(rf"(?<!\ba )(?<!\ban )(?<!\bthe )(?<!\bno )(?<!expected ){word}(?![A-Za-z0-9_])", text) is not None
 
 
 def _site(error: Exception) -> str:
@@ -168,25 +211,38 @@ def case(rng: np.random.Generator, tally: Counter[str]) -> None:
 # -- many cases, in processes of their own
 
 
-def _work(seed: int, count: int, first: int, only: str, every: bool) -> None:
+def again(of: Sequence[tuple[Subject, str]], file: Path) -> list[tuple[Subject, str, str]]:
+    """The faults of an earlier run, by its lines of JSON."""
+    by_name = {(subject.name, argument): subject for subject, argument in of}
+    by_name |= {(subject.name, ""): subject for subject, _ in of}
+    earlier = [json.loads(line) for line in file.read_text().splitlines()]
+    faults = [(x["subject"], x["argument"], x["kind"]) for x in earlier if x["class"] in FAULTS]
+    return [(by_name[name, argument], argument, kind) for name, argument, kind in faults if (name, argument) in by_name]
+
+
+def _work(seed: int, count: int, first: int, only: str, every: bool, earlier: Path | None) -> None:
     """Writes a line for each case, and one before it, so that what kills the process is known."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     of = [pair for pair in pairs() if re.search(only, pair[0].name)]
-    kinds = [*GARBAGE]
-    for number in range(first, len(of) * len(kinds) if every else count):
-        if every:
-            (subject, argument), kind = of[number // len(kinds)], kinds[number % len(kinds)]
-        else:
-            subject, argument, kind = drawn(seed, number, of)
+    if earlier is not None:
+        cases = again(of, earlier)
+    else:
+        cases = every_case(of) if every else [drawn(seed, number, of) for number in range(count)]
+    for number, (subject, argument, kind) in enumerate(cases[first:], first):
         who = {"case": number, "subject": subject.name, "argument": argument, "kind": kind}
         print(json.dumps(who), flush=True)
         signal.alarm(int(4 * _SECONDS))  # ends the process where code of C does not come back
+        start = time.process_time()
         found = outcome(subject, argument, kind)
         signal.alarm(0)
-        print(json.dumps({**who, **found}), flush=True)
+        print(json.dumps({**who, **found, "seconds": round(time.process_time() - start, 2)}), flush=True)
+        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _LARGE:
+            sys.exit(_AGAIN)
 
 
-def run(seed: int, count: int, only: str = "", every: bool = False, out: Path | None = None) -> list[dict[str, str]]:
+def run(
+    seed: int, count: int, only: str = "", every: bool = False, out: Path | None = None, earlier: Path | None = None
+) -> list[dict[str, str]]:
     """The outcomes of all cases."""
     results: list[dict[str, str]] = []
     first = 0
@@ -202,6 +258,7 @@ def run(seed: int, count: int, only: str = "", every: bool = False, out: Path | 
             str(count),
         ]
         command += ["--first", str(first), "--only", only, *(["--every"] if every else [])]
+        command += ["--again", str(earlier.resolve())] if earlier is not None else []
         begun = None
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "LINKWORK_EFFORT": os.environ.get("LINKWORK_EFFORT", "0"), "MPLBACKEND": "agg"}
@@ -225,6 +282,9 @@ def run(seed: int, count: int, only: str = "", every: bool = False, out: Path | 
                     begun = found
             code = process.wait()
         if begun is None:
+            if code == _AGAIN:
+                first = int(results[-1]["case"]) + 1
+                continue
             if code:
                 raise RuntimeError(f"the process that calls ended with {code} between two calls")
             return results
@@ -242,6 +302,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the cases that are drawn (0)")
     parser.add_argument("--count", type=int, default=2000, help="how many are drawn (2000)")
     parser.add_argument("--every", action="store_true", help="all cases instead")
+    parser.add_argument("--again", type=Path, default=None, help="the faults of an earlier run, by its --out file")
     parser.add_argument("--only", default="", help="callables whose name this expression matches")
     parser.add_argument("--out", type=Path, default=None, help="a file for a line of JSON for each case")
     parser.add_argument("--show", type=int, default=40, help="how many groups of faults are shown (40)")
@@ -249,13 +310,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.work:
-        _work(chosen.seed, chosen.count, chosen.first, chosen.only, chosen.every)
+        _work(chosen.seed, chosen.count, chosen.first, chosen.only, chosen.every, chosen.again)
         return 0
-    results = run(chosen.seed, chosen.count, chosen.only, chosen.every, chosen.out)
+    results = run(chosen.seed, chosen.count, chosen.only, chosen.every, chosen.out, chosen.again)
     classes = Counter(result["class"] for result in results)
     print(
         f"{len(results)} cases: "
-        + ", ".join(f"{name} {classes[name]}" for name in ("accepted", "refused", "listed", *FAULTS))
+        + ", ".join(f"{name} {classes[name]}" for name in ("accepted", "refused", "described", "own", *FAULTS))
     )
     faults = [result for result in results if result["class"] in FAULTS]
     groups = Counter((result["class"], result.get("site", ""), result["subject"]) for result in faults)

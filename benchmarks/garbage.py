@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["GARBAGE", "NOT_A_NUMBER"]
+__all__ = ["GARBAGE", "NOT_A_NUMBER", "TELLING"]
 
 
 def _matrix() -> Any:
@@ -90,3 +90,7 @@ GARBAGE: dict[str, Callable[[], Any]] = {
     "module": lambda: np,
 }
 NOT_A_NUMBER = ("NaN", "array of NaN (2,)", "array of NaN (4, 4)")
+TELLING = (  # the kinds that find most, for a sweep that has not the time for all
+    *("NaN", "inf", "-1", "0", "1e300", "None", "object", "bytes", "text", "array (0,)", "array (2, 3, 5)", "complex"),
+    *("True", "10**30", "set", "generator"),
+)

@@ -15,7 +15,7 @@ import linkwork as lw
 from linkwork import _validation as check
 from linkwork import environments
 from linkwork._arguments import public, public_constructor
-from linkwork.errors import ArgumentError
+from linkwork.errors import ArgumentError, UnknownNameError
 
 NOT_NUMBERS = (None, True, "1", b"1", 1j, [1.0], np.ones(2), 10**400, object())
 
@@ -44,7 +44,7 @@ def test_checks_return_what_they_take_and_name_what_they_refuse() -> None:
         (lambda x: check.name("f", "x", x), (None, 3, b"a", " ", []), "a name"),
         (lambda x: check.one_of("f", "x", x, ("left", "right")), (None, "rihgt", ["left"]), "one of 'left', 'right'"),
         (lambda x: check.names("f", "x", x), (3, ["a", 3], {"a": 1}), "name"),
-        (lambda x: check.seed("f", "x", x), (-1, 1.5, "a", _matrix()), "an integer, or a numpy"),
+        (lambda x: check.seed("f", "x", x), (-1, 1.5, "a", _matrix()), "a numpy.random.Generator or an integer from 0"),
         (lambda x: check.function("f", "x", x), (None, 3, "f"), "a function"),
         (lambda x: check.finite_array("f", "x", x, shape=(2,)), (None, "a", [1.0], [1, math.nan]), r"shape \(2,\)"),
         (lambda x: check.instance("f", "x", x, dict), (None, []), "an object of type dict"),
@@ -93,6 +93,73 @@ def test_errors_name_function_and_argument() -> None:
     ):
         with pytest.raises((TypeError, ValueError), match=rf"^{expected}"):
             _measured(**{"values": [1.0], **given})
+
+
+@public
+def _looked_up(robot: Any, a: Any, frame: Any = "world", others: Any = (), points: Any = None) -> Any:
+    if points is not None:
+        raise ValueError(f"_looked_up: expected points (n, 3) [m], got {points!r}")
+    if a == "an array":
+        raise ValueError("expected an array")
+    if others and a is None:
+        raise ValueError("_looked_up: expected a number of others, got None")
+    for name in (frame, *others):
+        if name != "world":
+            raise UnknownNameError("frame", name, ["world"])
+    return a + 1.0
+
+
+def test_errors_from_below_name_function_and_argument() -> None:
+    """An unknown name is found in the arguments; words that are an argument's name by chance do not count."""
+    for given, expected in (
+        ({"frame": "wrold"}, r"_looked_up: frame: no frame named 'wrold'; did you mean 'world'\?"),
+        ({"others": ("world", "hand")}, r"_looked_up: others: no frame named 'hand'"),
+        ({"others": {"hand": 1.0}}, r"_looked_up: others: no frame named 'hand'"),
+        ({"others": [3]}, r"_looked_up: others: no frame named 3"),
+        ({"points": "x"}, r"_looked_up: points: expected points \(n, 3\) \[m\], got 'x'"),
+        ({"a": "one"}, r"_looked_up: a: expected another value, got 'one'; .*str"),
+        ({"a": None, "others": ("hand",)}, r"_looked_up: a: expected a number of others, got None"),
+    ):
+        with pytest.raises(ValueError, match=rf"^{expected}"):
+            _looked_up(**{"robot": object, "a": 1.0, **given})
+    with pytest.raises(
+        ValueError, match=r"^_looked_up: a: expected an array|these arguments do not fit together: .*a ="
+    ):
+        _looked_up(object, "an array")
+    with pytest.raises(KeyError) as caught:
+        _looked_up(object, 1.0, "wrold")
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert isinstance(error, ValueError) and error.where == "_looked_up: frame" and str(error) == str(caught.value)
+    assert (error.kind, error.name, error.known) == ("frame", "wrold", ("world",))
+    robot = lw.load("double_pendulum")
+    calls: tuple[tuple[str, Callable[[], Any]], ...] = (
+        ("pose: frame: no frame named 'hnad'", lambda: robot.pose([0.0, 0.0], "hnad")),
+        ("pose: q: no joint named 'hip'", lambda: robot.pose({"hip": 1.0}, "tip")),
+        ("hybrid_dynamics: joints: expected", lambda: robot.hybrid_dynamics([0, 0], [0, 0], [0, 0], [0, 0], None)),
+        ("jacobian: expressed_in: no frame named 'x'", lambda: robot.jacobian([0.0, 0.0], "tip", expressed_in="x")),
+        ("AlignTask: task 'ray': weight", lambda: lw.ik.AlignTask("ray", weight=math.nan)),
+        ("PoseTask: task 'tip': level: expected a whole number", lambda: lw.ik.PoseTask("tip", level=0.5)),
+        ("ik_problem: tasks: no frame named 'nil'", lambda: robot.ik_problem(lw.ik.PoseTask("nil"))),
+        ("Scene.moved: name: no obstacle named 'x'", lambda: lw.Scene().moved("x", [0.0, 0.0, 0.0])),
+    )
+    for expected, call in calls:
+        with pytest.raises(ValueError, match=rf"^{expected}"):
+            call()
+
+
+def test_counts_and_seeds_are_of_any_kind_of_integer() -> None:
+    robot = lw.load("double_pendulum")
+    for count in (np.int64(2), np.uint8(2)):
+        assert lw.ik.PoseTask("tip", level=count).level == 2
+        assert environments.VectorEnvironment("pendulum", count).num_envs == 2
+        assert robot.simulate([0.0, 0.0], duration=0.004, step=1e-3, every=count).t.shape == (3,)
+    for seed in (np.int64(3), 10**30, np.random.default_rng(3)):
+        assert robot.random_configuration(seed=seed).shape == (2,)
+    for seed in (_matrix(), [1], -1, 1.5, "3"):  # NumPy crashes on the first
+        with pytest.raises(
+            ValueError, match=r"^mobility: seed: expected a numpy.random.Generator or an integer from 0"
+        ):
+            robot.mobility(seed=seed)
 
 
 def test_errors_of_the_users_own_functions_pass() -> None:
@@ -148,7 +215,7 @@ def test_what_was_taken_without_a_word() -> None:
             ValueError, match=rf"simulate: {next(iter(given))}: expected a controller that takes nobody"
         ):
             robot.simulate([0.0, 0.0], duration=0.01, **given)
-    with pytest.raises(ValueError, match=r"start: expected a time not after the end, got 2 and -1 s"):
+    with pytest.raises(ValueError, match=r"start and end: expected a start not after the end, got 2 and -1 s"):
         lw.motion.Trajectory.by_coordinate([[0.0, 1.0]], [[[0.0, 1.0]]], start=2.0, end=-1.0)
     with pytest.raises(ValueError, match=r"linearize: step: expected .* got -0.1"):
         robot.linearize([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], step=-0.1)

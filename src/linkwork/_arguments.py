@@ -9,11 +9,8 @@ not fit is named, with the original error as the cause.  Errors of the user's ow
 
 from __future__ import annotations
 
-import dis
 import functools
 import inspect
-import os
-import re
 import sys
 import types
 import typing
@@ -22,19 +19,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ._declared_kinds import STORED, AnyKind, AxesKind, declared, fits, is_meaningless, is_quick, said
-from ._text import nearest
-from ._validation import MOST_COUNT, Check, is_integer, shown
-from .errors import ArgumentError
+from ._argument_errors import ABOUT_ARGUMENTS, caller_of, misfit_error, named_error
+from ._declared_kinds import STORED, AnyKind, AxesKind, declared, fits, is_quick
+from ._validation import MOST_COUNT, Check, is_integer, optional, seed, shown
+from .errors import ArgumentError, UnknownNameError
 
-__all__ = ["public", "public_constructor", "public_methods", "quick", "unchecked"]
+__all__ = ["is_ours", "public", "public_constructor", "public_methods", "quick", "raise_named", "unchecked"]
 
 T = TypeVar("T")
-
-_USERS_LINE = ("\n    in ", "\n    at ")  # before the line, as traces of functions add it to errors
-_ABOUT_ARGUMENTS = (
-    *(TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError, MemoryError, RecursionError),
-)
 
 
 @typing.overload
@@ -64,6 +56,23 @@ def public_constructor(target: Any = None, /, **checks: Check) -> Any:
         return cls
 
     return decorated if target is None else decorated(target)
+
+
+def raise_named(
+    error: Exception, function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any], method: bool = True
+) -> None:
+    """Raise, in the place of an error of a function, one that names the function and the argument.
+
+    Does nothing where the error does so already, or is of something else: see `named_error`.
+    """
+    told = named_error(function, arguments, named, error, method)
+    if told is not None:
+        raise told from (None if isinstance(error, (ArgumentError, UnknownNameError)) else error)
+
+
+def is_ours(frame: types.FrameType | None) -> bool:
+    """Return True for a frame of linkwork's own code."""
+    return frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "linkwork"
 
 
 def unchecked(caller: str, argument: str, value: Any) -> Any:
@@ -115,11 +124,11 @@ def _wrapped(function: Any, checks: Mapping[str, Check], method: bool) -> Any:
         try:
             misfit = signature.check(arguments, named)
             result = function(*arguments, **named)
-        except _ABOUT_ARGUMENTS as error:
-            told = _told(function, arguments, named, error, method)
-            if told is None:
-                raise
-            raise told from (None if isinstance(error, ArgumentError) else error)
+        except ABOUT_ARGUMENTS as error:
+            if is_ours(sys._getframe(1)):
+                raise  # the public function that the user called looks at it
+            raise_named(error, function, arguments, named, method)
+            raise
         if misfit is not None:
             raise misfit
         return result
@@ -173,15 +182,13 @@ class _Signature:
         name, _, kind, _ = entry
         check = self.checks.get(name)
         if check is not None:
-            check(_caller(self.function, arguments, self.method), name, value)
-        elif name == "seed" and isinstance(value, _GENERATORS):
-            return None  # as NumPy takes them
-        elif is_integer(value) and abs(value) > MOST_COUNT and name != "seed" and _counts(kind):
-            caller = _caller(self.function, arguments, self.method)
+            check(caller_of(self.function, arguments, self.method), name, value)
+        elif is_integer(value) and abs(value) > MOST_COUNT and _counts(kind):
+            caller = caller_of(self.function, arguments, self.method)
             raise ValueError(f"{caller}: {name}: expected an integer up to {MOST_COUNT}, got {shown(value)}")
         elif not fits(kind, value):
-            misfit = _misfit(_caller(self.function, arguments, self.method), name, kind, value)
-            if kind is bool or kind is AxesKind:
+            misfit = misfit_error(caller_of(self.function, arguments, self.method), name, kind, value)
+            if kind in (bool, AxesKind):
                 raise misfit
             return misfit
         return None
@@ -204,7 +211,9 @@ class _Signature:
             kind = declared(self.function, parameter)
             if kind is Any and name == "axes":
                 kind = AxesKind
-            elif kind is Any or not is_quick(kind):
+            if name in ("seed", "rng") and kind is not Any and not fits(kind, [0.0]):  # no configuration
+                self.checks = {name: optional(seed) if fits(kind, None) else seed, **self.checks}
+            if kind is Any or not is_quick(kind):
                 kind = AnyKind
             entry: _Entry | None = (name, parameter.default, kind, self._known(name, kind))
             if self.method and k == 0:
@@ -218,7 +227,6 @@ class _Signature:
         self.places = places
 
 
-_GENERATORS = (np.random.Generator, np.random.SeedSequence, np.random.BitGenerator)
 _PLAIN_TYPES = frozenset(
     {float, int, bool, str, list, tuple, dict, type(None), types.FunctionType, np.ndarray, np.float64}
 )
@@ -234,154 +242,3 @@ def _counts(kind: Any) -> bool:
     """Return True for integers alone."""
     parts = (kind, *typing.get_args(kind))
     return any(part is int for part in parts) and not any(part is float for part in parts)
-
-
-def _misfit(caller: str, name: str, kind: Any, value: Any) -> Exception:
-    """Return the error for a value that is not of its kind."""
-    numeric = any(part is int or part is float for part in (kind, *typing.get_args(kind)))
-    number = numeric and (isinstance(value, (float, np.floating)) or is_integer(value))
-    near = ""
-    if typing.get_origin(kind) is typing.Literal and isinstance(value, str):
-        hint = nearest(value, [x for x in typing.get_args(kind) if isinstance(x, str)])
-        number, near = True, f"; {hint}" if hint.startswith("did") else ""
-    return (ValueError if number else ArgumentError)(
-        f"{caller}: {name}: expected {said(kind)}, got {shown(value)}{near}"
-    )
-
-
-def _caller(function: Any, arguments: tuple[Any, ...], method: bool) -> str:
-    """Return what messages call a function: methods of robots by their name alone, constructors by their class."""
-    if not method:
-        return str(function.__name__)
-    owner = arguments[0] if arguments else None
-    cls = owner if isinstance(owner, type) else type(owner)
-    if function.__name__ in ("__init__", "__call__"):
-        return cls.__name__
-    if cls.__name__ == "Robot":
-        return str(function.__name__)
-    return f"{cls.__name__}.{function.__name__}"
-
-
-def _told(
-    function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any], error: Exception, method: bool
-) -> Exception | None:
-    """Return the error to raise instead, or None where this one says what it is about."""
-    if sys._getframe(2).f_globals.get("__name__", "").partition(".")[0] == "linkwork":
-        return None  # the public function that the user called looks at it
-    below = error.__traceback__.tb_next if error.__traceback__ else None
-    own = getattr(inspect.unwrap(function), "__code__", None)
-    inner = below.tb_next if below is not None and below.tb_frame.f_code is own else below
-    if _is_of_user(inner):
-        return None
-    try:
-        bound = inspect.signature(function).bind(*arguments, **named)
-    except TypeError:
-        return None  # Python's own error names what is missing or unexpected
-    if (
-        isinstance(error, (TypeError, ValueError, LookupError))
-        and type(error) not in _PLAIN
-        and not _is_deep(below, own)
-    ):
-        return None  # errors of linkwork's own classes have their own texts
-    caller, text = _caller(function, arguments, method), str(error)
-    if any(where in text for where in _USERS_LINE):
-        return None  # it is about what a function of the user's does, and names its line
-    plain = isinstance(error, (TypeError, ValueError, IndexError)) and not _is_deep(below, own)
-    values = _values(function, bound, method)
-    if plain and any(_has_word(text, name) for name, _, _ in values):
-        return None if _names_caller(text, caller) else _again(type(error), f"{caller}: {text}")
-    for name, parameter, value in values:
-        if value is parameter.default:
-            continue
-        wanted = declared(function, parameter)
-        if not fits(wanted, value):
-            misfit = _misfit(caller, name, wanted, value)
-            return type(misfit)(f"{misfit}; {text}") if plain else misfit
-    for name, _, value in values:
-        if isinstance(error, AttributeError) and error.obj is value:
-            text = f"expected an object with the attribute {error.name!r}, got {shown(value)}; see its documentation"
-            return ArgumentError(f"{caller}: {name}: {text}")
-        if isinstance(error, KeyError) and error.args == (name,):
-            return ArgumentError(f"{caller}: {name}: expected another value, got {shown(value)}; see its documentation")
-    for name, parameter, value in values:
-        if value is not parameter.default and is_meaningless(value):
-            return TypeError(
-                f"{caller}: {name}: expected another kind of value, got {shown(value)}; see its documentation"
-            )
-    if plain and _names_caller(text, caller):
-        return None
-    if plain or (_is_deep(below, own) and not isinstance(error, (AssertionError, AttributeError, ZeroDivisionError))):
-        given = ", ".join(f"{name} {_summary(value)}" for name, p, value in values if value is not p.default)
-        kind = ArgumentError if isinstance(error, TypeError) else ValueError
-        return kind(f"{caller}: these arguments do not fit together: {given or 'none'}: {text[:300]}")
-    return None
-
-
-def _is_of_user(traceback: types.TracebackType | None) -> bool:
-    """Return True for an error from a function of the user's: no operator of an argument, no other library."""
-    while traceback is not None:
-        frame, traceback = traceback.tb_frame, traceback.tb_next
-        file, function = frame.f_code.co_filename, frame.f_code.co_name
-        library = frame.f_globals.get("__name__", "").partition(".")[0] in ("linkwork", "numpy")
-        operator = function.startswith("__") and function not in ("__call__", "__init__")
-        if not (library or operator or file.startswith((_STANDARD, "<")) or "site-packages" in file):
-            return True
-    return False
-
-
-_STANDARD = os.path.join(os.path.dirname(os.__file__), "")
-_PLAIN = (ArgumentError, TypeError, ValueError, KeyError, IndexError, LookupError)
-
-
-def _again(kind: type[Exception], text: str) -> Exception:
-    if kind is ArgumentError:
-        return ArgumentError(text)
-    return next(base for base in (TypeError, ValueError, IndexError) if issubclass(kind, base))(text)
-
-
-def _names_caller(text: str, caller: str) -> bool:
-    """Return True where a text begins with the function, or with an object by its own name: joint 'elbow'."""
-    short = caller.rpartition(".")[2]
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", short).lower()
-    return any(_has_word(text, x) for x in (short, spaced, caller.partition(".")[0])) or bool(
-        re.match(r"[a-zA-Z ]+ (of )?'[^']*'", text)
-    )
-
-
-def _has_word(text: str, word: str) -> bool:
-    return bool(word) and re.search(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", text) is not None
-
-
-def _is_deep(traceback: types.TracebackType | None, own: Any) -> bool:
-    """Return True for an error that linkwork did not raise itself."""
-    if traceback is None:
-        return True
-    while traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    code, at = traceback.tb_frame.f_code, traceback.tb_lasti
-    if code is not own and traceback.tb_frame.f_globals.get("__name__", "").partition(".")[0] != "linkwork":
-        return True
-    op = dis.opname[code.co_code[at]] if 0 <= at < len(code.co_code) else ""
-    return not op.startswith(("RAISE", "RERAISE"))
-
-
-def _values(function: Any, bound: inspect.BoundArguments, method: bool) -> list[tuple[str, inspect.Parameter, Any]]:
-    """Return the arguments one by one: name, parameter and value."""
-    found = []
-    for k, (name, value) in enumerate(bound.arguments.items()):
-        parameter = bound.signature.parameters[name]
-        if method and k == 0:
-            continue
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            found += [(name, parameter, x) for x in value]
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            found += [(key, parameter, x) for key, x in value.items()]
-        else:
-            found.append((name, parameter, value))
-    return found
-
-
-def _summary(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"of shape {value.shape}"
-    return f"= {shown(value)}" if isinstance(value, (int, float, str, type(None))) else f"({type(value).__name__})"

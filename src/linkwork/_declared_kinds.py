@@ -145,7 +145,7 @@ def _fits_items(origin: Any, parts: tuple[Any, ...], value: Any) -> bool:
         return origin is collections.abc.Iterable and (not parts or all(fits(parts[0], key) for key in value))
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         return False
-    if not isinstance(value, (Sequence, set, frozenset, np.ndarray)):
+    if not isinstance(value, (Sequence, collections.abc.Set, np.ndarray)):
         return origin is collections.abc.Iterable
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return False

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -71,7 +71,7 @@ def is_symbol(value: Any) -> bool:
     return hasattr(type(value), "_precedence")
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> TypeGuard[int]:
     """Return True for an integer that is no boolean."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
@@ -106,7 +106,7 @@ def integer(
     if least is not None and most not in (None, MOST_COUNT):
         expected = f"{what} from {least} to {most}"
     else:
-        expected = what if least is None else f"{what} >= {least}"
+        expected = what if least is None else f"{what} from {least}"
     if not is_integer(value):
         _refuse(caller, argument, expected, value, ArgumentError, remedy)
     found = int(value)
@@ -174,7 +174,7 @@ def seed(caller: str, argument: str, value: Any, *, generator: bool = True) -> A
     """Return a seed of random numbers: a non-negative integer, or a generator where that may be."""
     if generator and isinstance(value, (np.random.Generator, np.random.SeedSequence, np.random.BitGenerator)):
         return value
-    what = "an integer, or a numpy.random.Generator," if generator else "an integer"
+    what = "a numpy.random.Generator or an integer" if generator else "an integer"
     return integer(caller, argument, value, least=0, most=None, what=what)
 
 

@@ -2,8 +2,8 @@
 
 A `ModelError` is about a robot's description: it says what is wrong, where (file, line, column, element), what was
 got and what was expected, the nearest valid name and the remedy.  A reader collects up to 20 of them and raises one
-exception that lists all.  Errors of a call are plain `ValueError`, or `UnknownNameError` (a `KeyError`) for
-a name that the robot does not have.  What is wrong with the cache of machine code is never an error but a
+exception that lists all.  Errors of a call are plain `ValueError`, or `UnknownNameError` (a `KeyError` too)
+for a name that the robot does not have.  What is wrong with the cache of machine code is never an error but a
 `CacheWarning`; a configuration a little off its manifold is normalised with a `ConfigurationWarning`; what reading a
 robot repairs is told once, with a `ModelWarning`.
 """
@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 MOST_ISSUES = 20
+_LONGEST_NAME = 200  # characters of an unknown name that a message shows
 NOTED = frozenset({"IGNORED", "INERTIA_IGNORED", "MIMIC_FREE"})  # codes of what is said without being a repair
 
 
@@ -249,15 +250,27 @@ class UnderactuatedError(ValueError):
         return type(self), (self.actuators, self.motions, self.where, self.most)
 
 
-class UnknownNameError(KeyError):
-    """A name that the robot does not have.  ``known`` are those of its kind, ``remedy`` says what is meant here."""
+class UnknownNameError(KeyError, ValueError):
+    """A name that the robot does not have.  ``known`` are those of its kind, ``remedy`` says what is meant here.
 
-    def __init__(self, kind: str, name: object, known: Iterable[str], remedy: str = "") -> None:
-        self.kind, self.name, self.known, self.remedy = kind, name, tuple(known), remedy
-        super().__init__(kind, name, self.known, remedy)
+    ``where`` is the function that was called and its argument, as in "pose: frame", where that is known.
+    """
+
+    def __init__(self, kind: str, name: object, known: Iterable[str], remedy: str = "", where: str = "") -> None:
+        self.kind, self.name, self.known, self.remedy, self.where = kind, name, tuple(known), remedy, where
+        super().__init__(kind, name, self.known, remedy, where)
 
     def __str__(self) -> str:
-        return f"no {self.kind} named {self.name!r}; {self.remedy or nearest(str(self.name), self.known)}"
+        begin = f"{self.where}: " if self.where else ""
+        return f"{begin}no {self.kind} named {self._shown()}; {self.remedy or nearest(str(self.name), self.known)}"
+
+    def _shown(self) -> str:
+        text = repr(self.name)
+        return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}..."
+
+    def at(self, where: str) -> UnknownNameError:
+        """Return the same error of this function and argument."""
+        return UnknownNameError(self.kind, self.name, self.known, self.remedy, where)
 
 
 class ModelWarning(UserWarning):

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.finds import Find
 from benchmarks.fuzz import fuzz, main
 
-from benchmarks import callable_subjects, fuzz_callables, fuzz_reader
+from benchmarks import callable_forms, callable_subjects, fuzz_callables, fuzz_reader
 from linkwork.bridge.arguments import Asked
 from linkwork.errors import Findings
 from linkwork.model import build
@@ -86,6 +86,36 @@ def test_calling_public_functions_with_garbage() -> None:
             faults.append(f"{subject.name}({argument} = {kind}): {found}")
     assert not faults, "\n".join(faults)
     assert tally["refused"] > 400 and tally["accepted"] > 20
+
+
+def test_a_message_names_the_function_and_the_argument_not_words_like_them() -> None:
+    named, called = fuzz_callables.names_argument, fuzz_callables.names_function
+    for text, name, expected in (
+        ("pose: frame: no frame named 'x'", "frame", True),
+        ("pose: no frame named 'x'", "frame", False),
+        ("bounding_box: expected points (n, 3)", "points", False),
+        ("Link: expected a name, got 3", "name", False),
+        ("Link: name: expected a text", "name", True),
+        ("f: a[0] is NaN", "a", True),
+        ("f: x: expected a number", "a", False),
+        ("f: lower and upper: expected as many", "upper", True),
+        ("f: margin [m]: expected a number", "margin", True),
+    ):
+        assert named(text, name) == expected, (text, name)
+    assert called("AlignTask: task 'ray': weight: expected a number", ("AlignTask",))
+    assert not called("task 'ray': weight: expected an AlignTask", ("AlignTask",))
+    assert not called("joint 'elbow': child: expected a link", ("link_torque",))
+
+
+def test_other_forms_of_good_arguments_are_taken() -> None:
+    """A sample of `python -m benchmarks.callable_forms`: names in arrays, integers and truth values of NumPy."""
+    quick = ("Belt", "Encoder", "Event", "PointCloud", "PoseTask", "ProfileFunction", "Scene.only", "ClearanceTask")
+    chosen = [s for s in callable_subjects.subjects() if s.name in (*quick, "Robot.q_index", "Robot.hybrid_dynamics")]
+    assert len(chosen) == 10
+    refused = [(s.name, *found) for s in chosen for found in callable_forms.refused_forms(s)]
+    assert not refused, refused
+    assert {*callable_forms.forms_of(["a"])} == {"tuple", "list", "array of names", "keys"}
+    assert {*callable_forms.forms_of(2.0)} == {"np.float64", "int", "np.int64", "np.float32"}
 
 
 def test_every_public_function_is_called_with_garbage() -> None:

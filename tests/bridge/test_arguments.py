@@ -95,6 +95,30 @@ def test_nan_in_a_long_batch_is_found_wherever_it_is(robot):
             robot.gravity_force(bad)
 
 
+def test_inputs_whose_products_overflow_are_refused_where_the_result_is_not_finite():
+    """One state, a batch, and out=; what is finite is given as it is, and kernels let it pass."""
+    robot = shipped("double_pendulum")
+    q, v, large = np.zeros(2), np.ones(2), np.array([-1e300, 1.0])
+    many = np.array([v, large])
+    place = r"forward_dynamics: v: expected numbers of which no product overflows, got v\[{}\] = -1e\+300"
+    for call, where in (
+        (lambda: robot.forward_dynamics(q, large, q), "0"),
+        (lambda: robot.forward_dynamics(q, np.array([1e300, -1e300]) * -1.0, q), "0"),  # whose sum is 0
+        (lambda: robot.forward_dynamics(q, many, q), "1, 0"),
+        (lambda: robot.forward_dynamics(np.zeros((3, 1, 2)), many, q), "1, 0"),
+        (lambda: robot.forward_dynamics(q, large, q, out=np.zeros(2)), "0"),
+        (lambda: robot.forward_dynamics(q, large.tolist(), q), "0"),
+    ):
+        with pytest.raises(ValueError, match=place.format(where)):
+            call()
+    np.testing.assert_array_equal(robot.integrate(q, large), large)
+    np.testing.assert_array_equal(robot.integrate(q, many), many)
+    assert not np.isfinite(robot.compile("forward_dynamics")(q, many, q)[1]).all()
+    for function in ("inverse_dynamics", "forward_dynamics_derivatives", "centroidal_momentum_rate"):
+        with pytest.raises(ValueError, match=rf"{function}: v: expected numbers"):
+            getattr(robot, function)(q, large, q)
+
+
 def test_nan_of_a_floating_joint(legs):
     q = np.stack([legs.neutral()] * 3)
     q[2, 5] = np.nan

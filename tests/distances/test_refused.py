@@ -21,7 +21,7 @@ def test_refusals_say_where_what_and_what_to_do() -> None:
         r"distances: pairs: 'wrist' and 'wrist' are on one body": lambda: ROBOT.distances(
             Q, pairs=[("wrist", "wrist")]
         ),
-        r"with_collision_pairs: expected two links, got 'wrist' twice": lambda: ROBOT.with_collision_pairs(
+        r"with_collision_pairs: pairs: expected two links, got 'wrist' twice": lambda: ROBOT.with_collision_pairs(
             [("wrist", "wrist")]
         ),
         r"link with a collision shape named 'wrst'; did you mean 'wrist'\?": lambda: ROBOT.with_collision_pairs(
@@ -39,7 +39,7 @@ def test_refusals_say_where_what_and_what_to_do() -> None:
             lambda: ROBOT.with_attached("wrist", box, "hand")
         ),
         r"no obstacle named 'tabel'; did you mean 'table'\?": lambda: SCENE.moved("tabel", (0, 0, 0)),
-        r"Scene: 'x': pose: expected a pose, .* or three numbers \[m\], got \(0, 0, nan\)": (
+        r"Scene.with_box: 'x': pose: expected a pose, .* or three numbers \[m\], got \(0, 0, nan\)": (
             lambda: SCENE.with_box("x", (1, 1, 1), (0, 0, np.nan))
         ),
         r"'lamp'.*": lambda: SCENE.only(["lamp"]),

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork._files import replaced
-from linkwork.facade.archive import npz_path, open_archive, write_archive
+import linkwork as lw
+from linkwork import motion, simulation
+from linkwork._files import opened_regular, replaced
+from linkwork.facade import archive
+from linkwork.facade.archive import OtherFileError, npz_path, open_archive, write_archive
 
 _FORMAT = "linkwork test 1"
 
@@ -40,7 +43,7 @@ def test_arrays_come_back_to_the_bit(tmp_path: Path) -> None:
 
 
 def test_what_is_no_such_file_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"save: expected a file named \.npz, got '.*found\.csv'"):
+    with pytest.raises(ValueError, match=r"save: path: expected a file named \.npz, got '.*found\.csv'"):
         npz_path("save", tmp_path / "found.csv")
     where, x = tmp_path / "found.npz", np.arange(3.0)
     wrong: dict[str, Any] = {
@@ -65,6 +68,37 @@ def test_what_is_no_such_file_is_said(tmp_path: Path) -> None:
             assert reader.array("x") is not None, name
     with pytest.raises(FileNotFoundError), open_archive(tmp_path / "none.npz", _FORMAT, "Test.save"):
         pass
+
+
+def test_a_file_of_something_else_is_opened_once_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a file is of and what is in it are read in one opening; an undamaged file of another robot is told apart."""
+    where = npz_path("save", tmp_path / "found.npz")
+    write_archive(where, {"format": _FORMAT}, {})
+    with (
+        pytest.raises(ValueError, match=r"found\.npz: it is of another robot$"),
+        open_archive(where, _FORMAT, "Test.save"),
+    ):
+        raise OtherFileError("it is of another robot")
+    opened: list[Path] = []
+
+    def counted(path: Path) -> Any:
+        opened.append(path)
+        return opened_regular(path)
+
+    monkeypatch.setattr(archive, "opened_regular", counted)
+    own, other = lw.load("double_pendulum"), lw.load("arm6")
+    simulated = own.simulate([0.1, 0.1], duration=0.002, step=1e-3)
+    simulated.save(where)
+    assert (simulation.Simulation.load(where, robot=own).q == simulated.q).all() and len(opened) == 1
+    with pytest.raises(ValueError, match=r"found\.npz: q_names are .*, and those of robot 'arm6' are"):
+        simulation.Simulation.load(where, robot=other)
+    opened.clear()
+    line = motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0], [0.0, 0.5]]], robot=own)
+    line.save(where)
+    assert (motion.Trajectory.load(where, robot=own)(0.5).q == line(0.5).q).all() and len(opened) == 1
+    for robot, said in ((other, "q_names are"), (None, "a trajectory of a robot: robot= is to be")):
+        with pytest.raises(ValueError, match=rf"found\.npz: {said}"):
+            motion.Trajectory.load(where, robot=robot)
 
 
 def _bytes_of(x: np.ndarray) -> bytes:

@@ -222,7 +222,7 @@ def test_inertia_in_axes_of_its_own() -> None:
 
 
 BAD_LINKS: dict[str, Callable[[], object]] = {
-    r"link: expected a name, got ''": lambda: lw.Link(""),
+    r"Link: name: expected a name, got ''": lambda: lw.Link(""),
     r"link: expected a name, got 3": lambda: lw.Link(3),  # type: ignore[arg-type]
     r"link 'a': mass: expected a number \[kg\], got '1'": lambda: lw.Link("a", mass="1"),  # type: ignore[arg-type]
     r"link 'a': mass: expected a number \[kg\], got nan": lambda: lw.Link("a", mass=math.nan),
@@ -242,7 +242,7 @@ BAD_LINKS: dict[str, Callable[[], object]] = {
     r"link 'a': visuals: expected a list of shapes": lambda: lw.Link("a", visuals=shapes.Sphere(1)),  # type: ignore[arg-type]
     r"link 'a': frames: expected a dict of poses": lambda: lw.Link("a", frames=["tip"]),  # type: ignore[arg-type]
     r"link 'a': frames: expected a name, got 1": lambda: lw.Link("a", frames={1: (0, 0, 0)}),  # type: ignore[dict-item]
-    r"link 'a': frame 'tip': expected a pose": lambda: lw.Link("a", frames={"tip": np.zeros((4, 4))}),
+    r"link 'a': frames: 'tip': expected a pose": lambda: lw.Link("a", frames={"tip": np.zeros((4, 4))}),
     r"joint 'j': lower: expected a number, got '1'": lambda: hinge("j", "a", "b", lower="1"),
     r"joint 'j': damping: .*, none negative, got -1": lambda: hinge("j", "a", "b", damping=-1),
     r"joint 'j': placement: expected a pose": lambda: hinge("j", "a", "b", placement="up"),
@@ -339,9 +339,9 @@ def test_inertias_that_no_body_has() -> None:
 
 def test_what_is_no_part() -> None:
     for part in (3, "link", None, HINGE):
-        with pytest.raises(TypeError, match="build: expected links, joints and lists of them, got"):
+        with pytest.raises(TypeError, match="build: parts: expected links, joints and lists of them, got"):
             lw.Robot.build("r", part)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="gravity: expected three"):
         lw.Robot.build("r", lw.Link("a"), gravity=(0, 0))
-    with pytest.raises(ModelError, match="the robot's name: expected text, got '3'"):
+    with pytest.raises(TypeError, match="build: name: expected the robot's name, a text, got 3"):
         lw.Robot.build(3, lw.Link("a"))  # type: ignore[arg-type]

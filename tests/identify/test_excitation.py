@@ -104,10 +104,10 @@ def test_trajectories_that_cannot_be() -> None:
         ({"period": -1.0}, "period: expected a number above 0"),
         ({"period": "long"}, "period: expected a number above 0; got 'long'"),
         ({"velocity": "fast"}, "velocity: expected 7 finite numbers, or one for all; got 'fast'"),
-        ({"harmonics": 1}, "harmonics: expected a whole number, 2 or more, got 1"),
-        ({"harmonics": 2.5}, "harmonics: expected a whole number, 2 or more, got 2.5"),
-        ({"trials": 0}, "trials: expected a whole number, 1 or more, got 0"),
-        ({"trials": 1.5}, "trials: expected a whole number, 1 or more, got 1.5"),
+        ({"harmonics": 1}, "harmonics: expected a whole number from 2, got 1"),
+        ({"harmonics": 2.5}, "harmonics: expected a whole number from 2, got 2.5"),
+        ({"trials": 0}, "trials: expected a whole number from 1, got 0"),
+        ({"trials": 1.5}, "trials: expected a whole number from 1, got 1.5"),
     ):
         with pytest.raises(ValueError, match=problem):
             identify.exciting_trajectory(robot, **options)
@@ -117,7 +117,7 @@ def test_trajectories_that_cannot_be() -> None:
         identify.exciting_trajectory("arm7")
     motion = identify.exciting_trajectory(lw.load("double_pendulum"), trials=1)
     for samples in (1, 2.5, "two"):
-        with pytest.raises(ValueError, match="sampled: samples: expected a whole number, 2 or more, got"):
+        with pytest.raises(ValueError, match="sampled: samples: expected a whole number from 2, got"):
             motion.sampled(samples)
 
 
@@ -172,7 +172,7 @@ def test_signals_that_cannot_be() -> None:
     with pytest.raises(ValueError, match=r"x: expected an array of measurements.*; got 'nothing'"):
         identify.low_pass(t, "nothing", cutoff=5.0)
     for order in (0, 2.5):
-        with pytest.raises(ValueError, match=f"low_pass: order: expected a whole number, 1 or more, got {order}"):
+        with pytest.raises(ValueError, match=f"low_pass: order: expected a whole number from 1, got {order}"):
             identify.low_pass(t, q, cutoff=5.0, order=order)
 
 

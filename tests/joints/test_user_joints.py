@@ -225,7 +225,7 @@ def test_a_joint_needs_sizes_and_units() -> None:
             lw.Joint.of(Turn(), name="j")
         assert (
             str(caught.value)
-            == f"joint 'j' (turn): {what}: expected the type to say it, such as `{shown}`, got nothing"
+            == f"Joint.of: joint 'j' (turn): {what}: expected the type to say it, such as `{shown}`, got nothing"
         )
         setattr(Turn, what, value)
     assert lw.Joint.of(Turn()).transform([0.0]).shape == (4, 4)
@@ -249,7 +249,7 @@ def test_a_transform_is_a_pose() -> None:
         Odd.given = given
         with pytest.raises(ValueError) as caught:
             lw.Joint.of(Odd(), name="j")
-        assert str(caught.value).startswith("joint 'j' (odd): X: expected ") and got in str(caught.value)
+        assert str(caught.value).startswith("Joint.of: joint 'j' (odd): X: expected ") and got in str(caught.value)
 
 
 def test_an_example_is_for_random_trees_alone() -> None:

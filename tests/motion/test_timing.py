@@ -267,7 +267,7 @@ def test_what_is_refused():
         ({"acceleration": 1.0, "start_speed": -1.0}, "start_speed: expected a number from 0 on"),
         ({"acceleration": float("nan")}, "expected a limit that lets it rest, got nan"),
         ({"torque": 1.0}, "torque: expected a path of a robot, or robot="),
-        ({"acceleration": 1.0, "points": 0}, "points: expected a whole number from 1 on"),
+        ({"acceleration": 1.0, "points": 0}, "points: expected a whole number from 1"),
         (
             {"limits": [MotionLimit(lambda q, v, a: a + v, -1.0, 1.0, "drag")]},
             "drag: expected a function that is linear",

@@ -382,7 +382,7 @@ def test_what_features_are_made_with_is_looked_at() -> None:
         (lambda: of.ContactHeight(foot, height=np.nan), ValueError, "height: expected finite"),
         (lambda: of.PathContact("foot", "foot", surface="no"), ValueError, "PathContact: surface"),
         (lambda: of.PathContact("", "foot"), TypeError, "PathContact: name: expected a text"),
-        (lambda: of.ContactStays("foot"), TypeError, "ContactStays: expected a linkwork.optimal.PathContact"),
+        (lambda: of.ContactStays("foot"), TypeError, "ContactStays: contact: expected a linkwork.optimal.PathContact"),
         (lambda: of.VelocityLimits(name=3), TypeError, "VelocityLimits: name"),
         (lambda: of.VariableFeature(3), TypeError, "VariableFeature: name"),
     ]

@@ -215,7 +215,7 @@ def test_functions_have_their_names(reaching):
     assert [entry.name for entry in problem.entries] == ["near", "function"]
     with pytest.raises(TypeError, match="or a function of a window, got <class"):
         problem.add(lw.optimal.VelocityFeature, "squares")
-    with pytest.raises(ValueError, match="order: expected 0, 1, 2 or 3, got 4"):
+    with pytest.raises(ValueError, match="order: expected a whole number from 0 to 3, got 4"):
         problem.add(near, "squares", order=4)
     with pytest.raises(ValueError, match=r"looks 2 steps back itself.*expected an order up to 1, got 2"):
         problem.add("torque", "squares", order=2)

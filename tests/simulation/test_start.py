@@ -21,7 +21,7 @@ def test_open_loops_and_forbidden_velocities_are_refused():
         robot.simulate(np.stack([q, opened, q]), duration=0.1, parameters={"gravity": np.zeros((3, 3))})
     simulator = lw.Simulator(robot, batch=2)
     before = simulator.reset(q)
-    with pytest.raises(ValueError, match=r"Simulator: q: expected an assembled .* in environment 0"):
+    with pytest.raises(ValueError, match=r"Simulator.reset: q: expected an assembled .* in environment 0"):
         simulator.reset(opened, where=[False, True])
     assert simulator.state is before
     moving = robot.project(opened, [1.0, 0.0, 0.0])

@@ -16,7 +16,8 @@ from .._user import levels_up
 from ..algorithms.row import Quantity, quantity_of
 from ..compiler.general import SAY_WHAT_IS_MASKED
 from ..compiler.program import Port
-from ..errors import ConfigurationWarning
+from ..compiler.real import LARGE
+from ..errors import ConfigurationWarning, UnknownNameError
 from ..expr.arrays import is_traced, scalars
 from ..joints.blamed import asked
 from ..joints.checked import EXACT, SINGULAR, distances
@@ -54,7 +55,10 @@ class Asked:
     def _prepared(self, port: Port, x: Any, array_of: ArrayOf | None = None) -> np.ndarray:
         array_of, quantity = array_of or real_array, quantity_of(port.name)
         if isinstance(x, Mapping) and quantity.stacked and isinstance(self.subject, OfRobot):
-            return stacked(self.subject, quantity, x, array_of)
+            try:
+                return stacked(self.subject, quantity, x, array_of)
+            except UnknownNameError as error:
+                raise error.at(f"{self.label}: {port.name}") from None
         sizes = ", ".join(["...", *map(str, port.shape)])
         expected = f"{self.label}: {port.name}: expected an array of shape ({sizes}), the {quantity.doc}"
         array = array_of(expected, x)
@@ -130,6 +134,34 @@ class Asked:
                     f"{self.label}: {port.name}[{', '.join(map(str, place))}] is {value}{joint}; "
                     f"{len(places)} {many} in this argument{kernel}"
                 )
+
+    def refuse_overflow(self, arguments: Arrays, results: Any) -> None:
+        """Raise ValueError where a result is not finite of arguments that are so large that products of them overflow.
+
+        The arguments are finite.  What is not finite for another reason stays.
+        """
+        found = results if isinstance(results, tuple) else (results,)
+        batch = self._broadcast([np.asarray(x) for x in arguments])
+        bad = np.zeros(batch, dtype=bool)
+        for port, x in zip(self.outputs, found, strict=True):
+            own = ~np.isfinite(x)
+            bad |= own.any(axis=tuple(range(own.ndim - len(port.shape), own.ndim)))
+        if not bad.any():
+            return
+        worst: tuple[float, Port, tuple[int, ...], float] | None = None
+        for port, x in zip(self.inputs, arguments, strict=True):
+            array = np.broadcast_to(np.asarray(x, dtype=float), (*batch, *port.shape))
+            sizes = np.abs(array) * bad.reshape(*batch, *(1,) * len(port.shape))
+            if sizes.size and sizes.max() > (worst[0] if worst else LARGE[64]):
+                place = tuple(int(k) for k in np.unravel_index(int(np.argmax(sizes)), sizes.shape))
+                worst = float(sizes[place]), port, place, float(array[place])
+        if worst is not None:
+            _, port, place, value = worst
+            own_place = place[len(place) - np.ndim(arguments[[p.name for p in self.inputs].index(port.name)]) :]
+            raise ValueError(
+                f"{self.label}: {port.name}: expected numbers of which no product overflows, got "
+                f"{port.name}[{', '.join(map(str, own_place))}] = {value:g}: the result is not finite"
+            )
 
     def on_manifold(self, arguments: Arrays) -> list[Any]:
         """The arguments, configurations that are a little off their manifold normalised, with a warning.

@@ -40,8 +40,10 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
         asked.refuse_not_finite(arrays)
         if not row.any_configuration:
             arrays = asked.on_manifold(arrays)
-        off = state.off_calls
+        off, seen = state.off_calls, state.not_finite_calls
         result = general(*arrays, out=out)
+        if state.not_finite_calls != seen:
+            asked.refuse_overflow(arrays, result)
         if row.regular and state.off_calls != off:
             asked.tell_of_singularities(arrays)
             tell_of_singular_inertia(subject, request, asked.label, arrays)
@@ -64,6 +66,7 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
             result = run(*arguments)
         if state.not_finite_calls != seen:
             asked.refuse_not_finite(arguments)
+            asked.refuse_overflow(arguments, result)
         if state.off_calls != off:
             arguments = tuple(asked.on_manifold(asked.prepared(arguments)))
             result = run(*arguments)

@@ -147,7 +147,7 @@ def read_requests(subject: Subject, who: str, functions: Any) -> dict[str, Reque
         asked = functions if isinstance(functions, list) else [functions]
         requests = labelled(who, [read_request(subject, one) for one in asked])
     if not requests:
-        raise ValueError(f"{who}: expected at least one function")
+        raise ValueError(f"{who}: functions: expected at least one function")
     return requests
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from .control.layout import ControlLayout
 from .llvm import Instructions
-from .packing import SIDE_BY_SIDE, pack_into_registers, some_not_finite, unpack_from_registers
+from .packing import SIDE_BY_SIDE, pack_into_registers, some_beyond, unpack_from_registers
 from .straight import Layout, block_on_registers
 
 __all__ = ["TWICE", "direct_function", "is_direct"]
@@ -66,7 +66,7 @@ def direct_function(layout: Layout, off_calls: int) -> Instructions:
                 packed = [_packed(f, layout, here, steps) for here in arrays]
                 totals = [total for _, some in packed for total in some]
                 if totals:
-                    with f.when(some_not_finite(f, totals, real, lanes)):
+                    with f.when(some_beyond(f, totals, real, lanes)):
                         f.store("i1", "true", "%nan")
                 results = [block_on_registers(f, layout, elements) for elements, _ in packed]
                 for here, found in zip(arrays, results, strict=True):
@@ -86,7 +86,7 @@ def direct_function(layout: Layout, off_calls: int) -> Instructions:
 def _packed(
     f: Instructions, layout: Layout, arrays: Sequence[str], steps: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """A vector of samples: their numbers, and sums of these."""
+    """A vector of samples: their numbers, and sums of squares of these."""
     elements, totals = [], []
     for port, array, step in zip(layout.program.inputs, arrays, steps, strict=False):
         columns, sums = pack_into_registers(f, port, array, step, layout.real, layout.lanes)

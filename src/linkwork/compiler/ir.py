@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from .real import Real
+from .real import LARGE, Real
 
 __all__ = ["MOST_UNROLLED", "Function", "Text", "structure"]
 
+_CHAINS = 4
 _FOUR = 4  # numbers that are looked at together
 MOST_UNROLLED = 128  # what is done for each of more numbers than this is written as a loop
 
@@ -132,14 +133,28 @@ class Function:
             terms = pairs + terms[2 * len(pairs) :]
         return terms[0]
 
-    def not_finite(self, real: Real, lanes: int, numbers: Sequence[str]) -> str:
-        """Whether some of the numbers are infinite or NaN, lane by lane: zero times their sum is NaN then.
+    def squares(self, kind: str, numbers: Sequence[str]) -> str:
+        """The sum of squares of numbers, in a few chains of fused operations where the target has them."""
+        chains: list[str] = []
+        for k, x in enumerate(numbers):
+            square = self.let(f"fmul contract {kind} {x}, {x}")
+            if k < _CHAINS:
+                chains.append(square)
+            else:
+                chains[k % _CHAINS] = self.let(f"fadd contract {kind} {chains[k % _CHAINS]}, {square}")
+        return self.added(kind, chains)
 
-        It is true also where a sum of finite numbers overflows, so who asks looks again.
+    def not_finite(self, real: Real, lanes: int, numbers: Sequence[str]) -> str:
+        """Whether some of the numbers are infinite or NaN, or so large that products of a few overflow, lane by lane.
+
+        Who asks looks again: results of large numbers may well be finite.
         """
+        return self.beyond(real, lanes, [self.squares(real.vector(lanes), numbers)])
+
+    def beyond(self, real: Real, lanes: int, squares: Sequence[str]) -> str:
+        """The same of sums of squares."""
         kind = real.vector(lanes)
-        zero = self.let(f"fmul {kind} {self.added(kind, numbers)}, {real.literal(0.0, lanes)}")
-        return self.let(f"fcmp uno {kind} {zero}, {zero}")
+        return self.let(f"fcmp ugt {kind} {self.added(kind, squares)}, {real.literal(LARGE[real.bits] ** 2, lanes)}")
 
     def any_not_finite(self, real: Real, arrays: Sequence[tuple[str, int]]) -> str:
         """Whether some number of contiguous arrays, of so many numbers each, is not finite: four at a time."""

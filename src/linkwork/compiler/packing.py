@@ -25,7 +25,7 @@ __all__ = [
     "pack_into_registers",
     "packing",
     "packing_functions",
-    "some_not_finite",
+    "some_beyond",
     "unpack_from_registers",
 ]
 
@@ -70,7 +70,7 @@ def _pack(name: str, port: Port, real: Real, lanes: int, unused: frozenset[int])
     seen: list[str] = []
 
     def strip(first: str | int, numbers: int) -> str:
-        """Packs so many numbers, and gives the sum of them all, to see whether they are finite."""
+        """Packs so many numbers, and gives the sum of their squares, to see whether they are finite."""
         columns, total = _strip(f, rows, first, numbers, real, lanes)
         buffer = f.at("%buffer", f.let(f"mul i64 {first}, {width}"))
         for k, column in enumerate(columns):
@@ -81,7 +81,7 @@ def _pack(name: str, port: Port, real: Real, lanes: int, unused: frozenset[int])
     many, strips, columns = _split(port.size, lanes)
     if many:
         with f.loop(many, step=lanes) as first:
-            with f.when(some_not_finite(f, [strip(first, lanes)], real, lanes)):
+            with f.when(some_beyond(f, [strip(first, lanes)], real, lanes)):
                 f.store("i1", "true", "%nan")
     for place, numbers in strips:
         seen.append(strip(place, numbers))
@@ -89,9 +89,9 @@ def _pack(name: str, port: Port, real: Real, lanes: int, unused: frozenset[int])
         column = _alone(f, rows, k, real, lanes)
         if k not in unused:
             f.store(real.vector(lanes), column, f.at("%buffer", width * k), width)
-        seen.append(column)
+        seen.append(f.squares(real.vector(lanes), [column]))
     if seen:
-        with f.when(some_not_finite(f, seen, real, lanes)):
+        with f.when(some_beyond(f, seen, real, lanes)):
             f.store("i1", "true", "%nan")
     return f
 
@@ -128,10 +128,11 @@ def _unpack(port: Port, real: Real, lanes: int, streamed: bool = False) -> Funct
 def pack_into_registers(
     f: Function, port: Port, array: str, step: str, real: Real, lanes: int
 ) -> tuple[list[str], list[str]]:
-    """A block's samples of an input as vectors, one for each of its numbers; and sums of these, to see whether they are
-    finite.  Samples of few numbers stand one behind the other."""
+    """A block's samples of an input as vectors, one for each of its numbers; and sums of their squares, to see whether
+    they are finite.  Samples of few numbers stand one behind the other."""
     if 0 < port.size <= SIDE_BY_SIDE:
-        return _side_by_side(f, port, array, real, lanes)
+        columns, taken = _side_by_side(f, port, array, real, lanes)
+        return columns, [f.squares(real.vector(lanes), taken)]
     rows = _rows(f, array, step, lanes)
     _, strips, single = _split(port.size, lanes, loops=False)
     found, totals = [""] * port.size, []
@@ -140,7 +141,7 @@ def pack_into_registers(
         totals.append(total)
     for k in single:
         found[k] = _alone(f, rows, k, real, lanes)
-        totals.append(found[k])
+        totals.append(f.squares(real.vector(lanes), [found[k]]))
     return found, totals
 
 
@@ -162,7 +163,7 @@ def unpack_from_registers(
 def _strip(
     f: Function, rows: list[str], first: str | int, numbers: int, real: Real, lanes: int
 ) -> tuple[list[str], str]:
-    """So many numbers of all samples, from one on, a vector each; and the sum of them all."""
+    """So many numbers of all samples, from one on, a vector each; and the sum of all their squares."""
     offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
     rows = [f.at(row, offset) for row in rows]
     half = numbers // 2 if numbers == lanes > 2 else numbers  # halves are joined as they are loaded
@@ -172,7 +173,7 @@ def _strip(
         here = [_joined(f, taken[k::half], real, half) for k in range(half)]
         columns += transpose(f, here, real, lanes)
         joined += here
-    return columns, f.added(real.vector(lanes), joined)
+    return columns, f.squares(real.vector(lanes), joined)
 
 
 def _alone(f: Function, rows: list[str], k: int, real: Real, lanes: int) -> str:
@@ -224,7 +225,7 @@ def _pack_side_by_side(port: Port, real: Real, lanes: int) -> Function:
     columns, taken = _side_by_side(f, port, "%array", real, lanes)
     for k, column in enumerate(columns):
         f.store(real.vector(lanes), column, f.at("%buffer", real.bytes * lanes * k), real.bytes * lanes)
-    with f.when(some_not_finite(f, taken, real, lanes)):
+    with f.when(some_beyond(f, [f.squares(real.vector(lanes), taken)], real, lanes)):
         f.store("i1", "true", "%nan")
     return f
 
@@ -344,7 +345,7 @@ def _picked(f: Function, vectors: Sequence[str], places: Sequence[tuple[int, int
     return found
 
 
-def some_not_finite(f: Function, numbers: Sequence[str], real: Real, lanes: int) -> str:
-    """Whether some number in vectors may be infinite or NaN."""
-    bits = f.let(f"bitcast <{lanes} x i1> {f.not_finite(real, lanes, numbers)} to i{lanes}")
+def some_beyond(f: Function, squares: Sequence[str], real: Real, lanes: int) -> str:
+    """Whether some number may be infinite, NaN or large, by sums of squares in vectors: see `Function.not_finite`."""
+    bits = f.let(f"bitcast <{lanes} x i1> {f.beyond(real, lanes, squares)} to i{lanes}")
     return f.let(f"icmp ne i{lanes} {bits}, 0")

@@ -10,7 +10,10 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-__all__ = ["DOUBLE", "SINGLE", "Real", "splat", "vector"]
+__all__ = ["DOUBLE", "LARGE", "SINGLE", "Real", "splat", "vector"]
+
+
+LARGE = {64: 1e100, 32: 1e15}  # by bits: inputs beyond it are looked at as those that are not finite are
 
 
 @dataclass(frozen=True, slots=True)

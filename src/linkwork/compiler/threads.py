@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 import os
 import warnings
 
 from .._arguments import public, unchecked
+from .._validation import integer
 
 __all__ = ["MOST_THREADS", "VARIABLE", "get_num_threads", "set_num_threads", "setting_address"]
 
@@ -53,13 +53,7 @@ def set_num_threads(count: int) -> None:
 
     Raises TypeError where ``count`` is no whole number, ValueError where it is not from 1 to 256.
     """
-    try:
-        asked = operator.index(count)
-    except TypeError:
-        raise TypeError(f"set_num_threads: count: expected a whole number of threads, got {count!r}") from None
-    if isinstance(count, bool) or not 1 <= asked <= MOST_THREADS:
-        expected = f"set_num_threads: count: expected a number of threads from 1 to {MOST_THREADS}"
-        raise ValueError(f"{expected}, got {count!r}")
+    asked = integer("set_num_threads", "count", count, least=1, most=MOST_THREADS, what="a number of threads")
     _setting.value = asked
 
 

@@ -12,6 +12,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from .._arguments import public_constructor
+from .._validation import boolean
 from ..expr.symbol import Symbol
 from .asking import over_any_scalar, refuse_pickling
 from .chained import chained
@@ -166,8 +167,7 @@ class Belt(_Pair):
     def __post_init__(self) -> None:
         for name in ("radius_a", "radius_b"):
             object.__setattr__(self, name, given_length("Belt", name, getattr(self, name)))
-        if not isinstance(self.crossed, bool):
-            raise TypeError(f"Belt: crossed: expected True or False, got {self.crossed!r}")
+        object.__setattr__(self, "crossed", boolean("Belt", "crossed", self.crossed))
         self._given()
 
     @property
@@ -218,8 +218,12 @@ class Coupling(Constraint):
             names = [name for name, _ in named]
             object.__setattr__(self, "joints", tuple(named))
         else:
-            if isinstance(joints, Mapping) or not callable(self.function):
-                raise TypeError(f"Coupling: expected names of joints and a function of them, got {self.function!r}")
+            if not callable(self.function):
+                raise TypeError(
+                    f"Coupling: function: expected names of joints and a function of them, got {self.function!r}"
+                )
+            if isinstance(joints, Mapping):
+                raise TypeError(f"Coupling: joints: expected names, of the function's arguments, got {joints!r}")
             names = list(joints)
             object.__setattr__(self, "joints", tuple(names))
         if not names or not all(isinstance(name, str) for name in names):

@@ -21,7 +21,7 @@ from numpy.lib import format as npy
 
 from .._files import NotRegularError, opened_regular, replaced
 
-__all__ = ["ArchiveReader", "npz_path", "open_archive", "write_archive"]
+__all__ = ["ArchiveReader", "OtherFileError", "npz_path", "open_archive", "write_archive"]
 
 T = TypeVar("T")
 
@@ -32,13 +32,17 @@ _MAX_HEADER = 10_000  # bytes of an array's head
 _KINDS = {"number": "iuf", "integer": "iu", "bool": "b", "any": "biuf"}  # of types of arrays, by NumPy's letters
 
 
+class OtherFileError(ValueError):
+    """A file is undamaged, but of something else: of a robot with other joints, of another problem."""
+
+
 def npz_path(who: str, path: str | os.PathLike[str]) -> Path:
     """The path of a file named .npz.  Raises TypeError for what is no path, ValueError for another name."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{who}: path: expected the path of a file, got {path!r}")
     where = Path(path)
     if where.suffix != ".npz":
-        raise ValueError(f"{who}: expected a file named .npz, got {str(where)!r}")
+        raise ValueError(f"{who}: path: expected a file named .npz, got {str(where)!r}")
     return where
 
 
@@ -57,7 +61,8 @@ def open_archive(where: Path, form: str, writer: str) -> Iterator[ArchiveReader]
     """Open a file of a format, which ``writer`` writes.
 
     Raises ValueError, with the file's name, for what is no such file: also for whatever goes wrong inside of the
-    ``with``, where its arrays are read.  FileNotFoundError, PermissionError and the like come as they are.
+    ``with``, where its arrays are read; an `OtherFileError` keeps its own text after the name.
+    FileNotFoundError, PermissionError and the like come as they are.
     """
     reader: ArchiveReader | None = None
     try:
@@ -65,10 +70,12 @@ def open_archive(where: Path, form: str, writer: str) -> Iterator[ArchiveReader]
             try:
                 reader = ArchiveReader(file, size, form)
                 yield reader
+            except OtherFileError:
+                raise
             except Exception as error:  # whatever a damaged file makes of zipfile, NumPy and JSON
                 problem = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else str(error)
                 raise ValueError(f"{where}: not a file that {writer} wrote: {problem}") from None
-    except NotRegularError as error:
+    except (NotRegularError, OtherFileError) as error:
         raise ValueError(f"{where}: {error}") from None
 
 

@@ -18,6 +18,7 @@ from ..spatial import Pose, Rotation, Vec3
 from ..spatial.given import given_numbers, given_pose
 from ..spatial.rotation import cos_sin
 from .joint.editing import matrix_of
+from .on_numbers import called_on_numbers
 
 __all__ = ["pose", "pose_difference"]
 
@@ -93,7 +94,7 @@ def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
         given = [scalars(X), scalars(target)]
         return over_samples(lambda *poses: [_difference(*poses)], given, [2, 2], [(6,)])[0]  # type: ignore[no-any-return]
     kernel = _kernels.get("difference", _difference_kernel)
-    found: np.ndarray = kernel(X, target)
+    found: np.ndarray = called_on_numbers("pose_difference", kernel, {"X": X, "target": target})
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._text import nearest
+from .._validation import integer
 
 __all__ = ["one_of", "steps_back", "switch", "text"]
 
@@ -36,6 +37,4 @@ def text(who: str, what: str, given: Any, empty: bool = True) -> str:
 
 def steps_back(who: str, given: Any) -> int:
     """How many steps before t.  Raises ValueError for what is not a whole number from 0."""
-    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 0:
-        raise ValueError(f"{who}: back: expected a whole number of steps from 0, got {given!r}")
-    return int(given)
+    return integer(who, "back", given, least=0, what="a whole number of steps")

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._arguments import public_constructor
+from .._validation import integer
 from ..expr.functions import exp, fmin, log, lt, where
 from ..expr.linalg.sums import product
 from ..geometry.rows import SolidKind
@@ -75,9 +76,7 @@ class Clearance(Feature):
         self._check("at_least", "a finite number [m]", math.isfinite)
         self._check("near", "a number from 0 [m]", lambda x: x >= 0.0)
         self._check("sharpness", "a finite number above 0 [1/m]", lambda x: 0.0 < x < math.inf)
-        if isinstance(self.between, bool) or not isinstance(self.between, (int, np.integer)) or self.between < 0:
-            raise ValueError(f"Clearance: between: expected a whole number from 0, got {self.between!r}")
-        put(self, "between", int(self.between))
+        put(self, "between", integer("Clearance", "between", self.between, least=0, what="a whole number"))
         one_of("Clearance", "per", self.per, _PER)
         text("Clearance", "name", self.name, empty=False)
         if self.pairs is not None and not isinstance(self.pairs, str):

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from .._arguments import public_constructor
+from .._validation import integer
 from ..constraints.contract import Constraint, References
 from ..expr.linalg.sums import is_zero
 from ..tasks.contract import Task, TaskKinematics, TaskRows, TaskTarget
@@ -224,8 +225,8 @@ class TaskFeature(Feature):
     order: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.order, bool) or not isinstance(self.order, int) or not 0 <= self.order <= DEEPEST:
-            raise ValueError(f"task {self.task.name!r}: order: expected 0, 1, 2 or 3, got {self.order!r}")
+        order = integer("TaskFeature", "order", self.order, least=0, most=DEEPEST, what="a whole number")
+        object.__setattr__(self, "order", order)
 
     @property
     def name(self) -> str:  # type: ignore[override]

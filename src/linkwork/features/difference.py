@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from .._validation import integer
 from ..constraints.contract import References
 from ..tasks.contract import TaskTarget, time_differences
 from .contract import DEEPEST, Feature, Scalars, Window
@@ -26,8 +27,7 @@ def difference_of(feature: Feature, order: int) -> Feature:
 
     Raises ValueError for one that would look back too far.
     """
-    if isinstance(order, bool) or not isinstance(order, int) or not 0 <= order <= DEEPEST:
-        raise ValueError(f"{feature.name!r}: order: expected 0, 1, 2 or 3, got {order!r}")
+    order = integer(repr(feature.name), "order", order, least=0, most=DEEPEST, what="a whole number")
     if not order:
         return feature
     kind = type(feature)

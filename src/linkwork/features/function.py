@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arguments import public_constructor
 from .._user import place_of
+from .._validation import integer
 from ..expr.symbol import Symbol
 from ..tasks.function_rows import FunctionRows, read_shape
 from .asking import AskingWindow
@@ -54,9 +55,8 @@ class FunctionFeature(FunctionRows, Feature):
         who = f"feature {self.name!r}"
         if not callable(self.function):
             raise TypeError(f"{who}: expected a function of w, got {self.function!r}")
-        if isinstance(self.depth, bool) or not isinstance(self.depth, int) or not 0 <= self.depth <= DEEPEST:
-            raise ValueError(f"{who}: depth: expected 0, 1, 2 or 3, got {self.depth!r}")
         put = object.__setattr__
+        put(self, "depth", integer(who, "depth", self.depth, least=0, most=DEEPEST, what="a whole number"))
         units = (self.units,) if isinstance(self.units, str) else tuple(self.units)
         if not units or not all(isinstance(unit, str) for unit in units):
             raise TypeError(f"{who}: units: expected a text, or one for each row, got {self.units!r}")

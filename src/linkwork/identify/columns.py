@@ -72,7 +72,9 @@ def columns_of(who: str, robot: Robot, bodies: Iterable[str] | None, passive: Pa
     first = 10 * len(robot.bodies)
     places += [k for k in range(first, len(names)) if names[k].rpartition(".")[2] in kinds]
     if not places:
-        raise ValueError(f"{who}: nothing is to be estimated: no bodies, and no kind of `passive` parameters")
+        raise ValueError(
+            f"{who}: bodies and passive: nothing is to be estimated: no bodies, and no kind of `passive` parameters"
+        )
     pi = robot.inertial_parameters(passive=bool(kinds))
     return Columns(names, pi, np.array(places), chosen, bool(kinds), friction)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._validation import integer
 from ..algorithms.row import quantity_of
 from ..bridge.arguments import real_array, stacked
 from ..bridge.subjects import OfRobot
@@ -140,13 +140,7 @@ def number(expected: str, value: Any) -> float:
 
 def whole(who: str, name: str, value: Any, least: int) -> int:
     """A whole number that is not below the least.  Raises ValueError for what is none."""
-    try:
-        found = operator.index(value)
-    except TypeError:
-        found = least - 1
-    if isinstance(value, bool) or found < least:
-        raise ValueError(f"{who}: {name}: expected a whole number, {least} or more, got {value!r}")
-    return found
+    return integer(who, name, value, least=least, what="a whole number")
 
 
 def read_array(who: str, robot: Robot, name: str, value: Any) -> np.ndarray:

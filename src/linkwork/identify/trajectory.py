@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._arguments import public
+from .._validation import finite_array
 from ..bridge.arguments import real_array
 from ..facade.robot.robot import Robot
 from ..model.couple import bounds
@@ -48,7 +49,7 @@ class ExcitingTrajectory:
 
     def at(self, t: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q (..., nq), v and a (..., nv) at times t (...) [s]."""
-        times = np.asarray(t, dtype=float)
+        times = finite_array("ExcitingTrajectory.at", "t", t, unit="s")
         q, v, a = _motion(times.ravel(), self.period, self.center, self.sines, self.cosines)
         return tuple(x.reshape(*times.shape, -1) for x in (q, v, a))  # type: ignore[return-value]
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._arguments import public
+from .._validation import integer
 from ..spatial import Pose, Rotation, Vec3
 from .balls import smallest_ball
 from .box import Box
@@ -62,8 +63,8 @@ def convex_hull(points: ArrayLike | Shape, at_most: int | None = None) -> Polyto
 
     Raises ValueError for what has no volume, for what are no points, and for fewer vertices than 8.
     """
-    if at_most is not None and (isinstance(at_most, bool) or not isinstance(at_most, int) or at_most < 8):
-        raise ValueError(f"convex_hull: at_most: expected a number of vertices from 8, or None, got {at_most!r}")
+    if at_most is not None:
+        at_most = integer("convex_hull", "at_most", at_most, least=8, what="None or a number of vertices")
     if isinstance(points, Shape):
         found, radius, _ = _around(points, "convex_hull")
         if radius > 0.0 or not isinstance(points, Polytope | Box):

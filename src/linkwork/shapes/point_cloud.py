@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import public
+from .._validation import is_real
 from .sampled import Sampled, given_array
 from .shape import sizes
 
@@ -36,7 +37,7 @@ class PointCloud(Sampled):
             raise ValueError(f"{expected}, got an array of shape {points.shape}")
         object.__setattr__(self, "points", points)
         radius = self.radius
-        if not (isinstance(radius, (int, float)) and not isinstance(radius, bool) and radius == 0):
+        if not (is_real(radius) and radius == 0):
             radius = sizes("point cloud", "radius", radius)
         object.__setattr__(self, "radius", float(radius))
 

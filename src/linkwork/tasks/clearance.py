@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._arguments import public_constructor
+from .._validation import finite_number
 from ..geometry.fields import FIELDS
 from ..geometry.rows import SolidKind
 from ..geometry.scene import Scene
@@ -40,11 +41,8 @@ class ClearanceTask(AimedTask):
     def __post_init__(self) -> None:
         if self.scene is not None and not isinstance(self.scene, Scene):
             raise TypeError(f"ClearanceTask: scene: expected a linkwork.Scene, got {self.scene!r}")
-        least = self.at_least
-        if isinstance(least, bool) or not isinstance(least, (int, float)) or not math.isfinite(least):
-            raise ValueError(f"ClearanceTask: at_least: expected a finite number [m], got {least!r}")
         put = object.__setattr__
-        put(self, "at_least", float(least))
+        put(self, "at_least", finite_number("ClearanceTask", "at_least", self.at_least, unit="m"))
         if self.scene is not None:
             put(self, "capacities", self.scene.capacities)
             if self.capacities and self.target is None:

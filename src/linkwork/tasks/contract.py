@@ -21,6 +21,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from .._validation import integer
 from ..constraints.contract import Constraint, Kinematics, References
 from ..geometry.rows import SolidKind
 from ..geometry.scene import Scene
@@ -290,8 +291,7 @@ class Task(ABC):
         if not isinstance(self.name, str):
             raise TypeError(f"{type(self).__name__}: name: expected a text, got {self.name!r}")
         put(self, "name", self.name or default)
-        if isinstance(self.level, bool) or not isinstance(self.level, int) or self.level < 0:
-            raise ValueError(f"task {self.name!r}: level: expected 0, 1, 2 ..., got {self.level!r}")
+        put(self, "level", integer(f"task {self.name!r}", "level", self.level, least=0, what="a whole number"))
         if self.weight is not None:
             put(self, "weight", _numbers(self.name, "weight", "1/m or 1/rad", self.weight, math.inf))
         put(self, "tolerance", _numbers(self.name, "tolerance", "m or rad", self.tolerance, None))
@@ -390,6 +390,6 @@ def _numbers(name: str, what: str, unit: str, given: Any, below: float | None) -
             raise ValueError(f"task {name!r}: {what}: expected a number {least} [{unit}], or one a row, got {given!r}")
         return found
 
-    if isinstance(given, (int, float)) or not hasattr(given, "__len__") or isinstance(given, str):
+    if isinstance(given, (int, float, str)) or not hasattr(given, "__len__") or getattr(given, "ndim", 1) == 0:
         return one(given)
     return tuple(one(x) for x in given)

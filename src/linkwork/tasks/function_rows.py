@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
+from .._validation import integer
 from ..constraints.asking import refuse_pickling
 from .contract import TaskTarget
 
@@ -53,7 +54,5 @@ def read_shape(who: str, shape: Any) -> tuple[int, ...] | None:
     """The shape of what a function aims at, if it aims at anything.  Raises ValueError."""
     if shape is None:
         return None
-    found = (shape,) if isinstance(shape, int) else tuple(shape)
-    if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in found):
-        raise ValueError(f"{who}: shape: expected whole numbers from 1, got {shape!r}")
-    return found
+    sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+    return tuple(integer(who, "shape", n, least=1, what="a whole number, or several,") for n in sizes)

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
+from .._arguments import public_constructor
+from .._validation import names
 from ..constraints.contract import References
 from .contract import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget, named
 from .mass import without_mass
@@ -13,6 +15,7 @@ from .mass import without_mass
 __all__ = ["JointVelocityTask", "MomentumTask"]
 
 
+@public_constructor
 @dataclass(frozen=True)
 class JointVelocityTask(AimedTask):
     """A joint has a velocity: a number, or (nv of it,) where it has several [rad/s, m/s].
@@ -30,6 +33,7 @@ class JointVelocityTask(AimedTask):
 
     def __post_init__(self) -> None:
         named(self, "joint", of="joint")
+        object.__setattr__(self, "units", names("JointVelocityTask", "units", self.units, what="units, as texts"))
         self.settle(f"{self.joint} velocity")
 
     @property
@@ -67,6 +71,7 @@ class JointVelocityTask(AimedTask):
         return replace(self, units=units)
 
 
+@public_constructor
 @dataclass(frozen=True)
 class MomentumTask(AimedTask):
     """The robot has a momentum about its centre of mass, in the world's axes: (6,) angular; linear [kg m²/s, kg m/s].

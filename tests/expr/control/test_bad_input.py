@@ -93,7 +93,7 @@ def test_inputs_of_a_scan() -> None:
     def step(s, u):
         return (s, None)
 
-    one = "scan: expected one number of steps, got"
+    one = "scan: inputs and length: expected one number of steps, got"
     for inputs, length, what in (
         ((np.ones(4), np.ones(3)), None, r"4 \(inputs\['0'\]\), 3 \(inputs\['1'\]\)"),
         (np.ones(4), 5, r"4 \(inputs\), 5 \(length\)"),

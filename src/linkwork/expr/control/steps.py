@@ -48,7 +48,7 @@ def number_of_steps(form: Form | Leaf | None, length: int | None) -> int:
         found.setdefault(bound("scan: length", length), "length")
     if len(found) != 1:
         told = ", ".join(f"{many} ({name})" for many, name in found.items()) or "neither inputs nor a length"
-        raise ValueError(f"scan: expected one number of steps, got {told}")
+        raise ValueError(f"scan: inputs and length: expected one number of steps, got {told}")
     return next(iter(found))
 
 
@@ -116,7 +116,7 @@ def check_step(
     if not text and len(logical) == len(found) and list(logical) != list(found):
         text = "a number became a truth value, or a truth value a number: where(condition, 1.0, 0.0) makes a number"
     if text:
-        raise TypeError(f"{what}: {named(step)} must return a state as it got one: {text}")
+        raise TypeError(f"{what}: state: {named(step)} must return a state as it got one: {text}")
 
 
 def _over_samples(one: Any, other: Any) -> bool:

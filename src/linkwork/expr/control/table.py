@@ -221,6 +221,6 @@ def _row_of(value: Any, shape: tuple[int, ...], *, batches: bool) -> list[Any]:
             return list(np.moveaxis(value.reshape(*samples, -1), -1, 0))
     numbers, form = taken_apart(value, "put: value")
     if not isinstance(form, Leaf) or form.shape != shape:
-        expected = f"an array of shape {shape}, as the table's rows are" if shape else "a number, as the table has"
+        expected = f"an array of shape {shape}, as the rows of table are" if shape else "a number, as the table has"
         raise ValueError(f"put: value: expected {expected}, got {form}")
     return numbers

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import integer
 from .results import sign_of, slack_of
 from .solving import check_tolerance, solved
 from .starts import everywhere
@@ -73,10 +74,9 @@ def found_branches(
     who = "branches"
     mechanism = ClosedMechanism(robot, who)
     tolerance = check_tolerance(who, tolerance)
-    for name, value in (("starts", starts), ("at_most", at_most)):
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not (whole and value >= 1) and not (name == "at_most" and value is None):
-            raise ValueError(f"{who}: {name}: expected a whole number from 1, got {value!r}")
+    starts = integer(who, "starts", starts, least=1, what="a whole number")
+    if at_most is not None:
+        at_most = integer(who, "at_most", at_most, least=1, what="None or a whole number")
     held = read_joints(robot, who, "hold", hold)
     if limits:
         check_limits(mechanism, held)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._validation import number
+from ..._validation import integer, number
 from ...errors import AssemblyError
 from .results import Assembly
 from .starts import around
@@ -59,8 +59,7 @@ def assembled(
     robot = varied_robot(robot, who, parameters)
     mechanism = ClosedMechanism(robot, who)
     tolerance = check_tolerance(who, tolerance)
-    if isinstance(at_most, bool) or not isinstance(at_most, (int, np.integer)) or at_most < 1:
-        raise ValueError(f"{who}: at_most: expected how many starts to try, a whole number from 1, got {at_most!r}")
+    at_most = integer(who, "at_most", at_most, least=1, what="how many starts to try, a whole number")
     held, preferred = read_joints(robot, who, "hold", hold), read_joints(robot, who, "prefer", prefer)
     for name in preferred.names:
         if name in held.names:

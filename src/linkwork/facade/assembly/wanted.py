@@ -14,6 +14,7 @@ from ..._validation import floats
 from ...bridge.arguments import Asked
 from ...bridge.machine import Port
 from ...constraints import LoopJoint
+from ...errors import UnknownNameError
 from ...joints import JointType
 from ...model.couple import bounds
 from ...model.tree import Tree
@@ -170,6 +171,8 @@ def read_configuration(robot: Any, who: str, name: str, q: Any) -> np.ndarray:
         arrays = asked.prepared((q,))
         asked.refuse_not_finite(arrays)
         (found,) = asked.on_manifold(arrays)
+    except UnknownNameError:
+        raise
     except ValueError as error:
         said = str(error)
         known = said.startswith(f"{who}: q")

@@ -9,12 +9,14 @@ import numpy as np
 
 from ..._validation import number
 from ...bridge.arguments import real_array
+from ...errors import UnknownNameError
 from ..robot.base import RobotBase
 
 __all__ = [
     "above_nothing",
     "acting_places",
     "cost_matrix",
+    "deviation_of",
     "forces_that_act",
     "largest_forces",
     "matching",
@@ -120,6 +122,17 @@ def largest_forces(who: str, robot: Any, given: Any) -> np.ndarray:
     if found.shape not in ((), (robot.nv,)) or not (found >= 0.0).all():
         raise ValueError(f"{who}: effort: expected numbers from 0 on, {robot.nv} or one for all, got {given!r}")
     return np.broadcast_to(found, (robot.nv,)).copy()
+
+
+def deviation_of(who: str, robot: Any, held: np.ndarray, q: Any) -> np.ndarray:
+    """The difference (..., nv) from a configuration that is held, or followed, to where the robot is."""
+    try:
+        found: np.ndarray = robot.difference(held, q)
+    except UnknownNameError as error:
+        raise error.at(f"{who}: q") from None
+    except ValueError as error:
+        raise ValueError(str(error).replace("difference: q1", f"{who}: q", 1)) from None
+    return found
 
 
 def seconds_of(who: str, name: str, given: Any, *, zero: bool = False) -> float:

@@ -234,6 +234,8 @@ class HybridForcePosition(CartesianLaw):
         self.condition = self.conditioned(condition, sorted([*self.motion_axes, *self.force_axes]))
         self.step = 0.0
         if self.integral_gain:
+            if step is None:
+                raise ValueError(f"{self.who}: step: expected a time above 0 [s], as integral_gain is given, got None")
             self.step = positive_number(self.who, "step", step, "s")
             self.start = np.zeros(len(self.force_axes))
 

@@ -15,7 +15,7 @@ from ..._printing import short_repr
 from ..._validation import optional, positive
 from ...expr.arrays import array, is_traced
 from ...expr.linalg.sums import dot
-from .asked import acting_places, cost_matrix, forces_that_act, matching, seconds_of, state_cost
+from .asked import acting_places, cost_matrix, deviation_of, forces_that_act, matching, seconds_of, state_cost
 from .regulators import lqr
 
 __all__ = ["HoldingRegulator", "hold"]
@@ -69,7 +69,7 @@ class HoldingRegulator:
     def deviation(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """x (..., 2nv): how far a state is from the one that is held."""
         rate = matching("HoldingRegulator", "v", v, self.robot.nv, "nv") - self.v
-        moved = self.robot.difference(self.q, q)
+        moved = deviation_of("HoldingRegulator", self.robot, self.q, q)
         shape = np.broadcast_shapes(moved.shape, rate.shape)
         return np.concatenate([np.broadcast_to(moved, shape), np.broadcast_to(rate, shape)], axis=-1)
 

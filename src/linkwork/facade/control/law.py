@@ -18,6 +18,7 @@ from ...errors import UnknownNameError
 from ...expr.arrays import array, is_traced, scalars
 from ...expr.linalg.sums import dot
 from ...spatial.given import is_rigid
+from ..on_numbers import called_on_numbers
 from .asked import acting_places
 
 __all__ = ["ControlLaw", "accelerated", "from_zero", "inertia_matrix", "positive_number"]
@@ -76,10 +77,8 @@ class ControlLaw(ABC):
         names, TypeError where something is missing, ValueError for another shape.
         """
         if len(carried) != (self.start is not None):
-            raise TypeError(
-                f"{self.who}: expected {'t, q, v and what it carries' if self.start is not None else 't, q and v'}, "
-                f"got {3 + len(carried)} arguments"
-            )
+            expected = "t, q, v and what it carries" if self.start is not None else "t, q and v, nothing carried"
+            raise TypeError(f"{self.who}: carried: expected {expected}, got {3 + len(carried)} arguments")
         shapes = self._looked_at(given)
         named = {"q": q, "v": v, **({"z": carried[0]} if carried else {}), **given}
         if not is_traced([t, *named.values()]):
@@ -108,7 +107,7 @@ class ControlLaw(ABC):
                 return self._told(t, q, v, z, symbols)
 
             kernel = self._kernels[tuple(shapes)] = compile(control, name=self.who, **sizes, **shapes)
-        return kernel(t=t, **named)
+        return called_on_numbers(self.who, kernel, {"t": t, **named})
 
     def _looked_at(self, given: Mapping[str, Any]) -> Shapes:
         """The shapes of what is given."""

@@ -17,7 +17,7 @@ from ..._arguments import public
 from ..._text import nearest
 from ...bridge.machine import Kernel, make_ready
 from ...model.parameter import Parameter
-from ..archive import npz_path, open_archive, write_archive
+from ..archive import OtherFileError, npz_path, open_archive, write_archive
 from ..optimal.asked import read_count
 from ..optimal.holding import holdings_of
 from ..optimal.robot_numbers import forces_of_states, own_robot_numbers, renumbered, robot_inputs, spread
@@ -201,19 +201,17 @@ class Controller:
             count = 0 if lead is None else math.prod(lead)
             age = reader.array("age", (count,), finite=False)
             names = [name[7:] for name in reader.names if name.startswith("search.")]
-            other = bool(names) and {*names} != {*fresh}
-            if not other:
-                search = {name: reader.array(f"search.{name}", kind="any", finite=False) for name in names}
-                other = any(x.shape != (count, *fresh[name]) for name, x in search.items())
+            search = {name: reader.array(f"search.{name}", kind="any", finite=False) for name in names}
+            is_own = not names or {*names} == {*fresh}
+            if not is_own or any(x.shape != (count, *fresh[name]) for name, x in search.items()):
+                raise OtherFileError("it is of a controller of another problem")
             plan = None
-            if not other and "plan.q" in reader:
+            if "plan.q" in reader:
                 own = {"q": self.robot.nq, "v": self.robot.nv, "tau": self.robot.nv, "K": None}
                 shapes = {name: (count, None, *([size] if size else [None, None])) for name, size in own.items()}
                 plan = RecedingPlan(
                     *(reader.array(f"plan.{name}", shapes[name], finite=False) for name in RecedingPlan._fields)
                 )
-        if other:
-            raise ValueError(f"{where}: it is of a controller of another problem")
         self._lead, self._search, self._passed = None if lead is None else tuple(lead), search or None, passed
         self._plan, self._age = plan, age
 

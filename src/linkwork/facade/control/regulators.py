@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._arguments import public
 from ..._printing import short_repr
+from ..._validation import integer
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array, is_traced
@@ -243,9 +244,7 @@ def _steps(who: str, matrices: Mapping[str, np.ndarray], N: Any, steps: int | No
     if N is not None and np.ndim(N) > 2:
         told["N"] = np.shape(N)[-3]
     if steps is not None:
-        if isinstance(steps, bool) or int(steps) != steps or steps < 1:
-            raise ValueError(f"{who}: steps: expected a whole number from 1 on, got {steps!r}")
-        told["steps"] = int(steps)
+        told["steps"] = integer(who, "steps", steps, least=1, what="a whole number")
     if not told:
         raise ValueError(f"{who}: steps: expected how many, or matrices (T, ...) with one a step")
     if len(set(told.values())) > 1:
@@ -327,10 +326,13 @@ def _reason(given: Mapping[str, np.ndarray], discrete: bool) -> str:
         idle = abs(abs(root) - 1.0) < 1e-6 if discrete else abs(root.real) < 1e-6 * scale
         seen = np.linalg.svd(np.vstack([root * np.eye(n) - shifted, rest]), compute_uv=False)[-1]
         if idle and seen < _MOVED * max(scale, np.abs(rest).max()):
-            return f"no cost makes the motion of the eigenvalue {_shown(root)} end: expected a Q to which it counts"
+            return f"Q: no cost makes the motion of the eigenvalue {_shown(root)} end: expected a Q to which it counts"
     if discrete and np.linalg.matrix_rank(R, hermitian=True) < len(R):
         return "R is singular, and no cost makes R + B'XB regular: expected inputs that cost something"
-    return "no solution of Riccati's equation was found: its matrices differ too much in size, or are nearly singular"
+    return (
+        "A, B, Q and R: no solution of Riccati's equation was found: its matrices differ too much in size, or are "
+        "nearly singular"
+    )
 
 
 def _shown(root: complex) -> str:

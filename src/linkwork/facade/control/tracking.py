@@ -21,7 +21,7 @@ from ...expr.functions import floor, fmax, fmin
 from ...expr.linalg.sums import dot
 from ..archive import npz_path, open_archive, write_archive
 from ..motion.trajectory import Trajectory
-from .asked import acting_places, cost_matrix, forces_that_act, matching, state_cost
+from .asked import acting_places, cost_matrix, deviation_of, forces_that_act, matching, state_cost
 from .regulators import lqr_horizon
 
 __all__ = ["TrackingRegulator", "track"]
@@ -113,7 +113,7 @@ class TrackingRegulator:
 
     def _deviation(self, wanted: Any, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         rate = matching("TrackingRegulator", "v", v, self.robot.nv, "nv") - wanted.v
-        moved = self.robot.difference(wanted.q, q)
+        moved = deviation_of("TrackingRegulator", self.robot, wanted.q, q)
         shape = np.broadcast_shapes(moved.shape, rate.shape)
         return np.concatenate([np.broadcast_to(moved, shape), np.broadcast_to(rate, shape)], axis=-1)
 

@@ -25,6 +25,7 @@ from ...expr.functions import lt, where
 from ...expr.linalg.sums import dot
 from ...spatial import Vec3
 from ...tasks.contract import Task
+from ..on_numbers import called_on_numbers
 from ..simulation.ground import ContactGround
 from ..simulation.places import frame_pose
 from .law import Shapes, from_zero, positive_number
@@ -151,7 +152,7 @@ class WholeBody(TaskLaw):
 
             sizes = {"q": (self.robot.nq,), "v": (self.robot.nv,)}
             kernel = self._answers[tuple(shapes)] = compile(answered, name=f"{self.who}_answer", **sizes, **shapes)
-        found = kernel(q=q, v=v, **given)
+        found = called_on_numbers(f"{self.who}.answer", kernel, {"q": q, "v": v, **given})
         forces = getattr(found, "contact_forces", np.zeros((*found.tau.shape[:-1], 0, 3)))
         return WholeBodyAnswer(found.tau, found.acceleration, forces, found.found, found.rounds)
 

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import public
+from ..._validation import integer, names
 from ...expr.arrays import array
 from ...expr.functions import fmax, fmin
 from ..robot.base import RobotBase
+from ..simulation.contacts import ContactSet
 
 __all__ = ["ControlTask"]
 
@@ -53,6 +55,7 @@ class ControlTask:
 
     def __post_init__(self) -> None:
         robot: Any = self.robot
+        object.__setattr__(self, "joints", names("ControlTask", "joints", self.joints, what="names of joints"))
         for name in self.joints:
             if robot.joint(name).nv != 1:
                 raise ValueError(
@@ -63,8 +66,8 @@ class ControlTask:
                 f"ControlTask: efforts: expected one for each of {len(self.joints)} joints, got {len(self.efforts)}"
             )
         for name in ("every", "horizon"):
-            if type(getattr(self, name)) is not int or getattr(self, name) < 1:
-                raise ValueError(f"ControlTask: {name}: expected a number from 1, got {getattr(self, name)!r}")
+            object.__setattr__(self, name, integer("ControlTask", name, getattr(self, name), least=1))
+        ContactSet.of(self.contacts, "convex", "ControlTask")
 
     def forces(self, action: Any) -> Any:
         """τ (nv) of an action (m), which is held within −1 and 1."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import public
+from ..._validation import integer
 from ...bridge.arguments import real_array
 from ...errors import UnknownNameError
 from .kernels import begun, mover, observer
@@ -60,8 +61,7 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             task = TASKS[task]()
         if not isinstance(task, ControlTask):
             raise TypeError(f"VectorEnvironment: task: expected a name or a ControlTask, got {task!r}")
-        if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
-            raise ValueError(f"VectorEnvironment: num_envs: expected a number from 1, got {num_envs!r}")
+        num_envs = integer("VectorEnvironment", "num_envs", num_envs, least=1, what="a whole number")
         if render_mode is not None and render_mode not in MODES:
             raise UnknownNameError("render mode of VectorEnvironment", str(render_mode), MODES)
         self.task, self.num_envs, self.render_mode = task, num_envs, render_mode

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..._arguments import public
 from ..._printing import short_repr
 from ..._text import quoted
-from ..._validation import floats
+from ..._validation import floats, integer
 from ...algorithms.ik.closed_form.branches import ArmBranch, arm_branches, redundant_angle
 from ...algorithms.ik.closed_form.recognition import ELBOW, RecognisedArm, recognised
 from ...bridge.machine import Kernel, compile
@@ -211,8 +211,7 @@ class ClosedForm:
             raise ValueError(f"closed_form: six axes leave nothing open: {self.family}")
         if np.shape(X_target) != (4, 4):
             raise ValueError(f"closed_form: X_target: expected one pose (4, 4), got shape {np.shape(X_target)}")
-        if not (isinstance(samples, (int, np.integer)) and samples >= 4):
-            raise ValueError(f"closed_form: samples: expected a whole number from 4, got {samples!r}")
+        samples = integer("closed_form", "samples", samples, least=4, what="a whole number")
         low, high = (-math.pi, math.pi) if self.redundant == ELBOW else self._held_range()
         low, high = (low, high) if math.isfinite(high - low) else (-math.pi, math.pi)
         name = "elbow" if self.redundant == ELBOW else "held"

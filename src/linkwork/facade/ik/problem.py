@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import public
+from ..._validation import integer
 from ...algorithms.ik.box import LimitBox, numbered
 from ...algorithms.ik.stack import Stack
 from ...bridge.machine import Kernel
@@ -76,13 +77,9 @@ class IKProblem:
         self.solver = self._chosen(solver)
         self.lower, self.upper = read_limits(who, robot, limits)
         self.locked = read_locked(who, robot, locked)
-        if isinstance(at_most, bool) or not isinstance(at_most, (int, np.integer)) or at_most < 1:
-            raise ValueError(f"{who}: at_most: expected how many steps to take, a whole number from 1, got {at_most!r}")
-        self.at_most = int(at_most)
-        if starts is not None and (
-            isinstance(starts, bool) or not isinstance(starts, (int, np.integer)) or not 1 <= starts <= _MOST_STARTS
-        ):
-            raise ValueError(f"{who}: starts: expected an integer from 1 to {_MOST_STARTS}, or None, got {starts!r}")
+        self.at_most = integer(who, "at_most", at_most, least=1, what="how many steps to take, a whole number")
+        if starts is not None:
+            starts = integer(who, "starts", starts, least=1, most=_MOST_STARTS, what="None or a whole number")
         self.shapes = target_shapes(robot.tree, self.tasks)
         own = [x for task in self.tasks for x in task.tolerances]
         self.tolerances = read_rows(who, self.tasks, own if tolerance is None else tolerance)

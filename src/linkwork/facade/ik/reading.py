@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..._validation import floats, number
+from ..._validation import names as names_of
 from ...algorithms.ik.state import TaskState
 from ...algorithms.kinematics.between import fork
 from ...constraints import Constraint, LoopJoint
@@ -43,18 +44,18 @@ def check_tasks(who: str, robot: Any, tasks: Any, *, velocities: bool = False) -
     """
     given = (tasks,) if isinstance(tasks, (Task, Constraint)) else tasks
     if not isinstance(given, Iterable) or isinstance(given, (str, bytes, dict)):
-        raise TypeError(f"{who}: expected tasks, as in [linkwork.ik.PoseTask('hand')], got {tasks!r}")
+        raise TypeError(f"{who}: tasks: expected tasks, as in [linkwork.ik.PoseTask('hand')], got {tasks!r}")
     found = [as_task(task, who) for task in given]
     if not found:
         raise ValueError(f"{who}: tasks: expected a task at least, got none")
     names = [task.name for task in found]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{who}: two tasks are called {name!r}: give one of them another name=")
+            raise ValueError(f"{who}: tasks: two tasks are called {name!r}: give one of them another name=")
     for task in found:
         if task.of_velocity and not velocities:
             raise ValueError(
-                f"{who}: expected tasks of configurations, got {task.name!r}, one of velocities, which no "
+                f"{who}: tasks: expected tasks of configurations, got {task.name!r}, one of velocities, which no "
                 f"configuration fails; velocity_for and DifferentialIK take it"
             )
     state = TaskState(robot.tree, Graph(who).inputs("q", (robot.nq,)))
@@ -141,11 +142,10 @@ def read_limits(who: str, robot: Any, limits: Any) -> tuple[np.ndarray, np.ndarr
 
 def read_locked(who: str, robot: Any, locked: Any) -> tuple[str, ...]:
     """Names of joints that stay where the seed has them."""
-    names = (locked,) if isinstance(locked, str) else tuple(locked)
+    given = tuple(locked) if isinstance(locked, Mapping) else locked
+    names = names_of(who, "locked", given, what="names of joints")
     tree = robot.tree
     for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"{who}: locked: expected names of joints, got {name!r}")
         body = tree.bodies[tree.joint_index(name)]
         if body.coupling is not None:
             raise ValueError(f"{who}: locked: joint {name!r} follows joint {body.coupling.joint!r}: name that one")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import public
+from ..._validation import is_integer
 from ...algorithms.mechanisms.nearest import characteristic_length
 from .asked import AskedProblem
 from .judging import LOCAL_MINIMUM, STATUSES, Reason, judged
@@ -206,8 +207,8 @@ class IKResult:
         index = index if isinstance(index, tuple) else (index,)
         if shape == () and index in ((), (0,)):
             return 0
-        if len(index) != len(shape):
-            raise IndexError(f"explain: index: expected {len(shape)} integers, of states {shape}, got {index}")
+        if len(index) != len(shape) or not all(map(is_integer, index)):
+            raise ValueError(f"explain: index: expected {len(shape)} integers, of states {shape}, got {index}")
         return int(np.arange(int(np.prod(shape))).reshape(shape)[index])
 
     def _of_each(self, name: str, none: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import integer
 from ...algorithms.mechanisms.nearest import characteristic_length
 from ...joints import Revolute
 from ...tasks.frames import PoseTask
@@ -37,9 +38,7 @@ def several(
 
     Raises ValueError for a count that is none.
     """
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= _MOST:
-        raise ValueError(f"{problem.who}: count: expected how many answers, from 1 to {_MOST}, got {count!r}")
-    n = int(count)
+    n = integer(problem.who, "count", count, least=1, most=_MOST, what="how many answers, a whole number")
     ranks = {name: len(shape) for name, shape in problem.shapes.items()}
     shape = np.broadcast_shapes(seed.shape[:-1], *(x.shape[: x.ndim - ranks[name]] for name, x in given.items()))
     flat = {

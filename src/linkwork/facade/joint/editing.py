@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._validation import shown
+from ..._validation import is_integer, shown
 from ...joints import JointType
 from ...joints.blamed import asked
 from ...joints.generic import independent_motions
@@ -136,7 +136,7 @@ class JointEditing(JointMethods):
         if dof is None:
             return dof_values(self.name, what, value, len(before), least, infinite)
         index = names.index(dof) if isinstance(dof, str) and dof in names else dof
-        if not isinstance(index, (int, np.integer)) or isinstance(index, bool) or not 0 <= index < len(before):
+        if not is_integer(index) or not 0 <= index < len(before):
             known = f", one of {', '.join(names)}" if names else ""
             expected = f"expected a degree of freedom from 0 to {len(before) - 1}{known}"
             raise ValueError(f"joint {self.name!r}: {what}: {expected}, got dof={shown(dof)}")

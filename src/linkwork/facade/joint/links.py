@@ -56,23 +56,30 @@ class LinkMethods(JointMethods):
     child: str
     welded: tuple[tuple[str, str, Pose], ...]
 
-    def _swapped(self, child: str | None, parent: str | None) -> bool:
-        """Whether the link before the joint is asked for as the child.  Raises UnknownNameError, ValueError."""
-        child, parent = (name if name is None else self._end(name) for name in (child, parent))
+    def _swapped(
+        self, method: str, child: str | None, parent: str | None, names: tuple[str, str] = ("child", "parent")
+    ) -> bool:
+        """Whether the link before the joint is asked for as the child, of a method whose arguments have these names.
+
+        Raises UnknownNameError, ValueError.
+        """
+        child = child if child is None else self._end(f"{method}: {names[0]}", child)
+        parent = parent if parent is None else self._end(f"{method}: {names[1]}", parent)
         if child is not None and child == parent:
-            raise ValueError(f"joint {self.name!r}: expected two links, got {child!r} as child and as parent")
+            raise ValueError(
+                f"{method}: {names[0]} and {names[1]}: joint {self.name!r}: expected two links, got {child!r} "
+                f"as child and as parent"
+            )
         return child == self.parent or parent == self.child
 
-    def _end(self, name: str) -> str:
+    def _end(self, where: str, name: str) -> str:
         """Which of the joint's two links a name means: a link welded to one in the same place is the same to a joint.
 
         Raises UnknownNameError, and ValueError for a link that is welded to one of them elsewhere.
         """
         ends = self.parent, self.child
         if not isinstance(name, str):
-            raise ArgumentError(
-                f"joint {self.name!r}: child, parent, on, applied_by: expected a name of a link, got {shown(name)}"
-            )
+            raise ArgumentError(f"{where}: expected the name of a link of joint {self.name!r}, got {shown(name)}")
         if name in ends:
             return name
         for link, body, placement in self.welded:
@@ -80,11 +87,11 @@ class LinkMethods(JointMethods):
                 return body
             if link == name:
                 raise ValueError(
-                    f"joint {self.name!r}: link {name!r} is welded to {body!r} in another place: ask for {body!r}, and "
-                    f"robot.pose({{}}, {name!r}, relative_to={body!r}) for the rest of the way"
+                    f"{where}: joint {self.name!r}: link {name!r} is welded to {body!r} in another place: "
+                    f"ask for {body!r}, and robot.pose({{}}, {name!r}, relative_to={body!r}) for the rest of the way"
                 )
         known = [*ends, *(link for link, _, placement in self.welded if placement == Pose.identity())]
-        raise UnknownNameError(f"link of joint {self.name!r}", name, known)
+        raise UnknownNameError(f"link of joint {self.name!r}", name, known, where=where)
 
     @property
     def links(self) -> tuple[str, str]:
@@ -102,7 +109,8 @@ class LinkMethods(JointMethods):
 
         X_PB = placement · X_FM(q) · rotor for the joint's own direction.  q (..., nq) -> (..., 4, 4) [1, m].
         """
-        return self._run("link_transform", q, out=out, swapped=self._swapped(child, parent))
+        swapped = self._swapped("link_transform", child, parent)
+        return self._run("link_transform", q, out=out, swapped=swapped)
 
     def link_transform_derivative(
         self, q: ArrayLike, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
@@ -112,7 +120,9 @@ class LinkMethods(JointMethods):
         Where a configuration is restricted to a manifold (a quaternion) a single derivative is that of the formula,
         and only their sum along a q̇ tangent to the manifold has a meaning.  q (..., nq) -> (..., nq, 4, 4).
         """
-        return self._run("link_transform_derivative", q, out=out, swapped=self._swapped(child, parent))
+        return self._run(
+            "link_transform_derivative", q, out=out, swapped=self._swapped("link_transform_derivative", child, parent)
+        )
 
     def link_motion_subspace(
         self, q: ArrayLike, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
@@ -121,7 +131,9 @@ class LinkMethods(JointMethods):
 
         Swapped it is −X_PB S_PB.  q (..., nq) -> (..., 6, nv) [1, m].
         """
-        return self._run("link_motion_subspace", q, out=out, swapped=self._swapped(child, parent))
+        return self._run(
+            "link_motion_subspace", q, out=out, swapped=self._swapped("link_motion_subspace", child, parent)
+        )
 
     def axes(self, q: ArrayLike | None = None, *, child: str | None = None, parent: str | None = None) -> ScrewAxes:
         """The screw axis of each degree of freedom, seen in the child's frame; at the zero configuration by default.
@@ -161,7 +173,8 @@ class LinkMethods(JointMethods):
         q (..., nq), parent_pose (..., 4, 4) -> (..., 4, 4) [1, m].
         """
         self._refuse_warped("link_pose: parent_pose", parent_pose)
-        return self._run("link_pose", q, parent_pose, out=out, swapped=self._swapped(child, parent))
+        swapped = self._swapped("link_pose", child, parent)
+        return self._run("link_pose", q, parent_pose, out=out, swapped=swapped)
 
     def link_velocity(
         self,
@@ -177,7 +190,9 @@ class LinkMethods(JointMethods):
 
         q (..., nq), v (..., nv), parent_twist (..., 6) -> (..., 6) [rad/s, m/s].
         """
-        return self._run("link_velocity", q, v, parent_twist, out=out, swapped=self._swapped(child, parent))
+        return self._run(
+            "link_velocity", q, v, parent_twist, out=out, swapped=self._swapped("link_velocity", child, parent)
+        )
 
     def link_acceleration(
         self,
@@ -196,7 +211,7 @@ class LinkMethods(JointMethods):
         Each in its own coordinates; see `link_velocity` for V_B.
         q (..., nq), v, a (..., nv), parent_twist, parent_acceleration (..., 6) -> (..., 6) [rad/s², m/s²].
         """
-        swapped = self._swapped(child, parent)
+        swapped = self._swapped("link_acceleration", child, parent)
         arguments = (q, v, a, parent_twist, parent_acceleration)
         return self._run("link_acceleration", *arguments, out=out, swapped=swapped)
 
@@ -215,7 +230,7 @@ class LinkMethods(JointMethods):
 
         q (..., nq), v, a (..., nv), parent_twist, parent_acceleration (..., 6) -> two of (..., 6).
         """
-        swapped = self._swapped(child, parent)
+        swapped = self._swapped("link_velocity_acceleration", child, parent)
         arguments = (q, v, a, parent_twist, parent_acceleration)
         return LinkVelocityAcceleration(*self._parts("link_velocity_acceleration", *arguments, swapped=swapped))
 
@@ -237,7 +252,7 @@ class LinkMethods(JointMethods):
         -> (..., 4, 4), (..., 6), (..., 6).
         """
         self._refuse_warped("link_motion: parent_pose", parent_pose)
-        swapped = self._swapped(child, parent)
+        swapped = self._swapped("link_motion", child, parent)
         arguments = (q, v, a, parent_pose, parent_twist, parent_acceleration)
         return LinkMotion(*self._parts("link_motion", *arguments, swapped=swapped))
 
@@ -256,7 +271,7 @@ class LinkMethods(JointMethods):
 
         q (..., nq), v (..., nv), parent_twist, parent_acceleration (..., 6) -> (..., 6) [rad/s², m/s²].
         """
-        swapped = self._swapped(child, parent)
+        swapped = self._swapped("link_bias_acceleration", child, parent)
         arguments = (q, v, parent_twist, parent_acceleration)
         return self._run("link_bias_acceleration", *arguments, out=out, swapped=swapped)
 
@@ -274,4 +289,5 @@ class LinkMethods(JointMethods):
         By default it is applied on the joint's child.  Whichever link applies it, τ is the same: the wrench on the
         other link is the opposite.  q (..., nq), wrench (..., 6) [N·m, N] -> (..., nv) [N·m, N].
         """
-        return self._run("link_torque", q, wrench, out=out, swapped=self._swapped(on, applied_by))
+        swapped = self._swapped("link_torque", on, applied_by, ("on", "applied_by"))
+        return self._run("link_torque", q, wrench, out=out, swapped=swapped)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._validation import shown
 from ...algorithms.joint import Site
 from ...bridge.calls import checked
 from ...bridge.composing import lazily
@@ -80,9 +81,12 @@ class JointMethods:
 
     def _refuse_warped(self, what: str, poses: ArrayLike) -> None:
         """Raises ValueError for matrices (..., 4, 4) that are no rigid transforms; others are told of later."""
-        X = poses if isinstance(poses, np.ndarray) else np.asarray(poses)
-        if isinstance(X, np.ma.MaskedArray):
+        if isinstance(poses, np.ma.MaskedArray):
             return
+        try:
+            X = np.asarray(poses)
+        except ValueError:
+            raise ValueError(f"{what}: expected poses of shape (..., 4, 4), got {shown(poses)}") from None
         if X.shape[-2:] == (4, 4) and X.dtype.kind in "iuf" and not is_rigid(X):
             expected = "expected poses, with a rotation (within 1e-6) and the last row 0 0 0 1"
             raise ValueError(f"joint {self.name!r}: {what}: {expected}, got\n{X}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..._text import printable
+from ..._validation import shown
 from ...errors import Findings, Location
 from ...model.check import check_inertial
 from ...model.description import Description, FrameDescription, JointDescription, LinkDescription
@@ -58,7 +59,7 @@ def _flat(parts: Iterable[Part]) -> Iterator[Link | Joint]:
         elif isinstance(part, Iterable) and not isinstance(part, (str, bytes, Mapping)):
             yield from _flat(part)
         else:
-            raise TypeError(f"build: expected links, joints and lists of them, got {part!r}")
+            raise TypeError(f"build: parts: expected links, joints and lists of them, got {shown(part)}")
 
 
 def _link(robot: str, link: Link, findings: Findings, how: str) -> LinkDescription:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, Unpack
 
 from numpy.typing import ArrayLike
 
+from ..._validation import name as named
 from ...model.couple import coupled, read_couplings
 from ...model.reroot import rerooted
 from ..robot.base import RobotBase
@@ -56,6 +57,7 @@ class Constructors(RobotBase):
 
         Raises ModelError that lists all that is wrong with the robot; TypeError for what is no part.
         """
+        named("build", "name", name, what="the robot's name, a text", empty=True)
         return cls(built(name, parts, _options("build", options)))
 
     @classmethod

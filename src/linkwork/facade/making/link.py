@@ -99,7 +99,9 @@ class Link:
     def with_frame(self, name: str, pose: ArrayLike | Pose) -> Link:
         """The link with a further frame on it, a pose (4, 4) or a place (3,)."""
         link = copy.copy(self)
-        object.__setattr__(link, "places", (*self.places, *_frames({name: pose}, f"link {self.name!r}")))
+        who = f"Link.with_frame: link {self.name!r}"
+        added = given_text(name, f"{who}: name"), given_pose(pose, f"{who}: pose")
+        object.__setattr__(link, "places", (*self.places, added))
         return link
 
     def __repr__(self) -> str:
@@ -122,7 +124,7 @@ def _frames(frames: Any, who: str) -> tuple[tuple[str, Pose], ...]:
     if not isinstance(frames, Mapping):
         raise ValueError(f"{who}: frames: expected a dict of poses by name, got {frames!r}")
     return tuple(
-        (given_text(name, f"{who}: frames"), given_pose(X, f"{who}: frame {name!r}")) for name, X in frames.items()
+        (given_text(name, f"{who}: frames"), given_pose(X, f"{who}: frames: {name!r}")) for name, X in frames.items()
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..._files import NotRegularError, opened_regular, replaced
 from ...algorithms.motion.curves import KINDS, Clock, CurveKind, CurveSpace
 from ...joints.checked import EXACT, distances, may_be_off
-from ..archive import ArchiveReader, open_archive, write_archive
+from ..archive import ArchiveReader, OtherFileError, open_archive, write_archive
 from .quintic import through_states
 from .section import Section
 
@@ -36,7 +36,7 @@ def save_trajectory(trajectory: Any, path: str | os.PathLike[str], samples: int 
             raise ValueError("save: samples is for .csv: a .npz file has the curve itself")
         _save_arrays(trajectory, where)
     else:
-        raise ValueError(f"save: expected a file named .npz or .csv, got {str(where)!r}")
+        raise ValueError(f"save: path: expected a file named .npz or .csv, got {str(where)!r}")
 
 
 def load_trajectory(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
@@ -46,7 +46,7 @@ def load_trajectory(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
         return _load_text(cls, where, robot)
     if where.suffix == ".npz":
         return _load_arrays(cls, where, robot)
-    raise ValueError(f"load: expected a file named .npz or .csv, got {str(where)!r}")
+    raise ValueError(f"load: path: expected a file named .npz or .csv, got {str(where)!r}")
 
 
 def _joints(space: CurveSpace, robot: Any) -> dict[str, Any]:
@@ -57,20 +57,20 @@ def _joints(space: CurveSpace, robot: Any) -> dict[str, Any]:
     return said
 
 
-def _space(where: Path, said: dict[str, Any], robot: Any) -> CurveSpace:
-    """The space of a file, which has to be the robot's."""
+def _space(said: dict[str, Any], robot: Any) -> CurveSpace:
+    """Return the space of a file.  Raises OtherFileError where it is not the robot's."""
     if robot is None:
         if "q_names" in said:
-            raise ValueError(f"{where}: a trajectory of a robot: robot= is to be the one that it is of")
+            raise OtherFileError("a trajectory of a robot: robot= is to be the one that it is of")
         return CurveSpace(said["nq"], said["nv"])
     space = CurveSpace.of(robot.tree, bool(said.get("apart")))
     own = _joints(space, robot)
     for key in ("q_names", "v_names"):
         if said.get(key, own[key]) != own[key]:
-            raise ValueError(f"{where}: {key} are {said[key]}, and those of robot {robot.name!r} are {own[key]}")
+            raise OtherFileError(f"{key} are {said[key]}, and those of robot {robot.name!r} are {own[key]}")
     if (said["nq"], said["nv"]) != (space.nq, space.nv):
-        raise ValueError(
-            f"{where}: a trajectory of nq {said['nq']} and nv {said['nv']}; robot {robot.name!r} has nq {space.nq} "
+        raise OtherFileError(
+            f"a trajectory of nq {said['nq']} and nv {said['nv']}; robot {robot.name!r} has nq {space.nq} "
             f"and nv {space.nv}"
         )
     return space
@@ -101,8 +101,7 @@ def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
             "apart": reader.boolean("apart", False),
         }
         said |= {key: reader.texts(key) for key in ("q_names", "v_names") if key in reader.said}
-    space = _space(where, said, robot)
-    with open_archive(where, _FORMAT, "Trajectory.save") as reader:
+        space = _space(said, robot)
         sections: list[Section] = []
         for k, name in enumerate(kinds):
             if name not in KINDS:
@@ -197,4 +196,8 @@ def _load_text(cls: Any, where: Path, robot: Any) -> Any:
             raise ValueError(f"{where}: {nq} numbers of q and {nv} of v: robot= is to be the one that it is of")
         return cls([through_states(CurveSpace(nq, nv), t, q, v, a)])
     said = {"nq": nq, "nv": nv, "q_names": [x[2:] for x in head[1 : 1 + nq]]}
-    return cls([through_states(_space(where, said, robot), t, q, v, a)], robot)
+    try:
+        space = _space(said, robot)
+    except OtherFileError as error:
+        raise ValueError(f"{where}: {error}") from None
+    return cls([through_states(space, t, q, v, a)], robot)

@@ -24,7 +24,7 @@ _ROUNDING = 1e-9  # of a duration: so far outside a time is one of the ends
 def finite_number(what: str, x: Any) -> float:
     """One number that is finite."""
     found = real_array(f"{what}: expected a number", x)
-    if found.ndim or not np.isfinite(found):
+    if isinstance(x, bool) or found.ndim or not np.isfinite(found):
         raise ValueError(f"{what}: expected a finite number, got {x!r}")
     return float(found)
 

@@ -48,7 +48,9 @@ def coordinate_section(
         raise ValueError(f"{who}: expected {space.nv} coordinates, the robot's velocities, got {len(times)}")
     breaks = [increasing(f"{who}: coordinate {j}", x) for j, x in enumerate(times)]
     rows = [
-        finite_array(f"{who}: coordinate {j}: expected coefficients ({len(b) - 1}, terms)", c, (len(b) - 1, None))
+        finite_array(
+            f"{who}: coefficients: coordinate {j}: expected coefficients ({len(b) - 1}, terms)", c, (len(b) - 1, None)
+        )
         for j, (b, c) in enumerate(zip(breaks, coefficients, strict=True))
     ]
     pieces, terms = max(len(c) for c in rows), max(c.shape[1] for c in rows)
@@ -58,7 +60,7 @@ def coordinate_section(
     first = min(b[0] for b in breaks) if start is None else float(start)
     last = max(b[-1] for b in breaks) if end is None else float(end)
     if not first <= last:
-        raise ValueError(f"{who}: start: expected a time not after the end, got {first:g} and {last:g} s")
+        raise ValueError(f"{who}: start and end: expected a start not after the end, got {first:g} and {last:g} s")
     if base is None and space.is_plain:
         base = np.zeros(space.nq)
     arrays = {"starts": starts, "coefficients": c, "base": bases(who, space, base, (space.nq,), robot)}

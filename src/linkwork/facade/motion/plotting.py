@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import integer
 from .limits import read_positions
 from .reading import places_of, read_limit
 
@@ -33,10 +34,9 @@ def new_axes(rows: int, size: tuple[float, float], columns: int = 1) -> Any:
 
 def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: int) -> Any:
     """q, v, a and the jerk, one below the other; coordinates side by side in columns, limits shaded."""
-    if isinstance(columns, bool) or not isinstance(columns, (int, np.integer)) or columns < 1:
-        raise ValueError(f"plot: columns: expected a whole number from 1, got {columns!r}")
+    columns = integer("plot", "columns", columns, least=1, what="a whole number")
     known = _limits(trajectory, limits)
-    columns = min(int(columns), trajectory.nv)
+    columns = min(columns, trajectory.nv)
     given = axes
     axes = new_axes(4, (8.0 + 4.0 * (columns - 1), 8.0), columns) if axes is None else axes
     robot = trajectory.robot

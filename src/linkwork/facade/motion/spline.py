@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..._arguments import public
 from ..._text import nearest
+from ..._validation import integer
 from ...algorithms.motion.curves import CurveSpace
 from ...bridge.arguments import real_array
 from ...expr.arrays import array, is_traced
@@ -101,10 +102,8 @@ def spline_of(
             _refuse_open(who, robot, space, points)
         return Trajectory([through.cubic(space, t, points, boundary, ends, who)], robot)
     degree = 3 if degree is None else degree
-    if not isinstance(degree, (int, np.integer)) or not 1 <= degree < len(t):
-        raise ValueError(
-            f"{who}: degree: expected a whole number below that of the points, from 1 to {len(t) - 1}, got {degree!r}"
-        )
+    what = "a whole number below that of the points,"
+    degree = integer(who, "degree", degree, least=1, most=len(t) - 1, what=what)
     if control:
         return Trajectory([bsplines.of_control_points(space, t, points, int(degree))], robot)
     return Trajectory([bsplines.through_points(space, t, points, int(degree), who)], robot)

@@ -263,9 +263,9 @@ class Trajectory:
 
     def between(self, start: float, end: float) -> Trajectory:
         """The part between two of its times [s]."""
-        times = times_within("Trajectory", [start, end], self._first, self._last)
+        times = times_within("between: start and end", [start, end], self._first, self._last)
         if not times[0] < times[1]:
-            raise ValueError(f"between: expected a start before the end, got {start!r} and {end!r}")
+            raise ValueError(f"between: start and end: expected a start before the end, got {start!r} and {end!r}")
         first, last = map(float, times)
         found = [
             section.part(max(first, section.start), min(last, section.end))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import integer
 from ...errors import UnknownNameError
 from ...geometry.scene import Scene
 from ...model.collisions import link_shapes
@@ -65,8 +66,7 @@ def plot_ways(
     """The ways of frames' origins through configurations (n, nq) each, obstacles, and so many times the robot."""
     if robot is None:
         raise ValueError("plot_path: expected a trajectory of a robot: plain numbers have no frames")
-    if isinstance(shapes, bool) or not isinstance(shapes, (int, np.integer)) or shapes < 0:
-        raise ValueError(f"plot_path: shapes: expected how often to draw the robot, a whole number, got {shapes!r}")
+    shapes = integer("plot_path", "shapes", shapes, least=0, what="how often to draw the robot, a whole number")
     names = frames_to_draw(robot, frame)
     axes = space_axes() if axes is None else axes
     for name in names:

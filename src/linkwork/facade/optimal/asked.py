@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._arguments import public
 from ..._text import nearest
-from ..._validation import finite_array, floats
+from ..._validation import finite_array, floats, integer
 from ...algorithms.optimal.program import KINDS
 from ...errors import UnknownNameError
 from ...expr.arrays import is_traced
@@ -104,7 +104,7 @@ def as_feature(who: str, given: Any, order: int | None, name: str | None) -> Fea
     """A feature of a name, a task, a function or a feature.  Raises TypeError and ValueError."""
     if isinstance(given, str):
         if given not in BY_NAME:
-            raise ValueError(f"{who}: no feature is called {given!r}; {nearest(given, tuple(BY_NAME))}")
+            raise ValueError(f"{who}: feature: no feature is called {given!r}; {nearest(given, tuple(BY_NAME))}")
         given = BY_NAME[given]()
     if isinstance(given, Task):
         return TaskFeature(given, 0 if order is None else order)
@@ -114,8 +114,8 @@ def as_feature(who: str, given: Any, order: int | None, name: str | None) -> Fea
     if isinstance(given, Feature):
         return difference_of(given, 0 if order is None else order)
     raise TypeError(
-        f"{who}: expected the name of a feature ({', '.join(BY_NAME)}), a task of linkwork.ik, or a feature of "
-        f"linkwork.optimal, or a function of a window, got {given!r}"
+        f"{who}: feature: expected the name of a feature ({', '.join(BY_NAME)}), a task of linkwork.ik, or a feature "
+        f"of linkwork.optimal, or a function of a window, got {given!r}"
     )
 
 
@@ -169,16 +169,12 @@ def together(axes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
 
 def read_seed(seed: Any) -> int:
     """What draws first paths.  Raises ValueError."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"Problem.solve: seed: expected a whole number from 0, got {seed!r}")
-    return int(seed)
+    return integer("Problem.solve", "seed", seed, least=0, most=None, what="a whole number")
 
 
 def read_count(who: str, name: str, given: Any) -> int:
     """How often, or how many.  Raises ValueError for what is not a whole number from 1."""
-    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1:
-        raise ValueError(f"{who}: {name}: expected a whole number from 1, got {given!r}")
-    return int(given)
+    return integer(who, name, given, least=1, what="a whole number")
 
 
 def read_switch(name: str, given: Any) -> bool:

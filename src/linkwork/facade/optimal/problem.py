@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import public
+from ..._validation import integer
 from ...algorithms.optimal.checking import RowCheck, check_rows
 from ...algorithms.optimal.program import PathEntry, PathProgram
 from ...algorithms.optimal.window import PathWindow
@@ -260,6 +261,7 @@ class Problem:
         What comes is true where they are, and says by how much they are off, and where.  Raises ValueError for values
         that are not finite, UnknownNameError.
         """
+        windows = integer("Problem.check", "windows", windows, least=1, what="a whole number")
         found = {entry.name: entry for entry in self.entries}
         if name not in found:
             raise UnknownNameError("feature of the problem", name, found)

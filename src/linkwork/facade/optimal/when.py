@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._text import nearest
-from ..._validation import number
+from ..._validation import is_integer, number
 
 __all__ = ["Besides", "phase_of", "read_duration", "read_phases", "read_schedule"]
 
@@ -27,8 +27,7 @@ def read_phases(phases: Any, steps: int) -> dict[str, range]:
     for name, pair in phases.items():
         try:
             first, end = pair
-            whole = all(isinstance(x, (int, np.integer)) and not isinstance(x, bool) for x in (first, end))
-            fine = isinstance(name, str) and whole and 0 <= first < end <= steps
+            fine = isinstance(name, str) and is_integer(first) and is_integer(end) and 0 <= first < end <= steps
         except (TypeError, ValueError):
             fine = False
         if not fine:
@@ -50,7 +49,7 @@ def read_schedule(who: str, at: Any, steps: int, phases: Mapping[str, range]) ->
     """The steps at which something counts, and whether it is one by number.  Raises TypeError and ValueError."""
 
     def one(x: Any) -> int:
-        if isinstance(x, bool) or not isinstance(x, (int, np.integer)):
+        if not is_integer(x):
             raise TypeError(f"{who}: at: expected steps, a slice or the name of a phase, got {at!r}")
         if not -steps <= x < steps:
             raise ValueError(f"{who}: at: expected steps from {-steps} to {steps - 1}, got {x}")
@@ -100,6 +99,6 @@ def _seconds(given: Any) -> Any:
         pair = tuple(number(x) for x in given) if isinstance(given, (tuple, list)) else (number(given),)
     except (TypeError, ValueError):
         pair = (math.nan,)
-    if len(pair) > 2 or not all(0.0 < x < math.inf for x in pair) or pair[0] > pair[-1]:
+    if len(pair) not in (1, 2) or not all(0.0 < x < math.inf for x in pair) or pair[0] > pair[-1]:
         raise ValueError(f"Problem: duration: expected a time above 0 [s], or (least, most), got {given!r}")
     return pair if len(pair) == 2 else pair[0]

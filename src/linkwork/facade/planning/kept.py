@@ -6,12 +6,12 @@ kinematics of the solver "projection".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..._validation import number
+from ..._validation import number, shown
 from ...constraints import Constraint
 from ...tasks.around import ConstraintTask
 from ...tasks.contract import Task
@@ -104,7 +104,13 @@ def _asked(who: str, robot: Any, keep: Any) -> list[Any]:
         keep = (keep,)
     if not isinstance(keep, Iterable) or isinstance(keep, (str, bytes, dict)):
         raise TypeError(f"{who}: keep: expected tasks and constraints, got {keep!r}")
-    return [*keep] or [ConstraintTask(one, tolerance=OWN, own=True) for one in robot.tree.constraints]
+    for task in keep if isinstance(keep, Sequence | np.ndarray) else ():
+        if not isinstance(task, (Task, Constraint)):
+            raise TypeError(f"{who}: keep: expected tasks and constraints, got {shown(task)}")
+    found = [*keep] or [ConstraintTask(one, tolerance=OWN, own=True) for one in robot.tree.constraints]
+    if not found:
+        raise ValueError(f"{who}: keep: expected a task at least, got none")
+    return found
 
 
 def _check(who: str, task: Task) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from ..._progress import Progress
 from ..._terminal import Stream
 from ..._text import nearest
+from ..._validation import integer
 from ...bridge.arguments import real_array
 from ...errors import UnknownNameError
 from ..assembly.wanted import read_configuration
@@ -65,19 +66,15 @@ def plan_path(
     """What `Robot.plan` gives."""
     begun = time.perf_counter()
     _one_of("method", method, PLANNERS)
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"plan: seed: expected a whole number that is not negative, got {seed!r}")
+    seed = integer("plan", "seed", seed, least=0, most=None, what="a whole number")
     if not isinstance(progress, bool) and not callable(progress):
         raise TypeError(
             f"plan: progress: expected True, False or what is called with seconds and nodes, got {progress!r}"
         )
     budget = _positive("time_budget", time_budget, "[s]", least=0.0)
-    if iterations is not None and (
-        isinstance(iterations, bool) or not isinstance(iterations, (int, np.integer)) or iterations < 0
-    ):
-        raise ValueError(f"plan: iterations: expected a whole number, or None, got {iterations!r}")
-    if isinstance(searches, bool) or not isinstance(searches, (int, np.integer)) or searches < 1:
-        raise ValueError(f"plan: searches: expected a whole number above zero, got {searches!r}")
+    if iterations is not None:
+        iterations = integer("plan", "iterations", iterations, least=0, most=None, what="None or a whole number")
+    searches = integer("plan", "searches", searches, least=1, what="a whole number")
     margins, pairs = read_margins(margin), read_pairs(pairs)
     if not _is_nothing(touching):
         ends = [

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._arguments import public
+from ..._validation import integer
 from ...geometry.scene import Scene
 from ..archive import npz_path, open_archive, write_archive
 from .connect import SearchOptions
@@ -253,6 +254,4 @@ def _read(where: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _whole(what: str, x: Any, least: int) -> int:
-    if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < least:
-        raise ValueError(f"Roadmap: {what}: expected a whole number from {least}, got {x!r}")
-    return int(x)
+    return integer("Roadmap", what, x, least=least, most=None, what="a whole number")

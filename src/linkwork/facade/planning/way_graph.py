@@ -109,8 +109,9 @@ class WayGraph:
             count, batches = count + len(q), batches + 1
             if (batches - self.batches) * _BATCH > max(_HARDLY * (count + 1), 10 * _BATCH):
                 base = base_inside(self.space.robot, self.space.scene)
+                tried = (batches - self.batches) * _BATCH
                 raise ValueError(
-                    f"Roadmap: hardly any configuration is free: {count} of {(batches - self.batches) * _BATCH}"
+                    f"Roadmap: robot, scene and margin: hardly any configuration is free: {count} of {tried}"
                     + (f"; {base}" if base else "")
                 )
         return np.concatenate(found)[:nodes] if found else np.empty((0, self.q.shape[1])), batches

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, KeysView, Mapping
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -110,8 +110,9 @@ class RobotBase:
         the first time."""
         row = self._subject.rows[name]
         for option in row.options:
-            if option.counted and isinstance(options[option.name], list):
-                options[option.name] = tuple(options[option.name])
+            value = options[option.name]
+            if option.counted and (isinstance(value, (list, KeysView)) or _is_array_of_names(value)):
+                options[option.name] = tuple(map(str, value)) if isinstance(value, np.ndarray) else tuple(value)
         wrenches, axes = [given.pop(key) for key in row.acting_on] or (None, "world")
         given = {key: value for key, value in given.items() if value is not None}
         if not isinstance(axes, (str, Mapping)):
@@ -153,6 +154,10 @@ class RobotBase:
                     order = f"; arrays come before it, as in {function}(q, {option.name})" if option.required else ""
                     article = f"a {option.names}'s name" + (" or a list of them" if option.counted else "")
                     raise TypeError(f"{function}: {option.name}: expected {article}, got {got}{order}")
+
+
+def _is_array_of_names(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "U" and value.ndim == 1
 
 
 def _with_axes(row: Row, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:

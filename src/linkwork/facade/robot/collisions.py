@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
-
+from ..._validation import integer
 from ...formats.srdf import parse_srdf, srdf_text
 from ...model.collisions import (
     collision_pairs,
@@ -72,8 +71,7 @@ class CollisionMethods(DistanceMethods):
 
         Raises ValueError for a robot without collision shapes, and for a number of samples that is none.
         """
-        if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 1:
-            raise ValueError(f"find_collision_pairs: samples: expected a whole number from 1, got {samples!r}")
+        samples = integer("find_collision_pairs", "samples", samples, least=1, what="a whole number")
         pairs = candidates(self._tree)
         if not pairs:
             self._about("find_collision_pairs", None, None)

@@ -12,6 +12,7 @@ from ...constraints import Constraint
 from ...joints import JointType
 from ...model.body import FRICTION_VELOCITY
 from ...model.constrained import with_constraints, without_constraints
+from ...spatial.given import given_text
 from ..joint.closing import ClosingJoint, closing_joints, loop_of
 from ..joint.joint import Joint
 from ..named import Named
@@ -75,6 +76,7 @@ class ConstraintMethods(RobotBase):
         bounds = {"lower": lower, "upper": upper, "velocity": velocity, "effort": effort}
         resisting = {"damping": damping, "friction": friction, "static_friction": static_friction}
         resisting |= {"friction_velocity": friction_velocity, "stiffness": stiffness, "rest": rest}
+        given_text(name, "with_loop: name")
         made = Joint.of(joint, name=name, parent="F", child="M", **cast(Any, bounds | resisting))
         return type(self)(with_constraints(self._tree, [loop_of(made, other, frame)]))
 

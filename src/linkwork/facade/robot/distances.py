@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
 
-from ..._validation import number
+from ..._validation import number, positive
 from ...algorithms.distances import NUMBERS
 from ...bridge.machine import Kernel, call_state, single_call
 from ...bridge.subjects import has_symbols
@@ -153,7 +154,10 @@ class DistanceMethods(RobotBase):
         certified = method == "certified"
         name, least = ("tolerance", _LEAST_TOLERANCE) if certified else ("resolution", 0.0)
         step = _number(name, tolerance if certified else resolution)
-        if is_traced(step) or not step >= least or not step > 0.0:
+        unused, other = ("resolution", resolution) if certified else ("tolerance", tolerance)
+        if other.__class__ is not float or not 0.0 < other < math.inf:
+            positive("edge_is_free", unused, other)
+        if is_traced(step) or not least <= step < math.inf or not step > 0.0:
             bound = f"of at least {least:g} [m]" if certified else "above zero [rad, m]"
             raise ValueError(f"edge_is_free: {name}: expected a number {bound}, got {step!r}")
         asked = self._about("edge_is_free", scene, pairs)

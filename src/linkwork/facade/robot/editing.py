@@ -173,7 +173,7 @@ def _checked(who: str, mass: Any, com: Any, about: Symmetric3, shapes: Sequence[
     weight = real_array(f"{who}: mass: expected a number [kg]", mass)
     center = real_array(f"{who}: com: expected three numbers [m]", com)
     if weight.shape != () or center.shape != (3,):
-        raise ValueError(f"{who}: expected a mass and a com of three numbers, got {mass!r} and {com!r}")
+        raise ValueError(f"{who}: mass and com: expected a mass and a com of three numbers, got {mass!r} and {com!r}")
     findings = Findings()
     found = check_inertial(findings, Location(who), float(weight), Vec3.of(center.tolist()), about, shapes)
     if findings.errors:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ..._argument_errors import ABOUT_ARGUMENTS
+from ..._arguments import is_ours, raise_named
 from ...errors import UnderactuatedError
 
 __all__ = ["can_be_induced", "with_constraint_forces"]
@@ -23,7 +26,12 @@ def can_be_induced(method: F) -> F:
     """The method, whose third result has to be zero: what no actuator exerts."""
 
     def looked_at(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
-        found = method(self, q, v, a, **more)
+        try:
+            found = method(self, q, v, a, **more)
+        except ABOUT_ARGUMENTS as error:
+            if not is_ours(sys._getframe(1)):
+                raise_named(error, method, (self, q, v, a), more)
+            raise
         missing = found[2]
         if isinstance(missing, np.ndarray) and missing.dtype.kind == "f" and missing.size:
             acting = np.maximum(np.abs(found[0]).max(axis=-1), np.abs(missing).max(axis=-1))
@@ -40,12 +48,17 @@ def with_constraint_forces(method: F) -> F:
     """Wrap a method of q, v and a whose ``constraint_forces``, if left out, are those of inverse dynamics."""
 
     def wrapped(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
-        if self._tree.constraints and more.get("constraint_forces") is None:
-            given = {name: more.get(name) for name in _OF_MOTION if more.get(name) is not None}
-            axes = {"expressed_in": more.get("wrenches_expressed_in", "world")} if "wrenches" in given else {}
-            forces = self.constrained_inverse_dynamics(q, v, a, **given, **axes)[1]
-            more = {name: x for name, x in more.items() if name != "actuators"} | {"constraint_forces": forces}
-        return method(self, q, v, a, **more)
+        try:
+            if self._tree.constraints and more.get("constraint_forces") is None:
+                given = {name: more.get(name) for name in _OF_MOTION if more.get(name) is not None}
+                axes = {"expressed_in": more.get("wrenches_expressed_in", "world")} if "wrenches" in given else {}
+                forces = self.constrained_inverse_dynamics(q, v, a, **given, **axes)[1]
+                more = {name: x for name, x in more.items() if name != "actuators"} | {"constraint_forces": forces}
+            return method(self, q, v, a, **more)
+        except ABOUT_ARGUMENTS as error:
+            if not is_ours(sys._getframe(1)):
+                raise_named(error, method, (self, q, v, a), more)
+            raise
 
     return update_wrapper(wrapped, method)  # type: ignore[return-value]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...bridge.subjects import has_symbols
+from ...errors import UnknownNameError
 from ...spatial.given import given_numbers
 from ..integrability import Integrability, integrability_of
 from .base import Array, RobotBase
@@ -46,6 +47,8 @@ class IntegrabilityMethods(RobotBase):
             raise TypeError(f"integrability: robot {self.name!r} has symbols for some of its numbers: it needs numbers")
         try:
             at = np.asarray(self._asked("integrate", (q, np.zeros(self.nv)), {}, {}, None))  # looked at, normalised
+        except UnknownNameError as error:
+            raise error.at("integrability: q") from None
         except ValueError as error:
             raise ValueError(str(error).replace("integrate:", "integrability:", 1)) from None
         if at.ndim != 1:

@@ -8,11 +8,14 @@ a function that has them, which looks once more, with the options in the key.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from functools import update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..._argument_errors import ABOUT_ARGUMENTS
+from ..._arguments import is_ours, raise_named
 from ...algorithms import ROBOT
 
 __all__ = ["computed", "is_computed"]
@@ -54,7 +57,11 @@ def with_keywords(self, {", ".join(first)}, *, {", ".join(keywords)}):
             return call({", ".join(row.inputs)}) if out is None else call({", ".join(row.inputs)}, out=out)
     options = {{{", ".join(f"{x!r}: {x}" for x in options)}}}
     given = {{{", ".join(f"{x!r}: {x}" for x in given)}}}
-    return self._asked({name!r}, ({", ".join(row.inputs)},), options, given, out)
+    try:
+        return self._asked({name!r}, ({", ".join(row.inputs)},), options, dict(given), out)
+    except ABOUT_ARGUMENTS as error:
+        refuse(error, (self, {", ".join(row.inputs)}), options | given | {{"out": out}})
+        raise
 
 def {name}(self, {", ".join(first)}, **more):
     if not more:
@@ -67,6 +74,16 @@ def {name}(self, {", ".join(first)}, **more):
     return with_keywords(self, {", ".join(first)}, **more)
 """
     made: dict[str, Any] = {"__name__": __name__} | {f"_{x}": parameters[x].default for x in given}
+
+    def refuse(error: Exception, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Raise the error that names the method's argument, where the user called the method."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_globals is made:
+            frame = frame.f_back
+        if not is_ours(frame):
+            raise_named(error, stub, arguments, named)
+
+    made |= {"ABOUT_ARGUMENTS": ABOUT_ARGUMENTS, "refuse": refuse}
     exec(compile(source, str(Path(__file__).with_name(f"<{name}>")), "exec"), made)
     made["with_keywords"].__qualname__ = f"Robot.{name}"
     made[name]._is_computed = True

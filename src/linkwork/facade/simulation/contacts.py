@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._user import levels_up
+from ..._validation import shown
 from ...algorithms.simulation.contact.compliant import compliant_force
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
@@ -47,7 +48,7 @@ class ContactSet:
     planes: tuple[Any, ...] = field(default=(), compare=False)  # by part: axes and height of a ground, in a kernel
 
     @staticmethod
-    def of(given: Any, model: str) -> ContactSet | None:
+    def of(given: Any, model: str, who: str = "simulate") -> ContactSet | None:
         """One kind of contacts, or a list of them; nothing of none.  Raises TypeError and UnknownNameError."""
         if model not in MODELS:
             raise UnknownNameError("model of contacts", model, MODELS)
@@ -57,8 +58,8 @@ class ContactSet:
         for one in parts or (given,):
             if not isinstance(one, (ContactGround, ContactScene, ContactPair)):
                 raise TypeError(
-                    "simulate: contacts: expected linkwork.simulation.ContactGround, ContactScene or ContactPair, or "
-                    f"a list of them, got {one!r}"
+                    f"{who}: contacts: expected linkwork.simulation.ContactGround, ContactScene or ContactPair, or "
+                    f"a list of them, got {shown(one)}"
                 )
         return ContactSet(parts, model)
 

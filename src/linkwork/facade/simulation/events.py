@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._arguments import public_constructor
+from ..._validation import boolean
 from ...algorithms.simulation import WatchedFunction
 from ...expr.arrays import array
 from ...expr.structure import taken_apart
@@ -54,8 +55,7 @@ class Event:
             raise TypeError(f"Event {self.name!r}: expected functions of t, q and v as guard and jump, got {wrong!r}")
         if isinstance(self.direction, bool) or self.direction not in (-1, 0, 1):
             raise ValueError(f"Event {self.name!r}: direction: expected -1, 0 or 1, got {self.direction!r}")
-        if not isinstance(self.stop, bool):
-            raise TypeError(f"Event {self.name!r}: stop: expected True or False, got {self.stop!r}")
+        object.__setattr__(self, "stop", boolean(f"Event {self.name!r}", "stop", self.stop))
 
 
 class Occurrence(NamedTuple):

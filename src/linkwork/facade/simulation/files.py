@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..archive import ArchiveReader, npz_path, open_archive, write_archive
+from ..archive import ArchiveReader, OtherFileError, npz_path, open_archive, write_archive
 from .events import Occurrence
 from .rolling import RUNNING, UNSOLVED
 
@@ -45,12 +45,10 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
     """Read it.  Raises ValueError for what is no such file, and where the robot has other joints."""
     where = npz_path("load", path)
     with open_archive(where, _FORMAT, "Simulation.save") as reader:
-        names = {key: reader.texts(key) for key in ("q_names", "v_names")}
-    for key, said in names.items():
-        own = [*getattr(robot, key)]
-        if said != own:
-            raise ValueError(f"{where}: {key} are {said}, and those of robot {robot.name!r} are {own}")
-    with open_archive(where, _FORMAT, "Simulation.save") as reader:
+        for key in ("q_names", "v_names"):
+            said, own = reader.texts(key), [*getattr(robot, key)]
+            if said != own:
+                raise OtherFileError(f"{key} are {said}, and those of robot {robot.name!r} are {own}")
         t = reader.array("t", ("records",), ordered=True)
         if not t.size:
             raise ValueError("array 't': expected one record at least")

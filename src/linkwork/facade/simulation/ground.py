@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -82,7 +83,7 @@ class ContactGround:
 
     def __post_init__(self) -> None:
         given = (self.points,) if isinstance(self.points, (str, ContactPoint)) else self.points
-        if not isinstance(given, (tuple, list)):
+        if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
             raise TypeError(f"ContactGround: points: expected contact points or names of frames, got {given!r}")
         points = tuple(ContactPoint(p) if isinstance(p, str) else p for p in given)
         for p in points:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._validation import integer
 from ..motion.plotting import new_axes, pyplot
 from ..motion.workspace import draw_robot, space_axes
 from .rolling import FORCES
@@ -45,8 +46,7 @@ def plot_simulation(found: Any, environment: tuple[int, ...], axes: Any) -> Any:
 
 def strip_of(found: Any, environment: tuple[int, ...], count: int, axes: Any) -> Any:
     """The robot at so many times between the start and the end, side by side in the same space."""
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise ValueError(f"strip: count: expected how often to draw the robot, a whole number from 1, got {count!r}")
+    count = integer("strip", "count", count, least=1, what="how often to draw the robot, a whole number")
     chosen = _records(found, environment, count)
     if axes is None:
         figure = pyplot().figure(figsize=(2.2 * len(chosen), 2.6), layout="constrained")

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._progress import Progress
 from ..._terminal import Stream
+from ..._validation import integer
 from ...expr.arrays import array, is_traced
 from ...expr.functions import and_, lt, where
 from ..motion.given import finite_number
@@ -77,18 +78,16 @@ def simulated(
     h = finite_number("simulate: step", step)
     if not h > 0.0:
         raise ValueError(f"simulate: step: expected a time above 0 [s], got {step!r}")
-    if isinstance(control_every, bool) or not isinstance(control_every, int) or control_every < 1:
-        raise ValueError(f"simulate: control_every: expected a number of steps from 1, got {control_every!r}")
+    control_every = integer("simulate", "control_every", control_every, least=1, what="a number of steps")
     check_step("simulate", controller, h * control_every)
     steps = whole_steps(finite_number("simulate: duration", duration), h)
-    if isinstance(every, bool) or not isinstance(every, int) or not 1 <= every < 2**31:
-        raise ValueError(f"simulate: every: expected a number of steps from 1 to 2³¹ − 1, got {every!r}")
+    every = integer("simulate", "every", every, least=1, what="a number of steps")
     if steps % every:
         raise ValueError(
             f"simulate: every: records are made after whole steps: {steps} steps of {h:g} s are no multiple of {every}"
         )
-    if segments is not None and (isinstance(segments, bool) or not isinstance(segments, int) or segments < 1):
-        raise ValueError(f"simulate: segments: expected a whole number from 1, or None, got {segments!r}")
+    if segments is not None:
+        segments = integer("simulate", "segments", segments, least=1, what="None or a whole number")
     first_numbers(seed, None)  # raises for what is no seed
     q, v = given_state(robot, q, v)
     touching = ContactSet.of(contacts, contact_model)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from ..._arguments import public, quick
+from ..._argument_errors import ABOUT_ARGUMENTS
+from ..._arguments import is_ours, public, quick, raise_named
+from ..._validation import integer
 from ...bridge.machine import single_call
 from ...expr.structure import mapped
 from ..motion.given import finite_number
@@ -123,10 +126,9 @@ class Simulator:
         check_step("Simulator", controller, self._h)
         made: Any = robot
         self._robot = made
-        sizes = (batch,) if isinstance(batch, int) else batch
-        if not isinstance(sizes, tuple) or not all(type(n) is int and n >= 0 for n in sizes):
-            raise ValueError(f"Simulator: batch: expected a number of environments, or a shape, got {batch!r}")
-        self._leading = sizes
+        sizes = batch if isinstance(batch, (tuple, list)) else (batch,)
+        what = "a number of environments, or a shape,"
+        sizes = self._leading = tuple(integer("Simulator", "batch", n, least=0, what=what) for n in sizes)
         contacts = ContactSet.of(contacts, contact_model)
         self._sizes, self._parameters = given_parameters(made, parameters or {}, contacts)
         suite = SensorSuite.of(sensors, robot, self._h, contacts is not None)
@@ -311,14 +313,22 @@ class Simulator:
         Raises ValueError for other shapes and for numbers that are not finite, TypeError where forces are given to a
         controller, or none where there is none.
         """
-        quick = self._quick.get((count, tau is None, *inputs))
+        try:
+            quick = self._quick.get((count, tau is None, *inputs))
+        except TypeError:  # a count that does not hash
+            quick = None
         self._first_seed = None  # from now on noise goes on
         if quick is not None:
             call, data = quick
             found = call(*self._plain, *data, *(inputs.values() if tau is None else (tau,)), *self._held)
             if found is not None:
                 return self._stepped(*found)
-        return self._any_step(tau, count, inputs)
+        try:
+            return self._any_step(tau, count, inputs)
+        except ABOUT_ARGUMENTS as error:
+            if not is_ours(sys._getframe(1)):
+                raise_named(error, Simulator.step, (self, tau), {"count": count, **inputs})
+            raise
 
     def _stepped(self, steps: Any, q: Any, v: Any, status: Any, *carried: Any) -> SimulatorState:
         """Where one environment is after a quick call, whose results are new arrays, and numbers: in little time."""
@@ -337,6 +347,7 @@ class Simulator:
 
     def _any_step(self, tau: Any, count: int, given: Mapping[str, Any]) -> SimulatorState:
         """With inputs of any kind, which are looked at."""
+        count = integer("Simulator.step", "count", count, least=1, what="a number of steps")
         inputs = self._given(tau, given)
         if not self._checked:
             self._check_start(self._state, None)
@@ -350,8 +361,6 @@ class Simulator:
         kernel = self._kernels.get(key)
         fresh = kernel is None
         if kernel is None:
-            if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count < 2**31:
-                raise ValueError(f"Simulator.step: count: expected a number of steps from 1 to 2³¹ − 1, got {count!r}")
             kernel = self._kernels[key] = stepper(self._setup(shapes, count, self._how[2]))
         watched = self._how[6]
         if not self._leading and not watched and (tau is not None or not pushed):

@@ -41,6 +41,8 @@ def distance_field(shapes: Any, spacing: Any, *, margin: float | None = None) ->
     TypeError for what is no shape.
     """
     what = "distance_field"
+    if isinstance(shapes, (list, tuple, np.ndarray)) and not len(shapes):
+        raise ValueError("distance_field: shapes: expected one shape at least, got none")
     parts = (shapes if isinstance(shapes, Compound) else Compound(shapes)).parts
     steps = sizes(what, "spacing", spacing if np.ndim(spacing) else (spacing,) * 3, 3)
     edge = 4.0 * max(steps) if margin is None else sizes(what, "margin", margin)
@@ -54,7 +56,7 @@ def distance_field(shapes: Any, spacing: Any, *, margin: float | None = None) ->
     cells = [max(math.ceil((b - a + 2.0 * edge) / h - 1e-9), 1) for a, b, h in zip(low, high, steps, strict=True)]
     count = math.prod(n + 1 for n in cells)
     if count > _MOST:
-        raise ValueError(f"{what}: spacing: expected at most {_MOST} points, got {count}: take a larger one")
+        raise ValueError(f"{what}: spacing and margin: expected at most {_MOST} points, got {count}: take a larger one")
     origin = 0.5 * (low + high) - 0.5 * np.array(cells) * steps
     axes = (o + h * np.arange(n + 1) for o, h, n in zip(origin, steps, cells, strict=True))
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...._text import nearest
+from ...._validation import integer
 from ....bridge.arguments import real_array
 from ....errors import UnknownNameError
 from ....geometry.scene import Scene
@@ -65,8 +66,7 @@ def followed_path(
             raise ValueError(f"{WHO}: {what}: got {given!r}: {nearest(str(given), known)}")
     allowed = _pair(tolerance)
     largest = _largest(robot, largest_step)
-    if isinstance(starts, bool) or not isinstance(starts, (int, np.integer)) or starts < 1:
-        raise ValueError(f"{WHO}: starts: expected a whole number from 1, got {starts!r}")
+    starts = integer(WHO, "starts", starts, least=1, what="a whole number")
     smallest = finite_number(f"{WHO}: finest", finest)
     if not smallest > 0.0:
         raise ValueError(f"{WHO}: finest: expected metres above 0, got {finest!r}")

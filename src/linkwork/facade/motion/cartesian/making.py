@@ -101,7 +101,7 @@ def arc(
         if np.linalg.norm(np.cross(along / length, off)) <= _LEVEL * max(1.0, float(np.linalg.norm(off))):
             raise ValueError(f"{who}: X0 is on the axis through the center, so it goes nowhere")
     else:
-        raise ValueError(f"{who}: expected via and X1, or center, axis and angle, and nothing of the others")
+        raise ValueError(f"{who}: via, X1, center, axis and angle: expected the first two, or the other three")
     X = start[0]
     if orientation == "carried":
         turned = X.rotation.inv_act(Vec3.of(around.tolist()))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...._arguments import public, quick
-from ...._validation import finite_array
+from ...._validation import finite_array, integer
 from ....bridge.arguments import real_array
 from ....expr.arrays import is_traced
 from ..trajectory import Trajectory
@@ -90,7 +90,8 @@ def read_states(who: str, given: Any) -> tuple[np.ndarray, ...]:
         raise ValueError(f"{who}: q0: expected a number or an array of shape (n,) with n >= 1, got an empty array")
     for name, found in zip(STATES, arrays, strict=True):
         if len(found) not in (1, n):
-            raise ValueError(f"{who}: {name}: expected a number or an array of shape ({n},), got shape {found.shape}")
+            expected = f"{who}: {name}: expected a number or an array of shape ({n},), the longest of q0 and q1"
+            raise ValueError(f"{expected}, got shape {found.shape}")
     return tuple(np.broadcast_to(found, (n,)).copy() for found in arrays)
 
 
@@ -154,15 +155,15 @@ class ProfileFunction:
         found, order, _ = read_options(who, kind, synchronize, None)
         if order == "phase":
             raise ValueError(f'{who}: synchronize: expected "time" or None, got "phase": profile() takes that')
-        if not (isinstance(n, int) and n > 0):
-            raise ValueError(f"{who}: n: expected how many coordinates there are, got {n!r}")
+        n = integer(who, "n", n, least=1, what="how many coordinates there are, a whole number")
         names = [f"coordinate {k}" for k in range(n)]
         given = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
         limits = read_limits(who, found, names, given, None)
         zeros = np.zeros(n)
         still = still_joints(who, names, [zeros] * 6, limits)
         if still.any():
-            raise ValueError(f"{who}: {names[int(np.argmax(still))]}: expected limits above 0, got 0")
+            at = names[int(np.argmax(still))]
+            raise ValueError(f"{who}: velocity, acceleration and jerk: {at}: expected limits above 0, got 0")
         self.kind: str = found.name
         self.synchronize: str | None = order
         self.n = n
@@ -195,7 +196,7 @@ class ProfileFunction:
                     raise ValueError(
                         f"ProfileFunction: {name}: expected an array of shape (..., {self.n}), got shape {np.shape(x)}"
                     ) from None
-            raise
+            found = self._kernel(*map(np.asarray, given), *self._limits)
         return found
 
     def __repr__(self) -> str:

@@ -83,7 +83,8 @@ def why_not(
         if found:
             return f"{who}: {found}"
     whom = "all coordinates" if len(names) > 1 else names[0]
-    return f"{who}: no duration that fits {whom} was found: numbers are too far apart; status {status}"
+    found = f"no duration that fits {whom} was found: numbers are too far apart; status {status}"
+    return f"{who}: q0, q1 and duration: {found}"
 
 
 def _too_near(name: str, kind: ProfileKind, state: Sequence[float], limits: Sequence[float]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._validation import instance, integer
 from ....bridge.arguments import real_array
 from ....errors import UnknownNameError
 from ..trajectory import Trajectory
@@ -70,7 +71,7 @@ class MotionAsked:
                 f"{who}: expected limits of acceleration= or torque=: within those of velocity alone a motion may "
                 f"start at any speed at once"
             )
-        speed = {} if speed is None else speed
+        speed = {} if speed is None else instance(who, "speed", speed, Mapping, what="a dict of speeds by frame")
         if speed and robot is None:
             raise ValueError(f"{who}: speed: expected a path of a robot, or robot=")
         for frame, most in speed.items():
@@ -147,9 +148,7 @@ def speed_of_end(who: str, name: str, given: Any) -> float:
 
 def count_of(who: str, name: str, given: Any) -> int:
     """A whole number from 1 on.  Raises ValueError."""
-    if isinstance(given, bool) or not isinstance(given, (int, float, np.integer)) or not given >= 1 or given % 1:
-        raise ValueError(f"{who}: {name}: expected a whole number from 1 on, got {given!r}")
-    return int(given)
+    return integer(who, name, given, least=1, what="a whole number")
 
 
 def part_of(who: str, name: str, given: Any) -> float | None:

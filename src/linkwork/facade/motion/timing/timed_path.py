@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...._arguments import public
 from ...._printing import number
 from ..trajectory import Trajectory
 from .asked import MotionAsked
@@ -71,6 +72,7 @@ class TimedPath(_Times):
         """
         return nan if self._estimate is None else self._estimate()
 
+    @public
     def plot(
         self,
         axes: Any = None,

@@ -81,7 +81,7 @@ class Sensor(ABC):
         who = type(self).__name__
         for name in ("noise", "bias"):
             object.__setattr__(self, name, _numbers(f"{who}: {name}", getattr(self, name)))
-        if np.min(self.noise) < 0.0:
+        if np.min(self.noise, initial=0.0) < 0.0:
             raise ValueError(f"{who}: noise: expected standard deviations, not negative, got {self.noise}")
         delay = self.delay
         if not is_number(delay) or not 0.0 <= delay < math.inf:

@@ -134,7 +134,7 @@ class RangeSensor(Sensor):
         if not (isinstance(self.scene, Scene) or self.scene is None):
             raise TypeError(f"RangeSensor: scene: expected a linkwork.Scene, got {self.scene!r}")
         if self.scene is None and not self.links:
-            raise ValueError("RangeSensor: expected a scene, or links that it may see")
+            raise ValueError("RangeSensor: scene or links: expected a scene, or links that it may see")
         if not 0.0 < self.most < math.inf:
             raise ValueError(f"RangeSensor: most: expected a length above 0 [m], got {self.most!r}")
 

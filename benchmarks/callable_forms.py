@@ -1,0 +1,101 @@
+"""Other forms of a good argument, which stand for the same: an integer of NumPy, a tuple, an array of names.
+
+`python -m benchmarks.callable_forms` calls every public callable with each, and prints those that are refused though
+the argument is taken as it is: an annotation, or a check, is narrower there than what the function can do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from .callable_subjects import Subject, subjects
+
+__all__ = ["forms_of", "main", "refused_forms"]
+
+
+def forms_of(value: Any) -> dict[str, Any]:
+    """Return the same value in other forms, by their names."""
+    if isinstance(value, bool):
+        return {"np.bool": np.bool_(value)}
+    if isinstance(value, int):
+        return {"np.int64": np.int64(value), "np.int32": np.int32(value)} if abs(value) < 2**31 else {}
+    if isinstance(value, float):
+        found: dict[str, Any] = {"np.float64": np.float64(value)}
+        found |= {"int": int(value), "np.int64": np.int64(value)} if value.is_integer() else {}
+        return found | ({"np.float32": np.float32(value)} if float(np.float32(value)) == value else {})
+    if isinstance(value, str):
+        return {"np.str": np.str_(value)}
+    if isinstance(value, Path):
+        return {"text": str(value)}
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return {"list": value.tolist(), "by columns": np.asfortranarray(value)}
+    if isinstance(value, dict):
+        return {"mapping": MappingProxyType(value)}
+    if isinstance(value, (list, tuple)) and value:
+        found = {"tuple": tuple(value), "list": list(value)}
+        if all(isinstance(x, str) for x in value):
+            found |= {"array of names": np.array(value), "keys": dict.fromkeys(value).keys()}
+        elif all(isinstance(x, (int, float)) for x in value):
+            found |= {"array": np.array(value)}
+        return found
+    return {}
+
+
+def refused_forms(subject: Subject) -> Iterator[tuple[str, str, str]]:
+    """Yield an argument, the form and the error for each form that a callable refuses, though it takes the value."""
+    for argument in subject.arguments:
+        name = argument.lstrip("*")
+        if argument.startswith("*") or name in ("out", "axes"):
+            continue
+        default = subject.signature.parameters[name].default
+        known = subject.prepared()[1]
+        value = known.get(name, None if default is subject.signature.empty else default)
+        for form, other in forms_of(value).items():
+            if form == type(value).__name__ or _error(subject, name, value) is not None:
+                continue
+            error = _error(subject, name, other)
+            if error is not None:
+                yield argument, form, error
+
+
+def _error(subject: Subject, argument: str, value: Any) -> str | None:
+    call, given = subject.prepared()
+    try:
+        call(argument, value, given)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print what is refused; returns the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("--only", default="", help="callables whose name this expression matches")
+    chosen = parser.parse_args(arguments)
+    warnings.simplefilter("ignore")
+    count = 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for subject in subjects():
+            if re.search(chosen.only, subject.name):
+                for argument, form, error in refused_forms(subject):
+                    count += 1
+                    print(f"{subject.name}({argument} as {form}): {error[:160]}", flush=True)
+        os.chdir("/")
+    print(f"{count} forms refused")
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
