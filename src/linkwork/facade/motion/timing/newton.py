@@ -192,8 +192,10 @@ def _made(m: int, r: int, *, rest: bool) -> _Kernels:
     def along_of(x: Any, jerks: Any) -> tuple[SmoothValues, SmoothLimits]:
         """What ``x`` and ``jerks`` are."""
         first, second, lower, upper, *more = (x[k * m : (k + 1) * m] for k in range(at_end // m if m else 4))
-        of_path = [np.reshape(jerks[2 * k * r : 2 * (k + 1) * r], (2, r)) for k in range(3)] if len(jerks) else [()] * 3
-        values = SmoothValues(first, second, *of_path, more[0] if more else None)
+        rates, bends, thirds = (
+            np.reshape(jerks[2 * k * r : 2 * (k + 1) * r], (2, r)) if len(jerks) else () for k in range(3)
+        )
+        values = SmoothValues(first, second, rates, bends, thirds, more[0] if more else None)
         return values, SmoothLimits(lower, upper, jerks[6 * r : 7 * r], jerks[7 * r :])
 
     def stages(motion: Any, given: Any, mu: Any) -> Any:
