@@ -61,3 +61,13 @@ def test_saddles_are_left_and_forces_without_a_potential_are_followed():
     q = sprung.integrate(sprung.neutral(), [0.5, -0.8, 0.3, 0.2, 0.1, -0.4])
     rest = sprung.equilibrium(q)
     assert rest.stable and np.abs(sprung.gravity_force(rest.q, passive=True)).max() < 1e-9
+
+
+def test_soft_directions_beside_stiff_springs_are_told_from_free_ones():
+    """A hanging leg turns about its yaw axis against 1e-4 1/s², beside springs of 3e6 1/s²."""
+    leg = lw.load("leg")
+    starts = [leg.neutral(), leg.assemble(leg.random_configuration(seed=3)).q]
+    found = [leg.equilibrium(start) for start in starts]
+    assert all(one.stable for one in found)
+    assert np.isclose(*(leg.potential_energy(one.q) for one in found), rtol=0.0, atol=1e-9)
+    assert np.isclose(found[0].stiffness[0], found[1].stiffness[0], rtol=1e-4) and found[0].stiffness[0] < 1e-3

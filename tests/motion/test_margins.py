@@ -9,6 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.facade.planning.margins import Margins, read_margins
+from linkwork.facade.planning.space import PlanningSpace
 
 
 def _crane() -> lw.Robot:
@@ -86,3 +87,32 @@ def test_what_are_no_margins_or_pairs_is_refused() -> None:
             ROBOT.plan(START, GOAL, SCENE, **how)
     with pytest.raises(KeyError, match=r"'tabel'.*of obstacles, plan\(touching=\) takes pairs"):
         ROBOT.with_attached("bag", lw.shapes.Sphere(0.1), "hand", touching=["tabel"])
+
+
+def test_one_set_of_kernels_serves_any_margins() -> None:
+    """What is free, of shapes and obstacles in loops and one by one, is what distances say."""
+    arm = lw.load("arm7")
+    scene = lw.Scene().with_half_space("floor", (0.0, 0.0, -0.4))
+    rng = np.random.default_rng(4)
+    for k in range(5):
+        scene = scene.with_box(f"box{k}", (0.1, 0.2, 0.3), rng.uniform(-0.8, 0.8, 3))
+        scene = scene.with_sphere(f"ball{k}", 0.05, rng.uniform(-0.8, 0.8, 3))
+    q = np.array([arm.random_configuration(seed=k) for k in range(400)])
+    measured = arm.distances(q, scene)
+    kernels = []
+    for part in (0.001, 0.003, 0.01):  # of the configurations are nearer than a pair's margin, which may be below 0
+        every = np.quantile(measured.distance, part, axis=0) - 1e-3
+        margins = dict(zip(measured.pairs, every.tolist(), strict=True))
+        assert every.min() < 0.0 < every.max()
+        space = PlanningSpace(arm, scene, margin=read_margins({"self": 0.002, "scene": 0.03, **margins}))
+        room = (measured.distance - every).min(axis=1)
+        assert 10 < (room > 0.0).sum() < 390
+        assert (space.free(q) == (room > 0.0)).all()
+        ends = q[:-1] + 0.05 * (q[1:] - q[:-1])
+        free = space.edges_are_free(q[:-1], ends)
+        t = np.linspace(0.0, 1.0, 9)[:, None, None]
+        between = arm.distances(q[:-1] + t * (ends - q[:-1]), scene).distance - every
+        worst = between.min(axis=(0, 2))
+        assert (worst[free] > 0.0).all() and free[worst > 0.03].all() and free.any() and not free.all()
+        kernels.append((len(space.blocks), space._calls("edge_is_free certified")[0][0]))
+    assert kernels[0] == kernels[1] == kernels[2] and kernels[0][0] == 1

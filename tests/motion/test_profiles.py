@@ -161,7 +161,7 @@ def test_far_apart_numbers():
             assert abs(found.duration / (plain.duration * time) - 1.0) < 1e-12
             assert abs(found(found.duration).q[0] / scale - 1.0) < 1e-12
     slow = lw.motion.profile([0.0], [1e9], velocity=1e-9, acceleration=1e9, jerk=1e9)
-    assert abs(slow.duration / 1e18 - 1.0) < 1e-12
+    assert abs(slow.duration / 1e18 - 1.0) < 1e-12 and abs(slow(slow.duration).q[0] / 1e9 - 1.0) < 1e-12
     endless = lw.motion.profile([0.0], [1.0], acceleration=1e300, jerk=32.0)
     assert abs(endless.duration - 1.0) < 1e-12
 
@@ -406,3 +406,19 @@ def test_a_goal_that_is_missed_is_told():
 
     with pytest.raises(ValueError, match=r"lift comes 1 off its goal in 1 s"):
         slowed(numbers, states, alone, ["lift"])
+
+
+def test_profiles_end_at_their_goals_or_are_refused() -> None:
+    """Over many decades of limits: where 16 digits do not suffice, it is said."""
+    profile, rng, found = lw.motion.profile, np.random.default_rng(11), 0
+    hard = (1213.525731246898, 0.0016170819577518058, 39961.07316540337, 319693072759.0933)
+    drawn = 10.0 ** rng.uniform((-4.0, -3.0, -3.0, -3.0), (4.0, 3.0, 5.0, 15.0), (300, 4))
+    for way, velocity, acceleration, jerk in (hard, *drawn.tolist()):
+        try:
+            made = profile(0.0, way, velocity=velocity, acceleration=acceleration, jerk=jerk)
+        except ValueError:
+            continue  # "off its goal"
+        found += 1
+        end = made(made.duration)
+        assert abs(end.q[0] - way) < 2e-9 * (1.0 + way)
+    assert found > 295

@@ -379,3 +379,10 @@ def test_a_timed_path_is_a_tuple_that_can_be_copied() -> None:
     assert other.trajectory == trajectory and all(
         np.array_equal(a, b) for a, b in zip(other[1:], (s, t, speed, acceleration), strict=True)
     )
+
+
+def test_smooth_knots_at_which_a_path_is_slow_are_no_corners() -> None:
+    """At some of them v changes by more than a jump is told by, within as little as one looks at both sides of them."""
+    path = lw.motion.spline(np.linspace(0.0, 1.0, 101), np.random.default_rng(0).uniform(-2.0, 2.0, (101, 2)))
+    found = time_optimal(path, velocity=2.0, acceleration=4.0)
+    assert found.speed[1:-1].min() > 0.0

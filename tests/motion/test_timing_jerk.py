@@ -70,9 +70,9 @@ def test_all_limits_hold_at_all_times():
         assert np.quantile(np.max(at, axis=0), 0.1) > 0.8
         free = time_optimal(path, velocity=v, acceleration=a)
         assert free.duration < found.duration < 1.15 * free.duration
-        # the same again, of what it made: the search ends elsewhere, on some processors 1.05e-3 from where it was
+        # the same again, of what it made
         again = time_optimal(found.trajectory, velocity=v, acceleration=a, jerk=j, points=100)
-        assert abs(again.duration - found.duration) < 2e-3 * found.duration
+        assert abs(again.duration - found.duration) < 1e-3 * found.duration
 
 
 def test_rest_and_speeds_at_ends():
@@ -213,3 +213,21 @@ def test_no_path_takes_many_times_as_long():
     path = robot.spline([0.0, 1.0, 2.0], [robot.random_configuration(seed=k) for k in range(3)], boundary="clamped")
     found = time_optimal(path, velocity=2.0, acceleration=5.0, jerk=50.0, points=100)
     assert found.duration < 1.1 * time_optimal(path, velocity=2.0, acceleration=5.0).duration
+
+
+def test_segments_follow_a_path_of_many_pieces():
+    """Without limits of jerk it takes little less, so that little is lost by the segments."""
+    path = lw.motion.spline(np.linspace(0.0, 1.0, 61), np.random.default_rng(0).uniform(-2.0, 2.0, (61, 2)))
+    how = {"velocity": 2.0, "acceleration": 4.0}
+    free, found = time_optimal(path, **how), time_optimal(path, jerk=40.0, **how)
+    assert free.duration < found.duration < 1.015 * free.duration
+    assert found.trajectory.limits_kept(velocity=2.0, acceleration=4.0, jerk=40.0, tolerance=1e-5)
+    assert found.speed[1:-1].min() > 0.0 and len(found.t) > 32 * 60
+    # fewer segments take longer, and the estimate of what they leave says so
+    few = time_optimal(path, jerk=40.0, points=400, **how)
+    assert 1.01 * found.duration < few.duration < 1.1 * found.duration
+    assert few.trajectory.limits_kept(velocity=2.0, acceleration=4.0, jerk=40.0, tolerance=1e-5)
+    assert few.duration - few.optimality_gap < found.duration
+    line = time_optimal(_line(2.0), velocity=1.0, acceleration=2.0, jerk=8.0)
+    exact = profile([0.3], [2.3], velocity=1.0, acceleration=2.0, jerk=8.0).duration
+    assert line.duration - exact < line.optimality_gap < 1e-2 * exact

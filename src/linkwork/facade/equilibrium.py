@@ -23,9 +23,9 @@ import numpy as np
 
 __all__ = ["Equilibrium", "equilibrium_near"]
 
-_STILL = 1e-11  # part of the acceleration in free fall below which a is rounding
+_STILL = 1e-14  # part of the acceleration in free fall below which a is rounding
 _OPEN = 1e-9  # error of constraints that counts as none [m, rad]
-_FLAT = 1e-9  # part of the largest stiffness below which one is zero
+_FLAT = 1e-12  # part of the largest stiffness below which one is zero
 _FIRST, _LONGEST, _SHORTEST = 0.3, 1.0, 1e-13  # trust radius: largest number of a step [rad, m]
 _ASIDE = 1e-3  # step along which a saddle is left [rad, m]
 _ROUNDING = 1e-11  # part of the forces that act [N·m, N], times 1 rad or 1 m, below which work is rounding

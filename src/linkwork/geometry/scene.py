@@ -231,15 +231,28 @@ class Scene:
 
     @cached_property
     def _places(self) -> tuple[int, ...]:
+        return self._placed(range(len(self._obstacles)))
+
+    @property
+    def places_by_distance(self) -> tuple[int, ...]:
+        """The same of `rows_by_distance`."""
+        return self._places_by_distance
+
+    @cached_property
+    def _places_by_distance(self) -> tuple[int, ...]:
+        return self._placed(sorted(range(len(self._obstacles)), key=lambda k: _from_origin(self._obstacles[k])))
+
+    def _placed(self, order: Iterable[int]) -> tuple[int, ...]:
+        """Where rows are by obstacle, if those of a kind stand in this order."""
         starts: dict[SolidKind, int] = {}
         count = 0
         for kind, capacity in self.capacities:
             starts[kind] = count
             count += capacity
-        found = []
-        for one in self._obstacles:
-            kind, _ = _row(one)
-            found.append(starts[kind])
+        found = [0] * len(self._obstacles)
+        for k in order:
+            kind, _ = _row(self._obstacles[k])
+            found[k] = starts[kind]
             starts[kind] += 1
         return tuple(found)
 

@@ -20,7 +20,7 @@ from .least import (
 from .motion_bounds import MotionBound, check_bounded, motion_bounds
 from .objects import PlacedShape, moving_shapes, placed_shapes, shape_pairs
 from .pairwise import FAR, NUMBERS, Motions, PairDistances, pair_distances
-from .touching import in_collision
+from .touching import PairMargins, in_collision
 from .walking import over_own_pairs, over_scene
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Motions",
     "PairDistances",
     "PairHessians",
+    "PairMargins",
     "PlacedShape",
     "SmoothMinimum",
     "certified_edge",

@@ -41,6 +41,7 @@ from ..kinematics.forward_kinematics import forward_kinematics
 from .motion_bounds import MotionBound, length, motion_bounds
 from .objects import placed_shapes
 from .pairwise import FAR
+from .touching import PairMargins
 from .walking import over_own_pairs, over_scene
 
 __all__ = ["COLLIDING", "FREE", "UNDECIDED", "EdgeFound", "certified_edge", "sampled_edge"]
@@ -88,14 +89,16 @@ def certified_edge(
     tolerance: Any = 1e-4,
     *,
     at_most: int = 1000,
+    margins: PairMargins | None = None,
 ) -> EdgeFound:
     """Whether all distances are above ``margin`` [m] on the whole segment from q0 to q1 (nq each).
 
     COLLIDING, at t: some distance is no larger than the margin there.  UNDECIDED: it is larger by no more than
-    ``tolerance`` [m], or ``at_most`` configurations did not suffice.
+    ``tolerance`` [m], or ``at_most`` configurations did not suffice.  ``margins`` of pairs are added to the one of all:
+    the clearance is that beyond them.
     """
     phi = difference(tree, q0, q1)
-    gaps = _Gaps(tree, pairs, shapes, scene, margin, phi, _bounds(tree, q0, phi))
+    gaps = _Gaps(tree, pairs, shapes, scene, margin, phi, _bounds(tree, q0, phi), margins=margins)
 
     def step(at: _Progress) -> _Progress:
         distance, back, forth = gaps.at(_along(tree, q0, phi, at.t), at.t - at.done, 1.0 - at.t)
@@ -126,6 +129,7 @@ def sampled_edge(
     resolution: Any = 0.05,
     *,
     at_most: int = 100_000,
+    margins: PairMargins | None = None,
 ) -> EdgeFound:
     """Whether all distances are above ``margin`` [m] at configurations ``resolution`` apart, both ends included.
 
@@ -136,7 +140,7 @@ def sampled_edge(
     for x in phi:
         square = square + x * x
     count = fmax(-floor(-sqrt(square) / resolution), 1.0)
-    gaps = _Gaps(tree, pairs, shapes, scene, margin)
+    gaps = _Gaps(tree, pairs, shapes, scene, margin, margins=margins)
 
     def step(at: tuple[Any, ...]) -> tuple[Any, ...]:
         k, _, least, _ = at
@@ -206,7 +210,10 @@ class _Gaps:
         margin: Any,
         phi: Scalars | None = None,
         bounds: Sequence[Mapping[int, MotionBound]] = (),
+        *,
+        margins: PairMargins | None = None,
     ) -> None:
+        self.margins = margins
         self.tree, self.pairs, self.shapes, self.scene = tree, pairs, shapes, scene
         self.margin, self.phi, self.bounds = margin, phi, bounds
 
@@ -217,46 +224,63 @@ class _Gaps:
         placed = placed_shapes(self.tree, q, X[:-1])
         of_shape, of_pair = self._motions(q, X, [anchor(one.row.solid.core) for one in placed])
         hands_first = [placed[k] for k in reversed(self.shapes)]
-        state, _, _ = over_scene(self._step, (FAR, back, forth), hands_first, self.scene, of_shape, near=self._near)
+        own = None
+        if self.margins is not None:
+            own = {kind: table[:, ::-1] for kind, table in self.margins.scene.items()}
+            of_pair = [[*numbers, x] for numbers, x in zip(of_pair, self.margins.own, strict=True)]
+        start = FAR, back, forth
+        state, _, _ = over_scene(self._step, start, hands_first, self.scene, of_shape, each=own, near=self._near)
         state, _ = over_own_pairs(self._step, state, placed, self.pairs, of_pair)
         return state  # type: ignore[no-any-return]
 
     def _step(
         self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, place: Any, motion: Scalars
     ) -> tuple[Any, list[Any]]:
-        """``motion``: bounds of speed and acceleration, then v and ω of A, and of B where it moves."""
+        """``motion``: bounds of speed and acceleration, then v and ω of A, and of B where it moves; and the pair's own
+        margin where pairs have such: distances are those beyond it."""
         least, back, forth = state
+        motion, own = self._own(motion)
         speed, acceleration = motion[:2] if motion else (0.0, 0.0)
         less = self.margin + _SLACK
 
         def measured() -> tuple[Any, ...]:
             found = signed_distance_once(a.solid, b.solid)
+            distance = found.distance if own is None else found.distance - own
             if not motion:
-                return fmin(least, found.distance), back, forth
+                return fmin(least, distance), back, forth
             if any(isinstance(row.solid.core, FieldCore) for row in (a, b)):  # which no plane separates
-                always = fmax(found.distance - less, _LITTLE) / (speed + _LITTLE)
-                return fmin(least, found.distance), fmin(back, always), fmin(forth, always)
+                always = fmax(distance - less, _LITTLE) / (speed + _LITTLE)
+                return fmin(least, distance), fmin(back, always), fmin(forth, always)
             n = found.normal
             away, spread = _parting(n, a, motion[2:8])
             if len(motion) > 8:
                 ahead, more = _parting(n, b, motion[8:14])
                 away, spread = away - ahead, spread + more
-            d = fmax(_opened(a, b, found) - less, _LITTLE)
+            opened = _opened(a, b, found) if own is None else _opened(a, b, found) - own
+            d = fmax(opened - less, _LITTLE)
             always = d / (speed + _LITTLE)
             return (
-                fmin(least, found.distance),
+                fmin(least, distance),
                 fmin(back, fmax(always, _span(d, away - spread, acceleration))),
                 fmin(forth, fmax(always, _span(d, -away - spread, acceleration))),
             )
 
-        return cond(self._near(state, a, b, motion), measured, lambda: state), []
+        return cond(self._is_near(state, a, b, motion, own), measured, lambda: state), []
+
+    def _own(self, motion: Scalars) -> tuple[Scalars, Any]:
+        """What is known of a pair's motion, and its own margin, if it has one."""
+        return (motion, None) if self.margins is None else (motion[:-1], motion[-1])
 
     def _near(self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, motion: Scalars) -> Any:
+        return self._is_near(state, a, b, *self._own(motion))
+
+    def _is_near(self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, motion: Scalars, own: Any) -> Any:
         """Whether a pair may be nearer than all so far, or not stay open as long."""
         least, back, forth = state
         speed = motion[0] if motion else 0.0
         between = b.anchor - a.anchor
-        far = a.reach + b.reach + fmax(least, self.margin + _SLACK + speed * fmax(back, forth))
+        reach = a.reach + b.reach if own is None else a.reach + b.reach + own
+        far = reach + fmax(least, self.margin + _SLACK + speed * fmax(back, forth))
         near = and_(lt(self.margin, least), le(between.dot(between), far * far))
         return near if isinstance(b.there, float) else and_(lt(0.0, b.there), near)
 

@@ -9,7 +9,7 @@ side agree that none is near; what is left, a pair or two, is looked at closely.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ...spatial import Vec3
 from .objects import PlacedShape, by_kinds, placed_shapes
 from .walking import FEW, listed
 
-__all__ = ["in_collision", "spheres_are_near"]
+__all__ = ["PairMargins", "in_collision", "spheres_are_near"]
 
 Scalars = Sequence[Any]
 
@@ -40,66 +40,109 @@ def in_collision(
     margin: Any = 0.0,
     *,
     depths: bool = False,
+    margins: PairMargins | None = None,
+    alone: bool = False,
 ) -> Any:
     """1 where some pair is no farther apart than a margin [m], else 0: nothing more is measured once that is known.
 
-    A margin below 0 needs ``depths``.
+    A margin below 0 needs ``depths``.  ``margins`` are of each pair, and added to the one of all; ``alone``: those that
+    are below 0 stand for themselves.
     """
     placed = placed_shapes(tree, q)
     hands_first = [placed[k] for k in reversed(shapes)]  # they meet more
 
-    def touch(a: Solid, b: Solid) -> Any:
+    def whole(own: Any) -> Any:
+        """A pair's margin."""
+        return where(lt(own, 0.0), own, own + margin) if alone else own + margin
+
+    def touch(a: Solid, b: Solid, margin: Any) -> Any:
+        if depths and margins is not None:  # few of the pairs may overlap
+            return cond(
+                lt(margin, 0.0),
+                lambda: where(le(distance_once(a, b), margin), 1.0, 0.0),
+                lambda: where(within_called(a, b, margin), 1.0, 0.0),
+            )
         found = le(distance_once(a, b), margin) if depths else within_called(a, b, margin)
         return where(found, 1.0, 0.0)
 
-    def with_obstacle(state: Any, kind: SolidKind, row: Any) -> Any:
+    def with_obstacle(state: Any, kind: SolidKind, row: Any, own: Any = None) -> Any:
         b = kind.solid(listed(row))
-        near = _near_to(b, margin, depths=depths)
-        asked = [(one, None, near(one.row)) for one in hands_first]
-        return _any_of(state, asked, lambda a, _: touch(a, b.solid), b.there)
+        of = [margin] * len(shapes) if own is None else [whole(x) for x in listed(own)[::-1]]
+        asked = [
+            _Near(one, None, x, _near_to(b, x, depths=depths)(one.row)) for one, x in zip(hands_first, of, strict=True)
+        ]
+        return _any_of(state, asked, lambda a, _, own: touch(a, b.solid, own), b.there, each=margins is not None)
 
     state: Any = 0.0
     for kind, rows in scene.items() if hands_first else ():
+        own = () if margins is None else (margins.scene[kind],)
         if not kind.in_loops:
-            for row in rows:
-                state = with_obstacle(state, kind, row)
+            for row in zip(rows, *own, strict=True):
+                state = with_obstacle(state, kind, *row)
             continue
 
         def step(state: Any, row: Any, kind: SolidKind = kind) -> tuple[Any, None]:
-            return with_obstacle(state, kind, row), None
+            return with_obstacle(state, kind, *row), None
 
-        state, _ = scan(step, state, rows)
+        state, _ = scan(step, state, (rows, *own))
     for members in by_kinds(placed, pairs).values():
         for first in range(0, len(members), _TOGETHER):
-            some = [(a, b, _boxes_are_near(a.row, b.row, margin)) for _, a, b in members[first : first + _TOGETHER]]
-            state = _any_of(state, some, touch)
+            some = []
+            for place, a, b in members[first : first + _TOGETHER]:
+                x = margin if margins is None else whole(margins.own[place])
+                some.append(_Near(a, b, x, _boxes_are_near(a.row, b.row, x)))
+            state = _any_of(state, some, touch, each=margins is not None)
     return state
+
+
+class PairMargins(NamedTuple):
+    """Margins of pairs [m]: of the robot's own (pairs,), and by kind of obstacle (capacity, shapes)."""
+
+    own: Sequence[Any]
+    scene: Mapping[SolidKind, Any]
+
+
+class _Near(NamedTuple):
+    """A pair, whose second solid may be known elsewhere, its margin, and whether it may be near."""
+
+    a: PlacedShape
+    b: PlacedShape | None
+    margin: Any
+    near: Any
 
 
 def _any_of(
     state: Any,
-    asked: Sequence[tuple[PlacedShape, PlacedShape | None, Any]],
-    touch: Callable[[Solid, Any], Any],
+    asked: Sequence[_Near],
+    touch: Callable[[Solid, Any, Any], Any],
     there: Any = 1.0,
+    *,
+    each: bool = False,
 ) -> Any:
-    """1 where the state is, or where some of the pairs touch of which it is said that they may be near."""
+    """1 where the state is, or where some of the pairs touch of which it is said that they may be near.
+
+    ``each``: they have margins of their own.
+    """
     # numbers are kept, where truth values would be found anew
-    marks = [where(near, 1.0, 0.0) for _, _, near in asked]
+    marks = [where(one.near, 1.0, 0.0) for one in asked]
+    first = 2 if each else 1  # of the numbers of solids
 
     def closely() -> Any:
         found = state
         by_kind: dict[tuple[SolidKind, ...], list[list[Any]]] = {}
-        for (a, b, _), mark in zip(asked, marks, strict=True):
-            both = [a] if b is None else [a, b]
+        for pair, mark in zip(asked, marks, strict=True):
+            both = [pair.a] if pair.b is None else [pair.a, pair.b]
             numbers = [x for one in both for x in one.numbers]
-            by_kind.setdefault(tuple(one.kind for one in both), []).append([mark, *numbers])
+            own = [pair.margin] if each else []
+            by_kind.setdefault(tuple(one.kind for one in both), []).append([mark, *own, *numbers])
         for kinds, rows in by_kind.items():
 
             def step(found: Any, row: Any, kinds: tuple[SolidKind, ...] = kinds) -> tuple[Any, None]:
-                mark, *numbers = listed(row)
+                every = listed(row)
+                mark, margin, numbers = every[0], every[1] if each else asked[0].margin, every[first:]
                 a = kinds[0].solid(numbers[: kinds[0].size]).solid
                 b = kinds[1].solid(numbers[kinds[0].size :]).solid if len(kinds) > 1 else None
-                return cond(lt(found + 0.5, mark), lambda: touch(a, b), lambda: found), None
+                return cond(lt(found + 0.5, mark), lambda: touch(a, b, margin), lambda: found), None
 
             if len(rows) > FEW and all(kind.in_loops for kind in kinds):
                 found, _ = scan(step, found, np.array(rows, dtype=object))

@@ -80,53 +80,70 @@ def over_scene(
     scene: SceneRows,
     extra: Mapping[int, Scalars] | None = None,
     *,
+    each: Mapping[SolidKind, Any] | None = None,
     anew: bool = False,
     near: Near | None = None,
 ) -> tuple[Any, list[Any], list[list[list[Any]]]]:
     """A step for each of the shapes with each row of a scene, rows of all kinds one after the other.
 
     The last state; what the state is after each shape, and numbers by shape and row.  Each shape's ``extra`` numbers
-    come to the step as one more argument.  ``anew``: each shape begins with the ``state`` as it was given.  Steps with
-    ``near`` give no numbers.
+    come to the step as one more argument, and after them the pair's number of ``each``: by kind of obstacle, a table
+    (capacity, shapes).  ``anew``: each shape begins with the ``state`` as it was given.  Steps with ``near`` give no
+    numbers.
     """
     start = state
+    column = {shape.index: k for k, shape in enumerate(shapes)}
     after: dict[int, Any] = {}
     found: dict[int, list[list[Any]]] = {shape.index: [] for shape in shapes}
     for kind, members in by_kind(shapes).items() if scene else ():
 
-        def of_shape(state: Any, row: Any, kind: SolidKind = kind) -> tuple[Any, list[Any]]:
+        def of_shape(
+            state: Any, row: Any, own: Mapping[SolidKind, Any], kind: SolidKind = kind
+        ) -> tuple[Any, list[Any]]:
+            """``own``: the shape's numbers of ``each``, by kind of obstacle (capacity,)."""
             numbers = listed(row)
             a, more = kind.solid(numbers[: kind.size]), [numbers[kind.size :]] if extra is not None else []
             results, first = [], 0
             for kind_b, rows in scene.items():
+                pairs_own = own.get(kind_b)
 
-                def read(row: Any, kind_b: SolidKind = kind_b) -> tuple[Any, ...]:
-                    return a, kind_b.solid(listed(row)), *more
+                def read(row: Any, *pair: Any, kind_b: SolidKind = kind_b) -> tuple[Any, ...]:
+                    return a, kind_b.solid(listed(row)), *(_with(more, pair) if pair else more)
 
                 places = np.arange(float(first), float(first + len(rows)))
                 first += len(rows)
                 if not kind_b.in_loops:
-                    for place, one_row in zip(places, rows, strict=True):
-                        state, single = step(state, a, kind_b.solid(listed(one_row)), float(place), *more)
+                    for k, (place, one_row) in enumerate(zip(places, rows, strict=True)):
+                        args = more if pairs_own is None else _with(more, [pairs_own[k]])
+                        state, single = step(state, a, kind_b.solid(listed(one_row)), float(place), *args)
                         results += [np.array([single], dtype=object)] if single else []
                     continue
-                state, numbers = _scanned(step, near, state, read, rows, places)
+                state, numbers = _scanned(step, near, state, read, rows, places, pairs_own)
                 results += [] if numbers is None else [numbers]
             return state, results
 
         rows = [[*shape.numbers, *(extra[shape.index] if extra is not None else [])] for shape in members]
+        tables = {} if each is None else each
         if len(members) == 1 or not kind.in_loops:
             for shape, row in zip(members, rows, strict=True):
-                state, results = of_shape(start if anew else state, row)
+                own = {kind_b: table[:, column[shape.index]] for kind_b, table in tables.items()}
+                state, results = of_shape(start if anew else state, row, own)
                 after[shape.index] = state
                 found[shape.index] = [listed(x) for result in results for x in result]
             continue
 
-        def outer(carried: Any, row: Any) -> tuple[Any, Any]:
-            following, results = of_shape(start if anew else carried, row)
+        kinds = tuple(tables)
+
+        def outer(carried: Any, row: Any, kinds: tuple[SolidKind, ...] = kinds) -> tuple[Any, Any]:
+            numbers, *own = row if kinds else (row,)
+            following, results = of_shape(start if anew else carried, numbers, dict(zip(kinds, own, strict=True)))
             return () if anew else following, (following, *results)
 
-        state, (owns, *stacks) = scan(outer, () if anew else state, np.array(rows, dtype=object))
+        rows_of: Any = np.array(rows, dtype=object)
+        if kinds:
+            columns = [column[shape.index] for shape in members]
+            rows_of = (rows_of, *(np.stack([table[:, k] for k in columns]) for table in tables.values()))
+        state, (owns, *stacks) = scan(outer, () if anew else state, rows_of)
         for k, shape in enumerate(members):
             after[shape.index] = tuple(part[k] for part in owns)
             found[shape.index] = [listed(x) for stack in stacks for x in stack[k]]
@@ -145,29 +162,43 @@ def _together(count: int) -> int:
     return next((some for some in _TOGETHER if count % some == 0), _TOGETHER[-1])
 
 
+def _with(more: list[Any], pair: Sequence[Any]) -> list[Any]:
+    """Extra numbers of a shape, if there are any, and one of its pair after them."""
+    return [[*more[0], *pair] if more else [*pair]]
+
+
 def _scanned(
-    step: Step, near: Near | None, state: Any, read: Callable[[Any], tuple[Any, ...]], rows: Any, places: Any
+    step: Step,
+    near: Near | None,
+    state: Any,
+    read: Callable[..., tuple[Any, ...]],
+    rows: Any,
+    places: Any,
+    each: Any = None,
 ) -> tuple[Any, Any]:
-    """A step for each row, which ``read`` makes two solids of, and what comes with them."""
+    """A step for each row, which ``read`` makes two solids of, and what comes with them; of ``each`` it gets one."""
+    own = () if each is None else (each,)
 
     def one(carried: Any, row: Any) -> tuple[Any, Any]:
-        a, b, *more = read(row[0])
-        following, numbers = step(carried, a, b, row[1], *more)
-        return following, _stacked(numbers)
+        numbers, place, *pair = row
+        a, b, *more = read(numbers, *pair)
+        following, found = step(carried, a, b, place, *more)
+        return following, _stacked(found)
 
     count, size = np.shape(rows)
     some = _together(count)
     if near is None or count % some:
-        return scan(one, state, (rows, places))
+        return scan(one, state, (rows, places, *own))
 
     def block(carried: Any, part: Any) -> tuple[Any, Any]:
         close: Any = False
-        for row in part[0]:
-            a, b, *more = read(row)
+        for row, *pair in zip(part[0], *part[2:], strict=True):
+            a, b, *more = read(row, *pair)
             close = or_(close, near(carried, a, b, *more))
         return cond(close, lambda: scan(one, carried, part)[0], lambda: carried), None
 
-    return scan(block, state, (np.reshape(rows, (-1, some, size)), np.reshape(places, (-1, some))))
+    blocks = [np.reshape(x, (-1, some)) for x in (places, *own)]
+    return scan(block, state, (np.reshape(rows, (-1, some, size)), *blocks))
 
 
 def _stacked(numbers: list[Any]) -> Any:

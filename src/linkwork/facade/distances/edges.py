@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import distances as algorithms
+from ...algorithms.distances import PairMargins
 from ...bridge.machine import Kernel, Space, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
@@ -73,20 +74,26 @@ def check_edges(asked: AskedDistances) -> None:
             raise TypeError(f'edge_is_free: {error}: use method="sampled"') from None
 
 
-def edge_kernel(method: str, asked: AskedDistances, space: Space) -> Kernel:
+def edge_kernel(method: str, asked: AskedDistances, space: Space, *, each: bool = False) -> Kernel:
     """Return the kernel of segments along which planar and floating joints go straight (`straight_tree`).
 
-    It takes both ends, the margin, the tolerance or resolution, and a scene's rows by kind; it gives the status, t, the
-    clearance, how many configurations were looked at, and q.
+    It takes both ends, the margin, the tolerance or resolution, margins of pairs where ``each`` has its own, and a
+    scene's rows by kind; it gives the status, t, the clearance, how many configurations were looked at, and q.
     """
     look = algorithms.certified_edge if method == "certified" else algorithms.sampled_edge
     tree = straight_tree(asked.tree)
 
+    def of_pairs(given: dict[str, Any]) -> PairMargins | None:
+        return asked.pair_margins(given) if each else None
+
     def traced(*, q0: Any, q1: Any, margin: Any, step: Any, **given: Any) -> Any:
-        found = look(tree, [*q0], [*q1], asked.pairs, asked.shapes, asked.scene(given), margin, step)
+        found = look(
+            tree, [*q0], [*q1], asked.pairs, asked.shapes, asked.scene(given), margin, step, margins=of_pairs(given)
+        )
         return array([found.status, found.t, found.clearance, found.checks, *found.q])
 
     def made() -> Kernel:
-        return compile(traced, name=f"edge_is_free_{method}", q0=space, q1=space, margin=(), step=(), **asked.rows)
+        given = {**(asked.margins if each else {}), **asked.rows}
+        return compile(traced, name=f"edge_is_free_{method}", q0=space, q1=space, margin=(), step=(), **given)
 
-    return _KERNELS.get((method, asked), made)
+    return _KERNELS.get((method, asked, each), made)

@@ -7,16 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...algorithms import distances as algorithms
+from ...algorithms.distances import PairMargins
 from ...bridge.machine import Kernel, Space, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
 from ...geometry.rows import SolidKind
 from ...model.tree import Tree
 
-__all__ = ["AskedDistances", "computed_distances", "distance_kernel"]
+__all__ = ["EACH", "AskedDistances", "computed_distances", "distance_kernel"]
 
 Scalars = Sequence[Any]
 _KERNELS: Once[Kernel] = Once(128)
+
+EACH = "each"
+"""A word in the names of kernels that take a margin of each pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,18 @@ class AskedDistances:
     def rows(self) -> dict[str, Any]:
         """The shapes of a kernel's inputs that are a scene's rows, by name."""
         return {kind.name: (capacity, kind.size) for kind, capacity in self.capacities}
+
+    @property
+    def margins(self) -> dict[str, Any]:
+        """The shapes of a kernel's inputs that are margins of pairs, by name: those of the robot's own, and tables by
+        kind of obstacle (capacity, shapes)."""
+        own = {"margins_of_own": (len(self.pairs),)} if self.pairs else {}
+        return own | {f"margins_of_{kind.name}": (capacity, len(self.shapes)) for kind, capacity in self.capacities}
+
+    def pair_margins(self, given: Mapping[str, Any]) -> PairMargins:
+        """Those margins, of a kernel's inputs by name."""
+        own = given["margins_of_own"] if self.pairs else ()
+        return PairMargins([*own], {kind: given[f"margins_of_{kind.name}"] for kind, _ in self.capacities})
 
     def scene(self, given: Mapping[str, Any]) -> dict[SolidKind, Any]:
         """A scene's rows by kind, of a kernel's inputs by name."""
@@ -79,6 +95,20 @@ def _deeper(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], m
     return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin, depths=True)
 
 
+def _collision_each(
+    asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
+) -> Any:
+    return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin, margins=margins)
+
+
+def _deeper_each(
+    asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
+) -> Any:
+    return algorithms.in_collision(
+        asked.tree, q, asked.pairs, asked.shapes, scene, margin, depths=True, margins=margins
+    )
+
+
 def _nearest(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     found = algorithms.nearest_pair(asked.tree, q, asked.pairs, asked.shapes, scene)
     return array([*found.numbers, found.place])
@@ -100,6 +130,8 @@ _COMPUTED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "minimum_distance": (_minimum, ()),
     "in_collision": (_collision, ("margin",)),
     "in_collision deeper": (_deeper, ("margin",)),
+    "in_collision each": (_collision_each, ("margin",)),
+    "in_collision each deeper": (_deeper_each, ("margin",)),
     "nearest": (_nearest, ()),
     "smooth_minimum_distance": (_smooth, ("sharpness",)),
     "smooth_minimum_distance_gradient": (_smooth_gradient, ("sharpness",)),
@@ -115,14 +147,17 @@ def computed_distances(
 
 
 def distance_kernel(what: str, asked: AskedDistances, space: Space) -> Kernel:
-    """The kernel of q, further numbers, and a scene's rows by kind."""
+    """The kernel of q, further numbers, margins of pairs where "each" has its own, and a scene's rows by kind."""
     function, more = _COMPUTED[what]
+    each = EACH in what.split()
 
     def traced(*, q: Any, **given: Any) -> Any:
-        return function(asked, [*q], asked.scene(given), *(given[name] for name in more))
+        margins = [asked.pair_margins(given)] if each else []
+        return function(asked, [*q], asked.scene(given), *(given[name] for name in more), *margins)
 
     def made() -> Kernel:
         numbers: dict[str, Any] = dict.fromkeys(more, ())
-        return compile(traced, name=what.split()[0], q=space, **numbers, **asked.rows)
+        margins = asked.margins if each else {}
+        return compile(traced, name=what.split()[0], q=space, **numbers, **margins, **asked.rows)
 
     return _KERNELS.get((what, asked), made)

@@ -14,7 +14,6 @@ from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
 from ...expr.functions import fmax
-from ...geometry.rows import SolidKind
 from ..distances.kernels import AskedDistances
 
 __all__ = ["BEST", "NODES", "NUMBERS", "PAIRS", "PLACES", "ROOTS", "searching_kernel"]
@@ -52,14 +51,16 @@ NUMBERS = (
 """The numbers that it takes, in their order."""
 
 
-def searching_kernel(blocks: tuple[AskedDistances, ...], deep: tuple[bool, ...], turning: tuple[bool, ...]) -> Kernel:
+def searching_kernel(
+    blocks: tuple[AskedDistances, ...], deep: tuple[bool, ...], turning: tuple[bool, ...], *, each: bool
+) -> Kernel:
     """Of nodes and links of trees, tables for a path and the best one, roots, pairs, what samples and places of
     shortcuts are shifted by, spans, limits, weights and `NUMBERS`.  Gives nodes, links, the best path, and what
     `PathsSearched` tells besides: how many rows the path has and its length, rows of trees and how many each has, the
     last sample's number, searches, rounds, nodes, whether trees grow on, and whether they are full.
 
-    Of several ``blocks`` of pairs it takes the margins after the numbers, and the margin among these is 0.  Pairs of
-    ``deep`` blocks may overlap: these keep their margin alone.
+    By block of pairs it takes margins where ``each`` has its own, and a scene's rows.  Pairs of ``deep`` blocks may
+    overlap: those that may keep their margin alone.
     """
     n = len(turning)
 
@@ -77,7 +78,6 @@ def searching_kernel(blocks: tuple[AskedDistances, ...], deep: tuple[bool, ...],
         limits: Any,
         weights: Any,
         numbers: Any,
-        margins: Any = None,
         **given: Any,
     ) -> Any:
         at = dict(zip(NUMBERS, numbers, strict=True))
@@ -110,9 +110,10 @@ def searching_kernel(blocks: tuple[AskedDistances, ...], deep: tuple[bool, ...],
         def touches(q: list[Any], margin: Any) -> Any:
             found: Any = 0.0
             for k, (asked, depths) in enumerate(zip(blocks, deep, strict=True)):
-                scene = {kind: given[_row_name(kind, k)] for kind, _ in asked.capacities}
-                own = margin if margins is None else margins[k] if depths else margin + margins[k]
-                hit = in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, own, depths=depths)
+                of_block = {name: given[_name(name, k)] for name in (*(asked.margins if each else ()), *asked.rows)}
+                scene, margins = asked.scene(of_block), asked.pair_margins(of_block) if each else None
+                about = asked.tree, q, asked.pairs, asked.shapes, scene
+                hit = in_collision(*about, margin, depths=depths, margins=margins, alone=each)
                 found = hit if k == 0 else fmax(found, hit)
             return found
 
@@ -152,20 +153,19 @@ def searching_kernel(blocks: tuple[AskedDistances, ...], deep: tuple[bool, ...],
             "limits": (2, n),
             "weights": (n,),
             "numbers": (len(NUMBERS),),
-            **({"margins": (len(blocks),)} if len(blocks) > 1 else {}),
             **{
-                _row_name(kind, k): (capacity, kind.size)
+                _name(name, k): shape
                 for k, asked in enumerate(blocks)
-                for kind, capacity in asked.capacities
+                for name, shape in {**(asked.margins if each else {}), **asked.rows}.items()
             },
         }
         found: Kernel = compile(searching, **shapes)
         found(*(np.zeros(shape, dtype=np.float32) for shape in shapes.values()))
         return found
 
-    return _KERNELS.get((blocks, deep, turning), made)
+    return _KERNELS.get((blocks, deep, turning, each), made)
 
 
-def _row_name(kind: SolidKind, block: int) -> str:
-    """Return the name of the input of a scene's rows of a kind."""
-    return f"{kind.name}_{block}" if block else kind.name
+def _name(name: str, block: int) -> str:
+    """Return the name of an input of a block."""
+    return f"{name}_{block}" if block else name

@@ -32,10 +32,11 @@ class Margins:
         """Whether all pairs keep the same margin."""
         return self.own == self.scene and not self.pairs
 
-    def of(self, robot: Any, asked: AskedPairs) -> np.ndarray:
+    def of(self, robot: Any, asked: AskedPairs, *, strict: bool = True) -> np.ndarray:
         """Return the margin of each of the pairs (n,), in their order.
 
-        Raises ValueError for a pair of a margin that is not among them, UnknownNameError for a name that is not there.
+        Unless it is not ``strict``, raises ValueError for a pair of a margin that is not among them, UnknownNameError
+        for a name that is not there.
         """
         found = np.full(len(asked.names), self.scene)
         found[: len(asked.asked.pairs)] = self.own
@@ -44,7 +45,7 @@ class Margins:
         for names, margin in self.pairs:
             one, other = sorted(names)
             here = [k for k, (a, b) in enumerate(of) if (one in a and other in b) or (other in a and one in b)]
-            if not here:
+            if not here and strict:
                 known = sorted({name for a, b in of for name in (*a, *b)})
                 for name in (one, other):
                     if name not in known:
@@ -58,28 +59,44 @@ class Margins:
 
 
 class PairBlock(NamedTuple):
-    """Pairs that keep the same margin [m], all of which one kernel looks at."""
+    """Pairs that one kernel looks at, and the margin [m] of all of them; ``each``: arrays of margins of their own that
+    kernels take besides, the robot's own pairs (n,) first, then by kind of obstacle (capacity, shapes)."""
 
     asked: AskedPairs
     margin: float
+    each: tuple[np.ndarray, ...] | None = None
 
     @property
     def is_deep(self) -> bool:
         """Whether pairs may overlap, so that depths have to be measured."""
-        return self.margin < 0.0
+        return self.margin < 0.0 or any((x < 0.0).any() for x in self.each or ())
 
 
 def pair_blocks(robot: Any, scene: Any, pairs: Any, margins: Margins) -> tuple[PairBlock, ...]:
-    """Return the pairs that are looked at, by margin, those with the largest margin first."""
+    """Return the pairs that are looked at, with their margins."""
     asked: AskedPairs = robot._about("plan", scene, pairs)
     if margins.is_one:
         return tuple([PairBlock(block, margins.own) for block in asked.blocks])
-    each = margins.of(robot, asked)
-    found = []
-    for margin in sorted({*each.tolist()}, reverse=True):
-        some = tuple([names for names, own in zip(asked.names, each.tolist(), strict=True) if own == margin])
-        found += [PairBlock(block, margin) for block in robot._about("plan", scene, some).blocks]
-    return tuple(found)
+    margins.of(robot, asked)  # every name is that of some pair
+    return tuple([PairBlock(block, 0.0, _each(robot, block, margins)) for block in asked.blocks])
+
+
+def _each(robot: Any, block: AskedPairs, margins: Margins) -> tuple[np.ndarray, ...]:
+    """Return the margins of a block's pairs as its kernels take them, with a scene's rows by distance."""
+    kernel, own = block.asked, len(block.asked.pairs)
+    values = margins.of(robot, block, strict=False)
+    shapes = len(kernel.shapes)
+    table = np.full((sum(capacity for _, capacity in kernel.capacities), shapes), margins.scene)
+    if isinstance(block.kept, slice):
+        kept = np.arange(len(block.names))
+    else:
+        kept = block.kept
+    row = dict(zip(block.scene.places, block.scene.places_by_distance, strict=True))
+    for place, value in zip(kept[own:].tolist(), values[own:].tolist(), strict=True):
+        table[row[(place - own) // shapes], (place - own) % shapes] = value
+    cuts = np.cumsum([capacity for _, capacity in kernel.capacities])[:-1]
+    tables = np.split(table, cuts) if kernel.capacities else []
+    return (*([values[:own]] if own else []), *tables)
 
 
 def read_margins(margin: Any) -> Margins:

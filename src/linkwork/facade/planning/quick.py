@@ -68,7 +68,7 @@ class QuickSearch:
         shift, places = _shifts(seed, len(turning))
         limits = np.array([space.lower, space.upper])
         box = np.array(within_a_turn(*limits)) if space.turns else limits
-        self.margin = space.blocks[0].margin if len(space.blocks) == 1 else 0.0
+        self.margin = space.blocks[0].margin  # that of all blocks
         self.number, self.rounds, self.nodes = 0.0, 0, 0
         self.ends = starts, goals
         self.grown: tuple[GrownTree, GrownTree] | None = None

@@ -13,6 +13,7 @@ from ...joints import FloatingMRP, JointType, SphericalMRP
 from ...model.straight import affine_numbers, straight_tree
 from ...model.tree import Tree
 from ..distances.edges import METHODS, check_edges, edge_kernel
+from ..distances.kernels import EACH
 from .margins import Margins, PairBlock, pair_blocks, read_margins
 from .samples import Samples
 
@@ -250,21 +251,23 @@ class PlanningSpace:
 
     def _call(self, what: str, block: PairBlock) -> tuple[Any, tuple[np.ndarray, ...]]:
         asked, numbers = block.asked, [np.array(block.margin)]
-        kernels = asked.kernels
+        kernels, each = asked.kernels, block.each is not None
+        if each:
+            what += f" {EACH}"
         if what.startswith("edge"):
             numbers.append(np.array(float(TOLERANCE if self.method == METHODS[0] else self.resolution)))
             if what not in kernels:
-                kernels[what] = edge_kernel(self.method, asked.asked, self.robot.configuration_space)
+                kernels[what] = edge_kernel(self.method, asked.asked, self.robot.configuration_space, each=each)
         elif block.is_deep:
             what += " deeper"
         if what not in kernels:
             asked.kernel(what, self.robot.configuration_space)
-        return kernels[what], (*numbers, *asked.inputs(asked.scene.rows_by_distance))
+        return kernels[what], (*numbers, *(block.each or ()), *asked.inputs(asked.scene.rows_by_distance))
 
     def make_ready(self, q: np.ndarray) -> None:
         """What looks at configurations and edges is compiled, for one and for many, unless it has been."""
         ready = [block.asked.calls for block in self.blocks]
-        known = [f"{_KNOWN} {self.method} {block.is_deep}" for block in self.blocks]
+        known = [f"{_KNOWN} {self.method} {block.is_deep} {block.each is not None}" for block in self.blocks]
         if not all(name in calls for name, calls in zip(known, ready, strict=True)):
             for count in (1, _LANES):
                 some = np.repeat(q[None], count, axis=0)
@@ -275,18 +278,20 @@ class PlanningSpace:
             self.checked = 0
 
     def loop(self, what: str, kernel: Any, turning: tuple[bool, ...]) -> tuple[Any, list[np.ndarray]]:
-        """A kernel of a whole loop, which is made of blocks of pairs and of what is turning, and what it takes: the
-        margins of several blocks, and their scenes' rows."""
+        """A kernel of a whole loop, which is made of blocks of pairs and of what is turning, and what it takes: by
+        block, margins of pairs where each has its own, and its scene's rows."""
         blocks = self.blocks
-        key: Any = (what, tuple([block.is_deep for block in blocks]))
+        deep, each = tuple([block.is_deep for block in blocks]), blocks[0].each is not None
+        key: Any = (what, deep, each)
         known: dict[Any, Any] = blocks[0].asked.kernels
         if len(blocks) > 1:
             key, known = (*key, *(block.asked.asked for block in blocks)), self.robot._calls
         if key not in known:
-            known[key] = kernel(tuple([block.asked.asked for block in blocks]), key[1], turning)
-        margins = [np.array([block.margin for block in blocks])] if len(blocks) > 1 else []
-        rows = [x for block in blocks for x in block.asked.inputs(block.asked.scene.rows_by_distance)]
-        return known[key], [*margins, *rows]
+            known[key] = kernel(tuple([block.asked.asked for block in blocks]), deep, turning, each=each)
+        found = []
+        for block in blocks:
+            found += [*(block.each or ()), *block.asked.inputs(block.asked.scene.rows_by_distance)]
+        return known[key], found
 
     # -- samples
 

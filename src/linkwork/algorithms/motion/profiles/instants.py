@@ -28,10 +28,13 @@ class Instant(NamedTuple):
     low: Scalar
 
     def after(self, span: Scalar) -> Instant:
-        """Return the time that is so much later."""
+        """Return the time that is so much later.
+
+        What is rounded is exact where the time is longer than the span.  Where it is shorter, it is off by no more than
+        a last digit of the span, which that phase has not to spare; phases that follow keep their lengths.
+        """
         total = self.high + span
-        part = total - self.high
-        return Instant(total, (self.high - (total - part)) + (span - part) + self.low)
+        return Instant(total, (span - (total - self.high)) + self.low)
 
     def before(self, span: Scalar) -> Instant:
         """Return the time that is so much earlier; the span is no longer than the time since 0."""

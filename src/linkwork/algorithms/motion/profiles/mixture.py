@@ -12,6 +12,7 @@ __all__ = ["Profile", "merged", "pieces_of", "share_of"]
 
 Scalar = Any
 
+_CANCELLED = 1e-15  # of the largest acceleration so far
 _WHOLE = 1e-14  # a mixture that is so near to one of the two is that one
 
 
@@ -40,10 +41,10 @@ def pieces_of(
     """The coefficients of pieces of constant jerk, from a state on.
 
     Jerks are told as no more than ``most`` up and down: pieces of no length, where several change at once, in whatever
-    order, may have more.
+    order, may have more.  Accelerations that cancel to rounding are 0: over a long cruise what is left would count.
     """
     up, down = (x * (1.0 / 6.0) for x in most)
-    found = []
+    found, peak = [], fabs(a)
     for start, end, jerk in zip(times[:-1], times[1:], jerks, strict=True):
         h = start.until(end)
         half, sixth = 0.5 * a, jerk * (1.0 / 6.0)
@@ -51,6 +52,9 @@ def pieces_of(
         q = q + h * (v + h * (half + h * sixth))
         v = v + h * (a + 0.5 * h * jerk)
         a = a + h * jerk
+        size = fabs(a)
+        a = where(size <= _CANCELLED * peak, 0.0, a)
+        peak = fmax(peak, size)
     return found
 
 

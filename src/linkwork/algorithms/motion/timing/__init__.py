@@ -5,22 +5,39 @@ from .reachability import PathTiming, Reachable, sweep_backward, sweep_forward
 from .resting import fastest_resting
 from .rows import NODES
 from .segment_lines import PathLimits, PathValues
-from .smooth import SmoothLimits, SmoothTiming, SmoothValues, smoothest
+from .smooth import (
+    CARRIED,
+    STAGE,
+    SmoothLimits,
+    SmoothValues,
+    last_stage,
+    rooms_left,
+    rooms_left_at_end,
+    stage_of,
+    sweep_gains,
+    sweep_steps,
+)
 
 __all__ = [
+    "CARRIED",
     "NODES",
+    "STAGE",
     "Laid",
     "PathLimits",
     "PathTiming",
     "PathValues",
     "Reachable",
     "SmoothLimits",
-    "SmoothTiming",
     "SmoothValues",
     "fastest_resting",
     "laid",
     "laid_anew",
-    "smoothest",
+    "last_stage",
+    "rooms_left",
+    "rooms_left_at_end",
+    "stage_of",
     "sweep_backward",
     "sweep_forward",
+    "sweep_gains",
+    "sweep_steps",
 ]

@@ -10,6 +10,9 @@ stand in its place limits are narrower, and linear.  Each of Newton's steps solv
 barrier μ Σ −log(room) to all limits asks for, by a sweep backward and one forward (Riccati's), its two conditions at
 the end by multipliers; every motion on the way is within the limits.
 
+The functions here are parts of that step, of one segment or of some of them, so that a path may have any number of
+segments: sweeps hand on what they carry.
+
 Sources: Debrouwere, Van Loock, Pipeleers, Tran Dinh, Diehl, De Schutter and Swevers, Time-optimal path following for
 robots with convex-concave constraints using sequential convex programming, 2013; Verscheure, Demeulenaere, Swevers, De
 Schutter and Diehl, Time-optimal path tracking for robots: a convex optimization approach, 2009; Rao, Wright and
@@ -21,22 +24,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ....expr.arrays import array
-from ....expr.control import scan, while_loop
-from ....expr.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
+from ....expr.control import scan
+from ....expr.functions import fabs, fmax, le, lt, where
 from .smooth_segment import TINY, least_of_second_order, least_room, of_second_order, segment_of, stage
 
-__all__ = ["SmoothLimits", "SmoothTiming", "SmoothValues", "smoothest"]
+__all__ = [
+    "CARRIED",
+    "STAGE",
+    "SmoothLimits",
+    "SmoothValues",
+    "last_stage",
+    "rooms_left",
+    "rooms_left_at_end",
+    "stage_of",
+    "sweep_gains",
+    "sweep_steps",
+]
 
-_STEPS = 80  # of Newton's method at most
-_POLISH = 10  # of them with the last barrier at most
-_HALVINGS = 30
-_TOWARDS = 0.9  # of the way to a limit
-_LESS = 0.2  # of the barrier, from step to step
+CARRIED = 14  # numbers that a sweep backward hands on: value (5), what conditions at the end make of it (4) and (5)
+STAGE = 13  # numbers of a segment: second derivatives (6), first (3), how x follows (3), and by how much it does not
 _FAR = 1e300
-_CLOSE = 1e-5  # of x: a step that changes less is the last
 
 
 class SmoothValues(NamedTuple):
@@ -63,138 +71,85 @@ class SmoothLimits(NamedTuple):
     most_jerk: Any
 
 
-class SmoothTiming(NamedTuple):
-    """x = ṡ² and u = s̈ at the ends of segments (n + 1,), and the steps that were taken."""
+def stage_of(motion: Sequence[Any], along: SmoothValues, limits: SmoothLimits, numbers: Sequence[Any], mu: Any) -> Any:
+    """Return what Newton's step needs of one segment: `STAGE` numbers.
 
-    x: Any
-    u: Any
-    steps: Any
+    ``motion`` is x and u at its beginning, x and u at its end; ``numbers`` are its length, the largest x at its
+    beginning, one over the largest mean speed, and by how much δ Δ/3 may be larger than the square of the mean of the
+    speeds at its ends.
+    """
+    x0, u0, x1, u1 = motion
+    step, *caps = numbers
+    own = segment_of(x0, u0, x1, u1, step)
+    rest = () if along.rest is None else (along.rest,)
+    values = [*along[:5], limits, *rest]
+    h, g = stage(x0, u0, x1, u1, step, (caps[0], caps[1], caps[2]), own, values, mu)
+    return array([*h, *g, *own.follows, own.off])
 
 
-def smoothest(
+def last_stage(x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: Any) -> Any:
+    """Return (p_xu, p_uu, p_u) of the limits of second order at the end of the last segment."""
+    (xu, uu), (_, u) = of_second_order(
+        x, u, along.first, along.second, along.rest, limits.lower, limits.upper, mu, also_x=False
+    )
+    return array([xu, uu, u])
+
+
+def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
+    """Return what the segments hand on backward (`CARRIED`), from what comes after them, and the gains (n, 5) of δ."""
+
+    def back(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], Any]:
+        h, g, follows = row[:6], row[6:9], row[9:12]
+        found, gains = _swept((state[:5], state[5:9], state[9:]), [*h], [*g], [*follows], row[12])
+        value, gamma, dual = found
+        return (*value, *gamma, *dual), array(list(gains))
+
+    state, gains = scan(back, tuple(carried), stages, backward=True)
+    return array(list(state)), gains
+
+
+def sweep_steps(gains: Any, stages: Any, multipliers: Any, change: Any) -> tuple[Any, Any]:
+    """Return how x and u change at the ends of segments (n, 2), from how they change at their beginning, and the last
+    of these."""
+    ν_x, ν_y = multipliers
+
+    def forth(state: tuple[Any, Any], row: Any) -> tuple[tuple[Any, Any], Any]:
+        dx, du = state
+        (k_x, k_u, k, k_a, k_b), stage = row
+        one, double, beta, off = stage[9], stage[10], stage[11], stage[12]
+        d = k_x * dx + k_u * du + k + k_a * ν_x + k_b * ν_y
+        following = one * dx + double * du + beta * d + off, du + d
+        return following, array(list(following))
+
+    last, changes = scan(forth, (change[0], change[1]), (gains, stages))
+    return changes, array(list(last))
+
+
+def rooms_left(
+    motion: Sequence[Any],
+    change: Sequence[Any],
+    part: Any,
     along: SmoothValues,
     limits: SmoothLimits,
-    steps: Any,
-    caps: Any,
-    start: tuple[Any, Any],
-    barrier: tuple[Any, Any],
-    moving: tuple[Any, Any],
-) -> SmoothTiming:
-    """The fastest x and u along segments of lengths ``steps`` (n,), x being below ``caps`` (n + 1,), from x and u
-    (n + 1,) within the limits, whose ends x keeps.
-
-    ``barrier``: the weight μ [s] of the logarithms at first and at last.  ``moving``: 1 for an end at which u is free,
-    0 for one where it stays as it is, as at rest.
-    """
-    first_of, last_of = barrier
-    _, slowest = scan(lambda state, row: (state, 1.0 / sqrt(fmin(row[0], row[1]))), (), (caps[:-1], caps[1:]))
-    given = [along.first[:-1], along.second[:-1], along.rates, along.bends, along.thirds]
-    given += [SmoothLimits(limits.lower[:-1], limits.upper[:-1], limits.least_jerk, limits.most_jerk)]
-    if along.rest is not None:
-        given.append(along.rest[:-1])
-
-    rest = None if along.rest is None else along.rest[len(steps)]
-
-    def rows(x: Any, u: Any) -> tuple[Any, ...]:
-        return (x[:-1], u[:-1], x[1:], u[1:], steps, caps[:-1], slowest, *given)
-
-    def newton(x: Any, u: Any, mu: Any) -> tuple[Any, Any]:
-        """The change of x and u."""
-
-        def of_segment(state: Any, row: Any) -> tuple[Any, Any]:
-            x0, u0, x1, u1, step, cap, slowest, *values = row
-            own = segment_of(x0, u0, x1, u1, step)
-            h, g = stage(x0, u0, x1, u1, step, (cap, slowest), own, values, mu)
-            return state, (h, g, own.follows, own.off)
-
-        def back(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], Any]:
-            h, g, follows, off = row
-            state, gains = _swept(state, h, g, follows, off)
-            return state, (*gains, *follows, off)
-
-        n = len(steps)
-        (p_xu, p_uu), (_, p_u) = of_second_order(
-            x[n], u[n], along.first[n], along.second[n], rest, limits.lower[n], limits.upper[n], mu, also_x=False
-        )
-        free = moving[1]
-        first = (0.0 * mu, p_xu, p_uu, 0.0 * mu, p_u)
-        gamma = (1.0 + 0.0 * mu, 0.0 * mu, 0.0 * mu, 1.0 - free)  # of ν: rows x, u
-        dual = (0.0 * mu, 0.0 * mu, -free - 0.0 * mu, 0.0 * mu, 0.0 * mu)
-        _, stages = scan(of_segment, (), rows(x, u))  # side by side, what follows is one after the other
-        (value, gamma, dual), gains = scan(back, (first, gamma, dual), stages, backward=True)
-        _, _, p_uu, _, p_u = value
-        g_x, g_y = gamma[2], gamma[3]
-        s_xx, s_xy, s_yy, t_x, t_y = dual
-        by = moving[0] / where(lt(0.0, p_uu), p_uu, 1.0)
-        s_xx, s_xy, s_yy = s_xx - by * g_x * g_x, s_xy - by * g_x * g_y, s_yy - by * g_y * g_y
-        t_x, t_y = t_x - by * g_x * p_u, t_y - by * g_y * p_u
-        whole = s_xx * s_yy - s_xy * s_xy
-        whole = where(lt(TINY, fabs(whole)), whole, 1.0)
-        ν_x, ν_y = (s_xy * t_y - s_yy * t_x) / whole, (s_xy * t_x - s_xx * t_y) / whole
-        du = -by * (p_u + g_x * ν_x + g_y * ν_y)
-
-        def forth(state: tuple[Any, Any], row: Any) -> tuple[tuple[Any, Any], Any]:
-            dx, du = state
-            k_x, k_u, k, k_a, k_b, one, double, beta, off = row
-            d = k_x * dx + k_u * du + k + k_a * ν_x + k_b * ν_y
-            following = one * dx + double * du + beta * d + off, du + d
-            return following, following
-
-        _, (dx, after) = scan(forth, (0.0 * mu, du), gains)
-        nothing = array([0.0 * mu])  # at the ends that is exact, where the sweeps leave what rounding leaves
-        last = array([moving[1] * after[-1]])
-        return np.concatenate([nothing, dx[:-1], nothing]), np.concatenate([array([du]), after[:-1], last])
-
-    def room(x: Any, u: Any, dx: Any, du: Any, part: Any) -> Any:
-        """The least share that is left of the room to a limit, after part of a step."""
-
-        def one(state: Any, row: Any) -> tuple[Any, Any]:
-            (x0, u0, x1, u1, step, cap, slowest, *values), (dx0, du0, dx1, du1) = row
-            given = le(x0, 0.0)  # an end that does not change
-            now = x0, u0, x1, u1
-            then = x0 + part * dx0, u0 + part * du0, x1 + part * dx1, u1 + part * du1
-            least = least_room(1.0 + 0.0 * part, (now, then), step, (cap, slowest), values, given)
-            return state, where(lt(fabs(dx1) + fabs(du1), _FAR), least, -1.0)  # no numbers are no step
-
-        n = len(steps)
-        ends = (x[n], u[n]), (x[n] + part * dx[n], u[n] + part * du[n])
-        own = along.first[n], along.second[n], limits.lower[n], limits.upper[n], *(() if rest is None else (rest,))
-        least = least_of_second_order(1.0 + 0.0 * part, ends, own)
-        both = rows(x, u), (dx[:-1], du[:-1], dx[1:], du[1:])
-        _, shares = scan(one, (), both)
-        return scan(lambda least, share: (fmin(least, share), None), least, shares)[0]
-
-    def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        x, u, mu, _, steps, at_last = state
-        dx, du = newton(x, u, mu)
-
-        def shorter(state: tuple[Any, Any]) -> tuple[Any, Any]:
-            part, left = state
-            part = part * fmin(fmax(_TOWARDS / fmax(1.0 - left, 1e-3), 0.3), 0.9)
-            return part, room(x, u, dx, du, part)
-
-        part = 1.0 + 0.0 * mu
-        part, left = while_loop(
-            lambda s: not_(le(1.0 - _TOWARDS, s[1])), shorter, (part, room(x, u, dx, du, part)), at_most=_HALVINGS
-        ).state
-        part = where(le(1.0 - _TOWARDS, left), part, 0.0)  # of a step that rounding spoilt, too
-        biggest = scan(
-            lambda most, row: (fmax(most, fabs(row[1]) / (row[0] + TINY)), None), 0.0 * mu, (x[1:-1], dx[1:-1])
-        )[0]
-        last = le(mu, last_of * (1.0 + 1e-9))
-        at_last = where(last, at_last + 1.0, 0.0)
-        done = or_(and_(last, or_(lt(biggest, _CLOSE), le(float(_POLISH), at_last))), le(part, 0.0))
-        following = where(lt(0.5, part), fmax(mu * _LESS, last_of), mu)
-        x, u = _moved(x, dx, part), _moved(u, du, part)
-        return x, u, following, where(done, 1.0, 0.0), steps + 1.0, at_last
-
-    zero = 0.0 * first_of
-    found = while_loop(lambda s: lt(s[3], 0.5), step, (*start, first_of, zero, zero, zero), at_most=_STEPS).state
-    return SmoothTiming(found[0], found[1], found[4])
+    numbers: Sequence[Any],
+) -> Any:
+    """Return the least share of the rooms to all limits of one segment that is left after part of a change of x and u
+    at both of its ends."""
+    step, *caps = numbers
+    then = [x + part * dx for x, dx in zip(motion, change, strict=True)]
+    rest = () if along.rest is None else (along.rest,)
+    values = [*along[:5], limits, *rest]
+    given = le(motion[0], 0.0)  # an end that does not change
+    least = least_room(1.0 + 0.0 * part, (tuple(motion), tuple(then)), step, (caps[0], caps[1], caps[2]), values, given)
+    return where(lt(fabs(change[2]) + fabs(change[3]), _FAR), least, -1.0)  # no numbers are no step
 
 
-def _moved(x: Any, dx: Any, part: Any) -> Any:
-    return scan(lambda state, row: (state, where(lt(0.0, part), row[0] + part * row[1], row[0])), (), (x, dx))[1]
+def rooms_left_at_end(ends: Sequence[Any], along: SmoothValues, limits: SmoothLimits) -> Any:
+    """The same of limits of second order at the end of the last segment: from x and u to others."""
+    x, u, then_x, then_u = ends
+    rest = () if along.rest is None else (along.rest,)
+    own = along.first, along.second, limits.lower, limits.upper, *rest
+    return least_of_second_order(1.0 + 0.0 * x, ((x, u), (then_x, then_u)), own)
 
 
 def _swept(

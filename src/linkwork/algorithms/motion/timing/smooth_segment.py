@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....expr.control import scan
-from ....expr.functions import fmax, fmin, le, lt, or_, sqrt, where
+from ....expr.functions import and_, fmax, fmin, le, lt, or_, sqrt, where
 
 __all__ = ["TINY", "SmoothSegment", "least_of_second_order", "least_room", "of_second_order", "segment_of", "stage"]
 
@@ -87,7 +87,7 @@ def stage(
     x1: Any,
     u1: Any,
     step: Any,
-    caps: tuple[Any, Any],
+    caps: tuple[Any, Any, Any],
     own: SmoothSegment,
     values: Sequence[Any],
     mu: Any,
@@ -97,7 +97,7 @@ def stage(
     (xx, xu, uu), (gx, gu) = of_second_order(
         x0, u0, first, second, rest[0] if rest else None, limits.lower, limits.upper, mu
     )
-    cap, slowest = caps
+    cap, slowest, steepest = caps
     # x above 0 and below its cap; ends that are given do not change, and have none
     moves = lt(0.0, x0)
     above, below = 1.0 / where(lt(x0, cap), cap - x0, 1.0), where(moves, 1.0 / where(moves, x0, 1.0), 0.0)
@@ -118,6 +118,18 @@ def stage(
     gx, gu, gd = gx + step * cx, gu + step * cu, step * cd
     xx, xu, xd = xx + q00 + one * (q01 + across), xu + across * double, across * along
     uu, ud, dd = uu + q11 * double * double, q11 * double * along, q11 * along * along
+    # the speed does not fall to nothing and rise again in between
+    room, (a0, a1, ad), (a00, a01, a11) = _dip_of((w0, w1), (i0, i1), u1 - u0, step, steepest)
+    falls = and_(lt(0.0, i0), lt(0.0, i1))  # where it does not rest at an end
+    scale = where(falls, 1.0 / where(falls, room, 1.0), 0.0)
+    a_x, a_u, a_d = (a0 + a1 * one) * scale, a1 * double * scale, (a1 * along + ad) * scale
+    b_xx, b_x1, b_11 = a00 * scale, a01 * scale, a11 * scale
+    gx, gu, gd = gx - mu * a_x, gu - mu * a_u, gd - mu * a_d
+    mixed = b_x1 + b_11 * one
+    xx = xx + mu * (a_x * a_x - (b_xx + one * (b_x1 + mixed)))
+    xu, xd = xu + mu * (a_x * a_u - mixed * double), xd + mu * (a_x * a_d - mixed * along)
+    uu, ud = uu + mu * (a_u * a_u - b_11 * double * double), ud + mu * (a_u * a_d - b_11 * double * along)
+    dd = dd + mu * (a_d * a_d - b_11 * along * along)
     # jerk, at both ends
     per = 1.0 / step
     d = u1 - u0
@@ -172,8 +184,27 @@ def stage(
     return (xx, xu, xd, uu, ud, dd), (gx, gu, gd)
 
 
+def _dip_of(
+    speeds: tuple[Any, Any], inverses: tuple[Any, Any], gain: Any, step: Any, steepest: Any
+) -> tuple[Any, tuple[Any, Any, Any], tuple[Any, Any, Any]]:
+    """Return c m² − δ Δ/3, m the mean of the speeds at both ends, which is above 0 where a motion at constant jerk is
+    between them; its derivatives by x at both ends and δ; and the second ones by x."""
+    (w0, w1), (i0, i1) = speeds, inverses
+    half = 0.5 * (w0 + w1)
+    third = step * (1.0 / 3.0)
+    room = steepest * half * half - third * gain
+    first = 0.5 * steepest * half * i0, 0.5 * steepest * half * i1, -third
+    across = 0.125 * steepest * i0 * i1
+    return room, first, (-across * w1 * w1 * i0 * i0 * (w0 * i0), across, -across * w0 * w0 * i1 * i1 * (w1 * i1))
+
+
 def least_room(
-    least: Any, both: Sequence[tuple[Any, ...]], step: Any, caps: tuple[Any, Any], values: Sequence[Any], given: Any
+    least: Any,
+    both: Sequence[tuple[Any, ...]],
+    step: Any,
+    caps: tuple[Any, Any, Any],
+    values: Sequence[Any],
+    given: Any,
 ) -> Any:
     """The least share of the rooms to all limits on a segment that is left from one motion to another."""
     first, second, rates, bends, thirds, limits, *rest = values
@@ -186,6 +217,11 @@ def least_room(
     )
     for share in shares:
         least = fmin(least, share)
+    dips = [
+        _dip_of(one.speeds, one.inverses, at[3] - at[1], step, caps[2])[0] for one, at in zip(own, both, strict=True)
+    ]
+    falls = and_(lt(0.0, own[0].inverses[0]), lt(0.0, own[0].inverses[1]))
+    least = fmin(least, where(falls, dips[1] / where(falls, dips[0], 1.0), 1.0))
     least = least_of_second_order(least, both, (first, second, limits.lower, limits.upper, *rest))
     per = 1.0 / step
 

@@ -45,9 +45,9 @@ def slowed(
         return numbers
     for k in bad.tolist():
         found = _slow(float(durations[k]), tuple(float(x[k]) for x in states), partial(alone, k))
-        if found is not None:
-            parts[k] = found
-            continue
+        left = np.inf if found is None else float(_off([found], states[1][k : k + 1])[0])
+        if found is not None and left < off[k]:
+            parts[k], off[k] = found, left
         way = abs(states[1][k] - states[0][k]) + durations[k] * (abs(states[2][k]) + abs(states[3][k]))
         if off[k] > _OFF * (1.0 + way):
             raise ValueError(

@@ -92,10 +92,15 @@ class Room:
         low, high = np.abs(self.lower), np.abs(self.upper)
         return np.maximum(np.where(low < _BOUNDLESS, low, 0.0), np.where(high < _BOUNDLESS, high, 0.0))
 
+    def shares(self) -> np.ndarray:
+        """Return by how much of a limit one is passed at most on each segment (n,)."""
+        low, high = self.passed()
+        found: np.ndarray = (np.maximum(low, high) / np.maximum(self.size, 1e-9)).max(axis=1, initial=0.0)
+        return found
+
     def worst(self) -> float:
         """By how much of a limit it is passed at most."""
-        low, high = self.passed()
-        return float((np.maximum(low, high) / np.maximum(self.size, 1e-9)).max(initial=0.0))
+        return float(self.shares().max(initial=0.0))
 
     def longer(self) -> float:
         """In how many times the time it would be kept."""

@@ -82,14 +82,24 @@ def shared(shares: np.ndarray, many: int, least: int = 1) -> np.ndarray:
     return counts
 
 
-def beside(path: Any, knots: np.ndarray) -> tuple[np.ndarray, Any, Any]:
-    """The inner ones of a path's knots, as places among them, and what it is just before and after each."""
+def beside(path: Any, knots: np.ndarray, *, bends: bool = False) -> tuple[np.ndarray, Any, Any]:
+    """Return the inner ones of a path's knots, as places among them, and the limits of q and v from both sides of each,
+    with ``bends`` of a too.
+
+    They are extrapolated from places a little before and after by the next derivative: where a path is slow beside its
+    curvature, v changes by more over that little than a jump that would be told of.
+    """
     inner = np.arange(1, len(knots) - 1)
     if not len(inner):
         return inner, None, None
     least = np.minimum(knots[inner] - knots[inner - 1], knots[inner + 1] - knots[inner])
     room = np.minimum(np.maximum(1e-9 * least, 4.0 * np.spacing(np.abs(knots).max())), 0.25 * least)
-    return inner, path(knots[inner] - room), path(knots[inner] + room)
+    sides = []
+    for places in (knots[inner] - room, knots[inner] + room):
+        state, left = path(places), (knots[inner] - places)[:, None]
+        a = state.a + left * path.jerk(places) if bends else state.a
+        sides.append(state._replace(v=state.v + left * state.a, a=a))
+    return inner, sides[0], sides[1]
 
 
 def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np.ndarray | None = None) -> np.ndarray:

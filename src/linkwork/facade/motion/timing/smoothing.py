@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ....algorithms.motion.timing import SmoothLimits, SmoothTiming, SmoothValues, smoothest
-from ....bridge.machine import Kernel, compile
-from ....bridge.once import Once
+from ....algorithms.motion.timing import SmoothLimits, SmoothValues
 from .bounds import Room
 from .grid import shared
 from .limits import PathNumbers, PathRows
+from .newton import Barriers, SmoothProgram, SmoothTiming
 
-__all__ = ["Laws", "PathAsked", "SmoothPart", "anew", "beginning", "smoothed"]
+__all__ = ["LEAST_OF_A_PIECE", "Laws", "PathAsked", "SmoothPart", "anew", "beginning", "halved", "smoothed"]
 
-_KERNELS: Once[Kernel] = Once(64)
 _ROOM = 1.01  # slower than limits ask for a motion to begin with is
 _CENTRED = 60  # times at most that a motion is taken to the middle of limits that are too wide
 _FIRST, _LAST = (1.0, 0.1, 0.01, 1e-3), 1e-4  # barriers: far from limits the way ends early where rounding spoils it
@@ -27,6 +25,8 @@ _LOOKED_AT = 400  # segments of motions that are compared
 _NEWTON = 8  # steps to a knot from as near
 _MORE = 1.3  # of what limits are passed by they are made narrower
 _WIDTHS = np.geomspace(0.003, 1.0, 12)  # of the time: how long accelerations are averaged, to begin with
+LEAST_OF_A_PIECE = 4  # segments at least: so many can be run through from state to state
+_STEEPEST = 0.9375  # of the square of the mean of the speeds at both ends: at 1 the speed falls to a quarter between
 _INSIDE = 1e-9  # of a segment: so far from its ends are the path's third derivatives that belong to it
 
 
@@ -50,6 +50,21 @@ class SmoothPart(NamedTuple):
     t: np.ndarray
     speed: np.ndarray
     acceleration: np.ndarray
+
+
+class Motion(Protocol):
+    """A motion along a part: s, ṡ and s̈ at times t (n + 1,), and the polynomials (n, terms) that s is between."""
+
+    @property
+    def s(self) -> np.ndarray: ...
+    @property
+    def t(self) -> np.ndarray: ...
+    @property
+    def speed(self) -> np.ndarray: ...
+    @property
+    def acceleration(self) -> np.ndarray: ...
+    @property
+    def pieces(self) -> np.ndarray: ...
 
 
 class Laws(NamedTuple):
@@ -132,7 +147,7 @@ def beginning(
     clock = _Averaged.of(s, x, u, resting)
 
     def duration(k: int) -> float:
-        t, place, speed, acceleration = clock.at(_WIDTHS[k] * clock.duration, _LOOKED_AT, knots[:0])
+        t, place, speed, acceleration = clock.at(_WIDTHS[k] * clock.duration, max(_LOOKED_AT, points), knots[:0])
         found = _laws(path, place).strain(speed * speed, acceleration) * (t[-1] - t[0])
         return float(found) if np.isfinite(found) else np.inf
 
@@ -157,7 +172,7 @@ def anew(path: PathAsked, motion: SmoothPart, points: int, knots: np.ndarray) ->
     weight = np.concatenate([[0.0], np.cumsum(share)])
     at = np.interp(knots, s, weight)  # knots are among s
     cuts = np.concatenate([[0.0], at, weight[-1:]])
-    counts = shared(np.diff(cuts) / weight[-1], points)
+    counts = shared(np.diff(cuts) / weight[-1], points, LEAST_OF_A_PIECE)
     parts = zip(cuts[:-1], cuts[1:], counts, strict=True)
     wanted = np.concatenate([[0.0], *(b + (e - b) * np.arange(1, n + 1) / n for b, e, n in parts)])
     times = np.interp(wanted, weight, t)
@@ -169,6 +184,38 @@ def anew(path: PathAsked, motion: SmoothPart, points: int, knots: np.ndarray) ->
     for found, given in ((place, s), (speed, w), (acceleration, u)):
         found[0], found[-1] = given[0], given[-1]
     return _laws(path, place), SmoothPart(place, times, np.maximum(speed, 0.0), acceleration)
+
+
+def halved(path: PathAsked, laws: Laws, motion: Motion, chosen: np.ndarray) -> tuple[Laws, SmoothPart] | None:
+    """Return the laws and a motion with the chosen ones of its segments (n,) halved by time; None where none can be.
+
+    Limits that were made narrower stay so, but for those of segments that are halved.
+    """
+    h = 0.5 * np.diff(motion.t)
+    (c, d), powers = (motion.pieces, h), np.arange(motion.pieces.shape[1])
+    place = (c * d[:, None] ** powers).sum(axis=1)
+    k = np.flatnonzero(chosen & (place > motion.s[:-1]) & (place < motion.s[1:]))
+    if not len(k):
+        return None
+    speed, acceleration = c[:, 1] + d * (2.0 * c[:, 2] + 3.0 * d * c[:, 3]), 2.0 * c[:, 2] + 6.0 * d * c[:, 3]
+    inside = place, motion.t[:-1] + h, np.maximum(speed, 0.0), acceleration
+    given = motion.s, motion.t, motion.speed, motion.acceleration
+    made = SmoothPart(*(np.insert(x, k + 1, y[k]) for x, y in zip(given, inside, strict=True)))
+    found = _laws(path, made.s)
+    whole = np.ones(len(h), dtype=bool)
+    whole[k] = False
+    segments = np.flatnonzero(whole)
+    ends = np.flatnonzero(np.append(whole, True) & np.insert(whole, 0, True))
+    later = np.insert(np.cumsum(~whole), 0, 0)  # how many more are before
+    for to, own, which in (
+        (found.limits.lower, laws.limits.lower, ends),
+        (found.limits.upper, laws.limits.upper, ends),
+        (found.limits.least_jerk, laws.limits.least_jerk, segments),
+        (found.limits.most_jerk, laws.limits.most_jerk, segments),
+        (found.caps, laws.caps, ends),
+    ):
+        to[which + later[which]] = own[which]
+    return found, made
 
 
 def smoothed(laws: Laws, motion: SmoothPart, resting: tuple[bool, bool]) -> SmoothPart | None:
@@ -330,17 +377,9 @@ def _laws(path: PathAsked, s: np.ndarray) -> Laws:
 def _solved(
     laws: Laws, x: np.ndarray, u: np.ndarray, barrier: tuple[float, float], resting: tuple[bool, bool]
 ) -> SmoothTiming:
-    along, limits = laws.along, laws.limits
-    given = {name: value for name, value in along._asdict().items() if value is not None}
-    given |= {**limits._asdict(), "steps": laws.steps, "caps": laws.caps, "x": x, "u": u}
-    given |= {"barrier": np.array(barrier), "moving": np.array([0.0 if rests else 1.0 for rests in resting])}
-    shapes = {name: np.shape(value) for name, value in given.items()}
-
-    def traced(**g: Any) -> Any:
-        values = SmoothValues(*(g.get(name) for name in SmoothValues._fields))
-        own = SmoothLimits(*(g[name] for name in SmoothLimits._fields))
-        ends = (g["barrier"][0], g["barrier"][1]), (g["moving"][0], g["moving"][1])
-        return tuple(smoothest(values, own, g["steps"], g["caps"], (g["x"], g["u"]), *ends))
-
-    kernel = _KERNELS.get((*shapes.items(),), lambda: compile(traced, name="smoothest", **shapes))
-    return SmoothTiming(*kernel(**given))
+    moving = 0.0 if resting[0] else 1.0, 0.0 if resting[1] else 1.0
+    w = np.sqrt(x)
+    dips = np.diff(u) * laws.steps / np.maximum(0.75 * (w[1:] + w[:-1]) ** 2, 1e-300)
+    steepest = np.maximum(_STEEPEST, _ROOM * dips)
+    program = SmoothProgram(laws.along, laws.limits, laws.steps, laws.caps, steepest, moving)
+    return program.solved(x, u, Barriers(*barrier))

@@ -18,7 +18,7 @@ from ..trajectory import Trajectory
 from .asked import MotionAsked, count_of, part_of, speed_of_end
 from .beneath import Beneath, beneath, evened, stands_still
 from .grid import beside, jumps
-from .jerk import with_jerk
+from .jerk import SmoothMotion, with_jerk
 from .limits import MotionLimit
 from .quick import QuickMotion, is_quick, quick
 from .refining import POINTS, gap_of_grid, swept, swept_finely
@@ -35,6 +35,8 @@ _BEND = 1e-6  # of the path's second derivative: a jump of it
 _LONG = 2.0  # times the time without limits of jerk
 _RESTS = 1e-9  # [rad/s, m/s] of q': what is slower has no direction
 _FINEST = 6400  # segments
+_BEGUN = 16  # segments of a piece of the motion that those within limits of jerk begin with
+_BARRIER = 5e-4  # of the duration: what the barrier to limits leaves of it, about
 _QUICK, _OF_A_PIECE = 400, 20  # segments of one kernel at most, and those of a cubic by which it is looked at well
 
 
@@ -70,8 +72,9 @@ def time_optimal(
     theirs, by the control points of polynomials that agree with them at nine times of each segment.  Where they are
     passed they are made narrower and the motion made anew; None leaves that away, but for jerk.  The motion is made on
     segments of the path.  Their number follows the path, 400 at least: it grows with the number of the path's pieces,
-    and doubles while that gains more than 1 % of the time.  With ``points`` there are about so many, and within limits
-    of jerk 200 at most between two stops.  `TimedPath.optimality_gap` estimates what they leave.  After the first of
+    and doubles while that gains more than 1 % of the time.  With ``points`` there are about so many.  Within limits of
+    jerk there are 200 at least between two stops, and those on which limits would be passed between their ends are
+    halved besides.  `TimedPath.optimality_gap` estimates what they leave.  After the first of
     ``passes`` segments are made anew, of equal times; those of passes before the last may be fewer.  At corners of the
     path the motion stops, and within limits of jerk where its curvature jumps.  Where the path rests inside of a
     straight piece the motion does not have to.
@@ -179,8 +182,10 @@ def _timed(
     ends = [x * rate for x, rate in zip(ends, under.rates, strict=True)]
     knots = path.knots
     stops = knots[_corners(path, knots, bends=asked.jerk is not None)]
-    search = swept_finely if points is None and asked.jerk is None else swept
+    search, wanted = swept_finely if points is None and asked.jerk is None else swept, points
     points = POINTS if points is None else points
+    if wanted is None and asked.jerk is not None:
+        points = max(points, _BEGUN * (len(knots) - 1))
     while True:
         try:
             s, x, u = search(who, path, asked, knots, stops, ends, points, passes, tolerance)
@@ -192,19 +197,18 @@ def _timed(
             raise ValueError(error.told(who, given[0])) from None
     if asked.jerk is not None:
         part = 1e-6 if tolerance is None else tolerance
-        motion = with_jerk(who, path, asked, (s, x, u), stops, points, passes, ends, part)
+        motion = with_jerk(who, path, asked, (s, x, u), stops, wanted, passes, ends, part)
         every = knots[_corners(path, knots, bends=True, along=True)]
         if motion.t[-1] > _LONG * times_of(s, x)[-1] and len(every) > len(stops):
             # near where the path turns back a jump along it may be harder to pass than to rest at
             again_from = swept(who, path, asked, knots, every, ends, points, passes, tolerance)
-            other = with_jerk(who, path, asked, again_from, every, points, passes, ends, part)
+            other = with_jerk(who, path, asked, again_from, every, wanted, passes, ends, part)
             motion = min(motion, other, key=lambda found: float(found.t[-1]))
         clock = Clock(motion.t[:-1], motion.pieces)
         sections = clocked(path.sections, clock, motion.t, motion.s)
         places = under.places(motion.s, motion.speed, motion.acceleration)
         times = Trajectory(sections, path.robot), places[0], motion.t, *places[1:]
-        duration = float(motion.t[-1])
-        gap: Callable[[], float] = lambda: _gap_of_jerk(under, asked, given, passes, tolerance, duration)  # noqa: E731
+        gap: Callable[[], float] = lambda: _gap_of_jerk(under, asked, given, passes, tolerance, motion)  # noqa: E731
         return TimedPath.estimated(times, gap)
     t = times_of(s, x)
     clock = Clock(t[:-1], np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1))
@@ -220,21 +224,29 @@ def _gap_of_jerk(
     ends: Sequence[float],
     passes: int,
     tolerance: float | None,
-    duration: float,
+    motion: SmoothMotion,
 ) -> float:
-    """How much longer a motion within limits of jerk is than the least time without them, as that is estimated [s]; inf
-    where that is not known."""
+    """Return how much longer a motion within limits of jerk is than the least time, as that is estimated [s]: twice
+    what twice the segments gain, and what the barrier leaves.  It is no more than the time by which it is longer than
+    without these limits; inf where neither is known."""
+    duration, found = float(motion.t[-1]), []
+    try:
+        finer = _timed("optimality_gap", under, asked, ends, 2 * motion.segments, passes, tolerance)
+        found.append(2.0 * max(duration - finer.duration, 0.0) + _BARRIER * duration)
+    except ValueError:
+        pass
     try:
         free = _timed("optimality_gap", under, replace(asked, jerk=None), ends, None, passes, tolerance)
+        found.append(max(duration - free.duration + free.optimality_gap, 0.0))
     except ValueError:
-        return inf
-    return max(duration - free.duration + free.optimality_gap, 0.0)
+        pass
+    return min(found, default=inf)
 
 
 def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = False) -> np.ndarray:
     """The inner knots (as places among them) at which the path's direction jumps, or with ``bends`` its curvature: what
     jumps along the path alone is no corner of it, unless that counts as well."""
-    inner, before, after = beside(path, knots)
+    inner, before, after = beside(path, knots, bends=bends)
     if not len(inner):
         return inner
     corners = jumps(before.v, after.v)
