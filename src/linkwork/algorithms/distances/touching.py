@@ -3,7 +3,8 @@
 Nearly all pairs are far apart, so what is asked first of each is little: whether the spheres about two of the robot's
 shapes meet, and whether the sphere about a shape meets an obstacle as it is, since a table fills little of a sphere of
 its own.  These questions are written out for many pairs, and one choice skips all of them where all samples side by
-side agree that none is near; what is left, a pair or two, is looked at closely.
+side agree that none is near; what is left, a pair or two, is looked at closely.  Very many own pairs are gone over by
+loops (`many_pairs`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ...geometry.pairs import distance_once, within_called
 from ...geometry.rows import SolidKind, SolidRow
 from ...model.tree import Tree
 from ...spatial import Vec3
+from .many_pairs import are_many, over_many_pairs
 from .objects import PlacedShape, by_kinds, placed_shapes
 from .walking import FEW, listed
 
@@ -69,6 +71,15 @@ def in_collision(
             return with_obstacle(state, kind, row), None
 
         state, _ = scan(step, state, rows)
+    if are_many(pairs):
+
+        def near(state: Any, a: SolidRow, b: SolidRow) -> Any:
+            return and_(lt(state, 0.5), _boxes_are_near(a, b, margin))
+
+        def look(state: Any, a: SolidRow, b: SolidRow, _: Any) -> tuple[Any, list[Any]]:
+            return cond(near(state, a, b), lambda: touch(a.solid, b.solid), lambda: state), []
+
+        return over_many_pairs(look, near, state, placed, pairs, going=lambda state: lt(state, 0.5))
     for members in by_kinds(placed, pairs).values():
         for first in range(0, len(members), _TOGETHER):
             some = [(a, b, _boxes_are_near(a.row, b.row, margin)) for _, a, b in members[first : first + _TOGETHER]]
