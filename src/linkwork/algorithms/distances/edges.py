@@ -201,15 +201,15 @@ class _Gaps:
         if self.moving is None and are_many(self.pairs):
             at_rest: dict[int, list[Any]] = {k: [] for k in self.shapes}
             state, _, _ = over_scene(self._step, state, hands_first, self.scene, at_rest, near=self._near)
-            return over_many_pairs(self._step, self._near, state, placed, self.pairs)
+            return over_many_pairs(self._step, self._near, state, placed, self.pairs)  # type: ignore[no-any-return]
         if isinstance(self.moving, Summed):
             rows, to_world = self._rows(q, X, centers, placed, self.moving)
             state, _, _ = over_scene(self._step, state, hands_first, self.scene, to_world, near=self._near)
-            return over_many_pairs(self._step, self._near, state, placed, self.pairs, rows)
+            return over_many_pairs(self._step, self._near, state, placed, self.pairs, rows)  # type: ignore[no-any-return]
         of_shape, of_pair = self._motions(q, X, centers)
         state, _, _ = over_scene(self._step, state, hands_first, self.scene, of_shape, near=self._near)
         state, _ = over_own_pairs(self._step, state, placed, self.pairs, of_pair)
-        return state
+        return state  # type: ignore[no-any-return]
 
     def _step(
         self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, place: Any, motion: Scalars = ()

@@ -46,8 +46,8 @@ def _by_directions(
     lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
     states = zip(*(np.broadcast_to(x, (*lead, n)).reshape(-1, n) for x in (q, v, tau)), strict=True)
     found = []
-    for state in states:
-        solved = _accelerations_by_all(robot, *state, passive)
+    for at, rate, forces in states:
+        solved = _accelerations_by_all(robot, at, rate, forces, passive)
         if solved is None:
             return None
         found.append(_STEPS[None if step is None else integrator](solved, step))
