@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from scipy.linalg import solve_continuous_are, solve_discrete_are
 import linkwork as lw
 from linkwork.control import lqr, lqr_horizon
 from linkwork.expr import adjoint, tangent
+from linkwork.facade.control import dense_riccati
+from linkwork.facade.control.dense_riccati import _sizes
 
 _SIZES = (3, 2)
 
@@ -238,3 +241,30 @@ def test_costs_that_are_semidefinite() -> None:
     # on symbols, too
     kernel = lw.compile(lambda a: lqr(lw.expr.array([[a]]), np.eye(1), np.zeros((1, 1)), np.eye(1)).K[0, 0], a=())
     assert np.allclose(kernel(np.array([0.5, 2.0])), [1.0, 4.0])
+
+
+def test_sizes_of_eigenvalues_by_powers() -> None:
+    rng = np.random.default_rng(2)
+    for scale in (1e-3, 1.0, 1e4):
+        M = scale * rng.normal(size=(30, 30))
+        known = _sizes(M)
+        sizes = np.abs(np.linalg.eigvals(M))
+        assert known == pytest.approx((sizes.max(), np.exp(np.log(sizes).mean())), rel=1e-9)
+        with mock.patch.object(dense_riccati, "_MANY", 0):
+            largest, mean = _sizes(M)
+        assert known[0] <= largest * (1.0 + 1e-9) < 1.2 * known[0]
+        assert mean == pytest.approx(known[1], rel=1e-9)
+    # a nilpotent matrix, of which powers end
+    with mock.patch.object(dense_riccati, "_MANY", 0):
+        assert _sizes(np.triu(np.ones((4, 4)), 1))[0] >= 1e-3
+
+
+def test_many_states_have_the_regulators_of_few() -> None:
+    """γ of the transform is another where eigenvalues are bounded by powers; the regulator is the same."""
+    for discrete in (False, True):
+        A, B, Q, R, N = (M[0] for M in _systems(6, 1, 14, 3, discrete))
+        known = lqr(A, B, Q, R, N, discrete=discrete)
+        with mock.patch.object(dense_riccati, "_MANY", 0):
+            found = lqr(A, B, Q, R, N, discrete=discrete)
+        assert found.residual < 1e-10
+        assert np.abs(found.X - known.X).max() < 1e-8 * np.abs(known.X).max()

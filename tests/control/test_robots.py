@@ -11,6 +11,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.control import HoldingRegulator, TrackingRegulator, hold, lqr, lqr_horizon, track
+from linkwork.facade.control import dense_linearization
+from linkwork.facade.control.dense_linearization import _by_directions
 
 
 def _run(robot: Any, tau: Any, q: np.ndarray, v: np.ndarray, step: float, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -116,3 +118,24 @@ def test_steps_of_no_length_are_refused() -> None:
             robot.linearize(still, still, still, step=step)
         with pytest.raises(ValueError, match="hold: step: expected a finite number > 0"):
             lw.control.hold(robot, still, step=step)
+
+
+def test_large_robots_are_linearised_along_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the kernel of A and B, whose code grows with the square of the number of joints, they are the same."""
+    robot = lw.load("double_pendulum")
+    rng = np.random.default_rng(5)
+    q, v, tau = rng.normal(size=(2, robot.nq)), rng.normal(size=(2, robot.nv)), rng.normal(size=robot.nv)
+    for step, integrator in ((None, "semi_implicit_euler"), (0.01, "semi_implicit_euler"), (0.01, "euler")):
+        for passive in (False, True):
+            known = robot.linearize(q, v, tau, step=step, integrator=integrator, passive=passive)
+            found = _by_directions(robot, q, v, tau, step, integrator, passive)
+            assert found is not None
+            for one, other in zip(found, known, strict=True):
+                assert one == pytest.approx(other, rel=1e-12, abs=1e-12 * np.abs(other).max())
+    monkeypatch.setattr(dense_linearization, "_MANY_JOINTS", 0)
+    large = hold(robot, q).K
+    monkeypatch.undo()
+    assert large == pytest.approx(hold(robot, q).K, rel=1e-8)
+    # no mass: `Robot.linearize` says which joint nothing resists
+    parts = (lw.Link("rod"), lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="pin", parent="world", child="rod"))
+    assert _by_directions(lw.Robot.build("none", *parts), *np.zeros((3, 1)), None, "euler", False) is None

@@ -10,6 +10,8 @@ and also as long as d − w s > 0, w being the bound on the speed.  The longer o
 backward (with u of the reversed motion), and the least over the pairs is an interval that is proved to be free.
 Intervals are put together until they cover the segment: the first about its middle, the next where a gap is left.
 
+Large robots have the bounds of `path_bounds`, and loops over their pairs (`many_pairs`).
+
 Cores are what is measured, so what rounds a shape turns with it for nothing: the radii only shorten d.  The spread of
 n · (ω × r) over a core about its center is the core's support in the direction n × ω.
 
@@ -22,25 +24,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...expr.control import cond, while_loop
+from ...expr.arrays import array
+from ...expr.control import cond, take, while_loop
 from ...expr.functions import and_, fabs, floor, fmax, fmin, le, lt, sqrt, where
 from ...geometry.cores import BoxCore, Core, FieldCore, PointCore, SegmentCore
 from ...geometry.distance import SignedDistance
-from ...geometry.fields import FIELDS
 from ...geometry.pairs import PAIRS, signed_distance_once
-from ...geometry.rows import SolidKind, SolidRow, anchor, reach_of
-from ...geometry.solids import solid
+from ...geometry.rows import SolidKind, SolidRow, anchor
 from ...geometry.support import support
 from ...model.body import WORLD
-from ...model.collisions import LinkShape, link_shapes
+from ...model.collisions import link_shapes
 from ...model.tree import Tree
 from ...spatial import Motion, Pose, Vec3
 from ..configuration.manifold import difference, integrate
 from ..kinematics.between import fork
 from ..kinematics.forward_kinematics import forward_kinematics
-from .motion_bounds import MotionBound, length, motion_bounds
-from .objects import placed_shapes
+from .many_pairs import BodyRows, are_many, over_many_pairs
+from .motion_bounds import MotionBound, length
+from .objects import PlacedShape, placed_shapes
 from .pairwise import FAR
+from .path_bounds import PathSums, bound_between
+from .shape_bounds import Bounded, Summed, shape_bounds
 from .touching import PairMargins
 from .walking import over_own_pairs, over_scene
 
@@ -98,7 +102,8 @@ def certified_edge(
     the clearance is that beyond them.
     """
     phi = difference(tree, q0, q1)
-    gaps = _Gaps(tree, pairs, shapes, scene, margin, phi, _bounds(tree, q0, phi), margins=margins)
+    middle = _along(tree, q0, phi, 0.5)
+    gaps = _Gaps(tree, pairs, shapes, scene, margin, phi, shape_bounds(tree, middle, phi, pairs), margins=margins)
 
     def step(at: _Progress) -> _Progress:
         distance, back, forth = gaps.at(_along(tree, q0, phi, at.t), at.t - at.done, 1.0 - at.t)
@@ -174,30 +179,6 @@ def _joined(at: _Progress, low: Any, high: Any) -> _Progress:
     return at._replace(done=done, low=lows, high=highs)
 
 
-def _bounds(tree: Tree, q0: Scalars, phi: Scalars) -> list[dict[int, MotionBound]]:
-    """By shape and ancestor: how its core moves."""
-    middle = _along(tree, q0, phi, 0.5)
-    found = []
-    for one in link_shapes(tree):
-        if one.body == WORLD:
-            found.append({WORLD: MotionBound(0.0, 0.0)})
-            continue
-        points, radius = _hull(one)
-        found.append(motion_bounds(tree, middle, phi, one.body, points, radius))
-    return found
-
-
-def _hull(one: LinkShape) -> tuple[tuple[Vec3, ...], float]:
-    """Points on the body and a radius: the core is within that of the points' convex hull."""
-    if type(one.shape) in FIELDS:
-        return (one.placement.translation,), FIELDS[type(one.shape)].reach(one.shape)
-    placed = solid(one.shape, one.placement)
-    core = placed.core
-    if isinstance(core, SegmentCore):
-        return (core.center + core.half, core.center - core.half), 0.0
-    return (anchor(core),), reach_of(solid(one.shape, Pose.identity())) - placed.radius
-
-
 class _Gaps:
     """Distances of all pairs, and how long each stays open."""
 
@@ -209,32 +190,59 @@ class _Gaps:
         scene: SceneRows,
         margin: Any,
         phi: Scalars | None = None,
-        bounds: Sequence[Mapping[int, MotionBound]] = (),
+        moving: Bounded | Summed | None = None,
         *,
         margins: PairMargins | None = None,
     ) -> None:
         self.margins = margins
         self.tree, self.pairs, self.shapes, self.scene = tree, pairs, shapes, scene
-        self.margin, self.phi, self.bounds = margin, phi, bounds
+        self.margin, self.phi, self.moving = margin, phi, moving
 
     def at(self, q: Scalars, back: Any, forth: Any) -> tuple[Any, Any, Any]:
         """The least distance at q, and how far back and forth all are known to stay above the margin, no farther than
         is asked.  Where one is not above it, no more are measured."""
         X = [*forward_kinematics(self.tree, q), Pose.identity()]  # the world's comes last: its index is −1
         placed = placed_shapes(self.tree, q, X[:-1])
-        of_shape, of_pair = self._motions(q, X, [anchor(one.row.solid.core) for one in placed])
+        centers = [anchor(one.row.solid.core) for one in placed]
         hands_first = [placed[k] for k in reversed(self.shapes)]
         own = None
         if self.margins is not None:
             own = {kind: table[:, ::-1] for kind, table in self.margins.scene.items()}
-            of_pair = [[*numbers, x] for numbers, x in zip(of_pair, self.margins.own, strict=True)]
         start = FAR, back, forth
+        if self.moving is None and are_many(self.pairs):
+            at_rest: dict[int, list[Any]] = {k: [] for k in self.shapes}
+            state, _, _ = over_scene(self._step, start, hands_first, self.scene, at_rest, each=own, near=self._near)
+            return self._over_many(state, placed)
+        if isinstance(self.moving, Summed):
+            rows, to_world = self._rows(q, X, centers, placed, self.moving)
+            state, _, _ = over_scene(self._step, start, hands_first, self.scene, to_world, each=own, near=self._near)
+            return self._over_many(state, placed, rows)
+        of_shape, of_pair = self._motions(q, X, centers)
+        if self.margins is not None:
+            of_pair = [[*numbers, x] for numbers, x in zip(of_pair, self.margins.own, strict=True)]
         state, _, _ = over_scene(self._step, start, hands_first, self.scene, of_shape, each=own, near=self._near)
         state, _ = over_own_pairs(self._step, state, placed, self.pairs, of_pair)
         return state  # type: ignore[no-any-return]
 
+    def _over_many(
+        self, state: Any, placed: Sequence[PlacedShape], rows: BodyRows | None = None
+    ) -> tuple[Any, Any, Any]:
+        """The state after own pairs that are too many to be written out: a pair's margin is looked up by its place."""
+        table = None if self.margins is None else array([*self.margins.own])
+
+        def with_margin(motion: Scalars, place: Any) -> Scalars:
+            return motion if table is None else [*motion, take(table, place)]
+
+        def step(state: Any, a: SolidRow, b: SolidRow, place: Any, motion: Scalars = ()) -> tuple[Any, list[Any]]:
+            return self._step(state, a, b, place, with_margin(motion, place))
+
+        def near(state: Any, a: SolidRow, b: SolidRow, place: Any, motion: Scalars = ()) -> Any:
+            return self._near(state, a, b, with_margin(motion, place))
+
+        return over_many_pairs(step, near, state, placed, self.pairs, rows)  # type: ignore[no-any-return]
+
     def _step(
-        self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, place: Any, motion: Scalars
+        self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, place: Any, motion: Scalars = ()
     ) -> tuple[Any, list[Any]]:
         """``motion``: bounds of speed and acceleration, then v and ω of A, and of B where it moves; and the pair's own
         margin where pairs have such: distances are those beyond it."""
@@ -271,7 +279,7 @@ class _Gaps:
         """What is known of a pair's motion, and its own margin, if it has one."""
         return (motion, None) if self.margins is None else (motion[:-1], motion[-1])
 
-    def _near(self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, motion: Scalars) -> Any:
+    def _near(self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, motion: Scalars = ()) -> Any:
         return self._is_near(state, a, b, *self._own(motion))
 
     def _is_near(self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, motion: Scalars, own: Any) -> Any:
@@ -288,8 +296,10 @@ class _Gaps:
         self, q: Scalars, X: Sequence[Pose], centers: Sequence[Vec3]
     ) -> tuple[dict[int, list[Any]], list[list[Any]]]:
         """By shape that meets the scene, and by own pair: what a step wants to know of motions."""
-        if self.phi is None:
+        if self.phi is None or self.moving is None:
             return {k: [] for k in self.shapes}, [[] for _ in self.pairs]
+        assert isinstance(self.moving, Bounded)
+        bounds = self.moving
         V, on = _twists(self.tree, q, self.phi, X), link_shapes(self.tree)
 
         def seen(k: int, shared: int) -> list[Any]:
@@ -305,13 +315,51 @@ class _Gaps:
         of_pair = []
         for i, j in self.pairs:
             shared = fork(self.tree, on[i].body, on[j].body)[0]
-            bound = self.bounds[i][shared] + self.bounds[j][shared]
+            bound = bounds.of(i, shared) + bounds.of(j, shared)
             of_pair.append([bound.speed, bound.acceleration, *seen(i, shared), *seen(j, shared)])
         of_shape = {}
         for k in self.shapes:
-            bound = self.bounds[k][WORLD]
+            bound = bounds.of(k, WORLD)
             of_shape[k] = [bound.speed, bound.acceleration, *seen(k, WORLD)]
         return of_shape, of_pair
+
+    def _rows(
+        self, q: Scalars, X: Sequence[Pose], centers: Sequence[Vec3], placed: Sequence[PlacedShape], moving: Summed
+    ) -> tuple[BodyRows, dict[int, list[Any]]]:
+        """Of large robots: what pairs' motions are made of, and by shape that meets the scene its motion."""
+        assert self.phi is not None
+        V = _twists(self.tree, q, self.phi, X)
+        of_shape = [
+            [
+                moving.reaches[k],
+                *moving.sums[one.body],
+                *centers[k],
+                *_at(V[one.body], X[one.body], centers[k]),
+                *V[one.body].angular,
+            ]
+            for k, one in enumerate(placed)
+        ]
+        of_body = [
+            [*sums, *_at(twist, pose, Vec3.zero()), *twist.angular]
+            for sums, twist, pose in zip(moving.sums, V, X, strict=True)
+        ]
+        to_world = {}
+        for k in self.shapes:
+            bound = moving.to_world(k, placed[k].body)
+            to_world[k] = [bound.speed, bound.acceleration, *of_shape[k][-6:]]
+        return BodyRows(self.tree, of_shape, of_body, _motion_between), to_world
+
+
+def _motion_between(one: Scalars, other: Scalars, shared: Scalars) -> list[Any]:
+    """What a step wants to know of the motions of two shapes, relative to the last body that carries both."""
+    many = len(PathSums._fields)
+    sums, origin, w = shared[:many], Vec3.of(shared[many : many + 3]), Vec3.of(shared[many + 3 :])
+    bound, motions = MotionBound(0.0, 0.0), []
+    for reach, *numbers in (one, other):
+        center, v, turning = (Vec3.of(numbers[at : at + 3]) for at in range(many, many + 9, 3))
+        bound = bound + bound_between(reach, numbers[:many], sums)
+        motions += [*(v - origin - w.cross(center)), *(turning - w)]
+    return [bound.speed, bound.acceleration, *motions]
 
 
 def _opened(a: SolidRow, b: SolidRow, found: SignedDistance) -> Any:

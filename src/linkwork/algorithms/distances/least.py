@@ -18,6 +18,7 @@ from ...model.collisions import link_shapes
 from ...model.tree import Tree
 from ...spatial import Force
 from ..kinematics.forward_kinematics import forward_kinematics
+from .many_pairs import are_many, over_many_pairs
 from .objects import PlacedShape, placed_shapes
 from .pairwise import FAR, NUMBERS, Motions, numbers_of, wrench
 from .touching import spheres_are_near
@@ -88,7 +89,8 @@ def nearest_pair(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], sc
         return cond(near(state, a, b), measured, lambda: state), []
 
     placed = placed_shapes(tree, q)
-    state, _ = over_own_pairs(step, (FAR, 0.0, 0.0, 1.0, *([0.0] * 7), -1.0), placed, pairs)
+    start = (FAR, 0.0, 0.0, 1.0, *([0.0] * 7), -1.0)
+    state = _over_own(step, near, start, placed, pairs)
     extra = {k: [offset + float(at)] for at, k in enumerate(shapes)}
     state, _, _ = over_scene(step, state, [placed[k] for k in shapes], scene, extra, near=near)
     return LeastDistance(list(state[:-1]), state[-1])
@@ -231,6 +233,13 @@ def _over_all(
     placed = placed_shapes(tree, q)
     hands_first = [placed[k] for k in reversed(shapes)]  # they meet more
     state, _, _ = over_scene(step, state, hands_first, scene, near=near)
+    return _over_own(step, near, state, placed, pairs)
+
+
+def _over_own(step: Step, near: Near, state: Any, placed: Sequence[PlacedShape], pairs: Pairs) -> Any:
+    """The state after all pairs of the robot's own shapes."""
+    if are_many(pairs):
+        return over_many_pairs(step, lambda state, a, b, place: near(state, a, b), state, placed, pairs)
     return over_own_pairs(step, state, placed, pairs)[0]
 
 

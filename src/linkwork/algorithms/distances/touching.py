@@ -3,7 +3,8 @@
 Nearly all pairs are far apart, so what is asked first of each is little: whether the spheres about two of the robot's
 shapes meet, and whether the sphere about a shape meets an obstacle as it is, since a table fills little of a sphere of
 its own.  These questions are written out for many pairs, and one choice skips all of them where all samples side by
-side agree that none is near; what is left, a pair or two, is looked at closely.
+side agree that none is near; what is left, a pair or two, is looked at closely.  Very many own pairs are gone over by
+loops (`many_pairs`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...expr.control import cond, scan
+from ...expr.arrays import array
+from ...expr.control import cond, scan, take
 from ...expr.functions import and_, fabs, fmax, le, lt, where
 from ...geometry.bounds import EXTENTS
 from ...geometry.cores import FieldCore, HalfSpaceCore, Solid
@@ -21,6 +23,7 @@ from ...geometry.pairs import distance_once, within_called
 from ...geometry.rows import SolidKind, SolidRow
 from ...model.tree import Tree
 from ...spatial import Vec3
+from .many_pairs import are_many, over_many_pairs
 from .objects import PlacedShape, by_kinds, placed_shapes
 from .walking import FEW, listed
 
@@ -85,6 +88,20 @@ def in_collision(
             return with_obstacle(state, kind, *row), None
 
         state, _ = scan(step, state, (rows, *own))
+    if are_many(pairs):
+        table = None if margins is None else array([*margins.own])
+
+        def of_pair(place: Any) -> Any:
+            return margin if table is None else whole(take(table, place))
+
+        def near(state: Any, a: SolidRow, b: SolidRow, place: Any) -> Any:
+            return and_(lt(state, 0.5), _boxes_are_near(a, b, of_pair(place)))
+
+        def look(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
+            touching = near(state, a, b, place)
+            return cond(touching, lambda: touch(a.solid, b.solid, of_pair(place)), lambda: state), []
+
+        return over_many_pairs(look, near, state, placed, pairs, going=lambda state: lt(state, 0.5))
     for members in by_kinds(placed, pairs).values():
         for first in range(0, len(members), _TOGETHER):
             some = []

@@ -25,6 +25,8 @@ _FINE = 1e-14  # of X: what may be left of the equation
 _SOLVED = 1e-8  # of X: what is left of an equation that is solved
 _SHARE = 1e-2  # of a system's natural cost: what everything costs besides, in the first of two systems
 _SLOW, _SLOWEST = 1e-12, 5e-4  # of a step, or of the fastest motion: rates at which motions end, by either system
+_MANY = 200  # rows: eigenvalues of more take longer than all else
+_SQUARINGS = 6
 _NEAR = 1e-6  # of A: γ is so far from its eigenvalues
 
 Array = np.ndarray[Any, Any]
@@ -97,24 +99,34 @@ class _System:
         return H
 
     def _refined(self, X: Array, slowest: float) -> tuple[Array, Array, float] | None:
-        """Newton's method from a stabilising X, or None where its motions do not end."""
-        best: tuple[Array, Array, float] | None = None
+        """Newton's method from a stabilising X, or None where its motions do not end.
+
+        In exact arithmetic each step stabilises if the one before does, so eigenvalues are those of the first, and of
+        the one that is returned.
+        """
+        found: list[tuple[Array, Array, float]] = []
+        roots: Array | None = None
         for _ in range(_NEWTON):
             if not np.isfinite(X).all():
                 break
             left, K = self._left(X)
             closed = self.A - self.B @ K
             residual = float(np.linalg.norm(left) / max(float(np.linalg.norm(X)), 1e-300))
-            if not (np.isfinite(residual) and self._ends(closed, slowest)):
+            if not np.isfinite(residual):
                 break
-            if best is not None and residual >= 0.5 * best[2] and residual < _SOLVED:
-                return best if best[2] <= residual else (K, X, residual)
-            if best is None or residual < best[2]:
-                best = K, X, residual
-            if residual < _FINE:
+            if roots is None:
+                roots = np.linalg.eigvals(closed)
+                if not self._ends(roots, slowest):
+                    return None
+            best = min((one[2] for one in found), default=np.inf)
+            found.append((K, X, residual))
+            if residual < _FINE or (residual >= 0.5 * best and residual < _SOLVED):
                 break
-            X = _even(X + _lyapunov(closed, left, self.discrete))
-        return best
+            X = _even(X + _lyapunov(closed, left, self.discrete, roots))
+        for k, (K, X, residual) in sorted(enumerate(found), key=lambda one: one[1][2]):
+            if k == 0 or self._ends(np.linalg.eigvals(self.A - self.B @ K), slowest):
+                return K, X, residual
+        return None
 
     def _left(self, X: Array) -> tuple[Array, Array]:
         """What is left of the equation, and the gains."""
@@ -129,9 +141,8 @@ class _System:
         K = np.linalg.solve(S, T)
         return _even(left - T.T @ K), K
 
-    def _ends(self, closed: Array, slowest: float) -> bool:
-        """Whether all motions end, at a rate that is not rounding."""
-        roots = np.linalg.eigvals(closed)
+    def _ends(self, roots: Array, slowest: float) -> bool:
+        """Return True where motions with these eigenvalues end, at a rate that is not rounding."""
         if self.discrete:
             return bool(np.abs(roots).max() < 1.0 - slowest)
         return bool(roots.real.max() < -slowest * np.abs(roots).max())
@@ -144,9 +155,7 @@ def _even(M: Array) -> Array:
 def _cayley(A: Array, G: Array, H: Array) -> tuple[Array, Array, Array]:
     """The matrices in steps of time that have the X of those in continuous time."""
     n, eye = len(A), np.eye(len(A))
-    sizes = np.abs(np.linalg.eigvals(np.block([[A, -G], [-H, -A.T]])))
-    largest = max(float(sizes.max()), 1e-3)
-    mean = float(np.exp(np.log(np.maximum(sizes, 1e-8 * largest)).mean()))
+    largest, mean = _sizes(np.block([[A, -G], [-H, -A.T]]))
     gamma = max(mean**0.75 * largest**0.25, 1e-3)
     own = np.linalg.eigvals(A)
     while np.abs(own - gamma).min() < _NEAR * gamma:
@@ -158,11 +167,35 @@ def _cayley(A: Array, G: Array, H: Array) -> tuple[Array, Array, Array]:
     return eye + 2.0 * gamma * back[:, :n].T, _even(2.0 * gamma * LG @ back[:, :n]), _even(2.0 * gamma * back[:, n:])
 
 
-def _lyapunov(closed: Array, C: Array, discrete: bool) -> Array:
-    """X of closedᵀ X + X closed + C = 0, or of closedᵀ X closed − X + C = 0, where motions end."""
+def _sizes(M: Array) -> tuple[float, float]:
+    """The largest size of an eigenvalue, and the geometric mean of all: of many by powers and the determinant.
+
+    (‖M^p‖)^(1/p) is no less than the largest, and with p = 2^6 hardly more.
+    """
+    if len(M) <= _MANY:
+        sizes = np.abs(np.linalg.eigvals(M))
+        largest = max(float(sizes.max()), 1e-3)
+        return largest, float(np.exp(np.log(np.maximum(sizes, 1e-8 * largest)).mean()))
+    power, log_size = M, 0.0
+    for k in range(_SQUARINGS + 1):
+        norm = float(np.linalg.norm(power))
+        if not 0.0 < norm < np.inf:
+            break
+        log_size += np.log(norm) / 2.0**k
+        power = power / norm
+        power = power @ power
+    largest = max(float(np.exp(log_size)), 1e-3)
+    return largest, max(float(np.exp(np.linalg.slogdet(M)[1] / len(M))), 1e-8 * largest)
+
+
+def _lyapunov(closed: Array, C: Array, discrete: bool, roots: Array) -> Array:
+    """X of closedᵀ X + X closed + C = 0, or of closedᵀ X closed − X + C = 0, where motions end.
+
+    ``roots`` are eigenvalues of closed, or of a matrix near it.
+    """
     M = closed
     if not discrete:
-        sizes = np.abs(np.linalg.eigvals(closed))
+        sizes = np.abs(roots)
         gamma = float(np.sqrt(sizes.max() * max(float(sizes.min()), 1e-300)))
         inverse = np.linalg.inv(closed - gamma * np.eye(len(closed)))
         M = (closed + gamma * np.eye(len(closed))) @ inverse

@@ -16,6 +16,7 @@ from ..._validation import optional, positive
 from ...expr.arrays import array, is_traced
 from ...expr.linalg.sums import dot
 from .asked import acting_places, cost_matrix, deviation_of, forces_that_act, matching, seconds_of, state_cost
+from .dense_linearization import linearized
 from .regulators import lqr
 
 __all__ = ["HoldingRegulator", "hold"]
@@ -117,7 +118,7 @@ def hold(
     else:
         forces = matching("hold", "tau", tau, nv, "nv")
     cost, effort = state_cost("hold", "Q", Q, nv), cost_matrix("hold", "R", R, len(acting))
-    A, B = robot.linearize(at, rate, forces, step=step, integrator=integrator, passive=passive)
+    A, B = linearized(robot, at, rate, forces, step=step, integrator=integrator, passive=passive)
     B = np.ascontiguousarray(B[..., acting])
     K, X, residual = lqr(A, B, cost, effort, N, discrete=step is not None)
     return HoldingRegulator(robot, at, rate, forces, K, X, residual, A, B, acting, step)

@@ -22,6 +22,7 @@ from .trees import GrownTree, PlanningTree, TreeRows
 
 __all__ = ["QuickOptions", "QuickSearch", "is_quick"]
 
+_MOST_COORDINATES = 32  # of q: all tables of the loop grow with it, and beyond its kernel takes minutes to compile
 _NEARER = 3.0  # samples lie e³ times as often about the way to one goal than to another that is twice as far
 
 
@@ -43,8 +44,8 @@ class QuickOptions(NamedTuple):
 
 
 def is_quick(space: PlanningSpace, roots: int) -> bool:
-    """Whether kernels know the space, and have room for so many starts and goals."""
-    return type(space) is PlanningSpace and space.is_plain and roots <= ROOTS
+    """Return True where one kernel can search the space, and has room for so many starts and goals."""
+    return type(space) is PlanningSpace and space.is_plain and space.robot.nq <= _MOST_COORDINATES and roots <= ROOTS
 
 
 class QuickSearch:
