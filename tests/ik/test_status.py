@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.facade.ik.judging import balanced
 from helpers.arms import chain_text, planar
+from linkwork.facade.ik.judging import balanced
 from linkwork.facade.ik.reach import chain_between
 
 ARM = lw.load("arm7")
@@ -125,9 +125,9 @@ def test_multipliers_of_conflicts_are_proofs():
     above = lw.ik.Within(there, [-inf, -inf, 0.1], inf, name="above")
     posture = lw.ik.PostureTask(name="posture")
     cases = (
-        ([here, there], {"here": place, "there": place + [0.0, 0.0, 0.1]}),
+        ([here, there], {"here": place, "there": place + np.array([0.0, 0.0, 0.1])}),
         ([here, above], {"here": place, "above": place}),
-        ([posture, here], {"posture": q, "here": place + [0.0, 0.05, 0.0]}),
+        ([posture, here], {"posture": q, "here": place + np.array([0.0, 0.05, 0.0])}),
     )
     for tasks, targets in cases:
         problem = ARM.ik_problem(tasks)

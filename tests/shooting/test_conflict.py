@@ -12,9 +12,7 @@ def rail(mass=2.0, effort=3.0):
     return lw.Robot.build(
         "rail",
         lw.Link("cart", mass=mass),
-        lw.Joint.of(
-            lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart", effort=effort
-        ),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart", effort=effort),
         gravity=(0, 0, 0),
     )
 

@@ -251,9 +251,7 @@ def _doubled(given: LinearQuadratic, continuous: bool, share: Any) -> tuple[Matr
         pushed = fmax(squares(given.B), 1e-300)
         natural = where(lt(0.0, paid), paid * (1.0 / n), where(lt(0.0, moved), moved / pushed, 1.0))
         R = shifted(R, where(lt(0.0, share), share * natural * pushed * (1.0 / len(R)), 0.0))
-    both = solved_columns(
-        R, [[*b, *c] for b, c in zip(transposed(given.B), transposed(given.N), strict=True)], "pos"
-    )
+    both = solved_columns(R, [[*b, *c] for b, c in zip(transposed(given.B), transposed(given.N), strict=True)], "pos")
     by_B, by_N = [row[:n] for row in both], [row[n:] for row in both]
     A = added(given.A, negated(products(given.B, by_N)))
     G = mirrored(products(given.B, by_B))

@@ -80,8 +80,8 @@ def warn_of_cuts(robot: Any, torque: np.ndarray, effort: np.ndarray, acting: np.
         return False
     place = int(acting[share.max(axis=0).argmax()])
     warnings.warn(
-        f"controller: the plan asks for {np.abs(torque[:, place]).max():.4g} at {robot.v_names[place]!r}, whose limit of "
-        f"effort is {effort[place]:.4g}: the command is cut, and the plan does not know it; with "
+        f"controller: the plan asks for {np.abs(torque[:, place]).max():.4g} at {robot.v_names[place]!r}, whose limit "
+        f"of effort is {effort[place]:.4g}: the command is cut, and the plan does not know it; with "
         f"effort=robot.effort_limits, or add_limits(torques=True) of the problem, plans keep the limits",
         UserWarning,
         stacklevel=levels_up(),

@@ -64,11 +64,12 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
 
     u = −K x makes ∫ xᵀQ x + 2 xᵀN u + uᵀR u dt, or the sum over all steps, the least.  A and Q (..., n, n), B and N
     (..., n, m), R (..., m, m); Q and R are symmetric (their lower triangles are read).  The cost of x and u is at least
-    semidefinite.  R is positive definite, or with ``discrete`` at least R + BᵀXB is.  What neither ends nor grows by
-    itself, an undamped oscillation, has to cost something.  Leading dimensions are a batch, and broadcast.
+    semidefinite.  R is positive definite, or with ``discrete`` at least R + BᵀXB is, for numbers and symbols alike.
+    What neither ends nor grows by itself, an undamped oscillation, has to cost something.  Leading dimensions are a
+    batch, and broadcast.
 
     On symbols it becomes part of what is compiled, and is differentiated as the solution that it is: exactly, forward
-    and in reverse.  On numbers, a kernel of these sizes is compiled with the first call; systems of more than 12 states
+    and in reverse.  On numbers, a kernel of these sizes is compiled with the first call; systems of more than 4 states
     are solved in NumPy, without one.  Of one system ValueError says why there is no regulator; in a batch its
     ``residual`` does.
 

@@ -62,7 +62,7 @@ def conflict_of(
 ) -> ConflictProof | None:
     """Return the proof with multipliers in proportion to these, the largest 1; None where all of them are zero or one
     is not finite, which prove nothing."""
-    largest = max(float(np.abs(x).max(initial=0.0)) for x in (everywhere, alone))
+    largest = float(np.abs(np.concatenate([np.ravel(everywhere), alone])).max(initial=0.0))
     if not (0.0 < largest < np.inf and violations):
         return None
     return ConflictProof(reach, everywhere / largest, alone / largest, violations, pressing)

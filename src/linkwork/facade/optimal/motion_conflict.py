@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms.shooting.search import KEPT, SOLVED, begun
+from ...algorithms.shooting.search import KEPT, begun
 from .conflict import ConflictProof, conflict_of
 
 __all__ = ["motion_conflict_proof"]
