@@ -160,7 +160,7 @@ class _LeastViolation:
         """Motors at their limits, by joints."""
         if "low" not in self.inputs:
             return ()
-        at = ((u <= self.inputs["low"]) | (u >= self.inputs["high"])).any(axis=0)
+        at: Array = np.any((u <= self.inputs["low"]) | (u >= self.inputs["high"]), axis=0, keepdims=True)[0]
         names, actuated = self.result.problem.robot.v_names, self.result._recipe.actuated
         return tuple(f"control_limits of {names[k]!r}" for k, it_is in zip(actuated, at, strict=True) if it_is)
 
