@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -311,21 +310,3 @@ def test_an_effort_is_a_limit_of_the_plan() -> None:
     # a problem that says so itself is taken as it is
     problem.add_limits(torques=12.0)
     assert problem.controller(effort=15.0).problem is problem
-
-
-def test_limits_that_cut_a_plan_are_told_of() -> None:
-    """Limits of the robot that a plan does not know: a warning, once, whose remedy makes plans keep them."""
-    slide = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="cart", effort=15.0)
-    cart = lw.Robot.build("cart", lw.Link("cart", mass=2.0), slide)
-    problem = lw.Problem(cart, steps=20, duration=1.0).add("configuration", "squares", scale=10.0, name="place")
-    problem.add("velocity", "squares", scale=0.3).add("torque", "squares", scale=0.01)
-    state, aim = (np.zeros(1), np.zeros(1)), {"place": [5.0]}
-    controller = problem.controller(first_iterations=200)
-    with pytest.warns(UserWarning, match=r"'rail', whose limit of effort is 15: .* effort=robot.effort_limits"):
-        command = controller.step(state, aim)
-    assert command.torque[0] == 15.0 and controller.plan.tau[0, 0] > 16.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        controller.step(state, aim)
-        bounded = problem.controller(first_iterations=200, effort=cart.effort_limits)
-        assert bounded.step(state, aim).torque[0] <= 15.0 and np.abs(bounded.plan.tau).max() < 15.0 + 1e-4

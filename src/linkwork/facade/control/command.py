@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._printing import short_repr
-from ..._user import levels_up
 
-__all__ = ["BRAKING", "FAILED", "LATE", "PLANNED", "SHORT", "Command", "warn_of_cuts"]
+__all__ = ["BRAKING", "FAILED", "LATE", "PLANNED", "SHORT", "Command"]
 
-_CUT = 1e-3  # of a limit: plans that keep it within their tolerances ask for less above it
 PLANNED, SHORT, LATE, FAILED, BRAKING = "planned", "short", "late", "failed", "braking"
 
 
@@ -71,19 +68,3 @@ class Command:
         place = int(np.arange(int(np.prod(shape, dtype=int))).reshape(shape)[index])
         state = (x.reshape(-1, x.shape[-1]) for x in (self.q, self.v))
         return f"{status}: {planner.explained(search, *state, numbers, place)}"
-
-
-def warn_of_cuts(robot: Any, torque: np.ndarray, effort: np.ndarray, acting: np.ndarray) -> bool:
-    """Warn where limits of effort (nv,) cut what plans ask of joints, torque (n, nv); return whether they do."""
-    share = np.abs(torque[:, acting]) / np.maximum(effort[acting], 1e-300)
-    if not share.max(initial=0.0) > 1.0 + _CUT:
-        return False
-    place = int(acting[share.max(axis=0).argmax()])
-    warnings.warn(
-        f"controller: the plan asks for {np.abs(torque[:, place]).max():.4g} at {robot.v_names[place]!r}, whose limit "
-        f"of effort is {effort[place]:.4g}: the command is cut, and the plan does not know it; with "
-        f"effort=robot.effort_limits, or add_limits(torques=True) of the problem, plans keep the limits",
-        UserWarning,
-        stacklevel=levels_up(),
-    )
-    return True

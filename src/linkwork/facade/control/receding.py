@@ -32,7 +32,7 @@ from .asked import (
     seconds_of,
     state_cost,
 )
-from .command import BRAKING, FAILED, LATE, PLANNED, SHORT, Command, warn_of_cuts
+from .command import BRAKING, FAILED, LATE, PLANNED, SHORT, Command
 from .held_plan import HeldPlans
 from .plan import ROUNDING, RecedingPlan, followed, plan_kernel
 from .planners import AugmentedPlanner, Planner, Search, within_effort
@@ -64,8 +64,7 @@ class Controller:
     - ``actuators``: names of joints that have motors (all but those of six degrees of freedom); ``effort``: their
       largest forces, a number or (nv,), the robot's unless it is said; ``passive``: forces overcome what joints do by
       themselves.  Commands are by all three, and so are plans of "ilqr".  Those of "augmented" know what features of
-      the problem ask, and an ``effort`` that is given, as limits of torques in every step; a UserWarning tells, once,
-      where limits of the robot cut what such a plan asks for.
+      the problem ask, and an ``effort`` that is given, as limits of torques in every step.
     - ``solver``: "augmented", "ilqr", a `Planner`, which has to know about motors by itself, or what makes one of the
       problem, the names of joints that have motors, ``effort`` (nv,) or None for the robot's, ``passive``, and of
       ``parameters`` where there are any.
@@ -106,11 +105,8 @@ class Controller:
         self._effort = largest_forces(who, robot, effort)
         self._numbers = own_robot_numbers(who, problem, parameters)
         named = tuple(self._numbers)
-        bounded = problem
-        if making is AugmentedPlanner:
-            bounded = within_effort(problem, self._effort, self.acting, self.passive)
-        problem = problem if effort is None else bounded
-        self._cuts = bounded is not problem  # commands are within limits that the plan does not know
+        if making is AugmentedPlanner and effort is not None:
+            problem = within_effort(problem, self._effort, self.acting, self.passive)
         if making is not None:
             places, own = range(robot.nv), set(self.acting.tolist())
             slices = [(body.joint_name, robot.tree.v_slices[i]) for i, body in robot.tree.stacked() if body.joint.nv]
@@ -388,8 +384,6 @@ class Controller:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Forces, gains and status."""
         if fresh.all() and self._plan is not None:
-            if self._cuts:
-                self._cuts = not warn_of_cuts(self.robot, self._plan.tau[:, 0], self._effort, self.acting)
             return self._limited(self._plan.tau[:, 0]), self._plan.K[:, 0], np.full(len(q), good)
         robot, T, tau = self.robot, self.planner.steps, self.planner.step
         over = (T - ROUNDING) * tau
