@@ -238,7 +238,22 @@ def test_costs_that_are_semidefinite() -> None:
         lqr([[0.5]], [[1.0]], [[0.0]], [[0.0]], discrete=True)
     with pytest.raises(ValueError, match="no cost makes the motion of the eigenvalue"):
         lqr([[0.0, 1.0], [-1.0, 0.0]], [[0.0], [1.0]], np.zeros((2, 2)), np.eye(1))
-    # on symbols, too
+    # on symbols, too, where derivatives by R = 0 are those of its solution
+    of = {"A": (3, 3), "B": (3, 2), "R": (2, 2)}
+    solved = lw.compile(lambda A, B, R: lqr(A, B, np.eye(3), R, discrete=True)[:3], **of)
+    for R in (np.zeros((2, 2)), np.diag([1.0, 0.0]), np.eye(2)):
+        A, B = rng.normal(size=(3, 3)), rng.normal(size=(3, 2))
+        K, X, residual = solved(A, B, R)
+        known = solve_discrete_are(A, B, np.eye(3), R)
+        assert residual < 1e-9 and np.abs(X - known).max() < 1e-7 * np.abs(known).max()
+        assert np.allclose(K, np.linalg.solve(R + B.T @ known @ B, B.T @ known @ A))
+
+    def gain(r: Any) -> Any:
+        A, B = np.diag([2.0, 1.5]), np.ones((2, 1))
+        return lqr(A, B, np.eye(2), lw.expr.array([[r]]), discrete=True).K[0, 0]
+
+    both = lw.compile(lambda r: (gain(r), lw.expr.jacobian([gain(r)], [r])[0][0]), r=())
+    assert np.isclose(both(0.0)[1], (both(1e-6)[0] - both(0.0)[0]) / 1e-6, rtol=1e-4)
     kernel = lw.compile(lambda a: lqr(lw.expr.array([[a]]), np.eye(1), np.zeros((1, 1)), np.eye(1)).K[0, 0], a=())
     assert np.allclose(kernel(np.array([0.5, 2.0])), [1.0, 4.0])
 

@@ -9,6 +9,7 @@ import pytest
 
 import linkwork as lw
 from helpers.arms import chain_text, planar
+from linkwork.facade.ik.judging import balanced
 from linkwork.facade.ik.reach import chain_between
 
 ARM = lw.load("arm7")
@@ -103,6 +104,41 @@ def test_tasks_in_conflict_are_named_with_what_they_pull():
     assert here @ way < 0.0  # the error of what is to be further up is below zero
     assert abs(found.position_error - 0.05) < 1e-6
     assert "'here' and 'there' are not done together" in found.explain()
+
+
+def test_multipliers_of_conflicts_are_proofs():
+    """Jᵀ λ = 0 and λᵀ e > 0, or there are none; of several kinds of conflict none of the tasks' are all zero."""
+    rng = np.random.default_rng(0)
+    for rows, rank in ((6, 3), (4, 4), (5, 1)):
+        J = rng.normal(size=(rows, rank)) @ rng.normal(size=(rank, 7))
+        e = rng.normal(size=rows)
+        force = balanced(J, e)
+        assert (force is None) == (rank == rows)
+        assert force is None or (np.abs(J.T @ force).max() < 1e-12 and force @ e > 0.0)
+        assert balanced(J, 0.0 * e) is None and balanced(J, np.nan * e) is None
+        assert balanced(J, J @ rng.normal(size=7)) is None  # a motion takes all of these errors away
+    frame, inf, axes = ARM.frames[-1], np.inf, {"axes": "reference"}
+    here, there = (lw.ik.PositionTask(frame, name=name, **axes) for name in ("here", "there"))
+    q = ARM.random_configuration(seed=1, size=4)
+    X = ARM.pose(q, frame)
+    place = X[:, :3, 3]
+    above = lw.ik.Within(there, [-inf, -inf, 0.1], inf, name="above")
+    posture = lw.ik.PostureTask(name="posture")
+    cases = (
+        ([here, there], {"here": place, "there": place + np.array([0.0, 0.0, 0.1])}),
+        ([here, above], {"here": place, "above": place}),
+        ([posture, here], {"posture": q, "here": place + np.array([0.0, 0.05, 0.0])}),
+    )
+    for tasks, targets in cases:
+        problem = ARM.ik_problem(tasks)
+        found = problem.solve(**targets)
+        some = [k for k, status in enumerate(found.status) if status == "conflict"]
+        assert some, tasks
+        for k in some:
+            given = found.multipliers[k]
+            assert set(given) == {task.name for task in tasks}
+            for pull in given.values():
+                assert np.isfinite(pull).all() and np.abs(pull).max() > 1e-6
 
 
 def test_one_task_of_several_that_is_out_of_reach():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.facade.optimal.conflict import conflict_of
 
 lsq_linear = pytest.importorskip("scipy.optimize").lsq_linear
 AXES = np.eye(3)
@@ -129,6 +130,42 @@ def test_what_runs_away_is_not_solved():
     problem.add(lambda w: 1.0 / w.q()[0] ** 2, "squares", name="far")
     found = problem.solve(guess=[1e16])
     assert found.status == "not converged" and not found.success and "numbers there are 2 apart" in found.explain()
+    still = lw.Problem(gantry([1.0], [3.0]), steps=4).add("torque", "squares")
+    for solver in ("augmented", "ilqr", "shooting", "ipopt"):
+        found = still.solve([1e16], solver=solver)
+        assert found.status == "not converged" and "numbers there are 2 apart" in found.explain(), solver
+        assert still.solve([1e6], solver=solver).status == "solved"
+
+
+def test_multipliers_that_prove_nothing_make_no_conflict():
+    none, some = np.zeros((3, 2)), np.array([0.0, -4.0])
+    for everywhere, alone, names in (
+        (none, 0.0 * some, {"a": 1.0}),
+        (none + np.nan, some, {"a": 1.0}),
+        (none, np.array([-4.0, np.inf]), {"a": 1.0}),
+        (none, np.array([-4.0, np.nan]), {"a": 1.0}),
+        (none, some, {}),
+    ):
+        assert conflict_of(1.0, everywhere, alone, names) is None
+    proof = conflict_of(1.0, none, some, {"a": 1.0})
+    assert proof is not None and proof.alone.tolist() == [0.0, -1.0] and not proof.everywhere.any()
+
+
+def test_tight_tolerances_are_reached():
+    """Swing-ups whose torques bend more than Gauss and Newton's matrix knows: their full steps would oscillate where
+    merits are too coarse to shorten them."""
+    robot, steps = lw.load("double_pendulum"), 40
+    problem = lw.Problem(robot, steps=steps, duration=3.0).add("torque", "squares", scale=0.1)
+    problem.add("configuration", "equality", at=-1, target=[np.pi, 0.0], name="upright")
+    problem.add("velocity", "equality", at=-1, name="at rest")
+    waves = np.sin(np.multiply.outer(np.arange(1, steps + 1) / steps, 0.5 * np.pi * np.arange(1, 6)))
+    guess = np.einsum("tk,nkj->ntj", waves, np.random.default_rng(0).normal(size=(40, 5, 2)))
+    coarse = problem.solve(np.zeros(2), guess=guess, at_most=1000)
+    fine = problem.solve(np.zeros(2), guess=guess, at_most=1000, tolerance=1e-9, step_tolerance=1e-9)
+    assert coarse.success.sum() >= 36 and (coarse.success & fine.success).sum() >= 0.6 * coarse.success.sum()
+    for x in fine.violations.values():
+        assert x[fine.success].max() <= 1e-9
+    assert set(coarse.status) | set(fine.status) <= {"solved", "out of iterations", "not converged"}
 
 
 def test_what_costs_in_proportion_is_found():

@@ -53,6 +53,8 @@ _GROWTH = 10.0  # of penalties that do not suffice
 _MOST_PENALTY = 1e10
 _STIFF = 1e6  # a penalty beyond which multipliers are renewed, too, where violations have not fallen
 _FLAT = 1e-5  # of a penalty's share of the merit: a decrease that is no progress, whatever steps promise
+_BLIND = 1e-11  # of the merit: where a step promises less, merits differ too little to say how long it should be
+_EASED, _LEAST_SHARE = 2.0, 0.005  # by which factor shares of steps grow there, and how small they become
 _LITTLE, _PATIENCE = 1e-3, 5.0  # by which share a merit hardly falls, and how often in a row until that is the end
 _TRIALS = 8  # lengths of a step
 
@@ -80,6 +82,8 @@ class PathSearch(NamedTuple):
     stale: Any  # iterations in which all penalties are as large as may be, and the merit hardly falls
     bent: Any  # how much of own second derivatives entries with a step of their own have in H
     straight: Any  # until which iteration none of them, since H was not positive with them
+    share: Any  # of a step that is taken where merits are blind
+    former: Any  # length of the last step that was asked for; endless where it was not taken
 
 
 class _Trial(NamedTuple):
@@ -102,7 +106,8 @@ class _Trial(NamedTuple):
 def begun(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
     """A search before its first step."""
     far = array([1e300] * hard)
-    return PathSearch(point, duals, far, far, _LEAST_DAMPING, RUNNING, 0.0, 0.0, 0.0, 1e300, 0.0, 0.0, 0.0)
+    numbers = 0.0, 0.0, 0.0, 1e300, 0.0, 0.0, 0.0, 1.0, _NEVER
+    return PathSearch(point, duals, far, far, _LEAST_DAMPING, RUNNING, *numbers)
 
 
 def search(sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget: Any, at_most: int) -> PathSearch:
@@ -125,8 +130,15 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     far = fmax(moved, _relative(border, point.p))
     length = where(positive, fmax(far, changed), _NEVER)
     slope = -(found.drop + dot(found.rest, border))  # g d
-    first = where(lt(_LONGEST, far), _LONGEST / fmax(far, _LONGEST), 1.0)  # forces may change as they want
     at_ease = lt(state.damping, _AT_EASE)
+    # Gauss and Newton's steps oscillate where what they leave out bends more than twice as much as H: where merits do
+    # not show it, steps that become longer do
+    blind = and_(and_(positive, at_ease), le(-slope, _BLIND * fabs(merit)))
+    longer = length / state.former
+    eased = where(lt(1.0, longer), fmax(state.share / (1.0 + longer), _LEAST_SHARE), fmin(_EASED * state.share, 1.0))
+    eased = where(blind, eased, state.share)
+    whole = where(blind, eased, 1.0)
+    first = where(lt(_LONGEST, far), _LONGEST / fmax(far, _LONGEST), whole)  # forces may change as they want
     nothing = and_(at_ease, le(length, _NOTHING * tolerances.step))  # there merits differ by rounding alone
 
     def searching(trial: _Trial) -> Any:
@@ -197,7 +209,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     # where steps are short: new multipliers of what has been violated less, and larger penalties of what has not
     short = and_(taken, lt(length * trial.accepted, _SHORT))
     tiny = and_(le(length, 10.0 * tolerances.step), at_ease)  # damping makes steps short, too
-    arrived = le(0.5, trial.accepted)  # else what fell may have fallen too far: the step goes on
+    arrived = le(0.5 * whole, trial.accepted)  # else what fell may have fallen too far: the step goes on
     grown: list[Any] = []
     renewed: list[Any] = []
     last: list[Any] = []
@@ -248,6 +260,8 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         stale,
         where(and_(near, le(straight, iterations)), 1.0, 0.0),
         straight,
+        eased,
+        where(taken, length, _NEVER),
     )
 
 

@@ -7,8 +7,9 @@ of their solutions the one that stabilises, with the gains K = (R + BᵀXB)⁻¹
 which goes into A − B R⁻¹Nᵀ and Q − N R⁻¹Nᵀ, and with G = B R⁻¹Bᵀ, H = Q, doublings (`doubling.py`) lead from one step
 of time to twice as many, and H to X.  In continuous time a Cayley transform with a γ > 0 comes first.  Where rounding
 has left more than it must, steps of Newton's method follow, each a Lyapunov equation.  Where a system that grows fast
-costs little or nothing, so little of Q is left beside what grows that there is no X: then all states cost something
-besides, and Newton's method leads from that X, which stabilises too, to the one of Q.
+costs little or nothing, so little of Q is left beside what grows that there is no X, and in steps of time R may be
+singular where R + BᵀXB is not: then all states, and in steps of time all inputs, cost something besides, and Newton's
+method leads from that X, which stabilises too, to the one of Q and R.
 
 The derivative of X is the solution of a Lyapunov equation with A − B K, whatever the way to X was.
 
@@ -40,7 +41,7 @@ _FINE = 5e-11  # of X: what may be left of the equation
 _ROUGH = 1e-8  # of a correction: squares of what it may lack
 _REFINED, _FAR = 3, 14  # steps of Newton's method: near X, and from where the cost was another
 _SOLVED = 1e-8  # of X: what is left of an equation that is solved
-_SHARE = 1e-2  # of Q's mean diagonal: what all states cost besides, where doublings lose small costs beside large ones
+_SHARE = 1e-2  # of Q's mean diagonal: what states and inputs cost besides, where doublings do not come to an X
 _ENDLESS = 1e300
 _GONE, _SQUARINGS = 1e-30, 16
 
@@ -243,11 +244,14 @@ def _flat(M: Sequence[Sequence[Any]]) -> list[Any]:
 
 def _doubled(given: LinearQuadratic, continuous: bool, share: Any) -> tuple[Matrix, Any, Any, Any]:
     """X but for rounding, whether motions end, as (A − B K)ᵏ says, how many doublings it took, and γ; with a share of
-    Q's mean diagonal more on it."""
-    n = len(given.A)
-    both = solved_columns(
-        given.R, [[*b, *c] for b, c in zip(transposed(given.B), transposed(given.N), strict=True)], "pos"
-    )
+    Q's mean diagonal more on it, and in steps of time with what inputs do to states as part of R."""
+    n, R = len(given.A), given.R
+    if not continuous:  # where inputs cost nothing, what they do to states does
+        paid, moved = (sum((M[i][i] for i in range(len(M))), 0.0) for M in (given.Q, R))
+        pushed = fmax(squares(given.B), 1e-300)
+        natural = where(lt(0.0, paid), paid * (1.0 / n), where(lt(0.0, moved), moved / pushed, 1.0))
+        R = shifted(R, where(lt(0.0, share), share * natural * pushed * (1.0 / len(R)), 0.0))
+    both = solved_columns(R, [[*b, *c] for b, c in zip(transposed(given.B), transposed(given.N), strict=True)], "pos")
     by_B, by_N = [row[:n] for row in both], [row[n:] for row in both]
     A = added(given.A, negated(products(given.B, by_N)))
     G = mirrored(products(given.B, by_B))

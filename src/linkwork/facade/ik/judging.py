@@ -282,6 +282,8 @@ class _Failures:
         for k, e, J, left in zip(some, errors, rows, tolerances, strict=True):
             counted = np.isfinite(left) & (scales > 0.0)
             force = balanced(J[counted], e[counted])
+            if force is None:
+                continue
             whole = np.zeros(len(e))
             whole[counted] = force * scales[counted]
             self.reasons[k].multipliers = {name: whole[self.rows[name]] for name in self.reasons[k].tasks}
@@ -386,15 +388,17 @@ def aligned(problem: AskedProblem, q: np.ndarray) -> tuple[tuple[str, str], ...]
     return tuple(dict.fromkeys(found))
 
 
-def balanced(J: np.ndarray, e: np.ndarray) -> np.ndarray:
-    """The λ nearest to e with Jᵀ λ = 0, of rows that depend on each other as far as their errors stand still.
+def balanced(J: np.ndarray, e: np.ndarray) -> np.ndarray | None:
+    """Return the λ nearest to e with Jᵀ λ = 0, which proves that no small motion makes errors e vanish: λᵀ e > 0.
 
-    Where none do, the search has come to no compromise yet: then e itself, which rows pull with there.
+    None where there is none: errors that are zero or not finite, or a search that came to no compromise.
     """
+    if not (np.isfinite(J).all() and np.isfinite(e).all() and e.any()):
+        return None
     U, sizes, _ = np.linalg.svd(J, full_matrices=True)
     rank = int((sizes > _RANK * max(float(sizes[0]) if len(sizes) else 0.0, 1e-300)).sum())
     rest: np.ndarray = U[:, rank:] @ (U[:, rank:].T @ e)
-    return rest if np.linalg.norm(rest) > _RANK * np.linalg.norm(e) else e
+    return rest if np.linalg.norm(rest) > _RANK * np.linalg.norm(e) else None
 
 
 def proving(task: Any) -> bool:

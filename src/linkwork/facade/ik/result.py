@@ -177,6 +177,7 @@ class IKResult:
         """Of tasks in conflict, by name, in their least compromise without limits: what each row pulls with.
 
         λ with Jᵀ λ = 0: to first order no motion helps, as λᵀ (e + J δ) = λᵀ e > 0; in units of characteristic size.
+        Empty where the search came to no such compromise: multipliers that are given are never all zero.
         """
         return self._of_each("multipliers", {})
 

@@ -29,7 +29,7 @@ from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from .solving import point_of, shapes_of, state_shapes, sweeps_of
 
-__all__ = ["ConflictProof", "conflict_proof"]
+__all__ = ["ConflictProof", "conflict_of", "conflict_proof"]
 
 FAR, _VERY_FAR = (
     20.0,
@@ -54,6 +54,18 @@ class ConflictProof:
     everywhere: Array  # multipliers, the largest 1: of what is looked at in all steps (T, rows)
     alone: Array  # and of what has a step of its own (rows,)
     violations: dict[str, float]  # of the constraints that take part, by name, the most violated first
+    pressing: tuple[str, ...] = ()  # limits that are no constraints of the path: those of motors
+
+
+def conflict_of(
+    reach: float, everywhere: Array, alone: Array, violations: dict[str, float], pressing: tuple[str, ...] = ()
+) -> ConflictProof | None:
+    """Return the proof with multipliers in proportion to these, the largest 1; None where all of them are zero or one
+    is not finite, which prove nothing."""
+    largest = float(np.abs(np.concatenate([np.ravel(everywhere), alone])).max(initial=0.0))
+    if not (0.0 < largest < np.inf and violations):
+        return None
+    return ConflictProof(reach, everywhere / largest, alone / largest, violations, pressing)
 
 
 @dataclass(frozen=True)
@@ -223,12 +235,11 @@ class _Search:
             found["p"] = np.clip(p, self.numbers["floor"], self.numbers["ceiling"])
         return found
 
-    def _told(self, rows: _Rows, reach: float) -> ConflictProof:
+    def _told(self, rows: _Rows, reach: float) -> ConflictProof | None:
         program = self.program
         everywhere = np.zeros((program.steps, program.force_count(program.everywhere)))
         alone = np.zeros(program.force_count(program.alone))
-        multipliers = rows.residual * rows.scale
-        for x, (t, column) in zip(multipliers / np.abs(multipliers).max(), rows.place, strict=True):
+        for x, (t, column) in zip(rows.residual * rows.scale, rows.place, strict=True):
             if t < 0:
                 alone[column] = x
             else:
@@ -241,7 +252,7 @@ class _Search:
         strongest = max(pulls.values())  # what nothing moves pulls with nothing: it is violated at most
         part = [k for k in program.hard if worst[k] > self.tolerances[k] or pulls[k] > _PULLS * strongest]
         part.sort(key=lambda k: -worst[k])
-        return ConflictProof(reach, everywhere, alone, {program.entries[k].name: worst[k] for k in part})
+        return conflict_of(reach, everywhere, alone, {program.entries[k].name: worst[k] for k in part})
 
 
 def _settled(values: list[float]) -> bool:

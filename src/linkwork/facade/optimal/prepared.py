@@ -145,7 +145,8 @@ class PreparedProblem:
         if "penalties" in found:
             found["penalties"][:] = PENALTY
         told = found["told"]
-        told[0], told[TOLD.index("length")], told[len(TOLD) :] = 1e-12, 1e300, 1e300
+        told[0], told[TOLD.index("share")], told[len(TOLD) :] = 1e-12, 1.0, 1e300
+        told[[TOLD.index("length"), TOLD.index("former")]] = 1e300
         assert len(told) == len(TOLD) + 2 * hard
         return found
 

@@ -170,7 +170,7 @@ class OptimalResult:
             text = _ENDS.get(int(np.nan_to_num(row[_PLACE["status"]])), running)
             if text != "solved" and self._odd(k):
                 text = "not finite"
-            elif text in ("not converged", "out of iterations") and self._proof(k) is not None:
+            elif text in ("not converged", "stuck", "out of iterations") and self._proof(k) is not None:
                 text = "infeasible"
             found.append(text)
         return found[0] if told.ndim == 1 else np.array(found).reshape(told.shape[:-1])
@@ -264,13 +264,9 @@ class OptimalResult:
             order = [n for n in np.argsort(-worst, kind="stable") if worst[n] > 1.0]
             names = tuple(program.entries[program.hard[n]].name for n in order)
             if proof is not None:
-                names = tuple(proof.violations)
-            found.append(names + self._pressing(len(found)) if names else names)
+                names = (*proof.violations, *proof.pressing)
+            found.append(names)
         return found[0] if told.ndim == 1 else found
-
-    def _pressing(self, place: int) -> tuple[str, ...]:
-        """What else holds back a problem of a batch that is infeasible."""
-        return ()
 
     def explain(self, index: Any = ()) -> str:
         """Whether a problem is solved, or why not, in a sentence."""

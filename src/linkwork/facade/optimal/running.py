@@ -142,6 +142,7 @@ def run(
 
     if solver == "ipopt":
         state = refereed(program, state, dict(zip(own.shapes, inputs, strict=True)), tolerances, at_most)
+        state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
         return result(False)
     kernel = own.kernel
     if limit is not None:

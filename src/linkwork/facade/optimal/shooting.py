@@ -175,7 +175,7 @@ def shot(
         every.state["told"][..., 1] = np.where(stopped(found), STOPPED, every.state["told"][..., 1])
         every._recipe, every._search = recipe, searched(found)
         every._limits = (low, high) if limited else None
-        every._split = split
+        every._kernel, every._inputs, every._split = kernel, inputs, split
         return every
 
     def shown(found: Any, running: bool) -> ShootingResult:

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..._validation import floats
-from ...algorithms.optimal.augmented import VIOLATED
 from ...algorithms.optimal.program import PathProgram
 from ...algorithms.shooting.wanted import row_kinds
 from .conflict import ConflictProof
 from .derivatives import PathDerivative
 from .holding import HoldingPhases
+from .motion_conflict import motion_conflict_proof
 from .motion_derivatives import motion_derivative
+from .odd import resolved
 from .prepared import PreparedProblem
 from .result import OptimalResult
 from .schedule import Schedule
@@ -48,6 +49,8 @@ class ShootingResult(OptimalResult):
     _values: Array
     _recipe: Any  # what its kernel is made of
     _limits: tuple[Array, Array] | None = None  # of motors, where they are those of the search
+    _kernel: Any
+    _inputs: dict[str, Array]  # of the kernel, with which the search began
     _search: dict[str, Array]  # where the search ended
     _split: tuple[list[int], list[int]]  # entries of steps, and of the states that they reach
     _schedule: Schedule
@@ -68,33 +71,11 @@ class ShootingResult(OptimalResult):
         return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
 
     def _proved(self, place: int) -> ConflictProof | None:
-        """The violations that the largest penalties leave, with what constraints press with there.
-
-        What the motors can do is no constraint of the path, so its derivatives prove nothing here.
-        """
-        told = self.state["told"].reshape(-1, self.state["told"].shape[-1])[place]
-        if told[TOLD.index("status")] != VIOLATED:
-            return None
-        program, index = self.prepared.program, np.unravel_index(place, self.state["told"].shape[:-1])
-        pressing = [np.asarray(self.state[name][index]) for name in ("everywhere", "alone")]
-        largest = max([float(np.abs(x).max(initial=0.0)) for x in pressing]) or 1.0
-        violated = zip(program.hard_names, told[len(TOLD) :], self.tolerances[1:], strict=False)
-        worst = {name: float(x) for name, x, tolerance in violated if x > tolerance}
-        names = sorted(worst, key=lambda name: -worst[name])
-        every, alone = (x / largest for x in pressing)
-        return ConflictProof(np.nan, every, alone, {name: worst[name] for name in names})
-
-    def _pressing(self, place: int) -> tuple[str, ...]:
-        """Motors at their limits, by joints."""
-        told = self.state["told"]
-        if self._limits is None or told.reshape(-1, told.shape[-1])[place, TOLD.index("status")] != VIOLATED:
-            return ()
-        u = self.controls.reshape(-1, *self.controls.shape[-2:])[place]
-        at = ((u <= self._limits[0]) | (u >= self._limits[1])).any(axis=0)
-        names = self.problem.robot.v_names
-        return tuple(
-            f"control_limits of {names[k]!r}" for k, it_is in zip(self._recipe.actuated, at, strict=True) if it_is
-        )
+        """The proof that violations are stationary in the motors' forces, within the limits of motors."""
+        if self.attempts is not None:
+            many = self.attempts.state["told"].shape[-2]
+            return self.attempts._proof(place * many + int(np.ravel(self.seed)[place]))
+        return motion_conflict_proof(self, place)
 
     def _gone_on_from(self, search: dict[str, Array]) -> ShootingResult:
         """The same with the numbers of another search of the same problem and motors, to be taken over (``warm``)."""
@@ -149,6 +130,7 @@ def shooting_result(
     for name, x in by_name.items():
         told[..., TOLD.index(name)] = x
     told[..., len(TOLD) :] = np.concatenate([violated, violated], axis=-1)
+    told = resolved(found.x[..., :nq], told, float(tolerances[0]))
     state = {"q": found.x[..., :nq], "told": told}
     places = program.forces_of(program.everywhere)
     state["everywhere"] = np.zeros((*lead, program.steps, program.force_count(program.everywhere)))
@@ -190,7 +172,7 @@ def best_of_seeds(every: ShootingResult) -> ShootingResult:
     found.attempts, found.seed = every, int(place) if not place.shape else place
     for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values", "_start", "_decided"):
         setattr(found, name, picked(getattr(every, name), place))
-    for name in ("_recipe", "_limits", "_split", "_schedule"):
+    for name in ("_recipe", "_limits", "_split", "_schedule", "_kernel", "_inputs"):
         setattr(found, name, getattr(every, name))
     found._search = {name: picked(x, place) for name, x in every._search.items()}
     return found

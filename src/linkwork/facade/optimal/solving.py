@@ -19,7 +19,7 @@ from .robot_numbers import with_inputs
 
 __all__ = ["TOLD", "numbers_of", "search_kernel", "shapes_of", "sweeps_of"]
 
-TOLD = ("damping", "status", "iterations", "cost", "merit", "length", "stale", "bent", "straight")
+TOLD = ("damping", "status", "iterations", "cost", "merit", "length", "stale", "bent", "straight", "share", "former")
 """What a search tells of itself first; then what is violated by each constraint, now and before."""
 
 AT_MOST = 1 << 20  # iterations in one call
@@ -123,35 +123,16 @@ def _compiled(program: PathProgram) -> Kernel:
     def searched(**given: Any) -> Any:
         told = given["told"]
         sweeps = sweeps_of(program, given)
-        damping, status, iterations, cost, merit, length, stale, bent, straight = told[:first]
         start = PathSearch(
             point_of(program, given),
             duals_of(program, given),
             told[first : first + hard],
             told[first + hard :],
-            damping,
-            status,
-            iterations,
-            cost,
-            merit,
-            length,
-            stale,
-            bent,
-            straight,
+            *told[:first],
         )
         tolerances = Tolerances(given["tolerances"][0], list(given["tolerances"][1:]))
         found = search(sweeps, start, tolerances, given["budget"], AT_MOST)
-        told = [
-            found.damping,
-            found.status,
-            found.iterations,
-            found.cost,
-            found.merit,
-            found.length,
-            found.stale,
-            found.bent,
-            found.straight,
-        ]
+        told = [getattr(found, name) for name in TOLD]
         every = {
             "q": found.point.q,
             "u": found.point.u,

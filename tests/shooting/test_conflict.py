@@ -1,0 +1,82 @@
+"""Conflicts by forward dynamics: a claim of one comes with multipliers that prove it, checked on matrices by hand."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+STEPS, STEP = 12, 0.1
+
+
+def rail(mass=2.0, effort=3.0):
+    return lw.Robot.build(
+        "rail",
+        lw.Link("cart", mass=mass),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart", effort=effort),
+        gravity=(0, 0, 0),
+    )
+
+
+def moved():
+    """Positions and velocities by forces on a mass of 1, (T, T) each: semi-implicit Euler from rest."""
+    V = STEP * np.tril(np.ones((STEPS, STEPS)))
+    return STEP * np.tril(np.ones((STEPS, STEPS))) @ V, V
+
+
+@pytest.mark.parametrize("solver", ["ilqr", "shooting"])
+def test_what_motors_cannot_do_has_a_certificate(solver):
+    mass, effort = 2.0, 3.0
+    problem = lw.Problem(rail(mass, effort), steps=STEPS, duration=STEPS * STEP).add("torque", "squares")
+    problem.add("configuration", "equality", at=-1, target=[0.0], name="there")
+    problem.add("velocity", "inequality", lower=-0.9, upper=0.9, name="slow")
+    Q, V = moved()[0] / mass, moved()[1] / mass
+    u = np.full(STEPS, effort)
+    for t in range(STEPS):  # the greatest forces that keep the limit of velocity: the farthest place
+        u[t] = min(effort, (0.9 - V[t, :t] @ u[:t]) / V[t, t])
+    far = Q[-1] @ u
+    share = np.array([0.9, 1.1, 3.0])
+    found = problem.solve(np.zeros(1), solver=solver, targets={"there": share[:, None] * far})
+    assert found.status.tolist() == ["solved", "infeasible", "infeasible"]
+    for n in (1, 2):
+        assert set(found.conflicts[n]) >= {"there", "slow"}
+        there, slow = found.multipliers["there"][n, 0, 0], found.multipliers["slow"][n, :, 0]
+        assert max(abs(there), np.abs(slow).max()) == 1.0
+        assert np.sign(there) == -1.0 and (slow >= 0.0).all()
+        # the least of Σ multiplier · c over all forces within limits is above what the constraints allow
+        pull = there * Q[-1] + slow @ V
+        least = -effort * np.abs(pull).sum()
+        assert least - there * share[n] * far - 0.9 * slow.sum() > 1e-3, (solver, n)
+
+
+def test_both_sides_are_named_by_every_solver():
+    problem = lw.Problem(rail(1.0, np.inf), steps=20, duration=1.0).add("acceleration", "squares")
+    problem.add("configuration", "equality", at=-1, target=[5.0], name="goal")
+    problem.add("velocity", "inequality", lower=-1.0, upper=1.0, name="slow")
+    for given in ({"solver": "ilqr"}, {"solver": "shooting"}, {"solver": "ilqr", "seeds": 3}):
+        found = problem.solve([0.0], **given)
+        assert found.status == "infeasible" and found.conflicts == ("goal", "slow"), given
+        assert np.isclose(found.multipliers["goal"][0, 0], -1.0)
+        assert np.allclose(found.multipliers["slow"], 0.05)  # a step of so many seconds is so much farther for each m/s
+
+
+def test_a_search_that_is_cut_short_claims_no_conflict():
+    """Swing-ups that a longer search solves: after any number of iterations the statuses tell no more than is known."""
+    robot, steps = lw.load("double_pendulum"), 30
+    problem = lw.Problem(robot, steps=steps, duration=2.0).add("torque", "squares", scale=0.1)
+    problem.add("configuration", "equality", at=-1, target=[np.pi, 0.0], name="upright")
+    problem.add("velocity", "equality", at=-1, name="at rest")
+    controls = np.random.default_rng(0).normal(size=(12, steps, 2)) * 10.0
+    seen = set()
+    for at_most in (1, 3, 10, 30, 300):
+        found = problem.solve(np.zeros(2), solver="ilqr", controls=controls, at_most=at_most, control_limits=60.0)
+        seen |= set(found.status)
+        assert "infeasible" not in found.status, at_most
+    assert "solved" in seen and "out of iterations" in seen
+
+
+def test_a_first_motion_that_keeps_all_constraints_refutes_a_conflict():
+    """Standing still keeps the limit: where squares pull beyond it, a search cut short says what is violated."""
+    problem = lw.Problem(rail(), steps=20, duration=1.0).add("configuration", "squares", target=[9.0], scale=100.0)
+    problem.add("velocity", "inequality", lower=-0.1, upper=0.1, name="slow")
+    found = problem.solve([0.0], solver="ilqr", at_most=2, control_limits=False)
+    assert found.status == "out of iterations" and found.conflicts == ("slow",)
