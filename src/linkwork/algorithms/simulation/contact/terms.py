@@ -30,6 +30,7 @@ __all__ = [
     "loaded_impulse",
     "own_impulse",
     "push_of",
+    "recovered",
     "servo",
     "terms_of",
 ]
@@ -143,6 +144,13 @@ def _wanted(contact: ContactAt, h: Any) -> Any:
     """Return the velocity along the normal that closes the gap within a few steps."""
     wanted = -contact.gap * _per_settling(h)
     return wanted if contact.stiffness is not None else fmin(wanted, _RECOVERY)
+
+
+def recovered(contact: ContactAt, speed: float, h: Any) -> ContactAt:
+    """Return a rigid contact whose overlap is pushed apart no faster than ``speed`` [m/s], and any other as it is."""
+    if contact.stiffness is not None:
+        return contact
+    return replace(contact, gap=fmax(contact.gap, -speed * (h * (1.0 + _SETTLING))))
 
 
 def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: Any) -> ContactAt:
