@@ -4,7 +4,8 @@ What strikes at more than some speed leaves with a part e of it, by Newton's law
 tells what is struck; then once more, in which those contacts ask for −e c⁻ and what forces change meanwhile.  As all
 contacts are in one program, what rests meanwhile does not give way.  What bodies that part again reach within the step,
 across a gap, is struck in the next step, with the speed that it has: so chains of impacts are done in order, one link a
-step.  With friction, Newton's law may add energy
+step.  Meanwhile these bodies may overlap: what bounces is pushed apart no faster than what does not, or that would add
+energy.  With friction, Newton's law may add energy
 (Kane and Levinson 1985): of all steps between the two, whose impulses are within the same cones, the one that is
 farthest from the first without doing so is taken.
 
@@ -79,7 +80,8 @@ def contact_velocities(
     """
     n = len(v)
     full = [[A[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
-    contacts = [bounded_contact(_striking(one, v, h), full, v, push, h) for one in contacts]
+    slow = [one if one.restitution is None else recovered(one, _STRIKES, h) for one in contacts]
+    contacts = [bounded_contact(one, full, v, push, h) for one in slow]
     program = ContactProgram(full, v, push, contacts, intervals, h, varied=varied)
     found = _found(program, None, closely)
     speeds, struck = _struck(program, found)
@@ -101,18 +103,6 @@ def _found(program: ContactProgram, start: Scalars | None, closely: bool) -> _Fo
     pushes = array(program.pushes(rates)) if program.intervals else ()
     steps, residual = still([found.steps, 1e-6 * found.left / known.enough])
     return _Found(array(w), impulses, pushes, steps, residual)
-
-
-def _striking(contact: ContactAt, v: Scalars, h: Any) -> ContactAt:
-    """Return a contact that may bounce with the overlap that pushes it apart: none where it strikes.
-
-    Impacts that are left to the next step leave bodies overlapping, and what pushes these apart adds energy.
-    """
-    if contact.restitution is None:
-        return contact
-    slow = recovered(contact, _STRIKES, h)
-    strikes = lt(dot(contact.J[2], v), -_STRIKES)
-    return replace(slow, gap=where(strikes, fmax(slow.gap, 0.0), slow.gap))
 
 
 def _struck(program: ContactProgram, found: _Found) -> tuple[list[Any], list[Any]]:
