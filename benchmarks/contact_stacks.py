@@ -44,7 +44,8 @@ def stack_figures(count: int, step: float) -> tuple[float, float, float]:
     forces, off = found.records["contact_forces"][:, -1, :, 2], 0.0
     for k in range(count):
         points = slice(0, 4) if k == 0 else slice(12 * k - 8, 12 * k + 4)
-        off = max(off, np.abs(forces[:, points].sum(axis=1) / (_G * masses[:, k:].sum(axis=1)) - 1.0).max())
+        carried = forces[:, points].sum(axis=1) / (_G * masses[:, k:].sum(axis=1))
+        off = max(off, float(np.abs(carried - 1.0).max()))
     return float(-found.records["contact_gap"].min() / step**2), off, float(np.abs(found.v[:, -1]).max())
 
 
