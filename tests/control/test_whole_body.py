@@ -65,6 +65,19 @@ def test_the_program_is_solved_as_by_another_solver() -> None:
             assert np.abs(C @ x - b).max() < 1e-7 and (R @ x < high + 1e-7).all() and (R @ x > low - 1e-7).all()
             held.append(int(np.count_nonzero(found.sides)))
     assert min(held) <= 3 and max(held) >= 5
+    # equations that contradict each other are met in the least-squares sense where that is asked for, and only there
+    C = np.array([[1.0, 2.0, 0.0, -1.0], [0.0, 1.0, 1.0, 0.0], [2.0, 3.0, -1.0, -2.0], [1.0, 0.0, 0.0, 3.0]])
+    b, H, g = np.array([1.0, -1.0, 2.5, 0.3]), np.diag([1e-6, 1.0, 1e-3, 1.0]), np.array([1.0, -2.0, 0.1, 0.0])
+    size = (C**2 / H.diagonal()).sum(axis=1)
+    free = np.linalg.svd(C)[2][-1]
+    x = np.linalg.lstsq(C / np.sqrt(size)[:, None], b / np.sqrt(size), rcond=None)[0]
+    x = x - free * (free @ (H @ x + g)) / (free @ H @ free)
+    ranges = RangedRows([C[1].tolist()], [C[1] @ x - 1.0], [float("inf")])
+    how = H.tolist(), g.tolist(), C.tolist(), b.tolist()
+    least = ranged_program(*how, ranges, loose=range(4))
+    assert least.found == 1.0 and np.abs(least.x - x).max() < 1e-5 * np.abs(x).max() and least.rounds == 1.0
+    assert ranged_program(*how, ranges).found == 0.0
+    assert ranged_program(*how, ranges._replace(lower=[C[1] @ x + 1.0]), loose=range(4)).found == 0.0
     # what contradicts itself is broken by as little as may be, and said
     found = ranged_program([[1.0]], [0.0], [[1.0]], [0.0], RangedRows([[1.0]], [1.0], [float("inf")]))
     assert found.found == 0.0 and np.isfinite(found.x).all()
@@ -160,6 +173,42 @@ def test_feet_that_turn_are_held() -> None:
         size = 1e-6 + 1e-8 * np.abs(a).max()
         assert np.abs(left.sum(axis=1)).max() < size and np.abs(np.cross(arms, left).sum(axis=1)).max() < size, foot
         assert (np.abs(left).max(axis=(1, 3)) < 1e-6 + (omega**2).sum(axis=1)).all(), foot
+
+
+def test_soles_on_legs_with_few_joints_are_held() -> None:
+    """Soles have more equations than their legs have joints: in motion those of one sole contradict the other's, and
+    what is left of all points' p̈ + k ṗ is not far from the least that joints allow."""
+    leg = lw.joints.Revolute((0, 1, 0))
+    parts = [lw.Link("body", lw.shapes.Box((0.2, 0.4, 0.2)), mass=8.0)]
+    for side, y in (("left", 0.2), ("right", -0.2)):
+        at = {"parent": "body", "child": f"{side}_foot", "placement": (0, y, -0.1)}
+        parts.append(lw.Link(f"{side}_foot", lw.shapes.Box((0.3, 0.1, 0.3)).at((0, 0, -0.15)), mass=1.0))
+        parts.append(lw.Joint.of(leg, name=f"{side}_hip", effort=200.0, **at))
+    robot: Any = lw.Robot.build("walker", *parts, floating_base=True)
+    corners = [(x, y, -0.3) for x in (-0.15, 0.0, 0.15) for y in (-0.05, 0.05)]
+    points = [ContactPoint(f"{side}_foot", at) for side in ("left", "right") for at in corners]
+    law = WholeBody(robot, PostureTask(weight=0.1), 50.0, contacts=ContactGround(points), contact_damping=20.0)
+    rng, q = np.random.default_rng(0), robot.neutral()
+    speeds = np.concatenate([[0.0], 10.0 ** np.arange(-8.0, 0.0)])
+    v = speeds[:, None] * rng.normal(size=8)
+    found = law.answer(0.0, q, v, posture_q=q)
+    assert (found.found == 1.0).all() and found.rounds.max() <= 10.0, (found.found, found.rounds)
+    assert np.isfinite(found.tau).all() and (found.contact_forces[..., 2] >= -1e-9).all()
+    assert np.abs(found.contact_forces[0, :, 2].sum() - 10.0 * 9.81) < 1e-3
+    rows, wanted = [], []
+    for side in ("left", "right"):
+        J = robot.jacobian(q, f"{side}_foot", expressed_in="world")
+        drift = robot.acceleration(q, v, np.zeros(8), f"{side}_foot", expressed_in="world")
+        omega = v @ J[:3].T
+        for at in np.array(corners):
+            point = J[3:] - np.cross(np.eye(3), at) @ J[:3]
+            centripetal = np.cross(omega, np.cross(omega, at))
+            rows.append(point)
+            wanted.append(-drift[:, 3:] - np.cross(drift[:, :3], at) - centripetal - 20.0 * v @ point.T)
+    C, b = np.concatenate(rows), np.concatenate(wanted, axis=1)
+    least = np.linalg.norm(b - b @ np.linalg.pinv(C).T @ C.T, axis=1)
+    left = np.linalg.norm(b - found.acceleration @ C.T, axis=1)
+    assert least[-1] > 1e-3 and (left < 2.0 * least + 1e-6).all(), (left, least)
 
 
 def test_levels_and_limits_of_speed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.errors import SimulationWarning
 from linkwork.simulation import ContactGround, ContactMaterial, ContactPair, ContactPoint, ContactScene
 
 G = 9.81
@@ -45,23 +47,52 @@ def test_a_stack_of_three_boxes_stays():
     assert found.contact_names[3:5] == ("'box0' and 'floor' (4 of 4)", "'box0' and 'box1' (1 of 12)")
 
 
+def _loads(boxes, masses):
+    """Parameters of a stack of boxes of 1 kg with other masses (environments, boxes)."""
+    own = boxes.parameters([f"inertia:box{k}" for k in range(masses.shape[1])])
+    return {f"inertia:box{k}": masses[:, k, None] * own[f"inertia_box{k}"] for k in range(masses.shape[1])}
+
+
 def test_contacts_are_rigid_whatever_they_bear():
-    """A stack of light and heavy boxes, up to a million times as heavy: it sinks no further than a step lets it, stays,
-    and every contact carries what is above it."""
-    boxes, contacts, q = _stack(3)
-    ratios = [1.0, 1e2, 1e4, 1e6]
-    masses = np.array([[a, b, c] for r in ratios for a, b, c in ((1, 1, r), (1, r, 1), (r, 1, 1), (1, r, r**0.5))])
-    own = boxes.parameters([f"inertia:box{k}" for k in range(3)])
-    loads = {f"inertia:box{k}": masses[:, k, None] * own[f"inertia_box{k}"] for k in range(3)}
-    for step, every in ((1e-3, 10), (1e-2, 1)):
-        found = boxes.simulate(q, duration=0.5, step=step, every=every, contacts=contacts, parameters=loads,
-                               record=["contact_gap", "contact_residual"])  # fmt: skip
-        gap, forces = found.records["contact_gap"], found.records["contact_forces"][:, -1, :, 2]
-        assert found and found.records["contact_residual"].max() < 1.0
-        assert -gap.min() < 20.0 * step**2 and np.abs(found.v[:, -1]).max() < 1e-6, (step, -gap.min())
-        for k, part in enumerate((slice(0, 4), slice(4, 16), slice(16, 28))):
-            carried = G * masses[:, k:].sum(axis=1)
-            assert np.abs(forces[:, part].sum(axis=1) / carried - 1.0).max() < 1e-4, (step, k)
+    """Stacks of light and heavy boxes, up to a million times as heavy: they sink no further than a step lets them,
+    stay, and every contact carries what is above it."""
+    rng = np.random.default_rng(0)
+    for count in (3, 5):
+        boxes, contacts, q = _stack(count)
+        heavy = [np.eye(count), np.arange(count) % 2, np.linspace(0.0, 1.0, count), rng.random((3, count))]
+        powers = np.concatenate([np.atleast_2d(x) for x in heavy])
+        masses = np.concatenate([ratio**powers for ratio in (1e2, 1e4, 1e6)])
+        parts = [slice(0, 4), *(slice(4 + 12 * k, 16 + 12 * k) for k in range(count - 1))]
+        for step, every in ((1e-3, 10), (1e-2, 1)):
+            found = boxes.simulate(q, duration=0.5, step=step, every=every, contacts=contacts,
+                parameters=_loads(boxes, masses), record=["contact_gap", "contact_residual"])  # fmt: skip
+            gap, forces = found.records["contact_gap"], found.records["contact_forces"][:, -1, :, 2]
+            assert found and found.records["contact_residual"].max() < 1.0
+            assert -gap.min() < 20.0 * step**2 and np.abs(found.v[:, -1]).max() < 1e-6, (count, step, -gap.min())
+            for k, part in enumerate(parts):
+                carried = G * masses[:, k:].sum(axis=1)
+                assert np.abs(forces[:, part].sum(axis=1) / carried - 1.0).max() < 1e-4, (count, step, k)
+
+
+def test_a_depth_between_records_is_warned_of():
+    """A box that is too heavy passes through the one under it between two records, which both show no overlap."""
+    boxes, contacts, q = _stack(2)
+    masses = np.array([[1.0, 1.0], [1.0, 1e6], [1.0, 1e12]])
+    how = {"duration": 1.5, "step": 1e-2, "every": 150, "contacts": contacts, "record": ["contact_gap"]}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = boxes.simulate(q, parameters=_loads(boxes, masses), **how)
+        boxes.simulate(q, parameters=_loads(boxes, masses[:2]), **how)
+    (message,) = [str(one.message) for one in told]
+    assert "are rigid and overlap by" in message and "mm at 0." in message and "in environment 2: take" in message
+    assert -found.records["contact_gap"].min() < 2e-3 and found.q[2, -1, 13] < -1.0
+    # what began deep is no news, and the state after the last step is measured, too
+    once = {"duration": 1e-2, "step": 1e-2, "contacts": contacts}
+    with pytest.warns(SimulationWarning) as begun:
+        boxes.simulate(q - 0.05 * np.eye(14)[6], **once)
+    assert ["overlaps at the start" in str(one.message) for one in begun] == [True]
+    with pytest.warns(SimulationWarning, match=r"'box0' and 'box1' are rigid and overlap by 38.1 mm at 0.01 s"):
+        boxes.simulate(q, -5.0 * np.eye(12)[11], parameters=_loads(boxes, masses[2:]), **once)
 
 
 def _press(lower):
@@ -122,6 +153,22 @@ def test_chains_of_impacts_are_done_in_order():
     assert np.abs(found.v[:3, -1] - np.eye(count)[-1]).max() < 5e-3, found.v[:, -1]
     assert np.abs(found.records["kinetic_energy"][:, -1] - 0.5).max() < 2e-3
     assert np.abs(found.v[3, -1] - [-0.6, 0.4, 0.4, 0.4, 0.4]).max() < 1e-2
+    # balls of any masses, some of which touch, from one side, from both, and at random: no energy is lost or made
+    rng, n = np.random.default_rng(0), 300
+    gaps = np.where(rng.random((n, count - 1)) < 0.25, 0.0, 10.0 ** rng.uniform(-7, -2, (n, count - 1)))
+    q = np.concatenate([np.zeros((n, 1)), np.cumsum(0.1 + gaps, axis=1)], axis=1)
+    v = np.where((np.arange(n) % 3 == 2)[:, None], rng.normal(size=(n, count)), np.eye(count)[0])
+    v[1::3, -1] = -1.0
+    masses = np.where((np.arange(n) % 2)[:, None], 10.0 ** rng.uniform(-1, 1, (n, count)), 1.0)
+    own = row.parameters([f"inertia:ball{k}" for k in range(count)])
+    loads = {f"inertia:ball{k}": masses[:, k, None] * own[f"inertia_ball{k}"] for k in range(count)}
+    for step in (1e-3, 1e-2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SimulationWarning)  # chains within a long step overlap meanwhile
+            found = row.simulate(q, v, duration=0.5, step=step, contacts=contacts, parameters=loads)
+        energy = (masses[:, None] * found.v**2).sum(axis=-1)
+        energy /= energy[:, :1]
+        assert energy.max() < 1.0 + 1e-3 and energy[:, -1].min() > 1.0 - 1e-2, step
 
 
 def test_painleves_rod():

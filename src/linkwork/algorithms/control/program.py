@@ -13,6 +13,10 @@ the step makes it less, which is finite.  The step is the solution (x, λ) of
 which is quasi-definite: it has factors LDLᵀ in any order, so one that fills in little is taken, and there is a solution
 whatever rows contradict each other.  With the same factors steps y ← λ take δ's share away.
 
+Equations may be met in the least-squares sense, Σ c (c x − b)/δ = 0: where they contradict each other these steps lead
+there, while multipliers grow along what does not move x (Chiche and Gilbert, How the augmented Lagrangian algorithm can
+deal with an infeasible convex quadratic optimization problem, J. Convex Analysis 23(2), 2016).
+
 Sources: Vanderbei, Symmetric quasidefinite matrices, SIAM J. Optim. 5(1), 1995; Hermans, Themelis and Patrinos, QPALM,
 a proximal augmented Lagrangian method for nonconvex quadratic programs, Math. Programming Computation 14, 2022.
 """
@@ -35,6 +39,8 @@ Rows = Sequence[Scalars]
 
 MOST = 60  # rounds
 _DELTA = 1e-11  # of C H⁻¹ Cᵀ's diagonal, H's alone
+_LOOSE = 1e-10  # the same of equations that are met in the least-squares sense: multipliers of these may be large
+_LOOSELY = 1e-5  # of their right sides, and one unit: by how much an element of x may miss what is least for them
 _PROXIMAL = 4  # steps of multipliers with the same factors
 _ENOUGH = 1e-8  # of a row's bound, and one unit: by how much it may be missed
 _SEARCHED = 8  # steps of the search along a step
@@ -77,6 +83,7 @@ class _Program:
     rows: Rows  # C, then R
     delta: Scalars
     order: Sequence[int]
+    loose: frozenset[int]  # equations that are met in the least-squares sense
 
     @property
     def equations(self) -> int:
@@ -151,12 +158,33 @@ class _Program:
             t = where(short, 1.0, following) if k == 0 else where(lt(t, 1.0), following, t)
         return t
 
+    def is_least(self, x: Scalars) -> Any:
+        """Return whether no single element of x would meet the loose equations better, in the least-squares sense.
+
+        It is not so where other rows keep x from it.
+        """
+        fine: Any = True
+        some = [(self.rows[k], self.b[k], 1.0 / self.delta[k]) for k in sorted(self.loose)]
+        off = [(dot(row, x) - b) * weight for row, b, weight in some]
+        for j in range(len(x)):
+            touched = [
+                (row[j], b, weight, z) for (row, b, weight), z in zip(some, off, strict=True) if not is_zero(row[j])
+            ]
+            if not touched:
+                continue
+            pull = sum((c * z for c, _, _, z in touched), 0.0)
+            size = sum((c * weight * (c + c * fabs(b)) for c, b, weight, _ in touched), 0.0)
+            fine = and_(fine, le(fabs(pull), _LOOSELY * size + 1e-300))
+        return fine
+
     def is_met(self, x: Scalars, y: Scalars, sides: Scalars) -> Any:
         """Whether rows are met, and what holds has to."""
-        fine: Any = True
+        fine: Any = self.is_least(x)
         e = self.equations
         for i, row in enumerate(self.rows):
             value = dot(row, x)
+            if i in self.loose:
+                continue
             if i < e:
                 fine = and_(fine, le(fabs(value - self.b[i]), _ENOUGH * _unit(self.b[i])))
                 continue
@@ -170,12 +198,23 @@ class _Program:
 
 
 def ranged_program(
-    H: Rows, g: Scalars, C: Rows, b: Scalars, ranged: RangedRows, guess: Scalars | None = None
+    H: Rows,
+    g: Scalars,
+    C: Rows,
+    b: Scalars,
+    ranged: RangedRows,
+    guess: Scalars | None = None,
+    loose: Sequence[int] = (),
 ) -> RangedSolution:
-    """Of H the lower triangle is read.  ``guess`` are sides to begin with: what comes out is the same."""
+    """Solve the program, of whose H the lower triangle is read.
+
+    ``guess`` are sides to begin with: what comes out is the same.  Equations at the indices ``loose`` are met in the
+    least-squares sense, so that they may contradict each other.
+    """
     n, e, count = len(g), len(C), len(C) + len(ranged.rows)
     rows = [*map(list, C), *map(list, ranged.rows)]
-    program = _Program(H, g, b, ranged, rows, [_DELTA * _size(row, H) for row in rows], _order(H, rows))
+    delta = [(_LOOSE if k in loose else _DELTA) * _size(row, H) for k, row in enumerate(rows)]
+    program = _Program(H, g, b, ranged, rows, delta, _order(H, rows), frozenset(loose))
 
     def round_of(state: _State) -> _State:
         x, y, sides = list(state.x), list(state.y), list(state.sides)

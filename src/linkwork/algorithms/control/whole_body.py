@@ -11,7 +11,8 @@ leave it: what these reach is kept as an equation.
 Points of one rigid body move by its twist alone, so the rows of several depend on each other, while their J̇_c v
 differ by ω × (ω × r): no a meets all of them where the body turns.  With S a point's velocity by the twist, they are
 met in the least-squares sense, Σ Sᵀ(J_c a + J̇_c v + k J_c v) = 0 over the body's points: six equations that do not
-contradict each other.
+contradict each other.  Those of several bodies may: soles on legs with fewer joints than a sole has equations, or legs
+that are stretched out.  So equations of contacts are met in the least-squares sense, too.
 
 Sources: Herzog and others, Momentum control with hierarchical inverse dynamics on a torque-controlled humanoid,
 Autonomous Robots 40, 2016; Escande, Mansard and Wieber, Hierarchical quadratic programming, Int. J. Robotics Research
@@ -117,7 +118,9 @@ def body_forces(
             low.append(-most - dynamics.h[k])
             high.append(most - dynamics.h[k])
     rest = [0.0] * (m + c)
-    for held, wanted in _holding(contacts):
+    holding = _holding(contacts)
+    loose = range(len(equal), len(equal) + len(holding))
+    for held, wanted in holding:
         equal.append([*held, *rest])
         given.append(wanted)
     for row, bias in zip(dynamics.G, dynamics.gamma, strict=True):
@@ -138,7 +141,7 @@ def body_forces(
     sides = None
     for level in levels:
         H, g = _cost(level, n, size, small)
-        solution = ranged_program(H, g, equal, given, RangedRows(rows, low, high), sides)
+        solution = ranged_program(H, g, equal, given, RangedRows(rows, low, high), sides, loose)
         x, sides = solution.x, solution.sides
         found, rounds = found * solution.found, rounds + solution.rounds
         for row in level.rows:

@@ -32,8 +32,6 @@ _NAMES = Once[tuple[str, ...]](64)
 _WHOSE = Once[tuple[str, ...]](64)
 _GAPS = Once[Kernel](16)
 _DEEP = 1e-4  # [m]: what begins deeper than that in something rigid is told
-_SUNK, _SUNK_PER_STEP = 1e-3, 50.0  # [m], [m/s²]: what overlaps later by more than that and that times h² is told
-_MEASURED = 4096  # records at most that are measured for it
 _HEAVY = 10.0  # times the weight: what begins with such a push of something soft is told
 
 
@@ -158,34 +156,8 @@ class ContactSet:
             what = "simulate: what overlaps at the start is pushed apart: " + "; ".join(found[:4]) + more
             warnings.warn(what, SimulationWarning, stacklevel=levels_up())
 
-    def warn_of_depth(self, robot: Any, t: np.ndarray, q: np.ndarray, h: float) -> None:
-        """Warn, by a SimulationWarning, of the deepest rigid contact, if a step of h [s] does not explain its depth.
-
-        q (..., n, nq) are records at times t (n,): of many, some are measured, evenly spaced.
-        """
-        if self.model != "convex" or not q.size:
-            return
-        stride = max(1, q[..., 0].size // _MEASURED)
-        some = q[..., ::stride, :]
-        allowed, worst = _SUNK + _SUNK_PER_STEP * h * h, None
-        for place, gap in self._measured(robot, some):
-            if place.material.stiffness is not None:
-                continue
-            gap = np.broadcast_to(gap, some.shape[:-1])
-            beyond = -gap - np.maximum(-gap[..., :1], 0.0)  # what overlaps from the start is told there
-            at = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
-            if beyond[at] > allowed and (worst is None or beyond[at] > worst[0]):
-                worst = float(beyond[at]), -float(gap[at]), place.name, float(t[::stride][at[-1]])
-        if worst is not None:
-            warnings.warn(
-                f"simulate: contacts: {worst[2]} are rigid and overlap by {1e3 * worst[1]:.3g} mm at {worst[3]:g} s: "
-                "take a shorter step, or make shapes thicker than what strikes them moves in one",
-                SimulationWarning,
-                stacklevel=levels_up(),
-            )
-
-    def _measured(self, robot: Any, q: np.ndarray) -> list[tuple[ContactPlace, Any]]:
-        """All points, and their gaps at q (..., nq) of numbers."""
+    def measured(self, robot: Any, q: np.ndarray) -> list[tuple[ContactPlace, Any]]:
+        """Return all points, and their gaps [m] at q (..., nq) of numbers."""
         try:
             return [(place, place.gap) for place in self.places(robot, q)]
         except TypeError:  # what walks round a hull does so for one state: a kernel does it for many
@@ -199,7 +171,7 @@ class ContactSet:
         """What overlaps already, by more than it should."""
         weight = robot.mass * float(np.linalg.norm(robot.gravity))
         found = []
-        for place, gap in self._measured(robot, q):
+        for place, gap in self.measured(robot, q):
             deepest = -float(np.min(gap, initial=np.inf))
             k = place.material.stiffness
             power = 1.5 if self.model == "compliant" else 1.0

@@ -214,9 +214,10 @@ class SimulatedDynamics:
 
     def touching(
         self, contacts: ContactSet | None, t: Any, q: Scalars, v: Scalars, tau: Scalars | ServoForces
-    ) -> tuple[list[Any], list[Any], list[Any], Any, Any, Any]:
+    ) -> tuple[list[Any], list[Any], list[Any], Any, Any, Any, list[Any]]:
         """A step with contacts, and all else that has bounds: q, v, the joint forces, each point's force in the
-        world's axes (points, 3), what is left, and what the rows of constraints exert (nc).
+        world's axes (points, 3), what is left, what the rows of constraints exert (nc), and the gaps [m] of rigid
+        contacts that it began with, inf in the place of those of soft ones.
 
         In one program with contacts are limits of joints, their dry friction, which sticks, servos, and what closes
         loops.
@@ -277,7 +278,8 @@ class SimulatedDynamics:
             rates, impulses = allowed_velocity(DiscreteMechanics(moving.tree, bool(self.passive)), t + h, *end)
             held = [a + b * per for a, b in zip(held, impulses, strict=True)]
             end = end[0], rates
-        return *end, given, array(pressed) if pressed else (), found.residual, array(held) if held else ()
+        gaps = [place.gap if place.material.stiffness is None else math.inf for place in places]
+        return *end, given, array(pressed) if pressed else (), found.residual, array(held) if held else (), gaps
 
     def _of_joints(self, name: str) -> list[Any]:
         """What is in the joints (nv), the robot's own or what comes in its place."""

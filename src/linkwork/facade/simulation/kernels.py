@@ -13,6 +13,7 @@ from ...bridge.once import Once
 from ...expr.arrays import array
 from ...expr.structure import mapped
 from .contact_data import contact_data, with_data
+from .depth import depth_state
 from .rolling import EVENTS, RUNNING, SimulationState, commanded, rolled, seen
 from .setup import SimulationSetup
 
@@ -50,12 +51,13 @@ def piece(setup: SimulationSetup, rows: int) -> SimulationKernel:
 
     def traced(**given: Any) -> Any:
         full, groups, every = _joined(bare, given)
-        end, (q, v, records) = rolled(
-            full, _begun(given), given["h"], given["last"], rows, *groups, skipping=True, every=every
-        )
+        begun = _begun(given)._replace(depths=given.get(_DEPTHS, ()))
+        end, (q, v, records) = rolled(full, begun, given["h"], given["last"], rows, *groups, skipping=True, every=every)
         state = {"steps": end.steps, "q": end.q, "v": end.v, "status": end.status}
         if setup.start is not None:
             state["z"] = end.z
+        if setup.watches_depth:
+            state["depths"] = end.depths
         if setup.events:
             state["ended"] = end.events.ended
         return {"end": state, "rows": {"q": q, "v": v, **records}}
@@ -124,6 +126,8 @@ def _kernel(
 ) -> SimulationKernel:
     def made() -> Kernel:
         shapes = _shapes(bare, rows, {key: x.shape for key, x in data.items()})
+        if name == "simulate" and bare.watches_depth:
+            shapes[_DEPTHS] = depth_state(bare.contacts, bare.robot, ()).shape
         if rows is None:
             shapes = {key: x for key, x in shapes.items() if key not in _OF_PIECES}
         return compile(traced, name=name, **shapes)
@@ -132,6 +136,7 @@ def _kernel(
 
 
 _EVERY = "every"
+_DEPTHS = "depths"
 _OF_PIECES = ("last", "status", _EVERY)
 
 

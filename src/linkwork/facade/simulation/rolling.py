@@ -21,6 +21,7 @@ from ...expr.still import still
 from ...expr.structure import mapped, put_together, taken_apart
 from .contacts import ContactTold
 from .control_output import command_form, split_command
+from .depth import deepened
 from .dynamics import SimulatedDynamics
 from .events import SLOTS, EventSlots, no_slots, watched
 from .reactions import RecordedReaction
@@ -74,6 +75,7 @@ class SimulationState(NamedTuple):
     events: Any = ()
     wrenches: Any = ()  # external ones of the last step, (frame, axes, numbers) each, where reactions are recorded
     motion: Any = ()  # acceleration of the last step and what constraints exerted in it, where it is found by a program
+    depths: Any = ()  # what `depth.deepened` carries on, where depths are watched
 
 
 def rolled(
@@ -96,14 +98,15 @@ def rolled(
     ``signals`` have a row for each step, (rows, every, ...).  Steps from ``last`` on leave everything as it is; with
     ``skipping`` rows of such are not computed.  Steps that are to be differentiated are found ``closely``; of these a
     gradient keeps the states between ``segments`` of rows, or of the steps of a single row.  Rows have the setup's
-    number of steps, or ``every``, a symbol, where there are no signals.
+    number of steps, or ``every``, a symbol, where there are no signals.  Depths of rigid contacts are watched where the
+    start has their state.
     """
     own, contacts = setup.own(parameters), setup.touched(parameters)
     compliant = contacts if setup.is_compliant else None
     dynamics = SimulatedDynamics(
         setup.robot, own, setup.method, bool(setup.passive), h, compliant, closely, setup.is_dry, setup.limits
     )
-    method = METHODS[setup.method]
+    method, watching = METHODS[setup.method], len(start.depths) > 0
 
     def rows_of(function: Any, state: Any, given: Any, length: int, cuts: int | None = None) -> Any:
         if not closely or length != 1:
@@ -120,8 +123,8 @@ def rolled(
         if not setup.robot.nv:  # nothing moves, by any method
             return q, v, told
         if isinstance(tau, ServoForces) or setup.is_bounded:
-            q, v, given, *told = moving.touching(contacts, t, list(q), list(v), tau)
-            return q, v, (array(given), *told)
+            q, v, given, *told, gaps = moving.touching(contacts, t, list(q), list(v), tau)
+            return q, v, (array(given), *told, array(gaps) if watching else ())
         q, v = method.step(moving.system(tau), t, list(q), list(v), width)
         solves = method.solves or (method.damped_within and setup.has_constraints)
         if solves and v:  # a residual of 1 and more is of equations that were not solved
@@ -174,7 +177,7 @@ def rolled(
         width = where(lt(ended, 0.5), h, events.ended) if setup.events else h
         some = fmax(width, _MOVED * h) if setup.events else h
         a = [(x - y) / some for x, y in zip(v, state.v, strict=True)]
-        pushed, forces, _, held = told
+        pushed, forces, _, held, _ = told
         after = sensed(setup, parameters, t + width, q, v, a, list(pushed), forces, before, held, wrenches)
         return _either(lt(_MOVED * h, width), after, before) if setup.events else after
 
@@ -187,20 +190,23 @@ def rolled(
         ended, events = RUNNING, state.events
         stepped = isinstance(tau, ServoForces) or setup.is_bounded  # then the step itself says what constraints exert
         held = setup.no_constraint_forces if stepped else ()
-        told = (state.tau if isinstance(tau, ServoForces) else array(list(tau)), state.forces, state.residual, held)
+        forces_at_first = state.tau if isinstance(tau, ServoForces) else array(list(tau))
+        gaps = array([0.0] * len(state.forces)) if watching else ()
+        told = (forces_at_first, state.forces, state.residual, held, gaps)
         if setup.events:
             q, v, told, ended, events = happening(acting, state, t, tau, told)
         else:
             q, v, told = advanced(acting, t, state.q, state.v, tau, h, told)
         if setup.sensors is not None:
             z = {**z, SENSORS: noted(state, t, q, v, told, z[SENSORS], ended, events, wrenches)}
-        pushed, forces, residual, borne = told
+        pushed, forces, residual, borne, gaps = told
         tau, pressed, motion = list(pushed), state.wrenches, state.motion
         if setup.records_reactions:
             pressed = tuple(array(list(w)) for _, _, w in wrenches)
             motion = (array([(x - y) / h for x, y in zip(v, state.v, strict=True)]), borne) if stepped else ()
         told, moved = _finite(tau), _finite([*q, *v])
         told = and_(told, _finite(carried, math.inf)) if carried else told
+        depths = deepened(contacts, setup.robot, state.depths, gaps, state.steps) if watching else ()
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
         goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(told, moved))
         lost = where(lt(residual, 1.0), STATE, UNSOLVED)
@@ -217,6 +223,7 @@ def rolled(
             _either(goes, events, state.events),
             _either(goes, pressed, state.wrenches),
             _either(goes, motion, state.motion),
+            _either(going, depths, state.depths),
         )
 
     start = start._replace(tau=array([0.0] * setup.robot.nv), forces=setup.no_forces)

@@ -153,6 +153,11 @@ class SimulationSetup:
         return self.contacts is not None and self.contacts.model == "compliant"
 
     @property
+    def watches_depth(self) -> bool:
+        """True where contacts may be rigid, so that depths are measured in every step."""
+        return self.contacts is not None and not self.is_compliant
+
+    @property
     def no_forces(self) -> Any:
         """Those of contacts before the first step (points, 3); nothing where the state tells them."""
         if self.contacts is None or self.is_compliant:

@@ -19,6 +19,7 @@ from ..motion.given import finite_number
 from .between import OwnInterpolant, held_forces
 from .contacts import ContactSet
 from .control_output import HeldCommand, command_form, held_command
+from .depth import depth_state, warn_of_depth
 from .elsewhere import scipy_solver, solved_by_scipy
 from .events import checked_events, occurrences
 from .given import (
@@ -138,12 +139,14 @@ def simulated(
     check_start("simulate", robot, q, v, tuple(parameters or ()), sizes, varied)
     if setup.is_implicit_in_joints:
         warn_of_implicit_springs(robot, h)
-    found = solved_by_scipy(run, solver, q, v) if solver else run.on_numbers(q, v, progress)
+    found, depths = (solved_by_scipy(run, solver, q, v), None) if solver else run.on_numbers(q, v, progress)
     warn_of_fast_turns(robot, h, found.t, found.v)
     if limits is None:
         warn_of_limits(robot, found.t, found.q)
-    if overlapping is not None and not any(name.partition(":")[0] in _PLACING for name in setup.own(varied)):
-        overlapping.warn_of_depth(robot, found.t, found.q, h)
+    if overlapping is not None and depths is not None and steps:
+        placed = any(name.partition(":")[0] in _PLACING for name in setup.own(varied))
+        last = found.q[..., -1, :], np.where(np.isnan(found.stopped_at), h * steps, found.stopped_at)
+        warn_of_depth(overlapping, robot, depths, h, None if placed else last)
     return found
 
 
@@ -212,14 +215,16 @@ class SimulationRun:
         stopped = where(lt(end.status, 0.5), math.nan, ended)
         return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, self._carried(end.z), self._contact_names)
 
-    def on_numbers(self, q: Any, v: Any, progress: bool) -> Simulation:
-        """By pieces of compiled code."""
+    def on_numbers(self, q: Any, v: Any, progress: bool) -> tuple[Simulation, np.ndarray | None]:
+        """By pieces of compiled code; with the state of depths of rigid contacts, where they are watched."""
         setup, n = self.setup, len(self.leading)
         total = self.steps // setup.every
         rows = rows_of(total)
         state: dict[str, Any] = {"steps": np.zeros(self.leading), "q": q, "v": v, "status": np.zeros(self.leading)}
         if setup.start is not None:
             state["z"] = self.begins
+        if setup.watches_depth:
+            state["depths"] = depth_state(setup.contacts, setup.robot, self.leading)
         if setup.sensors is not None:
             carried = noticed(setup, q, v, self.parameters, self.begins[SENSORS])
             state["z"] = {**self.begins, SENSORS: carried}
@@ -260,7 +265,7 @@ class SimulationRun:
         if held_by is not None and not (timed or self._is_pushed):  # whose forces the interpolant knows
             own = OwnInterpolant(setup, held_by, self.parameters, self.leading)
         z, names = self._carried(state.get("z")), self._contact_names
-        return Simulation(
+        simulation = Simulation(
             setup.robot,
             t,
             qs,
@@ -275,6 +280,7 @@ class SimulationRun:
             self.whole_parameters(),
             [event.name for event in setup.events],
         )
+        return simulation, state.get("depths")
 
     def _warn(self, state: Mapping[str, Any], held: Mapping[str, Any], rows: int) -> None:
         """Of a step too long for the first environment to be stable: once for what is asked with the same code."""
@@ -314,7 +320,7 @@ class SimulationRun:
         if not (self.setup.records or self.setup.sensors) and not self.setup.is_compliant:
             none = self.setup.no_forces
             return q, v, {FORCES: np.zeros((*self.leading, 1, *none.shape))}
-        given = {name: x for name, x in state.items() if name != "status"}
+        given = {name: x for name, x in state.items() if name not in ("status", "depths")}
         given |= held
         if self.signals:
             given["signals"] = {name: np.take(x, 0, axis=self.axes[name]) for name, x in self.signals.items()}

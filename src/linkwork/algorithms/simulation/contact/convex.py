@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ....expr.arrays import array
-from ....expr.control import while_loop
+from ....expr.control import cond, while_loop
 from ....expr.functions import and_, eq, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from ....expr.linalg.methods import Symmetric
 from ....expr.linalg.pivots import Pivots
@@ -38,6 +38,8 @@ from .terms import (
     Interval,
     impulse_of,
     is_beyond,
+    loaded_impulse,
+    own_impulse,
     push_of,
     terms_of,
 )
@@ -255,21 +257,50 @@ class ContactProgram:
         return self._pulled(momentum, terms, self.rates(w))
 
     def _pulled(self, momentum: Scalars, terms: Sequence[ContactTerms], rates: Scalars) -> list[Any]:
-        found = list(momentum)
-        for contact, term, c in zip(self.contacts, terms, self._by_contact(rates), strict=True):
-            gamma, _ = impulse_of(contact, term, c)
-            _pulled(found, contact.J, gamma)
+        found, touching = list(momentum), self._touching(terms, rates)
+        for contact, term, c in touching:
+            _pulled(found, contact.J, own_impulse(contact, term, c)[0])
+
+        def loaded(found: Any) -> Any:
+            found = list(found)
+            for contact, term, c in _bearing(touching):
+                _pulled(found, contact.J, loaded_impulse(contact, term, c)[0])
+            return array(found)
+
+        found = list(self._loaded(terms, loaded, array(found)))
         for one, c in self._by_interval(rates):
             _pulled(found, [one.row], [push_of(one, c)[0]])
         return found
+
+    def _touching(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[tuple[ContactAt, ContactTerms, Scalars]]:
+        """Return contacts with their terms and velocities."""
+        return list(zip(self.contacts, terms, self._by_contact(rates), strict=True))
+
+    def _loaded(self, terms: Sequence[ContactTerms], more: Callable[[Any], Any], value: Any) -> Any:
+        """Return a value with ``more``, which contacts beyond their bearings add, where they are firmer there.
+
+        Most steps end in the first round, without: their loops branch past it.
+        """
+        if all(term.bearing is None for term in terms):
+            return value
+        if self.firmer.__class__ is float:
+            return more(value) if self.firmer > 0.0 else value
+        return cond(lt(0.0, self.firmer), more, lambda value: value, value)
 
     def hessian(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[list[Any]]:
         """The lower triangle of the function's Hessian, by the rows' velocities."""
         H = [list(row[: i + 1]) for i, row in enumerate(self.A)]
         shared: dict[str | int, list[tuple[ContactAt, Any]]] = {}
-        for k, (contact, term, c) in enumerate(zip(self.contacts, terms, self._by_contact(rates), strict=True)):
+        touching = self._touching(terms, rates)
+
+        def loaded(slopes: Any) -> Any:
+            each = zip(slopes, touching, strict=True)
+            return array([_added(G, loaded_impulse(*one)[1]) if _bearing([one]) else G for G, one in each])
+
+        slopes: Any = [own_impulse(*one)[1] for one in touching]
+        for k, (contact, G) in enumerate(zip(self.contacts, self._loaded(terms, loaded, array(slopes)), strict=True)):
             link = k if contact.limb is None else contact.limb.link
-            shared.setdefault(link, []).append((contact, impulse_of(contact, term, c)[1]))
+            shared.setdefault(link, []).append((contact, [list(row) for row in G]))
         for contact, G in (some[0] for some in shared.values() if len(some) == 1):
             _bent(H, contact.J, G)
         bent_by_limbs(H, [[(one.limb, G) for one, G in some if one.limb] for some in shared.values() if len(some) > 1])
@@ -289,12 +320,17 @@ class ContactProgram:
         touching = list(zip(self.contacts, terms, self._by_contact(rates), self._by_contact(moved), strict=True))
         alone = [(one, c, d) for (one, c), (_, d) in zip(*map(self._by_interval, (rates, moved)), strict=True)]
 
-        def slope(x: Any) -> tuple[Any, Any]:
-            value, bend = first + x * second, second
-            for contact, term, c, d in touching:
-                gamma, G = impulse_of(contact, term, [a + x * b for a, b in zip(c, d, strict=True)])
+        def pushed(x: Any, pair: tuple[Any, Any], some: Any, impulse: Any) -> tuple[Any, Any]:
+            value, bend = pair
+            for contact, term, c, d in some:
+                gamma, G = impulse(contact, term, [a + x * b for a, b in zip(c, d, strict=True)])
                 value = value - dot(gamma, d)
                 bend = bend + dot(d, [dot(row, d) for row in G])
+            return value, bend
+
+        def slope(x: Any) -> tuple[Any, Any]:
+            own = pushed(x, (first + x * second, second), touching, own_impulse)
+            value, bend = self._loaded(terms, lambda pair: pushed(x, pair, _bearing(touching), loaded_impulse), own)
             for one, c, d in alone:
                 push, stiff = push_of(one, c + x * d)
                 value, bend = value - push * d, bend + stiff * d * d
@@ -337,6 +373,16 @@ def _secant(made: Any, used: Any, made_before: Any, used_before: Any) -> Any:
     slope = where(far, (made - made_before) / where(far, apart, 1.0), 0.0)
     slope = fmax(-0.5, fmin(slope, 0.8))
     return fmax((made - slope * used) / (1.0 - slope), 0.0)
+
+
+def _bearing(touching: Sequence[Any]) -> list[Any]:
+    """Return those of contacts, each before its terms, that have a bearing."""
+    return [one for one in touching if one[1].bearing is not None]
+
+
+def _added(first: Rows, second: Rows) -> list[list[Any]]:
+    """Return the sum of two matrices."""
+    return [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(first, second, strict=True)]
 
 
 def _pulled(gradient: list[Any], J: Rows, gamma: Scalars) -> None:

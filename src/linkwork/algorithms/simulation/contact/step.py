@@ -3,8 +3,9 @@
 What strikes at more than some speed leaves with a part e of it, by Newton's law: first the step is done without, which
 tells what is struck; then once more, in which those contacts ask for −e c⁻ and what forces change meanwhile.  As all
 contacts are in one program, what rests meanwhile does not give way.  What bodies that part again reach within the step,
-across a gap that was not closing, is struck in the next step, with the speed that it has: so chains of impacts are done
-in order, one link a step.  With friction, Newton's law may add energy
+across a gap, is struck in the next step, with the speed that it has: so chains of impacts are done in order, one link a
+step.  Meanwhile these bodies may overlap: what bounces is pushed apart no faster than what does not, or that would add
+energy.  With friction, Newton's law may add energy
 (Kane and Levinson 1985): of all steps between the two, whose impulses are within the same cones, the one that is
 farthest from the first without doing so is taken.
 
@@ -27,7 +28,7 @@ from ....expr.linalg.sums import dot
 from ....expr.still import moved_as, still
 from .convex import ContactProgram
 from .implied import implied_velocities, resting
-from .terms import ContactAt, Interval, bounded_contact
+from .terms import ContactAt, Interval, bounded_contact, recovered
 
 __all__ = ["ConvexStep", "contact_velocities"]
 
@@ -79,7 +80,8 @@ def contact_velocities(
     """
     n = len(v)
     full = [[A[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
-    contacts = [bounded_contact(one, full, v, push, h) for one in contacts]
+    slow = [one if one.restitution is None else recovered(one, _STRIKES, h) for one in contacts]
+    contacts = [bounded_contact(one, full, v, push, h) for one in slow]
     program = ContactProgram(full, v, push, contacts, intervals, h, varied=varied)
     found = _found(program, None, closely)
     speeds, struck = _struck(program, found)
@@ -124,7 +126,7 @@ def _bounced(program: ContactProgram, first: _Found, speeds: Scalars, struck: Sc
             bounces.append(0.0)
             contacts.append(contact)
         else:
-            later = and_(not_(strikes), and_(lt(_TOUCHES, contact.gap), lt(-_STRIKES, c)))
+            later = and_(not_(strikes), lt(_TOUCHES, contact.gap))
             contacts.append(replace(contact, gap=where(later, _FAR, contact.gap)))
             away = fmax(fmin(dot(contact.J[2], changed), 0.0) - contact.restitution * c, 1e-300)
             bounces.append(where(strikes, away, 0.0))

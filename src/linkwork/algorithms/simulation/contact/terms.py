@@ -27,7 +27,10 @@ __all__ = [
     "impulse_of",
     "is_beyond",
     "limit",
+    "loaded_impulse",
+    "own_impulse",
     "push_of",
+    "recovered",
     "servo",
     "terms_of",
 ]
@@ -143,6 +146,13 @@ def _wanted(contact: ContactAt, h: Any) -> Any:
     return wanted if contact.stiffness is not None else fmin(wanted, _RECOVERY)
 
 
+def recovered(contact: ContactAt, speed: float, h: Any) -> ContactAt:
+    """Return a rigid contact whose overlap is pushed apart no faster than ``speed`` [m/s], and any other as it is."""
+    if contact.stiffness is not None:
+        return contact
+    return replace(contact, gap=fmax(contact.gap, -speed * (h * (1.0 + _SETTLING))))
+
+
 def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: Any) -> ContactAt:
     """Return a rigid contact with its bearing, and any other as it is."""
     if contact.stiffness is not None:
@@ -157,7 +167,7 @@ def _bearing(row: Scalars, wanted: Any, A: Rows, v: Scalars, push: Scalars, h: A
     asks for, and Σ |J p|/A, what other forces change.
     """
     used = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
-    forced = sum((fabs(x * push[k]) * (1.0 / A[k][k]) for k, x in used), 0.0)
+    forced = sum((fabs(x) * (fabs(push[k]) * (1.0 / A[k][k])) for k, x in used), 0.0)  # the factors are shared
     approach = fabs(sum((x * v[k] for k, x in used), 0.0))
     return _OWN_APPROACH * approach + _OWN_WANTED * fabs(wanted) + _OWN_FORCE * fmin(forced, _STRONG * h)
 
@@ -172,14 +182,31 @@ def impulse_of(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list
     Beyond its bearing b a contact is firmer by K: γ = P(y) + K P(y − b/R e₃), P being the projection onto the cone, of
     which P(K y) = K P(y).
     """
+    gamma, slope = own_impulse(contact, term, c)
+    if term.bearing is None:
+        return gamma, slope
+    more, bent = loaded_impulse(contact, term, c)
+    gamma = [a + b for a, b in zip(gamma, more, strict=True)]
+    return gamma, [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(slope, bent, strict=True)]
+
+
+def own_impulse(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list[Any], list[list[Any]]]:
+    """Return P(y) of `impulse_of` and its part of G: the contact as soft as its own inertia makes it."""
+    return _projected(contact, term, c, None)
+
+
+def loaded_impulse(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list[Any], list[list[Any]]]:
+    """Return K P(y − b/R e₃) of `impulse_of` and its part of G, of a contact that has a bearing."""
+    gamma, slope = _projected(contact, term, c, term.bearing)
+    return [term.firmer * x for x in gamma], [[term.firmer * x for x in row] for row in slope]
+
+
+def _projected(contact: ContactAt, term: ContactTerms, c: Scalars, bearing: Any) -> tuple[list[Any], list[list[Any]]]:
+    """Return the projection onto the cone of the impulse that a velocity asks for, and its slope by −c."""
     across, along = 1.0 / term.across, 1.0 / term.along  # which no loop does again
-    y = [-c[0] * across, -c[1] * across, (term.wanted - c[2]) * along]
+    normal = (term.wanted - c[2]) * along
+    y = [-c[0] * across, -c[1] * across, normal if bearing is None else normal - bearing * along]
     gamma, slope = cone_impulse(y, contact.friction, term.across, term.along)
-    if term.bearing is not None:
-        y[2] = y[2] - term.bearing * along
-        more, bent = cone_impulse(y, contact.friction, term.across, term.along)
-        gamma = [a + term.firmer * b for a, b in zip(gamma, more, strict=True)]
-        slope = [[a + term.firmer * b for a, b in zip(*rows, strict=True)] for rows in zip(slope, bent, strict=True)]
     return gamma, [[x * r for x, r in zip(row, (across, across, along), strict=True)] for row in slope]
 
 
