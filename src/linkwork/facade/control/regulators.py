@@ -25,7 +25,7 @@ __all__ = ["HorizonRegulator", "Regulator", "lqr", "lqr_horizon"]
 _KERNELS: Once[Kernel] = Once(64)
 _NAMES = ("A", "B", "Q", "R", "N")
 _FLOAT = np.dtype(float)
-_KERNEL_STATES = 4  # systems of more states are solved in NumPy: kernels take 0.4 s of compiling at 4, 5 s at 12
+_KERNEL_STATES = 12  # systems of more states are solved in NumPy: their kernels take more than 5 s to compile
 _SLACK = 1e-9  # of Q: what eigenvalues may be below zero
 _FINE = 1e-6  # beside X: an equation of which more is left has not been solved; the residual says how well it is
 _MOVED = 1e-9  # beside A and B: what inputs move less than that they do not move
@@ -70,7 +70,7 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
     batch, and broadcast.
 
     On symbols it becomes part of what is compiled, and is differentiated as the solution that it is: exactly, forward
-    and in reverse.  On numbers, a kernel of these sizes is compiled with the first call; systems of more than 4 states
+    and in reverse.  On numbers, a kernel of these sizes is compiled with the first call; systems of more than 12 states
     are solved in NumPy, without one.  Of one system ValueError says why there is no regulator; in a batch its
     ``residual`` does.
 
