@@ -93,9 +93,10 @@ def _slopes(a: Bodies, b: Bodies, d: Array, n: Array, size: Array, smooth: Array
     """
     worst = _out_of_slopes(a, b, d, n, smooth, SLOPE)
     again = np.flatnonzero(~(worst <= TOLERANCES["slope"]))
-    some = (x[again] for x in (d, n, smooth))
     if len(again):
-        worst[again] = np.fmin(worst[again], _out_of_slopes(a.take(again), b.take(again), *some, FINER_SLOPE))
+        x, y = a.take(again), b.take(again)
+        finer = _out_of_slopes(x, y, d[again], n[again], smooth[again], FINER_SLOPE)
+        worst[again] = np.fmin(worst[again], finer)
     return np.where(np.abs(d) > 1e-3 * size, worst, 0.0)
 
 
@@ -108,7 +109,8 @@ def _out_of_slopes(a: Bodies, b: Bodies, d: Array, n: Array, smooth: Array, step
         X[:, :3, 3] += sign * step * u
         slopes.append(sign * (measured(a, replace(b, X=X))[0] - d) / step)
     out = np.maximum(along - slopes[0], slopes[1] - along)
-    return np.where(smooth, np.abs(0.5 * (slopes[0] + slopes[1]) - along), np.maximum(out, 0.0))
+    central = np.abs(0.5 * (slopes[0] + slopes[1]) - along)
+    return np.asarray(np.where(smooth, central, np.maximum(out, 0.0)))
 
 
 def _deeper(a: Bodies, b: Bodies, d: Array) -> Array:

@@ -54,8 +54,8 @@ def proved(difference: Difference, known: Found, over: Any, scale: Any) -> Found
 
     A round polishes the normal with the features that the search shows, and is the last one if both points are in their
     bodies.  Of bodies that overlap the features are those that touch when they are moved out.  Where a search that ends
-    early shows features that are next to the right ones, as on flush faces, the next rounds search to rounding; the last
-    one takes the search's own points, which are in the bodies.
+    early shows features that are next to the right ones, as on flush faces, the next rounds search to rounding; the
+    last one takes the search's own points, which are in the bodies.
     """
 
     def first() -> Found:

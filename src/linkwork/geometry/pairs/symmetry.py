@@ -24,10 +24,10 @@ def direction(v: Vec3) -> Vec3:
 
 def rotational_symmetry(difference: Difference) -> Round | None:
     """Return whether both are bodies of revolution about parallel axes, and where; None for types that are not."""
-    axes = [_axis_of_revolution(core) for core in (difference.a, difference.b)]
-    if axes[0] is None or axes[1] is None:
+    of_a, of_b = _axis_of_revolution(difference.a), _axis_of_revolution(difference.b)
+    if of_a is None or of_b is None:
         return None
-    (axis, round_a, any_a), (other, round_b, any_b) = axes
+    (axis, round_a, any_a), (other, round_b, any_b) = of_a, of_b
     axis, other = choose(any_a, other, axis), choose(any_b, axis, other)
     sine = axis.cross(other)
     parallel = and_(and_(round_a, round_b), lt(sine.dot(sine), _PARALLEL * _PARALLEL))
