@@ -9,28 +9,42 @@ import itertools
 
 import numpy as np
 import pytest
-from benchmarks.distance_identities import FAMILIES, PLACEMENTS, pairs, violations
+from benchmarks.distance_identities import violations
+from benchmarks.distance_placements import FAMILIES, PLACEMENTS, Bodies, core, families, kernel, measured, pairs
 
 import linkwork as lw
+from linkwork.geometry.pairs.cells import deepest
+from linkwork.geometry.pairs.difference import Difference
+from linkwork.geometry.pairs.symmetry import rotational_symmetry
+from linkwork.spatial import Pose
 
-CURVED = [kinds for kinds in FAMILIES if {"cylinder", "cone"} & {*kinds} and "half-space" not in kinds]
-FLAT = [("box", "box"), ("box", "hull"), ("hull", "hull"), ("box", "octahedron"), ("wedge", "wedge")]
+
+@pytest.mark.parametrize("kinds", FAMILIES)
+def test_points_normals_and_depths(kinds: tuple[str, str]) -> None:
+    for placement in PLACEMENTS:
+        a, b = pairs(kinds, placement, 1000, seed=1)
+        worst, _ = violations(a, b, searched=20)
+        for off in (worst.surface, worst.planes):
+            assert off[~b.beside].max() < 1e-11, placement
+            assert off.max() < 1e-7 and np.mean(off > 1e-9) <= 1e-3, placement
+        assert worst.between.max() < 1e-14
+        assert worst.order.max() < 1e-11
+        assert worst.search.max() < 2e-6
+        assert worst.point.max() < 1e-9
+        # of two depths that are exactly the same, some of two hulls with known faces stay hidden, elsewhere hardly any
+        known = {*kinds} <= {"octahedron", "wedge", "box", "segment"}
+        assert np.mean(worst.slope > 1e-3) < (1e-2 if known else 3e-3), placement
+    kernel.cache_clear()
 
 
-@pytest.mark.parametrize("kinds", [*CURVED, *FLAT])
-@pytest.mark.parametrize("placement", PLACEMENTS)
-def test_points_normals_and_depths(kinds: tuple[str, str], placement: str) -> None:
-    a, b = pairs(kinds, placement, 4000, seed=1)
-    worst = violations(a, b, searched=40)
-    for off in (worst.surface, worst.planes):
-        assert off[~b.beside].max() < 1e-11
-        assert off.max() < 1e-7 and np.mean(off > 1e-9) < 1e-3
-    assert worst.between.max() < 1e-14
-    assert worst.order.max() < 1e-11
-    assert worst.search.max() < 2e-6
-    assert worst.point.max() < 1e-9
-    # of two depths that are exactly the same, one whose normal is no image of the other's may stay hidden
-    assert np.mean(worst.slope > 1e-3) < 3e-3
+def test_every_family_that_is_measured_is_drawn() -> None:
+    assert {("cone", "hull"), ("box", "cylinder"), ("half-space", "ellipsoid"), ("wedge", "wedge")} <= {*FAMILIES}
+
+    class NewCore:
+        pass
+
+    with pytest.raises(LookupError, match="no placements are drawn of NewCore"):
+        families((NewCore,))
 
 
 def test_a_corner_flush_with_the_end_of_a_cylinder() -> None:
@@ -64,9 +78,65 @@ def test_a_cube_at_the_height_of_a_cylinder_has_many_nearest_points() -> None:
             assert np.abs(found.point_b - found.point_a - (distance, 0.0, 0.0)).max() < 1e-14
 
 
+def test_bodies_of_revolution_about_parallel_axes_are_searched_in_a_lune() -> None:
+    """A rod in a cone about one axis is parted by a ring of directions alike: few cuts tell the depth; it is tied."""
+
+    def searched(X: object, Y: object, x: object, y: object) -> tuple[object, object]:
+        rod, cone = core("segment", Pose.of(X), x), core("cone", Pose.of(Y), y)
+        difference = Difference.of(rod, cone)
+        found = deepest(difference, [], True, gap=1e-6, revolved=rotational_symmetry(difference))
+        return found.depth, found.steps
+
+    function = lw.compile(searched, X=(4, 4), Y=(4, 4), x=1, y=2)
+    for x, y, z, radius, half, length in (
+        (0.0, 0.0, 0.0, 0.6, 0.15, 0.55),
+        (0.0, 0.0, -0.4, 0.35, 0.35, 0.55),
+        (1e-9, 0.0, 0.5, 0.2, 0.4, 0.6),
+        (0.05, -0.02, 0.1, 0.3, 0.6, 0.35),
+    ):
+        W = lw.pose((0.3, -0.2, 0.1), rpy=(0.4, 1.1, -0.7))
+        rod, cone = _body("segment", W, [length]), _body("cone", W @ lw.pose((x, y, z)), [radius, half])
+        depth, steps = function(rod.X[0], cone.X[0], rod.sizes[0], cone.sizes[0])
+        d, n, _, _, unique = (v[0] for v in measured(rod, cone))
+        assert steps < 100
+        assert abs(d + depth) < 2e-6 * depth
+        assert violations(rod, cone, searched=1)[0].search.max() < 1e-9
+        if x == 0.0 and abs(W[:3, 2] @ n) < 0.999:
+            assert unique == 0.0
+
+
+def test_ties_of_overlaps_are_not_unique() -> None:
+    """By normals that are no images of each other in the planes and about the axes of the bodies."""
+    for kinds, sizes, R, p in (
+        (("cylinder", "octahedron"), ([0.15, 0.4], []), [[-1, 0, 0], [0, 0, 1], [0, 1, 0]], (0, -0.2, 0)),
+        (("cylinder", "octahedron"), ([0.45, 0.35], []), [[0, 1, 0], [1, 0, 0], [0, 0, -1]], (-0.2, 0, 0)),
+        (("cylinder", "cone"), ([0.15, 0.6], [0.15, 0.5]), [[0, 0, 1], [1, 0, 0], [0, 1, 0]], (-0.5, 0, 0)),
+    ):
+        shape = 1 if kinds[1] == "octahedron" else 0
+        a, b = _body(kinds[0], np.eye(4), sizes[0]), _body(kinds[1], lw.pose(p) @ _turned(R), sizes[1], shape)
+        assert measured(a, b)[0][0] < -0.1 and measured(a, b)[4][0] == 0.0, kinds
+
+
 def test_depths_beside_level_valleys() -> None:
-    """A cylinder in a hull, and a rod next to a cone's axis: other directions part them with almost as little."""
-    for kinds, some in ((("cylinder", "hull"), 18057), (("segment", "cone"), 642), (("cone", "cone"), 154)):
-        a, b = (x.take(np.array([some])) for x in pairs(kinds, "aligned", 20000))
-        worst = violations(a, b, searched=1)
-        assert worst.order.max() < 1e-14 and worst.search.max() < 1e-9, kinds
+    """A cylinder in a hull, a rod next to a cone's axis, and cones about one axis but for 1e-9: other directions part
+    them with almost as little."""
+    beside = lw.pose((0.0, -9.999999717180685e-10, 0.0))
+    rod = lw.pose((-1e-9, -1e-12, 0.0)) @ _turned([[0, 1, 0], [1, 0, 0], [0, 0, -1]])
+    can = lw.pose((0.35, 0.0, 0.45)) @ _turned([[0, 0, 1], [-1, 0, 0], [0, -1, 0]])
+    for a, b in (
+        (_body("cylinder", np.eye(4), [0.6, 0.3]), _body("hull", can, [0.1, 0.45, 0.6], 1)),
+        (_body("segment", _turned([[0, 1, 0], [-1, 0, 0], [0, 0, 1]]), [0.55]), _body("cone", rod, [0.4, 0.5])),
+        (_body("cone", np.eye(4), [0.55, 0.25]), _body("cone", beside @ lw.pose(rpy=(3e-10, 1e-9, 0)), [0.3, 0.6])),
+    ):
+        worst, _ = violations(a, b, searched=1)
+        assert worst.order.max() < 1e-14 and worst.search.max() < 1e-9, a.kind
+
+
+def _body(kind: str, X: np.ndarray, sizes: list[float], shape: int = 0) -> Bodies:
+    return Bodies(kind, np.array([X]), np.array([sizes], float), np.array([shape]), np.array([False]))
+
+
+def _turned(R: list[list[int]]) -> np.ndarray:
+    X = np.eye(4)
+    X[:3, :3] = R
+    return X

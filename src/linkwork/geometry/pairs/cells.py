@@ -16,6 +16,7 @@ penetration depth computation on 3D game objects, 2001).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from .best import Best
 from .difference import Difference, length_of
 from .stack import entry, table_of, with_entry
 
-__all__ = ["SAME_VALLEY", "Deepest", "deepest"]
+__all__ = ["SAME_VALLEY", "Deepest", "Round", "deepest"]
 
 SAME_VALLEY = 0.95  # cosines of angles between directions
 
@@ -50,9 +51,17 @@ _CORNERS = (
 )
 
 
+_CELLS = ((0, 2, 3), (1, 3, 2), (0, 1, 2), (0, 3, 1))
+_IN_LUNE = 2  # of these cells, whose corners 2 and 3 are on its edges, and 0 and 1 its ends
+_LUNE = 1e-3  # [rad] half of its angle
+_RIVAL = 0.99  # cosines of angles to the best direction, below which another is a rival
+_AS_GOOD = 1.0 + 1e-6  # of bounds, relative to the best: cells that are left beyond it hold no rival
+
+
 class Deepest(NamedTuple):
-    """The best h(n) so far and its n; the best far from known directions, and its n; directions with their points, the
-    cells that wait, and how many; and how many steps were taken."""
+    """The best h(n) so far and its n; the rival, which is the best far from n, or from known directions, by the square
+    of its h or of a bound on it, with its direction; directions with their points, the cells that wait, and how many;
+    and how many steps were taken."""
 
     depth: Any
     n: Vec3
@@ -75,38 +84,82 @@ class _Cut(NamedTuple):
     side: Any
 
 
+class Round(NamedTuple):
+    """Axis of two bodies of revolution whose axes are parallel, and a direction across it toward the center of B."""
+
+    parallel: Any  # true where they are
+    axis: Vec3
+    out: Vec3
+
+
 def deepest(
-    difference: Difference, known: Sequence[Vec3], going: Any, gap: float = 0.0, valleys: Sequence[Vec3] = ()
+    difference: Difference,
+    known: Sequence[Vec3],
+    going: Any,
+    gap: float = 0.0,
+    valleys: Sequence[Vec3] = (),
+    revolved: Round | None = None,
 ) -> Deepest:
-    """The least h(n), of an A − B that 0 is in; elsewhere that of some directions, as those known.
+    """Return the least h(n) of an A − B that 0 is in; elsewhere that of some directions, as those known.
 
     With a gap, what may be less than that part better than the best so far is not looked for; but the best far from
-    some ``valleys`` that was seen on the way is given, too.
+    some ``valleys`` that was seen on the way is given, too.  Without valleys the rival of the least is given: a tie of
+    two least values far from each other shows as a rival that is as good, but for the gap.
+
+    Of bodies of revolution about parallel axes only a lune of directions is searched, which holds the plane of both
+    axes: h is least in the half of it toward B's center, since of h(n) = f(n · axis) − n · c the latter alone depends
+    on the angle about the axis.
     """
     depth: Any = 1e150
     n = Vec3(0.0, 0.0, 1.0)
+    other, m = depth, n
     rows: list[list[Any]] = []
     scale: Any = 0.0
-    for way in (*_CORNERS, *difference.sides(), *known):
+    for way in (*_corners(revolved), *difference.sides(), *known):
         w = difference.support(way)[0]
         if len(rows) < len(_CORNERS):
             rows.append([*way, *w])
             scale = fmax(scale, w.dot(w))
-        depth, n = Best(depth, n).better(way.dot(w), way)
+        h = way.dot(w)
+        if not valleys:
+            other, m = _rival(depth, n, other, m, h, way)
+        depth, n = Best(depth, n).better(h, way)
     rounding = _ROUNDING * sqrt(where(lt(0.0, scale), scale, 1.0))
     points = table_of([rows[min(k, len(_CORNERS) - 1)] for k in range(_POINTS)])
     first = []
-    for cell in ((0, 1, 2), (0, 3, 1), (0, 2, 3), (1, 3, 2)):
+    for cell in _CELLS:
         whole = _least(tuple(Vec3(*rows[k][:3]) for k in cell), tuple(Vec3(*rows[k][3:]) for k in cell))
         i, j, k = map(float, cell)
         first.append([_code(i, j, k, whole.side), whole.square, *whole.n])
     waiting = table_of([first[min(k, len(first) - 1)] for k in range(_WAITING)])
-    many = where(going, float(len(first)), 0.0)
-    start = Deepest(depth, n, 1e150 + 0.0 * depth, n, points, waiting, many, 0.0 * depth)
+    many: Any = float(len(first)) if revolved is None else where(revolved.parallel, float(_IN_LUNE), float(len(first)))
+    many = where(going, many, 0.0)
+    start = Deepest(depth, n, other + 0.0 * depth, m, points, waiting, many, 0.0 * depth)
     found: Deepest = while_loop(
         lambda s: lt(0.5, s.many), lambda s: _step(difference, s, rounding, gap, valleys), start, at_most=_STEPS
     ).state
     return found
+
+
+def _corners(revolved: Round | None) -> tuple[Vec3, ...]:
+    """The directions that cells begin with: of the sphere, or of a lune."""
+    if revolved is None:
+        return _CORNERS
+    z, x = revolved.axis, revolved.out * math.cos(_LUNE)
+    y = z.cross(revolved.out) * math.sin(_LUNE)
+    lune = (z, -z, x - y, x + y)
+    return tuple(choose(revolved.parallel, n, corner) for n, corner in zip(lune, _CORNERS, strict=True))
+
+
+def _rival(depth: Any, n: Vec3, other: Any, m: Vec3, h: Any, way: Vec3) -> tuple[Any, Vec3]:
+    """Return the rival with the signed square of its h, from h of one more direction: the best of those far from n."""
+    less, far = lt(h, depth), lt(way.dot(n), _RIVAL)
+    along = m.dot(way)
+    same = lt(_RIVAL * _RIVAL * m.dot(m), along * fabs(along))  # the rival becomes the best
+    first, third = and_(less, far), and_(not_(less), and_(far, lt(h * fabs(h), other)))
+    other = where(and_(less, same), 1e300, other)
+    other = where(first, depth * fabs(depth), where(third, h * fabs(h), other))
+    return other, choose(first, n, choose(third, way, m))
 
 
 def _code(i: Any, j: Any, k: Any, side: Any) -> Any:
@@ -129,7 +182,9 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys
     h = where(some, cut.dot(point), 1e150)
     depth, best = Best(s.depth, s.n).better(h, cut)
     other, m = s.other, s.m
-    if valleys:
+    if not valleys:
+        other, m = _rival(s.depth, s.n, other, m, h, cut)
+    else:
         far = lt(h, other)
         for valley in valleys:
             far = and_(far, lt(cut.dot(valley), SAME_VALLEY))
@@ -150,12 +205,20 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys
     if gap:  # along a valley that is level, as about a common axis, cells close up slowly
         enough = where(lt(s.steps, _MANY), enough, fmin(enough, depth - rounding * (_CLOSE / _ROUNDING)))
     enough = enough * fabs(enough)
+    as_good = depth * _AS_GOOD + rounding
+    as_good = as_good * fabs(as_good)
     going = and_(and_(and_(some, room), lt(square, enough)), or_(shifted, not_(met)))
     cells = []
     for corner, places in enumerate(((new, j, k), (i, new, k), (i, j, new))):
         part = _least(_replaced(n, corner, cut), _replaced(w, corner, point))
         there = and_(going, lt(0.5, fabs(side - float(corner))))  # else it is not cut in three
-        cells.append((and_(there, lt(part.square, enough)), places, part))
+        open_ = and_(there, lt(part.square, enough))
+        cells.append((open_, places, part))
+        if not valleys:  # what is left closed may be as good
+            near = best.dot(part.n)
+            far = lt(near * fabs(near), _RIVAL * _RIVAL * part.n.dot(part.n))
+            rival = and_(and_(and_(there, not_(open_)), lt(part.square, as_good)), and_(far, lt(part.square, other)))
+            other, m = where(rival, part.square, other), choose(rival, part.n, m)
     targets = []
     many = last
     for which, (there, _, part) in enumerate(cells):  # the least is looked at first, so it comes last

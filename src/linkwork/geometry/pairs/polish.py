@@ -18,7 +18,7 @@ from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
 from ..directions import choose
-from .difference import Difference, length_of
+from .difference import Difference, length_of, unit_of
 from .features import CoreFeature, feature
 from .simplex import Kept
 
@@ -28,6 +28,7 @@ _STEPS = 12
 _FAR = 0.3  # [rad] no step is longer
 _ENOUGH = 1e-16  # [rad²] of a step after which none is needed
 _ROUNDING = 1e-14  # of sizes
+_LEVEL = 1e-15  # of sizes: slopes that are rounding, as in level valleys
 _PARALLEL = 1e-16  # sin² of the angle of lines that are parallel
 
 
@@ -45,6 +46,7 @@ def polished(difference: Difference, s: Kept, n: Vec3, lined: Any = False) -> tu
         lambda state: lt(_ENOUGH, state[1]), lambda state: _step(rows, state[0]), (rows.restored(n), 1.0 + 0.0 * n.x),
         at_most=_STEPS,
     ).state  # fmt: skip
+    m = unit_of(m)  # beside lines that are all but parallel its length is off 1
     best, g = n, difference.kept(n)
     found = difference.kept(m)
     size = sqrt(length_of(rows.a.at(m)[0]) + length_of(rows.b.at(-m)[0]))
@@ -105,6 +107,8 @@ def _step(rows: _Rows, n: Vec3) -> tuple[Vec3, Any]:
     tu = where(rows.one, 0.0, bent_a(t, u) + bent_b(t, u))
     uu = where(rows.one, 1.0, bent_a(u, u) + bent_b(u, u) + force)
     x, y = r.dot(t), where(rows.one, 0.0, r.dot(u))
+    level = _LEVEL * sum(fabs(c) for c in (*at_a, *at_b))
+    x, y = (where(lt(level, fabs(slope)), slope, 0.0) for slope in (x, y))  # no step is rounding over rounding
     a, b, short, _ = ascent(tt, tu, uu, x, y)
     a, b = where(rows.both, 0.0, a * short), where(rows.both, 0.0, b * short)
     return rows.restored(n + t * a + u * b), a * a + b * b
