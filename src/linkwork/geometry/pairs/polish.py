@@ -41,8 +41,9 @@ def polished(difference: Difference, s: Kept, n: Vec3, lined: Any = False) -> tu
     ``lined`` sides count where n is almost theirs, and a face counts where the normals of an edge of it end.
     """
     b = tuple(a - p for a, p in zip(s.a, s.p, strict=True))
-    on_a = feature(difference.a, s.a, s.weights, n, lined)
-    on_b = feature(difference.b, b, s.weights, -n, lined)
+    square = s.a[0].dot(s.a[0]) + s.p[0].dot(s.p[0])
+    on_a = feature(difference.a, s.a, s.weights, n, square, lined)
+    on_b = feature(difference.b, b, s.weights, -n, square, lined)
     rows = _Rows(on_a, on_b)
     m, square = while_loop(
         lambda state: lt(_ENOUGH, state[1]), lambda state: _step(rows, state[0]), (rows.restored(n), 1.0 + 0.0 * n.x),
