@@ -18,7 +18,6 @@ from linkwork.geometry.pairs.difference import Difference
 from linkwork.geometry.pairs.symmetry import rotational_symmetry
 from linkwork.spatial import Pose
 
-
 BOTH_ORDERS = {
     ("point", "cone"),
     ("segment", "box"),
@@ -50,7 +49,7 @@ HARD = (
     (("wedge", "octahedron"), "aligned", 0, 1235, True),
     (("wedge", "wedge"), "aligned", 0, 9451, True),
 )
-"""Pairs in level valleys, beside faces, and with ties: by family, placement, piece, index, and whether they are tied."""
+"""Pairs in level valleys, beside faces, and with ties: family, placement, piece, index, and whether they are tied."""
 
 
 @pytest.mark.parametrize("kinds", FAMILIES)

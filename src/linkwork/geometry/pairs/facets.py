@@ -29,8 +29,8 @@ from ..directions import choose
 from ..support import support
 from .best import Best
 from .difference import length_of
-from .sides import KnownHull, Sides
 from .proof import ROUNDING, SAME
+from .sides import KnownHull, Sides
 from .simplex import Kept
 from .stack import entry, table_of
 
