@@ -75,8 +75,9 @@ class _Least(NamedTuple):
 
     @property
     def most(self) -> Any:
-        """The signed square of the largest h that is as small."""
-        return (self.best.h + self.level) * fabs(self.best.h + self.level)
+        """The square of the largest h that is as small; of bodies that are just apart, of all up to as far inside."""
+        size = fabs(self.best.h) + self.level
+        return size * size
 
 
 def least_of_facets(sides: Sides) -> Facet:
