@@ -59,10 +59,13 @@ class Worst:
     slope: Array
 
 
-def violations(a: Bodies, b: Bodies, searched: int = 0) -> tuple[Worst, int]:
-    """Return the violations of all identities and the count of overlaps, at most ``searched`` of which are searched."""
+def violations(a: Bodies, b: Bodies, searched: int = 0, both: bool = True) -> tuple[Worst, int]:
+    """Return the violations of all identities and the count of overlaps, at most ``searched`` of which are searched.
+
+    Unless ``both`` orders are measured, what compares them is 0.
+    """
     d, n, p, q, unique = measured(a, b)
-    back, m, q_, p_, also = measured(b, a)
+    back, m, q_, p_, also = measured(b, a) if both else (d, -n, q, p, unique)
     size = a.extent + b.extent + sum(np.linalg.norm(x.X[:, :3, 3], axis=1) for x in (a, b)) + 1e-3
     planes = np.abs(-a.height(n) - b.height(-n) - d)
     between = np.maximum(np.abs(q - p - d[:, None] * n).max(-1) / size, np.abs(np.linalg.norm(n, axis=1) - 1.0))

@@ -137,8 +137,8 @@ def _known(can: Can, edges: Sequence[int]) -> list[tuple[Any, Vec3, Any]]:
             less = lt(square, least)
             least, best = where(less, square, least), choose(less, w, best)
     some = lt(NOTHING, least)
-    n = choose(some, best * (1.0 / sqrt(where(some, least, 1.0))), can.axis)
-    level = and_(some, lt(fabs(n.dot(can.axis)), 1e-6))
+    n = choose(some, best * (1.0 / sqrt(where(some, least, 1.0))), unit(across(can.axis)))
+    level = lt(fabs(n.dot(can.axis)), 1e-6)
     n = choose(level, n, can.axis)
     found.append((can.height(n), n, where(level, _ACROSS, _ALONG)))
     return found

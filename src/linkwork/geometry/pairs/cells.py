@@ -162,6 +162,14 @@ def _rival(depth: Any, n: Vec3, other: Any, m: Vec3, h: Any, way: Vec3) -> tuple
     return other, choose(first, n, choose(third, way, m))
 
 
+def _closed(best: Vec3, other: Any, m: Vec3, closed: Any, square: Any, n: Vec3) -> tuple[Any, Vec3]:
+    """Return the rival with the signed square of its h or of a bound on it, from a cell's bound where it is closed."""
+    near = best.dot(n)
+    far = lt(near * fabs(near), _RIVAL * _RIVAL * n.dot(n))
+    rival = and_(closed, and_(far, lt(square, other)))
+    return where(rival, square, other), choose(rival, n, m)
+
+
 def _code(i: Any, j: Any, k: Any, side: Any) -> Any:
     return ((i * _OF + j) * _OF + k) * _OF + side
 
@@ -209,16 +217,16 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys
     as_good = as_good * fabs(as_good)
     going = and_(and_(and_(some, room), lt(square, enough)), or_(shifted, not_(met)))
     cells = []
+    if not valleys:  # what is not cut may be as good
+        other, m = _closed(best, other, m, and_(le(enough, square), lt(square, as_good)), square, cut)
     for corner, places in enumerate(((new, j, k), (i, new, k), (i, j, new))):
         part = _least(_replaced(n, corner, cut), _replaced(w, corner, point))
         there = and_(going, lt(0.5, fabs(side - float(corner))))  # else it is not cut in three
         open_ = and_(there, lt(part.square, enough))
         cells.append((open_, places, part))
-        if not valleys:  # what is left closed may be as good
-            near = best.dot(part.n)
-            far = lt(near * fabs(near), _RIVAL * _RIVAL * part.n.dot(part.n))
-            rival = and_(and_(and_(there, not_(open_)), lt(part.square, as_good)), and_(far, lt(part.square, other)))
-            other, m = where(rival, part.square, other), choose(rival, part.n, m)
+        if not valleys:
+            closed = and_(and_(there, not_(open_)), lt(part.square, as_good))
+            other, m = _closed(best, other, m, closed, part.square, part.n)
     targets = []
     many = last
     for which, (there, _, part) in enumerate(cells):  # the least is looked at first, so it comes last

@@ -134,7 +134,7 @@ def _overlap(difference: Difference, apart: Found, scale: Any) -> Found:
     sides = sides_of(difference)
     if sides is not None:
         facet = least_of_facets(sides)
-        touching = apart._replace(distance=difference.kept(facet.n), normal=facet.n)
+        touching = apart._replace(distance=difference.kept(facet.n), normal=facet.n, tied=facet.tied)
         known_points = touching._replace(kept=facet.kept, on_a=facet.on_a)
         return cond(facet.sure, lambda: known_points, lambda: _settled(difference, touching, scale))  # type: ignore[no-any-return]
     return _settled(difference, _deepest(difference, apart), scale)
@@ -194,7 +194,7 @@ def _beside(difference: Difference, found: Found, scale: Any) -> Found:
         other = mirrored(difference, found, scale)[0]
         return other._replace(start=other.normal)
     if sides_of(difference) is not None:
-        return found._replace(tied=mirrored(difference, found, scale)[0].tied)
+        return found
 
     def looked() -> Any:
         n = found.rival

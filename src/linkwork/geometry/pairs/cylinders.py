@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...expr.control.choices import cond
 from ...expr.control.loops import while_loop
 from ...expr.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from ...spatial import Pose, Vec3
@@ -39,6 +40,7 @@ _ENOUGH = 1e-18  # [rad²] of a step after which none is needed
 _CLOSE = 1e-12  # the same, of starts for overlaps
 _WAYS = 3.0  # in which rims are asked for
 _PROVED = 1e-14  # of sizes, by which points are off each other where a normal shows them
+_PARALLEL = 1e-9  # 1 less the cosine of directions that are one
 _ROUNDING = 4e-15
 _END_A, _END_B, _CROSSED, _SIDE_A, _SIDE_B, _RIMS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0  # places, as `_known` has them
 _Z = Vec3(0.0, 0.0, 1.0)
@@ -86,7 +88,16 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
     best = _with_rims(two, best)
     h, n = best.h, best.n
     at = _touching(two, best)
-    tie = and_(lt(0.0, h), is_tied([(x, m) for x, m, *_ in known], h, n, two.c, two.size))
+    tie = cond(
+        lt(0.0, h),
+        lambda: is_tied([*((x, m) for x, m, *_ in known), *_images(two, n, known[2][1])], h, n, two.c, two.size),
+        lambda: lt(1.0, 0.0 * h),
+    )
+    # next to a flat end, which is as good but for rounding, all that lies on it is
+    for other, m, *_ in known[:2]:
+        turned = n.cross(m)
+        near = and_(lt(_LEVEL * _LEVEL, turned.dot(turned)), lt(1.0 - _PARALLEL, fabs(n.dot(m))))
+        tie = or_(tie, and_(near, le(other, h + _PROVED * two.size)))
     between, enough, here, there = n * -h, tolerance(n, two.size), *two.both
     out = or_(out_of_cylinder(at.on_a, *here, enough), out_of_cylinder(at.on_a + between, *there, enough))
     end = two.c - two.a * copysign(two.lb, n.dot(two.a))
@@ -117,6 +128,12 @@ def _known(two: _Two, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
     n, out = R @ n, R @ out
     found.append((two.height(n), n, out, n))
     return found
+
+
+def _images(two: _Two, n: Vec3, across: Vec3) -> list[tuple[Any, Vec3]]:
+    """h of the images of n in the planes across both axes and across what is across both, and these images."""
+    found = [n - axis * (2.0 * axis.dot(n)) for axis in (_Z, two.a, across)]
+    return [(two.height(m), m) for m in found]
 
 
 class _Touching(NamedTuple):

@@ -10,7 +10,8 @@ is asked at every face of both.  Then the least is nearly known, and arcs are bo
 h ≥ max(n · w, n · w'), w and w' being the farthest points of H − O at its ends, and that is least where the two are
 equal.  Arcs in which it is less than the best h are walked along: h is asked there, and what is not met yet is cut in
 two.  Of hulls of 20 vertices, that is one arc of 54 in the mean.  Arcs of one of the two are enough: where none of them
-is, no facet is one of two edges.
+is, no facet is one of two edges.  Since the depth is that of facets alone, another one that is as good, but for
+rounding, is among those asked too.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from ..directions import choose
 from ..support import support
 from .best import Best
 from .difference import length_of
+from .proof import ROUNDING, SAME
 from .sides import KnownHull, Sides
 from .simplex import Kept
 from .stack import entry, table_of
@@ -37,7 +39,6 @@ __all__ = ["Facet", "least_of_facets"]
 _STEPS = 1000
 _BITS = 24  # arcs whose marks are one number, exactly in single precision too
 _ROUNDING = 4e-15  # of lengths: what rounding leaves between bounds
-_ALMOST = 1.0 - 1e-15
 _PARALLEL = 1e-16  # sin² of the angle of edges that do not cross
 
 
@@ -45,13 +46,38 @@ class Facet(NamedTuple):
     """The facet of A − B that is nearest to 0, in the difference's axes.
 
     n from A to B; a point of A and one of B that it is made of, others where it is of two edges; the point of A that
-    touches when B is moved out, and whether that is sure.
+    touches when B is moved out, and whether that is sure; whether a facet of another normal is as near (1 or 0).
     """
 
     n: Vec3
     kept: Kept
     on_a: Vec3
     sure: Any
+    tied: Any
+
+
+class _Least(NamedTuple):
+    """The least h so far, whether another direction has one that is as small (1 or 0), and by what they may differ."""
+
+    best: Best
+    tied: Any
+    level: Any
+
+    def better(self, h: Any, n: Vec3, asked: Any = True) -> _Least:
+        """The lesser of it and another, if that was asked."""
+        best, level = self.best, self.level
+        close = and_(le(h, best.h + level), lt(n.dot(best.n), 1.0 - SAME))
+        tied = where(le(h, best.h - level), 0.0, where(close, 1.0, self.tied))
+        less = lt(h, best.h)
+        if asked is not True:
+            tied, less = where(asked, tied, self.tied), and_(asked, less)
+        return _Least(Best(where(less, h, best.h), choose(less, n, best.n)), tied, level)
+
+    @property
+    def most(self) -> Any:
+        """The square of the largest h that is as small; of bodies that are just apart, of all up to as far inside."""
+        size = fabs(self.best.h) + self.level
+        return size * size
 
 
 def least_of_facets(sides: Sides) -> Facet:
@@ -59,21 +85,22 @@ def least_of_facets(sides: Sides) -> Facet:
     hull, faces, other = sides.hull, sides.faces, sides.other
     farthest = _farthest(other)
 
-    def face(state: tuple[Best, Any], plane: Any) -> tuple[tuple[Best, Any], Any]:
-        best, which = state
+    def face(state: tuple[_Least, Any], plane: Any) -> tuple[tuple[_Least, Any], Any]:
+        least, which = state
         n = Vec3.of(plane[:3])
         b = farthest(-n)
         h = plane[3] - n.dot(b)
-        less = lt(h, best.h)
-        return (best.better(h, n), where(less, plane[4], which)), np.array([*b, h], dtype=object)
+        less = lt(h, least.best.h)
+        return (least.better(h, n), where(less, plane[4], which)), np.array([*b, h], dtype=object)
 
     zero = 0.0 * hull.pose.translation.x
-    start = Best(1e150 + zero, Vec3(zero, zero, 1.0 + zero)), zero
-    (best, which), ends = scan(face, start, _planes(faces))
-    best, which, of_other = _of_other(sides, best, which)
+    size = sqrt(length_of(farthest(Vec3(0.0, 0.0, 1.0)))) + sqrt(length_of(hull.vertices[0]))
+    start = _Least(Best(1e150 + zero, Vec3(zero, zero, 1.0 + zero)), zero, ROUNDING * size), zero
+    (least, which), ends = scan(face, start, _planes(faces))
+    least, which, of_other = _of_other(sides, least, which)
     scale = sqrt(length_of(Vec3.of(ends[0][:3])) + length_of(hull.vertices[0]))
-    words = _marked(sides, ends, best.h)
-    return _touching(sides, farthest, which, of_other, _walked(sides, farthest, ends, words, best, _ROUNDING * scale))
+    words = _marked(sides, ends, least.most)
+    return _touching(sides, farthest, which, of_other, _walked(sides, farthest, ends, words, least, _ROUNDING * scale))
 
 
 def _planes(faces: KnownHull) -> np.ndarray:
@@ -105,12 +132,12 @@ def _higher(x: tuple[Any, Any], y: tuple[Any, Any]) -> tuple[Any, Any]:
     return where(less, y[0], x[0]), where(less, y[1], x[1])
 
 
-def _of_other(sides: Sides, best: Best, which: Any) -> tuple[Best, Any, Any]:
-    """The best of it and of the other body's faces, that face's number, and whether it is one of these."""
+def _of_other(sides: Sides, least: _Least, which: Any) -> tuple[_Least, Any, Any]:
+    """The least of it and of the other body's faces, that face's number, and whether it is one of these."""
     other = sides.other
-    mine = lt(best.h, -1.0)
+    mine = lt(least.best.h, -1e300)
     if isinstance(other, SegmentCore):
-        return best, which, mine
+        return least, which, mine
     vertices, pose = sides.hull.vertices, other.pose
 
     def asked(m: Vec3, offset: Any) -> tuple[Any, Vec3]:
@@ -121,26 +148,25 @@ def _of_other(sides: Sides, best: Best, which: Any) -> tuple[Best, Any, Any]:
             heights = [where(lt(x, y), y, x) for x, y in pairs] + heights[len(heights) - len(heights) % 2 :]
         return heights[0] + offset - n.dot(pose.translation), n
 
-    before = best.h
+    before = least.best.h
     if sides.others is None:
         for k in range(3):
             for sign in (1.0, -1.0):
-                best = best.better(*asked(Vec3(*(sign if j == k else 0.0 for j in range(3))), [*other.half][k]))
-        return best, which, lt(best.h, before)
+                least = least.better(*asked(Vec3(*(sign if j == k else 0.0 for j in range(3))), [*other.half][k]))
+        return least, which, lt(least.best.h, before)
 
-    def face(state: tuple[Best, Any], plane: Any) -> tuple[tuple[Best, Any], None]:
-        best, which = state
+    def face(state: tuple[_Least, Any], plane: Any) -> tuple[tuple[_Least, Any], None]:
+        least, which = state
         h, n = asked(Vec3.of(plane[:3]), plane[3])
-        return (best.better(h, n), where(lt(h, best.h), plane[4], which)), None
+        return (least.better(h, n), where(lt(h, least.best.h), plane[4], which)), None
 
-    best, which = scan(face, (best, which), _planes(sides.others))[0]
-    return best, which, lt(best.h, before)
+    least, which = scan(face, (least, which), _planes(sides.others))[0]
+    return least, which, lt(least.best.h, before)
 
 
-def _marked(sides: Sides, ends: Any, least: Any) -> list[Any]:
-    """Of each arc a bit, which is set where h may be less than the least so far."""
+def _marked(sides: Sides, ends: Any, bound: Any) -> list[Any]:
+    """Of each arc a bit, which is set where h may be less than a bound, of which the signed square is given."""
     words: list[Any] = []
-    bound = least * least * _ALMOST
     for k, (f, g, _, _) in enumerate(sides.faces.edges):
         (n, p), (m, q) = ((Vec3.of(sides.faces.normals[j].tolist()), float(sides.faces.offsets[j])) for j in (f, g))
         (*at_f, x), (*at_g, y) = ends[f], ends[g]
@@ -170,7 +196,7 @@ class _Walk(NamedTuple):
     w: Vec3
     there: Any
     last: Any
-    best: Best
+    least: _Least
     edges: tuple[Vec3, Vec3, Vec3, Vec3]
     found: Any
 
@@ -184,7 +210,7 @@ def _waits(s: _Walk) -> Any:
 
 
 def _walked(
-    sides: Sides, farthest: Callable[[Vec3], Vec3], ends: Any, words: list[Any], best: Best, rounding: Any
+    sides: Sides, farthest: Callable[[Vec3], Vec3], ends: Any, words: list[Any], least: _Least, rounding: Any
 ) -> _Walk:
     faces, vertices = sides.faces, sides.hull.vertices
     rows = [[f, g, *faces.normals[f], *faces.normals[g], *vertices[v], *vertices[w]] for f, g, v, w in faces.edges]
@@ -215,12 +241,12 @@ def _walked(
         x, y = l.dot(way), -r.dot(way)
         m = l * y + r * x
         height, square = m.dot(v - at_l), length_of(m)
-        open_ = and_(and_(lt(0.0, x), lt(0.0, y)), lt(height * fabs(height), s.best.h * s.best.h * _ALMOST * square))
+        open_ = and_(and_(lt(0.0, x), lt(0.0, y)), lt(height * fabs(height), s.least.most * square))
         size = 1.0 / sqrt(square)
         m = m * size
         at_m = farthest(-m)
         h = m.dot(v - at_m)
-        less = and_(open_, lt(h, s.best.h))
+        less = and_(open_, lt(h, s.least.best.h))
         cut = and_(open_, lt(height * size + rounding, h))
         done = and_(not_(cut), lt(0.5, last))
         return _Walk(
@@ -235,21 +261,21 @@ def _walked(
             w,
             where(done, 0.0, 1.0),
             where(cut, 0.0, 1.0),
-            Best(where(less, h, s.best.h), choose(less, m, s.best.n)),
+            s.least.better(h, m, open_),
             tuple(choose(less, x, y) for x, y in zip((v, w, at_l, at_r), s.edges, strict=True)),  # type: ignore[arg-type]
             where(less, 1.0, s.found),
         )
 
-    z = best.n * 0.0
-    none = 0.0 * best.h
-    start = _Walk(words, z, z, z, z, z, z, z, z, none, none, best, (z, z, z, z), none)
+    z = least.best.n * 0.0
+    none = 0.0 * least.best.h
+    start = _Walk(words, z, z, z, z, z, z, z, z, none, none, least, (z, z, z, z), none)
     found: _Walk = while_loop(_waits, step, start, at_most=_STEPS).state
     return found
 
 
 def _touching(sides: Sides, farthest: Callable[[Vec3], Vec3], which: Any, of_other: Any, walk: _Walk) -> Facet:
     """Where the two touch: a corner of one in a face of the other, or where edges cross."""
-    n, other = walk.best.n, sides.other
+    n, other = walk.least.best.n, sides.other
     on_h, on_o = support(PolytopeCore(Pose.identity(), sides.hull.vertices), n), farthest(-n)
     h = n.dot(on_h - on_o)
     v, w, at_l, at_r = walk.edges
@@ -285,8 +311,8 @@ def _touching(sides: Sides, farthest: Callable[[Vec3], Vec3], which: Any, of_oth
     half = where(edges, 0.5, 0.0)
     kept = Kept((a[0] - b[0], a[1] - b[1], a[0] - b[0]), (a[0], a[1], a[0]), (1.0 - half, half, 0.0 * half))
     if not sides.turned:
-        return Facet(R @ n, kept, X.point(there), sure)
-    return Facet(-(R @ n), kept, X.point(there - n * h), sure)
+        return Facet(R @ n, kept, X.point(there), sure, walk.least.tied)
+    return Facet(-(R @ n), kept, X.point(there - n * h), sure, walk.least.tied)
 
 
 def _flat(faces: KnownHull) -> np.ndarray:

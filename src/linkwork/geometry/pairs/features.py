@@ -23,7 +23,7 @@ from .difference import length_of, unit_of
 __all__ = ["CURVED", "CoreFeature", "feature"]
 
 CURVED = (CylinderCore, ConeCore, EllipsoidCore)
-_SAME = 1e-18  # squares of distances of points that are one, to those of the points from 0
+_SAME = 1e-18  # squares of distances of points that are one, to that of the size
 _ALMOST = 1e-3  # sines of angles between a normal and that of a side
 _END = 1e-5  # sines of angles to an end's normal below which the end is considered
 
@@ -41,9 +41,12 @@ class CoreFeature:
     normal: Vec3  # of what is flat
 
 
-def feature(core: Any, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, lined: Any = False) -> CoreFeature:
+def feature(
+    core: Any, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, square: Any, lined: Any = False
+) -> CoreFeature:
     """Of a core near the mean of some of its farthest points, n being about normal.
 
+    ``square`` is of the size that points have rounding of: points are one where they differ by next to nothing of it.
     ``lined``: where n is almost that of a side, it is the side that is touched, and points at its end tell nothing.
     """
     if isinstance(core, EllipsoidCore):
@@ -54,8 +57,8 @@ def feature(core: Any, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Ve
         return _cone(core, points, weights, n, lined)
     if isinstance(core, SegmentCore):
         almost = and_(lined, lt(core.half.dot(n) * core.half.dot(n), _ALMOST * _ALMOST * core.half.dot(core.half)))
-        return _segment(core, _corners(points, weights, n), almost)
-    return _corners(points, weights, n)
+        return _segment(core, _corners(points, weights, n, square), almost)
+    return _corners(points, weights, n, square)
 
 
 def _none(t: Vec3, u: Vec3) -> Any:
@@ -167,7 +170,7 @@ def _segment(core: SegmentCore, shown: CoreFeature, almost: Any) -> CoreFeature:
     return CoreFeature(at, or_(almost, shown.line), q, 0.0, lambda n: q, and_(shown.end, not_(almost)), shown.normal)
 
 
-def _corners(points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3) -> CoreFeature:
+def _corners(points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, size: Any) -> CoreFeature:
     """A corner, an edge or a face, by how many of the points differ."""
     there = [lt(0.0, weight) for weight in weights]
     first = choose(there[0], points[0], choose(there[1], points[1], points[2]))
@@ -176,7 +179,7 @@ def _corners(points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3) -> Cor
     longest = choose(lt(squares[0], squares[1]), e[1], e[0])
     longest = choose(lt(longest.dot(longest), squares[2]), e[2], longest)
     square = longest.dot(longest)
-    line = lt(_SAME * first.dot(first), square)
+    line = lt(_SAME * size, square)
     q = unit_of(longest)
     across, most = e[0].cross(longest), 0.0 * square
     for x in e:

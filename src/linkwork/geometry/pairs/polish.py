@@ -17,7 +17,9 @@ from typing import Any
 from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
+from ..cores import BoxCore, PolytopeCore
 from ..directions import choose
+from ..support import support
 from .difference import Difference, length_of, unit_of
 from .features import CoreFeature, feature
 from .simplex import Kept
@@ -36,11 +38,12 @@ def polished(difference: Difference, s: Kept, n: Vec3, lined: Any = False) -> tu
     """The signed distance, the normal and the point on A, near a normal n from A to B and a simplex there.
 
     And whether the normal is what the equations ask for: else the simplex tells the wrong parts of the bodies, and with
-    ``lined`` sides count where n is almost theirs.
+    ``lined`` sides count where n is almost theirs, and a face counts where the normals of an edge of it end.
     """
     b = tuple(a - p for a, p in zip(s.a, s.p, strict=True))
-    on_a = feature(difference.a, s.a, s.weights, n, lined)
-    on_b = feature(difference.b, b, s.weights, -n, lined)
+    square = s.a[0].dot(s.a[0]) + s.p[0].dot(s.p[0])
+    on_a = feature(difference.a, s.a, s.weights, n, square, lined)
+    on_b = feature(difference.b, b, s.weights, -n, square, lined)
     rows = _Rows(on_a, on_b)
     m, square = while_loop(
         lambda state: lt(_ENOUGH, state[1]), lambda state: _step(rows, state[0]), (rows.restored(n), 1.0 + 0.0 * n.x),
@@ -60,7 +63,21 @@ def polished(difference: Difference, s: Kept, n: Vec3, lined: Any = False) -> tu
         best, g = choose(better, candidate, best), where(better, found, g)
         flat_a, flat_b = (better, flat_b) if which == 0 else (flat_a, better)
         settled = or_(settled, better)
+    if lined is not False:
+        for core, shown, sign in ((difference.a, on_a, 1.0), (difference.b, on_b, -1.0)):
+            if isinstance(core, (BoxCore, PolytopeCore)):
+                candidate = _beside(core, shown, m * sign, n * sign) * sign
+                found = difference.kept(candidate)
+                better = and_(and_(shown.line, not_(settled)), lt(g + _ROUNDING * size, found))
+                best, g = choose(better, candidate, best), where(better, found, g)
     return g, best, _point(rows, s, best, g, flat_a, flat_b), settled
+
+
+def _beside(core: Any, edge: CoreFeature, m: Vec3, n: Vec3) -> Vec3:
+    """Return the normal next to n of the face that an edge has in common with the farthest point along m."""
+    normal = edge.q.cross(support(core, m) - edge.at(n)[0])
+    known = lt(1e-300, normal.dot(normal))
+    return choose(known, unit_of(choose(lt(normal.dot(n), 0.0), -normal, normal)), n)
 
 
 class _Rows:

@@ -115,11 +115,11 @@ def _round(difference: Difference, trial: _Trial, over: Any, scale: Any) -> _Tri
     found = known._replace(distance=where(better, g, known.distance), normal=choose(better, n, known.normal), on_a=on_a)
     valid = _is_valid(difference, found, scale)
     last = lt(ROUNDS - 1.5, rounds)
+    # the points of a search belong to its own normal, and of overlaps to that by which the bodies were moved out
     raw = and_(not_(valid), last)
-    own = and_(raw, not_(over))
     found = found._replace(
-        distance=where(own, far, found.distance),
-        normal=choose(own, known.start, found.normal),
+        distance=where(raw, where(over, known.distance, far), found.distance),
+        normal=choose(raw, choose(over, known.normal, known.start), found.normal),
         on_a=choose(raw, known.on_a, on_a),
         tied=where(raw, 1.0, found.tied),
     )

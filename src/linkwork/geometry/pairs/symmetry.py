@@ -14,6 +14,7 @@ from .difference import Difference, length_of
 __all__ = ["direction", "images", "rotational_symmetry"]
 
 _PARALLEL = 1e-8  # sines of angles between axes that are parallel, for what is level about them
+_ROUNDING = 1e-28  # relative, of squares: what is across an axis by no more than that is across it by rounding
 
 
 def direction(v: Vec3) -> Vec3:
@@ -33,7 +34,8 @@ def rotational_symmetry(difference: Difference) -> Round | None:
     parallel = and_(and_(round_a, round_b), lt(sine.dot(sine), _PARALLEL * _PARALLEL))
     between = difference.between()
     out = between - axis * axis.dot(between)
-    return Round(parallel, axis, direction(choose(lt(1e-300, out.dot(out)), out, across(axis))))
+    out = choose(lt(_ROUNDING * between.dot(between), out.dot(out)), out, across(axis))
+    return Round(parallel, axis, direction(out - axis * axis.dot(out)))
 
 
 def _axis_of_revolution(core: Any) -> tuple[Vec3, Any, Any] | None:
