@@ -88,9 +88,9 @@ def test_errors_of_functions_below_name_the_argument_of_the_one_that_was_called(
     for expected, call in calls:
         with pytest.raises((ValueError, TypeError), match=rf"^{expected}"):
             call()
-    still = np.zeros(LOOP.nv)
+    still, pushed = np.zeros(LOOP.nv), np.ones(LOOP.nv)
     with pytest.raises(UnderactuatedError, match=r"^loop_joint_wrenches: actuators none cannot induce"):
-        LOOP.loop_joint_wrenches(LOOP.neutral(), still, still, actuators=[])
+        LOOP.loop_joint_wrenches(LOOP.neutral(), still, pushed, actuators=[])
 
 
 def _program(solve: Callable[..., Any], **more: Any) -> Any:

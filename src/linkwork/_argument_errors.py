@@ -94,6 +94,8 @@ def named_error(
     found = _of_a_kind(function, caller, values, error, text if is_plain else "")
     if found is not None:
         return found
+    if is_plain and _names_caller(text, caller) and _OBJECT.match(_without_caller(text, caller)):
+        return None  # it is about the object whose method was called
     culprit = _culprit(given, text, is_plain) or _passed_on(given, text, below)
     if culprit is not None:
         name, value = culprit

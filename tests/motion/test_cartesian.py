@@ -381,7 +381,11 @@ def test_bad_input_says_what():
         (lambda: motion.polyline([A, B, C], blend=0.1, orientation="screw"), ValueError, "screws have corners"),
         (lambda: motion.line(A, B, orientation="screwed"), ValueError, "did you mean 'screw'"),
         (lambda: motion.arc(A, (0.1, 0, 0), (0.2, 0, 0)), ValueError, "on one line"),
-        (lambda: motion.arc(A, (0.1, 0, 0), center=(0, 0, 0)), ValueError, "expected via and X1, or center"),
+        (
+            lambda: motion.arc(A, (0.1, 0, 0), center=(0, 0, 0)),
+            ValueError,
+            "arc: via, X1, center, axis and angle: expected the first two, or the other three",
+        ),
         (lambda: motion.arc(A, center=(0, 0, 1), axis=(0, 0, 1), angle=1.0), ValueError, "on the axis"),
         (lambda: motion.arc(A, center=(1, 0, 0), axis=(0, 0, 1), angle=np.nan), ValueError, "angle"),
         (lambda: path(0.2), ValueError, "from 0 to 0.1"),

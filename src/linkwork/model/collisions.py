@@ -146,7 +146,7 @@ def ordered(tree: Tree, who: str, a: Any, b: Any) -> tuple[str, str]:
             there = isinstance(name, str) and (name == "world" or any(f.name == name for f in tree.frames))
             raise UnknownNameError("link with a collision shape", name, links, f"{who}: it has none" if there else "")
     if a == b:
-        raise ValueError(f"{who}: expected two links, got {a!r} twice")
+        raise ValueError(f"{who}: pairs: expected two links, got {a!r} twice")
     return (a, b) if links.index(a) < links.index(b) else (b, a)
 
 
