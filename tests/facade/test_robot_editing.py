@@ -316,7 +316,7 @@ def test_what_locked_is_and_is_not(arm):
     for wrong, message in (
         (
             {"elbow": 9.0},
-            r"locked: joints: joint 'elbow' at 9 is outside of its limits \[-3\.07.*\]; .*with_position_limits_en",
+            r"locked: joint 'elbow' at 9 is outside of its limits \[-3\.07.*\]; .*with_position_limits_en",
         ),
         ({"elbow": np.nan}, "joint 'elbow' .*expected finite numbers"),
         ({"elbow": "bent"}, "joint 'elbow': expected 1 numbers; got 'bent'"),
