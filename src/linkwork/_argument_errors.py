@@ -179,7 +179,7 @@ def _is_told(look: Callable[[Any], object], value: Any) -> bool:
 
 def _passed_on(given: list[_Value], text: str, traceback: types.TracebackType | None) -> tuple[str, Any] | None:
     """Return the argument that a function below took as the one of its own that the text names.  None where none is."""
-    found = {}
+    found: dict[str, Any] = {}
     while traceback is not None:
         frame, traceback = traceback.tb_frame, traceback.tb_next
         code, own = frame.f_code, frame.f_locals
