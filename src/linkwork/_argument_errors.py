@@ -26,7 +26,7 @@ ABOUT_ARGUMENTS = (
     *(TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError, MemoryError, RecursionError),
 )
 _KNOWN = ("builtins", "linkwork", "numpy")  # where types of arguments are from, as a rule
-_OBJECT = re.compile(r"[a-zA-Z ]+ '[^']*'")  # as texts about an object begin: joint 'elbow'
+_OBJECT = re.compile(r"(?!expected )[a-zA-Z ]+ '[^']*'")  # as texts about an object begin: joint 'elbow'
 _GOT = re.compile(r"got (shape|one|none|no|an?|numbers|something|nothing)\b|got [(\[\d]")  # what is given, in words
 _HUGE = 1e100  # numbers whose products overflow
 _SEVERAL = 10_000  # items of an argument that are looked through for a name
