@@ -95,7 +95,9 @@ _RESULTS = {
 }
 _ELEMENTWISE = "linkwork.expr"
 _ABSENT = ("Robot.edge_is_free",)  # in whose results NaN stands for what is not there
-_KERNELS = ("quadratic_program", "ProfileFunction.__call__")  # let NaN through, and say so by a status
+_KERNELS = (  # let NaN through, and say so by a status where there is one
+    *("Kernel.interpret", "Kernel.uncompiled", "quadratic_program", "ProfileFunction.__call__"),
+)
 
 
 def _spoken(cls: str) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ._declared_kinds import declared, fits, is_meaningless, said
 from ._text import nearest
+from ._unknown_names import unknown_name_error
 from ._validation import MOST_COUNT, is_integer, is_real, shown
 from .errors import ArgumentError, UnknownNameError
 
@@ -25,8 +26,7 @@ ABOUT_ARGUMENTS = (
     *(TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError, MemoryError, RecursionError),
 )
 _KNOWN = ("builtins", "linkwork", "numpy")  # where types of arguments are from, as a rule
-_NUMBERS = (bool, int, float, np.number)
-_OBJECT = re.compile(r"[a-zA-Z ]+ '[^']*'")  # as texts about an object begin: joint 'elbow'
+_OBJECT = re.compile(r"(?!expected )[a-zA-Z ]+ '[^']*'")  # as texts about an object begin: joint 'elbow'
 _GOT = re.compile(r"got (shape|one|none|no|an?|numbers|something|nothing)\b|got [(\[\d]")  # what is given, in words
 _HUGE = 1e100  # numbers whose products overflow
 _SEVERAL = 10_000  # items of an argument that are looked through for a name
@@ -81,7 +81,7 @@ def named_error(
     values = _values(function, bound, method)
     given = [entry for entry in values if entry[2] is not entry[1].default]
     if isinstance(error, UnknownNameError):
-        return _unknown(error, caller, given)
+        return unknown_name_error(error, function, caller, values)
     if type(error).__module__ == ArgumentError.__module__ and type(error) is not ArgumentError:
         return None  # public classes of errors have their own texts
     if any(where in text for where in _USERS_LINE):
@@ -96,7 +96,7 @@ def named_error(
         return found
     if is_plain and _names_caller(text, caller) and _OBJECT.match(_without_caller(text, caller)):
         return None  # it is about the object whose method was called
-    culprit = _culprit(given, text, is_plain)
+    culprit = _culprit(given, text, is_plain) or _passed_on(given, text, below)
     if culprit is not None:
         name, value = culprit
         kind = ArgumentError if isinstance(error, TypeError) else ValueError
@@ -112,45 +112,6 @@ def named_error(
         kind = ArgumentError if isinstance(error, TypeError) else ValueError
         return kind(f"{caller}: these arguments do not fit together: {listed or 'none'}: {text[:300]}")
     return None
-
-
-def _unknown(error: UnknownNameError, caller: str, given: list[_Value]) -> Exception | None:
-    """Return the error for a name that is not known, with the argument that it stands in."""
-    if error.where.startswith(f"{caller}: "):
-        return None
-    name = next((name for name, _, value in given if value is error.name), "")
-    name = name or next((name for name, _, value in given if _holds(value, error.name)), "")
-    if not name and len(given) == 1:
-        name = given[0][0]
-    return error.at(f"{caller}: {name or error.where}" if name or error.where else caller)
-
-
-def _holds(value: Any, name: object, depth: int = 3) -> bool:
-    """Return True where a name is in a value: it itself, one of its items or keys, or in an object of linkwork's."""
-    try:
-        if value is name or (isinstance(value, _NUMBERS) and isinstance(name, _NUMBERS) and value == name):
-            return True
-        if isinstance(name, str) and str(value)[: len(name) + 1] == name:
-            return True
-    except Exception:
-        return False
-    if not depth:
-        return False
-    if isinstance(value, (str, bytes)):
-        return len(value) < _SEVERAL and any(x == name for x in value)
-    if isinstance(value, Mapping):
-        return any(_holds(x, name, depth - 1) for pair in value.items() for x in pair)
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return any(_holds(x, name, depth - 1) for x in value)
-    if isinstance(value, np.ndarray):
-        if isinstance(name, np.ndarray):
-            return bool(value.shape[value.ndim - name.ndim :] == name.shape)
-        return value.size < _SEVERAL and any(_holds(x, name, 0) for x in value.ravel().tolist())
-    if isinstance(value, types.GeneratorType):
-        return True  # it is used up; nothing tells that the name was not of it
-    if isinstance(name, str) and type(value).__module__.partition(".")[0] == "linkwork" and hasattr(value, "__dict__"):
-        return any(_holds(x, name, depth - 1) for x in vars(value).values())
-    return False
 
 
 def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exception, text: str) -> Exception | None:
@@ -188,6 +149,7 @@ def _culprit(given: list[_Value], text: str, is_plain: bool) -> tuple[str, Any] 
     looks: list[Callable[[Any], object]] = [
         lambda value: f"got {shown(value)}" in flat or f"got {_begin_of(value)}" in flat,
         lambda value: isinstance(value, np.ndarray) and _shows_shape(value, flat),
+        lambda value: isinstance(value, (list, tuple)) and _shows_shape(value, flat),
         lambda value: "got None" in flat and isinstance(value, (list, tuple)) and any(x is None for x in value),
         lambda value: is_real(value) and (" got shape ()" in flat or " got ()" in flat),
         lambda value: "not finite" in flat and isinstance(value, (int, float)) and not math.isfinite(value),
@@ -199,6 +161,7 @@ def _culprit(given: list[_Value], text: str, is_plain: bool) -> tuple[str, Any] 
         lambda value: not is_plain and (len(shown(value)) > 2 or value == "") and shown(value) in flat,
         lambda value: not is_plain and " arra" in flat and isinstance(value, np.ndarray),
         lambda value: not is_plain and type(value).__module__.partition(".")[0] not in _KNOWN,
+        lambda value: not is_plain and callable(value) and not isinstance(value, types.FunctionType),
     ]
     for look in looks:
         named = [(name, value) for name, _, value in given if _is_told(look, value)]
@@ -214,14 +177,31 @@ def _is_told(look: Callable[[Any], object], value: Any) -> bool:
         return False
 
 
-def _shows_shape(value: np.ndarray, text: str) -> bool:
-    return re.search(rf"got (shape )?{re.escape(str(value.shape))}", text) is not None
+def _passed_on(given: list[_Value], text: str, traceback: types.TracebackType | None) -> tuple[str, Any] | None:
+    """Return the argument that a function below took as the one of its own that the text names.  None where none is."""
+    found: dict[str, Any] = {}
+    while traceback is not None:
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+        code, own = frame.f_code, frame.f_locals
+        for below in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            if below in own and re.search(rf"(?:^|: ){re.escape(below)}: expected", text):
+                found |= {name: value for name, _, value in given if value is own[below]}
+    return next(iter(found.items())) if len(found) == 1 else None
+
+
+def _shows_shape(value: Any, text: str) -> bool:
+    return re.search(rf"got (shape )?{re.escape(str(np.shape(value)))}", text) is not None
 
 
 def _calls_of(value: Any, text: str) -> bool:
     """Return True where a text is of a call of this function that does not take what it is given."""
     name = getattr(value, "__qualname__", None)
-    return isinstance(name, str) and callable(value) and f"{name}()" in text
+    if not (isinstance(name, str) and callable(value) and f"{name}()" in text):
+        return False
+    parameters = inspect.signature(value).parameters
+    missing = re.findall(r"'(\w+)'", text) if "missing" in text else []
+    counted = re.search(r"takes (\d+) positional", text)
+    return all(x in parameters for x in missing) and (counted is None or int(counted[1]) == len(parameters))
 
 
 def _has_item_of(value: Any, types_said: set[str]) -> bool:

@@ -43,9 +43,11 @@ def replaced(path: str | os.PathLike[str], *, text: bool = False, overwrite: boo
     place = Path(os.path.realpath(path))  # a symbolic link stays, and leads to the new file
     with contextlib.suppress(FileNotFoundError):
         status = os.stat(place)
+        if not stat.S_ISREG(status.st_mode):
+            kind = kind_of_file(status.st_mode)
+            raise NotRegularError(f"expected the path of a regular file, got {os.fspath(path)!r}, this is {kind}")
         if not overwrite:
             raise FileExistsError(f"{os.fspath(path)}: the file exists already")
-        _refuse_others(status)
     name = place.parent / f".{place.name[:100]}.{os.getpid()}-{secrets.token_hex(4)}.part"
     options: dict[str, Any] = {"encoding": "utf-8", "newline": ""} if text else {}
     try:

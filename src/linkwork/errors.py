@@ -235,19 +235,26 @@ class UnderactuatedError(ValueError):
     ``motions`` are those that no actuator induces, each by the velocities in it, for a state of the batch, ``where``.
     """
 
-    def __init__(self, actuators: tuple[str, ...], motions: tuple[str, ...], where: tuple[int, ...], most: float):
-        self.actuators, self.motions, self.where, self.most = actuators, motions, where, most
+    def __init__(
+        self,
+        actuators: tuple[str, ...],
+        motions: tuple[str, ...],
+        where: tuple[int, ...],
+        most: float,
+        caller: str = "constrained_inverse_dynamics",
+    ) -> None:
+        self.actuators, self.motions, self.where, self.most, self.caller = actuators, motions, where, most, caller
         named = ", ".join(map(repr, actuators[:8])) + (", ..." if len(actuators) > 8 else "")
         state = f" in state {where[0] if len(where) == 1 else where}" if where else ""
         moves = "; ".join(f"({motion})" for motion in motions) or "that is asked for"
         super().__init__(
-            f"constrained_inverse_dynamics: actuators {named or 'none'} cannot induce{state} the motion"
+            f"{caller}: actuators {named or 'none'} cannot induce{state} the motion"
             f"{'s' if len(motions) > 1 else ''} {moves}: joint forces of {most:.3g} are missing; name more joints in "
             f"actuators, or ask for accelerations that follow by themselves"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.actuators, self.motions, self.where, self.most)
+        return type(self), (self.actuators, self.motions, self.where, self.most, self.caller)
 
 
 class UnknownNameError(KeyError, ValueError):

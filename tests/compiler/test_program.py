@@ -145,7 +145,7 @@ def test_interpret_empty_ports() -> None:
 
 @pytest.mark.parametrize("x", [1.0, [1.0], [[1.0], [2.0]], [1.0, 2.0, 3.0], np.ones((2, 1))])
 def test_interpret_refuses_other_shapes(x: object) -> None:
-    with pytest.raises(ValueError, match=r"expected x of shape"):
+    with pytest.raises(ValueError, match=r"x: expected an array of shape"):
         polynomial().interpret(x, 1.0)
     with pytest.raises(ValueError, match="argument 2"):
         polynomial().interpret([1.0, 2.0])

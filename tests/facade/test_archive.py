@@ -175,7 +175,7 @@ def test_only_regular_files_are_read_and_written(tmp_path: Path) -> None:
             open_archive(tmp_path / name, _FORMAT, "Test.save"),
         ):
             pass
-        with pytest.raises(ValueError, match=f"expected a regular file, this is {kind}"):
+        with pytest.raises(ValueError, match=f"expected the path of a regular file, got .*, this is {kind}"):
             write_archive(tmp_path / name, {"format": _FORMAT}, {})
     assert {path.name for path in tmp_path.iterdir()} == {"pipe.npz", "folder.npz"}
 

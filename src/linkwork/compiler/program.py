@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import floats, shown
 from ..expr import functions as f
 from ..expr.control.closing import Inside
 from ..expr.interpret import CONSTANT, INPUT, Instruction, listed, on_arrays, reachable
@@ -65,6 +66,17 @@ class Port:
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    def array(self, caller: str, x: Any) -> np.ndarray:
+        """Return numbers as an array of shape (..., *shape).  Raises TypeError and ValueError for what are none."""
+        expected = f"{caller}: {self.name}: expected an array of shape ({', '.join(['...', *map(str, self.shape)])})"
+        try:
+            found = floats(x)
+        except (TypeError, ValueError):
+            raise TypeError(f"{expected}, got {shown(x)}") from None
+        if found.ndim < len(self.shape) or found.shape[found.ndim - len(self.shape) :] != self.shape:
+            raise ValueError(f"{expected}, got shape {found.shape}")
+        return found
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.shape))})"
@@ -183,15 +195,13 @@ class Program(Listing):
         Leading dimensions broadcast, as for the compiled kernel.
         """
         leading = []
+        arrays = tuple(port.array(self.name, x) for x, port in zip(arrays, self.inputs, strict=True))
         for x, port in zip(arrays, self.inputs, strict=True):
-            shape = np.shape(x)
-            leading.append(shape[: max(len(shape) - len(port.shape), 0)])
-            if shape != leading[-1] + port.shape:
-                raise ValueError(f"{self.name}: expected {port.name} of shape (..., *{port.shape}), got {shape}")
+            leading.append(x.shape[: x.ndim - len(port.shape)])
         batch = np.broadcast_shapes(*leading)
         columns: list[Any] = []
         for x, port in zip(arrays, self.inputs, strict=True):
-            full = np.broadcast_to(np.asarray(x, dtype=np.float64), (*batch, *port.shape))
+            full = np.broadcast_to(x, (*batch, *port.shape))
             columns += map(np.asarray, np.moveaxis(full.reshape(*batch, port.size), -1, 0))
         with np.errstate(all="ignore"):
             found = self.unguarded.run(columns, on_arrays, np.float64)

@@ -64,7 +64,9 @@ def compile(function: Callable[..., Any] | None = None, /, *, name: str | None =
     if function is None:
         return lambda function: compile(function, name=name, **shapes)
     if not callable(function):
-        raise TypeError(f"compile: expected a function, got {function!r}; shapes are given by the arguments' names")
+        raise TypeError(
+            f"compile: function: expected a function, got {function!r}; shapes are given by the arguments' names"
+        )
     _check_inputs(function, shapes)
     called = str(name or getattr(function, "__name__", "function"))
     called = called if called.isidentifier() else "function"  # a lambda, say

@@ -27,13 +27,9 @@ def run_uncompiled(
     One state goes in as floats.  A batch goes in as arrays whose elements are arrays, of all samples; so the function
     runs once either way.  Raises ValueError for arrays of other shapes.
     """
-    arrays = [np.asarray(x, dtype=np.float64) for x in given]
-    leading = []
-    for port, x in zip(inputs, arrays, strict=True):
-        leading.append(x.shape[: max(x.ndim - len(port.shape), 0)])
-        if x.shape != leading[-1] + port.shape:
-            raise ValueError(f"expected {port.name} of shape (..., *{port.shape}), got {x.shape}")
-    batch = np.broadcast_shapes(*leading)
+    name = getattr(function, "__name__", "function")
+    arrays = [port.array(name, x) for port, x in zip(inputs, given, strict=True)]
+    batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(port.shape)] for port, x in zip(inputs, arrays, strict=True)))
     arguments, start = {}, 0
     for key, form in nesting.inputs.items():
         count = len(leaves_of(form))

@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._user import line_of, place_of
+from .._validation import names as names_of
 from ..errors import UnknownNameError
 from ..expr.arrays import array, filled, scalars
 from ..expr.interpret import CONSTANT
@@ -170,7 +171,7 @@ class OfFunction(Constraint):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise TypeError(f"constraint {self.name!r}: expected a function of k, got {self.function!r}")
-        units = (self.units,) if isinstance(self.units, str) else tuple(self.units)
+        units = names_of(type(self).__name__, "units", self.units, what="a unit, or one for each row")
         if not units or any(unit not in ("m", "rad") for unit in units):
             raise ValueError(
                 f'constraint {self.name!r}: units: expected "m" or "rad", or one for each row, got {units}'

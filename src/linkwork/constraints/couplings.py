@@ -214,7 +214,9 @@ class Coupling(Constraint):
         if self.function is None:
             if any(isinstance(part, str) or len(part) != 2 for part in parts):
                 raise TypeError(f'Coupling: joints: expected weights, as in {{"a": 1.0, "b": -2.0}}, got {joints!r}')
-            named = [(name, given_number("Coupling", f"weight of {name!r}", x, zero=False)) for name, x in parts]
+            named = [
+                (name, given_number("Coupling", f"joints: weight of {name!r}", x, zero=False)) for name, x in parts
+            ]
             names = [name for name, _ in named]
             object.__setattr__(self, "joints", tuple(named))
         else:
@@ -223,7 +225,9 @@ class Coupling(Constraint):
                     f"Coupling: function: expected names of joints and a function of them, got {self.function!r}"
                 )
             if isinstance(joints, Mapping):
-                raise TypeError(f"Coupling: joints: expected names, of the function's arguments, got {joints!r}")
+                raise TypeError(
+                    f"Coupling: joints and function: expected names of joints where a function is given, got {joints!r}"
+                )
             names = list(joints)
             object.__setattr__(self, "joints", tuple(names))
         if not names or not all(isinstance(name, str) for name in names):

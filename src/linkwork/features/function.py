@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arguments import public_constructor
 from .._user import place_of
-from .._validation import integer
+from .._validation import as_numbers, integer, names
 from ..expr.symbol import Symbol
 from ..tasks.function_rows import FunctionRows, read_shape
 from .asking import AskingWindow
@@ -57,14 +57,14 @@ class FunctionFeature(FunctionRows, Feature):
             raise TypeError(f"{who}: expected a function of w, got {self.function!r}")
         put = object.__setattr__
         put(self, "depth", integer(who, "depth", self.depth, least=0, most=DEEPEST, what="a whole number"))
-        units = (self.units,) if isinstance(self.units, str) else tuple(self.units)
-        if not units or not all(isinstance(unit, str) for unit in units):
-            raise TypeError(f"{who}: units: expected a text, or one for each row, got {self.units!r}")
+        units = names(who, "units", self.units, what="a unit, or one for each row")
+        if not units:
+            raise ValueError(f"{who}: units: expected a unit, or one for each row, got {self.units!r}")
         put(self, "units", self.units if isinstance(self.units, str) else units)
         put(self, "shape", read_shape(who, self.shape))
         if self.target is not None:
-            found = np.array(self.target, dtype=float)
-            if self.shape is None or found.shape != self.shape or not np.isfinite(found).all():
+            found = as_numbers(self.target)
+            if found is None or found.shape != self.shape or not np.isfinite(found).all():
                 raise ValueError(f"{who}: target: expected finite numbers of shape {self.shape}, got {self.target!r}")
             put(self, "target", _nested(found.tolist()))
 

@@ -33,6 +33,7 @@ __all__ = [
     "whole",
 ]
 
+_LARGEST_WEIGHT = 1e100  # from which on squares of weighted numbers overflow
 _CHUNK = 2**22  # numbers of a regressor that are made at once
 
 
@@ -220,6 +221,8 @@ def joint_weights(who: str, robot: Robot, weights: Any) -> np.ndarray | None:
         found = real_array(expected, weights).astype(np.float64)
     if found.shape != (robot.nv,) or not np.isfinite(found).all() or (found < 0.0).any() or not found.any():
         raise ValueError(f"{expected}; got {weights!r}")
+    if found.max() > _LARGEST_WEIGHT:
+        raise ValueError(f"{expected}; got {weights!r}, of which products overflow: at most {_LARGEST_WEIGHT:g}")
     return found
 
 

@@ -301,7 +301,8 @@ class Tree:
             return Direction(name, self.frame(name[:-2]).name, _AXES[name[-2:]])
         frames: dict[str, int] = self._frame_index  # type: ignore[attr-defined]
         axes = [f"{name}{axis}" for axis in _AXES] if isinstance(name, str) and name in frames else []
-        return _named("direction", name, found, (), f"axes of a frame are {', '.join(axes)}" if axes else "")
+        remedy = f"axes of a frame are {', '.join(axes)}; vectors= gives directions in its axes" if axes else ""
+        return _named("direction", name, found, (), remedy)
 
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._arguments import public_constructor
-from .._validation import finite_number
+from .._validation import finite_number, names
 from ..geometry.fields import FIELDS
 from ..geometry.rows import SolidKind
 from ..geometry.scene import Scene
@@ -47,6 +47,7 @@ class ClearanceTask(AimedTask):
             put(self, "capacities", self.scene.capacities)
             if self.capacities and self.target is None:
                 put(self, "target", self.numbers_of(self.scene))
+        put(self, "links", names("ClearanceTask", "links", self.links))
         self.settle("clearance")
 
     def numbers_of(self, scene: Scene) -> np.ndarray:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -269,7 +270,8 @@ class Task(ABC):
         if isinstance(given, tuple):
             return self._by_row(given, "tolerance")
         units = self.row_units
-        return tuple(given / math.sqrt(units.count(unit)) if unit in ("m", "rad") else given for unit in units)
+        count = Counter(units)
+        return tuple(given / math.sqrt(count[unit]) if unit in ("m", "rad") else given for unit in units)
 
     def _by_row(self, given: Any, what: str) -> tuple[float, ...]:
         count = len(self.row_names)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arguments import public_constructor
 from .._user import place_of
+from .._validation import names
 from ..constraints.asking import Asking
 from ..constraints.contract import References
 from ..expr.symbol import Symbol
@@ -70,7 +71,7 @@ class FunctionTask(FunctionRows, Task):
             raise TypeError(f"FunctionTask: name: expected a text, got {self.name!r}")
         if not callable(self.function):
             raise TypeError(f"task {self.name!r}: expected a function of k, got {self.function!r}")
-        units = (self.units,) if isinstance(self.units, str) else tuple(self.units)
+        units = names("FunctionTask", "units", self.units, what="a unit, or one for each row")
         if not units or any(unit not in ("m", "rad", "1") for unit in units):
             raise ValueError(f'task {self.name!r}: units: expected "m", "rad" or "1", or one for each row, got {units}')
         object.__setattr__(self, "units", self.units if isinstance(self.units, str) else units)

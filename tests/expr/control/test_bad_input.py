@@ -30,13 +30,19 @@ def whiled(condition: Any, step: Any, at_most: Any = 5, start: Any = lambda x: x
 
 def test_conditions_that_are_no_truth_values() -> None:
     for condition in (lambda s: s, lambda s: None, lambda s: "yes"):
-        refused(whiled(condition, lambda s: s), TypeError, f"while_loop: expected a truth value from {HERE}, as comp")
-    refused(lambda x: cond(x, lambda: x, lambda: x), TypeError, "cond: expected a truth value, as comparisons")
+        refused(
+            whiled(condition, lambda s: s),
+            TypeError,
+            f"while_loop: condition: expected a truth value from {HERE}, as comp",
+        )
+    refused(
+        lambda x: cond(x, lambda: x, lambda: x), TypeError, "cond: condition: expected a truth value, as comparisons"
+    )
 
     def several(x):
         return cond(array([x, x]) > 0.0, lambda: x, lambda: x)
 
-    refused(several, TypeError, "cond: expected a truth value", floats=False)
+    refused(several, TypeError, "cond: condition: expected a truth value", floats=False)
 
 
 def test_steps_that_return_another_kind_of_state() -> None:
@@ -47,7 +53,7 @@ def test_steps_that_return_another_kind_of_state() -> None:
         (lambda s: {"b": s["a"]}, lambda x: {"a": x}, r"expected dict\(a: a number\), got dict\(b: a number\)"),
         (lambda s: {"a": (s["a"][0],)}, lambda x: {"a": (x, x)}, r"\['a'\]: expected tuple"),
     ):
-        returned = f"{HERE} must return a state as it got one: {what}"
+        returned = f"state: {HERE} must return a state as it got one: {what}"
         refused(whiled(lambda s: True, step, start=start), TypeError, f"while_loop: {returned}")
         refused(
             lambda x, f=step, a=start: scan(lambda s, u: (f(s), u), a(x), np.ones(3)), TypeError, f"scan: {returned}"

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...errors import UnknownNameError
 from ...expr.functions import fmax, fmin
 from ...expr.symbol import Graph
 from ..optimal.program import PathEntry
@@ -49,6 +50,8 @@ def split_entries(
         target = graph.inputs("target", (_size(dynamics, entry),)) if entry.feature.target_of is not None else ()
         try:
             entry.feature.values(window, list(target))
+        except UnknownNameError:
+            raise
         except ValueError as error:
             raise ValueError(f"{entry.name!r}: {error}") from None
         (moving if window.looked else reached).append(k)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,21 @@ from .numbers import Numbers, graph_of
 from .steps import chosen_by, is_of_elements, truth_of_condition
 
 __all__ = ["SharedCall", "call", "cond"]
+
+
+def _called(argument: str, branch: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+    """Call a branch of `cond`.  Raises TypeError, with the argument's name, where it does not take the operands."""
+    try:
+        return branch(*operands)
+    except TypeError as error:
+        try:
+            inspect.signature(branch).bind(*operands)
+        except TypeError:
+            count = f"{len(operands)} operand{'' if len(operands) == 1 else 's'}"
+            raise TypeError(f"cond: {argument}: expected a function of {count}, got {named(branch)}: {error}") from None
+        except ValueError:  # a built-in function may not tell
+            pass
+        raise
 
 
 @public
@@ -35,13 +51,13 @@ def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *opera
     """
     holds = truth_of_condition("cond", condition)
     if isinstance(holds, (bool, np.bool_)):
-        return (yes if holds else no)(*operands)
+        return _called("yes", yes, operands) if holds else _called("no", no, operands)
     if holds.__class__ is not Symbol:
         return _masked(holds, yes, no, operands, in_elements=is_of_elements(condition))
     graph = holds.graph
     mark = len(graph.nodes)
-    one = Numbers(yes(*operands), f"cond: what {named(yes)} returns")
-    other = Numbers(no(*operands), f"cond: what {named(no)} returns")
+    one = Numbers(_called("yes", yes, operands), f"cond: what {named(yes)} returns")
+    other = Numbers(_called("no", no, operands), f"cond: what {named(no)} returns")
     text = difference(one.form, other.form)
     if not text and one.logical != other.logical:
         text = "one has a truth value where the other has a number"

@@ -73,7 +73,7 @@ def truth_of_condition(what: str, found: Any, condition: Callable[..., Any] | No
         return found
     source = "" if condition is None else f" from {named(condition)}"
     expected = "as comparisons, and_, or_ and not_ give them"
-    raise TypeError(f"{what}: expected a truth value{source}, {expected}, got {found!r}")
+    raise TypeError(f"{what}: condition: expected a truth value{source}, {expected}, got {found!r}")
 
 
 def is_of_elements(found: Any) -> bool:

@@ -7,11 +7,13 @@ of objects are any scalars, and samples in leading dimensions are taken one afte
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..._validation import shown
 from ...errors import SingularMatrixError
 from ..arrays import SymbolArray, scalars
 
@@ -20,6 +22,7 @@ __all__ = ["Array", "Found", "applied", "array_of", "matrix", "right_side", "squ
 Array = np.ndarray[Any, Any]
 Found = tuple[Sequence[Sequence[Any]], Any]  # flat lists of elements, and the status
 Compute = Callable[..., Found]
+_NO_SCALARS = frozenset({type(None), str, bytes, dict, type, types.FunctionType, types.BuiltinFunctionType})
 
 
 def array_of(who: str, name: str, value: Any) -> Array:
@@ -29,6 +32,8 @@ def array_of(who: str, name: str, value: Any) -> Array:
         array = array.astype(float)
     if array.dtype.kind not in "fO":
         raise TypeError(f"{who}: {name}: expected an array of real numbers or symbols, got one of {array.dtype}")
+    if array.dtype.kind == "O" and not _NO_SCALARS.isdisjoint(map(type, array.flat)):
+        raise TypeError(f"{who}: {name}: expected an array of real numbers or symbols, got {shown(value)}")
     return array
 
 

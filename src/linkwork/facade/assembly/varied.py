@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...bridge.requests import read_request
+from ...errors import UnknownNameError
 from ...model.parameter import inputs_of, read_parameters
 from ...spatial.given import given_numbers
 
@@ -58,6 +59,8 @@ class VariedRobot:
         request = replace(request, parameters=parameters)
         try:
             kernel = self.robot._kernel(request.label, {request.label: request})
+        except UnknownNameError:
+            raise
         except ValueError as error:
             raise ValueError(str(error).replace("compile:", f"{self.who}:", 1)) from None
         return kernel(*arrays, *([] if time is None else [time]), **self.numbers)

@@ -255,6 +255,8 @@ def read_weights(robot: Any, who: str, weights: Any, preferred: HeldJoints) -> n
                 found[tree.v_slices[tree.joint_index(name)]] = floats(value)
         elif weights is not None:
             found[:] = floats(weights)
+    except UnknownNameError as error:
+        raise error.at(f"{who}: weights") from None
     except (TypeError, ValueError):
         raise ValueError(f"{expected}, got {weights!r}") from None
     if not (np.isfinite(found).all() and (found > 0.0).all()):

@@ -120,5 +120,10 @@ def hold(
     cost, effort = state_cost("hold", "Q", Q, nv), cost_matrix("hold", "R", R, len(acting))
     A, B = linearized(robot, at, rate, forces, step=step, integrator=integrator, passive=passive)
     B = np.ascontiguousarray(B[..., acting])
-    K, X, residual = lqr(A, B, cost, effort, N, discrete=step is not None)
+    try:
+        K, X, residual = lqr(A, B, cost, effort, N, discrete=step is not None)
+    except ValueError as error:
+        given = {"v": v, "tau": tau, "actuators": actuators, "N": N, "step": step}
+        names = ", ".join(["q", *(name for name, value in given.items() if value is not None), "Q, R"])
+        raise ValueError(f"hold: {names}: expected what can be regulated; {error}") from None
     return HoldingRegulator(robot, at, rate, forces, K, X, residual, A, B, acting, step)

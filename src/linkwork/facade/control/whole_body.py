@@ -102,7 +102,7 @@ class WholeBody(TaskLaw):
         self.contacts, self.passive = contacts, bool(passive)
         self.contact_damping = float(from_zero(self.who, "contact_damping", contact_damping, [()], "1/s"))
         self.horizon = positive_number(self.who, "horizon", horizon, "s")
-        if not isinstance(small, (tuple, list)) or len(small) != 2:
+        if not isinstance(small, (tuple, list, np.ndarray)) or np.shape(small) != (2,):
             raise ValueError(f"{self.who}: small: expected two numbers above 0, got {small!r}")
         self.small = (
             positive_number(self.who, "small[0]", small[0], "1"),

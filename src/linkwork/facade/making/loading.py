@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Self, TypedDict
 
+import numpy as np
+
 from ... import robots
 from ..._text import nearest
 from ..._user import levels_up
@@ -58,8 +60,10 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in ("floating_base", "strict", "multi_root"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name}: expected True or False, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if not isinstance(value, (bool, np.bool_)):
+                raise TypeError(f"{name}: expected True or False, got {value!r}")
+            object.__setattr__(self, name, bool(value))
 
     @classmethod
     def of(cls, function: str, given: Mapping[str, Any], *, without: Sequence[str] = ()) -> Self:

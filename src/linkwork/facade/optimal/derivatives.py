@@ -134,8 +134,8 @@ def asked_parameter(prepared: Any, by: str) -> Parameter | None:
     if by in prepared.problem.parameters:
         raise ValueError(f"OptimalResult.derivative: {by!r} is free: the problem finds it, and does not depend on it")
     expected = (
-        f"OptimalResult.derivative: expected one of {', '.join(map(quoted, names))}, or a parameter of the robot as in "
-        f"'placement:elbow' or 'gravity', got {by!r}"
+        f"OptimalResult.derivative: by: expected one of {', '.join(map(quoted, names))}, or a parameter of the robot "
+        f"as in 'placement:elbow' or 'gravity', got {by!r}"
     )
     if not isinstance(by, str):
         raise ValueError(expected)

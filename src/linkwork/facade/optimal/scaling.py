@@ -16,6 +16,7 @@ from ...algorithms.configuration.manifold import integrate
 from ...algorithms.optimal.local import AskedEntry, columns_of, second_derivatives
 from ...algorithms.optimal.program import OptimalNumbers, PathProgram
 from ...algorithms.optimal.window import PathWindow
+from ...errors import UnknownNameError
 
 __all__ = ["even_scales"]
 
@@ -92,6 +93,8 @@ def _jacobian(program: PathProgram, w: PathWindow, asked: AskedEntry) -> Array:
     J = np.zeros((asked.entry.count, (program.depth + 1) * program.width + program.many))
     try:
         found = asked.entry.feature.exact_rows(w, asked.target)
+    except UnknownNameError:
+        raise
     except (ArithmeticError, ValueError):  # what is asked for does not exist there
         return np.full(J.shape, np.nan)
     for k, scale in enumerate(asked.scales):

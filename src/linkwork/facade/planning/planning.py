@@ -67,6 +67,7 @@ def plan_path(
     begun = time.perf_counter()
     _one_of("method", method, PLANNERS)
     seed = integer("plan", "seed", seed, least=0, most=None, what="a whole number")
+    progress = bool(progress) if isinstance(progress, np.bool_) else progress
     if not isinstance(progress, bool) and not callable(progress):
         raise TypeError(
             f"plan: progress: expected True, False or what is called with seconds and nodes, got {progress!r}"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._validation import finite_number
 from ..equilibrium import Equilibrium, equilibrium_near
 from .base import Array, Axes, RobotBase, Wrenches
 from .induced import can_be_induced
@@ -211,6 +212,8 @@ class ConstrainedDynamicsMethods(RobotBase):
         Raises ValueError for q0 or tau of another shape, or with numbers that are not finite.
         """
         start = self._one("equilibrium", "q0", q0)  # type: ignore[attr-defined]
+        if time is not None:
+            time = finite_number("equilibrium", "time", time, unit="s")
         return equilibrium_near(self, start, tau, gravity, time, passive, steps, descend)
 
     def unique_forces(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:

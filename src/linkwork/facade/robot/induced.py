@@ -38,7 +38,7 @@ def can_be_induced(method: F) -> F:
             pulled = np.abs(found[1]).max(axis=-1, initial=0.0)
             left = np.abs(missing).max(axis=-1) > _LEFT[missing.dtype.itemsize] * np.maximum(acting, pulled)
             if np.any(left):
-                _refuse(self, q, missing, left, more)
+                _refuse(method.__name__, self, q, missing, left, more)
         return found
 
     return update_wrapper(looked_at, method)  # type: ignore[return-value]
@@ -52,8 +52,11 @@ def with_constraint_forces(method: F) -> F:
             if self._tree.constraints and more.get("constraint_forces") is None:
                 given = {name: more.get(name) for name in _OF_MOTION if more.get(name) is not None}
                 axes = {"expressed_in": more.get("wrenches_expressed_in", "world")} if "wrenches" in given else {}
-                forces = self.constrained_inverse_dynamics(q, v, a, **given, **axes)[1]
+                forces = _forces_of_motion(method.__name__, self, (q, v, a), given | axes)
                 more = {name: x for name, x in more.items() if name != "actuators"} | {"constraint_forces": forces}
+            elif more.get("actuators") is not None:
+                given = more["actuators"]  # has no effect here, but names joints all the same
+                self.v_index([given] if isinstance(given, str) else given)
             return method(self, q, v, a, **more)
         except ABOUT_ARGUMENTS as error:
             if not is_ours(sys._getframe(1)):
@@ -63,10 +66,18 @@ def with_constraint_forces(method: F) -> F:
     return update_wrapper(wrapped, method)  # type: ignore[return-value]
 
 
+def _forces_of_motion(caller: str, robot: Any, motion: tuple[Any, ...], given: dict[str, Any]) -> Any:
+    """Return the constraint forces of inverse dynamics.  Raises UnderactuatedError in the name of the caller."""
+    try:
+        return robot.constrained_inverse_dynamics(*motion, **given)[1]
+    except UnderactuatedError as error:
+        raise UnderactuatedError(error.actuators, error.motions, error.where, error.most, caller) from None
+
+
 _OF_MOTION = ("actuators", "wrenches", "gravity", "time", "loop_forces", "passive")
 
 
-def _refuse(robot: Any, q: Any, missing: np.ndarray, left: np.ndarray, given: dict[str, Any]) -> None:
+def _refuse(caller: str, robot: Any, q: Any, missing: np.ndarray, left: np.ndarray, given: dict[str, Any]) -> None:
     """Raise UnderactuatedError of the first state that actuators cannot do."""
     names, actuators = robot.v_names, given.get("actuators")
     where = tuple(int(k) for k in np.argwhere(left)[0])
@@ -84,7 +95,7 @@ def _refuse(robot: Any, q: Any, missing: np.ndarray, left: np.ndarray, given: di
     rank = int(np.sum(values > _NONE * values[:1].max(initial=1e-300)))
     free = [motion for motion in motions[rank:] if abs(motion @ rest) > 1e-6 * np.linalg.norm(rest)]
     raise UnderactuatedError(
-        tuple(acting), tuple(_said(motion, names) for motion in free), where, float(np.abs(rest).max())
+        tuple(acting), tuple(_said(motion, names) for motion in free), where, float(np.abs(rest).max()), caller
     )
 
 

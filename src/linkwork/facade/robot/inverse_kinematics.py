@@ -74,7 +74,12 @@ class InverseKinematicsMethods(RobotBase):
         ``iterations``, ``restarts``.  Raises ValueError for poses that are none, for frames between which no joint is,
         and for limits that leave nothing; UnknownNameError for names that the robot does not have.
         """
-        plain = limits is None and not locked and at_most == STEPS and tolerance.__class__ in _NUMBERS
+        plain = (
+            limits is None
+            and (locked.__class__ is tuple and not locked)
+            and at_most == STEPS
+            and tolerance.__class__ in _NUMBERS
+        )
         if plain and deadline is None and count is None and posture is None:
             key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
             known: Any = self._calls.get(key)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._validation import integer
+from ..._validation import integer, positive
 from ..motion.plotting import new_axes, pyplot
 from ..motion.workspace import draw_robot, space_axes
 from .rolling import FORCES
@@ -63,8 +63,7 @@ def strip_of(found: Any, environment: tuple[int, ...], count: int, axes: Any) ->
 def moving_picture(found: Any, environment: tuple[int, ...], speed: float, rate: float, axes: Any) -> Any:
     """matplotlib's animation of the robot, ``speed`` times as quick as it was, at so many pictures a second."""
     for name, x in (("speed", speed), ("rate", rate)):
-        if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0.0 < x < np.inf:
-            raise ValueError(f"animation: {name}: expected a number above 0, got {x!r}")
+        positive("animation", name, x)
     pyplot()
     from matplotlib.animation import FuncAnimation
 

@@ -58,6 +58,8 @@ class SimulationSetup:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise UnknownNameError("method of simulation", str(self.method), METHODS)
+        if isinstance(self.passive, np.bool_):
+            object.__setattr__(self, "passive", bool(self.passive))
         if not isinstance(self.passive, bool) and not self.is_dry:
             raise ValueError(f"simulate: passive: expected True, False or 'coulomb', got {self.passive!r}")
         if self.is_dry:

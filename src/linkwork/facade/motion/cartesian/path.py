@@ -17,6 +17,7 @@ from .pieces import ReversedPiece, WayPiece, leg_of
 
 __all__ = ["CartesianPath"]
 
+_FARTHEST = 1e100  # [m] from which on products of lengths overflow
 _SAME = 1e-6  # [m, rad]: poses that are one
 _CORNER = 1e-6  # relative: how far directions at both sides of a place may differ
 
@@ -151,8 +152,8 @@ def _straight(X: np.ndarray, other: np.ndarray) -> CartesianPath:
 def _off(X: np.ndarray, who: str, distance: Any, axis: Any) -> np.ndarray:
     """A pose so far behind one along an axis of it."""
     far = np.asarray(real_array(f"{who}: distance: expected metres above 0", distance), dtype=float)
-    if far.ndim or not (np.isfinite(far) and far > 0.0):
-        raise ValueError(f"{who}: distance: expected metres above 0, got {distance!r}")
+    if far.ndim or not 0.0 < far < _FARTHEST:
+        raise ValueError(f"{who}: distance: expected metres above 0 and below {_FARTHEST:g}, got {distance!r}")
     if isinstance(axis, str):
         if axis.lstrip("+-") not in ("x", "y", "z") or len(axis) > 2:
             raise ValueError(f'{who}: axis: expected "x", "y", "z", "-x", "-y" or "-z", or a vector, got {axis!r}')

@@ -194,7 +194,7 @@ def _timed(
             if points < _FINEST and tolerance is not None and error.refined:
                 points *= 2
                 continue
-            raise ValueError(error.told(who, given[0])) from None
+            raise ValueError(f"{error.told(who, given[0])}; {_remedy(asked)}") from None
     if asked.jerk is not None:
         part = 1e-6 if tolerance is None else tolerance
         motion = with_jerk(who, path, asked, (s, x, u), stops, wanted, passes, ends, part)
@@ -216,6 +216,14 @@ def _timed(
     places = under.places(s, np.sqrt(x), u)
     times = made, places[0], t, *places[1:]
     return TimedPath.estimated(times, lambda: gap_of_grid(path, asked, stops, ends, s, float(t[-1])))
+
+
+def _remedy(asked: MotionAsked) -> str:
+    """Return how the arguments of `time_optimal` can be changed where no motion obeys them all."""
+    own = tuple(limit for limit in asked.own if limit is not asked.torque)
+    given = {"acceleration": asked.acceleration, "jerk": asked.jerk, "torque": asked.torque, "limits": own}
+    names = ["velocity", *(name for name, limit in given.items() if limit not in (None, ()))]
+    return f"widen {', '.join(names)}, or lower start_speed and end_speed"
 
 
 def _gap_of_jerk(

@@ -1,0 +1,121 @@
+"""Errors name the argument that is wrong where several hold the same value, or another function raised them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork._arguments import public
+from linkwork.errors import ArgumentError, UnderactuatedError, UnknownNameError
+from linkwork.expr import cond, scan
+from linkwork.expr.optimize import quadratic_program
+
+ARM = lw.load("double_pendulum")
+LOOP = lw.load("fourbar")
+REST = np.zeros(2)
+
+
+@public
+def looked_up(names: Any, gains: Any = None, points: np.ndarray | None = None, texts: str = "") -> None:
+    """Look for the first of some names among none."""
+    raise UnknownNameError("joint", next(iter(names)), [])
+
+
+def test_the_argument_that_holds_an_unknown_name_is_named() -> None:
+    """Numbers and letters of other arguments, which are equal by chance, are not taken for it."""
+    for names in (
+        *(["a"], {"a"}, np.array(["a"]), {"a": 1.0}, ("a",), [1.0], {1.0, 2.0}, np.ones(3), (x for x in (1.0, 2.0))),
+        *(np.full(2, np.nan), np.array(["2020-01-01"], dtype="datetime64[s]"), np.zeros(2, [("a", float)]), b"\x01"),
+        *(np.ma.masked_array([1.0], mask=True), np.array([None, "x"], dtype=object), [None], [(1.0, 2.0)]),
+    ):
+        with pytest.raises(UnknownNameError, match=r"^looked_up: names: no joint named "):
+            looked_up(names, gains={"elbow": 1.0, "hand": 2.0}, points=np.ones((2, 3)), texts="a hand")
+    with pytest.raises(UnknownNameError, match=r"^looked_up: no joint named 'x'"):  # nothing tells
+        looked_up(iter(["x"]), gains=[1.0])
+
+
+def test_unknown_names_of_configurations_that_have_another_name() -> None:
+    calls: tuple[tuple[str, Callable[[], Any]], ...] = (
+        ("assemble: guess: no joint named 'hip'", lambda: LOOP.assemble({"hip": 1.0})),
+        ("assemble: weights: no joint named 'hip'", lambda: LOOP.assemble(LOOP.neutral(), weights={"hip": 1.0})),
+        ("plan: goal: no joint named 'hip'", lambda: ARM.plan(REST, {"hip": 1.0})),
+        ("joint_wrenches: actuators: no joint or number of v named None", lambda: _wrenches(ARM, (None, None))),
+        ("PD: actuators: no joint or number of v named nan", lambda: lw.control.PD(ARM, 1.0, 1.0, actuators=[np.nan])),
+    )
+    for expected, call in calls:
+        with pytest.raises(UnknownNameError, match=rf"^{expected}"):
+            call()
+    with pytest.raises(UnknownNameError, match="vectors= gives directions in its axes"):
+        ARM.direction_vector(REST, ["tip"])
+
+
+def _wrenches(robot: lw.Robot, actuators: Any) -> np.ndarray:
+    still = np.zeros(robot.nv)
+    found: np.ndarray = robot.joint_wrenches(np.zeros(robot.nq), still, still, actuators=actuators)
+    return found
+
+
+def test_errors_of_functions_below_name_the_argument_of_the_one_that_was_called() -> None:
+    program = lw.compile(lambda x, y: x + y, x=2, y=())
+    line = lw.motion.spline([0.0, 1.0], [[0.0], [1.0]])
+    calls: tuple[tuple[str, Callable[[], Any]], ...] = (
+        ("cond: condition: expected a truth value", lambda: cond("yes", lambda: 1.0, lambda: 0.0)),
+        ("cond: no: expected a function of 0 operands", lambda: cond(False, lambda: 1.0, lambda x: x)),
+        ("scan: step: ", lambda: scan(int, 0.0, length=3)),
+        ("compile: function: expected a function", lambda: lw.compile({3: "x"})),
+        ("follow: start: .*expected an array", lambda: LOOP.follow({"crank_hinge": [0.0, 0.1]}, [])),
+        ("equilibrium: time: expected a finite number", lambda: LOOP.equilibrium(LOOP.neutral(), time=np.zeros(2))),
+        ("hold: q, step, Q, R: ", lambda: lw.control.hold(ARM, REST, step=1e30)),
+        ("inverse_kinematics: X_target: ", lambda: ARM.inverse_kinematics(np.ones(3), "tip", locked=np.array([]))),
+        ("distance_field: shapes: ", lambda: lw.distance_field([[]], 0.1)),
+        ("Coupling: joints: weight of 3: expected a number", lambda: lw.Coupling({3: "x"})),  # type: ignore[call-overload]
+        ("time_optimal: .*widen velocity, acceleration, ", lambda: _timed(line, 1e30)),
+        ("Kernel.interpret: arrays: ", lambda: program.interpret((None, None), 1.0)),
+        ("Kernel.uncompiled: arrays: ", lambda: program.uncompiled([], 1.0)),
+        *(
+            (f"quadratic_program: {name}: expected", partial(_program, solve, **{name: x}))
+            for solve in (lw.quadratic_program, quadratic_program)
+            for name in ("g", "x_lower", "x_upper", "warm_start")
+            for x in ((None, None), {"a": 1.0}, len, lambda: 1.0)
+        ),
+    )
+    for expected, call in calls:
+        with pytest.raises((ValueError, TypeError), match=rf"^{expected}"):
+            call()
+    still, pushed = np.zeros(LOOP.nv), np.ones(LOOP.nv)
+    with pytest.raises(UnderactuatedError, match=r"^loop_joint_wrenches: actuators none cannot induce"):
+        LOOP.loop_joint_wrenches(LOOP.neutral(), still, pushed, actuators=[])
+
+
+def _program(solve: Callable[..., Any], **more: Any) -> Any:
+    return solve(**{"H": np.eye(2), "g": [1.0, 1.0], **more})
+
+
+def _timed(path: Any, speed: float) -> Any:
+    return lw.motion.time_optimal(path, velocity=1.0, acceleration=1.0, end_speed=speed)
+
+
+def test_paths_that_are_no_files(tmp_path: Path) -> None:
+    for path in ("", str(tmp_path)):
+        for overwrite in (False, True):
+            with pytest.raises(ValueError, match=r"^save_loops: path: expected the path of a regular file, got "):
+                LOOP.save_loops(path, overwrite=overwrite)
+
+
+def test_truth_values_of_numpy_are_taken_where_another_value_may_stand_too() -> None:
+    assert ARM.simulate(REST, duration=0.002, passive=np.True_).t.shape[0] > 1
+    assert lw.load("double_pendulum", strict=np.False_).nq == 2
+    with pytest.raises(ArgumentError, match="load: strict: expected True or False, got 1"):
+        lw.load("double_pendulum", strict=1)  # type: ignore[arg-type]
+
+
+def test_a_task_of_very_many_rows_is_made_in_linear_time() -> None:
+    """A count of units for each row would take 10^10 comparisons here."""
+    task = lw.ik.ClearanceTask(links=tuple(f"link {k}" for k in range(100_000)))
+    assert len(task.tolerances) == 100_000
