@@ -53,7 +53,7 @@ def test_several_functions_are_told_by_name():
     assert np.array_equal(robot.sparsity(("jacobian", "tool")), found["jacobian"])
     with pytest.raises(KeyError, match="jacobian"):
         robot.sparsity("jacobi")
-    with pytest.raises(ValueError, match="sparsity: expected at least one function"):
+    with pytest.raises(ValueError, match="sparsity: functions: expected at least one function"):
         robot.sparsity([])
 
 
