@@ -27,8 +27,6 @@ __all__ = [
     "impulse_of",
     "is_beyond",
     "limit",
-    "loaded_impulse",
-    "own_impulse",
     "push_of",
     "recovered",
     "servo",
@@ -182,23 +180,12 @@ def impulse_of(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list
     Beyond its bearing b a contact is firmer by K: γ = P(y) + K P(y − b/R e₃), P being the projection onto the cone, of
     which P(K y) = K P(y).
     """
-    gamma, slope = own_impulse(contact, term, c)
+    gamma, slope = _projected(contact, term, c, None)
     if term.bearing is None:
         return gamma, slope
-    more, bent = loaded_impulse(contact, term, c)
-    gamma = [a + b for a, b in zip(gamma, more, strict=True)]
-    return gamma, [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(slope, bent, strict=True)]
-
-
-def own_impulse(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list[Any], list[list[Any]]]:
-    """Return P(y) of `impulse_of` and its part of G: the contact as soft as its own inertia makes it."""
-    return _projected(contact, term, c, None)
-
-
-def loaded_impulse(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list[Any], list[list[Any]]]:
-    """Return K P(y − b/R e₃) of `impulse_of` and its part of G, of a contact that has a bearing."""
-    gamma, slope = _projected(contact, term, c, term.bearing)
-    return [term.firmer * x for x in gamma], [[term.firmer * x for x in row] for row in slope]
+    more, bent = _projected(contact, term, c, term.bearing)
+    gamma = [a + term.firmer * b for a, b in zip(gamma, more, strict=True)]
+    return gamma, [[a + term.firmer * b for a, b in zip(*rows, strict=True)] for rows in zip(slope, bent, strict=True)]
 
 
 def _projected(contact: ContactAt, term: ContactTerms, c: Scalars, bearing: Any) -> tuple[list[Any], list[list[Any]]]:
