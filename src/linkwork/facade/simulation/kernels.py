@@ -13,9 +13,9 @@ from ...bridge.once import Once
 from ...expr.arrays import array
 from ...expr.structure import mapped
 from .contact_data import contact_data, with_data
-from .depth import depth_state
+from .depth import deepened, depth_state, rigid_gaps
 from .rolling import EVENTS, RUNNING, SimulationState, commanded, rolled, seen
-from .setup import SimulationSetup
+from .setup import SimulationSetup, moving_robot
 
 __all__ = ["SimulationKernel", "observer", "piece", "rows_of", "stepper"]
 
@@ -57,12 +57,19 @@ def piece(setup: SimulationSetup, rows: int) -> SimulationKernel:
         if setup.start is not None:
             state["z"] = end.z
         if setup.watches_depth:
-            state["depths"] = end.depths
+            state["depths"] = _ended_depths(full, end, given.get("parameters", {}))
         if setup.events:
             state["ended"] = end.events.ended
         return {"end": state, "rows": {"q": q, "v": v, **records}}
 
     return _kernel("simulate", bare, data, rows, traced)
+
+
+def _ended_depths(setup: SimulationSetup, end: SimulationState, parameters: Mapping[str, Any]) -> Any:
+    """Depths of rigid contacts with those of the last state, with which no step began."""
+    contacts: Any = setup.touched(parameters)
+    places = contacts.places(moving_robot(setup.robot, setup.own(parameters)), array(list(end.q)))
+    return deepened(contacts, setup.robot, end.depths, rigid_gaps(places), end.steps)
 
 
 def stepper(setup: SimulationSetup) -> SimulationKernel:

@@ -144,13 +144,8 @@ def simulated(
     if limits is None:
         warn_of_limits(robot, found.t, found.q)
     if overlapping is not None and depths is not None and steps:
-        placed = any(name.partition(":")[0] in _PLACING for name in setup.own(varied))
-        last = found.q[..., -1, :], np.where(np.isnan(found.stopped_at), h * steps, found.stopped_at)
-        warn_of_depth(overlapping, robot, depths, h, None if placed else last)
+        warn_of_depth(overlapping, robot, depths, h)
     return found
-
-
-_PLACING = ("placement", "frame", "point")  # parameters that move what touches
 
 
 _HELD = "_held"  # the record of forces that a method's own interpolant needs
