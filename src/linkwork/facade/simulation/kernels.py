@@ -106,14 +106,13 @@ def observer(setup: SimulationSetup) -> SimulationKernel:
 def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:
     """A setup with other numbers in the place of those that are inputs, and these by name."""
     data: dict[str, Any] = {}
-    bare = setup
+    changed: dict[str, Any] = {}
     if not setup.signals:
-        bare, data[_EVERY] = replace(bare, every=1), np.array(float(setup.every))
+        changed["every"], data[_EVERY] = 1, np.array(float(setup.every))
     if setup.contacts is not None:
-        contacts, numbers = contact_data(setup.contacts, setup.robot)
-        bare = replace(bare, contacts=contacts)
+        changed["contacts"], numbers = contact_data(setup.contacts, setup.robot)
         data |= numbers
-    return bare, data
+    return replace(setup, **changed), data
 
 
 def _joined(bare: SimulationSetup, given: Mapping[str, Any]) -> tuple[SimulationSetup, list[Any], Any]:

@@ -10,7 +10,7 @@ A contact is as stiff as the step can tell unless it is said to be softer: its i
 few steps, whatever it weighs.  How far it yields follows from its own inertia: the lighter of two bodies would be too
 soft for what the heavier one, or a squeeze, makes it bear.  So beyond its bearing, a speed that what bears itself does
 not reach, it is firmer by `FIRMER`.  The program is solved without that first, in a loop of its own; that is the
-answer where no contact is beyond.  Else Newton's method goes on from there, in a branch that other steps do not take.
+answer where no contact is beyond.  Else Newton's method goes on from there, in rounds that other steps do not do.
 
 Source: Castro, Permenter and Han, An unconstrained convex formulation of compliant contact, IEEE Transactions on
 Robotics 39(2), 2023; De Saxcé and Feng, The bipotential method, Mathematical and Computer Modelling 28, 1998 (what
@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ....expr.arrays import array
-from ....expr.control import cond, while_loop
+from ....expr.control import while_loop
 from ....expr.functions import and_, eq, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from ....expr.linalg.methods import Symmetric
 from ....expr.linalg.pivots import Pivots
@@ -161,6 +161,11 @@ class ContactProgram:
         return [impulse_of(contact, term, c)[0] for contact, term, c in each]
 
     @property
+    def has_bearings(self) -> bool:
+        """Whether some contact has a bearing."""
+        return any(contact.bearing is not None for contact in self.contacts)
+
+    @property
     def unbounded(self) -> ContactProgram:
         """The program whose contacts have no bearings."""
         return replace(self, contacts=[replace(contact, bearing=None) for contact in self.contacts])
@@ -180,16 +185,12 @@ class ContactProgram:
             return own._round(begin, closely)
         most = _CLOSELY if closely else _AGAIN
 
-        def loaded(found: ProgramSolution) -> ProgramSolution:
-            begin = found._replace(moved=1e300, firmer=_FIRM)
-            return self._rounds(lambda state: self._firmer_round(state, closely), begin, most + _FIRMED)
-
         found = self._rounds(lambda state: own._round(state, closely), begin, most)
-        if all(contact.bearing is None for contact in self.contacts):
+        if not self.has_bearings:
             return found
         overloaded = self.is_overloaded(self.terms(list(found.used)), list(found.at.rates), list(found.made))
-        solution: ProgramSolution = cond(overloaded, loaded, lambda found: found, found)
-        return solution
+        begin = found._replace(moved=where(overloaded, 1e300, 0.0), firmer=where(overloaded, _FIRM, 0.0))
+        return self._rounds(lambda state: self._firmer_round(state, closely), begin, most + _FIRMED)
 
     @staticmethod
     def _rounds(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ....expr.functions import fabs, fmax, fmin, lt, where
-from ....expr.linalg.sums import is_zero
+from ....expr.linalg.sums import dot, is_zero
 from .cone import cone_impulse, interval_impulse
 from .limb import Limb
 
@@ -166,8 +166,7 @@ def _bearing(row: Scalars, wanted: Any, A: Rows, v: Scalars, push: Scalars, h: A
     """
     used = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
     forced = sum((fabs(x) * (fabs(push[k]) * (1.0 / A[k][k])) for k, x in used), 0.0)  # the factors are shared
-    approach = fabs(sum((x * v[k] for k, x in used), 0.0))
-    return _OWN_APPROACH * approach + _OWN_WANTED * fabs(wanted) + _OWN_FORCE * fmin(forced, _STRONG * h)
+    return _OWN_APPROACH * fabs(dot(row, v)) + _OWN_WANTED * fabs(wanted) + _OWN_FORCE * fmin(forced, _STRONG * h)
 
 
 def _is_endless(x: Any) -> bool:
