@@ -1,10 +1,12 @@
 """Depth of rigid contacts over all steps of a simulation, and the warning of what a step does not explain.
 
-Each step compares the gaps that it begins with anyway, so nothing is computed for it but some comparisons.
+Each step compares the gaps that it begins with anyway, so nothing is computed for it but some comparisons.  The gaps of
+the last state, with which no step begins, are computed once, at the end of a piece of a simulation.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Sequence
@@ -18,12 +20,12 @@ from ...bridge.once import Once
 from ...errors import SimulationWarning
 from ...expr.arrays import array
 from ...expr.functions import fmax, fmin, lt, where
+from .places import ContactPlace
 
-__all__ = ["deepened", "depth_state", "warn_of_depth"]
+__all__ = ["deepened", "depth_state", "rigid_gaps", "warn_of_depth"]
 
 _SUNK, _SUNK_PER_STEP = 1e-3, 50.0  # [m], [m/s²]: a depth beyond the first and the second times h² is warned of
 _FIRST = 3  # elements of the state before those of the pairs
-_MEASURED = 4096  # environments at most whose last state is measured
 _POINT = re.compile(r" \(\d+ of \d+\)$")
 _PAIRS: Once[tuple[tuple[str, tuple[int, ...]], ...]] = Once(64)
 
@@ -51,7 +53,7 @@ def depth_state(contacts: Any, robot: Any, leading: tuple[int, ...]) -> np.ndarr
 
 
 def deepened(contacts: Any, robot: Any, state: Sequence[Any], gaps: Sequence[Any], steps: Any) -> Any:
-    """Return the state after a step that began after ``steps`` others, with ``gaps`` [m] by contact point."""
+    """Return the state at a place that comes after ``steps`` steps, with ``gaps`` [m] by contact point."""
     excess, pair, when, *begun = state
     first = lt(steps, 0.5)
     for k, (_, points) in enumerate(_pairs(contacts, robot)):
@@ -65,47 +67,30 @@ def deepened(contacts: Any, robot: Any, state: Sequence[Any], gaps: Sequence[Any
     return array([excess, pair, when, *begun])
 
 
-def warn_of_depth(
-    contacts: Any, robot: Any, state: np.ndarray, h: float, end: tuple[np.ndarray, np.ndarray] | None = None
-) -> None:
+def rigid_gaps(places: Sequence[ContactPlace]) -> list[Any]:
+    """Return the gaps [m] of contact points, inf in the place of those that are soft."""
+    return [place.gap if place.material.stiffness is None else math.inf for place in places]
+
+
+def warn_of_depth(contacts: Any, robot: Any, state: np.ndarray, h: float) -> None:
     """Warn, by a SimulationWarning, of the deepest rigid contact, if a step of h [s] does not explain its depth.
 
-    ``state`` is that of `deepened` (..., 3 + pairs); ``end`` are the last states q (..., nq), which no step began with,
-    and their times (...) [s], where the robot's own numbers say what touches there.
+    ``state`` is that of `deepened` (..., 3 + pairs).
     """
     if not state.size:
         return
-    pairs = _pairs(contacts, robot)
     rows = state.reshape(-1, state.shape[-1])
-    depth, pair, time = rows[:, 0], rows[:, 1].astype(int), h * rows[:, 2]
-    if end is not None:
-        stride = max(1, len(rows) // _MEASURED)
-        q, t = end[0].reshape(len(rows), -1)[::stride], end[1].reshape(-1)[::stride]
-        gaps = _rigid_gaps(contacts, robot, q)
-        last = np.stack([-gaps[:, points].min(axis=1) for _, points in pairs], axis=1) - rows[::stride, _FIRST:]
-        deepest = np.argmax(last, axis=1)
-        found = np.take_along_axis(last, deepest[:, None], 1)[:, 0]
-        deeper = found > depth[::stride]
-        for x, y in ((depth, found), (pair, deepest), (time, t)):
-            x[::stride] = np.where(deeper, y, x[::stride])
+    depth = rows[:, 0]
     worst = int(np.argmax(depth))
     if not depth[worst] > _SUNK + _SUNK_PER_STEP * h * h:
         return
-    whole = depth[worst] + rows[worst, _FIRST + pair[worst]]
+    name, time = _pairs(contacts, robot)[int(rows[worst, 1])][0], h * rows[worst, 2]
+    whole = depth[worst] + rows[worst, _FIRST + int(rows[worst, 1])]
     place = np.unravel_index(worst, state.shape[:-1])
     of = f" in environment {', '.join(map(str, map(int, place)))}" if place else ""
     warnings.warn(
-        f"simulate: contacts: {pairs[pair[worst]][0]} are rigid and overlap by {1e3 * whole:.3g} mm at "
-        f"{time[worst]:g} s{of}: take a shorter step, or make shapes thicker than what strikes them moves in one",
+        f"simulate: contacts: {name} are rigid and overlap by {1e3 * whole:.3g} mm at "
+        f"{time:g} s{of}: take a shorter step, or make shapes thicker than what strikes them moves in one",
         SimulationWarning,
         stacklevel=levels_up(),
     )
-
-
-def _rigid_gaps(contacts: Any, robot: Any, q: np.ndarray) -> np.ndarray:
-    """Return the gaps (n, points) [m] at q (n, nq); those of soft contacts are inf."""
-    found = [
-        np.broadcast_to(gap if place.material.stiffness is None else np.inf, len(q))
-        for place, gap in contacts.measured(robot, q)
-    ]
-    return np.stack(found, axis=1)

@@ -25,6 +25,7 @@ from ...expr.functions import lt, tanh, where
 from ...expr.linalg.sums import dot, is_zero
 from .bounded import dry_joints, joint_limits, loops_held, servos_held
 from .contacts import ContactSet, in_world
+from .depth import rigid_gaps
 from .servos import ServoForces
 from .setup import moving_robot
 from .springs import element_shares, implicit_shares
@@ -278,8 +279,8 @@ class SimulatedDynamics:
             rates, impulses = allowed_velocity(DiscreteMechanics(moving.tree, bool(self.passive)), t + h, *end)
             held = [a + b * per for a, b in zip(held, impulses, strict=True)]
             end = end[0], rates
-        gaps = [place.gap if place.material.stiffness is None else math.inf for place in places]
-        return *end, given, array(pressed) if pressed else (), found.residual, array(held) if held else (), gaps
+        pressed_by = array(pressed) if pressed else ()
+        return *end, given, pressed_by, found.residual, array(held) if held else (), rigid_gaps(places)
 
     def _of_joints(self, name: str) -> list[Any]:
         """What is in the joints (nv), the robot's own or what comes in its place."""

@@ -13,9 +13,9 @@ from ...bridge.once import Once
 from ...expr.arrays import array
 from ...expr.structure import mapped
 from .contact_data import contact_data, with_data
-from .depth import depth_state
+from .depth import deepened, depth_state, rigid_gaps
 from .rolling import EVENTS, RUNNING, SimulationState, commanded, rolled, seen
-from .setup import SimulationSetup
+from .setup import SimulationSetup, moving_robot
 
 __all__ = ["SimulationKernel", "observer", "piece", "rows_of", "stepper"]
 
@@ -57,12 +57,19 @@ def piece(setup: SimulationSetup, rows: int) -> SimulationKernel:
         if setup.start is not None:
             state["z"] = end.z
         if setup.watches_depth:
-            state["depths"] = end.depths
+            state["depths"] = _ended_depths(full, end, given.get("parameters", {}))
         if setup.events:
             state["ended"] = end.events.ended
         return {"end": state, "rows": {"q": q, "v": v, **records}}
 
     return _kernel("simulate", bare, data, rows, traced)
+
+
+def _ended_depths(setup: SimulationSetup, end: SimulationState, parameters: Mapping[str, Any]) -> Any:
+    """Depths of rigid contacts with those of the last state, with which no step began."""
+    contacts: Any = setup.touched(parameters)
+    places = contacts.places(moving_robot(setup.robot, setup.own(parameters)), array(list(end.q)))
+    return deepened(contacts, setup.robot, end.depths, rigid_gaps(places), end.steps)
 
 
 def stepper(setup: SimulationSetup) -> SimulationKernel:
@@ -99,14 +106,13 @@ def observer(setup: SimulationSetup) -> SimulationKernel:
 def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:
     """A setup with other numbers in the place of those that are inputs, and these by name."""
     data: dict[str, Any] = {}
-    bare = setup
+    changed: dict[str, Any] = {}
     if not setup.signals:
-        bare, data[_EVERY] = replace(bare, every=1), np.array(float(setup.every))
+        changed["every"], data[_EVERY] = 1, np.array(float(setup.every))
     if setup.contacts is not None:
-        contacts, numbers = contact_data(setup.contacts, setup.robot)
-        bare = replace(bare, contacts=contacts)
+        changed["contacts"], numbers = contact_data(setup.contacts, setup.robot)
         data |= numbers
-    return bare, data
+    return replace(setup, **changed), data
 
 
 def _joined(bare: SimulationSetup, given: Mapping[str, Any]) -> tuple[SimulationSetup, list[Any], Any]:

@@ -206,6 +206,7 @@ def rolled(
             motion = (array([(x - y) / h for x, y in zip(v, state.v, strict=True)]), borne) if stepped else ()
         told, moved = _finite(tau), _finite([*q, *v])
         told = and_(told, _finite(carried, math.inf)) if carried else told
+        # of a sample that does not go on, gaps and so depths stay as they are
         depths = deepened(contacts, setup.robot, state.depths, gaps, state.steps) if watching else ()
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
         goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(told, moved))
@@ -223,7 +224,7 @@ def rolled(
             _either(goes, events, state.events),
             _either(goes, pressed, state.wrenches),
             _either(goes, motion, state.motion),
-            _either(going, depths, state.depths),
+            depths,
         )
 
     start = start._replace(tau=array([0.0] * setup.robot.nv), forces=setup.no_forces)

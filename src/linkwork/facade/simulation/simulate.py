@@ -34,7 +34,7 @@ from .given import (
     refuse_too_many,
     whole_steps,
 )
-from .kernels import observer, piece, rows_of
+from .kernels import SimulationKernel, observer, piece, rows_of
 from .result import Simulation, within_step
 from .rolling import ENDED, EVENTS, FORCES, PILED, RUNNING, SimulationState, commanded, rolled, seen
 from .sensing import begun, noticed
@@ -144,13 +144,8 @@ def simulated(
     if limits is None:
         warn_of_limits(robot, found.t, found.q)
     if overlapping is not None and depths is not None and steps:
-        placed = any(name.partition(":")[0] in _PLACING for name in setup.own(varied))
-        last = found.q[..., -1, :], np.where(np.isnan(found.stopped_at), h * steps, found.stopped_at)
-        warn_of_depth(overlapping, robot, depths, h, None if placed else last)
+        warn_of_depth(overlapping, robot, depths, h)
     return found
-
-
-_PLACING = ("placement", "frame", "point")  # parameters that move what touches
 
 
 _HELD = "_held"  # the record of forces that a method's own interpolant needs
@@ -230,7 +225,9 @@ class SimulationRun:
             state["z"] = {**self.begins, SENSORS: carried}
         groups = {"inputs": self.inputs, "parameters": self.parameters}
         held: dict[str, Any] = {name: x for name, x in groups.items() if x}
-        self._warn(state, held, rows)
+        kernel: Any = piece(setup, rows) if total else None
+        if total:
+            self._warn(kernel, state, held, rows)
         parts = [self._first(state, held)]
         happened: list[tuple[Any, Any]] = []
         ended: Any = 0.0
@@ -238,7 +235,7 @@ class SimulationRun:
             for begin in range(0, total, max(rows, 1)):
                 now = {name: self._rows(name, begin, rows) for name in self.signals}
                 more = {"signals": now} if now else {}
-                found = piece(setup, rows)(**state, **held, **more, h=self.h, last=float(self.steps))
+                found = kernel(**state, **held, **more, h=self.h, last=float(self.steps))
                 count, made = min(rows, total - begin), found["rows"]
                 going = state["status"] == RUNNING
                 state |= found["end"]
@@ -282,13 +279,11 @@ class SimulationRun:
         )
         return simulation, state.get("depths")
 
-    def _warn(self, state: Mapping[str, Any], held: Mapping[str, Any], rows: int) -> None:
+    def _warn(self, kernel: SimulationKernel, state: Mapping[str, Any], held: Mapping[str, Any], rows: int) -> None:
         """Of a step too long for the first environment to be stable: once for what is asked with the same code."""
-        if not self.steps:
-            return
         each = {name: self._rows(name, 0, rows) for name in self.signals}
         signals = {name: x[(0,) * self.axes[name]] for name, x in each.items()}
-        kernel, duration = piece(self.setup, rows), self.h * self.steps
+        duration = self.h * self.steps
         look_at_step(self.setup, self.h, kernel, state, held, signals, self.leading, duration)
 
     def whole_parameters(self) -> dict[str, Any]:

@@ -9,8 +9,8 @@ J G Jᵀ of contacts with what does not move has the mass matrix's own zeros, so
 A contact is as stiff as the step can tell unless it is said to be softer: its impulse then brings it to rest within a
 few steps, whatever it weighs.  How far it yields follows from its own inertia: the lighter of two bodies would be too
 soft for what the heavier one, or a squeeze, makes it bear.  So beyond its bearing, a speed that what bears itself does
-not reach, it is firmer by `FIRMER`.  The program is solved without that first, which is the answer where no contact is
-beyond, and else where Newton's method goes on from.
+not reach, it is firmer by `FIRMER`.  The program is solved without that first, in a loop of its own; that is the
+answer where no contact is beyond.  Else Newton's method goes on from there, in rounds that other steps do not do.
 
 Source: Castro, Permenter and Han, An unconstrained convex formulation of compliant contact, IEEE Transactions on
 Robotics 39(2), 2023; De Saxcé and Feng, The bipotential method, Mathematical and Computer Modelling 28, 1998 (what
@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ....expr.arrays import array
-from ....expr.control import cond, while_loop
+from ....expr.control import while_loop
 from ....expr.functions import and_, eq, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from ....expr.linalg.methods import Symmetric
 from ....expr.linalg.pivots import Pivots
@@ -38,8 +38,6 @@ from .terms import (
     Interval,
     impulse_of,
     is_beyond,
-    loaded_impulse,
-    own_impulse,
     push_of,
     terms_of,
 )
@@ -162,6 +160,16 @@ class ContactProgram:
         each = zip(self.contacts, self.terms(slips), self._by_contact(rates), strict=True)
         return [impulse_of(contact, term, c)[0] for contact, term, c in each]
 
+    @property
+    def has_bearings(self) -> bool:
+        """Whether some contact has a bearing."""
+        return any(contact.bearing is not None for contact in self.contacts)
+
+    @property
+    def unbounded(self) -> ContactProgram:
+        """The program whose contacts have no bearings."""
+        return replace(self, contacts=[replace(contact, bearing=None) for contact in self.contacts])
+
     def pushes(self, rates: Scalars) -> list[Any]:
         """By interval [N·s, N·m·s]."""
         return [push_of(one, c)[0] for one, c in self._by_interval(rates)]
@@ -169,30 +177,51 @@ class ContactProgram:
     def solution(self, start: Scalars | None = None, closely: bool = False) -> ProgramSolution:
         """The velocities at which the function is least, whose slips are those that it is made with: ``closely`` to
         rounding, or as far as it matters to forces.  It is looked for from a start, v if there is none."""
-        same, still = (0.0, _CLOSE) if closely else (_SAME, _STILL)
-
-        def again(state: ProgramSolution) -> ProgramSolution:
-            asked = list(state.slips)
-            program = replace(self, firmer=state.firmer)
-            terms = program.terms(asked)
-            at, count, left = program._least(terms, state.at)
-            made = self.slips(list(at.rates))
-            moved = sum((fmax(fabs(a - b) - same * a - still, 0.0) for a, b in zip(made, asked, strict=True)), 0.0)
-            before = zip(made, asked, list(state.made), list(state.used), strict=True)
-            following = [_secant(*some) for some in before] if closely else made
-            following_firmer = fmin(fmax(1.0, state.firmer) * _FIRM, FIRMER)
-            firmer = where(program.is_overloaded(terms, list(at.rates), made), following_firmer, state.firmer)
-            moved, steps = where(eq(firmer, state.firmer), moved, fmax(moved, 1.0)), state.steps + count
-            return ProgramSolution(at, array(following), state.slips, array(made), moved, steps, left, firmer)
-
         point = self.point(self.v if start is None else start)
         first = array(self.slips(list(point.rates)))
         begin = ProgramSolution(point, first, first, first, 1e300, 0.0, 0.0, 0.0)
+        own = self.unbounded
         if not self.contacts:
-            return again(begin)
-        most = (_CLOSELY if closely else _AGAIN) + _FIRMED
-        found: ProgramSolution = while_loop(lambda s: lt(0.0, s.moved), again, begin, at_most=most).state
+            return own._round(begin, closely)
+        most = _CLOSELY if closely else _AGAIN
+
+        found = self._rounds(lambda state: own._round(state, closely), begin, most)
+        if not self.has_bearings:
+            return found
+        overloaded = self.is_overloaded(self.terms(list(found.used)), list(found.at.rates), list(found.made))
+        begin = found._replace(moved=where(overloaded, 1e300, 0.0), firmer=where(overloaded, _FIRM, 0.0))
+        return self._rounds(lambda state: self._firmer_round(state, closely), begin, most + _FIRMED)
+
+    @staticmethod
+    def _rounds(
+        again: Callable[[ProgramSolution], ProgramSolution], begin: ProgramSolution, most: int
+    ) -> ProgramSolution:
+        """Return where rounds end that are done until slips move no more."""
+        found: ProgramSolution = while_loop(lambda state: lt(0.0, state.moved), again, begin, at_most=most).state
         return found
+
+    def _round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
+        """Return the solution with the slips to try next, and the slips to try after it."""
+        same, still = (0.0, _CLOSE) if closely else (_SAME, _STILL)
+        asked = list(state.slips)
+        at, count, left = self._least(self.terms(asked), state.at)
+        made = self.slips(list(at.rates))
+        moved = sum((fmax(fabs(a - b) - same * a - still, 0.0) for a, b in zip(made, asked, strict=True)), 0.0)
+        before = zip(made, asked, list(state.made), list(state.used), strict=True)
+        following = [_secant(*some) for some in before] if closely else made
+        steps = state.steps + count
+        return ProgramSolution(at, array(following), state.slips, array(made), moved, steps, left, state.firmer)
+
+    def _firmer_round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
+        """Return a round's solution where contacts are as firm beyond their bearings as the state says, and how firm
+        they are to be in the next: another round is done as long as that grows."""
+        program = replace(self, firmer=state.firmer)
+        found = program._round(state, closely)
+        terms = program.terms(list(found.used))
+        overloaded = program.is_overloaded(terms, list(found.at.rates), list(found.made))
+        firmer = where(overloaded, fmin(state.firmer * _FIRM, FIRMER), state.firmer)
+        moved = where(eq(firmer, state.firmer), found.moved, fmax(found.moved, 1.0))
+        return found._replace(moved=moved, firmer=firmer)
 
     def is_overloaded(self, terms: Sequence[ContactTerms], rates: Scalars, slips: Scalars) -> Any:
         """Return whether some contact is beyond its bearing."""
@@ -257,50 +286,21 @@ class ContactProgram:
         return self._pulled(momentum, terms, self.rates(w))
 
     def _pulled(self, momentum: Scalars, terms: Sequence[ContactTerms], rates: Scalars) -> list[Any]:
-        found, touching = list(momentum), self._touching(terms, rates)
-        for contact, term, c in touching:
-            _pulled(found, contact.J, own_impulse(contact, term, c)[0])
-
-        def loaded(found: Any) -> Any:
-            found = list(found)
-            for contact, term, c in _bearing(touching):
-                _pulled(found, contact.J, loaded_impulse(contact, term, c)[0])
-            return array(found)
-
-        found = list(self._loaded(terms, loaded, array(found)))
+        found = list(momentum)
+        for contact, term, c in zip(self.contacts, terms, self._by_contact(rates), strict=True):
+            gamma, _ = impulse_of(contact, term, c)
+            _pulled(found, contact.J, gamma)
         for one, c in self._by_interval(rates):
             _pulled(found, [one.row], [push_of(one, c)[0]])
         return found
-
-    def _touching(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[tuple[ContactAt, ContactTerms, Scalars]]:
-        """Return contacts with their terms and velocities."""
-        return list(zip(self.contacts, terms, self._by_contact(rates), strict=True))
-
-    def _loaded(self, terms: Sequence[ContactTerms], more: Callable[[Any], Any], value: Any) -> Any:
-        """Return a value with ``more``, which contacts beyond their bearings add, where they are firmer there.
-
-        Most steps end in the first round, without: their loops branch past it.
-        """
-        if all(term.bearing is None for term in terms):
-            return value
-        if self.firmer.__class__ is float:
-            return more(value) if self.firmer > 0.0 else value
-        return cond(lt(0.0, self.firmer), more, lambda value: value, value)
 
     def hessian(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[list[Any]]:
         """The lower triangle of the function's Hessian, by the rows' velocities."""
         H = [list(row[: i + 1]) for i, row in enumerate(self.A)]
         shared: dict[str | int, list[tuple[ContactAt, Any]]] = {}
-        touching = self._touching(terms, rates)
-
-        def loaded(slopes: Any) -> Any:
-            each = zip(slopes, touching, strict=True)
-            return array([_added(G, loaded_impulse(*one)[1]) if _bearing([one]) else G for G, one in each])
-
-        slopes: Any = [own_impulse(*one)[1] for one in touching]
-        for k, (contact, G) in enumerate(zip(self.contacts, self._loaded(terms, loaded, array(slopes)), strict=True)):
+        for k, (contact, term, c) in enumerate(zip(self.contacts, terms, self._by_contact(rates), strict=True)):
             link = k if contact.limb is None else contact.limb.link
-            shared.setdefault(link, []).append((contact, [list(row) for row in G]))
+            shared.setdefault(link, []).append((contact, impulse_of(contact, term, c)[1]))
         for contact, G in (some[0] for some in shared.values() if len(some) == 1):
             _bent(H, contact.J, G)
         bent_by_limbs(H, [[(one.limb, G) for one, G in some if one.limb] for some in shared.values() if len(some) > 1])
@@ -320,17 +320,12 @@ class ContactProgram:
         touching = list(zip(self.contacts, terms, self._by_contact(rates), self._by_contact(moved), strict=True))
         alone = [(one, c, d) for (one, c), (_, d) in zip(*map(self._by_interval, (rates, moved)), strict=True)]
 
-        def pushed(x: Any, pair: tuple[Any, Any], some: Any, impulse: Any) -> tuple[Any, Any]:
-            value, bend = pair
-            for contact, term, c, d in some:
-                gamma, G = impulse(contact, term, [a + x * b for a, b in zip(c, d, strict=True)])
+        def slope(x: Any) -> tuple[Any, Any]:
+            value, bend = first + x * second, second
+            for contact, term, c, d in touching:
+                gamma, G = impulse_of(contact, term, [a + x * b for a, b in zip(c, d, strict=True)])
                 value = value - dot(gamma, d)
                 bend = bend + dot(d, [dot(row, d) for row in G])
-            return value, bend
-
-        def slope(x: Any) -> tuple[Any, Any]:
-            own = pushed(x, (first + x * second, second), touching, own_impulse)
-            value, bend = self._loaded(terms, lambda pair: pushed(x, pair, _bearing(touching), loaded_impulse), own)
             for one, c, d in alone:
                 push, stiff = push_of(one, c + x * d)
                 value, bend = value - push * d, bend + stiff * d * d
@@ -373,16 +368,6 @@ def _secant(made: Any, used: Any, made_before: Any, used_before: Any) -> Any:
     slope = where(far, (made - made_before) / where(far, apart, 1.0), 0.0)
     slope = fmax(-0.5, fmin(slope, 0.8))
     return fmax((made - slope * used) / (1.0 - slope), 0.0)
-
-
-def _bearing(touching: Sequence[Any]) -> list[Any]:
-    """Return those of contacts, each before its terms, that have a bearing."""
-    return [one for one in touching if one[1].bearing is not None]
-
-
-def _added(first: Rows, second: Rows) -> list[list[Any]]:
-    """Return the sum of two matrices."""
-    return [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(first, second, strict=True)]
 
 
 def _pulled(gradient: list[Any], J: Rows, gamma: Scalars) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ....expr.functions import fabs, fmax, fmin, lt, where
-from ....expr.linalg.sums import is_zero
+from ....expr.linalg.sums import dot, is_zero
 from .cone import cone_impulse, interval_impulse
 from .limb import Limb
 
@@ -27,8 +27,6 @@ __all__ = [
     "impulse_of",
     "is_beyond",
     "limit",
-    "loaded_impulse",
-    "own_impulse",
     "push_of",
     "recovered",
     "servo",
@@ -168,8 +166,7 @@ def _bearing(row: Scalars, wanted: Any, A: Rows, v: Scalars, push: Scalars, h: A
     """
     used = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
     forced = sum((fabs(x) * (fabs(push[k]) * (1.0 / A[k][k])) for k, x in used), 0.0)  # the factors are shared
-    approach = fabs(sum((x * v[k] for k, x in used), 0.0))
-    return _OWN_APPROACH * approach + _OWN_WANTED * fabs(wanted) + _OWN_FORCE * fmin(forced, _STRONG * h)
+    return _OWN_APPROACH * fabs(dot(row, v)) + _OWN_WANTED * fabs(wanted) + _OWN_FORCE * fmin(forced, _STRONG * h)
 
 
 def _is_endless(x: Any) -> bool:
@@ -182,23 +179,12 @@ def impulse_of(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list
     Beyond its bearing b a contact is firmer by K: γ = P(y) + K P(y − b/R e₃), P being the projection onto the cone, of
     which P(K y) = K P(y).
     """
-    gamma, slope = own_impulse(contact, term, c)
+    gamma, slope = _projected(contact, term, c, None)
     if term.bearing is None:
         return gamma, slope
-    more, bent = loaded_impulse(contact, term, c)
-    gamma = [a + b for a, b in zip(gamma, more, strict=True)]
-    return gamma, [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(slope, bent, strict=True)]
-
-
-def own_impulse(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list[Any], list[list[Any]]]:
-    """Return P(y) of `impulse_of` and its part of G: the contact as soft as its own inertia makes it."""
-    return _projected(contact, term, c, None)
-
-
-def loaded_impulse(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list[Any], list[list[Any]]]:
-    """Return K P(y − b/R e₃) of `impulse_of` and its part of G, of a contact that has a bearing."""
-    gamma, slope = _projected(contact, term, c, term.bearing)
-    return [term.firmer * x for x in gamma], [[term.firmer * x for x in row] for row in slope]
+    more, bent = _projected(contact, term, c, term.bearing)
+    gamma = [a + term.firmer * b for a, b in zip(gamma, more, strict=True)]
+    return gamma, [[a + term.firmer * b for a, b in zip(*rows, strict=True)] for rows in zip(slope, bent, strict=True)]
 
 
 def _projected(contact: ContactAt, term: ContactTerms, c: Scalars, bearing: Any) -> tuple[list[Any], list[list[Any]]]:
