@@ -15,8 +15,9 @@ from types import ModuleType
 from typing import Any
 
 import linkwork as lw
-from linkwork import constraints, errors, features, ik, joints, spatial
-from linkwork._declared_kinds import declared, fits, is_quick
+from linkwork import constraints, errors, ik, joints, spatial
+from linkwork._util.declared_kinds import declared, fits, is_quick
+from linkwork.optimal import features
 
 from .callable_objects import INSTANCES
 from .callable_own_values import BESIDES, REQUIRED

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import linkwork as lw
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 from linkwork.cli.output import Stream, Terminal, table
-from linkwork.cli.peer import CannotCompare
 
 from .ik_peers import EAIK, SSIK, quiet, version
 from .ik_robots import ARMS, Arm

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.bridge.machine import levels
-from linkwork.cli.measure import environment, threads
-from linkwork.cli.peer import Pinocchio
-from linkwork.cli.states import random_states
-from linkwork.cli.timing import Call, Comparison, Effort, compare
+from linkwork.cli.arguments_states import random_states
+from linkwork.cli.benchmark.function_timings import environment, threads
+from linkwork.cli.benchmark.paired_timing import Call, Comparison, Effort, compare
+from linkwork.cli.benchmark.pinocchio_peer import Pinocchio
+from linkwork.kernels.compiler_api import levels
 
 from .robots import BenchmarkRobot, quietly
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.bridge.machine import levels
-from linkwork.cli.measure import environment, threads
-from linkwork.cli.peer import CannotCompare
-from linkwork.cli.timing import Call, Effort, compare
-from linkwork.compiler.control import layout
+from linkwork.cli.benchmark.function_timings import environment, threads
+from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
+from linkwork.compiler.loops import loop_program_code as layout
 from linkwork.expr import while_loop
+from linkwork.kernels.compiler_api import levels
 
 from .compiler import Figure
 from .control_functions import (

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.peer import Pinocchio
-from linkwork.cli.timing import Call
+from linkwork.cli.benchmark.paired_timing import Call
+from linkwork.cli.benchmark.pinocchio_peer import Pinocchio
 from linkwork.expr import while_loop
 
 __all__ = [

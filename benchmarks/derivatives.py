@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from linkwork import Kernel, Robot
-from linkwork.cli.measure import threads
+from linkwork.cli.arguments_states import random_states
+from linkwork.cli.benchmark.function_timings import threads
+from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
 from linkwork.cli.output import Stream, Terminal
-from linkwork.cli.states import random_states
-from linkwork.cli.timing import Call, Effort, compare
 
 from .machine import machine
 from .measure import FULL, QUICK, STANDARD_BATCH, measure_robot

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.cli.measure import threads
+from linkwork.cli.benchmark.function_timings import threads
+from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 from linkwork.cli.output import Stream, Terminal, table
-from linkwork.cli.peer import CannotCompare
-from linkwork.cli.timing import Call, Effort, compare
 
 from . import distance_accuracy, distance_page, distance_robots
 from .distance_cases import BATCH, CASES, COPIES, Case, kernel, marginal, names, poses

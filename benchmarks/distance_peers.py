@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.cli.peer import CannotCompare
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 
 from .ik_peers import module, version
 

@@ -31,8 +31,8 @@ from linkwork.geometry import (
     Solid,
     signed_distance,
 )
-from linkwork.geometry.pairs.table import LONG, PAIRS
-from linkwork.geometry.support import SUPPORTS
+from linkwork.geometry.pairs.pair_dispatch import LONG, PAIRS
+from linkwork.geometry.support_points import SUPPORTS
 from linkwork.spatial import Pose, Vec3
 
 from .distance_cases import turned

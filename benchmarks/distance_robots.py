@@ -15,10 +15,10 @@ import numpy as np
 
 import linkwork as lw
 from linkwork import shapes
-from linkwork.cli.measure import environment, threads
+from linkwork.cli.benchmark.function_timings import environment, threads
+from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 from linkwork.cli.output import Terminal
-from linkwork.cli.peer import CannotCompare
-from linkwork.cli.timing import Call, Effort, compare
 
 from .distance_cases import turned
 from .distance_peers import CoalRobot

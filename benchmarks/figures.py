@@ -11,15 +11,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import linkwork as lw
-from linkwork.algorithms import ROBOT
-from linkwork.bridge.tracing import elements_of
 from linkwork.compiler.program import Port, Program
-from linkwork.expr.symbol import Graph
-from linkwork.model.regroup import regrouped
-from linkwork.model.seat import seated
-from linkwork.model.slide import slid
-from linkwork.model.tilt import tilted
+from linkwork.expr.scalar.symbol import Graph
+from linkwork.kernels.function_trace import elements_of
+from linkwork.model.simplify.align_joint_frames import seated
+from linkwork.model.simplify.align_joint_frames_tilt import tilted
+from linkwork.model.simplify.regroup_inertia import regrouped
+from linkwork.model.simplify.shift_origins import slid
 from linkwork.model.tree import Tree
+from linkwork.robot_table import ROBOT
 
 from .robots import example_robots, quietly
 

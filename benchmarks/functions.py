@@ -13,8 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from linkwork.cli.benchmark.pinocchio_peer import COUNTERPARTS
 from linkwork.cli.output import Stream, Terminal
-from linkwork.cli.peer import COUNTERPARTS
 
 from .machine import machine
 from .measure import FULL, QUICK, measure_robot

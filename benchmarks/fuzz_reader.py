@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.algorithms import ROBOT
 from linkwork.errors import MOST_ISSUES, ModelError, ModelWarning, SingularInertiaError
+from linkwork.robot_table import ROBOT
 
 from .finds import Find, expect
 

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from linkwork.cli.benchmark.paired_timing import Effort
 from linkwork.cli.output import table
-from linkwork.cli.timing import Effort
 
 from .large import (
     FUNCTIONS,

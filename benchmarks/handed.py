@@ -10,8 +10,8 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 
 import linkwork as lw
-from linkwork.algorithms.derivatives import ROWS
-from linkwork.cli.timing import Effort
+from linkwork.cli.benchmark.paired_timing import Effort
+from linkwork.dynamics.algorithms.derivatives import ROWS
 
 from .large import BATCH, LargeResult, large_robot, measured, result_table
 from .robots import example_robots, quietly

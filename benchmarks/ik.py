@@ -19,9 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from linkwork._progress import Progress
+from linkwork._util.console__progress import Progress
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 from linkwork.cli.output import Stream, Terminal
-from linkwork.cli.peer import CannotCompare
 
 from .ik_cases import POSES, Linkwork, Own, Size, measured
 from .ik_parts import PARTS

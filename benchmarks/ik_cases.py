@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.algorithms.mechanisms.nearest import characteristic_length
-from linkwork.cli.measure import threads
-from linkwork.cli.peer import CannotCompare
+from linkwork.cli.benchmark.function_timings import threads
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
+from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 
 from .ik_peers import Peer, quiet, version
 from .ik_protocol import (

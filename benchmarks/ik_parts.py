@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from linkwork._progress import Progress
+from linkwork._util.console__progress import Progress
+from linkwork.cli.benchmark.paired_timing import Effort
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 from linkwork.cli.output import Terminal
-from linkwork.cli.peer import CannotCompare
-from linkwork.cli.timing import Effort
 
 from .closed_form import PUBLISHED, arms_with_closed_form, closed_form_found
 from .ik_cases import Linkwork, Own, Size, measured, out_of_reach, warm

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import linkwork
-from linkwork.cli.peer import CannotCompare
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 
 from .ik_protocol import TOLERANCE, brought_in, within
 from .ik_robots import Arm

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from linkwork.cli.ik import pose_errors as errors
+from linkwork.cli.commands.ik import pose_errors as errors
 
 from .ik_robots import Arm
 

@@ -25,12 +25,12 @@ from unittest import mock
 import numpy as np
 
 import linkwork as lw
-from linkwork.bridge.machine import code_facts
-from linkwork.cli.measure import environment, threads
+from linkwork.cli.arguments_states import random_states
+from linkwork.cli.benchmark.function_timings import environment, threads
+from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
 from linkwork.cli.output import table
-from linkwork.cli.states import random_states
-from linkwork.cli.timing import Call, Effort, compare
 from linkwork.joints import Revolute, Spherical
+from linkwork.kernels.compiler_api import code_facts
 
 from .targets import LARGE, LARGE_BYTES, Target
 from .verdicts import Verdict
@@ -197,7 +197,7 @@ def _forced(way: str) -> Iterator[None]:
     if way == "chosen":
         yield
         return
-    module = importlib.import_module("linkwork.compiler.passes.outline")
+    module = importlib.import_module("linkwork.compiler.passes.outlining.outline")
     least = 0 if way == "outlined" else math.inf
     with mock.patch.multiple(module, _LEAST=least, _LEAST_OF_SHORT=least, _LEFT=math.inf):
         yield

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.measure import environment, threads
+from linkwork.cli.benchmark.function_timings import environment, threads
+from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
 from linkwork.cli.output import table
-from linkwork.cli.timing import Call, Effort, compare
 from linkwork.expr.linalg import cholesky, solve
 
 from .targets import LINEAR_ALGEBRA, Target

@@ -14,8 +14,8 @@ import llvmlite.binding as llvm
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.peer import pinocchio_version
-from linkwork.compiler.target import host
+from linkwork.cli.benchmark.pinocchio_peer import pinocchio_version
+from linkwork.compiler.codegen.target import host
 
 __all__ = ["machine", "named"]
 

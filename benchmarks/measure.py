@@ -9,12 +9,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from linkwork import Robot
-from linkwork.algorithms import ROBOT
-from linkwork.cli.measure import agreement, batch_calls, compile_cold, fits, single_calls, threads
-from linkwork.cli.peer import FUNCTIONS, CannotCompare, Pinocchio
-from linkwork.cli.states import random_states
-from linkwork.cli.timing import Call, Comparison, Effort, compare, percentiles
+from linkwork.cli.arguments_states import random_states
+from linkwork.cli.benchmark.function_timings import (
+    agreement,
+    batch_calls,
+    compile_cold,
+    fits,
+    single_calls,
+    threads,
+)
+from linkwork.cli.benchmark.paired_timing import Call, Comparison, Effort, compare, percentiles
+from linkwork.cli.benchmark.pinocchio_peer import FUNCTIONS, CannotCompare, Pinocchio
 from linkwork.errors import SingularInertiaError
+from linkwork.robot_table import ROBOT
 
 from .compiler import Figure, compiler_figures
 from .robots import BenchmarkRobot

@@ -21,7 +21,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork import shapes
-from linkwork.cli.peer import CannotCompare
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 
 from .distance_peers import CoalRobot
 from .distance_robots import _PANDA, panda

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.facade.motion.profiles.kernels import profile_kernel
-from linkwork.facade.motion.profiles.kinds import KINDS
+from linkwork.motion.profiles.profile_kinds import KINDS
+from linkwork.motion.profiles.profile_kinds_kernels import profile_kernel
 
 from .motion_rows import MotionRow
 from .targets import MOTION, Target

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.algorithms.motion.timing import NODES, PathLimits, PathValues, fastest_resting
 from linkwork.motion import Trajectory, time_optimal
+from linkwork.motion.algorithms.timing import NODES, PathLimits, PathValues, fastest_resting
 
 from .motion_rows import MotionRow
 from .motion_splines import interleaved

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.measure import threads
+from linkwork.cli.benchmark.function_timings import threads
+from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
 from linkwork.cli.output import table
-from linkwork.cli.timing import Call, Effort, compare
 
 from .machine import machine
 from .measure import FULL, QUICK, STANDARD_BATCH

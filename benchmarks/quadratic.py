@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.measure import environment, threads
+from linkwork.cli.benchmark.function_timings import environment, threads
+from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
 from linkwork.cli.output import Stream, Terminal, table
-from linkwork.cli.timing import Call, Effort, compare
 
 from .machine import machine
 from .measure import FULL, QUICK

@@ -9,14 +9,14 @@ import numpy as np
 
 from linkwork.compiler.program import CONSTANT, Instruction
 from linkwork.expr import linalg
-from linkwork.expr.bundle import PART, Bundle
-from linkwork.expr.control.call import Subroutine
-from linkwork.expr.control.choice import Choice
-from linkwork.expr.control.loop import Loop
-from linkwork.expr.control.table import Put, Take
-from linkwork.expr.operations import BY_NAME
-from linkwork.expr.region import Region
-from linkwork.expr.symbol import Graph
+from linkwork.expr.control.branch_and_call_instructions import Choice
+from linkwork.expr.control.branch_and_call_instructions_call import Subroutine
+from linkwork.expr.control.loop_instruction import Loop
+from linkwork.expr.control.table_access import Put, Take
+from linkwork.expr.scalar.block import Region
+from linkwork.expr.scalar.multi_result import PART, Bundle
+from linkwork.expr.scalar.operations import BY_NAME
+from linkwork.expr.scalar.symbol import Graph
 
 from .random_programs import Growing, argument, constants_of, grow, operations_of
 

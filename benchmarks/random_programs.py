@@ -17,8 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.compiler.counts import listings
+from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.operation_counts import listings
+from linkwork.compiler.outlined_calls import Rows
 from linkwork.compiler.program import (
     CONSTANT,
     COS_OF,
@@ -32,12 +35,9 @@ from linkwork.compiler.program import (
     Port,
     Program,
 )
-from linkwork.compiler.real import Real
-from linkwork.compiler.rows import Rows
-from linkwork.compiler.target import Target
-from linkwork.expr.bundle import PART
-from linkwork.expr.operations import BY_NAME, Operation
-from linkwork.expr.region import Listing
+from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.multi_result import PART
+from linkwork.expr.scalar.operations import BY_NAME, Operation
 
 from .reference_control import bundle_results
 

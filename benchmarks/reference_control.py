@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.bundle import Bundle
-from linkwork.expr.control.call import Subroutine
-from linkwork.expr.control.choice import Choice
-from linkwork.expr.control.loop import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
-from linkwork.expr.control.table import Put, Take
-from linkwork.expr.region import Listing
+from linkwork.expr.control.branch_and_call_instructions import Choice
+from linkwork.expr.control.branch_and_call_instructions_call import Subroutine
+from linkwork.expr.control.loop_instruction import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
+from linkwork.expr.control.table_access import Put, Take
+from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.multi_result import Bundle
 
 __all__ = ["bundle_results"]
 

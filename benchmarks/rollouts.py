@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.measure import threads
-from linkwork.cli.timing import Call, Comparison, Effort, compare
+from linkwork.cli.benchmark.function_timings import threads
+from linkwork.cli.benchmark.paired_timing import Call, Comparison, Effort, compare
 from linkwork.expr import adjoint, scan
 
 from .compiler import Figure

@@ -32,17 +32,18 @@ from unittest import mock
 import numpy as np
 
 import linkwork as lw
-from linkwork.compiler import entries, loops
-from linkwork.compiler.control import layout as control_layout
-from linkwork.compiler.control import pieces as control_pieces
-from linkwork.compiler.control import plan as control_plan
-from linkwork.compiler.control.pieces import INLINE
-from linkwork.compiler.counts import listings
+from linkwork.compiler.codegen import batch_loop as loops
+from linkwork.compiler.codegen import entry_points as entries
+from linkwork.compiler.codegen.code_segments import MOST, WHOLE, plan
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.codegen.target import Target, levels
 from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.loops import basic_blocks as control_pieces
+from linkwork.compiler.loops import frame_layout as control_plan
+from linkwork.compiler.loops import loop_program_code as control_layout
+from linkwork.compiler.loops.basic_blocks import INLINE
+from linkwork.compiler.operation_counts import listings
 from linkwork.compiler.program import Program
-from linkwork.compiler.real import DOUBLE, SINGLE
-from linkwork.compiler.segments import MOST, WHOLE, plan
-from linkwork.compiler.target import Target, levels
 
 from .layouts import laid_out, overlapping
 from .random_control import Control

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from linkwork.compiler.ir import Text
-from linkwork.compiler.vector_math import LANES, vector_function
+from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.vector_math import LANES, vector_function
 
 __all__ = [
     "IS_X86",
@@ -107,7 +107,7 @@ done:
 
 @functools.cache
 def compiled(code: str, bits: int, variant: Variant) -> Compiled:
-    """A function of `linkwork.compiler.vector_math` for every lane count."""
+    """A function of `linkwork.compiler.codegen.vector_math` for every lane count."""
     return compile_text(module_text(code, bits, variant.fma), code, bits, variant, LANES)
 
 

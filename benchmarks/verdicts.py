@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linkwork.cli.timing import Comparison
+from linkwork.cli.benchmark.paired_timing import Comparison
 
 from .compiler import Figure
 from .measure import STANDARD_BATCH, FunctionResult, RobotResult

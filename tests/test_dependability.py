@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms import ROBOT
-from linkwork.algorithms.row import QUANTITIES
+from linkwork.model.function_spec import QUANTITIES
+from linkwork.robot_table import ROBOT
 from oracles.example_robots import shipped
 from oracles.scalars import listed, names_for, share
 

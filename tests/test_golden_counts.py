@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from benchmarks.targets import TARGETS
 
-from linkwork.bridge.requests import read_request
-from linkwork.bridge.subjects import OfRobot
-from linkwork.bridge.tracing import trace_requests
+from linkwork.kernels.function_request import read_request
+from linkwork.kernels.function_trace import trace_requests
+from linkwork.kernels.owners import OfRobot
 from oracles.example_robots import EXAMPLES, SHIPPED
 
 BOUNDS = {

@@ -26,7 +26,7 @@ from linkwork import (
     simulation,
     spatial,
 )
-from linkwork.facade.foreign_names import ForeignName
+from linkwork._util.foreign_names import ForeignName
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = {

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from linkwork import _text
-from linkwork._text import nearest
+from linkwork._util import messages as _text
+from linkwork._util.messages import nearest
 from linkwork.errors import MOST_ISSUES, ModelError
 from linkwork.formats import parse_urdf
-from linkwork.model.build import build_tree
+from linkwork.model.tree_builder import build_tree
 from urdf_texts import joint, link, robot
 
 

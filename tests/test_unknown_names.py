@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork._arguments import public
+from linkwork._util.checked_arguments import public
 from linkwork.errors import ArgumentError, UnderactuatedError, UnknownNameError
 from linkwork.expr import cond, scan
 from linkwork.expr.optimize import quadratic_program

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork import _validation as check
 from linkwork import environments
-from linkwork._arguments import public, public_constructor
+from linkwork._util import validation as check
+from linkwork._util.checked_arguments import public, public_constructor
 from linkwork.errors import ArgumentError, UnknownNameError
 
 NOT_NUMBERS = (None, True, "1", b"1", 1j, [1.0], np.ones(2), 10**400, object())

@@ -10,7 +10,7 @@ import pytest
 
 import linkwork as lw
 from compiler.knobs import sizes
-from linkwork._workers import run
+from linkwork._util.thread_pool import run
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, after: int) -> list[int]:

@@ -8,8 +8,8 @@ import pytest
 
 from linkwork.errors import Issue, ModelError
 from linkwork.formats import parse_urdf
-from linkwork.model.build import build_tree
 from linkwork.model.tree import Tree
+from linkwork.model.tree_builder import build_tree
 
 LIMIT = '<limit lower="-1" upper="2" effort="3" velocity="4"/>'
 INERTIAL = '<inertial><mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'

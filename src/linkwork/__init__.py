@@ -63,7 +63,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from . import (
+from linkwork import (
     constraints,
     control,
     errors,
@@ -73,17 +73,19 @@ from . import (
     joints,
     motion,
     optimal,
-    parameters,
     robots,
     shapes,
     simulation,
     spatial,
 )
-from .compiler.from_casadi import from_casadi
-from .compiler.kernel import Kernel
-from .compiler.threads import get_num_threads, set_num_threads
-from .compiler.trace import compile
-from .constraints import (
+from linkwork._util.foreign_names import missing_attribute
+from linkwork.collision.contact_points import contact_points
+from linkwork.collision.shape_distance import signed_distance
+from linkwork.compiler.casadi.from_casadi import from_casadi
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.runtime.threads import get_num_threads, set_num_threads
+from linkwork.compiler.trace.trace import compile
+from linkwork.constraints import (
     Angle,
     Ball,
     BallRolling,
@@ -108,26 +110,24 @@ from .constraints import (
     Skate,
     Weld,
 )
-from .expr.control import call, cond, fori, put, scan, take, while_loop
-from .expr.linalg import lstsq, solve
-from .facade.checking.check_joint import JointReport, check_joint
-from .facade.distances.contacts import contact_points
-from .facade.distances.pair import signed_distance
-from .facade.foreign_names import missing_attribute
-from .facade.joint.joint import Joint
-from .facade.making.link import Link
-from .facade.optimal.problem import Problem
-from .facade.posing import pose, pose_difference
-from .facade.propagation import propagate_motion
-from .facade.quadratic_program import quadratic_program
-from .facade.robot.robot import Robot, load
-from .facade.simulation.simulator import Simulator
-from .force_elements import Bushing, SpringDamper
-from .geometry.fields import distance_field
-from .geometry.scene import Scene
+from linkwork.dynamics import inertial_parameters as parameters
+from linkwork.expr.control import call, cond, fori, put, scan, take, while_loop
+from linkwork.expr.linalg import lstsq, solve
+from linkwork.force_elements import Bushing, SpringDamper
+from linkwork.geometry.fields import distance_field
+from linkwork.geometry.scene import Scene
+from linkwork.kernels.qp_kernel import quadratic_program
+from linkwork.kinematics.poses import pose, pose_difference
+from linkwork.kinematics.relative_motion import propagate_motion
+from linkwork.optimal.trajectory_problem import Problem
+from linkwork.parts.construction.link import Link
+from linkwork.parts.joint.joint import Joint
+from linkwork.parts.joint_checks.check_joint import JointReport, check_joint
+from linkwork.robot import Robot, load
+from linkwork.simulation.simulator import Simulator
 
 if TYPE_CHECKING:
-    from . import environments, identify  # noqa: F401
+    from linkwork import environments, identify  # noqa: F401
 
 __all__ = [
     "Angle",

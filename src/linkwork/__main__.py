@@ -1,5 +1,5 @@
 """`python -m linkwork` is the command line."""
 
-from .cli.main import main
+from linkwork.cli.main import main
 
 raise SystemExit(main())

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._text import nearest
+from linkwork._util.messages import nearest
 
 __all__ = [
     "ArgumentError",

@@ -22,10 +22,10 @@ from benchmarks import __main__ as command
 from benchmarks import functions as functions_command
 from benchmarks import growth as growth_command
 from benchmarks import linalg
-from linkwork.algorithms import ROBOT
-from linkwork.cli.measure import agreement
-from linkwork.cli.peer import FUNCTIONS, Pinocchio
-from linkwork.cli.timing import Comparison, Effort
+from linkwork.cli.benchmark.function_timings import agreement
+from linkwork.cli.benchmark.paired_timing import Comparison, Effort
+from linkwork.cli.benchmark.pinocchio_peer import FUNCTIONS, Pinocchio
+from linkwork.robot_table import ROBOT
 
 BESIDE = (*MATRICES, *DERIVATIVES)
 EVERY = (*FUNCTIONS, *BESIDE)

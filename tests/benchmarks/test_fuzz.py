@@ -13,9 +13,9 @@ from benchmarks.finds import Find
 from benchmarks.fuzz import fuzz, main
 
 from benchmarks import callable_forms, callable_subjects, fuzz_callables, fuzz_reader
-from linkwork.bridge.arguments import Asked
 from linkwork.errors import Findings
-from linkwork.model import build
+from linkwork.kernels.array_arguments import Asked
+from linkwork.model import tree_builder as build
 
 FOUND = sorted((Path(__file__).parents[1] / "formats" / "found").glob("*.urdf"))
 

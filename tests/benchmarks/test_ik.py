@@ -18,7 +18,7 @@ from benchmarks.targets import INVERSE_KINEMATICS
 
 import linkwork as lw
 from benchmarks import ik as command
-from linkwork.cli.peer import CannotCompare
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 
 pytest.importorskip("pinocchio")
 ARM = ARMS["arm7"]

@@ -8,8 +8,8 @@ from benchmarks.mechanism_peers import four_bar, four_bars, held_humanoid, side_
 from benchmarks.mechanisms import chains, growths
 from benchmarks.targets import MECHANISMS
 
-from linkwork.cli.peer import CannotCompare
-from linkwork.cli.timing import Effort
+from linkwork.cli.benchmark.paired_timing import Effort
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 
 TINY = Effort(rounds=1, at_least=1e-5)
 

@@ -13,11 +13,12 @@ from benchmarks.random_control import Control
 from benchmarks.random_programs import Reference, bits_equal, random_program, text
 from benchmarks.soak import Mismatch, Tally, growth, main, run_case, soak
 
-from linkwork.compiler import direct, packing
+from linkwork.compiler.codegen import packing
+from linkwork.compiler.codegen import register_loop as direct
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.codegen.target import levels
 from linkwork.compiler.passes import optimize
-from linkwork.compiler.real import DOUBLE, SINGLE
-from linkwork.compiler.target import levels
-from linkwork.compiler.verify import verify
+from linkwork.compiler.passes.verifier import verify
 
 
 @pytest.mark.slow

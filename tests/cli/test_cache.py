@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import linkwork as lw
-from linkwork.compiler import cache as module
-from linkwork.compiler.cache import Cache, Entry
+from linkwork.compiler.cache import disk_cache as module
+from linkwork.compiler.cache.disk_cache import Cache, Entry
 
 MIB = 1 << 20
 posix = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")

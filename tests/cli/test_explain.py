@@ -8,12 +8,12 @@ import json
 import pytest
 
 import linkwork as lw
-from linkwork.bridge.explain import explain as explanation
-from linkwork.cli import explain
-from linkwork.cli.explain import _bodies
+from linkwork.cli.commands import explain
+from linkwork.cli.commands.explain import _bodies
 from linkwork.cli.main import main
 from linkwork.cli.output import width
-from linkwork.compiler.segments import plan
+from linkwork.compiler.codegen.code_segments import plan
+from linkwork.kernels.operation_report import explain as explanation
 
 WORK_KEYS = {"arithmetic", "by_pass", "share", "operations"}
 CODE_KEYS = {

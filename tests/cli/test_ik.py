@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.cli import ik
-from linkwork.cli.ik import middle, pose_errors
+from linkwork.cli.commands import ik
+from linkwork.cli.commands.ik import middle, pose_errors
 
 SHORT = ("--poses", "30")
 

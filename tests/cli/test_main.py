@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import linkwork as lw
-from linkwork.cli import demo
+from linkwork.cli.commands import demo
 
 NO_LINK = (
     '<robot name="r"><link name="a"/><joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint></robot>'

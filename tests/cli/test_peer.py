@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms import ROBOT
-from linkwork.cli.measure import agreement
-from linkwork.cli.peer import COUNTERPARTS, FUNCTIONS, CannotCompare, Pinocchio, disagreement
-from linkwork.cli.states import random_states
+from linkwork.cli.arguments_states import random_states
+from linkwork.cli.benchmark.function_timings import agreement
+from linkwork.cli.benchmark.pinocchio_peer import (
+    COUNTERPARTS,
+    FUNCTIONS,
+    CannotCompare,
+    Pinocchio,
+    disagreement,
+)
+from linkwork.robot_table import ROBOT
 
 pytest.importorskip("pinocchio")
 
@@ -101,6 +107,6 @@ def test_what_cannot_be_compared_says_so(urdf, monkeypatch):
     text_only = lw.Robot.from_urdf_string(MIXED)
     with pytest.raises(CannotCompare, match="not read from a file"):
         Pinocchio(text_only)
-    monkeypatch.setattr("linkwork.cli.pinocchio_model.pinocchio_version", lambda: None)
+    monkeypatch.setattr("linkwork.cli.benchmark.pinocchio_peer_pinocchio_model.pinocchio_version", lambda: None)
     with pytest.raises(CannotCompare, match="not installed"):
         Pinocchio(robot)

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from linkwork._progress import Progress
+from linkwork._util.console__progress import Progress
+from linkwork.cli.benchmark.paired_timing import Call, Effort, compare, percentiles
 from linkwork.cli.output import Stream, escaped, finite, label, numbers, table, width
-from linkwork.cli.timing import Call, Effort, compare, percentiles
 
 
 class Screen(io.StringIO):

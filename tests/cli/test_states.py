@@ -2,9 +2,9 @@
 
 import pytest
 
-from linkwork.algorithms import ROBOT
-from linkwork.bridge.subjects import OfRobot, shape_of
-from linkwork.cli.states import random_states
+from linkwork.cli.arguments_states import random_states
+from linkwork.kernels.owners import OfRobot, shape_of
+from linkwork.robot_table import ROBOT
 from oracles.example_robots import shipped
 
 

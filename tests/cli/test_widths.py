@@ -7,11 +7,11 @@ from functools import partial
 
 import pytest
 
-from linkwork.cli import bench
+from linkwork.cli.benchmark.paired_timing import Effort
+from linkwork.cli.commands import bench
 from linkwork.cli.main import main
 from linkwork.cli.output import width
-from linkwork.cli.tables import folded
-from linkwork.cli.timing import Effort
+from linkwork.cli.output_tables import folded
 from oracles.example_robots import EXAMPLES, SHIPPED
 
 ROBOTS = [*SHIPPED, *(e for e in EXAMPLES if e.name in ("panda", "tiago", "pr2", "talos", "icub", "allegro"))]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linkwork.compiler import cache
+from linkwork.compiler.cache import disk_cache as cache
 
 
 @pytest.fixture

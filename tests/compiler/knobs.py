@@ -13,10 +13,12 @@ from unittest import mock
 import pytest
 
 import linkwork as lw
-from linkwork.compiler import entries, loops, threads
+from linkwork.compiler.codegen import batch_loop as loops
+from linkwork.compiler.codegen import entry_points as entries
+from linkwork.compiler.codegen.code_segments import plan
+from linkwork.compiler.codegen.target import levels
 from linkwork.compiler.kernel import Kernel, make_ready
-from linkwork.compiler.segments import plan
-from linkwork.compiler.target import levels
+from linkwork.compiler.runtime import threads
 
 LEVELS = levels()
 every_level = pytest.mark.parametrize("level", LEVELS)
@@ -44,7 +46,7 @@ def sizes(*, whole: int = 2000, most: int = 600, worth: float = loops._WORTH) ->
 @contextlib.contextmanager
 def outlining(*, least: float = 0, left: float = math.inf, cache: str = "off") -> Iterator[None]:
     """Inside, programs of ``least`` instructions that have marks are outlined where so much of them is ``left``."""
-    module = importlib.import_module("linkwork.compiler.passes.outline")
+    module = importlib.import_module("linkwork.compiler.passes.outlining.outline")
     with (
         mock.patch.object(module, "_LEAST", least),
         mock.patch.object(module, "_LEAST_OF_SHORT", least),

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import strategies as st
 
 from benchmarks import random_programs
+from linkwork.compiler.codegen.target import Target, host
+from linkwork.compiler.codegen.vector_math import CODES
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
-from linkwork.compiler.target import Target, host
-from linkwork.compiler.vector_math import CODES
-from linkwork.expr.operations import BY_NAME, Operation
+from linkwork.expr.scalar.operations import BY_NAME, Operation
 
 OPERATIONS = tuple(operation for operation in BY_NAME.values() if operation.arity)
 TRANSCENDENTAL = tuple(o for o in OPERATIONS if o.lowering.code in (*CODES, "sin", "cos"))

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.compiler.control import abreast, layout
-from linkwork.compiler.real import DOUBLE
-from linkwork.compiler.straight import ON_STACK, memory
-from linkwork.compiler.target import host
+from linkwork.compiler.codegen.float_type import DOUBLE
+from linkwork.compiler.codegen.straight_line import ON_STACK, memory
+from linkwork.compiler.codegen.target import host
+from linkwork.compiler.loops import loop_program_code as layout
+from linkwork.compiler.loops import vectorized_scan as abreast
 from linkwork.expr import call, cond, exp, scan, sin, sqrt, where, while_loop
-from linkwork.expr.control.each import each
+from linkwork.expr.control.vmap import each
 
 
 def rooted(row):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.compiler import along_calls
-from linkwork.compiler.along_calls import Along, compile_along
-from linkwork.compiler.target import levels
-from linkwork.expr import functions as f
+from linkwork.compiler.codegen.target import levels
+from linkwork.compiler.runtime import piecewise_kernel as along_calls
+from linkwork.compiler.runtime.piecewise_kernel import Along, compile_along
+from linkwork.expr.scalar import functions as f
 
 
 def two(*, t, start, common, column):

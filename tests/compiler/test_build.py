@@ -15,9 +15,11 @@ import pytest
 import linkwork as lw
 from compiler.knobs import LEVELS
 from compiler.support import bits_equal
-from linkwork.compiler import build, cache, target
+from linkwork.compiler import build
+from linkwork.compiler.cache import disk_cache as cache
+from linkwork.compiler.codegen import target
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.trace import compile, trace
+from linkwork.compiler.trace.trace import compile, trace
 from linkwork.errors import CacheWarning
 
 TEXT = """
@@ -43,7 +45,7 @@ class Work:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.traced = self.compiled = 0
-        import linkwork.bridge.kernels as kernels
+        from linkwork.kernels import function_kernels as kernels
 
         trace_requests, emit = kernels.trace_requests, build.emit
 
@@ -265,7 +267,7 @@ import numpy as np
 import linkwork as lw
 from linkwork.compiler import build
 from linkwork.joints import JointType
-from linkwork.model.random import random_tree
+from linkwork.model.random_tree import random_tree
 from linkwork.spatial import Pose, Rotation, Vec3
 
 compiled, emit = [], build.emit

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from linkwork.compiler import cache as module
-from linkwork.compiler.cache import Cache, CacheWarning, Entry
+from linkwork.compiler.cache import disk_cache as module
+from linkwork.compiler.cache.disk_cache import Cache, CacheWarning, Entry
 
 MIB = 1 << 20
 NAME = "ab" * 32

@@ -16,10 +16,11 @@ import pytest
 
 import linkwork as lw
 from linkwork import errors
-from linkwork.compiler import cache as module
-from linkwork.compiler import fastcall, private
-from linkwork.compiler.cache import CacheWarning, Entry, digest, directory, place, shared
-from linkwork.compiler.target import host
+from linkwork.compiler.cache import disk_cache as module
+from linkwork.compiler.cache import secure_directory as private
+from linkwork.compiler.cache.disk_cache import CacheWarning, Entry, digest, directory, place, shared
+from linkwork.compiler.codegen.target import host
+from linkwork.compiler.runtime import fastcall
 
 MIB = 1 << 20
 ENTRY = Entry({"kernel": "mass_matrix"}, b"code")
@@ -267,8 +268,8 @@ class TestWarnings:
 
 
 PROGRAM = """
-from linkwork.compiler.cache import digest
-from linkwork.compiler.target import host
+from linkwork.compiler.cache.disk_cache import digest
+from linkwork.compiler.codegen.target import host
 print(digest(["robot", "function"], host()))
 """
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from linkwork.compiler.cache import Cache, Entry
+from linkwork.compiler.cache.disk_cache import Cache, Entry
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
 
@@ -20,7 +20,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKI
 COMMON = """
 import os, random, signal, sys, warnings
 from pathlib import Path
-from linkwork.compiler.cache import Cache, Entry
+from linkwork.compiler.cache.disk_cache import Cache, Entry
 
 warnings.simplefilter("error")
 folder = Path(sys.argv[1])

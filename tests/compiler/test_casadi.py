@@ -12,12 +12,12 @@ import pytest
 import linkwork as lw
 from compiler.support import SPECIAL
 from linkwork.compiler import program as programs
-from linkwork.compiler.from_casadi import COMPOSED, REFUSED, counterpart, from_casadi
+from linkwork.compiler.casadi.from_casadi import COMPOSED, REFUSED, counterpart, from_casadi
+from linkwork.compiler.casadi.to_casadi import to_casadi
 from linkwork.compiler.program import Instruction, Port, Program
-from linkwork.compiler.to_casadi import to_casadi
-from linkwork.compiler.trace import compile
-from linkwork.expr.operations import BY_NAME, Lowering, Operation
-from linkwork.expr.symbol import Graph
+from linkwork.compiler.trace.trace import compile
+from linkwork.expr.scalar.operations import BY_NAME, Lowering, Operation
+from linkwork.expr.scalar.symbol import Graph
 
 ca = pytest.importorskip("casadi")
 

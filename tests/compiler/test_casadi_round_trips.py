@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 import linkwork as lw
 from compiler.support import bits_equal
 from helpers.expressions import CONSTANTS, KINKED, Recipe, UndecidedError, build, points, recipes, rounding
-from linkwork.algorithms import ROBOT
-from linkwork.compiler.from_casadi import from_casadi
+from linkwork.compiler.casadi.from_casadi import from_casadi
+from linkwork.compiler.casadi.to_casadi import to_casadi
 from linkwork.compiler.program import Port, Program
-from linkwork.compiler.to_casadi import to_casadi
-from linkwork.compiler.trace import compile
+from linkwork.compiler.trace.trace import compile
 from linkwork.expr import fabs, lt, where
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.expr.scalar.symbol import Graph, Symbol
+from linkwork.robot_table import ROBOT
 from oracles.scalars import Direct
 
 ca = pytest.importorskip("casadi")

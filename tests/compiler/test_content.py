@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from linkwork.compiler.content import content
+from linkwork.compiler.cache.program_digest import content
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import CONSTANT, Instruction, Port, Program
-from linkwork.compiler.trace import trace
+from linkwork.compiler.trace.trace import trace
 from linkwork.expr import fori
-from linkwork.expr import functions as f
-from linkwork.expr.control.loop import Loop
-from linkwork.expr.operations import BY_NAME, Lowering, Operation
-from linkwork.expr.region import Region
+from linkwork.expr.control.loop_instruction import Loop
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.block import Region
+from linkwork.expr.scalar.operations import BY_NAME, Lowering, Operation
 
 PROGRAM = trace(
     lambda x, y: ([f.sin(x[0]) * y + 2.5 * x[1], f.cos(x[0])], f.where(x[0] < y, x[1], -0.0)), "one", {"x": 2, "y": ()}

@@ -12,12 +12,13 @@ import pytest
 
 import linkwork as lw
 from expr.control.cases import CASES
-from linkwork.compiler.facts import code_facts
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.trace import trace
-from linkwork.expr import call, cond, fori, interpret, linalg, root, scan, sin, while_loop
-from linkwork.expr.bundle import Bundle
-from linkwork.expr.interpret import Instruction, called
+from linkwork.compiler.runtime.code_statistics import code_facts
+from linkwork.compiler.trace.trace import trace
+from linkwork.expr import call, cond, fori, linalg, root, scan, sin, while_loop
+from linkwork.expr.scalar import interpreter as interpret
+from linkwork.expr.scalar.interpreter import Instruction, called
+from linkwork.expr.scalar.multi_result import Bundle
 
 
 class Noted(float):

@@ -11,15 +11,17 @@ import pytest
 
 import linkwork as lw
 from compiler.support import all_bits_equal, bits_equal
-from linkwork.compiler import build, entries, fastcall
-from linkwork.compiler.entries import ENTRIES, PARTS, Design, EntryPoint
-from linkwork.compiler.facts import code_facts
-from linkwork.compiler.ir import Function, Text
+from linkwork.compiler import build
+from linkwork.compiler.codegen import entry_points as entries
+from linkwork.compiler.codegen.entry_points import ENTRIES, PARTS, Design, EntryPoint
+from linkwork.compiler.codegen.float_type import DOUBLE, Real
+from linkwork.compiler.codegen.llvm_ir import Function, Text
+from linkwork.compiler.codegen.straight_line import sample_declaration
 from linkwork.compiler.kernel import Kernel, make_ready
-from linkwork.compiler.real import DOUBLE, Real
-from linkwork.compiler.straight import sample_declaration
-from linkwork.compiler.trace import compile, trace
-from linkwork.expr import functions as f
+from linkwork.compiler.runtime import fastcall
+from linkwork.compiler.runtime.code_statistics import code_facts
+from linkwork.compiler.trace.trace import compile, trace
+from linkwork.expr.scalar import functions as f
 
 fast = pytest.mark.skipif(not fastcall.available(), reason="arrays do not look as expected here")
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from compiler.support import bits_equal, every_target, numbers
-from linkwork.compiler import fastcall
+from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.kernel import Kernel, single_call
-from linkwork.compiler.target import Target
-from linkwork.compiler.trace import compile, trace
-from linkwork.expr import functions as f
+from linkwork.compiler.runtime import fastcall
+from linkwork.compiler.trace.trace import compile, trace
+from linkwork.expr.scalar import functions as f
 
 pytestmark = pytest.mark.skipif(not fastcall.available(), reason="arrays do not look as expected here")
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from compiler.knobs import LEVELS, every_level, sizes
-from linkwork.compiler import fastcall
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.trace import compile, trace
+from linkwork.compiler.runtime import fastcall
+from linkwork.compiler.trace.trace import compile, trace
 
 fast = pytest.mark.skipif(not fastcall.available(), reason="no compiled single call here")
 

@@ -18,16 +18,17 @@ import linkwork as lw
 from compiler.knobs import LEVELS, every_level
 from compiler.support import EXACT, SPECIAL, TRANSCENDENTAL, bits_equal
 from compiler.test_llvm import program_of
-from linkwork.algorithms import ROBOT
-from linkwork.bridge.requests import read_request
-from linkwork.bridge.subjects import OfRobot
-from linkwork.bridge.tracing import is_in_double, trace_requests
-from linkwork.compiler import build, fastcall
+from linkwork.compiler import build
+from linkwork.compiler.codegen.float_type import SINGLE
 from linkwork.compiler.kernel import Kernel, call_state
-from linkwork.compiler.real import SINGLE
-from linkwork.compiler.trace import compile, trace
-from linkwork.expr import functions as f
-from linkwork.model.random import random_tree
+from linkwork.compiler.runtime import fastcall
+from linkwork.compiler.trace.trace import compile, trace
+from linkwork.expr.scalar import functions as f
+from linkwork.kernels.function_request import read_request
+from linkwork.kernels.function_trace import is_in_double, trace_requests
+from linkwork.kernels.owners import OfRobot
+from linkwork.model.random_tree import random_tree
+from linkwork.robot_table import ROBOT
 
 by_name = lambda operation: operation.name  # noqa: E731
 SMALL = ["bool", "int8", "uint8", "int16", "uint16", "float16", "float32"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from linkwork._locks import Lock
+from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.program import Program
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -16,9 +16,9 @@ import pytest
 
 from compiler.guarded import AVAILABLE, PAGE, Guarded
 from compiler.support import every_target
+from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.kernel import Kernel, single_call
-from linkwork.compiler.target import Target
-from linkwork.compiler.trace import trace
+from linkwork.compiler.trace.trace import trace
 
 TESTS = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="no mprotect here")

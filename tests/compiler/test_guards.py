@@ -11,16 +11,16 @@ import pytest
 
 from compiler.knobs import num_threads, sizes
 from compiler.support import all_bits_equal, bits_equal, every_target
-from linkwork.compiler import fastcall
-from linkwork.compiler.content import content
+from linkwork.compiler.cache.program_digest import content
+from linkwork.compiler.codegen.code_segments import plan
+from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.kernel import Kernel, call_state, single_call
 from linkwork.compiler.passes import optimize
+from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import Port, Program
-from linkwork.compiler.segments import plan
-from linkwork.compiler.target import Target
-from linkwork.compiler.verify import InvalidProgramError, verify
-from linkwork.expr import functions as f
-from linkwork.expr.symbol import Graph
+from linkwork.compiler.runtime import fastcall
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.symbol import Graph
 
 N = 5
 

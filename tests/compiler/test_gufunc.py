@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from compiler.support import bits_equal
-from linkwork.compiler import target
-from linkwork.compiler.gufunc import signature
+from linkwork.compiler.codegen import target
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Port
-from linkwork.compiler.trace import compile
-from linkwork.expr import functions as f
+from linkwork.compiler.runtime.gufunc import signature
+from linkwork.compiler.trace.trace import compile
+from linkwork.expr.scalar import functions as f
 
 
 def wave(scale: float = 1.0) -> Kernel:

@@ -12,10 +12,10 @@ import weakref
 import numpy as np
 import pytest
 
-from linkwork.compiler import fastcall
-from linkwork.compiler.held import held
-from linkwork.compiler.real import DOUBLE, SINGLE
-from linkwork.compiler.trace import compile
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.runtime import fastcall
+from linkwork.compiler.runtime.cpython import held
+from linkwork.compiler.trace.trace import compile
 
 _TP_CLEAR = 51  # in Python's table of slots
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from linkwork._locks import Lock
-from linkwork._notice import _elsewhere, shown_elsewhere
-from linkwork.bridge.once import Once
-from linkwork.compiler import llvm_lock
-from linkwork.compiler.collector import _pauses, without_collections
+from linkwork._util.console__notice import _elsewhere, shown_elsewhere
+from linkwork._util.fork_safe_lock import Lock
+from linkwork.compiler.runtime import threads_llvm_lock as llvm_lock
+from linkwork.compiler.runtime.cpython_collector import _pauses, without_collections
+from linkwork.kernels.kernel_cache import Once
 
 
 def interrupted(function: Callable[[], Any], check: Callable[[], None]) -> int:

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.compiler import build, fastcall
+from linkwork.compiler import build
 from linkwork.compiler.kernel import Kernel, call_state, made_from, make_ready
 from linkwork.compiler.program import Port
-from linkwork.compiler.trace import compile
-from linkwork.expr import functions as f
+from linkwork.compiler.runtime import fastcall
+from linkwork.compiler.trace.trace import compile
+from linkwork.expr.scalar import functions as f
 
 
 def function(q: Any, A: Any) -> Any:
@@ -89,7 +90,7 @@ def test_a_robots_kernel_from_the_cache_is_traced_when_it_is_asked(
 ) -> None:
     first = lw.load("arm6").compile("mass_matrix")
     with monkeypatch.context() as patch:
-        patch.setattr("linkwork.bridge.kernels.trace_requests", lambda *_: pytest.fail("traced"))
+        patch.setattr("linkwork.kernels.function_kernels.trace_requests", lambda *_: pytest.fail("traced"))
         second = lw.load("arm6").compile("mass_matrix")
         assert repr(second) == repr(first) and second.signature == first.signature
         assert str(inspect.signature(second)) == "(q, *, out=None)"

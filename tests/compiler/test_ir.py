@@ -8,8 +8,8 @@ from typing import Any
 import llvmlite.binding as llvm
 import pytest
 
-from linkwork.compiler.ir import Function
-from linkwork.compiler.target import LLVM_LOCK, host
+from linkwork.compiler.codegen.llvm_ir import Function
+from linkwork.compiler.codegen.target import LLVM_LOCK, host
 
 
 def run(f: Function, *arguments: int) -> list[int]:

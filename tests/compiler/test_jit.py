@@ -15,16 +15,16 @@ import pytest
 
 from compiler.passes.samples import SAMPLES, sample
 from compiler.support import bits_equal, every_target
-from linkwork.compiler.entries import ENTRIES, PARTS, Design, available, symbol_prefix
-from linkwork.compiler.jit import emit, link, text_bytes
+from linkwork.compiler.codegen.entry_points import ENTRIES, PARTS, Design, available, symbol_prefix
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
-from linkwork.compiler.real import DOUBLE, SINGLE
-from linkwork.compiler.target import Target, host
-from linkwork.compiler.trace import compile, trace
-from linkwork.expr import functions as f
-from linkwork.expr.operations import BY_NAME
+from linkwork.compiler.runtime.jit import emit, link, text_bytes
+from linkwork.compiler.trace.trace import compile, trace
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.operations import BY_NAME
 
 MEMORY = Path("/proc/self/statm")
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from compiler.support import TARGETS, bits_equal, every_target, numbers
+from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Port
-from linkwork.compiler.target import Target, host
-from linkwork.compiler.trace import compile, trace
-from linkwork.expr import functions as f
+from linkwork.compiler.trace.trace import compile, trace
+from linkwork.expr.scalar import functions as f
 
 
 def mixed(q: Any, v: Any) -> Any:

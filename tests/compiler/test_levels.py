@@ -18,13 +18,13 @@ from compiler.guarded import AVAILABLE, Guarded
 from compiler.knobs import LEVELS, every_level, num_threads, sizes
 from compiler.support import bits_equal
 from compiler.test_loops import LAYOUTS
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, Real
+from linkwork.compiler.codegen.target import EFFORT, VARIABLE, host, levels
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Program
-from linkwork.compiler.real import DOUBLE, SINGLE, Real
-from linkwork.compiler.target import EFFORT, VARIABLE, host, levels
-from linkwork.compiler.trace import trace
-from linkwork.expr import functions as f
+from linkwork.compiler.trace.trace import trace
 from linkwork.expr import while_loop
+from linkwork.expr.scalar import functions as f
 
 every_type = pytest.mark.parametrize("real", [DOUBLE, SINGLE], ids=["float64", "float32"])
 cut_or_not = pytest.mark.parametrize("cut", [False, True], ids=["whole", "segments"])

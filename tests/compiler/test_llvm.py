@@ -30,13 +30,13 @@ from compiler.support import (
     numbers,
     programs,
 )
-from linkwork.compiler.entries import PARTS, Design
+from linkwork.compiler.codegen.entry_points import PARTS, Design
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import CONSTANT, FMA, FMS, FNMA, INPUT, Instruction, Port, Program
-from linkwork.compiler.real import DOUBLE, SINGLE
-from linkwork.compiler.target import Target, host
-from linkwork.expr.operations import BY_NAME, Lowering, Operation
+from linkwork.expr.scalar.operations import BY_NAME, Lowering, Operation
 
 by_name: Callable[[Any], str] = lambda operation: operation.name  # noqa: E731
 WHERE, LT = BY_NAME["where"], BY_NAME["lt"]

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from compiler.support import TARGETS, every_target
-from linkwork.compiler.direct import TWICE
+from linkwork.compiler.codegen.float_type import SINGLE
+from linkwork.compiler.codegen.register_loop import TWICE
+from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.kernel import Kernel, call_state
-from linkwork.compiler.real import SINGLE
-from linkwork.compiler.target import Target, host
-from linkwork.compiler.trace import trace
+from linkwork.compiler.trace.trace import trace
 
 Shape = tuple[int, ...]
 HERE = host()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.compiler.trace import trace
+from linkwork.compiler.trace.trace import trace
 from linkwork.expr import where
 
 

@@ -19,9 +19,9 @@ from linkwork.compiler.program import (
     Port,
     Program,
 )
-from linkwork.expr import functions as f
-from linkwork.expr.operations import BY_NAME
-from linkwork.expr.symbol import Graph
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.operations import BY_NAME
+from linkwork.expr.scalar.symbol import Graph
 
 ADD, SUB, MUL = BY_NAME["add"], BY_NAME["sub"], BY_NAME["mul"]
 

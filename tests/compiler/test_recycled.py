@@ -8,9 +8,9 @@ import threading
 import numpy as np
 import pytest
 
-from linkwork.compiler import recycled
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.trace import trace
+from linkwork.compiler.runtime import buffer_pool as recycled
+from linkwork.compiler.trace.trace import trace
 
 
 @pytest.fixture

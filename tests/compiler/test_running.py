@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.compiler.trace import trace
+from linkwork.compiler.trace.trace import trace
 from linkwork.errors import TraceWarning, UnknownNameError
 from linkwork.expr import where
 

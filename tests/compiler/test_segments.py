@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from compiler.knobs import LEVELS, every_level, num_threads, sizes
 from compiler.support import all_bits_equal, arrays_for, bits_equal, numbers, programs
+from linkwork.compiler.codegen.code_segments import MOST, MOST_OF_FEW, WHOLE, Plan, plan
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.codegen.straight_line import Layout
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Instruction, Port, Program
-from linkwork.compiler.real import DOUBLE, SINGLE
-from linkwork.compiler.segments import MOST, MOST_OF_FEW, WHOLE, Plan, plan
-from linkwork.compiler.straight import Layout
-from linkwork.compiler.trace import compile
-from linkwork.expr.operations import BY_NAME
+from linkwork.compiler.trace.trace import compile
+from linkwork.expr.scalar.operations import BY_NAME
 
 
 def check(cut: Plan, most: int) -> None:
@@ -215,7 +215,7 @@ def test_where_there_is_no_memory_for_a_sample_it_says_so() -> None:
     import resource
     import numpy as np
     import linkwork as lw
-    from linkwork.compiler.trace import compile
+    from linkwork.compiler.trace.trace import compile
 
     lw.set_num_threads(1)
     kernel = compile(lambda x: x[:2] + x[-2:], name="starved", x=200_000)

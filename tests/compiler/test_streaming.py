@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkwork.compiler import loops
+from linkwork.compiler.codegen import batch_loop as loops
+from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.target import Target
-from linkwork.compiler.trace import trace
+from linkwork.compiler.trace.trace import trace
 
 from .support import every_target
 

@@ -9,9 +9,9 @@ import pytest
 
 from compiler.passes.samples import sample
 from compiler.support import TARGETS, every_target
-from linkwork.compiler.entries import PARTS, Design
+from linkwork.compiler.codegen.entry_points import PARTS, Design
+from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.passes import optimize
-from linkwork.compiler.target import Target, host
 
 
 def test_this_machine() -> None:

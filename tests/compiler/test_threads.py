@@ -15,12 +15,13 @@ import pytest
 import linkwork as lw
 from compiler.knobs import LEVELS, every_level, num_threads, sizes
 from compiler.support import bits_equal
-from linkwork.compiler import build, threads
+from linkwork.compiler import build
+from linkwork.compiler.codegen.float_type import SINGLE
+from linkwork.compiler.codegen.target import host
 from linkwork.compiler.kernel import Kernel, call_state
-from linkwork.compiler.real import SINGLE
-from linkwork.compiler.target import host
-from linkwork.compiler.trace import trace
-from linkwork.expr import functions as f
+from linkwork.compiler.runtime import threads
+from linkwork.compiler.trace.trace import trace
+from linkwork.expr.scalar import functions as f
 
 COUNTS = [1, 2, 3, 4, 7, 8, 64, 256]
 
@@ -67,7 +68,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import linkwork as lw
 from compiler.knobs import sizes
-from linkwork.compiler.trace import compile
+from linkwork.compiler.trace.trace import compile
 
 real = ctypes.CDLL(None).pthread_create
 real.argtypes = [ctypes.c_void_p] * 4
@@ -328,5 +329,5 @@ def test_the_environment_says_how_many_at_first(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv(threads.VARIABLE, "")
     assert threads._from_environment() == min(available, 256)
     monkeypatch.setenv(threads.VARIABLE, "5")
-    code = "from linkwork.compiler.threads import get_num_threads; print(get_num_threads())"
+    code = "from linkwork.compiler.runtime.threads import get_num_threads; print(get_num_threads())"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "5\n"

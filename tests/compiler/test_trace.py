@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.compiler import trace as trace_module
-from linkwork.compiler.collector import without_collections
 from linkwork.compiler.program import Port
-from linkwork.compiler.trace import compile, trace
+from linkwork.compiler.runtime.cpython_collector import without_collections
+from linkwork.compiler.trace import trace as trace_module
+from linkwork.compiler.trace.trace import compile, trace
 from linkwork.errors import TraceWarning
-from linkwork.expr import functions as f
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 Pair = namedtuple("Pair", ["sum", "difference"])
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from compiler.support import programs
+from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import (
     CONSTANT,
     COS_OF,
@@ -17,8 +18,7 @@ from linkwork.compiler.program import (
     Port,
     Program,
 )
-from linkwork.compiler.verify import InvalidProgramError, verify
-from linkwork.expr.operations import BY_NAME
+from linkwork.expr.scalar.operations import BY_NAME
 
 X = Instruction(INPUT, (), 0)
 ONE = Instruction(CONSTANT, (), 1.0)

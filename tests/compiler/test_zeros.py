@@ -4,7 +4,7 @@ import numpy as np
 
 from compiler.knobs import sizes
 from compiler.support import all_bits_equal
-from linkwork.compiler.trace import compile
+from linkwork.compiler.trace.trace import compile
 
 PLACES = ((0, 5), (7, 9), (9, 30), (31, 40))  # of 40 numbers: zeros in runs, at the start, and at the end
 

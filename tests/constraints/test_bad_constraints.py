@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.constraints.contract import Constraint
+from linkwork.constraints.constraint import Constraint
 
 NAN = math.nan
 

@@ -10,8 +10,8 @@ import pytest
 
 import linkwork as lw
 from helpers.fourbars import HINGE, rod
-from linkwork.bridge.subjects import _is_ours
-from linkwork.spatial.parameters import parameters_of
+from linkwork.kernels.owners import _is_ours
+from linkwork.spatial.inertia_vector import parameters_of
 
 
 def cam(k):

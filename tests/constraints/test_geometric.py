@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms.configuration.manifold import integrate
-from linkwork.algorithms.constraints.kinematics import KinematicState
-from linkwork.algorithms.constraints.rows import derived
-from linkwork.algorithms.constraints.settling import settled
-from linkwork.expr import functions as f
-from linkwork.model.constrained import with_constraints
-from linkwork.model.marks import with_direction
-from linkwork.model.random import random_tree
+from linkwork.expr.scalar import functions as f
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.mechanisms.algorithms.constraints.binding import settled
+from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
+from linkwork.mechanisms.algorithms.constraints.constraint_rows import derived
+from linkwork.model.random_tree import random_tree
+from linkwork.model.tree_constraints import with_constraints
+from linkwork.model.tree_constraints_marks import with_direction
 
 TIME = 0.6
 J = lw.joints

@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from constraints.mechanisms import Mechanism, mechanism, ring
 from helpers.fourbars import HINGE, fourbars, parallel
-from linkwork.algorithms.configuration.manifold import integrate
-from linkwork.algorithms.mechanisms.forward import constrained_forward_dynamics
-from linkwork.algorithms.mechanisms.forward_derivatives import constrained_forward_dynamics_derivatives
-from linkwork.algorithms.mechanisms.loop_joints import loop_configuration, loop_velocity
-from linkwork.algorithms.mechanisms.minimal import reduced_forward_dynamics
 from linkwork.joints import Composite, Cylindrical, JointType, Planar, Revolute, Spherical, SphericalEuler, Universal
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import constrained_forward_dynamics
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics_forward_derivatives import (
+    constrained_forward_dynamics_derivatives,
+)
+from linkwork.mechanisms.algorithms.loop_joint_functions import loop_configuration, loop_velocity
+from linkwork.mechanisms.algorithms.reduced_dynamics import reduced_forward_dynamics
+from mechanisms.mechanisms import Mechanism, mechanism, ring
 
 RESISTING = {"damping": 0.4, "friction": 0.3, "friction_velocity": 0.5, "stiffness": 2.0}
 PAIRS = [(Revolute, Spherical), (Cylindrical, Spherical), (Universal, Planar), (Spherical, Planar), (Planar, Universal)]

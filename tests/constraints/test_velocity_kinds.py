@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms.constraints.kinematics import KinematicState
-from linkwork.algorithms.constraints.rows import derived
 from linkwork.constraints import BallRolling, NoSlip, Pfaffian, Rolling, RollingContact, Skate
+from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
+from linkwork.mechanisms.algorithms.constraints.constraint_rows import derived
 
 
 def skater():

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms.ik.state import TaskState
 from linkwork.control import Admittance, ComputedTorque, HybridForcePosition, Impedance, OperationalSpace, WholeBody
 from linkwork.errors import UnknownNameError
 from linkwork.ik import JointTask, OrientationTask, PoseTask, PositionTask, PostureTask
+from linkwork.ik.algorithms.task_stack_state import TaskState
 from linkwork.simulation import ContactGround, ContactPoint
 
 SIZES = (0.5, 0.4, 0.3, 0.2)

@@ -11,7 +11,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.control import Controller, lqr_horizon
-from linkwork.facade.control.planners import AugmentedPlanner
+from linkwork.control.mpc.mpc_solvers import AugmentedPlanner
 
 STEPS, TAU, MASS = 8, 0.1, 2.0
 
@@ -179,7 +179,7 @@ def test_what_plans_is_exchangeable(problem: Any) -> None:
 
 
 def test_iterative_lqr_plans_too(problem: Any) -> None:
-    pytest.importorskip("linkwork.facade.optimal.shooting")
+    pytest.importorskip("linkwork.optimal.shooting.shooting_solve")
     robot = problem.robot
     free = lw.Problem(robot, steps=STEPS, duration=STEPS * TAU).add("configuration", "squares", scale=3.0, name="place")
     free.add("velocity", "squares", scale=0.5).add("acceleration", "squares", scale=0.2)

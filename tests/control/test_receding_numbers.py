@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.facade.control.planners import AugmentedPlanner
-from linkwork.model.parameter import Parameter
+from linkwork.control.mpc.mpc_solvers import AugmentedPlanner
+from linkwork.model.kernel_parameters import Parameter
 
 ARM = lw.load("double_pendulum").with_payload("tip", 0.0)
 BALL = np.array([1.0, 0.0, 0.0, 0.0, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3])

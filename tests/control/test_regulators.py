@@ -11,9 +11,9 @@ from scipy.linalg import solve_continuous_are, solve_discrete_are
 
 import linkwork as lw
 from linkwork.control import lqr, lqr_horizon
+from linkwork.control.linear_quadratic import dense_riccati
+from linkwork.control.linear_quadratic.dense_riccati import _sizes
 from linkwork.expr import adjoint, tangent
-from linkwork.facade.control import dense_riccati
-from linkwork.facade.control.dense_riccati import _sizes
 
 _SIZES = (3, 2)
 

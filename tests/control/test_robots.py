@@ -11,8 +11,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.control import HoldingRegulator, TrackingRegulator, hold, lqr, lqr_horizon, track
-from linkwork.facade.control import dense_linearization
-from linkwork.facade.control.dense_linearization import _by_directions
+from linkwork.control.linear_quadratic import dense_linearization
+from linkwork.control.linear_quadratic.dense_linearization import _by_directions
 
 
 def _run(robot: Any, tau: Any, q: np.ndarray, v: np.ndarray, step: float, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms.control.program import RangedRows, ranged_program
 from linkwork.control import WholeBody
+from linkwork.control.algorithms.sparse_qp import RangedRows, ranged_program
 from linkwork.ik import JointTask, PoseTask, PostureTask
 from linkwork.simulation import ContactGround, ContactPoint
 

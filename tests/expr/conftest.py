@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 
 @pytest.fixture

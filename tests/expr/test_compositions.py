@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from compiler.support import SPECIAL
-from linkwork.compiler.trace import compile
-from linkwork.expr import compositions as c
+from linkwork.compiler.trace.trace import compile
+from linkwork.expr.scalar import composed_functions as c
 
 EPS = 2.0**-52
 RNG = np.random.default_rng(0)

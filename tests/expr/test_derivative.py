@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from helpers.scalars import EPS
-from linkwork.expr import functions as f
-from linkwork.expr.derivative import adjoint, jacobian, tangent
-from linkwork.expr.interpret import evaluate, reachable
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.interpreter import evaluate, reachable
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 # -- derivatives known by heart are found as expressions
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from linkwork.compiler.outlining.signs import signs_moved
-from linkwork.compiler.outlining.steps import Step, steps_of
+from linkwork.compiler.passes.outlining.sign_normalization import signs_moved
+from linkwork.compiler.passes.outlining.step_patterns import Step, steps_of
 from linkwork.compiler.program import Port, Program
-from linkwork.expr import functions as f
+from linkwork.expr.autodiff.graph_derivative import adjoint, forward, tangent
 from linkwork.expr.control.loops import scan
-from linkwork.expr.derivative import adjoint, forward, tangent
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 STEPS = 12
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.expr import functions as f
-from linkwork.expr.derivative import adjoint, jacobian, tangent
-from linkwork.expr.dual import parts, seeded
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
 
 # Functions of x and y, and the gradient at (0, 2), where √x, log x, hypot(x, 0) or 1/x misbehave in another branch.
 CASES: dict[str, tuple[Callable[[Any, Any], Any], tuple[float, float]]] = {

@@ -7,12 +7,12 @@ import pytest
 
 import linkwork as lw
 from helpers.precise import difference_jacobian
-from linkwork.expr import functions as f
 from linkwork.expr import linalg
-from linkwork.expr.directions import Directions
-from linkwork.expr.dual import Dual, parts, same, seeded
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.expr.autodiff.dual_numbers import Dual, parts, same, seeded
+from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 X = [0.6, 1.7, -0.4]
 

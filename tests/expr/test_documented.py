@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from linkwork import expr
-from linkwork.expr.operations import Operation
-from linkwork.expr.symbol import Graph
+from linkwork.expr.scalar.operations import Operation
+from linkwork.expr.scalar.symbol import Graph
 
 PAGE = Path(__file__).parents[2] / "docs" / "expressions.md"
 HEAD = "| function | | on arrays of symbols also |\n|---|---|---|\n"

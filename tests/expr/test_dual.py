@@ -11,10 +11,10 @@ import pytest
 
 from helpers.precise import differences
 from helpers.scalars import EPS, symbolic_jacobian
-from linkwork.expr import functions as f
-from linkwork.expr.dual import Dual, parts, seeded
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph
+from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
 
 X, Y = 0.6, 1.7
 

@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.expr import adjoint, jacobian
-from linkwork.expr.linalg.fronts import AddedRow, eliminate_front
+from linkwork.expr.linalg.frontal_elimination import AddedRow, eliminate_front
 
 NAMES = ("A", "rows", "weights", "sides", "stretch", "counts")
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from helpers.precise import Precise, precisely
-from linkwork.expr import functions as f
-from linkwork.expr.dual import Dual
-from linkwork.expr.operations import BY_NAME
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.expr.autodiff.dual_numbers import Dual
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.operations import BY_NAME
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 NUMBERS = [2, True, 2.0, np.float64(2.0), np.float32(2.0), np.int64(2), np.bool_(True)]
 

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-import linkwork.expr.derivative
-import linkwork.expr.dual
-import linkwork.expr.functions
-import linkwork.expr.interpret
-import linkwork.expr.operations
-import linkwork.expr.symbol
+import linkwork.expr.autodiff.dual_numbers
+import linkwork.expr.autodiff.graph_derivative
+import linkwork.expr.scalar.functions
+import linkwork.expr.scalar.interpreter
+import linkwork.expr.scalar.operations
+import linkwork.expr.scalar.symbol
 from helpers.scalars import EPS
-from linkwork.expr import functions as f
-from linkwork.expr.derivative import adjoint, jacobian, tangent
-from linkwork.expr.interpret import evaluate, reachable
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.interpreter import evaluate, reachable
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 MODULES = [
     linkwork.expr.derivative,

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from linkwork.expr import functions as f
-from linkwork.expr.derivative import adjoint, jacobian, tangent
-from linkwork.expr.dual import parts, seeded
-from linkwork.expr.interpret import evaluate, listed, reachable, run
-from linkwork.expr.symbol import Graph
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.interpreter import evaluate, listed, reachable, run
+from linkwork.expr.scalar.symbol import Graph
 
 
 def test_floats_give_single_numbers() -> None:

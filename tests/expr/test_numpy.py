@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.compiler.trace import trace
-from linkwork.expr.array_formulas import OWN
-from linkwork.expr.array_functions import COMPOSED, DELEGATED, MOVING, REFUSED
-from linkwork.expr.arrays import SymbolArray, array, filled
-from linkwork.expr.elementwise import ELEMENTWISE, PLAIN
-from linkwork.expr.operations import BY_NAME
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.compiler.trace.trace import trace
+from linkwork.expr.arrays.numpy_elementwise import ELEMENTWISE, PLAIN
+from linkwork.expr.arrays.numpy_formulas import OWN
+from linkwork.expr.arrays.numpy_functions import COMPOSED, DELEGATED, MOVING, REFUSED
+from linkwork.expr.arrays.symbol_array import SymbolArray, array, filled
+from linkwork.expr.scalar.operations import BY_NAME
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 PAGE = Path(__file__).parents[2] / "docs" / "compiler.md"
 BEGIN, END = "<!-- NumPy's functions -->\n", "<!-- end of NumPy's functions -->\n"

@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 
 from linkwork import expr
-from linkwork.compiler.from_casadi import from_casadi
+from linkwork.compiler.casadi.from_casadi import from_casadi
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Port, Program
-from linkwork.compiler.trace import compile
-from linkwork.expr import control, equations, functions
-from linkwork.expr.compositions import remainder
-from linkwork.expr.derivative import jacobian
-from linkwork.expr.dual import Dual, parts
-from linkwork.expr.operations import BY_METHOD, BY_NAME, Operation, operation, remove
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.compiler.trace.trace import compile
+from linkwork.expr import control, equations
+from linkwork.expr.autodiff.dual_numbers import Dual, parts
+from linkwork.expr.autodiff.graph_derivative import jacobian
+from linkwork.expr.scalar import functions
+from linkwork.expr.scalar.composed_functions import remainder
+from linkwork.expr.scalar.operations import BY_METHOD, BY_NAME, Operation, operation, remove
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 X = np.array([2.7, -2.7, 0.3, -0.3, 5.0, 2.5])
 

@@ -17,7 +17,7 @@ import pytest
 
 from helpers.precise import DIGITS, STEP, exactly
 from helpers.scalars import EPS, dual_jacobian, every_scalar, symbolic_jacobian
-from linkwork.expr.operations import BY_NAME
+from linkwork.expr.scalar.operations import BY_NAME
 
 NAMES = [name for name, operation in BY_NAME.items() if operation.arity]
 DIFFERENTIABLE = [name for name in NAMES if BY_NAME[name].partials is not None and name != "where"]

@@ -28,10 +28,10 @@ from helpers.expressions import (
 )
 from helpers.precise import difference_jacobian, precisely
 from helpers.scalars import EPS, dual_jacobian
-from linkwork.expr.derivative import adjoint, jacobian, tangent
-from linkwork.expr.dual import parts, seeded
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 N = 3
 TIMES = 4.0

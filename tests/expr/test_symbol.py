@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.expr import functions as f
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.operations import BY_NAME
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.operations import BY_NAME
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 UNARY = [
     f.sin,

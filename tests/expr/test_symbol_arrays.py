@@ -11,8 +11,8 @@ import pytest
 
 from helpers.scalars import EPS
 from linkwork import expr
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 POINT = {"p": np.array([0.3, -0.7, 1.2]), "A": np.array([[0.5, -0.2, 0.9], [1.1, 0.4, -0.6], [0.3, 0.8, 0.7]])}
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 import linkwork as lw
 from linkwork import constraints, joints
 from linkwork.errors import ModelError
-from linkwork.formats import Budget, loops, parse_loops
-from linkwork.formats.plain import KINDS, TYPES, in_words, is_plain
-from linkwork.model.random import random_tree
+from linkwork.formats import Budget, parse_loops
+from linkwork.formats import loops_file as loops
+from linkwork.formats.constructor_schema import KINDS, TYPES, in_words, is_plain
+from linkwork.model.random_tree import random_tree
 
 JSON = """{
   "version": 1,

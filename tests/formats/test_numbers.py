@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork._text import printable, quoted
-from linkwork.formats.numbers import BadNumber, number, numbers
+from linkwork._util.messages import printable, quoted
+from linkwork.formats.number_text import BadNumber, number, numbers
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from linkwork.errors import ModelError
 from linkwork.formats import read_urdf
 from linkwork.joints import Floating, Prismatic, Revolute
 from linkwork.model.body import WORLD, Body
-from linkwork.model.build import build_tree
 from linkwork.model.tree import Tree
+from linkwork.model.tree_builder import build_tree
 from linkwork.spatial import Inertia, Pose
 
 pin = pytest.importorskip("pinocchio")

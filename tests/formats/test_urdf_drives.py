@@ -6,7 +6,7 @@ import pytest
 
 from linkwork.formats import parse_urdf
 from linkwork.model.body import Body, Drive
-from linkwork.model.build import build_tree
+from linkwork.model.tree_builder import build_tree
 from urdf_texts import LIMIT, arm, error, errors, joint, link, read, robot, warnings
 
 

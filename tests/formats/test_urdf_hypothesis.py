@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from linkwork.errors import MOST_ISSUES, ModelError
 from linkwork.formats import parse_urdf
-from linkwork.formats.xml import parse
-from linkwork.model.build import build_tree
+from linkwork.formats.xml_document import parse
 from linkwork.model.tree import Tree
+from linkwork.model.tree_builder import build_tree
 from urdf_texts import INERTIAL, LIMIT, joint, link, robot
 
 MATERIAL = '<material name="red"><color rgba="1 0 0 1"/><texture filename="a.png"/></material>'

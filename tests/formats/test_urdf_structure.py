@@ -12,7 +12,7 @@ import pytest
 from linkwork.errors import MOST_ISSUES, ModelError
 from linkwork.formats import parse_urdf
 from linkwork.joints import Revolute
-from linkwork.model.build import build_tree
+from linkwork.model.tree_builder import build_tree
 from urdf_texts import LIMIT, arm, error, errors, joint, link, read, robot, warnings
 
 
@@ -257,7 +257,7 @@ def test_multipliers_that_overflow():
 PROGRAM = """
 import sys
 from linkwork.formats import read_urdf
-from linkwork.model.build import build_tree
+from linkwork.model.tree_builder import build_tree
 tree = build_tree(read_urdf(sys.argv[1]))
 print([body.name for body in tree.bodies], [frame.name for frame in tree.frames])
 print([str(issue) for issue in tree.report.warnings])

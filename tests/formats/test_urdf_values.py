@@ -12,12 +12,12 @@ import sys
 
 import pytest
 
-from linkwork.algorithms import ROBOT
 from linkwork.errors import SingularInertiaError
 from linkwork.formats import parse_urdf
 from linkwork.joints import Floating, Planar, Prismatic, Revolute
 from linkwork.model.body import Limits
-from linkwork.model.build import build_tree
+from linkwork.model.tree_builder import build_tree
+from linkwork.robot_table import ROBOT
 from linkwork.spatial import Inertia, Pose, Vec3
 from urdf_texts import INERTIAL, LIMIT, arm, error, errors, joint, link, one, read, robot, warning, warnings
 

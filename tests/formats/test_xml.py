@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from linkwork.errors import Issue, ModelError
-from linkwork.formats.xml import Budget, Element, parse
+from linkwork.formats.xml_document import Budget, Element, parse
 
 
 def issue(document: bytes | str, budget: Budget | None = None) -> Issue:
@@ -167,7 +167,7 @@ def test_row_05_doctype(document: str, encoding: str):
 
 
 def test_row_05_a_doctype_is_refused_by_the_parser_too(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("linkwork.formats.xml._refuse_doctype", lambda text, file: None)
+    monkeypatch.setattr("linkwork.formats.xml_document._refuse_doctype", lambda text, file: None)
     assert issue("<!DOCTYPE a><a/>").code == "XML_DTD"
 
 

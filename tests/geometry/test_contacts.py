@@ -22,9 +22,9 @@ from linkwork.geometry import (
     signed_distance,
 )
 from linkwork.geometry.contacts import Touching, contacts
-from linkwork.geometry.contacts.faces import box_box
+from linkwork.geometry.contacts.face_clipping import box_box
 from linkwork.geometry.distance import SignedDistance
-from linkwork.model.random import random_pose
+from linkwork.model.random_tree import random_pose
 from linkwork.spatial import Pose, Rotation, Vec3
 
 Z = Vec3(0.0, 0.0, 1.0)

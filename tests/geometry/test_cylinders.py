@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 
 import linkwork as lw
 from linkwork.geometry import Solid
-from linkwork.geometry.pairs.convex import convex
-from linkwork.geometry.pairs.within import within
+from linkwork.geometry.pairs.collision_query import within
+from linkwork.geometry.pairs.convex.convex_pair import convex
 
 from .pairs import CORES, compiled, heights, moved, off_surface, rotations, rows
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.expr.functions import where
+from linkwork.expr.scalar.functions import where
 from linkwork.geometry import EllipsoidCore
-from linkwork.geometry.pairs import ellipsoids
-from linkwork.geometry.pairs.difference import Difference
+from linkwork.geometry.pairs.convex import ellipsoid_ellipsoid as ellipsoids
+from linkwork.geometry.pairs.convex.minkowski_difference import Difference
 from linkwork.spatial import Vec3
 
 from .pairs import compiled, heights, off_surface, placed, rows

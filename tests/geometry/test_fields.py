@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from linkwork import shapes
 from linkwork.geometry import BoxCore, PointCore, SegmentCore, Solid, fields
-from linkwork.geometry.fields.voxels import interpolated
+from linkwork.geometry.fields.distance_grid import interpolated
 from linkwork.spatial import Pose, Vec3
 
 KINDS = {

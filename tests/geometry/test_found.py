@@ -15,7 +15,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.geometry import PolytopeCore
-from linkwork.geometry.pairs.convex import convex
+from linkwork.geometry.pairs.convex.convex_pair import convex
 from linkwork.spatial import Vec3
 
 from .minkowski import signed_distance_of_hulls

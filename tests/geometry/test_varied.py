@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.expr.arrays import array, scalars
-from linkwork.expr.derivative import adjoint, jacobian
-from linkwork.expr.dual import parts, seeded
-from linkwork.expr.functions import sqrt
+from linkwork.expr.arrays.symbol_array import array, scalars
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian
+from linkwork.expr.scalar.functions import sqrt
 from linkwork.geometry import (
     BoxCore,
     CylinderCore,

@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from linkwork.geometry import EllipsoidCore, HalfSpaceCore, PolytopeCore, Solid, signed_distance
 from linkwork.geometry.pairs import WITHIN, within
-from linkwork.geometry.pairs.table import has_own
+from linkwork.geometry.pairs.pair_dispatch import has_own
 from linkwork.spatial import Pose, Rotation, Vec3
 
 from .pairs import CORES, rows

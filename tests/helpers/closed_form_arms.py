@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 import linkwork as lw
-from linkwork.algorithms.ik.closed_form.branches import arm_branches
+from linkwork.ik.algorithms.closed_form.arm_branches import arm_branches
 from linkwork.spatial import Pose
 
 RIGHT = math.pi / 2

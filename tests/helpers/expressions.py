@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from linkwork.expr import functions as f
-from linkwork.expr.interpret import listed, run
-from linkwork.expr.operations import BY_NAME, Operation
-from linkwork.expr.symbol import Symbol
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.interpreter import listed, run
+from linkwork.expr.scalar.operations import BY_NAME, Operation
+from linkwork.expr.scalar.symbol import Symbol
 
 Recipe = tuple[tuple[str, tuple[int, ...]], ...]
 

@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from helpers.joints import Ball, Swivel
 from linkwork.joints import ALL
-from linkwork.model.random import random_pose
+from linkwork.model.random_tree import random_pose
 
 __all__ = [
     "EVERY",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.functions import cos, sin
+from linkwork.expr.scalar.functions import cos, sin
 from linkwork.joints import ALL, Composite, Ellipsoid, JointType, Reversed
 from linkwork.joints.axis import random_axis
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3

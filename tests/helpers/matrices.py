@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.derivative import adjoint, jacobian, tangent
-from linkwork.expr.dual import parts, seeded
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
 
 EPS = float(np.finfo(float).eps)
 Array = np.ndarray[Any, Any]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from helpers.precise import precisely
-from linkwork.expr.derivative import jacobian
-from linkwork.expr.dual import Dual, parts, seeded
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph
+from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
+from linkwork.expr.autodiff.graph_derivative import jacobian
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
 
 EPS = float(np.finfo(float).eps)
 

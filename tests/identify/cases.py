@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import linkwork as lw
-from linkwork.identify import deformed
-from linkwork.identify.rebuilt import with_deformed_bodies
+from linkwork.identify import convex_inertia_fit_deformed as deformed
+from linkwork.identify.parameter_reconstruction import with_deformed_bodies
 
 __all__ = ["deformed_robot", "motion", "pendulum_motion"]
 

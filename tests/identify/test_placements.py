@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from linkwork import identify, joints
 from linkwork.errors import UnknownNameError
-from linkwork.model.random import random_tree
+from linkwork.model.random_tree import random_tree
 from oracles.comparison import assert_close
 from oracles.example_robots import shipped
 from oracles.trees import TREES, robot_of

@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from helpers.closed_form_arms import FAMILIES, arm, iiwa14, kr16, on_numbers, puma560, random_arm, random_pose, ur5
 from linkwork.errors import UnknownNameError
-from linkwork.facade.ik.closed import ArmBranches
+from linkwork.ik.closed_form import ArmBranches
 
 RIGHT = math.pi / 2
 
@@ -362,7 +362,7 @@ def test_a_root_between():
 
 def test_which_joints_turn():
     """By what their functions say, not by their type."""
-    from linkwork.algorithms.ik.closed_form.chain import turns_only
+    from linkwork.ik.algorithms.closed_form.axis_geometry_chain import turns_only
 
     z = lw.spatial.Vec3(0.0, 0.0, 1.0)
     turning = {joint for joint in lw.joints.ALL if turns_only(joint.example(np.random.default_rng(0)))}

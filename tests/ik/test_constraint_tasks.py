@@ -9,8 +9,8 @@ import pytest
 
 import linkwork as lw
 from linkwork import ik
-from linkwork.algorithms.ik.state import TaskState
-from linkwork.facade.ik.reading import check_tasks
+from linkwork.ik.algorithms.task_stack_state import TaskState
+from linkwork.ik.arguments import check_tasks
 
 ARM = lw.load("arm7")
 LEG = lw.load("leg")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms.ik.damped import newton_step
 from linkwork.errors import UnknownNameError
+from linkwork.ik.algorithms.newton_projection_damped import newton_step
 
 ARM = lw.load("arm7")
 

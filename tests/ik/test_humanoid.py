@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import linkwork as lw
-from linkwork.algorithms.ik.steps import damped_step
+from linkwork.ik.algorithms.damped_least_squares import damped_step
 
 FRAMES = ("left_hand", "right_hand", "left_foot", "right_foot")
 

@@ -9,8 +9,8 @@ import pytest
 
 import linkwork as lw
 from helpers.arms import chain_text, planar
-from linkwork.facade.ik.judging import balanced
-from linkwork.facade.ik.reach import chain_between
+from linkwork.ik.failure_analysis import balanced
+from linkwork.ik.reach_bounds import chain_between
 
 ARM = lw.load("arm7")
 

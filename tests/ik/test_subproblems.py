@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from linkwork.algorithms.ik.closed_form.conic import on_circle
-from linkwork.algorithms.ik.closed_form.two_angles import Sinusoid, coupled_angles
-from linkwork.algorithms.ik.closed_form.unit_angle import UnitAngle, equation
-from linkwork.algorithms.ik.closed_form.wrist import three_angles
+from linkwork.ik.algorithms.closed_form.cos_sin_pair import UnitAngle, equation
+from linkwork.ik.algorithms.closed_form.trigonometric_equations import on_circle
+from linkwork.ik.algorithms.closed_form.trigonometric_equations_two_angles import Sinusoid, coupled_angles
+from linkwork.ik.algorithms.closed_form.wrist_angles import three_angles
 
 N = 20000
 

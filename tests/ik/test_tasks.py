@@ -10,10 +10,10 @@ import pytest
 
 import linkwork as lw
 from linkwork import ik
-from linkwork.algorithms.configuration.manifold import integrate
-from linkwork.algorithms.ik.state import TaskState
 from linkwork.errors import UnknownNameError
-from linkwork.facade.ik.reading import check_tasks
+from linkwork.ik.algorithms.task_stack_state import TaskState
+from linkwork.ik.arguments import check_tasks
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from oracles.trees import TREES, robot_of
 
 SOME = ("mixed_0", "mixed_1", "mixed_chain", "coupled_0", "rerooted_coupled")

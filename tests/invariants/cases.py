@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 
 from helpers.joints import WRITTEN_BY_USERS
-from linkwork.bridge.requests import read_request
-from linkwork.bridge.subjects import OfRobot, quantity_of, shape_of
-from linkwork.bridge.tracing import elements_of, run
-from linkwork.expr.dual import Dual, parts
+from linkwork.expr.autodiff.dual_numbers import Dual, parts
 from linkwork.joints import Floating, Revolute
+from linkwork.kernels.function_request import read_request
+from linkwork.kernels.function_trace import elements_of, run
+from linkwork.kernels.owners import OfRobot, quantity_of, shape_of
 from linkwork.model.body import WORLD, Limits
-from linkwork.model.random import random_inertia, random_tree
+from linkwork.model.composite_body import told
+from linkwork.model.random_tree import random_inertia, random_tree
 from linkwork.model.tree import Tree
-from linkwork.model.welded import told
 from linkwork.spatial import Pose
 from oracles.comparison import EPS, assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED, Example

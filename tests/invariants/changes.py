@@ -12,9 +12,9 @@ import numpy as np
 from helpers.joints import scaled
 from linkwork.joints import Fixed, Prismatic, Spherical
 from linkwork.model.body import WORLD, Body, Following, Limits
-from linkwork.model.random import random_pose
+from linkwork.model.composite_body import told, without_inertias
+from linkwork.model.random_tree import random_pose
 from linkwork.model.tree import Tree
-from linkwork.model.welded import told, without_inertias
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 
 __all__ = [

@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 
 from invariants.cases import Case, Functions, cases, examples, floating_cases, of_robot, per_unit, slope
-from linkwork.algorithms import ROBOT
 from linkwork.expr import adjoint, tangent
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.body import Drive
+from linkwork.robot_table import ROBOT
 from linkwork.spatial import Vec3
 from oracles.comparison import solving_bound
 from oracles.coupling import Constrained

@@ -18,8 +18,8 @@ from invariants.changes import (
     with_split_body,
 )
 from linkwork.model.body import Frame
-from linkwork.model.random import random_pose
-from linkwork.model.reroot import rerooted
+from linkwork.model.random_tree import random_pose
+from linkwork.model.tree_edits_reroot import rerooted
 from linkwork.spatial import Quaternion, Rotation, Vec3
 
 

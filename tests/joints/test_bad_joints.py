@@ -14,7 +14,7 @@ import pytest
 import linkwork
 from helpers.joints import EVERY, Ball
 from linkwork.errors import ConfigurationWarning
-from linkwork.expr.functions import cos
+from linkwork.expr.scalar.functions import cos
 from linkwork.joints import (
     Composite,
     Cylindrical,
@@ -32,7 +32,7 @@ from linkwork.joints import (
     UnboundedRevolute,
     Universal,
 )
-from linkwork.model.random import random_tree
+from linkwork.model.random_tree import random_tree
 from linkwork.spatial import Pose, Rotation, Vec3
 
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())

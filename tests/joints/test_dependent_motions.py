@@ -24,7 +24,7 @@ from linkwork.joints import (
     SphericalEuler,
     Translational,
 )
-from linkwork.joints.derived import Span
+from linkwork.joints.base.from_transform import Span
 from linkwork.spatial import Pose, Rotation, Vec3
 
 X, Y, Z = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)

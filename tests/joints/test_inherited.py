@@ -13,8 +13,8 @@ import linkwork as lw
 from helpers.joints import EVERY
 from linkwork.expr import sin
 from linkwork.joints import ALL, Floating, JointType, Revolute, SphericalEuler
-from linkwork.joints.inherited import FOLLOWS
-from linkwork.model.random import random_tree
+from linkwork.joints.base.subclass_rules import FOLLOWS
+from linkwork.model.random_tree import random_tree
 from linkwork.spatial import Motion, Pose, Rotation, Subspace, Vec3
 
 Z = Vec3(0.0, 0.0, 1.0)

@@ -11,7 +11,7 @@ import pytest
 from helpers.joints import EVERY, Ball, places_of_unit_length, rotation_vector
 from helpers.precise import difference_jacobian, differences
 from helpers.scalars import EPS, assert_near, every_jacobian, every_scalar
-from linkwork.expr.symbol import Graph
+from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints import JointType
 
 SAMPLES = 6

@@ -11,7 +11,7 @@ from helpers.joints import EVERY, OWN, Helical, bare
 from helpers.scalars import dual_jacobian, on_batches, on_floats, on_symbols, symbolic_jacobian
 from linkwork.joints import ALL, JointType, Revolute
 from linkwork.joints import Helical as Screw
-from linkwork.joints.nearest import least_squares, nearest
+from linkwork.joints.base.pose_inversion import least_squares, nearest
 from linkwork.spatial import Motion, Pose, Quaternion, Rotation, Vec3
 from linkwork.spatial.quaternion import translation_of_twist
 

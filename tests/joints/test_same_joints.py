@@ -34,7 +34,7 @@ from linkwork.joints import (
     UnboundedRevolute,
     Universal,
 )
-from linkwork.joints.spherical_euler import ORDERS
+from linkwork.joints.euler_angle_joints import ORDERS
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
 
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())

@@ -14,9 +14,9 @@ import linkwork as lw
 from helpers.joints import Ball, Cam, Helical, Swivel
 from helpers.precise import difference_jacobian, differences
 from helpers.scalars import assert_near, every_scalar, symbolic_jacobian
-from linkwork.expr.dual import Dual, parts, seeded
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph
+from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints import JointType
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
 

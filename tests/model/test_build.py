@@ -13,9 +13,9 @@ from linkwork.errors import Issue, ModelError
 from linkwork.formats import parse_urdf
 from linkwork.joints import Floating, Revolute
 from linkwork.model.body import WORLD, Following, Limits
-from linkwork.model.build import build_tree
 from linkwork.model.description import Description, JointDescription, LinkDescription
 from linkwork.model.tree import Tree
+from linkwork.model.tree_builder import build_tree
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 from urdf_texts import INERTIAL, LIMIT, error, joint, link, read, robot
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.bridge.kernels import _content, compile_requests
-from linkwork.bridge.requests import read_request
-from linkwork.bridge.subjects import OfRobot
 from linkwork.errors import ModelError, ModelWarning, UnknownNameError
 from linkwork.joints import Floating, Prismatic, Revolute
+from linkwork.kernels.function_kernels import _content, compile_requests
+from linkwork.kernels.function_request import read_request
+from linkwork.kernels.owners import OfRobot
 from linkwork.model.body import Following, Limits
-from linkwork.model.couple import bounds, coupled
-from linkwork.model.random import random_tree
+from linkwork.model.coupled_joints import bounds, coupled
+from linkwork.model.random_tree import random_tree
 from linkwork.spatial import Vec3
 from oracles.comparison import assert_close
 from oracles.example_robots import shipped

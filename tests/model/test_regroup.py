@@ -7,17 +7,17 @@ import pytest
 
 from helpers.joints import Cam
 from linkwork import Robot
-from linkwork.algorithms import ROBOT
-from linkwork.bridge.requests import read_request
-from linkwork.bridge.subjects import OfRobot
-from linkwork.bridge.tracing import trace_requests
 from linkwork.errors import SingularInertiaError
 from linkwork.joints import ALL, Prismatic, Revolute
-from linkwork.model.lighten import lightened
-from linkwork.model.random import random_inertia, random_tree
-from linkwork.model.regroup import _size, regrouped
-from linkwork.model.slide import slid
-from linkwork.model.welded import without_inertias
+from linkwork.kernels.function_request import read_request
+from linkwork.kernels.function_trace import trace_requests
+from linkwork.kernels.owners import OfRobot
+from linkwork.model.composite_body import without_inertias
+from linkwork.model.random_tree import random_inertia, random_tree
+from linkwork.model.simplify import lightened
+from linkwork.model.simplify.regroup_inertia import _size, regrouped
+from linkwork.model.simplify.shift_origins import slid
+from linkwork.robot_table import ROBOT
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from oracles.comparison import assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED

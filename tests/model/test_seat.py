@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from linkwork.model.reroot import rerooted
-from linkwork.model.seat import seated
+from linkwork.model.simplify.align_joint_frames import seated
+from linkwork.model.tree_edits_reroot import rerooted
 from linkwork.spatial import Pose
 from oracles.comparison import assert_close
 from oracles.example_robots import SHIPPED

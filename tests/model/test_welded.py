@@ -8,10 +8,10 @@ import pytest
 import linkwork as lw
 from linkwork.joints import Revolute
 from linkwork.model.body import WORLD, Body, Frame, Limits
-from linkwork.model.lighten import lightened
-from linkwork.model.random import random_tree
+from linkwork.model.composite_body import with_summed_inertias, without_inertias
+from linkwork.model.random_tree import random_tree
+from linkwork.model.simplify import lightened
 from linkwork.model.tree import Tree
-from linkwork.model.welded import with_summed_inertias, without_inertias
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from oracles.example_robots import EXAMPLES, shipped
 

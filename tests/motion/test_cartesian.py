@@ -11,9 +11,9 @@ import linkwork as lw
 from helpers.arms import chain_text, planar
 from helpers.closed_form_arms import ur5
 from linkwork.errors import UnknownNameError
-from linkwork.facade.motion.cartesian import following
-from linkwork.facade.motion.cartesian.branches import Labels, advanced
-from linkwork.facade.motion.cartesian.clear import levers
+from linkwork.motion.cartesian import path_following as following
+from linkwork.motion.cartesian.configuration_choice import Labels, advanced
+from linkwork.motion.cartesian.path_clearance import levers
 
 ARM = lw.load("arm6")
 SEVEN = lw.load("arm7")

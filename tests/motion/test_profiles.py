@@ -7,14 +7,21 @@ import pytest
 from numpy.polynomial import polynomial as P
 
 import linkwork as lw
-from linkwork.algorithms.motion.profiles.jerk_limited import JointRequest, jerk_limited
-from linkwork.algorithms.motion.profiles.third_order import Ends, JointBounds, family_of, mirrored, phases, way_and_rate
-from linkwork.algorithms.motion.profiles.trapezoid import trapezoid
 from linkwork.errors import UnknownNameError
-from linkwork.facade.motion.profiles.kernels import ProfileNumbers, profile_kernel
-from linkwork.facade.motion.profiles.kinds import KINDS
-from linkwork.facade.motion.profiles.slow import slowed
 from linkwork.motion import profile
+from linkwork.motion.algorithms.profiles.jerk_limited_profile import (
+    Ends,
+    JointBounds,
+    family_of,
+    mirrored,
+    phases,
+    way_and_rate,
+)
+from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest, jerk_limited
+from linkwork.motion.algorithms.profiles.trapezoidal_profile import trapezoid
+from linkwork.motion.profiles.profile_kinds import KINDS
+from linkwork.motion.profiles.profile_kinds_kernels import ProfileNumbers, profile_kernel
+from linkwork.motion.profiles.slow_motions import slowed
 
 LIMITS = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
 

@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
-from linkwork.model.random import random_tree
+from linkwork.model.random_tree import random_tree
 from linkwork.motion import Trajectory, profile, time_optimal
 
 POINTS = {"points": 50, "passes": 1}

@@ -8,11 +8,11 @@ from scipy.interpolate import BSpline, CubicSpline, make_interp_spline
 
 import linkwork as lw
 from linkwork import joints
-from linkwork.expr.arrays import array
-from linkwork.facade.motion.basis import control_knots
-from linkwork.facade.motion.turning import free_angles
-from linkwork.model.random import random_tree
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.model.random_tree import random_tree
 from linkwork.motion import spline
+from linkwork.motion.splines.bsplines_basis import control_knots
+from linkwork.motion.splines.spline_turning import free_angles
 
 ROTATING = (joints.Floating, joints.UnboundedRevolute)
 

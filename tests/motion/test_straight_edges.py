@@ -9,11 +9,11 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
-from linkwork.facade.checking.check_joint import check_joint
-from linkwork.facade.planning.space import PlanningSpace
-from linkwork.joints.straight import straightened
-from linkwork.model.straight import affine_numbers, straight_tree
+from linkwork.joints.straight_motion import straightened
+from linkwork.model.straight_tree import affine_numbers, straight_tree
 from linkwork.model.tree import Tree
+from linkwork.parts.joint_checks.check_joint import check_joint
+from linkwork.planning.planning_space import PlanningSpace
 
 SIDES = {"x": 3.0, "y": 0.3, "z": 0.4}
 POSTS = (

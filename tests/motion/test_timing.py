@@ -10,11 +10,12 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import linkwork as lw
-from linkwork.facade.motion.timing import kernels, sweeps
-from linkwork.facade.motion.timing.asked import MotionAsked
-from linkwork.facade.motion.timing.grid import first_of
-from linkwork.facade.motion.timing.quick import quick
 from linkwork.motion import MotionLimit, Trajectory, time_optimal
+from linkwork.motion.timing import toppra as sweeps
+from linkwork.motion.timing import toppra_kernels as kernels
+from linkwork.motion.timing.arguments import MotionAsked
+from linkwork.motion.timing.segment_grid import first_of
+from linkwork.motion.timing.toppra_single_kernel import quick
 
 
 def _cubic(seed: int, n: int, many: int = 5, **how: object) -> Trajectory:
@@ -165,7 +166,7 @@ def test_ones_own_limits_hold_between_points(monkeypatch: pytest.MonkeyPatch) ->
     moved = slower.trajectory(np.linspace(0.0, slower.duration, 20_001))
     assert np.abs(limit.function(*moved)).max() < 4.0 * (1.0 + 1e-6)
     assert found.duration < slower.duration < 1.01 * found.duration
-    monkeypatch.setattr("linkwork.facade.motion.timing.timing._FINEST", 50)
+    monkeypatch.setattr("linkwork.motion.timing.time_optimal._FINEST", 50)
     with pytest.raises(ValueError, match=r"between points of the grid: another is passed by 0\.\d+ of its limit"):
         time_optimal(path, velocity=3.0, acceleration=8.0, limits=[limit], points=50, start_speed=0.05)
 
@@ -229,8 +230,8 @@ def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -
     def never(*_: object) -> None:
         raise AssertionError("compiled")
 
-    monkeypatch.setattr("linkwork.facade.motion.timing.timing.quick", never)
-    monkeypatch.setattr("linkwork.facade.motion.timing.timing._timed", never)
+    monkeypatch.setattr("linkwork.motion.timing.time_optimal.quick", never)
+    monkeypatch.setattr("linkwork.motion.timing.time_optimal._timed", never)
     arm = lw.load("arm7")
     q = arm.random_configuration(seed=0)
     for path in (

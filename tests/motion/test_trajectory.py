@@ -9,11 +9,11 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
-from linkwork.algorithms.motion.curves import CurveSpace
-from linkwork.facade.motion.places import pieces_at
-from linkwork.facade.motion.quintic import through_states
-from linkwork.model.random import random_tree
+from linkwork.model.random_tree import random_tree
 from linkwork.motion import Trajectory
+from linkwork.motion.algorithms.curves import CurveSpace
+from linkwork.motion.trajectory.piecewise_evaluation import pieces_at
+from linkwork.motion.trajectory.trajectory_construction_quintic import through_states
 
 TIMES = np.array([0.0, 0.7, 1.5, 2.0, 3.1])
 INSIDE = np.array([0.3, 0.9, 1.7, 2.6])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.facade.optimal.conflict import conflict_of
+from linkwork.optimal.infeasibility_proof import conflict_of
 
 lsq_linear = pytest.importorskip("scipy.optimize").lsq_linear
 AXES = np.eye(3)

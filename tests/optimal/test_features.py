@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms.optimal.checking import check_rows
-from linkwork.algorithms.optimal.window import PathWindow
-from linkwork.expr.symbol import Graph
-from linkwork.features import (
+from linkwork.expr.scalar.symbol import Graph
+from linkwork.model.random_tree import random_tree
+from linkwork.optimal.algorithms.jacobian_check import check_rows
+from linkwork.optimal.algorithms.path_window import PathWindow
+from linkwork.optimal.features import (
     AccelerationLimits,
     ConfigurationFeature,
     ConstraintForce,
@@ -37,8 +38,7 @@ from linkwork.features import (
     VelocityFeature,
     VelocityLimits,
 )
-from linkwork.features.difference import difference_of
-from linkwork.model.random import random_tree
+from linkwork.optimal.features.difference_feature import difference_of
 
 TAU = 0.05
 

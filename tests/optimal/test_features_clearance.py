@@ -5,9 +5,9 @@ import pytest
 
 import linkwork as lw
 from linkwork import shapes
-from linkwork.algorithms.optimal.window import PathWindow
-from linkwork.features import Clearance
-from linkwork.model.random import random_tree
+from linkwork.model.random_tree import random_tree
+from linkwork.optimal.algorithms.path_window import PathWindow
+from linkwork.optimal.features import Clearance
 
 TAU = 0.05
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms.optimal.window import PathWindow
+from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.shapes import Box
 
 

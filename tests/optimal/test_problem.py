@@ -7,7 +7,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.expr import exp, sin
-from linkwork.facade.optimal import running, shooting_pieces
+from linkwork.optimal import solve as running
+from linkwork.optimal.shooting import shooting_calls as shooting_pieces
 
 STEPS = 8
 

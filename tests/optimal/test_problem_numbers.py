@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms.optimal.banded import WindowShare, border_solved, eliminated, substituted
-from linkwork.algorithms.optimal.wide import eliminated_wide, substituted_wide
 from linkwork.expr import sqrt
+from linkwork.optimal.algorithms.block_banded import WindowShare, border_solved, eliminated, substituted
+from linkwork.optimal.algorithms.block_banded_wide import eliminated_wide, substituted_wide
 
 
 @pytest.mark.parametrize(("depth", "many"), [(0, 0), (1, 2), (2, 1), (3, 3)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.facade.optimal import solving
+from linkwork.optimal import kernels as solving
 
 TIGHT: dict[str, Any] = {"tolerance": 1e-11, "step_tolerance": 1e-11}
 ARM = lw.load("double_pendulum").with_payload("tip", 0.0)

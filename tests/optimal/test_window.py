@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms.configuration.manifold import integrate
-from linkwork.algorithms.optimal.window import PathWindow
-from linkwork.features import (
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.model.random_tree import random_tree
+from linkwork.optimal.algorithms.path_window import PathWindow
+from linkwork.optimal.features import (
     AccelerationFeature,
     ConfigurationFeature,
     JerkFeature,
     TaskFeature,
     VelocityFeature,
 )
-from linkwork.model.random import random_tree
 
 STEP = 1e-6
 

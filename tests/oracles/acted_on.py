@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.bridge.requests import read_request
-from linkwork.bridge.subjects import OfRobot, shape_of
-from linkwork.bridge.tracing import elements_of, run
+from linkwork.kernels.function_request import read_request
+from linkwork.kernels.function_trace import elements_of, run
+from linkwork.kernels.owners import OfRobot, shape_of
 from linkwork.model.tree import Tree
 
 __all__ = ["ActedOn"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from linkwork.model.body import Following
-from linkwork.model.couple import _is_plain, coupled
+from linkwork.model.coupled_joints import _is_plain, coupled
 from linkwork.model.tree import Tree
 
 from .textbook import Textbook

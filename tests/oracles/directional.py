@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.algorithms import ROBOT
-from linkwork.algorithms.row import QUANTITIES
-from linkwork.bridge.subjects import OfRobot, shape_of
-from linkwork.expr.dual import parts, seeded
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.kernels.owners import OfRobot, shape_of
+from linkwork.model.function_spec import QUANTITIES
 from linkwork.model.tree import Tree
+from linkwork.robot_table import ROBOT
 
 from .rates import scalars
 from .scalars import Direct

@@ -1,4 +1,4 @@
-"""Pinocchio's answers, in linkwork's conventions: `linkwork.cli.pinocchio_model` translates states and joint forces.
+"""Pinocchio's answers, in linkwork's conventions: `linkwork.cli.benchmark.pinocchio_peer` translates states and forces.
 
 What is added here are functions of frames, whose views it chooses by name, and of its own coordinates.
 """
@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from linkwork import Robot
-from linkwork.cli.pinocchio_model import PinocchioModel
+from linkwork.cli.benchmark.pinocchio_peer_pinocchio_model import PinocchioModel
 
 from .example_robots import Example
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.algorithms import ROBOT
-from linkwork.bridge.subjects import OfRobot, shape_of
-from linkwork.expr.dual import parts, seeded
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.kernels.owners import OfRobot, shape_of
 from linkwork.model.tree import Tree
+from linkwork.robot_table import ROBOT
 
 from .scalars import Direct
 

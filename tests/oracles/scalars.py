@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.algorithms import ROBOT
-from linkwork.algorithms.row import QUANTITIES, Row
-from linkwork.bridge.requests import read_request
-from linkwork.bridge.subjects import OfRobot, shape_of
-from linkwork.model.numbering import names_of
+from linkwork.kernels.function_request import read_request
+from linkwork.kernels.owners import OfRobot, shape_of
+from linkwork.model.coordinate_names import names_of
+from linkwork.model.function_spec import QUANTITIES, Row
 from linkwork.model.tree import Tree
+from linkwork.robot_table import ROBOT
 
 from .trees import TREES, robot_of
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.dual import Dual, parts
+from linkwork.expr.autodiff.dual_numbers import Dual, parts
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
 

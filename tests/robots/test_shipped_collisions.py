@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linkwork as lw
-from linkwork.algorithms.distances import placed_shapes, shape_pairs
+from linkwork.collision.algorithms import placed_shapes, shape_pairs
 from linkwork.geometry import signed_distance
 
 # Links that reach into each other around a joint between them, and a wheel that stands under its frame.

@@ -9,11 +9,11 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
-from linkwork.algorithms.simulation.contact.cone import cone_impulse
-from linkwork.algorithms.simulation.contact.step import contact_velocities
-from linkwork.algorithms.simulation.contact.terms import ContactAt, Interval
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.simulation import ContactGround, ContactPoint, Servos
+from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
+from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval
+from linkwork.simulation.algorithms.contact.contact_terms_cone import cone_impulse
 
 G = 9.81
 

@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from linkwork import joints
 from linkwork.expr import array, where
-from linkwork.model.random import random_tree
+from linkwork.model.random_tree import random_tree
 from linkwork.simulation import Event
 
 G = 9.81

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import linkwork as lw
-from linkwork.algorithms.simulation import METHODS
+from linkwork.simulation.algorithms import METHODS
 
 
 def thrown(joint, com=(0.0, 0.0, 0.0), carried=False):

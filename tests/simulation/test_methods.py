@@ -7,11 +7,11 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
-from linkwork.algorithms.simulation import METHODS, MotionSystem
-from linkwork.algorithms.simulation.adaptive import adaptive, begun
 from linkwork.errors import UnknownNameError
-from linkwork.expr.arrays import array
-from linkwork.model.random import random_tree
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.model.random_tree import random_tree
+from linkwork.simulation.algorithms import METHODS, MotionSystem
+from linkwork.simulation.algorithms.adaptive_runge_kutta import adaptive, begun
 
 
 def robots():

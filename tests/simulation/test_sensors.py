@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from linkwork.geometry import PointCore, Solid
 from linkwork.geometry.pairs import distance_once
-from linkwork.geometry.rays import ray_length
+from linkwork.geometry.ray_casting import ray_length
 from linkwork.geometry.solids import solid
 from linkwork.simulation import (
     ContactGround,

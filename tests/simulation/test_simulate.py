@@ -10,13 +10,13 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
-from linkwork.algorithms.simulation import METHODS
-from linkwork.compiler.control import plan_program
+from linkwork.compiler.loops import plan_program
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr import adjoint, where
-from linkwork.facade.simulation import kernels
-from linkwork.model.random import random_tree
+from linkwork.model.random_tree import random_tree
 from linkwork.simulation import ContactGround, ContactMaterial, ContactPoint, ContactScene, Event
+from linkwork.simulation.algorithms import METHODS
+from linkwork.simulation.rollout import kernels
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import linkwork as lw
 from linkwork import joints
 from linkwork.errors import SimulationWarning
 from linkwork.expr import where
-from linkwork.model.random import random_tree
+from linkwork.model.random_tree import random_tree
 from linkwork.simulation import ContactGround, ContactPoint
 
 

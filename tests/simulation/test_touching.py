@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms.simulation.contact.compliant import compliant_force
 from linkwork.errors import UnknownNameError
 from linkwork.simulation import ContactGround, ContactMaterial, ContactPair, ContactPoint, ContactScene
+from linkwork.simulation.algorithms.compliant_forces import compliant_force
 
 G = 9.81
 

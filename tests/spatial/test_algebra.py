@@ -240,7 +240,7 @@ def test_neutral_elements() -> None:
 
 def test_the_identity_costs_nothing_when_traced() -> None:
     """Zeros and ones of a pose vanish from the trace."""
-    from linkwork.expr.symbol import Graph
+    from linkwork.expr.scalar.symbol import Graph
 
     graph = Graph()
     X, V = Reader(graph.inputs("x", (12,))).pose(), Reader(graph.inputs("v", (6,))).motion()

@@ -9,8 +9,8 @@ import pytest
 
 from helpers.scalars import EPS, assert_near, every_scalar
 from helpers.spatial import Reader, flat_articulated, scalars_of
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.spatial import Motion
 
 SEEDS = range(4)

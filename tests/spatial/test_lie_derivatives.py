@@ -16,10 +16,10 @@ import pytest
 from helpers import lie
 from helpers.precise import Precise, difference_jacobian, differences, precisely
 from helpers.scalars import assert_near, every_jacobian
-from linkwork.expr.derivative import adjoint, jacobian
-from linkwork.expr.dual import parts, seeded
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
 from linkwork.spatial import Quaternion, Vec3
 from linkwork.spatial.quaternion import translation_of_twist, twist_of_translation
 

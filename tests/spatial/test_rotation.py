@@ -13,7 +13,7 @@ import pytest
 from helpers.rigid import random_rotation, skew
 from helpers.scalars import EPS, assert_near, every_jacobian, every_scalar
 from helpers.spatial import scalars_of
-from linkwork.expr.symbol import Graph
+from linkwork.expr.scalar.symbol import Graph
 from linkwork.spatial import Quaternion, Rotation, Vec3
 
 ANGLES = [0.0, 1e-12, 1e-8, 1e-4, 1.0, -2.5, math.pi - 1e-8, math.pi, 3.0 * math.pi, 100.0]

@@ -8,10 +8,10 @@ import pytest
 
 from helpers.scalars import EPS, assert_near
 from helpers.spatial import scalars_of
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
 from linkwork.spatial import Matrix3, Rotation, Symmetric3, Vec3
-from linkwork.spatial.turn import Turn
+from linkwork.spatial.rotation_turn import Turn
 
 X, Y, Z = AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 QUARTERS = [Rotation.from_rpy(*(0.5 * math.pi * n for n in turns)) for turns in itertools.product(range(4), repeat=3)]

@@ -7,13 +7,13 @@ import math
 from collections.abc import Callable
 from typing import Any, get_args
 
-from .._files import opened_regular
-from ..errors import Issue, ModelError, UnknownNameError
-from ..facade.making.loading import Continuous, Inertias, Mimicry
-from ..facade.robot.robot import Robot, load
-from ..geometry.scene import Scene
-from ..shapes import Mesh
-from .output import Terminal, escaped, label, quantity
+from linkwork._util.file_access import opened_regular
+from linkwork.cli.output import Terminal, escaped, label, quantity
+from linkwork.errors import Issue, ModelError, UnknownNameError
+from linkwork.geometry.scene import Scene
+from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry
+from linkwork.robot import Robot, load
+from linkwork.shapes import Mesh
 
 __all__ = [
     "BAD_MODEL",

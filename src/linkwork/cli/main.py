@@ -14,9 +14,12 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from .. import __version__
-from .._text import nearest
-from ..errors import (
+from linkwork import __version__
+from linkwork._util.messages import nearest
+from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError
+from linkwork.cli.commands import bench, cache, check, demo, distances, explain, ik, info, plan, robots, simulate
+from linkwork.cli.output import Stream, Terminal, escaped
+from linkwork.errors import (
     CacheWarning,
     ConfigurationWarning,
     ModelWarning,
@@ -24,9 +27,6 @@ from ..errors import (
     SingularInertiaError,
     TraceWarning,
 )
-from . import bench, cache, check, demo, distances, explain, ik, info, plan, robots, simulate
-from .arguments import BAD_MODEL, FAILED, USAGE, CommandError
-from .output import Stream, Terminal, escaped
 
 __all__ = ["main"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._printing import escaped, label, number, numbers, table, width
-from .._terminal import Stream
+from linkwork._util.console import Stream
+from linkwork._util.messages__printing import escaped, label, number, numbers, table, width
 
 __all__ = ["Stream", "Terminal", "escaped", "finite", "label", "number", "numbers", "quantity", "table", "width"]
 

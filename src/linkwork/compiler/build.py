@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from .._locks import Lock
-from .._notice import Notice
-from .cache import Cache, Entry, digest, shared
-from .collector import without_collections
-from .content import content
-from .entries import ENTRIES, Design, available, entry_point, symbol_prefix
-from .jit import MachineCode, emit, is_object_file, link, text_bytes
-from .passes import optimize
-from .program import Port, Program
-from .real import DOUBLE, Real
-from .target import Target
+from linkwork._util.console__notice import Notice
+from linkwork._util.fork_safe_lock import Lock
+from linkwork.compiler.cache.disk_cache import Cache, Entry, digest, shared
+from linkwork.compiler.cache.program_digest import content
+from linkwork.compiler.codegen.entry_points import ENTRIES, Design, available, entry_point, symbol_prefix
+from linkwork.compiler.codegen.float_type import DOUBLE, Real
+from linkwork.compiler.codegen.target import Target
+from linkwork.compiler.passes import optimize
+from linkwork.compiler.program import Port, Program
+from linkwork.compiler.runtime.cpython_collector import without_collections
+from linkwork.compiler.runtime.jit import MachineCode, emit, is_object_file, link, text_bytes
 
 __all__ = ["DEBUG", "CompiledPart", "KernelCode", "Recipe", "Source", "compiled"]
 

@@ -9,29 +9,29 @@ from weakref import ReferenceType, ref
 
 import numpy as np
 
-from .._arguments import public
-from ..expr.arrays import is_traced
-from ..expr.structure import Leaf
-from .arguments import in_order
-from .build import KernelCode, Recipe, Source
-from .counts import WhileLoop
-from .derivatives.base import Base
-from .derivatives.derived import Derivative
-from .derivatives.methods import Differentiable
-from .derivatives.spaces import Spaces
-from .entries import ENTRIES, available, parts_here
-from .fastcall import holds, make_fast
-from .general import GeneralCall
-from .gufunc import signature
-from .interpreter import in_main_interpreter
-from .jit import assembly
-from .loops import State
-from .nesting import Nesting, taking
-from .program import Port, Program
-from .real import DOUBLE
-from .target import Target, host
-from .to_casadi import to_casadi
-from .uncompiled import run_uncompiled
+from linkwork._util.checked_arguments import public
+from linkwork.compiler.build import KernelCode, Recipe, Source
+from linkwork.compiler.casadi.to_casadi import to_casadi
+from linkwork.compiler.codegen.batch_loop import State
+from linkwork.compiler.codegen.entry_points import ENTRIES, available, parts_here
+from linkwork.compiler.codegen.float_type import DOUBLE
+from linkwork.compiler.codegen.target import Target, host
+from linkwork.compiler.derivatives.derivative_arguments import Base
+from linkwork.compiler.derivatives.derivative_recipes import Derivative
+from linkwork.compiler.derivatives.kernel_derivatives import Differentiable
+from linkwork.compiler.derivatives.tangent_spaces import Spaces
+from linkwork.compiler.operation_counts import WhileLoop
+from linkwork.compiler.program import Port, Program
+from linkwork.compiler.runtime.cpython_interpreter import in_main_interpreter
+from linkwork.compiler.runtime.fastcall import holds, make_fast
+from linkwork.compiler.runtime.gufunc import signature
+from linkwork.compiler.runtime.jit import assembly
+from linkwork.compiler.runtime.numpy_call import GeneralCall
+from linkwork.compiler.runtime.reference_call import run_uncompiled
+from linkwork.compiler.trace.pytree_ports import Nesting, taking
+from linkwork.compiler.trace.pytree_ports_arguments import in_order
+from linkwork.expr.arrays.pytree import Leaf
+from linkwork.expr.arrays.symbol_array import is_traced
 
 __all__ = [
     "Kernel",

@@ -1,7 +1,7 @@
 """The program: scalar instructions in static single assignment, with named arrays in and out.
 
 Instruction k defines value k from values defined before it.  Most operations are rows of the table in
-`linkwork.expr.operations`; the few below exist only after the compiler's passes.
+`linkwork.expr.scalar.operations`; the few below exist only after the compiler's passes.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import floats, shown
-from ..expr import functions as f
-from ..expr.control.closing import Inside
-from ..expr.interpret import CONSTANT, INPUT, Instruction, listed, on_arrays, reachable
-from ..expr.operations import Lowering, Operation
-from ..expr.region import Listing
-from ..expr.symbol import Symbol
-from .counts import WhileLoop, arithmetic, counted, while_loops
+from linkwork._util.validation import floats, shown
+from linkwork.compiler.operation_counts import WhileLoop, arithmetic, counted, while_loops
+from linkwork.expr.control.closure_conversion import Inside
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.interpreter import CONSTANT, INPUT, Instruction, listed, on_arrays, reachable
+from linkwork.expr.scalar.operations import Lowering, Operation
+from linkwork.expr.scalar.symbol import Symbol
 
 __all__ = [
     "CONSTANT",

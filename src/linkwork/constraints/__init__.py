@@ -1,35 +1,35 @@
 """Constraints: what a mechanism obeys besides its joints, a kind or a family a file."""
 
-from .asking import Asking as Asking
-from .contract import Between as Between
-from .contract import Constraint as Constraint
-from .contract import Kinematics as Kinematics
-from .contract import Rates as Rates
-from .contract import References as References
-from .couplings import Belt as Belt
-from .couplings import Coupling as Coupling
-from .couplings import Gear as Gear
-from .couplings import Rack as Rack
-from .couplings import Screw as Screw
-from .directions import Angle as Angle
-from .directions import Parallel as Parallel
-from .distance import Distance as Distance
-from .held import Ball as Ball
-from .held import CenterOfMass as CenterOfMass
-from .held import Weld as Weld
-from .holonomic import Holonomic as Holonomic
-from .loop import LoopJoint as LoopJoint
-from .no_slip import NoSlip as NoSlip
-from .pfaffian import Pfaffian as Pfaffian
-from .point_on import PointOnCurve as PointOnCurve
-from .point_on import PointOnLine as PointOnLine
-from .point_on import PointOnPlane as PointOnPlane
-from .point_on import PointOnSurface as PointOnSurface
-from .prescribed import Prescribed as Prescribed
-from .rolling import BallRolling as BallRolling
-from .rolling import Rolling as Rolling
-from .rolling import RollingContact as RollingContact
-from .skate import Skate as Skate
+from linkwork.constraints.constraint import Between as Between
+from linkwork.constraints.constraint import Constraint as Constraint
+from linkwork.constraints.constraint import Kinematics as Kinematics
+from linkwork.constraints.constraint import Rates as Rates
+from linkwork.constraints.constraint import References as References
+from linkwork.constraints.couplings import Belt as Belt
+from linkwork.constraints.couplings import Coupling as Coupling
+from linkwork.constraints.couplings import Gear as Gear
+from linkwork.constraints.couplings import Rack as Rack
+from linkwork.constraints.couplings import Screw as Screw
+from linkwork.constraints.loop_joint import LoopJoint as LoopJoint
+from linkwork.constraints.nonholonomic import NoSlip as NoSlip
+from linkwork.constraints.nonholonomic_rolling import BallRolling as BallRolling
+from linkwork.constraints.nonholonomic_rolling import Rolling as Rolling
+from linkwork.constraints.nonholonomic_rolling import RollingContact as RollingContact
+from linkwork.constraints.nonholonomic_skate import Skate as Skate
+from linkwork.constraints.parallel_and_angle import Angle as Angle
+from linkwork.constraints.parallel_and_angle import Parallel as Parallel
+from linkwork.constraints.point_constraints import PointOnCurve as PointOnCurve
+from linkwork.constraints.point_constraints import PointOnLine as PointOnLine
+from linkwork.constraints.point_constraints import PointOnPlane as PointOnPlane
+from linkwork.constraints.point_constraints import PointOnSurface as PointOnSurface
+from linkwork.constraints.point_constraints_distance import Distance as Distance
+from linkwork.constraints.prescribed_motion import Prescribed as Prescribed
+from linkwork.constraints.user_constraints import Holonomic as Holonomic
+from linkwork.constraints.user_constraints_pfaffian import Pfaffian as Pfaffian
+from linkwork.constraints.user_functions import Asking as Asking
+from linkwork.constraints.weld_and_ball import Ball as Ball
+from linkwork.constraints.weld_and_ball import CenterOfMass as CenterOfMass
+from linkwork.constraints.weld_and_ball import Weld as Weld
 
 ALL: tuple[type[Constraint], ...] = (
     LoopJoint,

@@ -11,13 +11,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from .._arguments import public_constructor
-from .._validation import boolean
-from ..expr.symbol import Symbol
-from .asking import over_any_scalar, refuse_pickling
-from .chained import chained
-from .contract import Constraint, Kinematics, Rates, References
-from .given import given_length, given_number, measured_in, name_or, plain_joint
+from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.validation import boolean
+from linkwork.constraints.arguments import (
+    given_length,
+    given_number,
+    measured_in,
+    name_or,
+    plain_joint,
+)
+from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
+from linkwork.constraints.jacobian_rows_chained import chained
+from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
+from linkwork.expr.scalar.symbol import Symbol
 
 __all__ = ["Belt", "Coupling", "Gear", "Rack", "Screw"]
 

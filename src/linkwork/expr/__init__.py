@@ -3,13 +3,13 @@
 docs/expressions.md shows what it is for, with a table of the functions.
 """
 
-from . import array_functions as array_functions  # its answers to NumPy are put in place
-from . import linalg, optimize
-from .arrays import array
-from .control import Iterated, call, cond, fori, put, scan, take, while_loop
-from .derivative import adjoint, jacobian, tangent
-from .equations import Root, fixed_point, root
-from .functions import (
+from linkwork.expr import linalg, optimize
+from linkwork.expr.arrays import numpy_functions as numpy_functions  # its answers to NumPy are put in place
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
+from linkwork.expr.control import Iterated, call, cond, fori, put, scan, take, while_loop
+from linkwork.expr.equations import Root, fixed_point, root
+from linkwork.expr.scalar.functions import (
     acos,
     and_,
     asin,

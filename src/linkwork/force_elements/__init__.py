@@ -1,9 +1,9 @@
 """Force elements between bodies: springs, dampers and bushings."""
 
-from .bushing import Bushing as Bushing
-from .contract import ForceElement as ForceElement
-from .contract import Resistance as Resistance
-from .spring_damper import SpringDamper as SpringDamper
+from linkwork.force_elements.bushing import Bushing as Bushing
+from linkwork.force_elements.force_element import ForceElement as ForceElement
+from linkwork.force_elements.force_element import Resistance as Resistance
+from linkwork.force_elements.spring_damper import SpringDamper as SpringDamper
 
 ALL: tuple[type[ForceElement], ...] = (SpringDamper, Bushing)
 

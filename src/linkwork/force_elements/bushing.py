@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .._arguments import public_constructor
-from ..constraints.contract import References
-from ..constraints.given import name_or
-from ..joints import Floating
-from ..joints.derived import units
-from ..spatial import Force, Motion, Pose, Vec3
-from ..spatial.given import LARGEST, given_numbers
-from .contract import ForceElement, Marks, Resistance
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.constraints.arguments import name_or
+from linkwork.constraints.constraint import References
+from linkwork.force_elements.force_element import ForceElement, Marks, Resistance
+from linkwork.joints import Floating
+from linkwork.joints.base.from_transform import units
+from linkwork.spatial import Force, Motion, Pose, Vec3
+from linkwork.spatial.arguments import LARGEST, given_numbers
 
 __all__ = ["Bushing"]
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from .._arguments import public_constructor
-from ..constraints.contract import References
-from ..constraints.given import given_number, name_or
-from ..expr.functions import eq, fmax, sqrt, where
-from ..spatial import Force, Motion, Pose, Vec3
-from .contract import ForceElement, Marks, Resistance
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.constraints.arguments import given_number, name_or
+from linkwork.constraints.constraint import References
+from linkwork.expr.scalar.functions import eq, fmax, sqrt, where
+from linkwork.force_elements.force_element import ForceElement, Marks, Resistance
+from linkwork.spatial import Force, Motion, Pose, Vec3
 
 __all__ = ["SpringDamper"]
 

@@ -10,13 +10,13 @@ import os
 from dataclasses import replace
 from xml.sax.saxutils import quoteattr
 
-from .._text import nearest, quoted
-from ..errors import Findings, Issue, Location, ModelError
-from ..model.body import DisabledPair
-from ..model.collisions import collision_links, joined_bodies, unmoving_pairs
-from ..model.tree import Tree
-from .reader import Reader
-from .xml import Budget, Element, parse
+from linkwork._util.messages import nearest, quoted
+from linkwork.errors import Findings, Issue, Location, ModelError
+from linkwork.formats.xml_attributes import Reader
+from linkwork.formats.xml_document import Budget, Element, parse
+from linkwork.model.body import DisabledPair
+from linkwork.model.collision_pairs import collision_links, joined_bodies, unmoving_pairs
+from linkwork.model.tree import Tree
 
 __all__ = ["parse_srdf", "srdf_text"]
 

@@ -1,7 +1,6 @@
 """Signed distances of shapes over any scalar: cores and radii, and what measures each pair."""
 
-from .bounds import BOUNDS, BoundingSphere, bounding_sphere
-from .cores import (
+from linkwork.geometry.cores import (
     BoxCore,
     ConeCore,
     Core,
@@ -13,10 +12,11 @@ from .cores import (
     SegmentCore,
     Solid,
 )
-from .distance import SignedDistance
-from .pairs import PAIRS, signed_distance
-from .solids import SOLIDS, solid
-from .support import SUPPORTS, support, support_is_one
+from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.pairs import PAIRS, signed_distance
+from linkwork.geometry.separation_bounds import BOUNDS, BoundingSphere, bounding_sphere
+from linkwork.geometry.solids import SOLIDS, solid
+from linkwork.geometry.support_points import SUPPORTS, support, support_is_one
 
 __all__ = [
     "BOUNDS",

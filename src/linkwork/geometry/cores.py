@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..spatial import Pose, Vec3
+from linkwork.spatial import Pose, Vec3
 
 if TYPE_CHECKING:
-    from .distance import SignedDistance
+    from linkwork.geometry.distance import SignedDistance
 
 __all__ = [
     "BoxCore",

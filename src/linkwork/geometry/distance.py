@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..spatial import Vec3
+from linkwork.spatial import Vec3
 
 __all__ = ["SignedDistance"]
 

@@ -10,10 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._arguments import public
-from .._text import listed, repeated
-from ..errors import UnknownNameError
-from ..shapes import (
+from linkwork._util.checked_arguments import public
+from linkwork._util.messages import listed, repeated
+from linkwork.errors import UnknownNameError
+from linkwork.geometry.fields import FIELDS, field_row
+from linkwork.geometry.scene_document import check_keys, read_document, said_of, shape_of
+from linkwork.geometry.solids import SOLIDS, solid
+from linkwork.geometry.solids_rows import KINDS, SolidKind, anchor, kind_of, reach_of, solid_row
+from linkwork.shapes import (
     Box,
     Capsule,
     Compound,
@@ -27,12 +31,8 @@ from ..shapes import (
     Shape,
     Sphere,
 )
-from ..spatial import Pose
-from ..spatial.given import LARGEST, given_pose, given_text
-from .fields import FIELDS, field_row
-from .rows import KINDS, SolidKind, anchor, kind_of, reach_of, solid_row
-from .scene_text import check_keys, read_document, said_of, shape_of
-from .solids import SOLIDS, solid
+from linkwork.spatial import Pose
+from linkwork.spatial.arguments import LARGEST, given_pose, given_text
 
 __all__ = ["Obstacle", "Scene"]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polytope, Rounded, Shape, Sphere
-from ..spatial import Pose, Vec3
-from .cores import (
+from linkwork.geometry.cores import (
     BoxCore,
     ConeCore,
     CylinderCore,
@@ -18,6 +16,19 @@ from .cores import (
     SegmentCore,
     Solid,
 )
+from linkwork.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    HalfSpace,
+    Polytope,
+    Rounded,
+    Shape,
+    Sphere,
+)
+from linkwork.spatial import Pose, Vec3
 
 __all__ = ["SOLIDS", "solid"]
 

@@ -19,13 +19,13 @@ are tables.  `inertias` of joints, `differentiate` and `low_pass` take SciPy: ``
 <BaseParameterFit: 43 base parameters from 150 samples>
 """
 
-from .base import BaseParameterFit, base_parameters
-from .calibration import PlacementFit, placements
-from .consistent import InertiaFit, inertias
-from .excited import Excitation, excitation
-from .measured import HeldOut
-from .signals import Signals, differentiate, low_pass
-from .trajectory import ExcitingTrajectory, exciting_trajectory
+from linkwork.identify.base_parameter_fit import BaseParameterFit, base_parameters
+from linkwork.identify.excitation_design import Excitation, excitation
+from linkwork.identify.excitation_trajectory import ExcitingTrajectory, exciting_trajectory
+from linkwork.identify.kinematic_calibration import PlacementFit, placements
+from linkwork.identify.measurements import HeldOut
+from linkwork.identify.physically_consistent_fit import InertiaFit, inertias
+from linkwork.identify.signal_filtering import Signals, differentiate, low_pass
 
 __all__ = [
     "BaseParameterFit",

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ..bridge.machine import Kernel, compile
-from ..errors import UnknownNameError
-from ..expr import jacobian
-from ..facade.base_parameters import BaseParameters, base_parameters_of
-from ..facade.joint.editing import matrix_of
-from ..facade.robot.robot import Robot
-from ..model.body import WORLD
-from ..model.parameter import read_parameters
-from ..model.parametrised import offset
-from ..spatial import Pose, Vec3
-from .linear import LinearFit, Reduced, fitted, triangular
-from .measured import rms
+from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
+from linkwork.errors import UnknownNameError
+from linkwork.expr import jacobian
+from linkwork.identify.linear_least_squares import LinearFit, Reduced, fitted, triangular
+from linkwork.identify.measurements import rms
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.model.body import WORLD
+from linkwork.model.kernel_parameters import read_parameters
+from linkwork.model.parametrized_tree import offset
+from linkwork.parts.joint.joint_editing import matrix_of
+from linkwork.robot import Robot
+from linkwork.spatial import Pose, Vec3
 
 __all__ = ["SIX", "PlacementDescent", "PlacementModel"]
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import public_constructor
-from ..expr.functions import fmin
-from ..spatial import Motion, Pose, Rotation, Subspace, Vec3, cross
-from ..spatial.given import given_pose
-from .axis import random_axis
-from .contract import JointType, Scalars
-from .prismatic import Prismatic
-from .refused import finite, refused
-from .revolute import Revolute
-from .spherical import Spherical
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.expr.scalar.functions import fmin
+from linkwork.joints.axis import random_axis
+from linkwork.joints.base.joint_type import JointType, Scalars
+from linkwork.joints.base.parameter_check import finite, refused
+from linkwork.joints.quaternion_joints_spherical import Spherical
+from linkwork.joints.revolute import Revolute
+from linkwork.joints.translational_prismatic import Prismatic
+from linkwork.spatial import Motion, Pose, Rotation, Subspace, Vec3, cross
+from linkwork.spatial.arguments import given_pose
 
 __all__ = ["Composite"]
 

@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arguments import public_constructor
-from ..expr.functions import cos, sin
-from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
-from ..spatial.quaternion import translation_of_twist, twist_of_translation
-from .axis import across, angle_about, off_axis, orthogonal, random_axis, unit_axis
-from .contract import JointType, Scalars
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.expr.scalar.functions import cos, sin
+from linkwork.joints.axis import (
+    across,
+    angle_about,
+    off_axis,
+    orthogonal,
+    random_axis,
+    unit_axis,
+)
+from linkwork.joints.base.joint_type import JointType, Scalars
+from linkwork.spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
+from linkwork.spatial.quaternion import translation_of_twist, twist_of_translation
 
 __all__ = ["Planar"]
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import public_constructor
-from ..spatial import Inertia, Motion, Pose, Subspace, Vec3
-from .contract import JointType, Scalars
-from .floating import Floating
-from .planar import Planar
-from .refused import refused
-from .universal import Universal
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.joints.base.joint_type import JointType, Scalars
+from linkwork.joints.base.parameter_check import refused
+from linkwork.joints.planar import Planar
+from linkwork.joints.quaternion_joints_floating import Floating
+from linkwork.joints.universal import Universal
+from linkwork.spatial import Inertia, Motion, Pose, Subspace, Vec3
 
 __all__ = ["Reversed"]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arguments import public_constructor
-from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
-from .axis import across, angle_about, off_axis, random_axis, unit_axis
-from .contract import JointType, Scalars
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.joints.axis import across, angle_about, off_axis, random_axis, unit_axis
+from linkwork.joints.base.joint_type import JointType, Scalars
+from linkwork.spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 
 __all__ = ["Revolute"]
 

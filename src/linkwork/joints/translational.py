@@ -7,8 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Symmetric3, Vec3
-from .contract import JointType, Scalars
+from linkwork.joints.base.joint_type import JointType, Scalars
+from linkwork.spatial import (
+    Force,
+    Inertia,
+    Motion,
+    Pose,
+    Rotation,
+    Subspace,
+    Symmetric3,
+    Vec3,
+)
 
 __all__ = ["Translational"]
 

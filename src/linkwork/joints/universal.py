@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arguments import public_constructor
-from ..expr.functions import and_, atan2, eq, sqrt, where
-from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
-from .axis import angle_about, orthogonal, random_axis, unit_axis
-from .contract import JointType, Scalars
-from .refused import refused
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.expr.scalar.functions import and_, atan2, eq, sqrt, where
+from linkwork.joints.axis import angle_about, orthogonal, random_axis, unit_axis
+from linkwork.joints.base.joint_type import JointType, Scalars
+from linkwork.joints.base.parameter_check import refused
+from linkwork.spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
 
 __all__ = ["Universal"]
 

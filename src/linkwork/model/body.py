@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..expr.dual import parts, seeded
-from ..joints import JointType
-from ..joints.blamed import asked
-from ..joints.generic import independent_motions
-from ..shapes import Geometry
-from ..spatial import Inertia, Motion, Pose, Subspace, Vec3
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.joints import JointType
+from linkwork.joints.base.error_context import asked
+from linkwork.joints.base.generic_rank import independent_motions
+from linkwork.shapes import Geometry
+from linkwork.spatial import Inertia, Motion, Pose, Subspace, Vec3
 
 __all__ = [
     "FRICTION_VELOCITY",

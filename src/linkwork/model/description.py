@@ -1,6 +1,6 @@
 """A robot as a file or a program describes it: links and joints by name, each with the place it comes from.
 
-The formats' readers and `Robot.build` give a `Description`; `linkwork.model.build` makes a `Tree` of it, or says what
+The formats' readers and `Robot.build` give a `Description`; `linkwork.model.tree_builder` makes a `Tree` of it, or says what
 is wrong.
 """
 
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..constraints import Constraint
-from ..errors import Issue, Location
-from ..force_elements import ForceElement
-from ..joints import JointType
-from ..shapes import Geometry
-from ..spatial import Inertia, Pose
-from .body import Drive, Following, Limits
+from linkwork.constraints import Constraint
+from linkwork.errors import Issue, Location
+from linkwork.force_elements import ForceElement
+from linkwork.joints import JointType
+from linkwork.model.body import Drive, Following, Limits
+from linkwork.shapes import Geometry
+from linkwork.spatial import Inertia, Pose
 
 __all__ = [
     "Attachments",

@@ -7,13 +7,13 @@ from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
-from ..constraints import Constraint
-from ..errors import NOTED, Issue, UnknownNameError
-from ..force_elements import ForceElement
-from ..spatial import Inertia, Pose, Vec3
-from .body import WORLD, Body, Direction, DisabledPair, Frame, Point
-from .meant import another_kind, meant_by
-from .welded import check_inertias
+from linkwork.constraints import Constraint
+from linkwork.errors import NOTED, Issue, UnknownNameError
+from linkwork.force_elements import ForceElement
+from linkwork.model.body import WORLD, Body, Direction, DisabledPair, Frame, Point
+from linkwork.model.composite_body import check_inertias
+from linkwork.model.tree_meant import another_kind, meant_by
+from linkwork.spatial import Inertia, Pose, Vec3
 
 __all__ = ["Report", "Tree"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from .._arguments import public
-from ..errors import UnknownNameError
+from linkwork._util.checked_arguments import public
+from linkwork.errors import UnknownNameError
 
 __all__ = ["loops", "names", "path"]
 

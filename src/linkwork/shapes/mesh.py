@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .._arguments import public
-from ..spatial.given import given_numbers, given_text
-from .shape import Unweighed
+from linkwork._util.checked_arguments import public
+from linkwork.shapes.shape import Unweighed
+from linkwork.spatial.arguments import given_numbers, given_text
 
 __all__ = ["Mesh"]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import public
-from ..spatial import Symmetric3, Vec3
-from ..spatial.given import given_numbers
-from .balls import smallest_ball
-from .moments import Moments, of_polytope_grown, of_triangles
-from .quickhull import hull_triangles
-from .shape import Shape
+from linkwork._util.checked_arguments import public
+from linkwork.shapes.mass_properties import Moments, of_polytope_grown, of_triangles
+from linkwork.shapes.polytope_balls import smallest_ball
+from linkwork.shapes.quickhull import hull_triangles
+from linkwork.shapes.shape import Shape
+from linkwork.spatial import Symmetric3, Vec3
+from linkwork.spatial.arguments import given_numbers
 
 __all__ = ["Polytope", "given_points"]
 

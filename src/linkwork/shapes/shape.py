@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arguments import public
-from ..spatial import Symmetric3, Vec3
-from ..spatial.given import LARGEST, given_numbers, given_pose
-from .geometry import Geometry, Material
-from .moments import Moments
+from linkwork._util.checked_arguments import public
+from linkwork.shapes.mass_properties import Moments
+from linkwork.shapes.shape_geometry import Geometry, Material
+from linkwork.spatial import Symmetric3, Vec3
+from linkwork.spatial.arguments import LARGEST, given_numbers, given_pose
 
 __all__ = ["Shape", "Unweighed", "sizes"]
 

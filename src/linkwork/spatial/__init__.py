@@ -25,17 +25,17 @@ True
 Angular parts come first everywhere; units are SI and radians.  Sources are given in each module.
 """
 
-from .force import Force
-from .frame_motion import FrameMotion
-from .inertia import ArticulatedInertia, Inertia
-from .matrix3 import Matrix3, Symmetric3
-from .motion import Motion, Subspace, by_rows, cross, cross_star
-from .mrp import MRP
-from .pose import InversePose, Pose
-from .quaternion import Quaternion
-from .rigid_motion import RigidMotion
-from .rotation import Rotation
-from .vec3 import Vec3
+from linkwork.spatial.inertia import ArticulatedInertia, Inertia
+from linkwork.spatial.matrix3 import Matrix3, Symmetric3
+from linkwork.spatial.motion_and_force import Motion, Subspace, by_rows, cross, cross_star
+from linkwork.spatial.motion_and_force_force import Force
+from linkwork.spatial.mrp import MRP
+from linkwork.spatial.pose import InversePose, Pose
+from linkwork.spatial.quaternion import Quaternion
+from linkwork.spatial.rigid_motion import RigidMotion
+from linkwork.spatial.rigid_motion_frame_motion import FrameMotion
+from linkwork.spatial.rotation import Rotation
+from linkwork.spatial.vec3 import Vec3
 
 __all__ = [
     "MRP",

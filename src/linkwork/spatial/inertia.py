@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .force import Force
-from .matrix3 import Matrix3, Symmetric3
-from .motion import Motion
-from .vec3 import Vec3
+from linkwork.spatial.matrix3 import Matrix3, Symmetric3
+from linkwork.spatial.motion_and_force import Motion
+from linkwork.spatial.motion_and_force_force import Force
+from linkwork.spatial.vec3 import Vec3
 
 __all__ = ["ArticulatedInertia", "Inertia"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, overload
 
-from .vec3 import Vec3
+from linkwork.spatial.vec3 import Vec3
 
 __all__ = ["Matrix3", "Symmetric3"]
 

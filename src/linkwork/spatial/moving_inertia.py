@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .force import Force
-from .inertia import Inertia
-from .matrix3 import Matrix3, Symmetric3
-from .motion import Motion
-from .pose import Pose
-from .rigid_motion import second_moments
-from .vec3 import Vec3
+from linkwork.spatial.inertia import Inertia
+from linkwork.spatial.matrix3 import Matrix3, Symmetric3
+from linkwork.spatial.motion_and_force import Motion
+from linkwork.spatial.motion_and_force_force import Force
+from linkwork.spatial.pose import Pose
+from linkwork.spatial.rigid_motion import second_moments
+from linkwork.spatial.vec3 import Vec3
 
 __all__ = ["Carried", "MovingInertia"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..expr.functions import where
-from .quaternion import Quaternion
-from .rotation import Rotation
-from .vec3 import Vec3
+from linkwork.expr.scalar.functions import where
+from linkwork.spatial.quaternion import Quaternion
+from linkwork.spatial.rotation import Rotation
+from linkwork.spatial.vec3 import Vec3
 
 __all__ = ["MRP"]
 

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-from .force import Force
-from .inertia import ArticulatedInertia, Inertia
-from .motion import Motion, Subspace
-from .quaternion import Quaternion
-from .rotation import Rotation
-from .vec3 import Vec3
+from linkwork.spatial.inertia import ArticulatedInertia, Inertia
+from linkwork.spatial.motion_and_force import Motion, Subspace
+from linkwork.spatial.motion_and_force_force import Force
+from linkwork.spatial.quaternion import Quaternion
+from linkwork.spatial.rotation import Rotation
+from linkwork.spatial.vec3 import Vec3
 
 __all__ = ["InversePose", "Pose"]
 

@@ -12,9 +12,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ..expr.functions import atan2, cos, sin, sqrt, where
-from .rotation import Rotation
-from .vec3 import Vec3
+from linkwork.expr.scalar.functions import atan2, cos, sin, sqrt, where
+from linkwork.spatial.rotation import Rotation
+from linkwork.spatial.vec3 import Vec3
 
 __all__ = ["Quaternion", "translation_of_twist", "twist_of_translation"]
 

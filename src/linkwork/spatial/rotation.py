@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, overload
 
-from ..expr.functions import cos, sin
-from .matrix3 import Matrix3, Symmetric3
-from .turn import Turn
-from .vec3 import Vec3
+from linkwork.expr.scalar.functions import cos, sin
+from linkwork.spatial.matrix3 import Matrix3, Symmetric3
+from linkwork.spatial.rotation_turn import Turn
+from linkwork.spatial.vec3 import Vec3
 
 __all__ = ["Rotation", "cos_sin"]
 

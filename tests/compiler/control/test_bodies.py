@@ -9,10 +9,10 @@ import pytest
 
 from expr.control.cases import CASES
 from linkwork.compiler.passes import optimize
+from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import CONSTANT, Instruction, Program
-from linkwork.compiler.trace import trace
-from linkwork.compiler.verify import InvalidProgramError, verify
-from linkwork.expr.bundle import Bundle
+from linkwork.compiler.trace.trace import trace
+from linkwork.expr.scalar.multi_result import Bundle
 
 
 def changed(program: Program, change: Any) -> Program:

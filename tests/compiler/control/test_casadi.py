@@ -9,8 +9,8 @@ import pytest
 
 import linkwork as lw
 from expr.control.cases import CASES, Case
-from linkwork.compiler import casadi_control
-from linkwork.compiler.to_casadi import to_casadi
+from linkwork.compiler.casadi import to_casadi_casadi_control as casadi_control
+from linkwork.compiler.casadi.to_casadi import to_casadi
 from linkwork.expr import adjoint, array, fori, scan, sin, take, while_loop
 
 ca = pytest.importorskip("casadi")

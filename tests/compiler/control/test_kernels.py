@@ -11,11 +11,13 @@ import pytest
 import linkwork as lw
 from compiler.support import TARGETS
 from expr.control.cases import CASES
-from linkwork.compiler import loops, segments
-from linkwork.compiler.control import pieces, plan
+from linkwork.compiler.codegen import batch_loop as loops
+from linkwork.compiler.codegen import code_segments as segments
 from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.loops import basic_blocks as pieces
+from linkwork.compiler.loops import frame_layout as plan
 from linkwork.compiler.program import INPUT, Instruction, Port, Program
-from linkwork.compiler.trace import trace
+from linkwork.compiler.trace.trace import trace
 from linkwork.expr import (
     adjoint,
     array,
@@ -32,9 +34,9 @@ from linkwork.expr import (
     where,
     while_loop,
 )
-from linkwork.expr.bundle import PART
-from linkwork.expr.control.loop import LOOP, Loop
-from linkwork.expr.region import Region
+from linkwork.expr.control.loop_instruction import LOOP, Loop
+from linkwork.expr.scalar.block import Region
+from linkwork.expr.scalar.multi_result import PART
 
 MANY = 40
 

@@ -13,9 +13,9 @@ from compiler.knobs import num_threads, outlining, sizes
 from compiler.passes.test_outline import recursion
 from compiler.support import TARGETS
 from linkwork.compiler.kernel import Kernel, call_state, made_from, make_ready
+from linkwork.compiler.outlined_calls import ROWS
 from linkwork.compiler.program import Program
-from linkwork.compiler.rows import ROWS
-from linkwork.compiler.trace import trace
+from linkwork.compiler.trace.trace import trace
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ import pytest
 import linkwork as lw
 from helpers.precise import DIGITS, STEP, Precise
 from linkwork import joints
-from linkwork.compiler.derivatives.spaces import Space
+from linkwork.compiler.derivatives.tangent_spaces import Space
 from linkwork.joints import JointType
-from linkwork.model.random import random_tree
+from linkwork.model.random_tree import random_tree
 from oracles.scalars import Direct
 from oracles.trees import TREES, robot_of, state
 

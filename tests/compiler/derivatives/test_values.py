@@ -11,7 +11,7 @@ import pytest
 import linkwork as lw
 from linkwork.errors import NotDifferentiableError
 from linkwork.expr import cos, exp, fabs, root, sin, sqrt, where
-from linkwork.expr.dual import parts, seeded
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
 
 
 def smooth(x: Any, y: Any) -> Any:

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.support import programs
-from linkwork.compiler.outlining.signs import signs_moved
+from linkwork.compiler.passes.outlining.sign_normalization import signs_moved
+from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import Program
-from linkwork.compiler.trace import trace
-from linkwork.compiler.verify import verify
-from linkwork.expr.operations import BY_NAME
+from linkwork.compiler.trace.trace import trace
+from linkwork.expr.scalar.operations import BY_NAME
 
 # those that tell zeros of both signs apart are left out
 _NAMES = ("add", "sub", "mul", "neg", "sqrt", "fmin", "fmax", "fabs", "where", "lt", "le", "and_", "not_", "sin", "exp")

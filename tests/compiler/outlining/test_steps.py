@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.compiler.outlining import steps
-from linkwork.compiler.outlining.steps import steps_of
+from linkwork.compiler.passes.outlining import step_patterns as steps
+from linkwork.compiler.passes.outlining.step_patterns import steps_of
 from linkwork.compiler.program import INPUT, Instruction
-from linkwork.expr.operations import BY_NAME
+from linkwork.expr.scalar.operations import BY_NAME
 
 ADD, MUL, LT, WHERE = (BY_NAME[name] for name in ("add", "mul", "lt", "where"))
 

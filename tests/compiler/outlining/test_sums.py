@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from compiler.knobs import outlining
-from linkwork.compiler.outlining.steps import OF_CONSTANT, OF_VALUE, Form
-from linkwork.compiler.outlining.sums import ADD, MUL, SUB, unsigned
+from linkwork.compiler.outlined_calls import ROWS, Rows
 from linkwork.compiler.passes import optimize
+from linkwork.compiler.passes.outlining.step_patterns import OF_CONSTANT, OF_VALUE, Form
+from linkwork.compiler.passes.outlining.step_table_sums import ADD, MUL, SUB, unsigned
 from linkwork.compiler.program import Program
-from linkwork.compiler.rows import ROWS, Rows
-from linkwork.compiler.trace import trace
+from linkwork.compiler.trace.trace import trace
 
 
 def test_terms_stand_in_one_order_whatever_their_signs() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from linkwork.compiler.program import Program
-from linkwork.compiler.trace import trace
-from linkwork.expr import functions as f
+from linkwork.compiler.trace.trace import trace
+from linkwork.expr.scalar import functions as f
 
 
 def chain_of_rotations(q: Any) -> Any:

@@ -12,8 +12,8 @@ from compiler.passes.samples import SAMPLES, sample
 from compiler.support import all_bits_equal, arrays_for, programs
 from linkwork.compiler import passes
 from linkwork.compiler.passes import ALL, optimize
+from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import Instruction, Program
-from linkwork.compiler.verify import InvalidProgramError, verify
 
 Pass = Callable[[Program], Program]
 every_pass = pytest.mark.parametrize("one_pass", ALL, ids=lambda one_pass: one_pass.__name__)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from compiler.support import programs
 from linkwork.compiler.passes import dead_code
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
-from linkwork.expr.operations import BY_NAME
+from linkwork.expr.scalar.operations import BY_NAME
 
 
 def test_only_what_results_need_is_kept_in_its_order() -> None:

@@ -10,7 +10,7 @@ import pytest
 from compiler.support import OPERATIONS, bits_equal
 from linkwork.compiler.passes import fold_constants
 from linkwork.compiler.program import CONSTANT, COS_OF, FMA, INPUT, SIN_OF, SINCOS, Instruction, Port, Program
-from linkwork.expr.operations import BY_NAME, Operation
+from linkwork.expr.scalar.operations import BY_NAME, Operation
 
 REAL = [o for o in OPERATIONS if not o.logical and o.name != "where"]
 

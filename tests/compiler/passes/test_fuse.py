@@ -10,11 +10,11 @@ from hypothesis import given, settings
 
 from compiler.passes.samples import sample
 from compiler.support import programs
+from linkwork.compiler.codegen.target import host
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes import dead_code, fuse
 from linkwork.compiler.program import Program
-from linkwork.compiler.target import host
-from linkwork.compiler.trace import trace
+from linkwork.compiler.trace.trace import trace
 
 
 def fused(function: Any, **shapes: Any) -> dict[str, int]:

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from compiler.knobs import outlining
 from compiler.outlining.test_signs import OPERATIONS
 from compiler.support import programs
+from linkwork.compiler.outlined_calls import ROWS, Rows
 from linkwork.compiler.passes import optimize, outline
+from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import Program
-from linkwork.compiler.rows import ROWS, Rows
-from linkwork.compiler.trace import trace
-from linkwork.compiler.verify import InvalidProgramError, verify
+from linkwork.compiler.trace.trace import trace
 from linkwork.errors import NotDifferentiableError
-from linkwork.expr import functions as f
-from linkwork.expr.symbol import Graph
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.symbol import Graph
 
 
 def rows_in(program: Program) -> Rows:
@@ -82,7 +82,7 @@ def test_only_long_programs_whose_steps_repeat_are_outlined(marked: Program) -> 
         assert outline(marked) is marked
     with outlining(left=0.01):
         assert outline(marked) is marked
-    module = importlib.import_module("linkwork.compiler.passes.outline")
+    module = importlib.import_module("linkwork.compiler.passes.outlining.outline")
     with outlining(), mock.patch.object(module, "_LEAST_OF_SHORT", 10_000):
         assert outline(marked) is marked  # steps are short
     with outlining():

@@ -8,8 +8,8 @@ from compiler.passes.samples import sample
 from compiler.support import programs
 from linkwork.compiler.passes import pair_sincos
 from linkwork.compiler.program import COS_OF, SIN_OF, SINCOS, Program
-from linkwork.compiler.trace import trace
-from linkwork.expr import functions as f
+from linkwork.compiler.trace.trace import trace
+from linkwork.expr.scalar import functions as f
 
 
 @settings(max_examples=60)

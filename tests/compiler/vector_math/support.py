@@ -7,7 +7,7 @@ import pytest
 from benchmarks.vector_arguments import both_signs, error_in_ulp, log_uniform, neighbours, of_every_exponent
 from benchmarks.vector_code import IS_X86, TWO_ARGUMENTS, Arrays, Variant, compiled, host_fuses, module_text, real
 
-from linkwork.compiler.vector_math import CODES, LANES
+from linkwork.compiler.codegen.vector_math import CODES, LANES
 
 __all__ = [
     "CODES",

@@ -9,16 +9,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from linkwork.compiler.vector_math import (
-    circular,
-    circular32,
-    exponential,
-    inverse,
-    logarithm,
-    power,
-    reduction,
-    single,
-)
+from linkwork.compiler.codegen.vector_math import argument_reduction as reduction
+from linkwork.compiler.codegen.vector_math import exponential
+from linkwork.compiler.codegen.vector_math import float32_functions as single
+from linkwork.compiler.codegen.vector_math import inverse_trigonometric as inverse
+from linkwork.compiler.codegen.vector_math import logarithm_and_power as logarithm
+from linkwork.compiler.codegen.vector_math import logarithm_and_power_power as power
+from linkwork.compiler.codegen.vector_math import sincos as circular
+from linkwork.compiler.codegen.vector_math import sincos_float32 as circular32
 
 EIGHTH_32 = (math.pi / 4 * (1 + 2.0**-9)) ** 2
 EIGHTH = (math.pi / 4) ** 2 * (1 + 2.0**-19)

@@ -15,8 +15,8 @@ from compiler.vector_math.support import (
     every_variant,
     module_text,
 )
-from linkwork.compiler.ir import Text
-from linkwork.compiler.vector_math import vector_function
+from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.vector_math import vector_function
 
 INTRINSICS = {"fma", "fabs", "sqrt", "ctlz", "fshl", "copysign"}
 

@@ -1,4 +1,4 @@
-"""Sine and cosine as compiled from `linkwork.compiler.vector_math`.
+"""Sine and cosine as compiled from `linkwork.compiler.codegen.vector_math`.
 
 Tested are the error in units in the last place against mpmath, over every range of arguments; the special values;
 that every lane count, and every target, gives the same bits; that lanes do not disturb each other; and that the code
@@ -30,8 +30,9 @@ from compiler.vector_math.support import (
     same_bits,
 )
 from compiler.vector_math.support import compiled as compiled_function
-from linkwork.compiler.ir import Text
-from linkwork.compiler.vector_math import reduction, vector_function
+from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.vector_math import argument_reduction as reduction
+from linkwork.compiler.codegen.vector_math import vector_function
 
 BOUND = 2.0**20  # where one way of reducing the argument gives way to the other
 WORST = 6381956970095103 * 2.0**797  # of all doubles the closest to a multiple of pi/2

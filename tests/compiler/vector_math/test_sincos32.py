@@ -18,7 +18,7 @@ from compiler.vector_math.support import (
     of_every_exponent,
     same_bits,
 )
-from linkwork.compiler.vector_math.circular32 import BOUND
+from linkwork.compiler.codegen.vector_math.sincos_float32 import BOUND
 
 single = functools.partial(compiled, "sincos", 32)
 

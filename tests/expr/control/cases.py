@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.expr import and_, call, cond, cos, fori, linalg, put, scan, sin, sqrt, take, where, while_loop
-from linkwork.expr.arrays import filled
-from linkwork.expr.symbol import Graph, Symbol
+from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 
 class Pair(NamedTuple):

@@ -10,7 +10,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.expr import adjoint, array, call, cond, fori, scan, take, tangent, while_loop
-from linkwork.expr.symbol import Graph
+from linkwork.expr.scalar.symbol import Graph
 
 HERE = r"\S* \(.*test_bad_input\.py:\d+\)"
 

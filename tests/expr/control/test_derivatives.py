@@ -12,9 +12,9 @@ import linkwork as lw
 from expr.control.cases import CASES
 from linkwork.errors import NotDifferentiableError
 from linkwork.expr import adjoint, fori, jacobian, scan, sin, tangent, while_loop
-from linkwork.expr.dual import parts, seeded
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
 
 H = 1e-6
 

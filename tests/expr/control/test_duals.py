@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.expr import call, cond, cos, fori, scan, sin, sqrt, tangent, while_loop
-from linkwork.expr.dual import parts, seeded
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
 
 
 def mixed(x: Any, u: Any) -> Any:

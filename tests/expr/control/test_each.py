@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.expr import functions as f
-from linkwork.expr.control.each import each
+from linkwork.expr.control.vmap import each
+from linkwork.expr.scalar import functions as f
 
 COUNT = 300
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from expr.control.cases import CASES
-from linkwork.compiler.trace import trace
+from linkwork.compiler.trace.trace import trace
 from linkwork.expr import cond, fori, lt, scan, take, where, while_loop
-from linkwork.expr.arrays import filled
-from linkwork.expr.dual import Dual, parts
+from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.autodiff.dual_numbers import Dual, parts
 
 MANY = 40
 

@@ -25,12 +25,12 @@ from linkwork.expr import (
     tangent,
     tanh,
 )
-from linkwork.expr.arrays import filled
-from linkwork.expr.bundle import Bundle
-from linkwork.expr.dual import Dual, parts, seeded
-from linkwork.expr.equations.root import monotone_root
-from linkwork.expr.interpret import evaluate
-from linkwork.expr.symbol import Graph
+from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
+from linkwork.expr.equations.root_finding import monotone_root
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.multi_result import Bundle
+from linkwork.expr.scalar.symbol import Graph
 
 A = np.array([[3.0, 0.5, 0.0], [-0.4, 2.5, 0.3], [0.2, 0.0, 4.0]])
 

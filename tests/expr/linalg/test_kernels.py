@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from helpers.matrices import check_derivatives, positive, random
 from linkwork.expr import adjoint, fori, linalg
-from linkwork.expr.control.loop import LOOP
+from linkwork.expr.control.loop_instruction import LOOP
 
 MATRICES, SIDES = positive(1, 9, n=3), random(2, 9, 3)
 

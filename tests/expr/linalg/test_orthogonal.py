@@ -8,9 +8,9 @@ import pytest
 import linkwork as lw
 from helpers.matrices import check_derivatives, hilbert, objects, on_symbols, positive, random
 from linkwork.expr import jacobian
-from linkwork.expr.interpret import evaluate
 from linkwork.expr.linalg import eigh, eigvalsh, qr, svd, svdvals
-from linkwork.expr.symbol import Graph
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
 
 
 def transposed(a: np.ndarray) -> np.ndarray:

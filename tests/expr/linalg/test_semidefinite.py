@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linkwork.expr.linalg.semidefinite import Semidefinite
+from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 
 
 def case(rng, rows, rank, numbers=8):

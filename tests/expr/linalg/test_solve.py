@@ -9,9 +9,9 @@ import linkwork as lw
 from helpers.matrices import EPS, check_derivatives, hilbert, on_symbols, positive, random, traced
 from linkwork.errors import SingularMatrixError
 from linkwork.expr import adjoint
-from linkwork.expr.interpret import evaluate
 from linkwork.expr.linalg import solve, solve_triangular
-from linkwork.expr.symbol import Graph
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
 
 ASSUMED = ("gen", "sym", "pos", "lower", "upper")
 

@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ...expr.region import Listing, Region
-from ..program import Instruction, Program
-from ..verify import verify
-from .dead_code import dead_code
-from .drop_rules import drop_rules
-from .fold_constants import fold_constants
-from .fuse import fuse
-from .look_through_puts import look_through_puts
-from .merge_loops import merge_loops
-from .outline import outline
-from .pair_sincos import pair_sincos
-from .schedule import schedule
-from .trim_loops import trim_loops
+from linkwork.compiler.passes.instruction_schedule import schedule
+from linkwork.compiler.passes.loop_cleanup import trim_loops
+from linkwork.compiler.passes.loop_cleanup_merge_loops import merge_loops
+from linkwork.compiler.passes.outlining.outline import outline
+from linkwork.compiler.passes.simplifications import dead_code
+from linkwork.compiler.passes.simplifications_drop_rules import drop_rules
+from linkwork.compiler.passes.simplifications_fold_constants import fold_constants
+from linkwork.compiler.passes.simplifications_fuse import fuse
+from linkwork.compiler.passes.simplifications_pair_sincos import pair_sincos
+from linkwork.compiler.passes.store_forwarding import look_through_puts
+from linkwork.compiler.passes.verifier import verify
+from linkwork.compiler.program import Instruction, Program
+from linkwork.expr.scalar.block import Listing, Region
 
 __all__ = ["ALL", "optimize"]
 

@@ -7,14 +7,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._arguments import public, unchecked
-from ..structure import Form, Leaf, leaves_of, mapped, put_together, reshaped, taken_apart
-from ..symbol import Graph, Symbol
-from .closing import closed, lent, named
-from .loop import Loop
-from .numbers import Numbers, graph_of
-from .on_numbers import scan_on_numbers, while_on_numbers
-from .steps import bound, check_step, number_of_steps, pair, truth_of_condition
+from linkwork._util.checked_arguments import public, unchecked
+from linkwork.expr.arrays.pytree import (
+    Form,
+    Leaf,
+    leaves_of,
+    mapped,
+    put_together,
+    reshaped,
+    taken_apart,
+)
+from linkwork.expr.control.closure_conversion import closed, lent, named
+from linkwork.expr.control.flatten import Numbers, graph_of
+from linkwork.expr.control.loop_checks import bound, check_step, number_of_steps, pair, truth_of_condition
+from linkwork.expr.control.loop_instruction import Loop
+from linkwork.expr.control.numeric_loops import scan_on_numbers, while_on_numbers
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = ["Iterated", "fori", "scan", "while_loop"]
 

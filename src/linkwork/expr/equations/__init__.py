@@ -1,5 +1,5 @@
 """Equations over any scalar: roots and fixed points."""
 
-from .root import Root, fixed_point, root
+from linkwork.expr.equations.root_finding import Root, fixed_point, root
 
 __all__ = ["Root", "fixed_point", "root"]

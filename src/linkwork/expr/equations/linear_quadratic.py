@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from ..functions import fmax, fmin, lt
-from ..linalg.sums import added, mirrored, negated, rows_of
-from .bounded_root import TINY, BoundedRoot
-from .products import Matrix, by_rows, gram, shifted
+from linkwork.expr.equations.linear_quadratic_bounded_root import TINY, BoundedRoot
+from linkwork.expr.equations.matmul_lists import Matrix, by_rows, gram, shifted
+from linkwork.expr.linalg.sparse_dot import added, mirrored, negated, rows_of
+from linkwork.expr.scalar.functions import fmax, fmin, lt
 
 __all__ = ["LinearQuadratic"]
 

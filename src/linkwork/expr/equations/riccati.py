@@ -26,14 +26,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..control.loops import while_loop
-from ..functions import and_, fmax, lt, not_, or_, sqrt, where
-from ..linalg.sums import added, identity, mirrored, negated, rows_of, transposed
-from ..rules import Rule, ruled
-from .doubling import cayley, doubled
-from .linear_quadratic import LinearQuadratic
-from .lyapunov import lyapunov
-from .products import Matrix, products, shifted, solved_columns, squares, symmetric_products
+from linkwork.expr.autodiff.custom_derivative import Rule, ruled
+from linkwork.expr.control.loops import while_loop
+from linkwork.expr.equations.linear_quadratic import LinearQuadratic
+from linkwork.expr.equations.matmul_lists import (
+    Matrix,
+    products,
+    shifted,
+    solved_columns,
+    squares,
+    symmetric_products,
+)
+from linkwork.expr.equations.riccati_doubling import cayley, doubled
+from linkwork.expr.equations.riccati_lyapunov import lyapunov
+from linkwork.expr.linalg.sparse_dot import added, identity, mirrored, negated, rows_of, transposed
+from linkwork.expr.scalar.functions import and_, fmax, lt, not_, or_, sqrt, where
 
 __all__ = ["RiccatiSolution", "riccati"]
 

@@ -3,17 +3,17 @@
 docs/linear_algebra.md has the equations, the choices, the accuracy and what each function costs.
 """
 
-from .cholesky import cholesky
-from .determinant import det, slogdet
-from .eigen import eigh, eigvalsh
-from .inverse import inv
-from .ldl import ldl, ltdl
-from .least_squares import lstsq
-from .lu import lu
-from .pseudoinverse import pinv
-from .qr import qr
-from .singular import svd, svdvals
-from .solving import solve, solve_triangular
+from linkwork.expr.linalg.householder_qr import qr
+from linkwork.expr.linalg.jacobi_eigen import eigh, eigvalsh
+from linkwork.expr.linalg.ldl_and_cholesky import ldl, ltdl
+from linkwork.expr.linalg.ldl_and_cholesky_cholesky import cholesky
+from linkwork.expr.linalg.least_squares import lstsq
+from linkwork.expr.linalg.linear_solve import solve, solve_triangular
+from linkwork.expr.linalg.linear_solve_determinant import det, slogdet
+from linkwork.expr.linalg.linear_solve_inverse import inv
+from linkwork.expr.linalg.lu_pivoting import lu
+from linkwork.expr.linalg.singular_values import svd, svdvals
+from linkwork.expr.linalg.singular_values_pseudoinverse import pinv
 
 __all__ = [
     "cholesky",

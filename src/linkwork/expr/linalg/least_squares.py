@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..._arguments import public
-from ..rules import Rule, ruled
-from .arrays import Found, applied, array_of, matrix, right_side
-from .methods import METHODS, Triangular
-from .pivots import Pivots
-from .qr import Reflections
-from .sums import dot, less, rows_of, transposed
+from linkwork._util.checked_arguments import public
+from linkwork.expr.autodiff.custom_derivative import Rule, ruled
+from linkwork.expr.linalg.array_conversion import Found, applied, array_of, matrix, right_side
+from linkwork.expr.linalg.factorizations import METHODS, Triangular
+from linkwork.expr.linalg.householder_qr import Reflections
+from linkwork.expr.linalg.pivots import Pivots
+from linkwork.expr.linalg.sparse_dot import dot, less, rows_of, transposed
 
 __all__ = ["lstsq"]
 

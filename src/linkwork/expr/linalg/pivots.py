@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...errors import SingularMatrixError
-from ..functions import and_, eq, fabs, lt, where
-from .sums import reciprocal, reciprocal_or_zero
+from linkwork.errors import SingularMatrixError
+from linkwork.expr.linalg.sparse_dot import reciprocal, reciprocal_or_zero
+from linkwork.expr.scalar.functions import and_, eq, fabs, lt, where
 
 __all__ = ["Pivots"]
 

@@ -1,6 +1,6 @@
 """Optimization over any scalar: convex quadratic programs."""
 
-from .quadratic_program import QuadraticSolution, quadratic_program
+from linkwork.expr.optimize.convex_qp import QuadraticSolution, quadratic_program
 
 __all__ = ["QuadraticSolution", "quadratic_program"]
 

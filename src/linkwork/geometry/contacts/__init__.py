@@ -1,7 +1,7 @@
 """Where two bodies touch: as many points as a pair needs, with their depths and one normal, over any scalar."""
 
-from .contact import Contact, Touching
-from .of_shapes import touching_shapes
-from .table import CONTACTS, contacts
+from linkwork.geometry.contacts.contact_dispatch import CONTACTS, contacts
+from linkwork.geometry.contacts.contact_manifold import Contact, Touching
+from linkwork.geometry.contacts.shape_contacts import touching_shapes
 
 __all__ = ["CONTACTS", "Contact", "Touching", "contacts", "touching_shapes"]

@@ -3,13 +3,21 @@
 Their numbers are arrays that come with each call, so one kernel serves all data of a capacity.
 """
 
-from .cloud import Cloud, cloud_arrays, cloud_distance, least_of_points
-from .ground import Ground, ground_arrays, ground_distance
-from .ground_ray import ground_ray
-from .of_shapes import distance_field
-from .rows import FieldKind, field_row
-from .table import FIELDS, Field, distance_of_shapes, field_distance, is_bounded, is_measured, least_of
-from .voxels import Voxels, voxel_arrays, voxel_distance
+from linkwork.geometry.fields.distance_grid import Voxels, voxel_arrays, voxel_distance
+from linkwork.geometry.fields.field_dispatch import (
+    FIELDS,
+    Field,
+    distance_of_shapes,
+    field_distance,
+    is_bounded,
+    is_measured,
+    least_of,
+)
+from linkwork.geometry.fields.field_dispatch_rows import FieldKind, field_row
+from linkwork.geometry.fields.height_field import Ground, ground_arrays, ground_distance
+from linkwork.geometry.fields.height_field_ray import ground_ray
+from linkwork.geometry.fields.point_cloud import Cloud, cloud_arrays, cloud_distance, least_of_points
+from linkwork.geometry.fields.shape_to_distance_grid import distance_field
 
 __all__ = [
     "FIELDS",

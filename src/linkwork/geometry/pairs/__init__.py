@@ -1,16 +1,21 @@
 """Signed distances of pairs of cores, a family a file; `PAIRS` says which function is of which pair."""
 
-from .boxes import box_box, box_box_gap
-from .half_space import half_space_convex
-from .once import distance_once, signed_distance_once, within_called, within_once
-from .point import point_box, point_point, point_segment
-from .point_ellipsoid import point_ellipsoid
-from .point_round import point_cone, point_cylinder
-from .segment_box import segment_box
-from .segments import segment_segment
-from .table import PAIRS, signed_distance
-from .varied import motion_response
-from .within import WITHIN, within
+from linkwork.geometry.pairs.closed_form.box_box import box_box, box_box_gap
+from linkwork.geometry.pairs.closed_form.point_pairs import point_box, point_point, point_segment
+from linkwork.geometry.pairs.closed_form.point_pairs_half_space import half_space_convex
+from linkwork.geometry.pairs.closed_form.point_pairs_point_ellipsoid import point_ellipsoid
+from linkwork.geometry.pairs.closed_form.point_pairs_point_round import point_cone, point_cylinder
+from linkwork.geometry.pairs.closed_form.segment_pairs import segment_segment
+from linkwork.geometry.pairs.closed_form.segment_pairs_segment_box import segment_box
+from linkwork.geometry.pairs.collision_query import WITHIN, within
+from linkwork.geometry.pairs.distance_derivatives import motion_response
+from linkwork.geometry.pairs.pair_dispatch import PAIRS, signed_distance
+from linkwork.geometry.pairs.shared_pair_code import (
+    distance_once,
+    signed_distance_once,
+    within_called,
+    within_once,
+)
 
 __all__ = [
     "PAIRS",

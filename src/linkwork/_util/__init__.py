@@ -1,0 +1,1 @@
+"""Small private modules that every room may use: messages, checks of arguments, files, threads, locks."""

@@ -1,0 +1,313 @@
+"""Errors of public functions that name the function and the argument: those that go in the place of others."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import math
+import os
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.declared_kinds import declared, fits, is_meaningless, said
+from linkwork._util.messages import nearest
+from linkwork._util.unknown_names import unknown_name_error
+from linkwork._util.validation import MOST_COUNT, is_integer, is_real, shown
+from linkwork.errors import ArgumentError, UnknownNameError
+
+__all__ = ["ABOUT_ARGUMENTS", "caller_of", "misfit_error", "named_error"]
+
+ABOUT_ARGUMENTS = (
+    *(TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError, MemoryError, RecursionError),
+)
+_KNOWN = ("builtins", "linkwork", "numpy")  # where types of arguments are from, as a rule
+_OBJECT = re.compile(r"(?!expected )[a-zA-Z ]+ '[^']*'")  # as texts about an object begin: joint 'elbow'
+_GOT = re.compile(r"got (shape|one|none|no|an?|numbers|something|nothing)\b|got [(\[\d]")  # what is given, in words
+_HUGE = 1e100  # numbers whose products overflow
+_SEVERAL = 10_000  # items of an argument that are looked through for a name
+_USERS_LINE = ("\n    in ", "\n    at ")  # before the line, as traces of functions add it to errors
+_Value = tuple[str, inspect.Parameter, Any]
+
+
+def misfit_error(caller: str, name: str, kind: Any, value: Any) -> Exception:
+    """Return the error for a value that is not of its kind."""
+    numeric = any(part is int or part is float for part in (kind, *typing.get_args(kind)))
+    number = numeric and (isinstance(value, (float, np.floating)) or is_integer(value))
+    near = ""
+    if typing.get_origin(kind) is typing.Literal and isinstance(value, str):
+        hint = nearest(value, [x for x in typing.get_args(kind) if isinstance(x, str)])
+        number, near = True, f"; {hint}" if hint.startswith("did") else ""
+    return (ValueError if number else ArgumentError)(
+        f"{caller}: {name}: expected {said(kind)}, got {shown(value)}{near}"
+    )
+
+
+def caller_of(function: Any, arguments: tuple[Any, ...], method: bool) -> str:
+    """Return what messages call a function: methods of robots by their name alone, constructors by their class."""
+    if not method:
+        return str(function.__name__)
+    owner = arguments[0] if arguments else None
+    cls = owner if isinstance(owner, type) else type(owner)
+    if function.__name__ in ("__init__", "__call__"):
+        return cls.__name__
+    if cls.__name__ == "Robot":
+        return str(function.__name__)
+    return f"{cls.__name__}.{function.__name__}"
+
+
+def named_error(
+    function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any], error: Exception, method: bool
+) -> Exception | None:
+    """Return the error to raise instead of one that a function raised, which names the function and the argument.
+
+    None stands for an error that names both, has a text of its own (a matrix that is singular), or is not about
+    arguments: one of a function of the user's, or of how the function was called.
+    """
+    below = error.__traceback__.tb_next if error.__traceback__ else None
+    own = getattr(inspect.unwrap(function), "__code__", None)
+    inner = below.tb_next if below is not None and below.tb_frame.f_code is own else below
+    if _is_of_user(inner):
+        return None
+    try:
+        bound = inspect.signature(function).bind(*arguments, **named)
+    except TypeError:
+        return None  # Python's own error names what is missing or unexpected
+    caller, text, is_deep = caller_of(function, arguments, method), str(error), _is_deep(below, own)
+    values = _values(function, bound, method)
+    given = [entry for entry in values if entry[2] is not entry[1].default]
+    if isinstance(error, UnknownNameError):
+        return unknown_name_error(error, function, caller, values)
+    if type(error).__module__ == ArgumentError.__module__ and type(error) is not ArgumentError:
+        return None  # public classes of errors have their own texts
+    if any(where in text for where in _USERS_LINE):
+        return None  # it is about what a function of the user's does, and names its line
+    is_plain = isinstance(error, (TypeError, ValueError, IndexError)) and not is_deep
+    if is_plain and any(_names_argument(text, name) for name, _, _ in values):
+        return (
+            None if _names_caller(text, caller) else _again(type(error), f"{caller}: {_without_caller(text, caller)}")
+        )
+    found = _of_a_kind(function, caller, values, error, text if is_plain else "")
+    if found is not None:
+        return found
+    if is_plain and _names_caller(text, caller) and _OBJECT.match(_without_caller(text, caller)):
+        return None  # it is about the object whose method was called
+    culprit = _culprit(given, text, is_plain) or _passed_on(given, text, below)
+    if culprit is not None:
+        name, value = culprit
+        kind = ArgumentError if isinstance(error, TypeError) else ValueError
+        if is_plain:
+            return _again(type(error), f"{caller}: {name}: {_without_caller(text, caller)}")
+        return kind(f"{caller}: {name}: expected another value, got {shown(value)}; {text[:300]}")
+    if is_plain and _names_caller(text, caller):
+        return None
+    if is_plain and _OBJECT.match(text):
+        return _again(type(error), f"{caller}: {text}")
+    if is_plain or (is_deep and not isinstance(error, (AssertionError, AttributeError, ZeroDivisionError))):
+        listed = ", ".join(f"{name} {_summary(value)}" for name, _, value in given)
+        kind = ArgumentError if isinstance(error, TypeError) else ValueError
+        return kind(f"{caller}: these arguments do not fit together: {listed or 'none'}: {text[:300]}")
+    return None
+
+
+def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exception, text: str) -> Exception | None:
+    """Return the error for the argument that is not of its declared kind, or of no kind at all; None where all are.
+
+    ``text`` is that of an error of linkwork's own, which is added.
+    """
+    for name, parameter, value in values:
+        wanted = declared(function, parameter)
+        if value is not parameter.default and not fits(wanted, value):
+            misfit = misfit_error(caller, name, wanted, value)
+            return type(misfit)(f"{misfit}; {text}") if text else misfit
+    for name, _, value in values:
+        if isinstance(error, AttributeError) and error.obj is value:
+            expected = (
+                f"expected an object with the attribute {error.name!r}, got {shown(value)}; see its documentation"
+            )
+            return ArgumentError(f"{caller}: {name}: {expected}")
+        if isinstance(error, KeyError) and error.args == (name,):
+            return ArgumentError(f"{caller}: {name}: expected another value, got {shown(value)}; see its documentation")
+    for name, parameter, value in values:
+        if value is not parameter.default and is_meaningless(value):
+            more = _without_caller(text, caller) or "see its documentation"
+            return TypeError(f"{caller}: {name}: expected another kind of value, got {shown(value)}; {more}")
+    return None
+
+
+def _culprit(given: list[_Value], text: str, is_plain: bool) -> tuple[str, Any] | None:
+    """Return the one argument that an error can be about, which does not name it: the only one given, the one whose
+    value the text shows, or the one whose type an error of Python's names.  None where several can be meant."""
+    is_of_it = not is_plain or "expected" not in text or _GOT.search(text) is not None
+    if len(given) == 1 and is_of_it:  # and not of what lacks, or of what is made of it
+        return given[0][0], given[0][2]
+    flat, types_said = " ".join(text.split()), set(re.findall(r"(?:'|can only concatenate )([\w.]+)", text))
+    looks: list[Callable[[Any], object]] = [
+        lambda value: f"got {shown(value)}" in flat or f"got {_begin_of(value)}" in flat,
+        lambda value: isinstance(value, np.ndarray) and _shows_shape(value, flat),
+        lambda value: isinstance(value, (list, tuple)) and _shows_shape(value, flat),
+        lambda value: "got None" in flat and isinstance(value, (list, tuple)) and any(x is None for x in value),
+        lambda value: is_real(value) and (" got shape ()" in flat or " got ()" in flat),
+        lambda value: "not finite" in flat and isinstance(value, (int, float)) and not math.isfinite(value),
+        lambda value: not is_plain and is_integer(value) and abs(value) > MOST_COUNT,
+        lambda value: not is_plain and isinstance(value, float) and math.isfinite(value) and abs(value) > _HUGE,
+        lambda value: not is_plain and type(value).__name__ in types_said,
+        lambda value: not is_plain and _calls_of(value, flat),
+        lambda value: not is_plain and _has_item_of(value, types_said),
+        lambda value: not is_plain and (len(shown(value)) > 2 or value == "") and shown(value) in flat,
+        lambda value: not is_plain and " arra" in flat and isinstance(value, np.ndarray),
+        lambda value: not is_plain and type(value).__module__.partition(".")[0] not in _KNOWN,
+        lambda value: not is_plain and callable(value) and not isinstance(value, types.FunctionType),
+    ]
+    for look in looks:
+        named = [(name, value) for name, _, value in given if _is_told(look, value)]
+        if len({name for name, _ in named}) == 1:
+            return named[0]
+    return None
+
+
+def _is_told(look: Callable[[Any], object], value: Any) -> bool:
+    try:
+        return bool(look(value))
+    except Exception:  # of an object whose comparisons or length raise
+        return False
+
+
+def _passed_on(given: list[_Value], text: str, traceback: types.TracebackType | None) -> tuple[str, Any] | None:
+    """Return the argument that a function below took as the one of its own that the text names.  None where none is."""
+    found: dict[str, Any] = {}
+    while traceback is not None:
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+        code, own = frame.f_code, frame.f_locals
+        for below in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            if below in own and re.search(rf"(?:^|: ){re.escape(below)}: expected", text):
+                found |= {name: value for name, _, value in given if value is own[below]}
+    return next(iter(found.items())) if len(found) == 1 else None
+
+
+def _shows_shape(value: Any, text: str) -> bool:
+    return re.search(rf"got (shape )?{re.escape(str(np.shape(value)))}", text) is not None
+
+
+def _calls_of(value: Any, text: str) -> bool:
+    """Return True where a text is of a call of this function that does not take what it is given."""
+    name = getattr(value, "__qualname__", None)
+    if not (isinstance(name, str) and callable(value) and f"{name}()" in text):
+        return False
+    parameters = inspect.signature(value).parameters
+    missing = re.findall(r"'(\w+)'", text) if "missing" in text else []
+    counted = re.search(r"takes (\d+) positional", text)
+    return all(x in parameters for x in missing) and (counted is None or int(counted[1]) == len(parameters))
+
+
+def _has_item_of(value: Any, types_said: set[str]) -> bool:
+    return isinstance(value, (list, tuple)) and any(type(x).__name__ in types_said for x in value[:_SEVERAL])
+
+
+def _begin_of(value: Any) -> str:
+    """Return how the text of a value begins, in one line, as an error that shows the whole has it."""
+    try:
+        return " ".join(repr(value).split())[:40]
+    except Exception:
+        return shown(value)
+
+
+def _without_caller(text: str, caller: str) -> str:
+    owner, _, short = caller.rpartition(".")
+    for name in (caller, short, owner, _in_words(short)):
+        if name and text.startswith(f"{name}: "):
+            return text[len(name) + 2 :]
+    return text
+
+
+def _is_of_user(traceback: types.TracebackType | None) -> bool:
+    """Return True for an error from a function of the user's: no operator of an argument, no other library."""
+    while traceback is not None:
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+        file, function = frame.f_code.co_filename, frame.f_code.co_name
+        library = frame.f_globals.get("__name__", "").partition(".")[0] in ("linkwork", "numpy")
+        operator = function.startswith("__") and function not in ("__call__", "__init__")
+        if not (library or operator or file.startswith((_STANDARD, "<")) or "site-packages" in file):
+            return True
+    return False
+
+
+_STANDARD = os.path.join(os.path.dirname(os.__file__), "")
+
+
+def _again(kind: type[Exception], text: str) -> Exception:
+    if kind is ArgumentError:
+        return ArgumentError(text)
+    return next(base for base in (TypeError, ValueError, IndexError) if issubclass(kind, base))(text)
+
+
+def _names_caller(text: str, caller: str) -> bool:
+    """Return True where a text names the function, or the class in words for a constructor, before what it says."""
+    head = text.partition(": expected")[0] if ": expected" in text else text.rpartition(": ")[0] or text
+    short = caller.rpartition(".")[2]
+    return _has_word(head, short) or _has_word(head, _in_words(short))
+
+
+def _in_words(name: str) -> str:
+    """Return the name of a class in words: "height field"."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+
+
+def _has_word(text: str, word: str) -> bool:
+    return bool(word) and re.search(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", text) is not None
+
+
+def _names_argument(text: str, name: str) -> bool:
+    """Return True where a text names an argument: as in ``step: expected``, ``q[3] is`` or ``lower and upper``, and not
+    as the word that it is in English, as in ``expected a function of time``."""
+    word = rf"(?<![A-Za-z0-9_.]){re.escape(name)}"
+    if name in _ENGLISH:
+        return re.search(rf"{word}(\[|( \[[^\]]*\])*(:|=))", text) is not None
+    return re.search(rf"(?<!\ba )(?<!\ban )(?<!\bthe )(?<!\bno )(?<!expected ){word}(?![A-Za-z0-9_])", text) is not None
+
+
+_ENGLISH = frozenset(
+    (
+        *("a", "at", "by", "first", "function", "in", "kind", "least", "most", "name", "names", "of"),
+        *("on", "other", "others", "second", "shape", "text", "to", "type", "value"),
+    )
+)
+
+
+def _is_deep(traceback: types.TracebackType | None, own: Any) -> bool:
+    """Return True for an error that linkwork did not raise itself."""
+    if traceback is None:
+        return True
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    code, at = traceback.tb_frame.f_code, traceback.tb_lasti
+    if code is not own and traceback.tb_frame.f_globals.get("__name__", "").partition(".")[0] != "linkwork":
+        return True
+    op = dis.opname[code.co_code[at]] if 0 <= at < len(code.co_code) else ""
+    return not op.startswith(("RAISE", "RERAISE"))
+
+
+def _values(function: Any, bound: inspect.BoundArguments, method: bool) -> list[tuple[str, inspect.Parameter, Any]]:
+    """Return the arguments one by one: name, parameter and value."""
+    found = []
+    for k, (name, value) in enumerate(bound.arguments.items()):
+        parameter = bound.signature.parameters[name]
+        if method and k == 0:
+            continue
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            found += [(name, parameter, x) for x in value]
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            found += [(key, parameter, x) for key, x in value.items()]
+        else:
+            found.append((name, parameter, value))
+    return found
+
+
+def _summary(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"of shape {value.shape}"
+    return f"= {shown(value)}" if isinstance(value, (int, float, str, type(None))) else f"({type(value).__name__})"

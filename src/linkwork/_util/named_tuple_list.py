@@ -1,0 +1,45 @@
+"""Sequences whose members have names: tuples that are looked into by name too, with names that editors complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, SupportsIndex, TypeVar, overload
+
+from linkwork.errors import UnknownNameError
+
+__all__ = ["Named"]
+
+T = TypeVar("T")
+
+
+class Named(tuple[T, ...]):
+    """A tuple of names, or of what has a ``name``; ``found["elbow"]`` is the member of that name.
+
+    Editors that ask a sequence for its keys complete them.  A name that is not there is an UnknownNameError.
+    """
+
+    kind: str  # what a member is, for messages
+
+    def __new__(cls, members: Iterable[T], kind: str = "member") -> Named[T]:
+        found = super().__new__(cls, members)
+        found.kind = kind
+        return found
+
+    @overload
+    def __getitem__(self, key: SupportsIndex | str) -> T: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        for member, name in zip(self, self._names(), strict=True):
+            if name == key:
+                return member
+        raise UnknownNameError(self.kind, key, self._names())
+
+    def _names(self) -> list[str]:
+        members: Iterable[Any] = iter(self)
+        return [member if isinstance(member, str) else member.name for member in members]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self._names()

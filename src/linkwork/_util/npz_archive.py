@@ -1,0 +1,239 @@
+"""Files of NumPy arrays (npz) with a text that says what they are: written whole, and read with care, to the bit.
+
+A file is read as if a stranger had written it.  Its arrays are stored as they are, not compressed, so the memory that
+they take is never more than the file's size; each array's type, shape and size are known before it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, TypeVar, cast
+
+import numpy as np
+from numpy.lib import format as npy
+
+from linkwork._util.file_access import NotRegularError, opened_regular, replaced
+
+__all__ = ["ArchiveReader", "OtherFileError", "npz_path", "open_archive", "write_archive"]
+
+T = TypeVar("T")
+
+_SAID = "said"
+_MAX_TEXT = 1 << 24  # bytes of the text
+_MAX_MEMBERS = 100_000
+_MAX_HEADER = 10_000  # bytes of an array's head
+_KINDS = {"number": "iuf", "integer": "iu", "bool": "b", "any": "biuf"}  # of types of arrays, by NumPy's letters
+
+
+class OtherFileError(ValueError):
+    """A file is undamaged, but of something else: of a robot with other joints, of another problem."""
+
+
+def npz_path(who: str, path: str | os.PathLike[str]) -> Path:
+    """The path of a file named .npz.  Raises TypeError for what is no path, ValueError for another name."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"{who}: path: expected the path of a file, got {path!r}")
+    where = Path(path)
+    if where.suffix != ".npz":
+        raise ValueError(f"{who}: path: expected a file named .npz, got {str(where)!r}")
+    return where
+
+
+def write_archive(where: Path, said: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Write arrays by name, and what is said of them, which has a "format".
+
+    A file that was there is replaced when the new one is complete.
+    """
+    text = np.frombuffer(json.dumps(said).encode(), dtype=np.uint8)
+    with replaced(where) as file:
+        np.savez(file, **{**arrays, _SAID: text})
+
+
+@contextmanager
+def open_archive(where: Path, form: str, writer: str) -> Iterator[ArchiveReader]:
+    """Open a file of a format, which ``writer`` writes.
+
+    Raises ValueError, with the file's name, for what is no such file: also for whatever goes wrong inside of the
+    ``with``, where its arrays are read; an `OtherFileError` keeps its own text after the name.
+    FileNotFoundError, PermissionError and the like come as they are.
+    """
+    reader: ArchiveReader | None = None
+    try:
+        with opened_regular(where) as (file, size):
+            try:
+                reader = ArchiveReader(file, size, form)
+                yield reader
+            except OtherFileError:
+                raise
+            except Exception as error:  # whatever a damaged file makes of zipfile, NumPy and JSON
+                problem = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else str(error)
+                raise ValueError(f"{where}: not a file that {writer} wrote: {problem}") from None
+    except (NotRegularError, OtherFileError) as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+class ArchiveReader:
+    """What a file says of its arrays, and the arrays, each read when it is asked for.
+
+    Sizes are named: a word in a shape is the same number wherever it stands.
+    """
+
+    def __init__(self, file: BinaryIO, size: int, form: str) -> None:
+        self.sizes: dict[str, int] = {}
+        self._zip = zipfile.ZipFile(file)
+        self._members: dict[str, zipfile.ZipInfo] = {}
+        infos = self._zip.infolist()
+        if len(infos) > _MAX_MEMBERS:
+            raise ValueError(f"{len(infos)} arrays are more than the limit of {_MAX_MEMBERS}")
+        for info in infos:
+            name = info.filename.removesuffix(".npy")
+            if name in self._members:
+                raise ValueError(f"two arrays are named {name!r}")
+            if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1 or info.file_size != info.compress_size:
+                raise ValueError(
+                    f"array {name!r} is compressed or encrypted; expected arrays as numpy.savez stores them"
+                )
+            self._members[name] = info
+        if sum(info.file_size for info in infos) > size:
+            raise ValueError("its arrays would be larger than the file")
+        text = self._read(_SAID, "any", most=_MAX_TEXT)
+        said = json.loads(text.tobytes())
+        if not isinstance(said, dict):
+            raise ValueError(f"expected a text with keys, got {type(said).__name__}")
+        if said.get("format") != form:
+            raise ValueError(f"expected format {form!r}, got {said.get('format')!r}")
+        self.said: dict[str, Any] = said
+
+    # -- what is said
+
+    def text(self, key: str) -> str:
+        """A text."""
+        value: str = self.said[key]
+        return self._checked(key, value, isinstance(value, str), "a text")
+
+    def texts(self, key: str, default: Sequence[str] | None = None) -> list[str]:
+        """A list of texts."""
+        if default is not None and key not in self.said:
+            return [*default]
+        value: list[str] = self.said[key]
+        fine = isinstance(value, list) and all(isinstance(x, str) for x in value)
+        return self._checked(key, value, fine, "a list of texts")
+
+    def boolean(self, key: str, default: bool | None = None) -> bool:
+        """A truth value."""
+        value: bool = self.said.get(key, default) if default is not None else self.said[key]
+        return self._checked(key, value, isinstance(value, bool), "true or false")
+
+    def integer(self, key: str, least: int, most: int = 2**31) -> int:
+        """An integer between two bounds."""
+        value: int = self.said[key]
+        fine = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+        return self._checked(key, value, fine, f"an integer from {least} to {most}")
+
+    def number(self, key: str, least: float = -math.inf) -> float:
+        """A finite number, at least ``least``."""
+        value = self.said[key]
+        fine = isinstance(value, (int, float)) and not isinstance(value, bool)
+        fine = fine and max(least, -sys.float_info.max) <= value <= sys.float_info.max
+        return float(self._checked(key, value, fine, f"a finite number, at least {least:g}"))
+
+    def integers(self, key: str, least: int, most: int = 2**31) -> list[int]:
+        """A list of integers between two bounds."""
+        value: list[int] = self.said[key]
+        fine = isinstance(value, list) and all(type(x) is int and least <= x <= most for x in value)
+        return self._checked(key, value, fine, f"a list of integers from {least} to {most}")
+
+    @staticmethod
+    def _checked(key: str, value: T, fine: bool, expected: str) -> T:
+        if not fine:
+            raise ValueError(f"{key}: expected {expected}, got {value!r:.80}")
+        return value
+
+    # -- arrays
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the arrays."""
+        return [name for name in self._members if name != _SAID]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._members and name != _SAID
+
+    def array(
+        self,
+        name: str,
+        shape: Sequence[int | str | None] | None = None,
+        *,
+        kind: str = "number",
+        finite: bool = True,
+        least: float | None = None,
+        most: float | None = None,
+        ordered: bool = False,
+    ) -> np.ndarray:
+        """An array, of a shape of sizes: a number, a word that is the same size everywhere, or None for any size.
+
+        ``kind`` is "number" (which gives float64), "integer", "bool" or "any".  Values are finite, unless ``finite`` is
+        False, from ``least`` to ``most``, and never decrease along the last axis where they are to be ``ordered``.
+        """
+        x = self._read(name, kind)
+        if kind == "number":
+            x = x.astype(float, copy=False)
+        if shape is not None:
+            self._fit(name, x.shape, shape)
+        if finite and x.dtype.kind == "f" and not np.isfinite(x).all():
+            self._refuse(name, "finite numbers", x[~np.isfinite(x)][0])
+        if least is not None and x.size and not x.min() >= least:
+            self._refuse(name, f"numbers from {least:g}", x.min())
+        if most is not None and x.size and not x.max() <= most:
+            self._refuse(name, f"numbers up to {most:g}", x.max())
+        if ordered and not (np.diff(x, axis=-1) >= 0.0).all():
+            self._refuse(name, "numbers that do not decrease", "others")
+        return x
+
+    def group(self, prefix: str) -> dict[str, np.ndarray]:
+        """All arrays whose names begin with ``prefix.``, by the rest of their names, of any numbers and shapes."""
+        names = [name for name in self.names if name.startswith(f"{prefix}.")]
+        return {name.removeprefix(f"{prefix}."): self.array(name, kind="any", finite=False) for name in names}
+
+    def _fit(self, name: str, got: tuple[int, ...], shape: Sequence[int | str | None]) -> None:
+        wanted = [self.sizes.get(size) if isinstance(size, str) else size for size in shape]
+        if len(got) != len(wanted) or any(w is not None and w != g for w, g in zip(wanted, got, strict=True)):
+            words = [w if w is not None else size for w, size in zip(wanted, shape, strict=True)]
+            self._refuse(name, f"the shape ({', '.join(map(str, words))})", got)
+        self.sizes |= {size: g for size, g in zip(shape, got, strict=True) if isinstance(size, str)}
+
+    @staticmethod
+    def _refuse(name: str, expected: str, got: Any) -> NoReturn:
+        raise ValueError(f"array {name!r}: expected {expected}, got {got}")
+
+    def _read(self, name: str, kind: str, most: int | None = None) -> np.ndarray:
+        info = self._members[name]
+        if most is not None and info.file_size > most:
+            raise ValueError(f"array {name!r}: more bytes than the limit of {most}")
+        with self._zip.open(info) as member:
+            version = npy.read_magic(member)
+            if version not in ((1, 0), (2, 0)):
+                raise ValueError(f"array {name!r}: unknown version {version} of NumPy's format")
+            read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, by_columns, dtype = read_header(member, max_header_size=_MAX_HEADER)
+            if dtype.kind not in _KINDS[kind] or dtype.itemsize > 8 or dtype.shape:
+                self._refuse(
+                    name, {"number": "numbers", "integer": "integers", "bool": "truth values"}.get(kind, kind), dtype
+                )
+            count = math.prod(shape)
+            if min(shape, default=0) < 0 or count * dtype.itemsize != info.file_size - member.tell():
+                raise ValueError(f"array {name!r}: shape {shape} of {dtype} does not fit the bytes that are there")
+            data = np.empty(count, dtype)
+            if data.nbytes and cast(Any, member).readinto(data.view(np.uint8)) != data.nbytes:
+                raise ValueError(f"array {name!r}: the file ends inside of it")
+            member.read(1)  # so that the checksum of the whole is looked at
+        if dtype.kind == "b" and count and data.view(np.uint8).max() > 1:
+            raise ValueError(f"array {name!r}: expected truth values, got other bytes")
+        return data.reshape(shape, order="F" if by_columns else "C")

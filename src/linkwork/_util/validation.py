@@ -1,0 +1,331 @@
+"""Checks of arguments, shared by all public functions, and the decorator that names an argument in every error.
+
+A check takes the name of the function that was called, the argument's name and its value, returns the value as it is
+meant to be used, and raises ArgumentError (wrong kind) or ValueError (wrong value):
+
+    <caller>: <argument>: expected ..., got ...; <remedy>
+
+Booleans, texts and bytes are no numbers here; NaN is none either.  Symbols of a trace pass as numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from linkwork._util.messages import nearest
+from linkwork.errors import ArgumentError
+
+__all__ = [
+    "MOST_COUNT",
+    "boolean",
+    "bounds",
+    "finite_array",
+    "finite_number",
+    "floats",
+    "function",
+    "instance",
+    "integer",
+    "is_integer",
+    "is_real",
+    "is_symbol",
+    "name",
+    "names",
+    "non_negative",
+    "number",
+    "one_of",
+    "optional",
+    "positive",
+    "seed",
+    "sequence_of",
+    "shown",
+    "tolerance",
+]
+
+Check = Callable[[str, str, Any], Any]
+
+MOST_COUNT = 2**31 - 1  # counts beyond it are refused: what is made of each item would fill any memory
+_LONGEST = 120  # characters of a value that a message shows
+
+
+def shown(value: Any) -> str:
+    """Return a short text of a value for a message; never raises."""
+    try:
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**40:
+            return f"an integer of {value.bit_length()} bits"
+        if isinstance(value, np.ndarray) and value.size > 6:
+            return f"{type(value).__name__} of shape {value.shape} and type {value.dtype}"
+        text = repr(value[:_LONGEST] if isinstance(value, (str, bytes)) else value)
+    except Exception:
+        return f"an object of type {type(value).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({type(value).__name__})"
+
+
+def is_symbol(value: Any) -> bool:
+    """Return True for a symbol or a dual number of a trace."""
+    return hasattr(type(value), "_precedence")
+
+
+def is_integer(value: Any) -> TypeGuard[int]:
+    """Return True for an integer that is no boolean."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_real(value: Any) -> bool:
+    """Return True for one real number that a float holds, infinities too; NaN is none."""
+    if isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind in "iuf":
+        value = value[()]
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating, Fraction)):
+        return False
+    try:
+        return not math.isnan(float(value))
+    except OverflowError:
+        return False
+
+
+def _refuse(caller: str, argument: str, expected: str, value: Any, kind: type[Exception], remedy: str = "") -> Any:
+    raise kind(f"{caller}: {argument}: expected {expected}, got {shown(value)}{f'; {remedy}' if remedy else ''}")
+
+
+def integer(
+    caller: str,
+    argument: str,
+    value: Any,
+    *,
+    least: int | None = None,
+    most: int | None = MOST_COUNT,
+    what: str = "an integer",
+    remedy: str = "",
+) -> int:
+    """Return an integer from ``least`` to ``most`` as int."""
+    if least is not None and most not in (None, MOST_COUNT):
+        expected = f"{what} from {least} to {most}"
+    else:
+        expected = what if least is None else f"{what} from {least}"
+    if not is_integer(value):
+        _refuse(caller, argument, expected, value, ArgumentError, remedy)
+    found = int(value)
+    if least is not None and found < least:
+        _refuse(caller, argument, expected, value, ValueError, remedy)
+    if most is not None and found > most:
+        _refuse(caller, argument, f"{what} up to {most}" if most == MOST_COUNT else expected, value, ValueError, remedy)
+    return found
+
+
+def finite_number(
+    caller: str,
+    argument: str,
+    value: Any,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    infinite: bool = False,
+    unit: str = "",
+    remedy: str = "",
+) -> Any:
+    """Return one real number as float: finite unless ``infinite``, within bounds.  Symbols pass."""
+    if is_symbol(value):
+        return value
+    expected = "a number" if infinite else "a finite number"
+    if above is not None:
+        expected += f" > {above:g}"
+    if least is not None:
+        expected += f" >= {least:g}"
+    if most is not None:
+        expected += f"{' and' if least is not None or above is not None else ''} <= {most:g}"
+    expected += f" [{unit}]" if unit else ""
+    if not is_real(value):
+        isnan = isinstance(value, (float, np.floating)) or (is_integer(value))
+        _refuse(caller, argument, expected, value, ValueError if isnan else ArgumentError, remedy)
+    found = float(value)
+    wrong = (
+        (not infinite and math.isinf(found))
+        or (least is not None and found < least)
+        or (above is not None and found <= above)
+        or (most is not None and found > most)
+    )
+    if wrong:
+        _refuse(caller, argument, expected, value, ValueError, remedy)
+    return found
+
+
+def positive(caller: str, argument: str, value: Any, *, unit: str = "", infinite: bool = False) -> Any:
+    """Return a number above 0."""
+    return finite_number(caller, argument, value, above=0.0, unit=unit, infinite=infinite)
+
+
+def non_negative(caller: str, argument: str, value: Any, *, unit: str = "", infinite: bool = False) -> Any:
+    """Return a number from 0 on."""
+    return finite_number(caller, argument, value, least=0.0, unit=unit, infinite=infinite)
+
+
+def tolerance(caller: str, argument: str, value: Any, *, unit: str = "") -> Any:
+    """Return a tolerance: a finite number from 0 on."""
+    return finite_number(caller, argument, value, least=0.0, unit=unit)
+
+
+def seed(caller: str, argument: str, value: Any, *, generator: bool = True) -> Any:
+    """Return a seed of random numbers: a non-negative integer, or a generator where that may be."""
+    if generator and isinstance(value, (np.random.Generator, np.random.SeedSequence, np.random.BitGenerator)):
+        return value
+    what = "a numpy.random.Generator or an integer" if generator else "an integer"
+    return integer(caller, argument, value, least=0, most=None, what=what)
+
+
+def boolean(caller: str, argument: str, value: Any) -> bool:
+    """Return True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        _refuse(caller, argument, "True or False", value, ArgumentError)
+    return bool(value)
+
+
+def name(caller: str, argument: str, value: Any, *, what: str = "a name", empty: bool = False) -> str:
+    """Return a text, one that is not blank unless it may be ``empty``."""
+    if not isinstance(value, str):
+        _refuse(caller, argument, what, value, ArgumentError)
+    if not empty and not value.strip():
+        _refuse(caller, argument, f"{what} that is not blank", value, ValueError)
+    return str(value)
+
+
+def names(caller: str, argument: str, value: Any, *, what: str = "names") -> tuple[str, ...]:
+    """Return names as a tuple, of one or several."""
+    if isinstance(value, str):
+        return (name(caller, argument, value),)
+    return sequence_of(caller, argument, value, name, what=what)
+
+
+def one_of(caller: str, argument: str, value: Any, known: Collection[str]) -> str:
+    """Return one of some names, or raise with the nearest."""
+    expected = f"one of {', '.join(map(repr, known))}"
+    if not isinstance(value, str):
+        _refuse(caller, argument, expected, value, ArgumentError)
+    if value not in known:
+        _refuse(caller, argument, expected, value, ValueError, nearest(value, known))
+    return str(value)
+
+
+def function(caller: str, argument: str, value: Any, *, what: str = "a function") -> Any:
+    """Return what can be called."""
+    if not callable(value):
+        _refuse(caller, argument, what, value, ArgumentError)
+    return value
+
+
+def instance(caller: str, argument: str, value: Any, *classes: type, what: str = "", remedy: str = "") -> Any:
+    """Return an object of one of these classes."""
+    if not isinstance(value, classes):
+        expected = what or " or ".join(f"an object of type {cls.__name__}" for cls in classes)
+        _refuse(caller, argument, expected, value, ArgumentError, remedy)
+    return value
+
+
+def sequence_of(
+    caller: str, argument: str, value: Any, check: Check, *, what: str = "a sequence", least: int = 0
+) -> tuple[Any, ...]:
+    """Return the items of an iterable that is no text and no mapping, each checked, as a tuple."""
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        _refuse(caller, argument, what, value, ArgumentError)
+    found = tuple(value)
+    if len(found) < least:
+        _refuse(caller, argument, f"{what} of at least {least}", value, ValueError)
+    return tuple(check(caller, f"{argument}[{k}]", item) for k, item in enumerate(found))
+
+
+def finite_array(
+    caller: str,
+    argument: str,
+    value: Any,
+    *,
+    shape: Sequence[int | str | None] | None = None,
+    infinite: bool = False,
+    unit: str = "",
+) -> np.ndarray:
+    """Return real numbers as an array of float64, all finite unless ``infinite``; NaN never.
+
+    ``shape`` has sizes, names for any size, and first perhaps "..." for any leading dimensions.
+    """
+    sizes = None if shape is None else ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
+    expected = f"an array of {'numbers' if infinite else 'finite numbers'}"
+    expected += (f" of shape ({sizes})" if sizes is not None else "") + (f" [{unit}]" if unit else "")
+    array = as_numbers(value)
+    if array is None:
+        _refuse(caller, argument, expected, value, ArgumentError)
+        raise AssertionError
+    if shape is not None and not _has_shape(array.shape, shape):
+        raise ValueError(f"{caller}: {argument}: expected {expected}, got shape {array.shape}")
+    if np.isnan(array).any() or not (infinite or np.isfinite(array).all()):
+        _refuse(caller, argument, expected, value, ValueError)
+    return array
+
+
+def bounds(caller: str, lower: Any, upper: Any, *, shape: Sequence[int | str | None] | None = None) -> tuple[Any, Any]:
+    """Return lower and upper bounds as arrays, infinite ones too, the lower nowhere above the upper."""
+    low = finite_array(caller, "lower", lower, shape=shape, infinite=True)
+    high = finite_array(caller, "upper", upper, shape=shape, infinite=True)
+    try:
+        wrong = bool((low > high).any())
+    except ValueError:
+        raise ValueError(f"{caller}: lower and upper: shapes {low.shape} and {high.shape} do not broadcast") from None
+    if wrong:
+        raise ValueError(f"{caller}: lower: expected bounds nowhere above upper, got {shown(lower)} and {shown(upper)}")
+    return low, high
+
+
+def optional(check: Check) -> Check:
+    """Return a check that lets None pass."""
+
+    def checked(caller: str, argument: str, value: Any) -> Any:
+        return None if value is None else check(caller, argument, value)
+
+    return checked
+
+
+def as_numbers(value: Any) -> np.ndarray | None:
+    """Return real numbers as an array of float64, or None for what is none: texts, booleans alone, ragged lists."""
+    if isinstance(value, (str, bytes, bool, Mapping, set, frozenset, np.ma.MaskedArray)) or value is None:
+        return None
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "O" and all(is_real(x) for x in array.flat):
+            array = array.astype(float)
+        return array.astype(float) if array.dtype.kind in "iufb" else None
+    except Exception:
+        return None
+
+
+def _has_shape(found: tuple[int, ...], shape: Sequence[int | str | None]) -> bool:
+    if shape and shape[0] == "...":
+        if len(found) < len(shape) - 1:
+            return False
+        found, shape = found[len(found) - len(shape) + 1 :], shape[1:]
+    return len(found) == len(shape) and all(not isinstance(n, int) or m == n for m, n in zip(found, shape, strict=True))
+
+
+def floats(value: Any) -> np.ndarray:
+    """Return numbers as a new array of float64, as ``np.array(value, dtype=float)`` but for texts and bytes.
+
+    Raises TypeError or ValueError for what is no array of real numbers; NaN stays.
+    """
+    array = np.asarray(value)
+    if array.dtype.kind in "SUMmVc" or isinstance(value, (str, bytes)):
+        raise TypeError("texts, bytes, dates and complex numbers are no numbers here")
+    if array.dtype.kind == "O" and any(isinstance(x, (str, bytes, type(None))) for x in array.flat):
+        raise TypeError("texts, bytes and None are no numbers")
+    return np.array(array, dtype=float)
+
+
+def number(value: Any) -> float:
+    """Return one number as float, as ``float(value)`` but for texts and bytes.  Raises TypeError or ValueError."""
+    if isinstance(value, (str, bytes, bytearray)):
+        raise TypeError("texts and bytes are no numbers")
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise ValueError(str(error)) from None

@@ -1,7 +1,0 @@
-"""Configurations of a robot as points of a manifold."""
-
-from . import manifold, rates
-
-ROWS = (*manifold.ROWS, *rates.ROWS)
-
-__all__ = ["ROWS"]

@@ -1,5 +1,0 @@
-"""What constraints rule out."""
-
-from .rows import ROWS
-
-__all__ = ["ROWS"]

@@ -1,1 +1,0 @@
-"""Splines through points of a configuration's manifold, over any scalar."""

@@ -1,0 +1,103 @@
+"""`linkwork check`: whether a robot's constraints can be met, what they leave free, and whether limits allow it."""
+
+from __future__ import annotations
+
+import argparse
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+
+from linkwork import __version__
+from linkwork.cli.arguments import FAILED, add_json, add_robot, robot_of
+from linkwork.cli.output import Terminal, escaped, finite, label, number, quantity
+from linkwork.cli.output_tables import columns_of, folded
+from linkwork.mechanisms.mobility.mobility_analysis_report import Mobility
+from linkwork.parts.tree_drawing import constraint_rows
+from linkwork.robot import Robot
+
+__all__ = ["HELP", "add_arguments", "mobility_lines", "run"]
+
+HELP = "check a robot's constraints: degrees of freedom, rows too many or at odds, joints beyond their limits"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    robot = robot_of(arguments, terminal)
+    found = _looked_at(robot)
+    beyond = _beyond_limits(robot, found.q) if found.assembled else []
+    if arguments.json:
+        about = {"linkwork": __version__, "file": robot.tree.source, "floating_base": arguments.floating_base}
+        terminal.out.json({**about, **mobility_data(found), "beyond_limits": beyond})
+    else:
+        terminal.out.lines(_text(robot, found, beyond, columns_of(terminal.out)))
+    return 0 if found.assembled else FAILED
+
+
+def _looked_at(robot: Robot) -> Mobility:
+    """Mobility where the robot is assembled within its joints' limits, or anywhere if that is nowhere."""
+    if any(constraint.holonomic for constraint in robot.tree.constraints):
+        within = robot.assemble(check=False)
+        if np.all(within.assembled):
+            return robot.mobility(within.q)
+    return robot.mobility()
+
+
+# -- for people
+
+
+def _text(robot: Robot, found: Mobility, beyond: list[dict[str, Any]], columns: int | None) -> list[str]:
+    rows = constraint_rows(robot.tree)
+    return [
+        *mobility_lines(found, columns),
+        *(["", *folded(CONSTRAINTS, rows, columns, left=(0, 1, 2))] if rows else []),
+        "",
+        *_limit_lines(beyond, bool(rows)),
+    ]
+
+
+CONSTRAINTS = ("constraint", "kind", "names", "rows")
+
+
+def mobility_lines(found: Mobility, columns: int | None) -> list[str]:
+    """The report, in lines that fit."""
+    lines = [escaped(line) for line in str(found).splitlines()]
+    if columns is None:
+        return lines
+    return [part for line in lines for part in wrap(line, columns, subsequent_indent="    ")]
+
+
+def _limit_lines(beyond: list[dict[str, Any]], constrained: bool) -> list[str]:
+    if not beyond:
+        return ["within all joints' limits" + (" as assembled" if constrained else " at neutral")]
+    return [
+        f"beyond its limits: {label(one['name'])} at {number(one['q'])}, allowed {_bound(one['lower'])} .. "
+        f"{_bound(one['upper'])}"
+        for one in beyond
+    ] + [f"{quantity(len(beyond), 'number')} of q beyond limits at the configuration that was looked at"]
+
+
+def _bound(x: float | None) -> str:
+    return "-" if x is None else number(x)
+
+
+# -- for programs
+
+
+def mobility_data(found: Mobility) -> dict[str, Any]:
+    """The report as plain values."""
+    return dict(found.as_dict())
+
+
+def _beyond_limits(robot: Robot, q: np.ndarray) -> list[dict[str, Any]]:
+    """The numbers of q that are beyond their joints' limits."""
+    lower, upper = robot.lower, robot.upper
+    slack = 1e-9 * np.maximum(1.0, np.abs(q))
+    places = np.flatnonzero((q < lower - slack) | (q > upper + slack)).tolist()
+    bounds = zip(finite(lower), finite(upper), strict=True)
+    known = list(bounds)
+    return [{"name": robot.q_names[k], "q": float(q[k]), "lower": known[k][0], "upper": known[k][1]} for k in places]

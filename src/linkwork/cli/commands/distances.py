@@ -1,0 +1,161 @@
+"""`linkwork distances`: how far a robot's collision shapes stay from each other, and from a scene, as it moves.
+
+Configurations are drawn within limits; which pairs always or never touch is said of these alone, and proves nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork import __version__
+from linkwork._util.console__progress import Progress
+from linkwork.cli.arguments import (
+    BAD_MODEL,
+    CommandError,
+    add_json,
+    add_meshes,
+    add_robot,
+    from_zero,
+    positive,
+    robot_of,
+    scene_of,
+    with_meshes,
+)
+from linkwork.cli.output import Terminal, escaped, label, quantity, table
+from linkwork.geometry.scene import Scene
+from linkwork.robot import Robot
+
+__all__ = ["HELP", "add_arguments", "run"]
+
+HELP = "print how far a robot's collision shapes stay from each other and from a scene"
+
+_CHUNK = 1000  # configurations between two drawings of progress
+_QUANTILES = (0.0, 0.01, 0.5, 1.0)
+_NAMES = ("least", "p1", "p50", "most")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    add_meshes(parser)
+    parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
+    parser.add_argument("--samples", metavar="N", type=positive, default=10_000, help="configurations (default: 10000)")
+    parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="of the random numbers (default: 0)")
+    add_json(parser)
+
+
+@dataclass(frozen=True, slots=True)
+class Clearances:
+    """What came of all configurations: arrays of a number a pair, or a row of quantiles [m]."""
+
+    pairs: tuple[tuple[str, str], ...]
+    quantiles: np.ndarray  # (pairs, 4)
+    touching: np.ndarray  # share of configurations
+    free: float  # share of configurations in which nothing touches
+    first: float  # seconds until the first answers, of one configuration and of a batch, which compile
+    each: float  # seconds of a configuration after that
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    robot = with_meshes(robot_of(arguments, terminal), arguments)
+    scene = scene_of(arguments.scene)
+    try:
+        found = _clearances(robot, scene, arguments, terminal)
+    except (TypeError, ValueError) as error:  # no shapes, or some that nothing measures
+        raise CommandError(BAD_MODEL, escaped(str(error))) from error
+    if arguments.json:
+        terminal.out.json(_data(robot, found, arguments))
+    else:
+        terminal.out.lines(_text(robot, found, arguments))
+    return 0
+
+
+def _configurations(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:
+    """(samples, nq), of a mechanism those that were assembled.  Raises CommandError where none is."""
+    q = robot.random_configuration(np.random.default_rng(arguments.seed), size=arguments.samples)
+    if any(constraint.holonomic for constraint in robot.tree.constraints):
+        found = robot.assemble(q, check=False)
+        q = found.q[np.asarray(found.assembled)]
+        if not len(q):
+            raise CommandError(BAD_MODEL, f"{label(robot.name)}: is assembled nowhere within its joints' limits")
+    return q
+
+
+def _clearances(robot: Robot, scene: Scene | None, arguments: argparse.Namespace, terminal: Terminal) -> Clearances:
+    q = _configurations(robot, arguments)
+    start = time.perf_counter()
+    pairs = robot.distances(q[0], scene).pairs
+    robot.distances(q[:2], scene)  # so that the code of batches is made as well
+    first = time.perf_counter() - start
+    d = np.empty((len(q), len(pairs)))
+    start = time.perf_counter()
+    with Progress(terminal.log, "configurations", len(q)) as progress:
+        for k in range(0, len(q), _CHUNK):
+            d[k : k + _CHUNK] = robot.distances(q[k : k + _CHUNK], scene).distance
+            progress.advance(min(_CHUNK, len(q) - k))
+    return Clearances(
+        pairs,
+        np.quantile(d, _QUANTILES, axis=0).T,
+        np.mean(d <= 0.0, axis=0),
+        float(np.mean((d > 0.0).all(axis=1))),
+        first,
+        (time.perf_counter() - start) / len(q),
+    )
+
+
+def _text(robot: Robot, found: Clearances, arguments: argparse.Namespace) -> list[str]:
+    order = np.lexsort((found.quantiles[:, 2], found.quantiles[:, 0]))
+    rows = [
+        [
+            *(escaped(name) for name in found.pairs[k]),
+            *(f"{1e3 * x:.1f}" for x in found.quantiles[k]),
+            f"{100 * found.touching[k]:.2f}",
+        ]
+        for k in order
+    ]
+    always, never = _touching(found, 1.0), _touching(found, 0.0)
+    lines = [
+        f"{label(robot.name)}: {quantity(len(found.pairs), 'pair')}, {quantity(arguments.samples, 'configuration')}",
+        "",
+        *table(["a", "b", *(f"{name} [mm]" for name in _NAMES), "touching [%]"], rows, left=(0, 1)),
+        "",
+        f"nothing touches in {100 * found.free:.2f} % of configurations",
+        f"touched in all of them: {_listed(always)}",
+        f"touched in none of them: {len(never)} of {quantity(len(found.pairs), 'pair')}",
+        "",
+        f"{1e6 * found.each:.3g} µs a configuration; compiling took {found.first:.2f} s before",
+        f"linkwork {__version__}; float64; random numbers {arguments.seed}",
+    ]
+    return lines
+
+
+def _listed(pairs: list[tuple[str, str]]) -> str:
+    return "; ".join(f"{escaped(a)} and {escaped(b)}" for a, b in pairs) or "none"
+
+
+def _touching(found: Clearances, share: float) -> list[tuple[str, str]]:
+    """The pairs that touch in such a share of configurations."""
+    return [pair for pair, of in zip(found.pairs, found.touching, strict=True) if of == share]
+
+
+def _data(robot: Robot, found: Clearances, arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "linkwork": __version__,
+        "robot": robot.name,
+        "scene": arguments.scene,
+        "samples": arguments.samples,
+        "seed": arguments.seed,
+        "pairs": [
+            {"a": a, "b": b, **dict(zip(_NAMES, map(float, row), strict=True)), "touching": float(share)}
+            for (a, b), row, share in zip(found.pairs, found.quantiles, found.touching, strict=True)
+        ],
+        "always": [list(pair) for pair in _touching(found, 1.0)],
+        "never": [list(pair) for pair in _touching(found, 0.0)],
+        "free": found.free,
+        "first_call_seconds": found.first,
+        "seconds_per_configuration": found.each,
+    }

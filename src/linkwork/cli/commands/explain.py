@@ -1,0 +1,158 @@
+"""`linkwork explain`: where the operations of a robot's compiled function come from."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from linkwork import __version__
+from linkwork._util.messages__printing import cut
+from linkwork.cli.arguments import USAGE, CommandError, add_json, add_robot, robot_of
+from linkwork.cli.output import Terminal, escaped, label, number, quantity, table, width
+from linkwork.cli.output_tables import columns_of
+from linkwork.errors import UnknownNameError
+from linkwork.kernels.compiler_api import CodeFacts, code_facts
+from linkwork.kernels.operation_report import Explanation, Work, explain
+from linkwork.parts.joint.joint import Joint
+from linkwork.robot import Robot
+from linkwork.robot_table import ROBOT
+
+__all__ = ["HELP", "add_arguments", "run"]
+
+HELP = "show where the operations of a robot's function come from, body by body"
+
+_SHORTEST = 6  # characters of a name that is cut for a narrow terminal
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    parser.add_argument("function", metavar="FUNCTION", help=f"one of {', '.join(ROBOT)}")
+    parser.add_argument("--frame", metavar="NAME", help="the frame, for a function of one (pose, twist ...)")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    robot = robot_of(arguments, terminal)
+    asked = _asked(robot, arguments.function, arguments.frame)
+    try:
+        explained = explain(robot.tree, asked)
+    except UnknownNameError as error:
+        raise CommandError(USAGE, escaped(str(error))) from error
+    code = code_facts(robot.compile(asked))
+    if arguments.json:
+        about = {"floating_base": arguments.floating_base, "function": arguments.function, "frame": arguments.frame}
+        terminal.out.json(_data(robot, explained, code, about))
+    else:
+        columns = columns_of(terminal.out)
+        of = "" if arguments.frame is None else f" of {label(arguments.frame)}"
+        size = f"{quantity(explained.total.arithmetic, 'operation')} (mul, add, sub)"
+        terminal.out.line(f"{label(robot.name)}: {arguments.function}{of}, {size}")
+        for lines in (_bodies(robot, explained, columns), _kinds(explained.total), _code(code)):
+            terminal.out.lines(["", *lines])
+    return 0
+
+
+def _asked(robot: Robot, function: str, frame: str | None) -> Any:
+    """The function as `Robot.compile` takes it.  Raises CommandError where a frame is missing, or too much."""
+    row = ROBOT.get(function)
+    if row is not None and row.asks_for_a_frame and frame is None:
+        example = f", such as {escaped(robot.frames[-1])}" if robot.frames else ""
+        raise CommandError(USAGE, f"{function} is about a frame: name one with --frame{example}")
+    if row is not None and not row.asks_for_a_frame and frame is not None:
+        raise CommandError(USAGE, f"{function} is about no frame: leave out --frame")
+    if row is not None and row.of_inertias and robot.tree.inertias_ignored:
+        raise CommandError(USAGE, f"{function} depends on inertias, which --inertia ignore leaves out")
+    return function if frame is None else (function, frame)
+
+
+# -- for people
+
+
+def _bodies(robot: Robot, explained: Explanation, columns: int | None) -> list[str]:
+    """The table by body; in a narrow terminal without joints, and with names cut if that does not do."""
+    names = [(label(joint.child), label(joint.name), joint.type_name) for joint in robot.joints]
+    total = explained.total
+    works = [*explained.bodies, *([explained.elsewhere] if explained.elsewhere.operations else []), total]
+    names += [("elsewhere", "", "")] * (len(works) - len(names) - 1) + [("total", "", "")]
+    header = [*explained.passes, "total", "share", "div", "sin, cos"]
+    rows = [_row(work, total) for work in works]
+
+    def lines(named: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
+        full = [[*cell, *row] for cell, row in zip(cells, rows, strict=True)]
+        return table([*named, *header], full, left=range(len(named)))
+
+    whole = lines(("body", "joint", "type"), names)
+    if columns is None or max(map(width, whole)) <= columns:
+        return whole
+    short = lines(("body",), [(body,) for body, _, _ in names])
+    excess = max(map(width, short)) - columns
+    if excess <= 0:
+        return short
+    longest = max(max(width(body) for body, _, _ in names) - excess, _SHORTEST)
+    return lines(("body",), [(cut(body, longest),) for body, _, _ in names])
+
+
+def _row(work: Work, total: Work) -> list[str]:
+    share = f"{100 * work.arithmetic / total.arithmetic:.1f} %" if total.arithmetic else "-"
+    counts = (*work.by_pass, work.arithmetic)
+    return [*map(str, counts), share, _or_dash(work.count("div")), _or_dash(work.count("sin", "cos"))]
+
+
+def _or_dash(count: int) -> str:
+    return str(count) if count else "-"
+
+
+def _kinds(total: Work) -> list[str]:
+    """The operations by their kind, the most frequent first."""
+    if not total.operations:
+        return ["nothing is computed: results are inputs and numbers"]
+    found = sorted(total.operations.items(), key=lambda item: (-item[1], item[0]))
+    return table(["operation", "count"], [[name, str(count)] for name, count in found])
+
+
+def _code(code: CodeFacts) -> list[str]:
+    size = f"{number(round(code.code_bytes / 1024, 1))} KiB"
+    made = f"traced in {1e3 * code.trace_seconds:.0f} ms, compiled in {code.seconds:.2f} s"
+    if code.cached:
+        found = f"found in the cache on disk in {1e3 * code.seconds:.0f} ms"
+        made = f"{found}; traced and compiled once in {code.compile_seconds:.2f} s"
+    return [
+        f"instructions  {code.instructions}, of which {code.fused} are a product and a sum in one",
+        f"values alive  {code.most_alive} at most at a time",
+        f"machine code  {size}, {quantity(code.lanes, 'lane')}, {quantity(code.segments, 'segment')}",
+        f"made          {made}",
+    ]
+
+
+# -- for programs
+
+
+def _data(robot: Robot, explained: Explanation, code: CodeFacts, about: dict[str, Any]) -> dict[str, Any]:
+    total = explained.total
+    bodies = zip(robot.joints, explained.bodies, strict=True)
+    return {
+        "linkwork": __version__,
+        "robot": robot.name,
+        "file": robot.tree.source,
+        **about,
+        "passes": list(explained.passes),
+        "bodies": [_body_data(joint, work, total) for joint, work in bodies],
+        "elsewhere": _work_data(explained.elsewhere, total),
+        "total": _work_data(total, total),
+        "code": asdict(code),
+    }
+
+
+def _body_data(joint: Joint, work: Work, total: Work) -> dict[str, Any]:
+    return {"body": joint.child, "joint": joint.name, "type": joint.type_name, **_work_data(work, total)}
+
+
+def _work_data(work: Work, total: Work) -> dict[str, Any]:
+    return {
+        "arithmetic": work.arithmetic,
+        "by_pass": list(work.by_pass),
+        "share": work.arithmetic / total.arithmetic if total.arithmetic else None,
+        "operations": dict(sorted(work.operations.items())),
+    }

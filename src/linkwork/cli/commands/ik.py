@@ -1,0 +1,279 @@
+"""`linkwork ik`: how often inverse kinematics of a frame succeeds, and how long it takes, on this machine.
+
+Configurations are drawn within limits, and their poses are the targets; every answer is looked at again by forward
+kinematics, whatever it says of itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork import __version__
+from linkwork._util.console__progress import Progress
+from linkwork.cli.arguments import (
+    BAD_MODEL,
+    FAILED,
+    USAGE,
+    CommandError,
+    add_json,
+    add_robot,
+    from_zero,
+    number_from,
+    positive,
+    robot_of,
+)
+from linkwork.cli.benchmark.function_timings import threads
+from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
+from linkwork.cli.output_tables import columns_of, folded
+from linkwork.errors import UnknownNameError
+from linkwork.robot import Robot
+
+__all__ = ["HELP", "add_arguments", "middle", "pose_errors", "run"]
+
+HELP = "measure how often inverse kinematics of a frame succeeds, and how long it takes"
+
+_ROUNDING = 1e-12  # m, rad: what two ways to compute a pose differ by
+_FINEST = 1e-10  # m, rad: of tolerances, so that rounding is a hundredth of them at most
+_CHUNK = 100  # calls between two drawings of progress
+_SHOWN = 10  # misses in the text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    parser.add_argument("--frame", metavar="NAME", required=True, help="the frame that is to reach poses")
+    parser.add_argument("--base", metavar="NAME", help="the frame that poses are relative to (default: the world)")
+    parser.add_argument("--poses", metavar="N", type=positive, default=1000, help="how many (default: 1000)")
+    parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="of the random numbers (default: 0)")
+    parser.add_argument(
+        "--tolerance",
+        metavar="X",
+        type=number_from(_FINEST, ", what can be told from rounding"),
+        default=1e-5,
+        help=f"of each axis, m and rad, {_FINEST:g} at least (default: 1e-5)",
+    )
+    add_json(parser)
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What came of every pose: arrays of one number a pose; times in seconds."""
+
+    q: np.ndarray
+    reached: np.ndarray  # by forward kinematics, and within limits
+    said: np.ndarray  # by the result
+    within: np.ndarray  # limits, exactly
+    statuses: list[str]
+    errors: np.ndarray  # (poses, 6)
+    iterations: np.ndarray
+    restarts: np.ndarray
+    seconds: np.ndarray
+    batch: float  # seconds a pose, one thread
+    first: float  # seconds of the first call, which compiles
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Which are said to be solved and are not, or are beyond limits."""
+        found: np.ndarray = (self.said & ~self.reached) | ~self.within
+        return found
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    robot = robot_of(arguments, terminal)
+    if not robot.nv:
+        raise CommandError(BAD_MODEL, f"{label(robot.name)}: nothing moves, so there is nothing to reach")
+    try:
+        targets = _targets(robot, arguments)
+        found = _answers(robot, targets, arguments, terminal)
+    except (UnknownNameError, ValueError) as error:
+        raise CommandError(USAGE, escaped(str(error))) from error
+    if arguments.json:
+        terminal.out.json(_data(robot, found, arguments))
+    else:
+        terminal.out.lines(_text(robot, found, arguments, columns_of(terminal.out)))
+    wrong = int(found.wrong.sum())
+    if wrong:
+        terminal.error(f"{quantity(wrong, 'answer')} said to be solved or within limits that are not")
+    return FAILED if wrong else 0
+
+
+def middle(robot: Robot) -> np.ndarray:
+    """Every joint in the middle of its limits where it has some, and at its zero otherwise."""
+    bounded = np.isfinite(robot.lower) & np.isfinite(robot.upper)
+    q = robot.neutral()
+    single = np.array([joint.nq == joint.nv == 1 for joint in robot.joints for _ in range(joint.nq)], dtype=bool)
+    chosen = bounded & single
+    q[chosen] = 0.5 * (robot.lower[chosen] + robot.upper[chosen])
+    return q
+
+
+def pose_errors(X: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """(..., 6): position [m] and rotation vector [rad] from targets to poses (..., 4, 4), in the targets' axes."""
+    turned = np.swapaxes(target[..., :3, :3], -1, -2)
+    p = (turned @ (X[..., :3, 3] - target[..., :3, 3])[..., None])[..., 0]
+    R = turned @ X[..., :3, :3]
+    sines = [R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]]
+    a = 0.5 * np.stack(sines, axis=-1)
+    sine, cosine = np.linalg.norm(a, axis=-1), 0.5 * (np.trace(R, axis1=-2, axis2=-1) - 1.0)
+    long = sine > 1e-9
+    scale = np.where(long, np.arctan2(sine, cosine) / np.where(long, sine, 1.0), 1.0)
+    half = ~long & (cosine < 0.0)  # half a turn, about whatever axis
+    return np.concatenate([p, np.where(half[..., None], math.pi, a * scale[..., None])], axis=-1)
+
+
+def _targets(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:
+    """(poses, 4, 4), relative to the base."""
+    rng = np.random.default_rng(arguments.seed)
+    q = robot.random_configuration(rng, size=arguments.poses)
+    if any(constraint.holonomic for constraint in robot.tree.constraints):
+        found = robot.assemble(q, check=False)
+        q = found.q[np.asarray(found.assembled) & _within(robot, found.q)]
+        if not len(q):
+            raise CommandError(BAD_MODEL, f"{label(robot.name)}: is assembled nowhere within its joints' limits")
+    return _poses(robot, q, arguments)
+
+
+def _poses(robot: Robot, q: np.ndarray, arguments: argparse.Namespace) -> np.ndarray:
+    X = robot.pose(q, arguments.frame)
+    return X if arguments.base is None else np.linalg.solve(robot.pose(q, arguments.base), X)
+
+
+def _within(robot: Robot, q: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.all(np.isfinite(q) & (q >= robot.lower) & (q <= robot.upper), axis=-1)
+    return found
+
+
+def _answers(robot: Robot, X: np.ndarray, arguments: argparse.Namespace, terminal: Terminal) -> Reached:
+    seed, count = middle(robot), len(X)
+    asked: dict[str, Any] = {"seed": seed, "tolerance": arguments.tolerance}
+    if arguments.base is not None:
+        asked["relative_to"] = arguments.base
+    start = time.perf_counter()
+    robot.inverse_kinematics(X[0], arguments.frame, **asked)
+    first = time.perf_counter() - start
+    seconds, results = np.empty(count), []
+    with Progress(terminal.log, "poses", count) as progress:
+        for k in range(count):
+            target = X[k].copy()
+            start = time.perf_counter()
+            results.append(robot.inverse_kinematics(target, arguments.frame, **asked))
+            seconds[k] = time.perf_counter() - start
+            if (k + 1) % _CHUNK == 0 or k + 1 == count:
+                progress.advance(_CHUNK if (k + 1) % _CHUNK == 0 else count % _CHUNK)
+    with threads(1):
+        robot.inverse_kinematics(X, arguments.frame, **asked)
+        start = time.perf_counter()
+        robot.inverse_kinematics(X, arguments.frame, **asked)
+        batch = (time.perf_counter() - start) / count
+    q = np.array([result.q for result in results])
+    off, within = pose_errors(_poses(robot, q, arguments), X), _within(robot, q)
+    return Reached(
+        q=q,
+        reached=np.all(np.abs(off) <= arguments.tolerance + _ROUNDING, axis=-1) & within,
+        said=np.array([bool(result.success) for result in results]),
+        within=within,
+        statuses=[str(result.status) for result in results],
+        errors=off,
+        iterations=np.array([int(result.iterations) for result in results]),
+        restarts=np.array([int(result.restarts) for result in results]),
+        seconds=seconds,
+        batch=batch,
+        first=first,
+    )
+
+
+# -- for people
+
+
+def _text(robot: Robot, found: Reached, arguments: argparse.Namespace, columns: int | None) -> list[str]:
+    count = len(found.seconds)
+    base = "the world" if arguments.base is None else label(arguments.base)
+    share = f"{100 * found.reached.mean():.2f} % ({int(found.reached.sum())} of {count})"
+    each = [f"{1e6 * x:.3g}" for x in _times(found)]
+    counted = [(name, *np.percentile(x, (50, 99, 100))) for name, x in _counts(found)]
+    lines = [
+        f"{label(robot.name)}: poses of {label(arguments.frame)} relative to {base}",
+        "",
+        f"reached: {share}, within {number(arguments.tolerance)} m and rad on each axis, and within limits",
+        "",
+        *table(["status", "poses"], [[escaped(k), str(n)] for k, n in Counter(found.statuses).most_common()]),
+        "",
+        *folded(["one call [µs]", "mean", "p50", "p90", "p99", "most"], [["", *each]], columns),
+        "",
+        *table(["of a call", "p50", "p99", "most"], [[k, *(f"{x:g}" for x in numbers)] for k, *numbers in counted]),
+        "",
+        f"a pose in a batch of {count}, one thread: {1e6 * found.batch:.3g} µs",
+        f"the first call, which compiles: {found.first:.2f} s",
+    ]
+    missed = np.flatnonzero(~found.reached)
+    if len(missed):
+        lines += ["", f"missed (of {len(missed)}):" if len(missed) > _SHOWN else "missed:"]
+        lines += [f"  pose {miss['pose']}: {_miss_text(miss)}" for miss in _misses(found)[:_SHOWN]]
+    return [
+        *lines,
+        "",
+        f"linkwork {__version__}; float64; seed in the middle of limits; random numbers {arguments.seed}",
+    ]
+
+
+def _miss_text(miss: dict[str, Any]) -> str:
+    work = f"{quantity(miss['iterations'], 'iteration')}, {quantity(miss['restarts'], 'restart')}"
+    off = f"{miss['position_error']:.2g} m and {miss['orientation_error']:.2g} rad"
+    return f"{escaped(str(miss['status']))}, off by {off}, {work}"
+
+
+def _times(found: Reached) -> list[float]:
+    return [float(found.seconds.mean()), *(float(x) for x in np.percentile(found.seconds, (50, 90, 99, 100)))]
+
+
+def _counts(found: Reached) -> list[tuple[str, np.ndarray]]:
+    return [("iterations", found.iterations), ("restarts", found.restarts)]
+
+
+# -- for programs
+
+
+def _misses(found: Reached) -> list[dict[str, Any]]:
+    return [
+        {
+            "pose": int(k),
+            "status": found.statuses[k],
+            "said_solved": bool(found.said[k]),
+            "within_limits": bool(found.within[k]),
+            "position_error": float(np.linalg.norm(found.errors[k, :3])),
+            "orientation_error": float(np.linalg.norm(found.errors[k, 3:])),
+            "iterations": int(found.iterations[k]),
+            "restarts": int(found.restarts[k]),
+        }
+        for k in np.flatnonzero(~found.reached)
+    ]
+
+
+def _data(robot: Robot, found: Reached, arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "linkwork": __version__,
+        "robot": robot.name,
+        "frame": arguments.frame,
+        "base": arguments.base,
+        "poses": len(found.seconds),
+        "seed": arguments.seed,
+        "tolerance": arguments.tolerance,
+        "success": float(found.reached.mean()),
+        "statuses": dict(Counter(found.statuses)),
+        "call_seconds": dict(zip(("mean", "p50", "p90", "p99", "most"), _times(found), strict=True)),
+        "batch_seconds_per_pose": found.batch,
+        "first_call_seconds": found.first,
+        **{
+            name: dict(
+                zip(("p50", "p99", "most"), (float(x) for x in np.percentile(values, (50, 99, 100))), strict=True)
+            )
+            for name, values in _counts(found)
+        },
+        "misses": _misses(found),
+    }

@@ -1,0 +1,243 @@
+"""`linkwork info`: what a robot is made of."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+
+from linkwork import __version__
+from linkwork.cli.arguments import add_json, add_robot, robot_of
+from linkwork.cli.commands.check import CONSTRAINTS, mobility_data, mobility_lines
+from linkwork.cli.output import Terminal, escaped, finite, label, number, numbers, quantity
+from linkwork.cli.output_tables import columns_of, folded
+from linkwork.constraints import Constraint
+from linkwork.errors import Issue
+from linkwork.model.body import WORLD, Frame
+from linkwork.model.tree import Tree
+from linkwork.parts.joint.joint import Joint
+from linkwork.parts.tree_drawing import (
+    axis_text,
+    constraint_rows,
+    follows_text,
+    parameters,
+    slice_text,
+    tree_lines,
+)
+from linkwork.robot import Robot
+
+__all__ = ["HELP", "add_arguments", "run"]
+
+HELP = "show a robot's tree, joints and links, and what is odd about its file"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    robot = robot_of(arguments, terminal)
+    if arguments.json:
+        terminal.out.json(_data(robot, arguments.floating_base))
+    else:
+        terminal.out.lines(_text(robot, columns_of(terminal.out)))
+    return 0
+
+
+# -- for people
+
+
+def _text(robot: Robot, columns: int | None) -> list[str]:
+    tree = robot.tree
+    joints, links = robot.joints, robot.tree.frames
+    followers = sum(body.coupling is not None for body in tree.bodies)
+    bound = f", {followers} of them bound to others" if followers else ""
+    moving = f"{quantity(len(joints), 'moving joint')}{bound}"
+    size = f"{moving} (nq {robot.nq}, nv {robot.nv}), {quantity(len(links), 'link')}"
+    about = f"{size}, {_mass(tree)}, gravity {numbers(robot.gravity)} m/s²"
+    said = [name for name in _DRIVES if any(getattr(joint, name).any() for joint in joints)]
+    rows = [_joint_row(joint, said) for joint in joints]
+    return [
+        label(robot.name),
+        *(wrap(f"  {about}", columns, subsequent_indent="  ") if columns else [f"  {about}"]),
+        f"  read from {_end(escaped(tree.source or '<string>'), columns)}",
+        "",
+        *tree_lines(tree, columns),
+        "",
+        *(folded((*_JOINT_HEADER[:-1], *said, _JOINT_HEADER[-1]), rows, columns, left=(0, 1, 2)) if joints else []),
+        *([""] if joints else []),
+        *folded(_LINK_HEADER, [_link_row(tree, frame) for frame in links], columns, left=(0, 1, 4)),
+        *([] if tree.inertias_ignored else [f"total mass {_mass(tree)}"]),
+        *(_constrained(robot, columns) if tree.constraints else []),
+    ]
+
+
+def _constrained(robot: Robot, columns: int | None) -> list[str]:
+    """The constraints, and what they leave free."""
+    table = folded(CONSTRAINTS, constraint_rows(robot.tree), columns, left=(0, 1, 2))
+    return ["", *table, "", *mobility_lines(robot.mobility(), columns)]
+
+
+def _mass(tree: Tree) -> str:
+    return "inertias left out" if tree.inertias_ignored else f"{number(tree.mass)} kg"
+
+
+def _end(path: str, columns: int | None) -> str:
+    """The end of a path, from a separator on, where it is too long for its line."""
+    if columns is None or len(path) <= (most := max(columns - len("  read from "), 2)):
+        return path
+    kept = path[len(path) - most + 1 :]
+    return "…" + kept[max(kept.find("/"), 0) :]
+
+
+_JOINT_HEADER = (
+    *("joint", "type", "axis", "q", "v", "limits [rad, m]", "speed [rad/s, m/s]", "effort [N·m, N]"),
+    *("damping", "friction", "follows"),
+)
+_DRIVES = ("armature", "stiffness")  # what few robots have: columns where one has it
+_LINK_HEADER = ("link", "on body", "mass [kg]", "center of mass [m]", "welded by")
+
+
+def _joint_row(joint: Joint, said: list[str]) -> list[str]:
+    return [
+        label(joint.name),
+        joint.type_name,
+        axis_text(joint.type),
+        slice_text(joint.q_slice),
+        slice_text(joint.v_slice),
+        _range_text(joint),
+        numbers(joint.velocity),
+        numbers(joint.effort),
+        _or_dash(joint.damping),
+        _or_dash(joint.friction),
+        *(_or_dash(getattr(joint, name)) for name in said),
+        _follows_text(joint),
+    ]
+
+
+def _or_dash(values: np.ndarray) -> str:
+    return numbers(values) if values.any() else "-"
+
+
+def _range_text(joint: Joint) -> str:
+    if not np.isfinite([*joint.lower, *joint.upper]).any():
+        return "-"
+    return " ".join(f"{number(low)} .. {number(high)}" for low, high in zip(joint.lower, joint.upper, strict=True))
+
+
+def _follows_text(joint: Joint) -> str:
+    """What a joint is bound to, or in brackets what the file says that it should follow."""
+    if joint.coupling is not None:
+        return follows_text(joint.coupling)
+    return "-" if joint.mimic is None else f"({follows_text(joint.mimic)})"
+
+
+def _link_row(tree: Tree, frame: Frame) -> list[str]:
+    mass, center = frame.inertia.mass, _center(frame)
+    return [
+        label(frame.name),
+        label(_body_name(tree, frame)),
+        number(mass) if mass else "-",
+        numbers(center) if center else "-",
+        label(frame.fixed_joint or "-"),
+    ]
+
+
+def _body_name(tree: Tree, frame: Frame) -> str:
+    return "world" if frame.body == WORLD else tree.bodies[frame.body].name
+
+
+def _center(frame: Frame) -> list[float] | None:
+    """The center of mass in the link's frame [m]; None for a link without mass."""
+    mass = frame.inertia.mass
+    return [float(x) / mass for x in frame.inertia.moment] if mass else None
+
+
+# -- for programs
+
+
+def _data(robot: Robot, floating_base: bool) -> dict[str, Any]:
+    tree = robot.tree
+    return {
+        "linkwork": __version__,
+        "name": robot.name,
+        "file": tree.source,
+        "floating_base": floating_base,
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "mass": None if tree.inertias_ignored else robot.mass,
+        "gravity": [float(g) for g in robot.gravity],
+        "joints": [_joint_data(joint) for joint in robot.joints],
+        "links": [_link_data(tree, frame) for frame in tree.frames],
+        "constraints": [_constraint_data(constraint) for constraint in tree.constraints],
+        "mobility": mobility_data(robot.mobility()) if tree.constraints else None,
+        "warnings": [_warning_data(issue) for issue in robot.report.warnings],
+    }
+
+
+def _joint_data(joint: Joint) -> dict[str, Any]:
+    values = parameters(joint.type)
+    return {
+        "name": joint.name,
+        "type": joint.type_name,
+        "axis": values.get("axis"),
+        "parameters": values,
+        "parent": joint.parent,
+        "child": joint.child,
+        "q": [joint.q_slice.start, joint.q_slice.stop],
+        "v": [joint.v_slice.start, joint.v_slice.stop],
+        "lower": finite(joint.lower),
+        "upper": finite(joint.upper),
+        "velocity": finite(joint.velocity),
+        "effort": finite(joint.effort),
+        "damping": finite(joint.damping),
+        "friction": finite(joint.friction),
+        "static_friction": finite(joint.static_friction),
+        "armature": finite(joint.armature),
+        "gear_ratio": finite(joint.gear_ratio),
+        "stiffness": finite(joint.stiffness),
+        "rest": finite(joint.rest),
+        "mimic": joint.mimic and asdict(joint.mimic),
+        "coupling": joint.coupling and asdict(joint.coupling),
+    }
+
+
+def _link_data(tree: Tree, frame: Frame) -> dict[str, Any]:
+    return {
+        "name": frame.name,
+        "body": _body_name(tree, frame),
+        "mass": None if tree.inertias_ignored else frame.inertia.mass,
+        "center_of_mass": _center(frame),
+        "fixed_joint": frame.fixed_joint,
+        "position_in_body": [float(x) for x in frame.placement.translation],
+    }
+
+
+def _constraint_data(constraint: Constraint) -> dict[str, Any]:
+    named = constraint.references
+    return {
+        "name": constraint.name,
+        "kind": type(constraint).__name__,
+        "frames": list(named.frames),
+        "joints": list(named.joints),
+        "points": list(named.points),
+        "rows": list(constraint.row_names),
+        "holonomic": constraint.holonomic,
+    }
+
+
+def _warning_data(issue: Issue) -> dict[str, Any]:
+    where = issue.where
+    return {
+        "code": issue.code,
+        "message": issue.message,
+        "hint": issue.hint,
+        "file": where.file,
+        "line": where.line,
+        "column": where.column,
+        "element": where.element,
+    }

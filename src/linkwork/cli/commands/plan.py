@@ -1,0 +1,296 @@
+"""`linkwork plan`: a path of a robot among a scene's obstacles, from a configuration to a goal."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork import __version__
+from linkwork._util.console__progress import Progress
+from linkwork.cli.arguments import (
+    BAD_MODEL,
+    FAILED,
+    USAGE,
+    CommandError,
+    add_json,
+    add_meshes,
+    add_robot,
+    from_zero,
+    number_from,
+    robot_of,
+    scene_of,
+    with_meshes,
+)
+from linkwork.cli.arguments_given import (
+    add_files,
+    check_files,
+    configuration_of,
+    number_of,
+    words_of,
+    write_files,
+)
+from linkwork.cli.output import Terminal, escaped, finite, label, number, quantity
+from linkwork.cli.output_tables import columns_of, folded
+from linkwork.errors import UnknownNameError
+from linkwork.kinematics.poses import pose
+from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.parts.scene_plots import frames_to_draw
+from linkwork.planning.plan_path import PLANNERS
+from linkwork.planning.result import PlanResult
+from linkwork.robot import Robot
+
+__all__ = ["HELP", "add_arguments", "run"]
+
+HELP = "find a path of a robot among obstacles, and write it as a trajectory"
+
+_POSE = ("X", "Y", "Z", "R", "P", "Y")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    add_meshes(parser)
+    parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
+    parser.add_argument(
+        "--from",
+        dest="start",
+        metavar="Q",
+        nargs="+",
+        help="where it starts: the numbers of q, or NAME=NUMBER of some, the others at zero (default: all of them)",
+    )
+    parser.add_argument(
+        "--to",
+        dest="goals",
+        metavar="Q",
+        nargs="+",
+        action="append",
+        default=[],
+        help="a goal: the numbers of q, or NAME=NUMBER of some, the others as at the start; may be repeated",
+    )
+    parser.add_argument(
+        "--pose",
+        dest="poses",
+        metavar=("FRAME", "X"),
+        nargs="+",
+        action="append",
+        default=[],
+        help="a goal: FRAME X Y Z and, as URDF has them, roll, pitch and yaw, 0 if left out [m, rad]; may be repeated",
+    )
+    parser.add_argument(
+        "--margin", metavar="M", type=number_from(0.0), default=0.0, help="room to keep [m] (default: 0)"
+    )
+    parser.add_argument(
+        "--edges",
+        choices=("certified", "sampled"),
+        default="certified",
+        help="whether ways are proved free, or looked at in steps (default: certified)",
+    )
+    parser.add_argument(
+        "--method",
+        choices=PLANNERS,
+        default=PLANNERS[0],
+        help=f"{PLANNERS[0]}: the first path, shortened; {PLANNERS[1]}: shorter ones until the budget ends",
+    )
+    parser.add_argument(
+        "--iterations",
+        metavar="N",
+        type=from_zero,
+        help=f"with --method {PLANNERS[1]}: so many at most, which give the same path for a seed if the budget allows",
+    )
+    parser.add_argument(
+        "--limits",
+        metavar="NAME=LOW:HIGH",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="of numbers of q, besides the robot's own: what nothing bounds needs some [rad, m]",
+    )
+    parser.add_argument("--resolution", metavar="X", type=number_from(1e-6), default=0.05, help="of sampled ones")
+    parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="of the random numbers (default: 0)")
+    parser.add_argument("--budget", metavar="S", type=number_from(0.0), default=5.0, help="seconds (default: 5)")
+    parser.add_argument(
+        "--acceleration",
+        metavar="A",
+        type=number_from(1e-9),
+        help="of all joints [rad/s², m/s²]: the least time within that and the robot's limits of velocity",
+    )
+    add_files(
+        parser,
+        "write the trajectory, to the bit (.npz) or in samples (.csv)",
+        "draw the path among the obstacles, with matplotlib",
+    )
+    parser.add_argument("--frame", metavar="NAME", help="the frame whose way is drawn (default: the last one)")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    robot = with_meshes(robot_of(arguments, terminal), arguments)
+    scene = scene_of(arguments.scene)
+    check_files(arguments, (".npz", ".csv"))
+    try:
+        start = configuration_of(robot, "--from", arguments.start or [], robot.neutral())
+        goals = _goals(robot, arguments, start)
+        limits = _limits(robot, arguments.limits)
+        frames_to_draw(robot, arguments.frame)
+    except (UnknownNameError, ValueError) as error:
+        raise CommandError(USAGE, escaped(str(error))) from error
+    with Progress(terminal.log, "planning: time", 100) as progress:
+        shown = [0]
+
+        def told(spent: float, _: int) -> None:
+            share = int(100.0 * min(spent / arguments.budget, 1.0)) if arguments.budget > 0.0 else 100
+            progress.advance(share - shown[0])
+            shown[0] = share
+
+        def planned(progress: Any) -> PlanResult:
+            return robot.plan(
+                start,
+                goals,
+                scene,
+                method=arguments.method,
+                edges=arguments.edges,
+                resolution=arguments.resolution,
+                margin=arguments.margin,
+                seed=arguments.seed,
+                time_budget=arguments.budget,
+                limits=limits,
+                iterations=arguments.iterations,
+                progress=progress,
+            )
+
+        try:
+            found = planned(told)
+            first = found.seconds
+            again = found.success and arguments.method != "optimal"  # which goes on until its time is over
+            if again:  # without compiling: the same path, by the same random numbers
+                found = planned(False)
+        except UnknownNameError as error:
+            raise CommandError(USAGE, escaped(str(error))) from error
+        except (TypeError, ValueError) as error:  # no shapes, constraints, joints without limits
+            raise CommandError(BAD_MODEL, escaped(str(error))) from error
+    moving = _moving(found, arguments)
+    save = None if moving is None else moving.trajectory.save
+    write_files(arguments, save, lambda: found.plot(arguments.frame).figure)
+    if arguments.json:
+        terminal.out.json(_data(robot, found, first, moving, arguments))
+    else:
+        terminal.out.lines(_text(robot, found, first, moving, arguments, columns_of(terminal.out)))
+    return 0 if found.success else FAILED
+
+
+# -- what is asked
+
+
+def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> list[Any]:
+    """All of them.  Raises ValueError and UnknownNameError."""
+    found: list[Any] = [configuration_of(robot, "--to", given, start) for given in arguments.goals]
+    for frame, *given in arguments.poses:
+        if frame not in robot.frames:
+            raise UnknownNameError("frame", frame, [*robot.frames])
+        numbers = [number_of("--pose", word) for word in words_of(given)]
+        if len(numbers) not in (3, 6):
+            raise ValueError(
+                f"--pose: expected FRAME and {' '.join(_POSE)}, or {' '.join(_POSE[:3])}, got {len(numbers)}"
+            )
+        found.append({frame: pose(numbers[:3], rpy=numbers[3:] or None)})
+    if not found:
+        raise ValueError("expected a goal: --to a configuration, or --pose of a frame")
+    return found
+
+
+def _limits(robot: Robot, given: Sequence[str]) -> dict[str, tuple[float, float]] | None:
+    """By name of a number of q, if there are any.  Raises ValueError and UnknownNameError."""
+    found = {}
+    for word in words_of(given):
+        name, _, pair = word.rpartition("=")
+        low, colon, high = pair.partition(":")
+        if not name or not colon:
+            raise ValueError(f"--limits: expected NAME=LOW:HIGH, got {word!r}")
+        if name not in robot.q_names:
+            raise UnknownNameError("number of q", name, robot.q_names)
+        found[name] = number_of(f"--limits: {name}", low), number_of(f"--limits: {name}", high)
+    return found or None
+
+
+# -- what is found
+
+
+class Moving(NamedTuple):
+    """A path by time, and when its way points are passed: by length, or by the fastest motion [s]."""
+
+    trajectory: Trajectory
+    times: np.ndarray
+
+
+def _moving(found: PlanResult, arguments: argparse.Namespace) -> Moving | None:
+    """If there is a path.  Raises CommandError."""
+    if not found.success:
+        return None
+    steps = np.linalg.norm(found.robot.difference(found.path[:-1], found.path[1:]), axis=-1)
+    lengths = np.concatenate([[0.0], np.cumsum(steps)])
+    if arguments.acceleration is None:
+        return Moving(found.trajectory(), lengths)
+    try:
+        timed = found.timed(acceleration=arguments.acceleration)
+    except ValueError as error:
+        raise CommandError(FAILED, escaped(str(error))) from error
+    return Moving(timed.trajectory, np.interp(lengths, timed.s, timed.t))
+
+
+def _text(
+    robot: Robot,
+    found: PlanResult,
+    first: float,
+    moving: Moving | None,
+    arguments: argparse.Namespace,
+    columns: int | None,
+) -> list[str]:
+    work = f"{quantity(found.nodes, 'configuration')} explored, {quantity(found.edges_checked, 'edge')} looked at"
+    lines = [f"{label(robot.name)}: {found.status}", "", escaped(found.reason)]
+    if moving is not None:
+        free = "proved free" if arguments.edges == "certified" else f"free in steps of {number(arguments.resolution)}"
+        lines += [f"{quantity(len(found.path), 'way point')}, {number(found.cost)} long [rad, m], {free}"]
+        if arguments.acceleration is not None:
+            lines += [f"it takes {number(moving.trajectory.duration)} s"]
+    compiling = (
+        ", with compiling" if first == found.seconds else f"; the first call, which compiles, took {first:.3g} s"
+    )
+    lines += [f"{work}, in {found.seconds:.3g} s{compiling}"]
+    if moving is not None:
+        rows = [
+            [str(k), f"{t:.4g}", *(f"{x:.4f}" for x in q)]
+            for k, (t, q) in enumerate(zip(moving.times, found.path, strict=True))
+        ]
+        unit = "length" if arguments.acceleration is None else "t [s]"
+        lines += ["", *folded(["", unit, *map(escaped, robot.q_names)], rows, columns, left=())]
+    if moving is not None and arguments.output is not None:
+        lines += ["", f"written to {escaped(arguments.output)}"]
+    return [*lines, "", f"linkwork {__version__}; float64; random numbers {arguments.seed}"]
+
+
+def _data(
+    robot: Robot, found: PlanResult, first: float, moving: Moving | None, arguments: argparse.Namespace
+) -> dict[str, Any]:
+    return {
+        "linkwork": __version__,
+        "robot": robot.name,
+        "scene": arguments.scene,
+        "status": found.status,
+        "reason": found.reason,
+        "names": list(robot.q_names),
+        "path": found.path.tolist(),
+        "cost": finite([found.cost])[0],
+        "goal": found.goal,
+        "times": None if moving is None else moving.times.tolist(),
+        "timed": arguments.acceleration is not None,
+        "nodes": found.nodes,
+        "edges": arguments.edges,
+        "edges_checked": found.edges_checked,
+        "margin": arguments.margin,
+        "seed": arguments.seed,
+        "seconds": found.seconds,
+        "first_call_seconds": first,
+        "output": None if moving is None else arguments.output,
+    }

@@ -1,0 +1,35 @@
+"""`linkwork robots`: the robots that linkwork has inside."""
+
+from __future__ import annotations
+
+import argparse
+
+from linkwork import __version__
+from linkwork import robots as inside
+from linkwork.cli.arguments import add_json, read_robot
+from linkwork.cli.output import Terminal, number, table
+
+__all__ = ["HELP", "add_arguments", "run"]
+
+HELP = "list the robots that linkwork has inside"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    found = {name: read_robot(name) for name in inside.names()}
+    if arguments.json:
+        robots = [
+            {"name": name, "file": robot.tree.source, "nq": robot.nq, "nv": robot.nv, "mass": robot.mass}
+            for name, robot in found.items()
+        ]
+        terminal.out.json({"linkwork": __version__, "robots": robots})
+        return 0
+    rows = [
+        [name, str(robot.nv), str(len(robot.frames)), number(robot.mass), robot.frames[-1]]
+        for name, robot in found.items()
+    ]
+    terminal.out.lines(table(["name", "dof", "links", "mass [kg]", "last link"], rows, left=(0, 4)))
+    return 0

@@ -1,0 +1,191 @@
+"""`linkwork simulate`: a robot's motion by time, free or under a controller, printed, drawn and written."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from linkwork import __version__
+from linkwork.cli.arguments import (
+    BAD_MODEL,
+    FAILED,
+    USAGE,
+    CommandError,
+    add_json,
+    add_robot,
+    from_zero,
+    number_from,
+    positive,
+    robot_of,
+)
+from linkwork.cli.arguments_given import (
+    add_files,
+    check_files,
+    configuration_of,
+    named_numbers,
+    write_files,
+)
+from linkwork.cli.output import Terminal, escaped, finite, label, number, quantity
+from linkwork.cli.output_tables import columns_of, folded
+from linkwork.control.joint_controllers import PD, ComputedTorque, GravityCompensation
+from linkwork.errors import UnknownNameError
+from linkwork.robot import Robot
+from linkwork.simulation.algorithms import METHODS
+from linkwork.simulation.contacts.ground_contact import ContactGround
+from linkwork.simulation.result import Simulation
+
+__all__ = ["HELP", "add_arguments", "run"]
+
+HELP = "simulate a robot, free or under a controller, and print, draw and write its motion"
+
+_CONTROLLERS = ("none", "gravity", "pd", "computed-torque")
+_KP, _KD = 100.0, 20.0
+_ROWS = 10  # of the table, besides the start
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    parser.add_argument(
+        "--from",
+        dest="start",
+        metavar="Q",
+        nargs="+",
+        help="where it starts: the numbers of q, or NAME=NUMBER of some, the others at zero (default: all of them)",
+    )
+    parser.add_argument(
+        "--velocity", metavar="V", nargs="+", help="how it starts: the numbers of v, or NAME=NUMBER (default: at rest)"
+    )
+    parser.add_argument(
+        "--duration", metavar="S", type=number_from(0.0), default=1.0, help="seconds of motion (default: 1)"
+    )
+    parser.add_argument("--step", metavar="S", type=number_from(1e-9), default=1e-3, help="seconds (default: 0.001)")
+    parser.add_argument(
+        "--every", metavar="N", type=positive, default=1, help="steps from record to record (default: 1)"
+    )
+    parser.add_argument(
+        "--method", choices=(*METHODS,), default="semi_implicit_euler", help="(default: semi_implicit_euler)"
+    )
+    parser.add_argument(
+        "--controller",
+        choices=_CONTROLLERS,
+        default="none",
+        help="nothing, what holds it against gravity, springs and dampers in the joints, or these with its dynamics",
+    )
+    parser.add_argument(
+        "--to", dest="target", metavar="Q", nargs="+", help="what a controller holds (default: the start)"
+    )
+    parser.add_argument(
+        "--kp", metavar="K", type=number_from(0.0), default=_KP, help=f"of the controller (default: {_KP:g})"
+    )
+    parser.add_argument(
+        "--kd", metavar="K", type=number_from(0.0), default=_KD, help=f"of the controller (default: {_KD:g})"
+    )
+    parser.add_argument(
+        "--contacts", metavar="FRAME", nargs="+", default=[], help="frames whose origins touch the ground z = HEIGHT"
+    )
+    parser.add_argument("--height", metavar="M", type=float, default=0.0, help="of the ground [m] (default: 0)")
+    parser.add_argument("--friction", metavar="MU", type=number_from(0.0), default=0.8, help="(default: 0.8)")
+    parser.add_argument(
+        "--limits",
+        choices=("held", "soft", "ignored"),
+        help="what limits of joints do (default: a joint that passes one is warned of)",
+    )
+    parser.add_argument("--seed", metavar="N", type=from_zero, help="start in a random configuration instead")
+    add_files(parser, "write all records (.npz)", "draw joints, energies and contact forces, with matplotlib")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    robot = robot_of(arguments, terminal)
+    check_files(arguments, (".npz",))
+    try:
+        around = robot.neutral() if arguments.seed is None else robot.random_configuration(seed=arguments.seed)
+        start = configuration_of(robot, "--from", arguments.start or [], around)
+        still = np.zeros(robot.nv)
+        v = named_numbers("--velocity", arguments.velocity or [], still, robot.v_names, "v")
+        target = configuration_of(robot, "--to", arguments.target or [], start)
+    except (UnknownNameError, ValueError) as error:
+        raise CommandError(USAGE, escaped(str(error))) from error
+    try:
+        controller, inputs = _controller(robot, arguments, target)
+        ground = None
+        if arguments.contacts:
+            ground = ContactGround(tuple(arguments.contacts), friction=arguments.friction, height=arguments.height)
+        found = robot.simulate(
+            start,
+            v,
+            controller=controller,
+            inputs=inputs,
+            duration=arguments.duration,
+            step=arguments.step,
+            every=arguments.every,
+            method=arguments.method,
+            contacts=ground,
+            limits=arguments.limits,
+            record=("kinetic_energy", "potential_energy"),
+            progress=not arguments.json,
+        )
+    except UnknownNameError as error:
+        raise CommandError(USAGE, escaped(str(error))) from error
+    except ValueError as error:  # a duration of no whole steps, or what the robot is not simulated with
+        raise CommandError(BAD_MODEL if robot.constraints else USAGE, escaped(str(error))) from error
+    write_files(arguments, found.save, lambda: found.plot()[0].figure)
+    if arguments.json:
+        terminal.out.json(_data(robot, found, arguments))
+    else:
+        terminal.out.lines(_text(robot, found, arguments, columns_of(terminal.out)))
+    return 0 if found else FAILED
+
+
+def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -> tuple[Any, dict[str, Any]]:
+    """The controller that is asked for, and what it takes."""
+    wanted = {"target_q": target}
+    if arguments.controller == "gravity":
+        return GravityCompensation(robot), {}
+    if arguments.controller == "pd":
+        return PD(robot, arguments.kp, arguments.kd, feedforward="gravity"), wanted
+    if arguments.controller == "computed-torque":
+        return ComputedTorque(robot, arguments.kp, arguments.kd), wanted
+    return None, {}
+
+
+def _text(robot: Robot, found: Simulation, arguments: argparse.Namespace, columns: int | None) -> list[str]:
+    energy = found.records["kinetic_energy"] + found.records["potential_energy"]
+    steps = round(arguments.duration / arguments.step)
+    lines = [
+        f"{label(robot.name)}: {found.reasons()[0]}",
+        "",
+        f"{quantity(steps, 'step')} of {number(arguments.step)} s by {arguments.method}",
+        f"energy {number(energy[0])} J at the start, {number(energy[-1])} J at the end",
+    ]
+    if arguments.contacts:
+        force = found.records["contact_forces"][-1]
+        lines += [f"the ground carries {number(force[:, 2].sum())} N at the end"]
+    chosen = np.unique(np.linspace(0, len(found.t) - 1, _ROWS + 1).astype(int))
+    rows = [[f"{found.t[k]:.4g}", *(f"{round(x, 4) + 0.0:.4f}" for x in found.q[k])] for k in chosen]
+    lines += ["", *folded(["t [s]", *map(escaped, robot.q_names)], rows, columns, left=())]
+    if arguments.output is not None:
+        lines += ["", f"written to {escaped(arguments.output)}"]
+    return [*lines, "", f"linkwork {__version__}; float64"]
+
+
+def _data(robot: Robot, found: Simulation, arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "linkwork": __version__,
+        "robot": robot.name,
+        "status": found.reasons()[0],
+        "done": bool(found),
+        "method": arguments.method,
+        "controller": arguments.controller,
+        "step": arguments.step,
+        "q_names": list(robot.q_names),
+        "v_names": list(robot.v_names),
+        "t": found.t.tolist(),
+        "q": found.q.tolist(),
+        "v": found.v.tolist(),
+        "stopped_at": finite([found.stopped_at])[0],
+        "records": {name: x.tolist() for name, x in found.records.items()},
+        "output": arguments.output,
+    }

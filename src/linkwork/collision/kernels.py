@@ -1,0 +1,163 @@
+"""Kernels of distances: for a robot, pairs and capacities of scenes, made once for equal robots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.collision import algorithms
+from linkwork.collision.algorithms import PairMargins
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.geometry.solids_rows import SolidKind
+from linkwork.kernels.compiler_api import Kernel, Space, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.model.tree import Tree
+
+__all__ = ["EACH", "AskedDistances", "computed_distances", "distance_kernel"]
+
+Scalars = Sequence[Any]
+_KERNELS: Once[Kernel] = Once(128)
+
+EACH = "each"
+"""A word in the names of kernels that take a margin of each pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDistances:
+    """What distances are asked of a robot: pairs of its shapes, shapes that meet a scene, and the scene's sizes."""
+
+    tree: Tree
+    pairs: tuple[tuple[int, int], ...]
+    shapes: tuple[int, ...]
+    capacities: tuple[tuple[SolidKind, int], ...]
+
+    @property
+    def count(self) -> int:
+        """How many pairs there are, with rows that are not there."""
+        return len(self.pairs) + len(self.shapes) * sum(capacity for _, capacity in self.capacities)
+
+    @property
+    def rows(self) -> dict[str, Any]:
+        """The shapes of a kernel's inputs that are a scene's rows, by name."""
+        return {kind.name: (capacity, kind.size) for kind, capacity in self.capacities}
+
+    @property
+    def margins(self) -> dict[str, Any]:
+        """The shapes of a kernel's inputs that are margins of pairs, by name: those of the robot's own, and tables by
+        kind of obstacle (capacity, shapes)."""
+        own = {"margins_of_own": (len(self.pairs),)} if self.pairs else {}
+        return own | {f"margins_of_{kind.name}": (capacity, len(self.shapes)) for kind, capacity in self.capacities}
+
+    def pair_margins(self, given: Mapping[str, Any]) -> PairMargins:
+        """Those margins, of a kernel's inputs by name."""
+        own = given["margins_of_own"] if self.pairs else ()
+        return PairMargins([*own], {kind: given[f"margins_of_{kind.name}"] for kind, _ in self.capacities})
+
+    def scene(self, given: Mapping[str, Any]) -> dict[SolidKind, Any]:
+        """A scene's rows by kind, of a kernel's inputs by name."""
+        return {kind: given[kind.name] for kind, _ in self.capacities}
+
+
+def _all(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+    found = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene)
+    return array([*found.own, *_by_obstacle(found.scene)])
+
+
+def _derivatives(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+    found = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene, derivatives=True)
+    numbers = [*found.own, *_by_obstacle(found.scene)]
+    gradient = [*found.own_gradient, *_by_obstacle(found.scene_gradient)]
+    return array([one[0] for one in numbers]), array(gradient)
+
+
+def _hessian(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+    found = algorithms.pair_hessians(asked.tree, q, asked.pairs, asked.shapes, scene)
+    every = [*found.own, *_by_obstacle(found.scene)]
+    parts = [[one.numbers[0], one.gradient, one.hessian, one.exists] for one in every]
+    return tuple(array(list(part)) for part in zip(*parts, strict=True))
+
+
+def _by_obstacle(by_shape: Sequence[Sequence[Any]]) -> list[Any]:
+    """Row by row of the scene, each with all shapes: what is not there comes last."""
+    return [one for row in zip(*by_shape, strict=True) for one in row]
+
+
+def _minimum(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+    return algorithms.minimum_distance(asked.tree, q, asked.pairs, asked.shapes, scene)
+
+
+def _collision(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
+    return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin)
+
+
+def _deeper(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
+    return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin, depths=True)
+
+
+def _collision_each(
+    asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
+) -> Any:
+    return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin, margins=margins)
+
+
+def _deeper_each(
+    asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
+) -> Any:
+    return algorithms.in_collision(
+        asked.tree, q, asked.pairs, asked.shapes, scene, margin, depths=True, margins=margins
+    )
+
+
+def _nearest(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+    found = algorithms.nearest_pair(asked.tree, q, asked.pairs, asked.shapes, scene)
+    return array([*found.numbers, found.place])
+
+
+def _smooth(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
+    return algorithms.smooth_minimum_distance(asked.tree, q, asked.pairs, asked.shapes, scene, sharpness)
+
+
+def _smooth_gradient(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
+    found = algorithms.smooth_minimum(asked.tree, q, asked.pairs, asked.shapes, scene, sharpness)
+    return array(found.gradient)
+
+
+_COMPUTED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "distances": (_all, ()),
+    "distance_derivatives": (_derivatives, ()),
+    "distance_hessian": (_hessian, ()),
+    "minimum_distance": (_minimum, ()),
+    "in_collision": (_collision, ("margin",)),
+    "in_collision deeper": (_deeper, ("margin",)),
+    "in_collision each": (_collision_each, ("margin",)),
+    "in_collision each deeper": (_deeper_each, ("margin",)),
+    "nearest": (_nearest, ()),
+    "smooth_minimum_distance": (_smooth, ("sharpness",)),
+    "smooth_minimum_distance_gradient": (_smooth_gradient, ("sharpness",)),
+}
+"""By name, and another word where there are several: what computes it, and the numbers that it takes besides."""
+
+
+def computed_distances(
+    what: str, asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], numbers: Scalars
+) -> Any:
+    """The same as the kernel, over any scalar."""
+    return _COMPUTED[what][0](asked, q, scene, *numbers)
+
+
+def distance_kernel(what: str, asked: AskedDistances, space: Space) -> Kernel:
+    """The kernel of q, further numbers, margins of pairs where "each" has its own, and a scene's rows by kind."""
+    function, more = _COMPUTED[what]
+    each = EACH in what.split()
+
+    def traced(*, q: Any, **given: Any) -> Any:
+        margins = [asked.pair_margins(given)] if each else []
+        return function(asked, [*q], asked.scene(given), *(given[name] for name in more), *margins)
+
+    def made() -> Kernel:
+        numbers: dict[str, Any] = dict.fromkeys(more, ())
+        margins = asked.margins if each else {}
+        return compile(traced, name=what.split()[0], q=space, **numbers, **margins, **asked.rows)
+
+    return _KERNELS.get((what, asked), made)

@@ -1,0 +1,333 @@
+"""Distances between a robot's collision shapes, and from them to a scene."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from linkwork._util.validation import number, positive
+from linkwork.collision.algorithms import NUMBERS
+from linkwork.collision.combined_results import least_of, most_of, smooth_gradient_of, smooth_of, worst_edge
+from linkwork.collision.kernels import computed_distances
+from linkwork.collision.methods_asked import AskedPairs, asking
+from linkwork.collision.motion_validity import METHODS, EdgeResult, check_edges, edge_kernel
+from linkwork.collision.result import DistanceDerivatives, DistanceHessian, RobotDistances
+from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
+from linkwork.geometry.scene import Scene
+from linkwork.kernels.compiler_api import Kernel, call_state, single_call
+from linkwork.kernels.owners import has_symbols
+from linkwork.kernels.robot_base import Array, RobotBase
+from linkwork.mechanisms.assembly.targets import read_configuration
+
+__all__ = ["DistanceMethods"]
+
+Pairs = Iterable[tuple[str, str]]
+
+
+class DistanceMethods(RobotBase):
+    """Signed distances of a robot's collision shapes from each other and from a scene's obstacles [m].
+
+    Shapes are those of the links' ``collisions``; `collision_pairs` says which links are looked at.  Shapes that are
+    fixed to the world are measured against others of the robot, and not against the scene.  ``pairs`` are some pairs
+    of names, of links, of single shapes ("hand/2") and of obstacles; all by default.  All is computed in float32 where
+    q is an array of it.
+    """
+
+    __slots__ = ()
+
+    def distances(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> RobotDistances:
+        """Signed distances, normals and witness points of all pairs, or of chosen ones: see what is returned.
+
+        q (..., nq) -> arrays (..., pairs) and (..., pairs, 3).  Pairs of the robot come first, then those with the
+        scene, obstacle by obstacle.
+
+        >>> import linkwork as lw
+        >>> scene = lw.Scene().with_sphere("ball", 0.1, (2.0, 0, 0))
+        >>> robot = lw.load("arm7")
+        >>> found = robot.distances(robot.neutral(), scene, pairs=[("flange", "ball")])
+        >>> bool(found.of("flange", "ball").distance > 1.0)
+        True
+
+        Raises ValueError for a robot without collision shapes, UnknownNameError for names that are not there.
+        """
+        asked = self._about("distances", scene, pairs)
+        numbers = self._measured("distances", asked, q, asked.scene.rows)
+        return RobotDistances(numbers if asked.whole else numbers[..., asked.kept, :], asked.names)
+
+    def distance_derivatives(
+        self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None
+    ) -> DistanceDerivatives:
+        """The distances of all pairs of `distances`, and ∂d/∂q by velocities: n · (v_b − v_a) at the witness points.
+
+        q (..., nq) -> ``distance`` (..., pairs) [m] and ``gradient`` (..., pairs, nv) [1, m]: a velocity v changes
+        distances at the rate gradient @ v.  It is exact wherever the witnesses are ``unique``, and one of several
+        one-sided derivatives elsewhere.
+        """
+        asked = self._about("distance_derivatives", scene, pairs)
+        distance, gradient = self._measured("distance_derivatives", asked, q, asked.scene.rows)
+        return DistanceDerivatives(distance[..., asked.kept], gradient[..., asked.kept, :], asked.names)
+
+    def distance_hessian(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> DistanceHessian:
+        """The distances of all pairs of `distances`, their gradients and their Hessians, by velocities.
+
+        q (..., nq) -> ``hessian`` (..., pairs, nv, nv), symmetric: ∂²d(q ⊕ φ)/∂φ² at φ = 0, from how both surfaces
+        bend at the witness points.  ``exists`` is 1 where there is one, and 0 where witnesses are not unique, as
+        between parallel faces, or about to pass from one feature of a shape to the next, and for height fields, point
+        clouds and distance fields: there it is zero, but for what joints with turning axes add.
+        """
+        asked = self._about("distance_hessian", scene, pairs)
+        found = self._measured("distance_hessian", asked, q, asked.scene.rows)
+        return DistanceHessian(
+            found[0][..., asked.kept],
+            found[1][..., asked.kept, :],
+            found[2][..., asked.kept, :, :],
+            found[3][..., asked.kept],
+            asked.names,
+        )
+
+    def minimum_distance(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> Any:
+        """The least of all distances [m]: q (..., nq) -> (...)."""
+        asked = self._about("minimum_distance", scene, pairs)
+        return least_of([self._measured("minimum_distance", b, q, b.scene.rows_by_distance) for b in asked.blocks])
+
+    def in_collision(
+        self, q: Array, scene: Scene | None = None, *, margin: float = 0.0, pairs: Pairs | None = None
+    ) -> Any:
+        """Whether some pair is no farther apart than a margin [m]: q (..., nq) -> (...) of truth values.
+
+        Bounding spheres are asked first, and nothing is measured after the first such pair.
+        """
+        asked = self._about("in_collision", scene, pairs)
+        given = _number("margin", margin)
+        what = "in_collision" if not is_traced(given) and given >= 0.0 else "in_collision deeper"
+        found = most_of([self._measured(what, b, q, b.scene.rows_by_distance, given) for b in asked.blocks])
+        return found if is_traced(found) else np.asarray(found) > 0.5
+
+    def nearest(
+        self, q: Array, link: str | None = None, scene: Scene | None = None, *, pairs: Pairs | None = None
+    ) -> RobotDistances:
+        """The one pair that is nearest, of all or of those of a link: for one configuration q (nq,).
+
+        Its names are the one entry of ``pairs``.  A frame without shapes means the links that move with it.
+        """
+        asked = self._about("nearest", scene, pairs, link)
+        if is_traced(q) or getattr(q, "ndim", 1) > 1:
+            raise ValueError(
+                "nearest: expected one configuration (nq,); distances(q).distance.argmin(-1) is of batches"
+            )
+        each = [np.asarray(self._measured("nearest", b, q, b.scene.rows)) for b in asked.blocks]
+        block = int(np.argmin([found[0] for found in each]))
+        found, asked = each[block], asked.blocks[block]
+        place = asked.place(int(found[NUMBERS]))
+        return RobotDistances(found[np.newaxis, :NUMBERS], [asked.names[place]])
+
+    def edge_is_free(
+        self,
+        q0: Array,
+        q1: Array,
+        scene: Scene | None = None,
+        *,
+        method: Literal["certified", "sampled"] = "certified",
+        margin: float = 0.0,
+        tolerance: float = 1e-4,
+        resolution: float = 0.05,
+        pairs: Pairs | None = None,
+    ) -> EdgeResult:
+        """Whether all distances are above a margin [m] on the straight segment from q0 to q1: (..., nq) each.
+
+        Along the segment, t from 0 to 1, joints move as ``integrate(q0, t · difference(q0, q1))``, but planar and
+        floating joints go straight while they turn: positions are p0 + t (p1 − p0).  What closes loops is not held.
+        ``"certified"`` proves it of the whole segment, by signed distances and bounds of how fast shapes move, or gives
+        a configuration that collides; one that is above the margin by no more than the ``tolerance`` [m] is
+        "undecided".  ``"sampled"`` looks at configurations that are ``resolution`` apart in the length of
+        difference(q0, q1) [rad, m], and says nothing of what lies between.
+
+        Raises ValueError for a tolerance or resolution that is not above zero (a tolerance of 1e-7 at least) and words
+        that are no method, TypeError for joint types of one's own that nothing bounds.
+        """
+        if method not in METHODS:
+            raise ValueError(f"edge_is_free: method: expected one of {', '.join(METHODS)}, got {method!r}")
+        certified = method == "certified"
+        name, least = ("tolerance", _LEAST_TOLERANCE) if certified else ("resolution", 0.0)
+        step = _number(name, tolerance if certified else resolution)
+        unused, other = ("resolution", resolution) if certified else ("tolerance", tolerance)
+        if other.__class__ is not float or not 0.0 < other < math.inf:
+            positive("edge_is_free", unused, other)
+        if is_traced(step) or not least <= step < math.inf or not step > 0.0:
+            bound = f"of at least {least:g} [m]" if certified else "above zero [rad, m]"
+            raise ValueError(f"edge_is_free: {name}: expected a number {bound}, got {step!r}")
+        asked = self._about("edge_is_free", scene, pairs)
+        calls = []
+        for block in asked.blocks:
+            kernel = block.kernels.get(f"edge_is_free {method}")
+            if kernel is None:
+                if certified:
+                    check_edges(block.asked)
+                kernel = block.kernels[f"edge_is_free {method}"] = edge_kernel(
+                    method, block.asked, self.configuration_space
+                )
+            calls.append((kernel, (_number("margin", margin), step, *block.inputs(block.scene.rows_by_distance))))
+        plain = all(q.__class__ is np.ndarray and q.dtype == float and q.shape == (self.nq,) for q in (q0, q1))
+        if plain and not self._subject.unfit and len(calls) == 1:
+            found = _finite(calls[0][0], q0, q1, *calls[0][1])
+            if found is not None:
+                return EdgeResult.of(method, found)
+        for at, q in (("q0", q0), ("q1", q1)):
+            if is_traced(q):
+                raise TypeError(f"edge_is_free: {at}: expected numbers, got symbols, which minimum_distance takes")
+        ends = [read_configuration(self, "edge_is_free", at, q) for at, q in (("q0", q0), ("q1", q1))]
+        try:
+            return EdgeResult.of(method, worst_edge([np.asarray(kernel(*ends, *more)) for kernel, more in calls]))
+        except ValueError:
+            shapes = " and ".join(str(q.shape) for q in ends)
+            raise ValueError(f"edge_is_free: q0 and q1 of shapes {shapes} do not broadcast together") from None
+
+    def smooth_minimum_distance(
+        self, q: Array, scene: Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
+    ) -> Any:
+        """−log(Σ exp(−k d))/k over all n pairs [m], k being the ``sharpness`` [1/m]: q (..., nq) -> (...).
+
+        It is smooth where distances are, and no more than log(n)/k below the least of them: min ≥ it ≥ min − log(n)/k.
+        """
+        return self._smooth("smooth_minimum_distance", q, scene, sharpness, pairs)
+
+    def smooth_minimum_distance_gradient(
+        self, q: Array, scene: Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
+    ) -> Any:
+        """The gradient of `smooth_minimum_distance` by velocities: q (..., nq) -> (..., nv) [1, m]."""
+        return self._smooth("smooth_minimum_distance_gradient", q, scene, sharpness, pairs)
+
+    # -- how it is computed
+
+    def _smooth(self, who: str, q: Array, scene: Scene | None, sharpness: float, pairs: Pairs | None) -> Any:
+        k = _number("sharpness", sharpness)
+        if not is_traced(k) and not k > 0.0:
+            raise ValueError(f"{who}: sharpness: expected a number above zero [1/m], got {sharpness!r}")
+        blocks = self._about(who, scene, pairs).blocks
+        found = [self._measured(who, b, q, b.scene.rows_by_distance, k) for b in blocks]
+        if len(blocks) == 1:
+            return found[0]
+        value = "smooth_minimum_distance"
+        each = found if who == value else [self._measured(value, b, q, b.scene.rows_by_distance, k) for b in blocks]
+        return smooth_of(each, k) if who == value else smooth_gradient_of(each, found, k)
+
+    def _about(self, who: str, scene: Scene | None, pairs: Pairs | None, link: str | None = None) -> AskedPairs:
+        if has_symbols(self._subject):
+            raise TypeError(
+                f"{who}: robot {self.name!r} has symbols for some of its numbers: none may be for distances"
+            )
+        calls = cast(dict[Any, Any], self._calls)
+        chosen: Any = pairs
+        try:
+            if pairs is not None and not (pairs.__class__ is tuple and pairs and pairs[0].__class__ is tuple):
+                chosen = tuple([tuple(pair) if isinstance(pair, list) else pair for pair in pairs])
+            key = ("distances", scene, chosen, link)
+            found = calls.get(key)
+        except TypeError:
+            return asking(self._tree, who, scene, chosen, link)
+        if found is None:
+            asked = asking(self._tree, who, scene, chosen, link)
+
+            def sharing(one: AskedPairs) -> AskedPairs:
+                """Return it with the kernels of all scenes of the same sizes."""
+                return replace(one, kernels=calls.setdefault(_alike(one), {}))
+
+            found = replace(sharing(asked), parts=tuple(map(sharing, asked.parts)))
+            known = [key for key in calls if isinstance(key, tuple) and key[0] == "distances"]
+            if len(known) >= _KEPT:
+                del calls[known[0]]
+            calls[key] = found
+        return cast(AskedPairs, found)
+
+    def _measured(self, what: str, asked: AskedPairs, q: Any, rows: Any, *numbers: Any) -> Any:
+        call = asked.calls.get(what)
+        if call is None:
+            if is_traced(q) or is_traced(numbers):
+                return self._on_symbols(what, asked, q, rows, numbers)
+            call = asked.calls[what] = self._call(what, asked, rows)
+        return call(q, *numbers)
+
+    def _call(self, what: str, asked: AskedPairs, rows: Any) -> Callable[..., Any]:
+        """What is called with q and further numbers: the kernel, and what looks at all that is not plain."""
+        kernel, scene = asked.kernel(what, self.configuration_space), asked.inputs(rows)
+
+        def otherwise(q: Any, *given: Any) -> Any:
+            numbers = given[: len(given) - len(scene)]
+            if is_traced(q) or is_traced(numbers):
+                return self._on_symbols(what, asked, q, rows, numbers)
+            plain = q.__class__ is np.ndarray and q.dtype in _REAL and q.shape[-1:] == (self._tree.nq,)
+            arrays: Sequence[Any] = given
+            if plain and not self._subject.unfit:
+                if q.dtype != float:
+                    arrays = [np.asarray(x, dtype=q.dtype) for x in given]  # all in float32, where q is
+                found = _finite(kernel, q, *arrays)
+                if found is not None:
+                    return found
+            return kernel(read_configuration(self, what.split()[0], "q", q), *arrays)
+
+        call = otherwise if self._subject.unfit else single_call(kernel, otherwise)
+        return (lambda q, *numbers: call(q, *numbers, *scene)) if scene else call
+
+    def _on_symbols(self, what: str, asked: AskedPairs, q: Any, rows: Any, numbers: tuple[Any, ...]) -> Any:
+        values = scalars(q)
+        if values.shape[-1:] != (self.nq,):
+            who = what.split()[0]
+            raise ValueError(f"{who}: q: expected an array of shape (..., {self.nq}), got shape {values.shape}")
+        scene = {kind: np.asarray(x) for kind, x in rows.items()}
+
+        shapes = _shapes(what, asked.asked.count, self.nv)
+
+        def sample(q: list[Any], *more: list[Any]) -> list[Any]:
+            found = computed_distances(what, asked.asked, q, scene, [x for (x,) in more])
+            parts = found if len(shapes) > 1 else (found,)
+            return [np.asarray(part, dtype=object).ravel().tolist() for part in parts]
+
+        arrays = [values, *(scalars(x) for x in numbers)]
+        found = over_samples(sample, arrays, [1, *(0 for _ in numbers)], shapes)
+        return found if len(shapes) > 1 else found[0]
+
+
+def _alike(asked: AskedPairs) -> tuple[Any, ...]:
+    """Return the key of what has the same kernels."""
+    return ("kernels", asked.asked.pairs, asked.asked.shapes, asked.asked.capacities)
+
+
+def _finite(kernel: Kernel, *arrays: Any) -> Any:
+    """What a kernel gives; nothing where not all numbers that it got are finite."""
+    state = call_state(kernel)
+    seen = state.not_finite_calls
+    found = kernel(*arrays)
+    return found if state.not_finite_calls == seen else None
+
+
+def _shapes(what: str, count: int, nv: int) -> list[tuple[int, ...]]:
+    """Of what a kernel gives."""
+    sizes: dict[str, list[tuple[int, ...]]] = {
+        "distances": [(count, NUMBERS)],
+        "distance_derivatives": [(count,), (count, nv)],
+        "distance_hessian": [(count,), (count, nv), (count, nv, nv), (count,)],
+        "nearest": [(NUMBERS + 1,)],
+        "smooth_minimum_distance_gradient": [(nv,)],
+    }
+    return sizes.get(what, [()])
+
+
+_LEAST_TOLERANCE = 1e-7  # [m]
+_REAL = (float, np.float32)
+_KEPT = 64  # scenes that a robot remembers
+
+
+def _number(name: str, x: Any) -> Any:
+    if is_traced(x):
+        return x
+    try:
+        found = number(x)
+    except (TypeError, ValueError):
+        found = float("nan")
+    if not np.isfinite(found):
+        raise ValueError(f"{name}: expected a finite number, got {x!r}")
+    return np.array(found)

@@ -1,0 +1,1 @@
+"""Machine code on disk: digests of programs, and the directory that holds compiled code."""

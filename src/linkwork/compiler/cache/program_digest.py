@@ -1,0 +1,99 @@
+"""A name for what a program computes: of everything in it that its code depends on, which is all but names."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from array import array
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from numbers import Integral, Real
+from typing import Any
+
+from linkwork.compiler.program import Instruction, Port, Program
+from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.operations import Operation
+
+__all__ = ["content"]
+
+_MANY = 16  # numbers that are taken as one
+_NAMES = {(Program, "name"), (Port, "name")}  # of which code may have none, or others
+
+
+def content(program: Program) -> str:
+    """A digest of all fields of a program and of all that is in them, except for names of the program and its ports.
+
+    Raises TypeError where something in it is of a kind that is not known here.
+    """
+    return _encoded(program, {}).hex()
+
+
+def _encoded(value: Any, seen: dict[int, bytes]) -> bytes:
+    """Bytes that are the same for equal values and for no others; ``seen`` are listings' by id."""
+    if isinstance(value, Listing):
+        if id(value) not in seen:
+            seen[id(value)] = hashlib.sha256(_listing(value, seen)).digest()
+        return seen[id(value)]
+    if isinstance(value, tuple) and len(value) >= _MANY and all(type(x) is float for x in value):
+        return b"floats%d:" % len(value) + array("d", value).tobytes()  # of a table of constants
+    if isinstance(value, tuple):
+        parts = [_encoded(part, seen) for part in value]
+    elif isinstance(value, Operation):
+        parts = [_named(getattr(value, f.name), seen) for f in fields(value)]
+    elif is_dataclass(value):
+        kind = type(value)
+        parts = [_encoded(getattr(value, f.name), seen) for f in fields(value) if (kind, f.name) not in _NAMES]
+    else:
+        parts = [_plain(value)]
+    return _joined(value, parts)
+
+
+def _joined(value: Any, parts: list[bytes]) -> bytes:
+    return b"".join([f"{type(value).__name__}{len(parts)}:".encode(), *(b"%d:%b" % (len(p), p) for p in parts)])
+
+
+def _listing(value: Listing, seen: dict[int, bytes]) -> bytes:
+    """The same of a listing: of most of its instructions in less time, since there are thousands, of few operations."""
+    left = ("name", "instructions") if isinstance(value, Program) else ("instructions",)
+    others = [f.name for f in fields(value) if f.name not in left]  # type: ignore[arg-type]
+    parts = [_encoded(getattr(value, name), seen) for name in others]
+    return _joined(value, [_instructions(value.instructions, seen), *parts])
+
+
+def _plain(value: Any) -> bytes:
+    if value is None or isinstance(value, bool | str):
+        return repr(value).encode()
+    if isinstance(value, Integral):
+        return str(int(value)).encode()
+    if isinstance(value, Real):
+        return struct.pack("<d", value)  # zeros of both signs are not one number
+    raise TypeError(f"a program's content: expected numbers, texts, tuples or dataclasses, got {value!r}")
+
+
+def _named(value: Any, seen: dict[int, bytes]) -> bytes:
+    """The same of what may be a function, which is known by its name: its code is linkwork's own."""
+    if isinstance(value, Callable):  # type: ignore[arg-type]
+        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}".encode()
+    return _encoded(value, seen)
+
+
+def _instructions(instructions: tuple[Instruction, ...], seen: dict[int, bytes]) -> bytes:
+    """The same of instructions: most have no value, and of others most have a float, or a number of a few digits."""
+    numbers: dict[Operation, int] = {}
+    plain, floats, values = array("q"), array("d"), []
+    for k, instruction in enumerate(instructions):
+        operation, args, *rest = instruction
+        value = rest[0] if len(rest) == 1 else rest
+        plain.append(numbers.setdefault(operation, len(numbers)))
+        plain.append(len(args))
+        plain.extend(args)
+        if type(value) is float:
+            plain.append(-1)
+            floats.append(value)
+        elif type(value) is int and 0 <= value < 1 << 32:
+            plain.append(-2)
+            plain.append(value)
+        elif value is not None:
+            values.append(_encoded((k, tuple(rest)), seen))
+    parts = [_encoded((len(instructions), tuple(numbers)), seen), plain.tobytes(), floats.tobytes(), *values]
+    return _joined(instructions, parts)

@@ -1,0 +1,1 @@
+"""Conversion of programs from CasADi functions and to them."""

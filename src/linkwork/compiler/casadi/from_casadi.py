@@ -1,0 +1,254 @@
+"""Any `casadi.Function` as a kernel.
+
+CasADi's scalar functions are lists of instructions much like a program's, which are run on symbols.  `COMPOSED` has the
+operations that are made of several of ours; the others are rows of our table.  What neither has is refused by name.
+CasADi is imported when it is used, and not before.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from linkwork.compiler.casadi.to_casadi import import_casadi
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.passes.verifier import verify
+from linkwork.compiler.program import CONSTANT, Port, Program
+from linkwork.compiler.runtime.cpython_collector import without_collections
+from linkwork.expr.scalar import composed_functions as c
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.operations import BY_NAME
+from linkwork.expr.scalar.symbol import Graph, Symbol
+
+__all__ = ["COMPOSED", "REFUSED", "counterpart", "from_casadi"]
+
+
+class Expressed(NamedTuple):
+    """How an operation of CasADi's is expressed: ``kinds`` has an n for each argument that is to be a number, a t for
+    each that is to be a truth value, and an x for one that stays what it is."""
+
+    kinds: str
+    function: Callable[..., Any]
+
+
+_WHERE, _NOT = BY_NAME["where"], BY_NAME["not_"]
+
+
+def _plus(x: Any, y: Any) -> Any:
+    """The sum; that of (x where c holds, else 0) and (y where not, else 0), CasADi's choice, becomes one choice."""
+    if _one_sided(x) and _one_sided(y):
+        for a, b in ((x, y), (y, x)):
+            if b.args[0].op is _NOT and b.args[0].args[0] is a.args[0]:
+                return f.where(a.args[0], *(s.value if s.op is CONSTANT else s for s in (a.args[1], b.args[1])))
+    return x + y
+
+
+def _one_sided(x: Any) -> bool:
+    return isinstance(x, Symbol) and x.op is _WHERE and x.args[2].op is CONSTANT and x.args[2].value == 0.0
+
+
+def _power(x: Any, y: Any) -> Any:
+    return x**y if isinstance(x, Symbol) else f.pow(x, y)
+
+
+COMPOSED: dict[str, Expressed] = {
+    "OP_ASSIGN": Expressed("x", lambda x: x),
+    "OP_ADD": Expressed("nn", _plus),
+    "OP_POW": Expressed("nn", _power),
+    "OP_CONSTPOW": Expressed("nn", _power),
+    "OP_SQ": Expressed("n", lambda x: x * x),
+    "OP_TWICE": Expressed("n", lambda x: 2.0 * x),
+    "OP_NE": Expressed("nn", lambda x, y: f.not_(f.eq(x, y))),
+    "OP_CEIL": Expressed("n", c.ceil),
+    "OP_FMOD": Expressed("nn", c.fmod),
+    "OP_REMAINDER": Expressed("nn", c.remainder),
+    "OP_IF_ELSE_ZERO": Expressed("tn", lambda t, x: f.where(t, x, 0.0)),
+    "OP_INV": Expressed("n", lambda x: f.div(1.0, x)),
+    "OP_ASINH": Expressed("n", c.asinh),
+    "OP_ACOSH": Expressed("n", c.acosh),
+    "OP_ATANH": Expressed("n", c.atanh),
+    "OP_LOG1P": Expressed("n", c.log1p),
+    "OP_EXPM1": Expressed("n", c.expm1),
+    "OP_LIFT": Expressed("xn", lambda x, hint: x),  # a hint to solvers
+    "OP_PRINTME": Expressed("xn", lambda x, tag: x),  # prints while CasADi evaluates; a kernel prints nothing
+}
+
+
+def counterpart(name: str) -> Expressed | None:
+    """How CasADi's operation of that name is expressed, if it can be.
+
+    In truth values CasADi takes every number but zero for true, NaN too, as C does.
+    """
+    if name in COMPOSED:
+        return COMPOSED[name]
+    for row in BY_NAME.values():
+        if row.arity and isinstance(row.casadi, str) and f"OP_{row.casadi.removeprefix('logic_').upper()}" == name:
+            return Expressed(row.kinds, row)
+    return None
+
+
+# What a scalar function may have too and a kernel cannot, and why.
+REFUSED: dict[str, str] = {
+    "OP_ERF": "there is no error function among linkwork's operations",
+    "OP_ERFINV": "there is no inverse error function among linkwork's operations",
+    "OP_PARAMETER": "it is a free variable, whose value no input gives",
+}
+
+
+@without_collections
+def from_casadi(function: Any, /, *, name: str | None = None) -> Kernel:
+    """Compile a CasADi function to machine code that takes and returns NumPy arrays, in batches too.
+
+    A function of MX is expanded to scalar operations first, and functions that it calls are taken in.  Inputs and
+    outputs keep their names and shapes: (n, m) stays, a column (n, 1) becomes (n,), and (1, 1) becomes ().  All arrays
+    are dense: where CasADi's are sparse, the other elements of an input are ignored, and those of an output are 0.
+    A name that Python does not take becomes the nearest that it does: ``in`` becomes ``in_`` and ``x-1`` ``x_1``.  An
+    input ``out``, which has a meaning in the kernel's call, becomes ``out_``.
+
+    Whole and half exponents become products and roots; asinh, acosh, atanh, log1p and expm1 are within 3 eps; fmod and
+    remainder are exact for quotients below 2⁵³ and NaN beyond; printme prints nothing.  Expressions are simplified as
+    those of any trace are: 0·x is 0.
+
+    Raises TypeError where ``function`` is no CasADi function; ValueError where it has no outputs or has free variables,
+    calls what has no scalar operations (a solver, an integrator, a callback ...) or has an operation that linkwork
+    does not have (erf, erfinv); and ImportError where CasADi is not installed.
+    """
+    casadi = import_casadi()
+    if not isinstance(function, casadi.Function):
+        raise TypeError(f"expected a casadi.Function, got {function!r}")
+    if name is not None and not (isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)):
+        raise ValueError(f"name: expected an identifier as the kernel's name, got {name!r}")
+    called = name or _clean(function.name(), ())
+    if function.n_out() == 0:
+        raise ValueError(f"{called}: the CasADi function has no outputs")
+    graph = Graph()
+    inputs: list[tuple[Port, list[Symbol]]] = []
+    nonzeros: list[list[Any]] = []
+    for k in range(function.n_in()):
+        port = _port(function.name_in(k), function.size_in(k), inputs, ("out",))
+        symbols = graph.inputs(port.name, port.shape)
+        inputs.append((port, symbols))
+        nonzeros.append([symbols[place] for place in _places(function.sparsity_in(k))])
+    results = _Reader(casadi).run(function, nonzeros)
+    outputs: list[tuple[Port, list[Any]]] = []
+    for k, found in enumerate(results):
+        port = _port(function.name_out(k), function.size_out(k), outputs, ())
+        elements: list[Any] = [0.0] * port.size
+        for place, element in zip(_places(function.sparsity_out(k)), found, strict=True):
+            elements[place] = element
+        outputs.append((port, elements))
+    program = Program.of(called, inputs, outputs)
+    verify(program)
+    return Kernel(program, doc=f"The CasADi function {function!s}")
+
+
+def _port(name: str, size: tuple[int, int], before: Sequence[tuple[Port, Any]], reserved: tuple[str, ...]) -> Port:
+    rows, columns = size
+    shape = () if (rows, columns) == (1, 1) else (rows,) if columns == 1 else (rows, columns)
+    return Port(_clean(name, [*reserved, *(port.name for port, _ in before)]), shape)
+
+
+def _clean(name: str, taken: Iterable[str]) -> str:
+    """The identifier nearest to a name, with no underscore in front, that is no keyword and not taken."""
+    found = re.sub(r"\W", "_", name).lstrip("_")
+    if not found[:1].isalpha():
+        found = f"x{found}"
+    while keyword.iskeyword(found) or found in taken:
+        found += "_"
+    return found
+
+
+def _places(sparsity: Any) -> list[int]:
+    """Where the nonzeros, which CasADi has column by column, stand in the dense array in row-major order."""
+    columns = sparsity.size2()
+    return [row * columns + column for row, column in zip(sparsity.row(), sparsity.get_col(), strict=True)]
+
+
+class _Reader:
+    """Runs the instructions of CasADi's functions on symbols."""
+
+    def __init__(self, casadi: Any) -> None:
+        self.casadi = casadi
+        self.names = {value: name for name, value in vars(casadi).items() if name.startswith("OP_")}
+        self.running: list[Any] = []  # the functions that called each other, outermost first
+
+    def run(self, function: Any, arguments: list[list[Any]]) -> list[list[Any]]:
+        """The nonzeros of the outputs, as numbers, for those of the inputs.
+
+        Raises ValueError naming the function and what cannot be expressed.
+        """
+        if any(function.__hash__() == outer.__hash__() for outer in self.running):
+            # expanding it gave no scalar operations, but a call of the function itself
+            raise ValueError(f"{self._where(function)}: it has no scalar operations ({function.class_name()})")
+        self.running.append(function)
+        flat = self._expanded(function)
+        if flat.has_free():
+            raise ValueError(f"{self._where(function)}: it has free variables: {', '.join(flat.get_free())}")
+        casadi, nodes = self.casadi, None
+        results: list[list[Any]] = [[0.0] * flat.nnz_out(k) for k in range(flat.n_out())]
+        work: dict[int, Any] = {}
+        for k in range(flat.n_instructions()):
+            code, args, places = flat.instruction_id(k), flat.instruction_input(k), flat.instruction_output(k)
+            if code == casadi.OP_INPUT:
+                work[places[0]] = arguments[args[0]][args[1]]
+            elif code == casadi.OP_OUTPUT:
+                results[places[0]][places[1]] = _as_number(work[args[0]])
+            elif code == casadi.OP_CONST:
+                work[places[0]] = float(flat.instruction_constant(k))
+            elif code == casadi.OP_CALL:
+                nodes = flat.instructions_sx().nz if nodes is None else nodes
+                called = self._call(nodes[k].which_function(), [_as_number(work[a]) for a in args])
+                work |= zip(places, called, strict=True)
+            else:
+                name = self.names.get(code, f"number {code}")
+                row = counterpart(name)
+                if row is None:
+                    why = REFUSED.get(name, "linkwork does not know it")
+                    raise ValueError(f"{self._where(function)}: CasADi's operation {name} cannot be compiled: {why}")
+                work[places[0]] = row.function(*[_AS[kind](work[a]) for kind, a in zip(row.kinds, args, strict=True)])
+        self.running.pop()
+        return results
+
+    def _call(self, function: Any, nonzeros: list[Any]) -> list[Any]:
+        """A call inside a function: all inputs' nonzeros one after the other in, all outputs' out."""
+        arguments, start = [], 0
+        for k in range(function.n_in()):
+            arguments.append(nonzeros[start : start + function.nnz_in(k)])
+            start += function.nnz_in(k)
+        return [element for output in self.run(function, arguments) for element in output]
+
+    def _expanded(self, function: Any) -> Any:
+        if function.is_a("SXFunction"):
+            return function
+        try:
+            return function.expand()
+        except RuntimeError as error:
+            lines = str(error).strip().splitlines() or ["unknown"]
+            reason = re.sub(r"^\S+:\d+: ", "", lines[-1])
+            raise ValueError(
+                f"{self._where(function)}: CasADi cannot expand it to scalar operations: {reason}"
+            ) from None
+
+    def _where(self, function: Any) -> str:
+        """The function's name, after those of the functions that call it."""
+        outer = [other.name() for other in self.running]
+        return " calls ".join(dict.fromkeys([*outer, function.name()]))
+
+
+def _as_number(x: Any) -> Any:
+    """A truth value as 1 or 0; numbers stay."""
+    if isinstance(x, Symbol):
+        return f.where(x, 1.0, 0.0) if x.op.logical else x
+    return float(x)
+
+
+def _as_truth(x: Any) -> Any:
+    """Whether a number is not zero; truth values stay."""
+    if isinstance(x, Symbol):
+        return x if x.op.logical else f.not_(f.eq(x, 0.0))
+    return bool(x)
+
+
+_AS: dict[str, Callable[[Any], Any]] = {"n": _as_number, "t": _as_truth, "x": lambda x: x}

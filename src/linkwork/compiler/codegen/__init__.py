@@ -1,0 +1,1 @@
+"""LLVM code of straight-line programs, SIMD values and entry points."""

@@ -1,0 +1,157 @@
+"""The entries of a kernel's code, by which it is called, and the parts that each is made of.
+
+An entry is compiled when it is first asked for (see `build.KernelCode`), and so is a part, which several entries may
+need.  A further entry is a row of `ENTRIES`, and what it alone needs a row of `PARTS`.  Along tables
+there is an entry for each number of columns (see `along`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+
+from linkwork.compiler.codegen.batch_loop import loop_function
+from linkwork.compiler.codegen.code_segments import plan
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, Real
+from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.piecewise_lookup import along_function, columns_along
+from linkwork.compiler.codegen.straight_line import Layout, block_function, sample_function, segment_function
+from linkwork.compiler.codegen.target import Target
+from linkwork.compiler.loops import (
+    ControlLayout,
+    block_texts,
+    has_control,
+    plan_program,
+    sample_texts,
+)
+from linkwork.compiler.program import Program
+from linkwork.compiler.runtime import fastcall
+from linkwork.compiler.runtime.fastcall import fast_function
+
+__all__ = ["ENTRIES", "PARTS", "Design", "EntryPoint", "available", "entry_point", "parts_here", "symbol_prefix"]
+
+
+class EntryPoint(NamedTuple):
+    """A function that is called from outside of the code, named as the entry is."""
+
+    parts: tuple[str, ...]
+    reals: tuple[Real, ...]  # the types of numbers that there is one for
+    table: str = ""  # data that is filled in when the code has been loaded
+
+
+def available(name: str, real: Real) -> bool:
+    """Whether an entry can be had here for this type of numbers."""
+    return real in entry_point(name).reals and (name != "fast" or fastcall.available())
+
+
+def entry_point(name: str) -> EntryPoint:
+    """The entry of a name, of `ENTRIES` or one that only some programs have: along a table of so many columns."""
+    return ENTRIES.get(name) or EntryPoint((name,), (DOUBLE,))
+
+
+def parts_here(real: Real) -> list[str]:
+    """The parts of all entries that can be had here for this type of numbers, in the order of `PARTS`."""
+    needed = {part for name, entry in ENTRIES.items() if available(name, real) for part in entry.parts}
+    return [part for part in PARTS if part in needed]
+
+
+def symbol_prefix(name: str) -> str:
+    """What the symbols of a kernel's code begin with: its name, as far as linkers and LLVM take it."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"{plain}_" if plain == "llvm" else plain  # what begins with "llvm." is LLVM's own
+
+
+class Design:
+    """How a program is laid out as code for a target and a type of numbers."""
+
+    def __init__(self, program: Program, target: Target, real: Real = DOUBLE) -> None:
+        self.program, self.target, self.prefix = program, target, symbol_prefix(program.name)
+        lanes = target.lanes_of(real), 1
+        self.vectors: Layout | ControlLayout
+        self.scalar: Layout | ControlLayout
+        if has_control(program):
+            scope, room = plan_program(program)
+            self.vectors, self.scalar = (ControlLayout(program, scope, room, target, real, many) for many in lanes)
+        else:
+            cut = plan(program)
+            self.vectors, self.scalar = (Layout(cut, target, real, many) for many in lanes)
+
+    def texts(self, parts: Iterable[str]) -> list[str]:
+        """The LLVM IR of some parts, a text for each module."""
+        return [_module(text, self.target) for part in parts for text in _part(part)(self)]
+
+    def text(self) -> Text:
+        """A module to write in."""
+        return Text(self.prefix)
+
+
+def _sample(design: Design) -> list[Text]:
+    """The code for one sample."""
+    layout = design.scalar
+    if isinstance(layout, ControlLayout):
+        return sample_texts(layout, design.text)
+    return _straight(design, layout, sample_function)
+
+
+def _block(design: Design) -> list[Text]:
+    """The code for vectors of samples."""
+    layout = design.vectors
+    if isinstance(layout, ControlLayout):
+        return block_texts(layout, design.text)
+    return _straight(design, layout, block_function)
+
+
+def _straight(design: Design, layout: Layout, write: Callable[[Text, Layout], None]) -> list[Text]:
+    """Straight-line code: the function that is called and, of a long program, its segments."""
+    texts = [design.text()]
+    write(texts[0], layout)
+    for k in range(len(layout.plan.segments) if layout.plan.segmented else 0):
+        texts.append(design.text())
+        segment_function(texts[-1], layout, k)
+    return texts
+
+
+def _loop(design: Design) -> list[Text]:
+    text = design.text()
+    loop_function(text, design.vectors)
+    return [text, *_block(design)]
+
+
+def _fast(design: Design) -> list[Text]:
+    text = design.text()
+    fast_function(text, design.program)
+    return [text]
+
+
+def _along(design: Design, name: str) -> list[Text]:
+    layout, text = design.vectors, design.text()
+    assert isinstance(layout, Layout) and not layout.plan.segmented, design.program
+    text.add(along_function(layout, name, columns_along(name)))
+    return [text]
+
+
+PARTS: dict[str, Callable[[Design], list[Text]]] = {
+    "sample": _sample,
+    "loop": _loop,
+    "fast": _fast,
+}
+ENTRIES: dict[str, EntryPoint] = {
+    "fast": EntryPoint(("fast", "sample"), (DOUBLE,), "python"),
+    "loop": EntryPoint(("loop", "sample"), (DOUBLE, SINGLE)),
+}
+
+
+def _part(name: str) -> Callable[[Design], list[Text]]:
+    """What writes a part."""
+    return PARTS.get(name) or partial(_along, name=name)
+
+
+def _module(text: Text, target: Target) -> str:
+    attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}" "probe-stack"="inline-asm"'
+    return (
+        f'target triple = "{target.triple}"\n{text}\n'
+        f"attributes #0 = {{ {attributes} }}\nattributes #1 = {{ noinline cold {attributes} }}\n"
+        f'attributes #2 = {{ {attributes} "stackrealign" }}\n!0 = !{{}}\n!1 = !{{i32 1}}\n'
+    )

@@ -1,0 +1,161 @@
+"""Instructions of a program as LLVM IR, for a vector of samples or for one.
+
+Both run the same operations in the same order, each rounded the same way, so a sample's result does not depend on
+which of the two computed it.  No instruction carries a fast-math flag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linkwork.compiler.codegen.float_type import Real, vector
+from linkwork.compiler.codegen.simd_values import Code, Number
+from linkwork.compiler.codegen.target import Target
+from linkwork.compiler.codegen.vector_math import CODES, vector_function
+from linkwork.compiler.program import SINCOS
+from linkwork.expr.scalar.operations import Operation
+
+__all__ = ["Instructions"]
+
+
+class Instructions(Code):
+    """A function that runs operations on numbers of so many lanes.
+
+    ``unchanging`` says that the memory that is loaded from changes only between calls of the function.
+    """
+
+    def __init__(self, signature: str, target: Target, real: Real, lanes: int, *, unchanging: bool) -> None:
+        super().__init__(signature, lanes, target.fma)
+        self.real = real
+        self.type, self.truth = real.vector(lanes), vector("i1", lanes)
+        self.align = real.bytes * lanes
+        self._has_masks = target.lanes > 4  # registers of one bit a lane
+        self._unchanging = ", !invariant.load !0" if unchanging else ""
+
+    def constant(self, value: float) -> str:
+        return self.real.literal(value, self.lanes)
+
+    def get(self, pointer: str, place: int) -> str:
+        """The number (of all lanes) that stands so many numbers further on."""
+        address = self.at(pointer, place * self.align)
+        return self.let(f"load {self.type}, ptr {address}, align {self.align}{self._unchanging}")
+
+    def one(self, kind: str, pointer: str, offset: int, align: int) -> str:
+        """One number, not one of each lane, some bytes further on."""
+        return self.let(f"load {kind}, ptr {self.at(pointer, offset)}, align {align}{self._unchanging}")
+
+    def put(self, value: str, pointer: str, place: int) -> None:
+        self.store(self.type, value, self.at(pointer, place * self.align), self.align)
+
+    def put_in(self, truth: str, value: str, pointer: str, place: int) -> None:
+        """The same in some lanes alone."""
+        address = self.at(pointer, place * self.align)
+        # where lanes have no masks of their own, LLVM is to make no masked store of this, which takes dozens of cycles
+        old = "load" if self._has_masks or self.lanes == 1 else "load volatile"
+        there = self.let(f"{old} {self.type}, ptr {address}, align {self.align}")
+        self.store(self.type, self.select(truth, value, there), address, self.align)
+
+    def keep(self, operation: Operation, value: str, place: int, memory: str = "%work") -> None:
+        """Leave a value in memory, a truth value as 0 or 1."""
+        if operation.logical:
+            value = self.select(value, self.constant(1.0), self.constant(0.0))
+        self.put(value, memory, place)
+
+    def fetch(self, operation: Operation, place: int, memory: str = "%work") -> str:
+        """Take a value that was kept."""
+        return self.fetch_truth(memory, place) if operation.logical else self.get(memory, place)
+
+    def fetch_truth(self, memory: str, place: int) -> str:
+        """The truth value that is kept as 0 or 1."""
+        return self.let(f"fcmp one {self.type} {self.get(memory, place)}, {self.constant(0.0)}")
+
+    def bits(self, truth: str) -> str:
+        """A truth value of all lanes as an integer of one bit each."""
+        return truth if self.lanes == 1 else self.let(f"bitcast {self.truth} {truth} to i{self.lanes}")
+
+    def lanes_of(self, bits: str) -> str:
+        """The truth value of such an integer."""
+        if self.lanes == 1:
+            return bits
+        if self._has_masks:
+            return self.let(f"bitcast i{self.lanes} {bits} to {self.truth}")
+        number, kind = self.real.integers(1), self.real.integers(self.lanes)
+        one = self.let(f"zext i{self.lanes} {bits} to {number}")
+        first = self.let(f"insertelement {kind} poison, {number} {one}, i32 0")
+        every = self.let(f"shufflevector {kind} {first}, {kind} poison, <{self.lanes} x i32> zeroinitializer")
+        own = "<" + ", ".join(f"{number} {1 << lane}" for lane in range(self.lanes)) + ">"
+        return self.let(f"icmp ne {kind} {self.let(f'and {kind} {every}, {own}')}, zeroinitializer")
+
+    def select(self, truth: str, x: str, y: str) -> str:
+        """x in the lanes where it holds, y in the others."""
+        return self.let(f"select {self.truth} {truth}, {self.type} {x}, {self.type} {y}")
+
+    def splat(self, number: str) -> str:
+        """One number in all lanes."""
+        if self.lanes == 1:
+            return number
+        first = self.let(f"insertelement {self.type} poison, {self.real.name} {number}, i32 0")
+        return self.let(f"shufflevector {self.type} {first}, {self.type} poison, <{self.lanes} x i32> zeroinitializer")
+
+    def status(self, guards: Sequence[str], off: int) -> str:
+        """``off`` where one of these numbers is greater than zero, and 0 otherwise."""
+        total = "0"
+        for guard in guards:
+            above = self.let(f"fcmp ogt {self.type} {guard}, {self.constant(0.0)}")
+            total = self.let(f"select i1 {above}, i32 {off}, i32 {total}")
+        return total
+
+    def operation(self, operation: Operation, a: Sequence[str]) -> str:
+        """The value of an operation on values."""
+        kind, code = operation.lowering.kind, operation.lowering.code
+        if kind == "instruction":
+            of = self.truth if code in ("and", "or") else self.type
+            return self.let(f"{code} {of} {', '.join(a)}")
+        if kind == "intrinsic":
+            return self.intrinsic_of(code, *a)
+        if code == "fma":
+            return self.intrinsic_of("fma", *a)
+        if code == "fms":
+            return self.intrinsic_of("fma", a[0], a[1], self._minus(a[2]))
+        if code == "fnma":
+            return self.intrinsic_of("fma", self._minus(a[0]), a[1], a[2])
+        if operation is SINCOS:
+            return self._own("sincos", a)
+        if code in ("first", "second"):
+            return self._part(a[0], code == "second")
+        if code == "where":
+            return self.select(*a)
+        if code == "not":
+            ones = "true" if self.lanes == 1 else "<" + ", ".join(["i1 true"] * self.lanes) + ">"
+            return self.let(f"xor {self.truth} {a[0]}, {ones}")
+        if code == "sign":
+            return self._sign(a[0])
+        if code in ("sin", "cos"):
+            return self._part(self._own("sincos", a), code == "cos")
+        if kind == "vector" and code in CODES:
+            return self._own(code, a)
+        raise ValueError(f"no lowering for the operation {operation!r}")
+
+    def intrinsic_of(self, code: str, *a: str) -> str:
+        """What an intrinsic gives for values."""
+        return self.intrinsic(code, *(Number(self, x, self.real) for x in a)).name
+
+    def _own(self, code: str, a: Sequence[str]) -> str:
+        """What a function of our own mathematics gives."""
+        function = vector_function(code, self.lanes, self.real.bits, self.fused)
+        if function not in self.needs:
+            self.needs.append(function)
+        returned = f"{{ {self.type}, {self.type} }}" if code == "sincos" else self.type
+        return self.let(f"call {returned} {function.name}({', '.join(f'{self.type} {x}' for x in a)})")
+
+    def _part(self, pair: str, second: bool) -> str:
+        return self.let(f"extractvalue {{ {self.type}, {self.type} }} {pair}, {int(second)}")
+
+    def _minus(self, x: str) -> str:
+        return self.let(f"fneg {self.type} {x}")
+
+    def _sign(self, x: str) -> str:
+        """±1 with the sign of x; the magnitude of x where that is zero or NaN."""
+        signed = self.intrinsic_of("copysign", self.constant(1.0), x)
+        some = self.let(f"fcmp one {self.type} {x}, {self.constant(0.0)}")
+        return self.select(some, signed, self.intrinsic_of("fabs", x))

@@ -1,0 +1,351 @@
+"""Between strided arrays and vectors: packing a block of samples, and unpacking its results, in LLVM IR.
+
+The numbers of contiguous samples go in strips: so many numbers, a power of two, of as many samples as there are lanes,
+transposed in registers.  Samples of up to three numbers that stand one behind the other go as whole vectors.  What
+does not fit (strides inside a sample, the last block of a batch) goes one number at a time through the same vectors, so
+every sample meets the same arithmetic.  Lanes left over in the last block repeat its last sample, and nothing is read
+or written beyond an array's end.  Numbers that a program does not use are looked at for NaN as all others are, and left
+where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.llvm_ir import Function, Text
+from linkwork.compiler.codegen.llvm_ir_transpose import transpose
+from linkwork.compiler.codegen.nontemporal_stores import is_streamed, unpack_streamed
+from linkwork.compiler.codegen.straight_line import Layout
+from linkwork.compiler.loops.loop_program_code import ControlLayout
+from linkwork.compiler.program import Port
+
+__all__ = [
+    "SIDE_BY_SIDE",
+    "pack_into_registers",
+    "packing",
+    "packing_functions",
+    "some_beyond",
+    "unpack_from_registers",
+]
+
+_STRAIGHT = 16  # numbers of a sample that are moved without a loop
+SIDE_BY_SIDE = 3  # numbers of samples that go as whole vectors if they are side by side
+
+
+def packing_functions(text: Text, layout: Layout | ControlLayout) -> None:
+    """The functions that pack inputs and unpack outputs, shared by ports of equal shape, and ``@slots{j}``, a table
+    that says where the results of output j stand."""
+    real, lanes, start = layout.real, layout.lanes, 0
+    for j, (port, unused) in enumerate(zip(layout.program.inputs, layout.program.unused, strict=True)):
+        text.add(_pack(packing("pack", port, j if unused else None), port, real, lanes, unused))
+        if 0 < port.size <= SIDE_BY_SIDE:
+            text.add(_pack_side_by_side(port, real, lanes))
+        text.add(_pack_slowly(port, real, lanes))
+    for j, port in enumerate(layout.program.outputs):
+        table = ", ".join(f"i64 {layout.width * s}" for s in layout.slot_of[start : start + port.size])
+        text.declare(f"@.slots{j} = internal constant [{port.size} x i64] [{table}]")
+        start += port.size
+        text.add(_unpack(port, real, lanes))
+        if 0 < port.size <= SIDE_BY_SIDE:
+            text.add(_unpack_side_by_side(port, real, lanes))
+        if is_streamed(port):
+            text.add(_unpack(port, real, lanes, streamed=True))
+        text.add(_unpack_slowly(port, real, lanes))
+
+
+def packing(what: str, port: Port, own: int | None = None) -> str:
+    """The name of the function that packs or unpacks arrays of a port's shape, fast or slowly.
+
+    A port that has one of its ``own`` is told by its number.
+    """
+    shape = "x".join(map(str, port.shape)) if what.endswith("slowly") else str(port.size)
+    return f"@.{what}.{shape}{'' if own is None else f'.of{own}'}"
+
+
+def _pack(name: str, port: Port, real: Real, lanes: int, unused: frozenset[int]) -> Function:
+    """A block's samples of a contiguous input into vectors, one for each of its numbers that is used."""
+    f = Function(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
+    width, rows = real.bytes * lanes, _rows(f, "%array", "%step", lanes)
+    seen: list[str] = []
+
+    def strip(first: str | int, numbers: int) -> str:
+        """Packs so many numbers, and gives the sum of their squares, to see whether they are finite."""
+        columns, total = _strip(f, rows, first, numbers, real, lanes)
+        buffer = f.at("%buffer", f.let(f"mul i64 {first}, {width}"))
+        for k, column in enumerate(columns):
+            if isinstance(first, str) or first + k not in unused:
+                f.store(real.vector(lanes), column, f.at(buffer, width * k), width)
+        return total
+
+    many, strips, columns = _split(port.size, lanes)
+    if many:
+        with f.loop(many, step=lanes) as first:
+            with f.when(some_beyond(f, [strip(first, lanes)], real, lanes)):
+                f.store("i1", "true", "%nan")
+    for place, numbers in strips:
+        seen.append(strip(place, numbers))
+    for k in columns:
+        column = _alone(f, rows, k, real, lanes)
+        if k not in unused:
+            f.store(real.vector(lanes), column, f.at("%buffer", width * k), width)
+        seen.append(f.squares(real.vector(lanes), [column]))
+    if seen:
+        with f.when(some_beyond(f, seen, real, lanes)):
+            f.store("i1", "true", "%nan")
+    return f
+
+
+def _unpack(port: Port, real: Real, lanes: int, streamed: bool = False) -> Function:
+    """A block's vectors to the samples of a contiguous output; a table says where each stands."""
+    name = packing("unpack_streamed" if streamed else "unpack", port)
+    f = Function(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %slots)")
+    vector, width = real.vector(lanes), real.bytes * lanes
+    rows = _rows(f, "%array", "%step", lanes)
+
+    def taken(number: str | int) -> str:
+        slot = f.let(f"load i64, ptr {f.at('%slots', f.let(f'shl i64 {number}, 3'))}, align 8, !invariant.load !0")
+        return f.load(vector, f.at("%buffer", slot), width)
+
+    def several(first: str | int, numbers: int) -> list[str]:
+        return [taken(f.let(f"add i64 {first}, {k}")) for k in range(numbers)]
+
+    if streamed:
+        strip = lambda first: transpose(f, several(first, lanes), real, lanes)  # noqa: E731
+        unpack_streamed(f, port, real, lanes, rows, strip)
+        return f
+    many, strips, single = _split(port.size, lanes)
+    if many:
+        with f.loop(many, step=lanes) as first:
+            _put_strip(f, rows, first, several(first, lanes), real, lanes)
+    for place, numbers in strips:
+        _put_strip(f, rows, place, several(place, numbers), real, lanes)
+    for k in single:
+        _put_alone(f, rows, k, taken(k), real, lanes)
+    return f
+
+
+def pack_into_registers(
+    f: Function, port: Port, array: str, step: str, real: Real, lanes: int
+) -> tuple[list[str], list[str]]:
+    """A block's samples of an input as vectors, one for each of its numbers; and sums of their squares, to see whether
+    they are finite.  Samples of few numbers stand one behind the other."""
+    if 0 < port.size <= SIDE_BY_SIDE:
+        columns, taken = _side_by_side(f, port, array, real, lanes)
+        return columns, [f.squares(real.vector(lanes), taken)]
+    rows = _rows(f, array, step, lanes)
+    _, strips, single = _split(port.size, lanes, loops=False)
+    found, totals = [""] * port.size, []
+    for place, numbers in strips:
+        found[place : place + numbers], total = _strip(f, rows, place, numbers, real, lanes)
+        totals.append(total)
+    for k in single:
+        found[k] = _alone(f, rows, k, real, lanes)
+        totals.append(f.squares(real.vector(lanes), [found[k]]))
+    return found, totals
+
+
+def unpack_from_registers(
+    f: Function, port: Port, array: str, step: str, columns: Sequence[str], real: Real, lanes: int
+) -> None:
+    """Vectors, one for each number, to a block's samples of an output."""
+    if 0 < port.size <= SIDE_BY_SIDE:
+        _put_side_by_side(f, port, array, columns, real, lanes)
+        return
+    rows = _rows(f, array, step, lanes)
+    _, strips, single = _split(port.size, lanes, loops=False)
+    for place, numbers in strips:
+        _put_strip(f, rows, place, columns[place : place + numbers], real, lanes)
+    for k in single:
+        _put_alone(f, rows, k, columns[k], real, lanes)
+
+
+def _strip(
+    f: Function, rows: list[str], first: str | int, numbers: int, real: Real, lanes: int
+) -> tuple[list[str], str]:
+    """So many numbers of all samples, from one on, a vector each; and the sum of all their squares."""
+    offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
+    rows = [f.at(row, offset) for row in rows]
+    half = numbers // 2 if numbers == lanes > 2 else numbers  # halves are joined as they are loaded
+    columns, joined = [], []
+    for place in range(0, numbers, half):
+        taken = [f.load(real.vector(half), f.at(row, real.bytes * place), real.bytes) for row in rows]
+        here = [_joined(f, taken[k::half], real, half) for k in range(half)]
+        columns += transpose(f, here, real, lanes)
+        joined += here
+    return columns, f.squares(real.vector(lanes), joined)
+
+
+def _alone(f: Function, rows: list[str], k: int, real: Real, lanes: int) -> str:
+    """One number of all samples."""
+    column = "poison"
+    for lane, row in enumerate(rows):
+        x = f.load(real.name, f.at(row, real.bytes * k), real.bytes)
+        column = f.let(f"insertelement {real.vector(lanes)} {column}, {real.name} {x}, i32 {lane}")
+    return column
+
+
+def _put_strip(f: Function, rows: list[str], first: str | int, columns: Sequence[str], real: Real, lanes: int) -> None:
+    """Some numbers of all samples, a vector each, where they belong, from one on."""
+    numbers = len(columns)
+    offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
+    for k, joined in enumerate(transpose(f, list(columns), real, lanes)):
+        for row, part in zip(rows[k::numbers], _parted(f, joined, real, lanes, numbers), strict=True):
+            f.store(real.vector(numbers), part, f.at(row, offset), real.bytes)
+
+
+def _put_alone(f: Function, rows: list[str], k: int, column: str, real: Real, lanes: int) -> None:
+    """One number of all samples where it belongs."""
+    for lane, row in enumerate(rows):
+        x = f.let(f"extractelement {real.vector(lanes)} {column}, i32 {lane}")
+        f.store(real.name, x, f.at(row, real.bytes * k), real.bytes)
+
+
+def _side_by_side(f: Function, port: Port, array: str, real: Real, lanes: int) -> tuple[list[str], list[str]]:
+    """The numbers of samples that stand one behind the other, a vector each; and all of them in any order."""
+    kind, width, size = real.vector(lanes), real.bytes * lanes, port.size
+    taken = [f.load(kind, f.at(array, width * k), real.bytes) for k in range(size)]
+    places = [[divmod(lane * size + k, lanes) for lane in range(lanes)] for k in range(size)]
+    return [_picked(f, taken, some, real, lanes) for some in places], taken
+
+
+def _put_side_by_side(f: Function, port: Port, array: str, columns: Sequence[str], real: Real, lanes: int) -> None:
+    """Numbers, a vector each, as samples that stand one behind the other."""
+    width, size = real.bytes * lanes, port.size
+    for k in range(size):
+        places = [divmod(lanes * k + lane, size)[::-1] for lane in range(lanes)]
+        x = _picked(f, columns, places, real, lanes)
+        f.store(real.vector(lanes), x, f.at(array, width * k), real.bytes)
+
+
+def _pack_side_by_side(port: Port, real: Real, lanes: int) -> Function:
+    """A block's samples that stand one behind the other into vectors."""
+    name = packing("pack_side_by_side", port)
+    f = Function(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
+    columns, taken = _side_by_side(f, port, "%array", real, lanes)
+    for k, column in enumerate(columns):
+        f.store(real.vector(lanes), column, f.at("%buffer", real.bytes * lanes * k), real.bytes * lanes)
+    with f.when(some_beyond(f, [f.squares(real.vector(lanes), taken)], real, lanes)):
+        f.store("i1", "true", "%nan")
+    return f
+
+
+def _unpack_side_by_side(port: Port, real: Real, lanes: int) -> Function:
+    """A block's vectors to samples that stand one behind the other."""
+    name = packing("unpack_side_by_side", port)
+    f = Function(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %slots)")
+    slots = [f.let(f"load i64, ptr {f.at('%slots', 8 * k)}, align 8, !invariant.load !0") for k in range(port.size)]
+    columns = [f.load(real.vector(lanes), f.at("%buffer", slot), real.bytes * lanes) for slot in slots]
+    _put_side_by_side(f, port, "%array", columns, real, lanes)
+    return f
+
+
+def _pack_slowly(port: Port, real: Real, lanes: int) -> Function:
+    """``count`` samples of any strides, one number at a time; the last fills the lanes left."""
+    f = _slow_function(packing("pack_slowly", port), "%nan")
+    last = f.let("sub i64 %count, 1")
+    with f.loop(port.size) as element:
+        offset = _strided(f, port, element)
+        row = f.at("%buffer", f.let(f"mul i64 {element}, {real.bytes * lanes}"))
+        with f.loop(lanes) as lane:
+            inside = f.let(f"icmp slt i64 {lane}, {last}")
+            sample = f.let(f"select i1 {inside}, i64 {lane}, i64 {last}")
+            x = f.load(real.name, f.at(f.at("%array", f.let(f"mul i64 {sample}, %step")), offset), real.bytes)
+            f.store(real.name, x, f.at(row, f.let(f"shl i64 {lane}, {real.shift}")), real.bytes)
+            with f.when(f.not_finite(real, 1, [x])):
+                f.store("i1", "true", "%nan")
+    return f
+
+
+def _unpack_slowly(port: Port, real: Real, lanes: int) -> Function:
+    """To ``count`` samples of any strides, one number at a time."""
+    f = _slow_function(packing("unpack_slowly", port), "%slots")
+    with f.loop(port.size) as element:
+        offset = _strided(f, port, element)
+        slot = f.load("i64", f.at("%slots", f.let(f"shl i64 {element}, 3")))
+        row = f.at("%buffer", slot)
+        with f.loop("%count") as lane:
+            x = f.load(real.name, f.at(row, f.let(f"shl i64 {lane}, {real.shift}")), real.bytes)
+            f.store(real.name, x, f.at(f.at("%array", f.let(f"mul i64 {lane}, %step")), offset), real.bytes)
+    return f
+
+
+def _slow_function(name: str, last: str) -> Function:
+    arguments = f"ptr %buffer, ptr %array, i64 %step, i64 %count, ptr %strides, ptr {last}"
+    return Function(f"define internal void {name}({arguments})", "#1")
+
+
+def _strided(f: Function, port: Port, element: str) -> str:
+    """How many bytes into a sample its element (counted in row-major order) stands."""
+    rest, total = element, "0"
+    for d in range(len(port.shape) - 1, -1, -1):
+        index = f.let(f"urem i64 {rest}, {max(port.shape[d], 1)}")
+        rest = f.let(f"udiv i64 {rest}, {max(port.shape[d], 1)}")
+        stride = f.load("i64", f.at("%strides", 8 * d))
+        total = f.let(f"add i64 {total}, {f.let(f'mul i64 {index}, {stride}')}")
+    return total
+
+
+def _rows(f: Function, array: str, step: str, lanes: int) -> list[str]:
+    """The addresses of a block's samples."""
+    return [f.at(array, f.let(f"mul i64 {step}, {lane}")) for lane in range(lanes)]
+
+
+def _split(size: int, lanes: int, *, loops: bool = True) -> tuple[int, list[tuple[int, int]], list[int]]:
+    """How to cut ``size`` numbers: how many go by a loop over whole strips, where other strips begin and how many
+    numbers they have, and which numbers go alone.
+
+    Where there is room, what is left is a strip that overlaps the one before it.
+    """
+    whole = size - size % lanes
+    many = whole if loops and whole > max(4 * lanes, _STRAIGHT) else 0
+    strips, place = [(k, lanes) for k in range(many, whole, lanes)], whole
+    while size - place > 1:
+        left = size - place
+        above = 1 << (left - 1).bit_length()  # the power of two from here on up
+        if above <= size:
+            return many, [*strips, (size - above, above)], []
+        strips.append((place, above // 2))
+        place += above // 2
+    return many, strips, list(range(place, size))
+
+
+def _joined(f: Function, parts: list[str], real: Real, numbers: int) -> str:
+    """One vector of several, each of so many numbers."""
+    while len(parts) > 1:
+        kind, mask = real.vector(numbers), ", ".join(f"i32 {k}" for k in range(2 * numbers))
+        parts = [
+            f.let(f"shufflevector {kind} {a}, {kind} {b}, <{2 * numbers} x i32> <{mask}>")
+            for a, b in zip(parts[::2], parts[1::2], strict=True)
+        ]
+        numbers *= 2
+    return parts[0]
+
+
+def _parted(f: Function, vector: str, real: Real, lanes: int, numbers: int) -> list[str]:
+    """The vectors of so many numbers that make up one."""
+    if numbers == lanes:
+        return [vector]
+    kind = real.vector(lanes)
+    masks = (", ".join(f"i32 {k}" for k in range(first, first + numbers)) for first in range(0, lanes, numbers))
+    return [f.let(f"shufflevector {kind} {vector}, {kind} poison, <{numbers} x i32> <{mask}>") for mask in masks]
+
+
+def _picked(f: Function, vectors: Sequence[str], places: Sequence[tuple[int, int]], real: Real, lanes: int) -> str:
+    """A vector whose lanes come from lanes of others: of each, which vector and which lane."""
+    kind, found, first = real.vector(lanes), vectors[0], True
+    for number, other in enumerate(vectors[1:], 1):
+        own = [place if first else lane for lane, (_, place) in enumerate(places)]
+        chosen = [
+            f"i32 {lanes + place}" if vector == number else f"i32 {kept}" if vector < number else "i32 poison"
+            for (vector, place), kept in zip(places, own, strict=True)
+        ]
+        found = f.let(f"shufflevector {kind} {found}, {kind} {other}, <{lanes} x i32> <{', '.join(chosen)}>")
+        first = False
+    return found
+
+
+def some_beyond(f: Function, squares: Sequence[str], real: Real, lanes: int) -> str:
+    """Whether some number may be infinite, NaN or large, by sums of squares in vectors: see `Function.not_finite`."""
+    bits = f.let(f"bitcast <{lanes} x i1> {f.beyond(real, lanes, squares)} to i{lanes}")
+    return f.let(f"icmp ne i{lanes} {bits}, 0")

@@ -1,0 +1,122 @@
+"""A program along a table: at many places, each with the row of the table that it is in; lanes are the row's columns.
+
+``@along``, with the number of columns behind its name, finds the row of each place by bisection and runs the program on
+the row's columns, a vector of them at a time.  So nothing is gathered or transposed: rows come in as they stand in the
+table, and results go out as they stand in the arrays.  The operations are those of the program on samples, in the same
+order.
+
+The last vector of a place writes past its columns, where the next place then writes its own; of the last places only
+those lanes are written that are columns.
+"""
+
+from __future__ import annotations
+
+from linkwork.compiler.codegen.llvm_instructions import Instructions
+from linkwork.compiler.codegen.llvm_ir_flags import restore_flags, save_flags
+from linkwork.compiler.codegen.straight_line import Layout, block_on_registers
+
+__all__ = ["along_entry", "along_function", "columns_along"]
+
+_NAME = "along"
+
+_BLOCK = 512  # places whose rows are found before their results
+_AHEAD = 8  # places that are looked for side by side: each waits for memory
+_LINE = 64  # bytes
+_T, _S, _BREAKS, _STARTS, _TABLE, _COMMON, _OUT = range(7)  # arrays, in their order
+
+
+def along_entry(columns: int) -> str:
+    """The name of the entry for tables of so many columns."""
+    return f"{_NAME}{columns}"
+
+
+def columns_along(entry: str) -> int:
+    """How many columns the tables of an entry have."""
+    return int(entry.removeprefix(_NAME))
+
+
+def along_function(layout: Layout, name: str, columns: int) -> Instructions:
+    """``@along7(arrays, sizes)``, of seven columns: the arrays are t, s, breaks, starts, table, what is common, and
+    outputs; the sizes how many places there are, and how often the rows are halved."""
+    real, lanes, program = layout.real, layout.lanes, layout.program
+    f = Instructions(f"define void @.{name}(ptr %arrays, ptr %sizes)", layout.target, real, lanes, unchanging=False)
+    flags = save_flags(f, layout.target)
+    arrays = [f.load("ptr", f.at("%arrays", 8 * k)) for k in range(_OUT + len(program.outputs))]
+    n, levels = f.load("i64", "%sizes"), f.load("i64", f.at("%sizes", 8))
+    common, column = program.inputs[2].size, program.inputs[3].size
+    shared = [f.splat(f.load(real.name, f.at(arrays[_COMMON], 8 * k))) for k in range(common)]
+    width = -(-columns // lanes) * lanes
+    careful = f.let(f"sub i64 {n}, {-(-(width - columns) // columns)}")  # places behind which there is no room
+    places, last = f.room(8 * _BLOCK, _LINE), f.room(8, 8)
+    f.store("i64", "0", last)
+
+    def results(first: str, k: str, whole: bool) -> None:
+        """Those of a place, the vectors as a whole, or no more than its columns."""
+        place = f.load("i64", f.at(places, f.let(f"shl i64 {k}, 3")))
+        sample = f.let(f"add i64 {first}, {k}")
+        t = f.splat(f.load(real.name, f.at(arrays[_T], f.let(f"shl i64 {sample}, 3"))))
+        start = f.splat(f.load(real.name, f.at(arrays[_STARTS], f.let(f"shl i64 {place}, 3"))))
+        row = f.at(arrays[_TABLE], f.let(f"mul i64 {place}, {8 * width * column}"))
+        begun = f.let(f"mul i64 {sample}, {8 * columns}")
+        goals = [f.at(out, begun) for out in arrays[_OUT:]]
+        for number in range(0, width, lanes):
+            own = [f.load(f.type, f.at(row, 8 * (width * m + number)), f.align) for m in range(column)]
+            for x, goal in zip(block_on_registers(f, layout, [t, start, *shared, *own]), goals, strict=True):
+                to = f.at(goal, 8 * number)
+                if whole or number + lanes <= columns:
+                    f.store(f.type, x, to, real.bytes)
+                    continue
+                for lane in range(columns - number):
+                    f.store(
+                        real.name, f.let(f"extractelement {f.type} {x}, i32 {lane}"), f.at(to, 8 * lane), real.bytes
+                    )
+
+    with f.loop(n, step=_BLOCK) as first:
+        left = f.let(f"sub i64 {n}, {first}")
+        less = f.let(f"icmp slt i64 {left}, {_BLOCK}")
+        many = f.let(f"select i1 {less}, i64 {left}, i64 {_BLOCK}")
+        here = f.at(arrays[_S], f.let(f"shl i64 {first}, 3"))
+        ahead = f.let(f"and i64 {many}, {-_AHEAD}")
+        with f.loop(ahead, step=_AHEAD) as k:
+            _find(f, here, arrays[_BREAKS], levels, places, last, k, _AHEAD)
+        with f.loop(many, start=ahead) as k:
+            _find(f, here, arrays[_BREAKS], levels, places, last, k, 1)
+        free = f.let(f"sub i64 {careful}, {first}")
+        some = f.let(f"icmp slt i64 {free}, {many}")
+        free = f.let(f"select i1 {some}, i64 {free}, i64 {many}")
+        free = f.let(f"select i1 {f.let(f'icmp slt i64 {free}, 0')}, i64 0, i64 {free}")
+        with f.loop(free) as k:
+            results(first, k, True)
+        with f.loop(many, start=free) as k:
+            results(first, k, False)
+    restore_flags(f, layout.target, flags)
+    return f
+
+
+def _find(f: Instructions, s: str, breaks: str, levels: str, places: str, last: str, first: str, many: int) -> None:
+    """The rows of some places: that of the place before where they are in it, and otherwise by bisection."""
+    offset = f.let(f"shl i64 {first}, 3")
+    numbers = [f.load("double", f.at(s, f.let(f"add i64 {offset}, {8 * k}"))) for k in range(many)]
+    before = f.load("i64", last)
+    low = f.at(breaks, f.let(f"shl i64 {before}, 3"))
+    ends = f.load("double", low), f.load("double", f.at(low, 8))
+    tests = zip(("oge", "olt"), ends, strict=True)
+    flags = [f.let(f"fcmp {test} double {x}, {end}") for test, end in tests for x in numbers]
+    to = f.at(places, offset)
+    same = f.all_of(flags)
+    with f.when(same):
+        for k in range(many):
+            f.store("i64", before, f.at(to, 8 * k))
+    with f.unless(same):
+        found = ["0"] * many
+        with f.loop(levels, kind="i64", carried=found) as level:
+            shift = f.let(f"sub i64 {f.let(f'sub i64 {levels}, 1')}, {level}")
+            half = f.let(f"shl i64 1, {shift}")
+            for k, x in enumerate(numbers):
+                middle = f.let(f"add i64 {found[k]}, {half}")
+                begin = f.load("double", f.at(breaks, f.let(f"shl i64 {middle}, 3")))
+                later = f.let(f"zext i1 {f.let(f'fcmp ole double {begin}, {x}')} to i64")
+                found[k] = f.let(f"add i64 {found[k]}, {f.let(f'shl i64 {later}, {shift}')}")
+        for k, place in enumerate(found):
+            f.store("i64", place, f.at(to, 8 * k))
+        f.store("i64", found[-1], last)

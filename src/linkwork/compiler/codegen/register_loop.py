@@ -1,0 +1,106 @@
+"""The loop over a batch of a short program: from arrays to registers, through the program, and back, in one function.
+
+Nothing waits in memory between packing, the program and unpacking, and constants stay in registers, for what these take
+is much of the time of a short program.  The operations are those of ``@block``, in the same order.  It is for whole
+vectors of samples that are contiguous, and one behind the other where they have few numbers; the others go the ordinary
+way (see `loops`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linkwork.compiler.codegen.llvm_instructions import Instructions
+from linkwork.compiler.codegen.packing import (
+    SIDE_BY_SIDE,
+    pack_into_registers,
+    some_beyond,
+    unpack_from_registers,
+)
+from linkwork.compiler.codegen.straight_line import Layout, block_on_registers
+from linkwork.compiler.loops.loop_program_code import ControlLayout
+
+__all__ = ["TWICE", "direct_function", "is_direct"]
+
+_SHORT = 500  # instructions: what a longer program takes is its own, and compiling it twice takes long
+TWICE = range(50, 160)  # instructions: one vector of samples goes on where another waits; less of them wait for memory
+_FEW = 64  # numbers that go in, and that come out
+
+
+def is_direct(layout: Layout | ControlLayout) -> bool:
+    """Whether there is such a function."""
+    if isinstance(layout, ControlLayout) or layout.plan.segmented or len(layout.program.instructions) > _SHORT:
+        return False
+    program = layout.program
+    return 0 < program.elements_in <= _FEW and 0 < sum(port.size for port in program.outputs) <= _FEW
+
+
+def direct_function(layout: Layout, off_calls: int) -> Instructions:
+    """``@direct``: the whole vectors of the samples from ``first`` to ``stop``; it returns the first sample left.
+
+    Vectors for which a guard is greater than zero are counted so many bytes into ``data``.
+    """
+    real, lanes, program = layout.real, layout.lanes, layout.program
+    signature = "define internal i64 @.direct(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan)"
+    f = Instructions(signature, layout.target, real, lanes, unchanging=False)
+    f.end = "ret i64 %first"
+    ports = [*program.inputs, *program.outputs]
+    steps = [f.load("i64", f.at("%steps", 8 * j)) for j in range(len(ports))]
+    usual, core = [], len(ports)
+    for port, step in zip(ports, steps, strict=True):
+        expected = real.bytes
+        for d in range(len(port.shape) - 1, -1, -1):
+            if port.shape[d] > 1:
+                usual.append(f.let(f"icmp eq i64 {f.load('i64', f.at('%steps', 8 * (core + d)))}, {expected}"))
+            expected *= port.shape[d]
+        core += len(port.shape)
+        if 0 < port.size <= SIDE_BY_SIDE:
+            usual.append(f.let(f"icmp eq i64 {step}, {port.size * real.bytes}"))
+    with f.when(f.all_of(usual)):
+        starts = [f.load("ptr", f.at("%args", 8 * j)) for j in range(len(ports))]
+        count, stop = f.let("sub i64 %stop, %first"), "%first"
+        for vectors in (2, 1) if len(program.instructions) in TWICE else (1,):
+            start, many = stop, f.let(f"and i64 {count}, {-lanes * vectors}")
+            stop = f.let(f"add i64 %first, {many}")
+            with f.loop(stop, start=start, step=lanes * vectors) as sample:
+                samples = [sample, *(f.let(f"add i64 {sample}, {lanes * k}") for k in range(1, vectors))]
+                arrays = [
+                    [f.at(a, f.let(f"mul i64 {one}, {step}")) for a, step in zip(starts, steps, strict=True)]
+                    for one in samples
+                ]
+                packed = [_packed(f, layout, here, steps) for here in arrays]
+                totals = [total for _, some in packed for total in some]
+                if totals:
+                    with f.when(some_beyond(f, totals, real, lanes)):
+                        f.store("i1", "true", "%nan")
+                results = [block_on_registers(f, layout, elements) for elements, _ in packed]
+                for here, found in zip(arrays, results, strict=True):
+                    place = 0
+                    for j, port in enumerate(program.outputs, len(program.inputs)):
+                        columns = found[place : place + port.size]
+                        unpack_from_registers(f, port, here[j], steps[j], columns, real, lanes)
+                        place += port.size
+                    if program.guards:
+                        with f.when(_some_off(f, found[place:])):
+                            f.let(f"atomicrmw add ptr {f.at('%data', off_calls)}, i64 1 monotonic")
+        f.do(f"ret i64 {stop}")
+        f.label("other")
+    return f
+
+
+def _packed(
+    f: Instructions, layout: Layout, arrays: Sequence[str], steps: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """A vector of samples: their numbers, and sums of squares of these."""
+    elements, totals = [], []
+    for port, array, step in zip(layout.program.inputs, arrays, steps, strict=False):
+        columns, sums = pack_into_registers(f, port, array, step, layout.real, layout.lanes)
+        elements += columns
+        totals += sums
+    return elements, totals
+
+
+def _some_off(f: Instructions, guards: Sequence[str]) -> str:
+    """Whether some guard is greater than zero, of some sample."""
+    flags = [f.let(f"fcmp ogt {f.type} {guard}, {f.constant(0.0)}") for guard in dict.fromkeys(guards)]
+    return f.let(f"icmp ne i{f.lanes} {f.bits(f.any_of(f.truth, flags))}, 0")

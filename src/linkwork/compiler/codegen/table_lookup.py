@@ -1,0 +1,166 @@
+"""Tables at an index that is known only when code runs: the row of every lane by itself.
+
+Tables of constants stand in the code.  Short tables of values are a chain of choices, long ones are read from memory:
+where they stand anyway, or where they are put first.  A table with another row is a choice for every number of it,
+but for what loops carry: that is changed where it stands (see `control/stored.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from linkwork.compiler.codegen.float_type import Real, splat, vector
+from linkwork.compiler.codegen.llvm_instructions import Instructions
+from linkwork.expr.control.table_access import Put, Take
+from linkwork.expr.scalar.multi_result import Bundle
+
+__all__ = ["CHOSEN", "Memory", "Standing", "bundle", "lane_of", "offsets", "row_of"]
+
+Memory = Callable[[int], "tuple[str, int] | None"]  # of a value: a pointer, and how many numbers further on
+
+CHOSEN = 16  # numbers of a table that is a chain of choices
+_TOGETHER = 4  # numbers of a row that lanes may take as vectors
+_ON_STACK = 1 << 13  # bytes of a table that is put there
+
+
+class Standing(NamedTuple):
+    """Where a table stands: a pointer, the places of the first row's numbers, and how far apart rows are."""
+
+    pointer: str
+    columns: tuple[int, ...]
+    distance: int
+
+    @staticmethod
+    def of(places: Sequence[tuple[str, int] | None], columns: int) -> Standing | None:
+        """Of the places of all numbers, if all are in memory and all rows equally far apart."""
+        first, following = places[:columns], places[columns : columns + 1] or places[:1]
+        if any(place is None for place in (*first, *following)):
+            return None
+        pointer, distance = places[0][0], following[0][1] - places[0][1]  # type: ignore[index]
+        starts = tuple([place[1] for place in first])  # type: ignore[index]
+        wanted = ((pointer, starts[k % columns] + k // columns * distance) for k in range(len(places)))
+        found = all(one == other for one, other in zip(places, wanted, strict=True))
+        return Standing(pointer, starts, distance) if found else None
+
+
+def bundle(
+    f: Instructions, bundle: Bundle, args: Sequence[int], name: Callable[[int], str], memory: Memory
+) -> list[str]:
+    """The results of an instruction of several that is straight-line code; its arguments are named when needed."""
+    if isinstance(bundle, Take):
+        return _taken(f, bundle, args, name, memory)
+    if isinstance(bundle, Put):
+        return _put(f, bundle, [name(a) for a in args])
+    raise ValueError(f"no lowering for {bundle!r}")
+
+
+def row_of(f: Instructions, index: str, rows: int) -> str:
+    """The row that there is nearest to an index; NaN means the first, for now."""
+    low = f.intrinsic_of("maxnum", f.intrinsic_of("floor", index), f.constant(0.0))
+    return f.intrinsic_of("minnum", low, f.constant(float(rows - 1)))
+
+
+def offsets(f: Instructions, row: str, each: int, lane_step: int, first: int = 0) -> str:
+    """How many bytes behind a pointer a row begins, of every lane by itself; rows are so many bytes apart."""
+    kind = vector("i32", f.lanes)
+    start = f.let(f"mul {kind} {f.let(f'fptosi {f.type} {row} to {kind}')}, {splat('i32', str(each), f.lanes)}")
+    steps = [first + lane * lane_step for lane in range(f.lanes)]
+    listed = f"<{', '.join(f'i32 {step}' for step in steps)}>" if f.lanes > 1 else str(first)
+    return f.let(f"add {kind} {start}, {listed}") if any(steps) else start
+
+
+def lane_of(f: Instructions, kind: str, values: str, lane: int) -> str:
+    """The value of one lane."""
+    return values if f.lanes == 1 else f.let(f"extractelement {vector(kind, f.lanes)} {values}, i32 {lane}")
+
+
+def _taken(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int], str], memory: Memory) -> list[str]:
+    """A row of a table."""
+    index, *values = args
+    at = name(index)
+    row = row_of(f, at, take.rows)
+    if take.table:
+        size = f.real.bytes
+        where = offsets(f, row, take.columns * size, 0)
+        found = _read(f, where, _constants(f, take.table), [size * k for k in range(take.columns)])
+    else:
+        standing = Standing.of([memory(value) for value in values], take.columns) if len(values) > CHOSEN else None
+        if standing is None and CHOSEN < len(values) <= _ON_STACK // f.align:
+            standing = Standing(f.room(len(values) * f.align, f.align), tuple(range(take.columns)), take.columns)
+            for k, value in enumerate(values):
+                f.put(name(value), standing.pointer, k)
+        if standing is not None:
+            found = _stood(f, row, standing)
+        else:
+            found = _chosen(f, row, [name(value) for value in values], take)
+    unknown = f.let(f"fcmp uno {f.type} {at}, {at}")
+    return [f.select(unknown, at, x) for x in found]
+
+
+def _put(f: Instructions, put: Put, numbers: Sequence[str]) -> list[str]:
+    """A table with another row."""
+    index, row, table = put.split(numbers)
+    line = f.intrinsic_of("floor", index)
+    here = [f.let(f"fcmp oeq {f.type} {line}, {f.constant(float(k))}") for k in range(put.rows)]
+    return [f.select(here[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]
+
+
+def _constants(f: Instructions, table: Sequence[float]) -> str:
+    """A table of constants in the module."""
+    digest, entries = _listed(f.real, struct.pack(f"<{len(table)}d", *table))
+    f.declare(f"@.table{digest} = internal constant [{len(table)} x {f.real.name}] [{entries}]")
+    return f"@.table{digest}"
+
+
+@lru_cache(maxsize=32)
+def _listed(real: Real, numbers: bytes) -> tuple[str, str]:
+    """A digest of a table of doubles and its text, which every entry of a kernel has again."""
+    return hashlib.sha256(numbers).hexdigest()[:16], real.listed(np.frombuffer(numbers, "<f8"))
+
+
+def _chosen(f: Instructions, row: str, numbers: Sequence[str], take: Take) -> list[str]:
+    """A row by choosing again and again."""
+    found = list(numbers[: take.columns])
+    for k in range(1, take.rows):
+        above = f.let(f"fcmp oge {f.type} {row}, {f.constant(float(k))}")
+        here = numbers[k * take.columns : (k + 1) * take.columns]
+        found = [f.select(above, x, y) for x, y in zip(here, found, strict=True)]
+    return found
+
+
+def _stood(f: Instructions, row: str, standing: Standing) -> list[str]:
+    """A row of a table that has a vector for each number: as vectors where all lanes want the same row, as they do more
+    often than not (times in their order, one scene for all), else lane by lane."""
+    each, columns = standing.distance * f.align, [place * f.align for place in standing.columns]
+    if f.lanes == 1 or len(columns) < _TOGETHER:
+        return _read(f, offsets(f, row, each, f.real.bytes), standing.pointer, columns)
+    start = offsets(f, row, each, 0)
+    first, kind = lane_of(f, "i32", start, 0), vector("i32", f.lanes)
+    every = f.let(f"shufflevector {kind} {start}, {kind} poison, <{f.lanes} x i32> zeroinitializer")
+    apart = f.let(f"icmp ne i{f.lanes} {f.bits(f.let(f'icmp ne {kind} {start}, {every}'))}, 0")
+    kinds = [f.type] * len(columns)
+    with f.instead(apart, kinds, ["poison"] * len(columns)) as each_own:
+        steps = ", ".join(f"i32 {lane * f.real.bytes}" for lane in range(f.lanes))
+        where = f.let(f"add {kind} {start}, <{steps}>")
+        each_own[:] = _read(f, where, standing.pointer, columns)
+    with f.instead(f.let(f"xor i1 {apart}, true"), kinds, each_own) as found:
+        at = f.at(standing.pointer, f.let(f"zext i32 {first} to i64"))
+        found[:] = [f.let(f"load {f.type}, ptr {f.at(at, column)}, align {f.align}") for column in columns]
+    return found
+
+
+def _read(f: Instructions, where: str, table: str, columns: Sequence[int]) -> list[str]:
+    """A row of a table in memory, which begins so many bytes behind a pointer, of numbers so many bytes further on."""
+    found = ["poison"] * len(columns)
+    for lane in range(f.lanes):
+        start = f.at(table, f.let(f"zext i32 {lane_of(f, 'i32', where, lane)} to i64"))
+        for k, column in enumerate(columns):
+            x = f.load(f.real.name, f.at(start, column), f.real.bytes)
+            found[k] = x if f.lanes == 1 else f.let(f"insertelement {f.type} {found[k]}, {f.real.name} {x}, i32 {lane}")
+    return found

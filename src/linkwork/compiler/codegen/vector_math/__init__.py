@@ -1,0 +1,79 @@
+"""Elementary functions as LLVM IR text whose lanes are independent arguments, in float64 and float32.
+
+The value is the same, bit for bit, for every lane count: every lane goes through the same operations in the same
+order, no operation carries a fast-math flag and no library function is called.  What is called are LLVM intrinsics
+that have instructions on every 64-bit target (`llvm.fma` only where the caller says that the target fuses).
+
+Rounding to nearest is assumed, as LLVM assumes it; where a thread flushes subnormal numbers, they are zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.codegen.llvm_ir import Function, structure
+from linkwork.compiler.codegen.simd_values import Code, Number
+from linkwork.compiler.codegen.vector_math import exponential
+from linkwork.compiler.codegen.vector_math import float32_functions as single
+from linkwork.compiler.codegen.vector_math import inverse_trigonometric as inverse
+from linkwork.compiler.codegen.vector_math import inverse_trigonometric_root as root
+from linkwork.compiler.codegen.vector_math import logarithm_and_power as logarithm
+from linkwork.compiler.codegen.vector_math import logarithm_and_power_power as power
+from linkwork.compiler.codegen.vector_math import sincos as circular
+from linkwork.compiler.codegen.vector_math import sincos_float32 as circular32
+from linkwork.compiler.codegen.vector_math import sincos_tangent as tangent
+
+__all__ = ["CODES", "LANES", "vector_function"]
+
+LANES = (1, 2, 4, 8, 16)
+
+Body = Callable[..., Number | tuple[Number, Number]]
+
+_BODIES: dict[str, tuple[Body, str]] = {  # what writes the float64 function, and its arguments
+    "sincos": (circular.sincos, "x"),
+    "tan": (tangent.tan, "x"),
+    "asin": (inverse.asin, "x"),
+    "acos": (inverse.acos, "x"),
+    "atan": (inverse.atan, "x"),
+    "atan2": (inverse.atan2, "yx"),
+    "exp": (exponential.exp, "x"),
+    "log": (logarithm.log, "x"),
+    "pow": (power.pow, "xy"),
+    "hypot": (root.hypot, "xy"),
+    "sinh": (exponential.sinh, "x"),
+    "cosh": (exponential.cosh, "x"),
+    "tanh": (exponential.tanh, "x"),
+}
+_BODIES_32: dict[str, Body] = {"sincos": circular32.sincos32, **single.BODIES}
+CODES = tuple(_BODIES)
+
+
+@cache
+def vector_function(code: str, lanes: int, bits: int, fma: bool) -> Function:
+    """The function of that name on `lanes` numbers of `bits` bits; it is the same object whenever it is asked for.
+
+    With T for float64 (`bits` 64) or float32 (32) or vectors of them, it is `T (T %a)`; `T (T %a, T %b)` for atan2,
+    pow and hypot; and `{T, T} (T %a)`, the pair of sine and cosine, for sincos.  `fma` says that the target has an
+    instruction for the fused multiply-add (where it has not, LLVM would call the C library); the two variants differ
+    in the last bit here and there.
+    """
+    if lanes not in LANES:
+        raise ValueError(f"vector functions have 1, 2, 4, 8 or 16 lanes, not {lanes}")
+    if bits not in (32, 64):
+        raise ValueError(f"vector functions have 32 or 64 bits, not {bits}")
+    if code not in _BODIES:
+        raise ValueError(f"no vector function {code!r}")
+    body, arguments = _BODIES[code]
+    real = DOUBLE
+    if bits == 32:
+        body, real = _BODIES_32[code], SINGLE
+    kind, name = real.vector(lanes), f"@lw.{code}.f{bits}x{lanes}"
+    returned = structure([kind, kind]) if code == "sincos" else kind
+    parameters = ", ".join(f"{kind} %{a}" for a in arguments)
+    f = Code(f"define internal {returned} {name}({parameters})", lanes, fma, "noinline nounwind")
+    results = body(f, *(Number(f, f"%{a}", real) for a in arguments))
+    value = f.together([kind, kind], [r.name for r in results]) if isinstance(results, tuple) else results.name
+    f.end = f"ret {returned} {value}"
+    return f

@@ -1,0 +1,174 @@
+"""The derivatives of a kernel, each a kernel again: methods that people call."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, Self
+
+from linkwork._util.checked_arguments import public
+from linkwork.compiler.derivatives import kernel_hessian_second_order as second_order
+from linkwork.compiler.derivatives import kernel_jacobian as first_order
+from linkwork.compiler.derivatives.derivative_arguments import Base
+from linkwork.compiler.derivatives.derivative_recipes import Derivative
+from linkwork.compiler.derivatives.sparsity import Pattern
+from linkwork.compiler.derivatives.tangent_spaces import Space
+
+__all__ = ["Differentiable"]
+
+Of = str | Iterable[str] | Mapping[str, Space | None] | None
+In = Literal["tangent", "coordinates"]
+Mode = Literal["auto", "forward", "reverse"]
+Make = Callable[..., Derivative]
+
+
+@public
+class Differentiable(ABC):
+    """What makes a kernel of a kernel's derivatives."""
+
+    __slots__ = ()
+
+    def jvp(self, *by: str, of: Of = None, space: In = "tangent") -> Self:
+        """The kernel of directional derivatives: of every output along a vector for each input of ``by``.
+
+        It takes the kernel's inputs and then a direction ``d_<input>`` for each of ``by``, of the shape of the input's
+        tangent vector, and gives ``d_<output>`` of the shape of the output's: J d, at a small multiple of the kernel's
+        own cost.  A nested input has a direction nested in the same way.  Where an input is called ``d_q`` already, the
+        new one is ``d2_q``.
+
+        ``by`` are names of inputs, all where there are none; ``of`` is an output's name, several, or a dict of what
+        they are points of, by names.  ``space`` says whether configurations move by tangent vectors (nv numbers) or
+        by their numbers (nq): "tangent" or "coordinates".
+
+        The kernel is compiled when it is first called with numbers; asked for again, it is the same one.  Raises
+        UnknownNameError for a name that is not there, TypeError for what is no name, ValueError for one that comes
+        twice, for another ``space``, and where there are no inputs.
+        """
+        return self._derivative(first_order.jvp, by, of, space)
+
+    def vjp(self, *by: str, of: Of = None, space: In = "tangent") -> Self:
+        """The kernel of gradients of weighed sums of the outputs, in reverse: Jᵀ w, for all inputs at once.
+
+        It takes the kernel's inputs and then weights ``w_<output>`` of the shape of each output's tangent vector, and
+        gives ``grad_<input>`` of the shape of the input's for each of ``by``, at a small multiple of the kernel's own
+        cost however many inputs there are.
+
+        ``by``, ``of``, ``space`` and errors are those of `jvp`.  Raises NotDifferentiableError, when it is first
+        called, where there is a loop of unknown length on the way.
+        """
+        return self._derivative(first_order.vjp, by, of, space)
+
+    def jacobian(
+        self,
+        *by: str,
+        of: Of = None,
+        space: In = "tangent",
+        sparse: bool = False,
+        mode: Mode = "auto",
+    ) -> Self:
+        """The kernel of Jacobians ``d_<output>_d_<input>``, of shape (*output, *tangent vector of the input).
+
+        ``mode`` is how they are made: "forward" takes an operation once for each direction that it depends on,
+        "reverse" once for each element of an output that depends on it, and "auto" the way of fewer operations, which
+        is forward where there is no reverse.  With ``sparse`` they are arrays (nnz,) of the elements that are not zero
+        whatever the inputs, row by row; `jacobian_pattern` says where they belong.
+
+        ``by``, ``of``, ``space`` and errors are those of `jvp`.  Raises NotDifferentiableError, when it is first
+        called, for "reverse" where there is a loop of unknown length on the way.
+        """
+        return self._derivative(first_order.jacobian, by, of, space, sparse, mode)
+
+    def jacobian_pattern(
+        self, *by: str, of: Of = None, space: In = "tangent", mode: Mode = "auto"
+    ) -> dict[str, Pattern]:
+        """Where the elements of sparse Jacobians belong, by the names of ``jacobian(..., sparse=True)``.
+
+        It is asked for as the Jacobians are.  A pattern has the ``shape`` of the whole array, ``indices`` (nnz, ndim)
+        of the elements in the order in which they come, and ``dense(values)``, which makes whole arrays (..., *shape)
+        of values (..., nnz).
+        """
+        return self._patterns(first_order.jacobian, by, of, space, True, mode)
+
+    def hessian(
+        self,
+        *by: str,
+        of: Of = None,
+        space: In = "tangent",
+        weights: bool = False,
+        vector: bool = False,
+        sparse: bool = False,
+    ) -> Self:
+        """The kernel of second derivatives ``d2_<output>_d_<x>_d_<y>`` of outputs that are one number.
+
+        There is one for each input and itself, and for each pair of inputs in the order of ``by``; those of the
+        opposite order are their transposes.  By a configuration it is ∂²f(q ⊕ φ)/∂φ² at φ = 0, which is symmetric: of
+        each pair of elements one is computed.
+
+        With ``weights`` it is that of Σ w·output, where the weights ``w_<output>`` are inputs; of several outputs it is
+        that of their sum, and called ``d2_d_<x>_d_<y>``.  With ``vector`` it is the product with a vector, whose parts
+        ``d_<input>`` are inputs: ``d2_<output>_d_<x>`` has the shape of a gradient, and takes a small multiple of the
+        kernel's own cost.  With ``sparse`` the matrices are arrays (nnz,) as those of `jacobian` are, for which
+        `hessian_pattern` says where values belong.
+
+        ``by``, ``of``, ``space`` and errors are those of `jvp`.  Raises ValueError for an output of several elements
+        without ``weights``, and for a sparse product.
+        """
+        return self._derivative(second_order.hessian, by, of, space, weights, vector, sparse)
+
+    def hessian_pattern(
+        self, *by: str, of: Of = None, space: In = "tangent", weights: bool = False
+    ) -> dict[str, Pattern]:
+        """Where the elements of sparse Hessians belong: see `jacobian_pattern`."""
+        return self._patterns(second_order.hessian, by, of, space, weights, False, True)
+
+    def value_and_gradient(self, *by: str, of: Of = None, space: In = "tangent") -> Self:
+        """The kernel of an output that is one number and of its gradients ``grad_<input>``, in reverse.
+
+        ``by``, ``of``, ``space`` and errors are those of `vjp`.  Raises ValueError for an output of several elements.
+        """
+        return self._derivative(first_order.value_and_gradient, by, of, space)
+
+    # -- how they are made
+
+    _derivatives: dict[Any, tuple[Any, Mapping[str, Pattern]]]
+
+    def _derivative(self, make: Make, by: tuple[str, ...], of: Of, *asked: Any) -> Self:
+        return self._found(make, by, of, asked)[0]
+
+    def _patterns(self, make: Make, by: tuple[str, ...], of: Of, *asked: Any) -> dict[str, Pattern]:
+        return dict(self._found(make, by, of, asked)[1])
+
+    def _found(
+        self, make: Make, by: tuple[str, ...], of: Of, asked: tuple[Any, ...]
+    ) -> tuple[Self, Mapping[str, Pattern]]:
+        """The kernel that was made before, or a new one.  Raises TypeError for what are no names."""
+        if isinstance(of, Iterable) and not isinstance(of, (str, Mapping)):
+            of = (*of,)
+        _check_names(self._base.name, by, of, asked[0])
+        outputs = tuple(of.items()) if isinstance(of, Mapping) else of
+        key = (make, by, outputs, *asked)
+        found = self._derivatives.get(key)
+        if found is None:
+            made = make(self._base, by, dict(of) if isinstance(of, Mapping) else outputs, *asked)
+            found = self._derivatives.setdefault(key, (self._made_of(made), made.patterns))
+        return found
+
+    @property
+    @abstractmethod
+    def _base(self) -> Base:
+        """What a kernel tells of itself."""
+
+    @abstractmethod
+    def _made_of(self, derived: Derivative) -> Self:
+        """The kernel of a derivative of this one."""
+
+
+def _check_names(who: str, by: tuple[Any, ...], of: Any, space: Any) -> None:
+    """Raises TypeError for what are no names."""
+    for name in by:
+        if not isinstance(name, str):
+            raise TypeError(f"{who}: expected names of inputs, each by itself as in vjp('q', 'v'), got {name!r}")
+    if not (of is None or (isinstance(of, (str, Mapping, tuple)) and all(isinstance(name, str) for name in of))):
+        raise TypeError(f"{who}: of: expected names of outputs, got {of!r}")
+    if not isinstance(space, str):
+        raise TypeError(f"{who}: space: expected 'tangent' or 'coordinates', got {space!r}")

@@ -1,0 +1,193 @@
+"""Second derivatives: forward over reverse, symmetric in the tangent space.
+
+With q(φ) = q ⊕ φ, H_ij = ∂²f/∂φ_i∂φ_j at φ = 0 is N_iᵀ ∂²f/∂q² N_j + ∂f/∂q · Q_ij, where N is of q̇ = N(q) v and Q of
+`Tangent.bends`: what the rates of rates are, less half a bracket of the fields N e_i and N e_j, which do not commute
+where they belong to one joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise, permutations
+from typing import Any
+
+from linkwork.compiler.derivatives.forward_mode import directional
+from linkwork.compiler.derivatives.program_replay import Replay
+from linkwork.compiler.derivatives.reverse_mode import by_numbers, gradients
+from linkwork.compiler.derivatives.sparsity_choosing import moved_by, pushes, totals
+from linkwork.compiler.derivatives.tangent_spaces_tangents import Tangent, total
+from linkwork.errors import NotDifferentiableError
+from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero, jacobian
+from linkwork.expr.autodiff.graph_derivative import tangent as tangent_of
+from linkwork.expr.scalar.interpreter import listed
+
+__all__ = ["product", "triangle"]
+
+_ALL_ORDERS = 3  # inputs, of which all orders are tried
+
+Weights = Mapping[str, Sequence[Any]]
+
+
+def triangle(
+    replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights
+) -> dict[tuple[int, int], Any]:
+    """The elements i ≤ j that are not zero of the Hessian of Σ weights · outputs by all inputs' tangent vectors, which
+    are counted one after the other.
+
+    Of a pair of directions, the gradient's element of the one that moves fewer values is differentiated along the one
+    that moves more, as is that direction's own element.
+    """
+    symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
+    starts = list(accumulate((tangent.size for tangent in by), initial=0))
+    places = list(accumulate((tangent.port.size for tangent in by), initial=0))
+    columns: list[dict[int, Any]] = []
+    for tangent, start in zip(by, starts, strict=False):
+        rows = tangent.columns(replay.inputs[tangent.port.name])
+        columns += [{start + k: x for k, x in row.items()} for row in rows]
+    gradient = _gradient(replay, of, by, weights)
+    symmetric = all(tangent.space is None for tangent in of)
+    order = _order(replay, gradient, symbols, columns, starts)
+    rank = {i: k for k, i in enumerate(order)}
+    owner = [k for k, tangent in enumerate(by) for _ in range(tangent.size)]
+    ranked = list(dict.fromkeys(owner[i] for i in order))
+    bent: list[dict[int, Any]] = [{} for _ in symbols]
+    for turn, k in enumerate(ranked):
+        own = range(starts[k], starts[k + 1])
+        seeds = [{i: x for i, x in row.items() if i in own} for row in columns]
+        others = ranked[turn:] if symmetric else ranked
+        numbers = [n for m in others for n in range(places[m], places[m + 1])]
+        for n, found in zip(numbers, forward([gradient[n] for n in numbers], symbols, seeds), strict=True):
+            bent[n].update(found)
+    moved: list[list[tuple[int, Any]]] = [[] for _ in range(starts[-1])]  # the numbers that each direction moves
+    for n, row in enumerate(columns):
+        for i, x in row.items():
+            moved[i].append((n, x))
+    elements: dict[tuple[int, int], Any] = {}
+    for i, own_numbers in enumerate(moved):
+        for j in dict.fromkeys(j for n, _ in own_numbers for j in bent[n]):
+            if not symmetric or rank[j] <= rank[i]:
+                x = total([x * bent[n][j] for n, x in own_numbers if j in bent[n]])
+                _add(elements, i, j, x if symmetric or i == j else x * 0.5)
+    for tangent, start, place in zip(by, starts, places, strict=False):
+        for (i, j), terms in tangent.bends(replay.inputs[tangent.port.name]).items():
+            _add(elements, start + i, start + j, total([gradient[place + n] * x for n, x in terms]))
+    return {key: x for key, x in sorted(elements.items()) if not is_zero(x)}
+
+
+def _order(
+    replay: Replay,
+    gradient: Sequence[Any],
+    symbols: Sequence[Any],
+    columns: Sequence[Mapping[int, Any]],
+    starts: Sequence[int],
+) -> list[int]:
+    """Directions in the order in which they are taken: each for the gradient's elements from its own on.
+
+    Inputs are tried in all orders, or in two of many, and in each the directions as they come and by what they move.
+    """
+    others = [x for numbers in replay.inputs.values() for x in numbers]
+    instructions, results = listed(gradient, dict.fromkeys([*symbols, *others]))
+    sets = [sum(1 << i for i in row) for row in columns]
+    moved = moved_by(instructions, dict(enumerate(sets)))
+    effects = totals(moved, starts[-1])
+    own = [list(range(start, end)) for start, end in pairwise(starts)]
+    turns = [*range(len(own))]
+    candidates: list[list[int]] = []
+    for some in [turns, turns[::-1]] if len(own) > _ALL_ORDERS else permutations(turns):
+        candidates += [
+            [i for k in some for i in own[k]],
+            [i for k in some for i in sorted(own[k], key=lambda i: -effects[i])],
+        ]
+
+    def work(order: Sequence[int]) -> int:
+        before, taken = {}, 0
+        for i in order:
+            taken |= 1 << i
+            before[i] = taken
+        wanted = []
+        for row in columns:
+            bits = 0
+            for i in row:
+                bits |= before[i]
+            wanted.append(bits)
+        return pushes(instructions, results, moved, wanted)
+
+    return min(candidates, key=work)
+
+
+def _add(elements: dict[tuple[int, int], Any], i: int, j: int, x: Any) -> None:
+    key = (i, j) if i <= j else (j, i)
+    elements[key] = elements[key] + x if key in elements else x
+
+
+def product(
+    replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights, directions: Weights
+) -> list[list[Any]]:
+    """The Hessian times a tangent vector, of which each input has a part by its name."""
+    if any(tangent.space is not None for tangent in of):
+        return _averaged(replay, of, by, weights, directions)
+    gradient = _gradient(replay, of, by, weights)
+    rates = _along(replay, by, directions, gradient)
+    found, start = [], 0
+    for tangent in by:
+        numbers, end = replay.inputs[tangent.port.name], start + tangent.port.size
+        terms: list[list[Any]] = [[x] for x in tangent.gradient(tangent.columns(numbers), rates[start:end])]
+        direction = directions[tangent.port.name]
+        for (i, j), bend in tangent.bends(numbers).items():
+            more = total([gradient[start + k] * x for k, x in bend])
+            terms[i].append(more * direction[j])
+            if i != j:
+                terms[j].append(more * direction[i])
+        found.append([total(some) for some in terms])
+        start = end
+    return found
+
+
+def _averaged(
+    replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights, directions: Weights
+) -> list[list[Any]]:
+    """The same where outputs are points of a space, whose fields need not commute either: the rate of the gradient and
+    the gradient of the rate, half of each."""
+    one = iter(_along(replay, by, directions, [x for part in gradients(replay, of, by, weights) for x in part]))
+    rate = directional(replay, of, by, directions)
+    outputs = [x for part in rate for x in part]
+    given = [w for tangent in of for w in weights[tangent.port.name]]
+    symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
+    other = iter(adjoint(outputs, symbols, given))
+    found = []
+    for tangent in by:
+        numbers = replay.inputs[tangent.port.name]
+        gradient = tangent.gradient(tangent.columns(numbers), [next(other) for _ in numbers])
+        found.append([(x + y) * 0.5 for x, y in zip([next(one) for _ in gradient], gradient, strict=True)])
+    return found
+
+
+def _along(replay: Replay, by: Sequence[Tangent], directions: Weights, expressions: Sequence[Any]) -> list[Any]:
+    """The derivatives of expressions along tangent vectors of the inputs."""
+    symbols: list[Any] = []
+    moved: list[Any] = []
+    for tangent in by:
+        numbers = replay.inputs[tangent.port.name]
+        symbols += numbers
+        moved += tangent.moved(numbers, directions[tangent.port.name])
+    return tangent_of(expressions, symbols, moved)
+
+
+def _gradient(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights) -> list[Any]:
+    """The gradient by the inputs' numbers; forward where there is none in reverse."""
+    try:
+        return [x for part in by_numbers(replay, of, by, weights) for x in part]
+    except NotDifferentiableError:
+        pass
+    symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
+    outputs: list[Any] = []
+    given: list[Any] = []
+    for tangent in of:
+        numbers = replay.outputs[tangent.port.name]
+        outputs += numbers
+        given += tangent.weighed(numbers, weights[tangent.port.name])
+    rows = jacobian(outputs, symbols)
+    return [
+        total([w * row[k] for w, row in zip(given, rows, strict=True) if not is_zero(w) and not is_zero(row[k])])
+        for k in range(len(symbols))
+    ]

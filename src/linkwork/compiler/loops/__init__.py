@@ -1,0 +1,6 @@
+"""Programs with loops, choices and calls as machine code."""
+
+from linkwork.compiler.loops.frame_layout import has_control, plan_program
+from linkwork.compiler.loops.loop_program_code import ControlLayout, block_texts, sample_texts
+
+__all__ = ["ControlLayout", "block_texts", "has_control", "plan_program", "sample_texts"]

@@ -1,0 +1,269 @@
+"""Equations of many unknowns, worked on where they stand: see `expr/linalg/frontal_elimination.py`.
+
+The upper triangle stands row by row, so that every step is sums of multiples of rows.  Four rows at a time take all
+multiples of the rows above, of which each column's sum stays in a register: of several samples a number of all lanes,
+of one sample neighbours in a row, in as many lanes.  Sums are in the same order in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.llvm_instructions import Instructions
+from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.codegen.target import Target
+from linkwork.compiler.loops.execution_plan import Control
+from linkwork.expr.linalg.frontal_elimination import FrontElimination
+
+__all__ = ["front_driver", "front_places"]
+
+_ROWS = 4  # that are worked on together
+
+
+class _Writer(Protocol):
+    """Who writes the functions of a program's steps."""
+
+    real: Real
+    target: Target
+    lanes: int
+    width: int
+    main: Text
+
+    def name(self, what: str) -> str: ...
+    def function(self, signature: str, *, unchanging: bool = False) -> Instructions: ...
+
+
+def front_places(front: FrontElimination) -> int:
+    """How many places it takes: for results, what is added, multiples of rows, and what pivots were."""
+    return front.count + front.given + _ROWS * max(front.pivots, front.added) + front.pivots
+
+
+def front_driver(code: _Writer, step: Control) -> str:
+    """The function that works on a frame."""
+    name = code.name("front")
+    f = code.function(f"define internal void {name}(ptr noalias %frame)")
+    _Front(f, code, step).write()
+    code.main.add(f)
+    return name
+
+
+class _Front:
+    """Writes it; rows and columns are numbers, or names of them."""
+
+    def __init__(self, f: Instructions, code: _Writer, step: Control) -> None:
+        self.f, self.real, self.width = f, code.real, code.width
+        self.front: FrontElimination = step.bundle
+        front = self.front
+
+        def at(place: int) -> str:
+            return f.at("%frame", place * code.width)
+
+        first = step.results + front.count
+        self.triangle, self.flag = at(step.results), at(step.results + front.triangle)
+        self.counts, self.stretch, self.added = at(first), at(first + 1), at(first + 2)
+        self.multiples = at(first + front.given)
+        self.before = at(first + front.given + _ROWS * max(front.pivots, front.added))
+        # how many numbers side by side are one value, and how many such values a step of columns has
+        lanes = code.target.lanes_of(code.real) if code.lanes == 1 else 1
+        shorter = [wide for wide in (lanes // 2, 1) if lanes > 4 or wide == 1 < lanes]
+        self.widths = [(lanes, 2), *((wide, 1) for wide in (lanes, *shorter))]
+
+    # -- numbers
+
+    def _sum(self, *terms: str | int) -> str:
+        total, *rest = map(str, terms)
+        for term in rest:
+            total = self.f.let(f"add i64 {total}, {term}") if term != "0" else total
+        return total
+
+    def _row(self, i: str | int) -> str:
+        """Where row i would begin if it had all columns, in numbers."""
+        double = self.f.let(f"sub i64 {2 * self.front.columns - 1}, {i}")
+        return self.f.let(f"lshr i64 {self.f.let(f'mul i64 {i}, {double}')}, 1")
+
+    def _place(self, start: str, number: str | int) -> str:
+        return self.f.at(start, self.f.let(f"mul i64 {number}, {self.width}"))
+
+    def _element(self, i: str | int, j: str | int) -> str:
+        return self._place(self.triangle, self._sum(self._row(i), j))
+
+    def _given(self, r: str | int, j: str | int) -> str:
+        """Of an added row the weight, the side, then its numbers."""
+        return self._place(self.added, self._sum(self.f.let(f"mul i64 {r}, {self.front.size + 2}"), j))
+
+    def _kind(self, wide: int) -> str:
+        return self.real.vector(wide) if wide > 1 else self.f.type
+
+    def _get(self, at: str, wide: int = 1) -> str:
+        return self.f.load(self._kind(wide), at, self.real.bytes if wide > 1 else self.width)
+
+    def _put(self, x: str, at: str, wide: int = 1) -> None:
+        self.f.store(self._kind(wide), x, at, self.real.bytes if wide > 1 else self.width)
+
+    def _all(self, x: str, wide: int) -> str:
+        """A number as often as it is needed side by side."""
+        if wide == 1:
+            return x
+        kind = self._kind(wide)
+        first = self.f.let(f"insertelement {kind} poison, {self.real.name} {x}, i32 0")
+        return self.f.let(f"shufflevector {kind} {first}, {kind} poison, <{wide} x i32> zeroinitializer")
+
+    def _plus(self, total: str, x: str, y: str, wide: int = 1) -> str:
+        """total + x y, rounded once where the processor does so."""
+        f, kind = self.f, self._kind(wide)
+        if not f.fused:
+            return f.let(f"fadd {kind} {total}, {f.let(f'fmul {kind} {x}, {y}')}")
+        lanes = wide if wide > 1 else f.lanes
+        code = f"llvm.fma.{'' if lanes == 1 else f'v{lanes}'}f{self.real.bits}"
+        f.declare(f"declare {kind} @{code}({kind}, {kind}, {kind})")
+        return f.let(f"call {kind} @{code}({kind} {x}, {kind} {y}, {kind} {total})")
+
+    # -- what is done
+
+    def write(self) -> None:
+        f, front = self.f, self.front
+        self._put(f.constant(1.0), self.flag)
+        if front.added:
+            self._blocks(0, front.size, self._add)
+        with f.loop(front.pivots) as i:
+            self._put(self._get(self._element(i, i)), self._place(self.before, i))
+        self._blocks(0, front.pivots, self._factor)
+        self._blocks(front.pivots, front.size, lambda i, rows: self._reduce(i, rows, front.pivots))
+
+    def _blocks(self, start: int, stop: int, do: Callable[[str, int], None]) -> None:
+        """Something for so many rows at a time."""
+        left = (stop - start) % _ROWS
+        if stop - start >= _ROWS:
+            with self.f.loop(stop - left, start=start, step=_ROWS) as i:
+                do(i, _ROWS)
+        if left:
+            do(str(stop - left), left)
+
+    def _add(self, i: str, rows: int) -> None:
+        """What added rows make of some rows."""
+        f, front = self.f, self.front
+        with f.loop(front.added) as r:
+            weight = self._get(self._given(r, 0))
+            for k in range(rows):
+                x = self._get(self._given(r, self._sum(i, 2 + k)))
+                self._put(f.let(f"fmul {f.type} {weight}, {x}"), self._multiple(r, k))
+
+        def column(r: str, j: str) -> str:
+            return self._given(r, self._sum(j, 2))
+
+        self._multiplied(i, rows, front.added, front.size, column, stretched=True)
+        sides = [self._get(self._element(self._sum(i, k), front.size)) for k in range(rows)]
+        with f.loop(front.added, kind=f.type, carried=sides) as r:
+            side = self._get(self._given(r, 1))
+            sides[:] = [self._plus(x, side, self._get(column(r, self._sum(i, k)))) for k, x in enumerate(sides)]
+        for k, x in enumerate(sides):
+            self._put(x, self._element(self._sum(i, k), front.size))
+
+    def _reduce(self, i: str, rows: int, above: str | int) -> None:
+        """Some rows less the multiples of the rows above."""
+        f = self.f
+        with f.loop(above) as p:
+            for k in range(rows):
+                x = self._get(self._element(p, self._sum(i, k)))
+                self._put(f.let(f"fneg {f.type} {x}"), self._multiple(p, k))
+        self._multiplied(i, rows, above, self.front.columns, self._element)
+
+    def _multiple(self, p: str, k: int) -> str:
+        return self._place(self.multiples, self._sum(self.f.let(f"mul i64 {p}, {_ROWS}"), k))
+
+    def _multiplied(
+        self,
+        i: str,
+        rows: int,
+        above: str | int,
+        columns: int,
+        column: Callable[[str, str], str],
+        stretched: bool = False,
+    ) -> None:
+        """Some rows plus multiples of rows above, from their diagonal on."""
+        f = self.f
+        corner = [(a, b) for b in range(rows) for a in range(b + 1)]
+        places = [self._element(self._sum(i, a), self._sum(i, b)) for a, b in corner]
+        apart = [stretched and a == b for a, b in corner]
+        sums = [f.constant(0.0) if own else self._get(at) for at, own in zip(places, apart, strict=True)]
+        with f.loop(above, kind=f.type, carried=sums) as p:
+            multiples = [self._get(self._multiple(p, a)) for a in range(rows)]
+            numbers = [self._get(column(p, self._sum(i, b))) for b in range(rows)]
+            sums[:] = [self._plus(x, multiples[a], numbers[b]) for x, (a, b) in zip(sums, corner, strict=True)]
+        stretch = self._get(self.stretch) if stretched else ""
+        for x, at, own in zip(sums, places, apart, strict=True):
+            self._put(self._plus(self._get(at), stretch, x) if own else x, at)
+        j = self._sum(i, rows)
+        for wide, many in self.widths:
+            start = j
+            with f.loop(columns - wide * many + 1, start=start, step=wide * many) as j:
+                self._columns(i, rows, above, column, j, wide, many)
+
+    def _columns(
+        self,
+        i: str,
+        rows: int,
+        above: str | int,
+        column: Callable[[str, str], str],
+        j: str,
+        wide: int,
+        many: int,
+    ) -> None:
+        """The same of some columns, beyond the rows' own."""
+        f = self.f
+        places = [
+            self.f.at(self._element(self._sum(i, a), j), b * wide * self.width)
+            for a in range(rows)
+            for b in range(many)
+        ]
+        sums = [self._get(at, wide) for at in places]
+        with f.loop(above, kind=self._kind(wide), carried=sums) as p:
+            start = column(p, j)
+            numbers = [self._get(f.at(start, b * wide * self.width), wide) for b in range(many)]
+            multiples = [self._all(self._get(self._multiple(p, a)), wide) for a in range(rows)]
+            sums[:] = [self._plus(x, multiples[n // many], numbers[n % many], wide) for n, x in enumerate(sums)]
+        for x, at in zip(sums, places, strict=True):
+            self._put(x, at, wide)
+
+    def _factor(self, i: str, rows: int) -> None:
+        """Some rows of U."""
+        self._reduce(i, rows, i)
+        for k in range(rows):
+            own = self._sum(i, k)
+            for other in range(k):
+                above = self._sum(i, other)
+                x = self._get(self._element(above, own))
+                less = partial(self._plus_multiple, self.f.let(f"fneg {self.f.type} {x}"))
+                self._along(own, own, less, above)
+            self._along(own, self._sum(own, 1), partial(self._times, self._pivot(own)))
+
+    def _plus_multiple(self, factor: str, x: str, wide: int, y: str) -> str:
+        return self._plus(x, self._all(factor, wide), y, wide)
+
+    def _times(self, factor: str, x: str, wide: int, _: str) -> str:
+        return self.f.let(f"fmul {self._kind(wide)} {x}, {self._all(factor, wide)}")
+
+    def _along(self, i: str, start: str, do: Callable[[str, int, str], str], other: str = "") -> None:
+        """Something with a row from a column on, and with another row."""
+        j = start
+        for wide in dict.fromkeys(wide for wide, _ in self.widths):
+            begin = j
+            with self.f.loop(self.front.columns - wide + 1, start=begin, step=wide) as j:
+                at = self._element(i, j)
+                y = self._get(self._element(other, j), wide) if other else ""
+                self._put(do(self._get(at, wide), wide, y), at, wide)
+
+    def _pivot(self, i: str) -> str:
+        """The reciprocal on the diagonal, and what its row is to be multiplied by."""
+        f, at = self.f, self._element(i, i)
+        x, before = self._get(at), self._get(self._place(self.before, i))
+        least = f.let(f"fmul {f.type} {f.constant(self.front.least)}, {before}")
+        fine = f.let(f"fcmp olt {f.type} {least}, {x}")
+        self._put(f.select(fine, self._get(self.flag), f.constant(0.0)), self.flag)
+        root = f.intrinsic_of("sqrt", f.select(fine, x, f.constant(1.0)))
+        inverse = f.let(f"fdiv {f.type} {f.constant(1.0)}, {root}")
+        self._put(inverse, at)
+        return f.let(f"fmul {f.type} {inverse}, {self._get(self.counts)}")

@@ -1,0 +1,141 @@
+"""Tables that loops carry and steps change by `put` alone: they stand in one place, and a step stores what it puts.
+
+A step reads the table as it was before, so all is stored at its end, put after put.  A lane for which there is nothing
+to put, because its index is that of no row or because it has ended, stores to a spare place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from linkwork.compiler.codegen.float_type import vector
+from linkwork.compiler.codegen.llvm_instructions import Instructions
+from linkwork.compiler.codegen.table_lookup import CHOSEN, Standing, lane_of, offsets, row_of
+from linkwork.compiler.program import INPUT
+from linkwork.expr.control.loop_instruction import Loop
+from linkwork.expr.control.table_access import PUT
+from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.multi_result import PART
+
+__all__ = ["Stored", "rows_of_tables", "store", "stored_tables", "whether_nan"]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A table: its numbers among those that a loop carries, and the instructions that put into it, in order."""
+
+    numbers: frozenset[int]
+    puts: tuple[int, ...]
+    rows: int
+    columns: tuple[int, ...]  # of those carried, the first row's
+    distance: int  # from one row to the next
+    spare: int = 0  # a place where a row may be stored that nobody reads
+
+    @property
+    def span(self) -> int:
+        """How many places a row has to have, with what is between its numbers."""
+        return max(self.columns) - min(self.columns) + 1
+
+
+def stored_tables(listing: Listing, loop: Loop) -> list[Stored]:
+    """The tables of a loop's body that can be changed where they stand."""
+    instructions, results = listing.instructions, listing.results[listing.first :]
+    carried: dict[int, dict[int, int]] = {}  # of each put the numbers carried on that are parts of its table
+    uses: dict[int, int] = {}  # of its parts, by anybody
+    for j, r in enumerate(results):
+        operation, args, part = instructions[r]
+        if operation is PART and instructions[args[0]].operation is PUT:
+            uses[args[0]] = uses.get(args[0], 0) + 1
+            if j < loop.carried:
+                carried.setdefault(args[0], {})[part] = j
+    for instruction in instructions:
+        for a in instruction.args if carried else ():
+            operation, args, _ = instructions[a]
+            if operation is PART and instructions[args[0]].operation is PUT:
+                uses[args[0]] = uses.get(args[0], 0) + 1
+    found = []
+    for last, places in carried.items():
+        bundle = instructions[last].value
+        if CHOSEN < bundle.count == len(places) == uses[last]:
+            puts = _chain(listing, last, places, uses)
+            standing = Standing.of([("", places[k]) for k in range(bundle.count)], bundle.columns)
+            mixed = min(places.values()) < loop.watched <= max(places.values())
+            if puts and standing is not None and not mixed:
+                numbers = frozenset(places.values())
+                found.append(Stored(numbers, puts, bundle.rows, standing.columns, standing.distance))
+    return found
+
+
+def _chain(listing: Listing, last: int, places: dict[int, int], uses: dict[int, int]) -> tuple[int, ...]:
+    """The puts that make the table that is carried on of the one carried so far; none where something else does."""
+    instructions = listing.instructions
+    puts = [last]
+    while True:
+        bundle = instructions[last].value
+        _, _, table = bundle.split(instructions[last].args)
+        before = [instructions[a] for a in table]
+        if all(i.operation is INPUT and i.value == places[k] for k, i in enumerate(before)):
+            return tuple(reversed(puts))
+        if any(i.operation is not PART or i.args != before[0].args or i.value != k for k, i in enumerate(before)):
+            return ()
+        last = before[0].args[0]
+        if instructions[last].value != bundle or instructions[last].operation is not PUT or uses[last] != bundle.count:
+            return ()
+        puts.append(last)
+
+
+def _inside(f: Instructions, index: str, rows: int, lanes: str) -> str:
+    """The lanes, of some, in which an index is that of a row."""
+    flags = [f.let(f"fcmp oge {f.type} {index}, {f.constant(0.0)}")]
+    flags.append(f.let(f"fcmp olt {f.type} {index}, {f.constant(float(rows))}"))
+    total, *rest = [*([lanes] if lanes else []), *flags]
+    for flag in rest:
+        total = f.let(f"and {f.truth} {total}, {flag}")
+    return total
+
+
+Rows = Sequence[tuple[str, Sequence[str]]]  # of each put the index and the row, by name
+
+
+def _rows_to_put(listing: Listing, table: Stored, name: Callable[[int], str]) -> Rows:
+    """What is put, named while all that it is computed from is still there."""
+    found = []
+    for put in table.puts:
+        index, row, _ = listing.instructions[put].value.split(listing.instructions[put].args)
+        found.append((name(index), [name(x) for x in row]))
+    return found
+
+
+def rows_of_tables(
+    listing: Listing, tables: Sequence[Stored], value: Callable[[int], str]
+) -> list[tuple[Stored, Rows]]:
+    """What a step puts into tables that stand somewhere, named before anything is changed."""
+    return [(table, _rows_to_put(listing, table, value)) for table in tables]
+
+
+def store(f: Instructions, table: Stored, rows: Rows, frame: str, base: int, lanes: str = "") -> None:
+    """Store rows into a table in a frame, in some lanes; what the loop carries begins at the place ``base``."""
+    kind, first = vector("i32", f.lanes), base + min(table.columns)
+    spare = offsets(f, f.constant(0.0), 0, f.real.bytes, table.spare * f.align)
+    for index, row in rows:
+        to = offsets(f, row_of(f, index, table.rows), table.distance * f.align, f.real.bytes, first * f.align)
+        to = f.let(f"select {f.truth} {_inside(f, index, table.rows, lanes)}, {kind} {to}, {kind} {spare}")
+        for lane in range(f.lanes):
+            start = f.at(frame, f.let(f"zext i32 {lane_of(f, 'i32', to, lane)} to i64"))
+            for column, x in zip(table.columns, row, strict=True):
+                behind = (column - min(table.columns)) * f.align
+                f.store(f.real.name, lane_of(f, f.real.name, x, lane), f.at(start, behind), f.real.bytes)
+
+
+def whether_nan(f: Instructions, table: Stored, rows: Rows) -> list[str]:
+    """Numbers that are NaN in the lanes in which one is put that stays."""
+    found = []
+    for k, (index, row) in enumerate(rows):
+        here = _inside(f, index, table.rows, "")
+        for other, _ in rows[k + 1 :]:
+            lines = [f.intrinsic_of("floor", x) for x in (index, other)]
+            apart = f.let(f"fcmp une {f.type} {lines[0]}, {lines[1]}")
+            here = f.let(f"and {f.truth} {here}, {apart}")
+        found += [f.select(here, x, f.constant(0.0)) for x in row]
+    return found

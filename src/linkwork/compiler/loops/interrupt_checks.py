@@ -1,0 +1,72 @@
+"""Looks for signals, and releases of the GIL, inside of loops that may run long.
+
+Code of a loop calls the function `SYMBOL`, which returns whether the loop is to end, once in so many steps that a call
+costs nothing beside them.  A loop that cannot take longer than `BUDGET` instructions has no such call.  The function is
+not part of a kernel's code, which is cached on disk: it is made once in each process, with the address of the process's
+`Interrupts`.
+"""
+
+from __future__ import annotations
+
+from linkwork.compiler.codegen.llvm_ir import Function, Text
+from linkwork.compiler.outlined_calls import Rows
+from linkwork.compiler.runtime.cpython_interpreter import in_main_interpreter
+from linkwork.compiler.runtime.interrupts import attend_function, interrupts_address
+from linkwork.expr.control.loop_instruction import Loop
+from linkwork.expr.linalg.frontal_elimination import FrontElimination
+from linkwork.expr.scalar.block import Listing, bodies_of
+from linkwork.expr.scalar.multi_result import Bundle
+
+__all__ = ["BUDGET", "SYMBOL", "attention_text", "end_if_interrupted", "period_of"]
+
+SYMBOL = "linkwork_attend"
+BUDGET = 1 << 18  # instructions between two looks, of one sample or vector: some 80 microseconds
+_DECLARATION = f"declare i1 @{SYMBOL}()"
+
+
+def attention_text(triple: str) -> str:
+    """The module of the function, for this process."""
+    f = Function(f"define i1 @{SYMBOL}()", "noinline #0", end="ret i1 %ended")
+    f.needs.append(attend_function())
+    f.do(f"%ended = call i1 @.attend(ptr inttoptr (i64 {interrupts_address()} to ptr))")
+    text = Text(SYMBOL)
+    text.add(f)
+    return f'target triple = "{triple}"\n{text}\nattributes #0 = {{ nounwind }}\n'
+
+
+def period_of(loop: Loop, times: int = 1) -> int:
+    """After how many steps a loop looks for signals, a power of two; 0 for a loop that is too short to look.
+
+    ``times`` is how often the loop runs its steps.  In interpreters that cannot be interrupted no loop looks.
+    """
+    step = max(_longest(loop.body), 1.0)
+    if not in_main_interpreter() or loop.at_most * times * step <= BUDGET:
+        return 0
+    return 1 << max(int(BUDGET / step).bit_length() - 1, 0)
+
+
+def end_if_interrupted(f: Function, period: int, count: str, leave: str) -> None:
+    """Look for signals if it is the turn of step ``count``, and go to the label ``leave`` if the work is to end."""
+    f.declare(_DECLARATION)
+    if period == 1:
+        f.refuse(f.let(f"call i1 @{SYMBOL}()"), leave)
+        return
+    turn = f.let(f"and i64 {count}, {period - 1}")
+    with f.when(f.let(f"icmp eq i64 {turn}, {period - 1}")):
+        f.refuse(f.let(f"call i1 @{SYMBOL}()"), leave)
+
+
+def _longest(listing: Listing) -> float:
+    """The most instructions that are run from one look to the next: a loop with looks of its own counts as `BUDGET`."""
+    total = float(len(listing.instructions))
+    for instruction in listing.instructions:
+        bundle = instruction.value
+        if isinstance(bundle, Loop):
+            total += min(bundle.at_most * _longest(bundle.body), float(BUDGET))
+        elif isinstance(bundle, Rows):
+            total += sum(times * _longest(body) for body, times in bundle.runs)
+        elif isinstance(bundle, FrontElimination):
+            total += sum(bundle.operations.values())
+        elif isinstance(bundle, Bundle):
+            total += sum(map(_longest, bodies_of(bundle)))
+    return total

@@ -1,0 +1,170 @@
+"""Rows of a table as code: a function for each body, and a driver that calls one row after the other.
+
+Three tables of the module tell a row: its body and where its entries in the other two begin; offsets in the frame; and
+its constants.  What a body takes and leaves stands so many numbers after one of the offsets: numbers that are equally
+far apart in all rows of the body share one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.llvm_instructions import Instructions
+from linkwork.compiler.codegen.llvm_ir import Text
+from linkwork.compiler.loops.execution_plan import Control
+from linkwork.compiler.outlined_calls import Rows
+from linkwork.compiler.program import CONSTANT, INPUT
+from linkwork.expr.scalar.block import Region
+
+__all__ = ["rows_driver"]
+
+_TOGETHER = 600  # instructions of bodies that stand in one module
+_ARGUMENTS = (
+    "ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %offsets, ptr noalias readonly %constants"
+)
+
+
+class Writer(Protocol):
+    """Who writes the functions of a program's steps."""
+
+    real: Real
+    width: int
+    main: Text
+    others: list[Text]
+    new_text: Callable[[], Text]
+
+    def name(self, what: str) -> str: ...
+    def function(self, signature: str, *, unchanging: bool = False) -> Instructions: ...
+
+
+class Distances:
+    """Where a body's numbers stand: for each of what it takes, and then leaves, which offset, and how far behind it."""
+
+    def __init__(self, places: Sequence[Sequence[int]]) -> None:
+        self.starts: list[int] = []  # for each offset, the column that is not behind it at all
+        self.of: list[tuple[int, int]] = []
+        known: dict[tuple[int, ...], int] = {}
+        for number, column in enumerate(zip(*places, strict=True)):
+            offset = known.setdefault(tuple([place - column[0] for place in column]), len(self.starts))
+            if offset == len(self.starts):
+                self.starts.append(number)
+            self.of.append((offset, column[0] - places[0][self.starts[offset]]))
+
+
+def rows_driver(code: Writer, step: Control) -> str:
+    """The function that runs all rows on a frame."""
+    rows: Rows = step.bundle
+    places = _places(step)
+    distances = [
+        Distances([p for p, row in zip(places, rows.rows, strict=True) if row.body == k])
+        for k in range(len(rows.bodies))
+    ]
+    bodies = _bodies(code, rows, distances)
+    driver = code.name("rows")
+    heads, offsets, constants = (f"{driver}.{what}" for what in ("heads", "offsets", "constants"))
+    f = code.function(f"define internal void {driver}(ptr noalias %frame)")
+    f.declare(*_tables(code, rows, places, distances, (heads, offsets, constants)))
+    f.declare(*(f"declare void {body}(ptr, ptr, ptr, ptr)" for body in bodies))
+    with f.loop(len(rows.rows)) as row:
+        head = f.at(heads, f.let(f"mul i64 {row}, 12"))
+        body = f.load("i32", head, 4)
+        first = f.at(offsets, f.let(f"zext i32 {f.load('i32', f.at(head, 4), 4)} to i64"))
+        second = f.at(constants, f.let(f"zext i32 {f.load('i32', f.at(head, 8), 4)} to i64"))
+        cases = " ".join(f"i32 {k}, label %case.{k}" for k in range(1, len(bodies)))
+        f.do(f"switch i32 {body}, label %case.0 [{cases}]")
+        for k, name in enumerate(bodies):
+            f.label(f"case.{k}")
+            f.do(f"call void {name}(ptr %frame, ptr %frame, ptr {first}, ptr {second})")
+            f.do("br label %case.done")
+        f.label("case.done")
+    code.main.add(f)
+    return driver
+
+
+def _places(step: Control) -> list[list[int]]:
+    """Of each row the places in the frame of what it takes and then of what it leaves."""
+    count = len(step.arguments)
+
+    def at(place: int) -> int:
+        return step.arguments[place + count] if place < 0 else step.results + place
+
+    return [[at(place) for place in (*row.taken, *row.left)] for row in step.bundle.rows]
+
+
+def _tables(
+    code: Writer, rows: Rows, places: Sequence[Sequence[int]], distances: Sequence[Distances], names: Sequence[str]
+) -> list[str]:
+    """The tables as LLVM has them."""
+    heads: list[int] = []
+    offsets: list[int] = []
+    constants: list[float] = []
+    for row, numbers in zip(rows.rows, places, strict=True):
+        heads += (row.body, 4 * len(offsets), code.real.bytes * len(constants))
+        offsets += [numbers[start] * code.width for start in distances[row.body].starts]
+        constants += row.constants
+    real = code.real
+    return [
+        _table(names[0], "i32", [str(k) for k in heads]),
+        _table(names[1], "i32", [str(k) for k in offsets]),
+        _table(names[2], real.name, [real.literal(x) for x in constants]),
+    ]
+
+
+def _table(name: str, kind: str, entries: Sequence[str]) -> str:
+    listed = ", ".join([f"{kind} {entry}" for entry in entries])
+    return f"{name} = internal constant [{len(entries)} x {kind}] [{listed}], align 64"
+
+
+def _bodies(code: Writer, rows: Rows, distances: Sequence[Distances]) -> list[str]:
+    """The functions of bodies, some of them together in a module."""
+    names: list[str] = []
+    much = _TOGETHER
+    for k, body in enumerate(rows.bodies):
+        if much >= _TOGETHER:
+            code.others.append(code.new_text())
+            much = 0
+        much += len(body.instructions)
+        name = code.name("body")
+        f = code.function(f"define void {name}({_ARGUMENTS})", unchanging=True)
+        _write(f, body, distances[k])
+        code.others[-1].add(f)
+        names.append(name)
+    return names
+
+
+def _write(f: Instructions, body: Region, distances: Distances) -> None:
+    """A body's instructions: what it takes is loaded where it is first used, what it leaves is stored at once."""
+    instructions = body.instructions
+    taken = len(distances.of) - len(body.results)
+    names: dict[int, str] = {}
+    starts: dict[tuple[str, int], str] = {}
+    left: dict[int, list[int]] = {}
+    for k, result in enumerate(body.results):
+        left.setdefault(result, []).append(taken + k)
+
+    def at(pointer: str, k: int) -> tuple[str, int]:
+        offset, distance = distances.of[k]
+        if (pointer, offset) not in starts:
+            number = f.let(f"zext i32 {f.one('i32', '%offsets', 4 * offset, 4)} to i64")
+            starts[pointer, offset] = f.at(pointer, number)
+        return starts[pointer, offset], distance
+
+    def name(value: int) -> str:
+        if value not in names:
+            operation, _, number = instructions[value]
+            if operation is CONSTANT:
+                names[value] = f.constant(number)
+            elif number < taken:
+                names[value] = f.get(*at("%in", number))
+            else:
+                size = f.real.bytes
+                names[value] = f.splat(f.one(f.real.name, "%constants", size * (number - taken), size))
+        return names[value]
+
+    for value, (operation, args, _) in enumerate(instructions):
+        if operation is not CONSTANT and operation is not INPUT:
+            names[value] = f.operation(operation, [name(a) for a in args])
+        for k in left.get(value, ()):
+            f.put(name(value), *at("%out", k))

@@ -1,0 +1,141 @@
+"""How many operations a program takes: those in loops as often as they run."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
+
+from linkwork.compiler.outlined_calls import Rows
+from linkwork.expr.control.branch_and_call_instructions import Choice
+from linkwork.expr.control.branch_and_call_instructions_call import Subroutine
+from linkwork.expr.control.loop_instruction import Loop
+from linkwork.expr.linalg.frontal_elimination import FrontElimination
+from linkwork.expr.scalar.block import Listing, bodies_of
+from linkwork.expr.scalar.multi_result import PART
+from linkwork.expr.scalar.operations import Operation
+
+__all__ = ["WhileLoop", "arithmetic", "counted", "listings", "operations_of", "while_loops"]
+
+_ARITHMETIC = {"mul": 1, "add": 1, "sub": 1, "fma": 2, "fms": 2, "fnma": 2}
+L = TypeVar("L", bound=Listing)
+_Place = tuple[Listing, int]  # an instruction
+
+
+class WhileLoop(NamedTuple):
+    """A loop with a condition: the most iterations that it does, and what one takes, without those of loops inside."""
+
+    at_most: int
+    operations: Mapping[str, int]
+
+
+def arithmetic(operations: Mapping[str, int]) -> int:
+    """Multiplications, additions and subtractions among operations of these kinds; a fused pair counts as two."""
+    return sum(_ARITHMETIC.get(name, 0) * count for name, count in operations.items())
+
+
+def listings(listing: Listing) -> Iterator[Listing]:
+    """A program and all bodies in it; equal ones, of which there is code once, are given once."""
+    seen: set[Listing] = set()
+    waiting: list[Listing] = [listing]
+    while waiting:
+        one = waiting.pop(0)
+        if one not in seen:
+            seen.add(one)
+            yield one
+            waiting[:0] = [body for i in one.instructions if i.operation.arity < 0 for body in bodies_of(i.value)]
+
+
+def while_loops(program: Listing) -> list[WhileLoop]:
+    """The loops with a condition, in the order of the program, those inside others after them."""
+    found = []
+    for listing, k in _places(_without_rules(program)):
+        loop = listing.instructions[k].value
+        found.append(WhileLoop(loop.at_most, _sorted(_counted(loop.body, {}))))
+    return found
+
+
+def counted(program: Listing, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
+    """How often each operation is done, where each loop with a condition does so many iterations.
+
+    A number for each of `while_loops`, or one for all.  A choice counts as the branch that takes more, and what is
+    called as often as it is called.  Raises ValueError for another number of numbers, or more than ``at_most``.
+    """
+    program = _without_rules(program)
+    places = _places(program)
+    try:
+        given = list(
+            map(operator.index, iterations if isinstance(iterations, Sequence) else [iterations] * len(places))
+        )
+    except TypeError:
+        given = [-1]
+    limits = [listing.instructions[k].value.at_most for listing, k in places]
+    if len(given) != len(limits) or not all(0 <= n <= most for n, most in zip(given, limits, strict=True)):
+        expected = f"one for each of the {len(limits)} loops with a condition, which do at most {limits}"
+        raise ValueError(f"iterations: expected whole numbers, {expected}, got {iterations!r}")
+    return _sorted(_counted(program, dict(zip(places, given, strict=True))))
+
+
+def _without_rules(listing: L) -> L:
+    """A listing and its bodies as code is made of them."""
+    changed = [
+        i._replace(value=i.value.with_bodies(_without_rules)) if i.operation.arity < 0 else i
+        for i in listing.instructions
+    ]
+    return listing.rebuilt(changed, listing.results).without_rules()
+
+
+def _places(program: Listing) -> list[_Place]:
+    found: list[_Place] = []
+    for listing in listings(program):
+        for k, instruction in enumerate(listing.instructions):
+            if isinstance(instruction.value, Loop) and instruction.value.conditional:
+                found.append((listing, k))
+    return found
+
+
+def operations_of(operation: Operation, value: Any) -> Mapping[str, int]:
+    """How often each operation is done for one node of a graph; a loop with a condition does no iteration."""
+    return _of_one(operation, value.with_bodies(_without_rules) if operation.arity < 0 else value, 0, {})
+
+
+def _counted(listing: Listing, iterations: Mapping[_Place, int]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for k, (operation, _, value) in enumerate(listing.instructions):
+        if operation.arity >= 0:  # nearly all of them
+            if operation.arity and operation is not PART:
+                total[operation.name] += 1
+        else:
+            times = iterations.get((listing, k), 0) if isinstance(value, Loop) else 0
+            total.update(_of_one(operation, value, times, iterations))
+    return total
+
+
+def _of_one(operation: Operation, value: Any, times: int, iterations: Mapping[_Place, int]) -> Counter[str]:
+    """Those of one instruction, which does so many iterations if it is a loop with a condition."""
+    total: Counter[str] = Counter()
+    if isinstance(value, Loop):
+        often = times if value.conditional else value.at_most
+        total.update({name: often * count for name, count in _counted(value.body, iterations).items()})
+        if value.conditional:  # the condition is asked once more
+            asked = replace(value.body, results=value.body.results[:1], first=1).pruned()
+            total.update(_counted(asked, iterations))
+    elif isinstance(value, Choice):
+        yes, no = (_counted(body, iterations) for body in value.bodies)
+        total.update(yes if yes.total() >= no.total() else no)
+    elif isinstance(value, Subroutine):
+        total.update(_counted(value.body, iterations))
+    elif isinstance(value, Rows):
+        for body, runs in value.runs:
+            total.update({name: runs * count for name, count in _counted(body, iterations).items()})
+    elif isinstance(value, FrontElimination):
+        total.update(value.operations)
+    elif operation.arity and operation is not PART:
+        total[operation.name] += 1
+    return total
+
+
+def _sorted(counts: Counter[str]) -> Mapping[str, int]:
+    return {name: count for name, count in sorted(counts.items()) if count}

@@ -1,0 +1,127 @@
+"""The steps of a program, and their form: what is equal in steps that differ in their operands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from linkwork.compiler.program import CONSTANT, Instruction
+from linkwork.expr.scalar.operations import BY_NAME, Operation
+
+__all__ = ["OF_CONSTANT", "OF_VALUE", "Form", "Step", "steps_of"]
+
+OF_VALUE, OF_CONSTANT = -1, -2  # in a form, operands that are not the step's own
+_MOST = 800  # instructions of a step: a longer one is taken apart
+_COMMUTATIVE = frozenset((BY_NAME["add"], BY_NAME["mul"]))
+_NUMBER, _CONSTANT, _TRUTH = 0, 1, 2  # what an instruction gives
+
+Form = tuple[Operation | int, ...]
+
+
+@dataclass(slots=True)
+class Step:
+    """Some instructions that follow each other.
+
+    The form has for each instruction its operation and its arguments: which of the step's own instructions, or
+    `OF_VALUE` or `OF_CONSTANT`, whose numbers in the program are the operands.
+    """
+
+    form: Form
+    operands: list[int]
+    values: list[int]  # the numbers in the program of its instructions; -1 of one that is computed here once more
+
+
+def steps_of(
+    instructions: Sequence[Instruction], marks: Sequence[int], apart: Container[int] = frozenset()
+) -> list[Step]:
+    """The steps between marks, inputs and constants left out.
+
+    The instructions ``apart`` take no values of others from outside of their step, but compute them again.
+    """
+    reader = _Reader(instructions, apart)
+    ends = sorted({*marks, len(instructions)})
+    steps: list[Step] = []
+    start = 0
+    for end in ends:
+        parts = max(1, -(-(end - start) // _MOST))
+        bounds = [start + (end - start) * part // parts for part in range(parts + 1)]
+        for first, stop in pairwise(bounds):
+            step = reader.step(first, stop)
+            if step.values:
+                steps.append(step)
+        start = max(start, end)
+    return steps
+
+
+class _Reader:
+    """Reads steps, one after the other."""
+
+    def __init__(self, instructions: Sequence[Instruction], apart: Container[int]) -> None:
+        self._instructions, self._apart = instructions, apart
+        self._gives = bytearray(len(instructions))
+        for k, (operation, args, _) in enumerate(instructions):
+            if not args:
+                self._gives[k] = _CONSTANT if operation is CONSTANT else _NUMBER
+            elif operation.gives == "t":
+                self._gives[k] = _TRUTH
+
+    def step(self, first: int, stop: int) -> Step:
+        """The instructions from ``first`` to ``stop``."""
+        instructions, gives, apart = self._instructions, self._gives, self._apart
+        form: list[Operation | int] = []
+        operands: list[int] = []
+        values: list[int] = []
+        own: dict[int, int] = {}
+        for k in range(first, stop):
+            operation, args, _ = instructions[k]
+            if not args:
+                continue
+            again = k in apart
+            for a in args:  # only numbers wait between steps: a truth value is computed again
+                if a not in own and (gives[a] == _TRUTH or (again and a not in apart)):
+                    self._again(a, again, form, operands, values, own)
+            self._write(operation, args, form, operands, own)
+            own[k] = len(values)
+            values.append(k)
+        return Step(tuple(form), operands, values)
+
+    def _again(
+        self,
+        k: int,
+        deep: bool,
+        form: list[Operation | int],
+        operands: list[int],
+        values: list[int],
+        own: dict[int, int],
+    ) -> None:
+        """An instruction of another step, computed here once more; ``deep``: with all that it takes."""
+        operation, args, _ = self._instructions[k]
+        if not args:
+            return
+        for a in args:
+            if a not in own and (self._gives[a] == _TRUTH or (deep and a not in self._apart)):
+                self._again(a, deep, form, operands, values, own)
+        self._write(operation, args, form, operands, own)
+        own[k] = len(values)
+        values.append(-1)
+
+    def _write(
+        self,
+        operation: Operation,
+        args: tuple[int, ...],
+        form: list[Operation | int],
+        operands: list[int],
+        own: dict[int, int],
+    ) -> None:
+        if operation in _COMMUTATIVE:
+            a, b = args
+            if own.get(a, -1) > own.get(b, -1):
+                args = b, a
+        form.append(operation)
+        for a in args:
+            place = own.get(a)
+            if place is None:
+                place = OF_CONSTANT if self._gives[a] == _CONSTANT else OF_VALUE
+                operands.append(a)
+            form.append(place)

@@ -1,0 +1,127 @@
+"""What is read of a table into which something was just put: what was put, or what stood there before.
+
+So nobody needs the whole new table but the loop that carries it on, which changes it where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from linkwork.compiler.program import CONSTANT, Instruction
+from linkwork.expr.control.table_access import PUT, TAKE, Take
+from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.multi_result import PART
+from linkwork.expr.scalar.operations import BY_NAME
+
+__all__ = ["look_through_puts"]
+
+L = TypeVar("L", bound=Listing)
+
+
+def look_through_puts(program: L) -> L:
+    if not any(i.operation is PUT for i in program.instructions):
+        return program
+    kept = _Kept()
+    number: list[int] = []  # of each instruction's value
+    found: dict[int, list[int]] = {}  # the results of tables that were looked up
+    for k, (operation, args, value) in enumerate(program.instructions):
+        given = [number[a] for a in args]
+        if operation is PART and args[0] in found:
+            number.append(found[args[0]][value])
+            continue
+        if operation is TAKE and not value.table:
+            found[k] = kept.taken(value, given)
+            number.append(given[0])
+            continue
+        if operation.arity > 0 and operation is not PART:
+            given = [kept.entry(a) for a in given]
+        number.append(kept.add(Instruction(operation, tuple(given), value)))
+    return program.rebuilt(kept.instructions, [number[r] for r in program.results]).pruned()
+
+
+class _Kept:
+    """Instructions, each there once."""
+
+    def __init__(self) -> None:
+        self.instructions: list[Instruction] = []
+        self._numbers: dict[Any, int] = {}
+
+    def add(self, instruction: Instruction) -> int:
+        operation, args, value = instruction
+        if operation is CONSTANT:
+            key: Any = CONSTANT, value.hex()
+        elif operation.arity < 0 or not args:
+            key = len(self.instructions)
+        else:
+            key = instruction
+        if key not in self._numbers:
+            self._numbers[key] = len(self.instructions)
+            self.instructions.append(instruction)
+        return self._numbers[key]
+
+    def _of(self, name: str, *args: int) -> int:
+        return self.add(Instruction(BY_NAME[name], args))
+
+    def _constant(self, number: float) -> int:
+        return self.add(Instruction(CONSTANT, (), number))
+
+    def _put(self, value: int) -> tuple[int, int] | None:
+        """The instruction that puts something into a table, and which of the new table's numbers this is."""
+        operation, args, part = self.instructions[value]
+        return (args[0], part) if operation is PART and self.instructions[args[0]].operation is PUT else None
+
+    def entry(self, value: int) -> int:
+        """The same without the table that it is part of."""
+        puts: list[tuple[int, int]] = []
+        while (found := self._put(value)) is not None:
+            puts.append(found)
+            put, part = found
+            _, _, table = self.instructions[put].value.split(self.instructions[put].args)
+            value = table[part]
+        for put, part in reversed(puts):
+            _, args, bundle = self.instructions[put]
+            index, row, _ = bundle.split(args)
+            line, column = divmod(part, bundle.columns)
+            here = self._of("eq", self._of("floor", index), self._constant(float(line)))
+            value = self._of("where", here, row[column], value)
+        return value
+
+    def taken(self, take: Take, args: Sequence[int]) -> list[int]:
+        """A row of a table, of what the table was before anything was put into it."""
+        index, *table = args
+        puts: list[tuple[int, list[int]]] = []
+        while (found := self._all_of_one(table, take)) is not None:
+            put, columns = found
+            puts.append(found)
+            _, _, before = self.instructions[put].value.split(self.instructions[put].args)
+            wide = self.instructions[put].value.columns
+            table = [before[line * wide + column] for line in range(take.rows) for column in columns]
+        fixed: tuple[float, ...] = ()
+        if puts and all(self.instructions[a].operation is CONSTANT for a in table):
+            fixed, table = tuple([self.instructions[a].value for a in table]), []
+        whole = self.add(Instruction(TAKE, (index, *table), Take(take.rows, take.columns, fixed)))
+        values = [self.add(Instruction(PART, (whole,), k)) for k in range(take.columns)]
+        for put, columns in reversed(puts):
+            _, given, bundle = self.instructions[put]
+            there, row, _ = bundle.split(given)
+            here = self._of("eq", self._nearest(index, take.rows), self._of("floor", there))
+            values = [self._of("where", here, row[c], old) for c, old in zip(columns, values, strict=True)]
+        return values
+
+    def _all_of_one(self, table: Sequence[int], take: Take) -> tuple[int, list[int]] | None:
+        """The instruction that has put something into this table, and which of its columns these are."""
+        first = self._put(table[0])
+        if first is None or self.instructions[first[0]].value.rows != take.rows:
+            return None
+        put, wide = first[0], self.instructions[first[0]].value.columns
+        parts = [self._put(value) for value in table]
+        columns = [-1 if part is None else part[1] for part in parts[: take.columns]]
+        wanted = ((put, line * wide + column) for line in range(take.rows) for column in columns)
+        return (put, columns) if all(a == b for a, b in zip(parts, wanted, strict=True)) else None
+
+    def _nearest(self, index: int, rows: int) -> int:
+        """The row that an index means; NaN is none."""
+        zero, last, row = self._constant(0.0), self._constant(rows - 1.0), self._of("floor", index)
+        row = self._of("where", self._of("lt", row, zero), zero, row)
+        return self._of("where", self._of("lt", last, row), last, row)

@@ -1,0 +1,1 @@
+"""Compiled code at run time: calls from NumPy, buffers, threads, interrupts."""

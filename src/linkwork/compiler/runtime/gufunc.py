@@ -1,0 +1,115 @@
+"""Machine code as a NumPy generalized ufunc, made through NumPy's C API.
+
+NumPy then does what it does for its own: broadcasting of leading dimensions, conversion of types, ``out=``,
+overlapping memory, ``__array_ufunc__`` of other libraries.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.program import Port
+from linkwork.compiler.runtime.cpython import held
+
+__all__ = ["make_gufunc", "numpy_function", "signature"]
+
+_NO_IDENTITY = -1
+_SLOT = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's table of ufunc functions
+
+
+class _UFuncObject(ctypes.Structure):
+    """The head of PyUFuncObject, as NumPy's ufuncobject.h declares it."""
+
+    _fields_ = [
+        ("head", ctypes.c_byte * object.__basicsize__),
+        ("nin", ctypes.c_int),
+        ("nout", ctypes.c_int),
+        ("nargs", ctypes.c_int),
+        ("identity", ctypes.c_int),
+        ("functions", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+        ("ntypes", ctypes.c_int),
+        ("reserved1", ctypes.c_int),
+        ("name", ctypes.c_char_p),
+        ("types", ctypes.c_void_p),
+        ("doc", ctypes.c_char_p),
+        ("ptr", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+    ]
+
+
+def numpy_function(table: str, slot: int) -> int:
+    """The address of a function in one of NumPy's tables of its C API."""
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+    get_pointer = ctypes.pythonapi["PyCapsule_GetPointer"]  # by index: an object of our own to set types on
+    get_pointer.restype = ctypes.c_void_p
+    get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    start = get_pointer(getattr(_multiarray_umath, table), None)
+    address = ctypes.cast(start, ctypes.POINTER(ctypes.c_void_p))[slot]
+    return int(address or 0)
+
+
+@cache
+def _constructor() -> Any:
+    address = numpy_function("_UFUNC_API", _SLOT)
+    pointer, integer, text = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
+    return ctypes.PYFUNCTYPE(
+        ctypes.py_object, pointer, pointer, pointer, integer, integer, integer, integer, text, text, integer, text
+    )(address)
+
+
+def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
+    """The core dimensions, e.g. ``(7),(7)->(7,7)``; a dimension of size zero has a name, as NumPy asks."""
+
+    def side(ports: Sequence[Port]) -> str:
+        return ",".join("(" + ",".join(str(n) if n else "none" for n in port.shape) + ")" for port in ports)
+
+    return f"{side(inputs)}->{side(outputs)}"
+
+
+def make_gufunc(
+    name: str,
+    doc: str,
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+    loops: Sequence[tuple[Real, int]],
+    state: ctypes.Structure,
+    owners: Any,
+    parent: Any,
+) -> tuple[np.ufunc, ctypes.Array[ctypes.c_void_p]]:
+    """A gufunc that calls an inner loop at an address for each type of numbers.
+
+    The first type is taken that all arguments can be cast to safely.  ``state`` is passed to the loops as their data.
+    As long as the gufunc lives so do ``owners``, whatever the garbage collector does (see `held`), and ``parent``,
+    which may well refer back to it.  Also returned is where NumPy looks the addresses up.
+    """
+    nargs = len(inputs) + len(outputs)
+    functions = (ctypes.c_void_p * len(loops))(*(address for _, address in loops))
+    data = (ctypes.c_void_p * len(loops))(*([ctypes.addressof(state)] * len(loops)))
+    types = (ctypes.c_byte * (nargs * len(loops)))(*(real.number for real, _ in loops for _ in range(nargs)))
+    texts = name.encode(), doc.encode()
+    ufunc = _constructor()(
+        ctypes.addressof(functions),
+        ctypes.addressof(data),
+        ctypes.addressof(types),
+        len(loops),
+        len(inputs),
+        len(outputs),
+        _NO_IDENTITY,
+        *texts,
+        0,
+        signature(inputs, outputs).encode(),
+    )
+    # NumPy keeps pointers to most of these; `obj` is the reference that it releases with the ufunc
+    keep = (held(functions, data, types, texts, state, owners), parent)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(keep))
+    _UFuncObject.from_address(id(ufunc)).obj = id(keep)
+    assert isinstance(ufunc, np.ufunc)
+    return ufunc, functions

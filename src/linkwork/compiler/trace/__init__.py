@@ -1,0 +1,1 @@
+"""Tracing: Python functions become programs."""

@@ -1,0 +1,216 @@
+"""Nested inputs and outputs: shapes in tuples, named tuples, dataclasses and dicts, and the flat ports of a program.
+
+A kernel's code knows flat arrays only.  A kernel with nested inputs or outputs takes its arguments apart and puts its
+results together around the same call.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.validation import shown
+from linkwork.compiler.derivatives.tangent_spaces import Space
+from linkwork.compiler.program import Port
+from linkwork.compiler.trace.pytree_ports_arguments import in_order
+from linkwork.expr.arrays.pytree import Form, Leaf, children, is_nested, leaves_of, remade
+
+__all__ = ["Nesting", "form_of_shapes", "port_names", "spaces_of_shapes", "taking"]
+
+
+@dataclass(frozen=True)
+class Nesting:
+    """How the inputs and the outputs of a function are nested; no form for outputs that are one array, or several."""
+
+    inputs: Mapping[str, Form | Leaf]
+    outputs: Form | None = None
+
+    @property
+    def is_flat(self) -> bool:
+        return self.outputs is None and all(isinstance(form, Leaf) for form in self.inputs.values())
+
+    def taken_apart(self, name: str, arguments: Sequence[Any]) -> list[Any]:
+        """The arrays of nested arguments, one for each port.  Raises TypeError where one is nested otherwise."""
+        if len(arguments) != len(self.inputs):
+            raise TypeError(f"{name}: expected {len(self.inputs)} arguments, {[*self.inputs]}, got {len(arguments)}")
+        arrays: list[Any] = []
+        for (key, form), argument in zip(self.inputs.items(), arguments, strict=True):
+            take = _taker(form, f"{name}: {key}")
+            arrays += [argument] if take is None else take(argument)
+        return arrays
+
+    def put_together(self, result: Any) -> Any:
+        """The outputs as the function returned them, of what a kernel of flat ports gives."""
+        if self.outputs is None:
+            return result
+        return _builder(self.outputs)(result if isinstance(result, tuple) else (result,))
+
+
+def taking(nesting: Nesting, name: str, flat: Callable[..., Any]) -> Callable[..., Any]:
+    """The call of a kernel with nested inputs or outputs, around that with flat ones."""
+    takes = [_taker(form, f"{name}: {key}") for key, form in nesting.inputs.items()]
+    outputs, count = nesting.outputs, len(takes)
+    build = None if outputs is None else _builder(outputs)
+
+    def call(*arguments: Any, out: Any = None, **named: Any) -> Any:
+        if named or len(arguments) != count:
+            arguments = in_order(name, [*nesting.inputs], arguments, named)
+        arrays: list[Any] = []
+        for take, argument in zip(takes, arguments, strict=True):
+            if take is None:
+                arrays.append(argument)
+            else:
+                arrays += take(argument)
+        result = flat(*arrays) if out is None else flat(*arrays, out=_flat_out(outputs, out, name))
+        if build is None:
+            return result
+        return build(result if isinstance(result, tuple) else (result,))
+
+    return call
+
+
+def _taker(form: Form | Leaf, who: str) -> Callable[[Any], Sequence[Any]] | None:
+    """What takes the arrays out of a value that is nested like this, and raises TypeError where it is not."""
+    if isinstance(form, Leaf):
+        return None
+    parts_of = _parts_of(form, who)
+    inner = [_taker(part, f"{who}[{key!r}]") for key, part in zip(form.keys, form.parts, strict=True)]
+    if not any(inner):
+        return parts_of
+
+    def take(value: Any) -> list[Any]:
+        arrays: list[Any] = []
+        for deeper, part in zip(inner, parts_of(value), strict=True):
+            if deeper is None:
+                arrays.append(part)
+            else:
+                arrays += deeper(part)
+        return arrays
+
+    return take
+
+
+def _parts_of(form: Form, who: str) -> Callable[[Any], Sequence[Any]]:
+    """What gives the parts of a container like this one."""
+    keys, count = form.keys, len(form.keys)
+    if issubclass(form.kind, tuple):
+
+        def of_tuple(value: Any) -> Sequence[Any]:
+            if isinstance(value, (tuple, list)) and len(value) == count:
+                return value
+            raise _refused(form, value, who)
+
+        return of_tuple
+    by_key = issubclass(form.kind, Mapping)
+
+    def by_name(value: Any) -> Sequence[Any]:
+        try:
+            if by_key and len(value) == count:
+                return [value[key] for key in keys]
+            if not by_key:
+                return [getattr(value, key) for key in keys]
+        except (KeyError, IndexError, AttributeError, TypeError):
+            pass
+        raise _refused(form, value, who)
+
+    return by_name
+
+
+def _builder(form: Form) -> Callable[[Sequence[Any]], Any]:
+    """What puts arrays into a container like this one."""
+    kind, keys = form.kind, form.keys
+    make: Callable[[Sequence[Any]], Any] = lambda parts: remade(form, parts)  # noqa: E731
+    if issubclass(kind, tuple):
+        make = kind._make if hasattr(kind, "_make") else kind
+    elif kind is dict:
+        make = lambda parts: dict(zip(keys, parts, strict=True))  # noqa: E731
+    if all(isinstance(part, Leaf) for part in form.parts):
+        return make
+    ends = list(accumulate((len(leaves_of(part)) for part in form.parts), initial=0))
+    inner = [None if isinstance(part, Leaf) else _builder(part) for part in form.parts]
+    places = list(zip(inner, ends, ends[1:], strict=False))
+
+    def build(arrays: Sequence[Any]) -> Any:
+        return make([arrays[start] if put is None else put(arrays[start:end]) for put, start, end in places])
+
+    return build
+
+
+def _refused(form: Form, value: Any, who: str) -> TypeError:
+    got = type(value).__name__
+    if is_nested(value):
+        got += f"({', '.join(str(key) for key, _ in children(value))})"
+    return TypeError(f"{who}: expected {form}, got {got}")
+
+
+def _flat_out(outputs: Form | None, out: Any, name: str) -> Any:
+    take = None if outputs is None else _taker(outputs, f"{name}: out")
+    if take is None:
+        return out
+    arrays = take(out)
+    return tuple(arrays) if len(arrays) > 1 else arrays[0]
+
+
+MOST_ELEMENTS = 2**22  # of one input
+
+
+def form_of_shapes(key: str, given: Any) -> Form | Leaf:
+    """The form of what is said of an input: a shape, or shapes in tuples, named tuples, dataclasses and dicts.
+
+    Raises ValueError for what is none of these.
+    """
+    if isinstance(given, Space):
+        return Leaf(given.shape)
+    if _holds_shapes(given):
+        parts = children(given)
+        if not parts:
+            raise ValueError(f"{key}: expected shapes, got {given!r} with nothing in it")
+        forms = [form_of_shapes(f"{key}[{name!r}]", part) for name, part in parts]
+        return Form(type(given), tuple(name for name, _ in parts), tuple(forms))
+    try:
+        shape = tuple([operator.index(n) for n in (given if isinstance(given, Iterable) else (given,))])
+    except TypeError:
+        shape = (-1,)
+    if all(n >= 0 for n in shape) and math.prod(shape) > MOST_ELEMENTS:
+        many = f"expected at most {MOST_ELEMENTS} elements"
+        raise ValueError(f"compile: {key}: {many}, each of which is traced as a scalar, got {shown(given)}")
+    if any(n < 0 for n in shape):
+        raise ValueError(
+            f"{key}: expected a shape (sizes that are whole numbers, none negative), or shapes in tuples, dataclasses "
+            f"or dicts, got {given!r}"
+        )
+    return Leaf(shape, is_array=bool(shape))
+
+
+def spaces_of_shapes(given: Any) -> list[Space | None]:
+    """The space that each array is a point of, if it is said to be one, of what `form_of_shapes` takes."""
+    if _holds_shapes(given):
+        return [space for _, part in children(given) for space in spaces_of_shapes(part)]
+    return [given if isinstance(given, Space) else None]
+
+
+def _holds_shapes(given: Any) -> bool:
+    """Whether this is a container of shapes, and no shape itself."""
+    if isinstance(given, Space):
+        return False
+    return is_nested(given) and not (type(given) is tuple and all(_is_size(n) for n in given))
+
+
+def _is_size(n: Any) -> bool:
+    return isinstance(n, (int, np.integer))
+
+
+def port_names(who: str, key: str, form: Form | Leaf) -> list[Port]:
+    """The ports of a nested value: what leads to each array, joined by underscores."""
+    ports = [Port("_".join((key, *path) if key else path), leaf.shape) for path, leaf in leaves_of(form)]
+    for port in ports:
+        if not port.name.isidentifier() or keyword.iskeyword(port.name):
+            raise TypeError(f"{who}: expected parts named by identifiers, got {port.name!r}")
+    return ports

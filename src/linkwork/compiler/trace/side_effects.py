@@ -1,0 +1,128 @@
+"""What a function did besides returning something: it runs once, while it is traced, and not in the kernel.
+
+What can be seen is looked at before and after: the variables of the functions around it and of its module that it
+refers to by name, the attributes of what they hold, and the same of the functions of its file that it calls.  A
+container that grew, and whatever holds symbols, is told.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.user_frames import levels_up, names_in
+from linkwork.errors import TraceWarning
+from linkwork.expr.scalar.symbol import Graph, Symbol
+
+__all__ = ["SideEffects"]
+
+_LOOKED_INTO = 10_000  # a container with more is data
+
+
+class SideEffects:
+    """The variables that a function refers to, as they were before it was traced."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = _plain(function)
+        self.before = {(name, place): _size(value) for name, place, value in _variables(self.function)}
+
+    def tell(self, name: str, graph: Graph) -> None:
+        """Warns of variables that now hold symbols of the trace, or more than before."""
+        for variable, place, value in _variables(self.function):
+            size, before = _size(value), self.before.get((variable, place))
+            grew = size is not None and before is not None and size > before
+            holds = _holds(value, graph)
+            if not grew and not holds:
+                continue
+            what = "holds symbols of its trace" if holds else "has grown"
+            warnings.warn(
+                f"{name}: {variable} {what} ({place}): the function is called once, when it is "
+                f"compiled, and not with each call of the kernel: return what is computed",
+                TraceWarning,
+                stacklevel=levels_up(),
+            )
+
+
+def _plain(function: Callable[..., Any]) -> Any:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return inspect.unwrap(function)
+
+
+def _variables(function: Any, seen: set[CodeType] | None = None) -> Iterator[tuple[str, str, Any]]:
+    """What a function refers to, each with the place that does: variables, and attributes of what they hold."""
+    seen = set() if seen is None else seen
+    bound, plain = getattr(function, "__self__", None), getattr(function, "__func__", function)
+    if not isinstance(plain, FunctionType):  # an object that can be called
+        bound, plain = function, inspect.getattr_static(type(function), "__call__", None)
+    if not isinstance(plain, FunctionType) or plain.__code__ in seen:
+        return
+    code = plain.__code__
+    seen.add(code)
+    found: dict[str, Any] = {}
+    if bound is not None and code.co_varnames:
+        found[code.co_varnames[0]] = bound
+    for name, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # nothing in it yet
+            found[name] = None
+    for name in names_in(code):
+        if name in plain.__globals__ and name not in found:
+            found[name] = plain.__globals__[name]
+    for name, value in found.items():
+        if isinstance(value, FunctionType):
+            if value.__code__.co_filename == code.co_filename:
+                yield from _variables(value, seen)
+        elif not isinstance(value, (ModuleType, type)):
+            place = f"{code.co_filename}:{_line(code, name)}"
+            yield name, place, value
+            attributes = getattr(value, "__dict__", None)
+            if isinstance(attributes, dict) and _of_user(value):
+                for key, attribute in attributes.items():
+                    yield f"{name}.{key}", place, attribute
+
+
+def _of_user(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] not in ("linkwork", "numpy", "builtins")
+
+
+def _line(code: CodeType, name: str) -> int:
+    """The last line that stores the variable, or else the first that reads it."""
+    read = stored = 0
+    for instruction in dis.get_instructions(code):
+        line = instruction.positions.lineno if instruction.positions else None
+        if instruction.argval == name and line:
+            if instruction.opname.startswith("STORE"):
+                stored = line
+            read = read or line
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and not (stored or read):
+            inner = _line(constant, name)
+            read = inner if inner != constant.co_firstlineno else 0
+    return stored or read or code.co_firstlineno
+
+
+def _size(value: Any) -> int | None:
+    """How much a container has; None for what is none that grows."""
+    return len(value) if isinstance(value, (list, dict, set, bytearray)) else None
+
+
+def _holds(value: Any, graph: Graph) -> bool:
+    """Whether there are symbols of a trace in a value, or in the containers and arrays in it."""
+    if isinstance(value, Symbol):
+        return value.graph is graph
+    if isinstance(value, np.ndarray):
+        value = value.ravel().tolist() if value.dtype == object else ()
+    elif isinstance(value, Mapping):
+        value = list(value.values())
+    elif not isinstance(value, (list, tuple, set, frozenset)):
+        return False
+    return len(value) <= _LOOKED_INTO and any(_holds(part, graph) for part in value)

@@ -1,0 +1,234 @@
+"""From a Python function of arrays to a program: it is run once, on arrays of symbols."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.passes.verifier import InvalidProgramError, verify
+from linkwork.compiler.program import Port, Program
+from linkwork.compiler.runtime.cpython_collector import without_collections
+from linkwork.compiler.trace.pytree_ports import Nesting, form_of_shapes, port_names, spaces_of_shapes
+from linkwork.compiler.trace.side_effects import SideEffects
+from linkwork.compiler.trace.trace_running import run_on_symbols, written_at
+from linkwork.expr.arrays.pytree import Form, Leaf, is_nested, leaves_of, put_together, taken_apart
+from linkwork.expr.scalar.symbol import Graph, Symbol
+
+__all__ = ["Trace", "compile", "compile_guarded", "trace", "traced_function"]
+
+Shape = Any  # a whole number, a tuple of such, a space, or a tuple, named tuple, dataclass or dict of shapes
+
+
+@overload
+def compile(function: Callable[..., Any], /, *, name: str | None = None, **shapes: Shape) -> Kernel: ...
+@overload
+def compile(*, name: str | None = None, **shapes: Shape) -> Callable[[Callable[..., Any]], Kernel]: ...
+@public
+def compile(function: Callable[..., Any] | None = None, /, *, name: str | None = None, **shapes: Shape) -> Any:
+    """Compile a Python function of arrays to machine code.
+
+    The function is called once, with an array of symbols for each keyword, of the shape given there (a single symbol
+    where that is ``()``); it may use ``+ - * / ** @``, NumPy's functions, methods of robots, other kernels and the
+    functions of `linkwork.expr`.  What it returns become the outputs: one array, or several as a tuple, a named tuple
+    or a dict (which name them).  Shapes may be nested in tuples, named tuples, dataclasses and dicts: the function,
+    and the kernel, then take such a value.  Where a configuration of a robot goes in, ``robot.configuration_space`` is
+    its shape, so that derivatives by it are by its tangent vector.  No input can be called ``name`` or ``out``: they
+    have a meaning here and in the kernel's call.
+
+    >>> import linkwork as lw
+    >>> distance = lw.compile(lambda p, q: ((p - q) @ (p - q)) ** 0.5, p=(3,), q=(3,))
+    >>> float(distance([0.0, 0.0, 0.0], [3.0, 4.0, 0.0]))
+    5.0
+
+    Without the function it is a decorator:
+
+    >>> @lw.compile(x=(3,), k=())
+    ... def force(x, k):
+    ...     return -k * x
+
+    Raises TypeError where an argument has no shape, or the function returns something that is no number, or takes a
+    truth value for one, and ValueError for a shape that is none or a name that is no identifier.  What goes wrong in
+    the function names its line.  A TraceWarning tells what it did besides returning.
+    """
+    if not (name is None or isinstance(name, str)):
+        raise TypeError(f"compile: name: expected the kernel's name, got {name!r}; an input cannot be called 'name'")
+    if name is not None and not name.isidentifier():
+        raise ValueError(f"compile: name: expected an identifier as the kernel's name, got {name!r}")
+    if function is None:
+        return lambda function: compile(function, name=name, **shapes)
+    if not callable(function):
+        raise TypeError(
+            f"compile: function: expected a function, got {function!r}; shapes are given by the arguments' names"
+        )
+    _check_inputs(function, shapes)
+    called = str(name or getattr(function, "__name__", "function"))
+    called = called if called.isidentifier() else "function"  # a lambda, say
+    program, nesting, spaces = traced_function(function, called, shapes)
+    return Kernel(program, doc=(function.__doc__ or "").strip(), function=function, nesting=nesting, spaces=spaces)
+
+
+def _check_inputs(function: Callable[..., Any], shapes: Mapping[str, Shape]) -> None:
+    """Raises TypeError where the function's arguments are not those that have shapes."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a built-in function may not tell
+        return
+    try:
+        signature.bind(**dict.fromkeys(shapes))
+    except TypeError as error:
+        needed = [key for key, p in signature.parameters.items() if p.default is p.empty and p.kind in (1, 3)]
+        shown = ", ".join(f"{key}=(3,)" for key in needed) or "x=()"
+        inputs = f"inputs are the function's arguments, each with its shape, as in compile(f, {shown})"
+        raise TypeError(f"compile: {error}; {inputs}") from None
+
+
+class Trace(NamedTuple):
+    """A function's program, how its inputs and outputs are nested, and what the inputs are points of."""
+
+    program: Program
+    nesting: Nesting
+    spaces: Spaces
+
+
+def trace(function: Callable[..., Any], name: str, shapes: Mapping[str, Shape]) -> Program:
+    """The program of a function of arrays of symbols: see `compile`."""
+    return traced_function(function, name, shapes).program
+
+
+def compile_guarded(
+    function: Callable[..., Any], guards: Callable[..., Sequence[Any]], *, name: str, **shapes: Shape
+) -> Kernel:
+    """The same as `compile`, with guards of the same arguments: compiled code tells where one is greater than zero."""
+    program, nesting, spaces = traced_function(function, name, shapes, guards)
+    return Kernel(program, function=function, nesting=nesting, spaces=spaces)
+
+
+@without_collections
+def traced_function(
+    function: Callable[..., Any],
+    name: str,
+    shapes: Mapping[str, Shape],
+    guards: Callable[..., Sequence[Any]] | None = None,
+) -> Trace:
+    """The same, how inputs and outputs are nested, and what inputs are points of."""
+    who = written_at(name, function)
+    graph = Graph(f"the trace of {who}")
+    inputs: list[tuple[Port, list[Symbol]]] = []
+    arguments: dict[str, Any] = {}
+    forms: dict[str, Form | Leaf] = {}
+    spaces: dict[str, Space] = {}
+    for key, given in shapes.items():
+        if key == "out":
+            taken = "the kernel's call takes the arrays to write to by that name"
+            raise ValueError(f"an input cannot be called 'out': {taken}")
+        forms[key] = form_of_shapes(key, given)
+        ports = [(port, graph.inputs(port.name, port.shape)) for port in port_names(name, key, forms[key])]
+        arguments[key] = put_together(forms[key], [symbol for _, symbols in ports for symbol in symbols])
+        inputs += ports
+        points = zip(ports, spaces_of_shapes(given), strict=True)
+        spaces |= {port.name: space for (port, _), space in points if space is not None}
+    _check_names(name, [port for port, _ in inputs])
+    effects = SideEffects(function)
+    returned = run_on_symbols(function, arguments, name)
+    effects.tell(name, graph)
+    try:
+        outputs, form = _outputs(name, returned)
+        _check_names(name, [port for port, _ in outputs])
+        _check_traces(name, graph, outputs)
+        program = Program.of(name, inputs, outputs, guards(**arguments) if guards is not None else ())
+        verify(program)
+    except InvalidProgramError as error:
+        number = "where(condition, 1.0, 0.0) makes a number of a truth value"
+        raise TypeError(f"{error}; {number}\n    in {who}") from None
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{error}\n    in {who}") from None
+    return Trace(program, Nesting(forms, form), Spaces(spaces))
+
+
+def _check_names(name: str, ports: list[Port]) -> None:
+    names = [port.name for port in ports]
+    twice = [key for key in names if names.count(key) > 1]
+    if twice:
+        raise ValueError(f"{name}: two arrays would be called {twice[0]!r}: what is nested is joined by underscores")
+
+
+def _check_traces(name: str, graph: Graph, outputs: list[tuple[Port, list[Any]]]) -> None:
+    """Raises ValueError where an output holds a symbol of another trace."""
+    for port, elements in outputs:
+        for x in elements:
+            if isinstance(x, Symbol) and x.graph is not graph:
+                theirs = x.graph.owner or "another trace"
+                raise ValueError(
+                    f"{name}: {port.name} holds {x!r}, which is of {theirs}: symbols are of no use outside of the "
+                    f"function that they were made for, so it was kept where it should not be"
+                )
+
+
+def _outputs(name: str, returned: Any) -> tuple[list[tuple[Port, list[Any]]], Form | None]:
+    """The outputs by name, and how they are nested, unless they are one array or several side by side."""
+    if is_nested(returned) and (not isinstance(returned, (Mapping, tuple)) or _has_nested_parts(returned)):
+        return _nested_outputs(name, returned)
+    found = []
+    for key, part in _named(name, returned):
+        array = np.array(part, dtype=object)
+        _check_elements(name, key, array.ravel().tolist())
+        found.append((Port(key, array.shape), array.ravel().tolist()))
+    return found, None
+
+
+def _has_nested_parts(returned: Any) -> bool:
+    return any(map(is_nested, returned.values() if isinstance(returned, Mapping) else returned))
+
+
+def _nested_outputs(name: str, returned: Any) -> tuple[list[tuple[Port, list[Any]]], Form | None]:
+    elements, form = taken_apart(returned, f"{name}: output")
+    leaves = leaves_of(form)
+    if not leaves:
+        raise TypeError(f"{name}: expected the function to return something, got {returned!r}")
+    keyed = [("_".join(path), leaf) for path, leaf in leaves]
+    found, start = [], 0
+    for key, leaf in keyed:
+        key = key if key.isidentifier() else f"output{key}"
+        _check_key(name, key)
+        part = elements[start : start + leaf.size]
+        _check_elements(name, key, part)
+        found.append((Port(key, leaf.shape), part))
+        start += leaf.size
+    return found, form if isinstance(form, Form) else None
+
+
+def _named(name: str, returned: Any) -> list[tuple[str, Any]]:
+    if isinstance(returned, Mapping):
+        pairs = list(returned.items())
+    elif isinstance(returned, tuple) and hasattr(returned, "_fields"):
+        pairs = list(zip(returned._fields, returned, strict=True))
+    elif isinstance(returned, tuple):
+        pairs = [(f"output{k}", part) for k, part in enumerate(returned)]
+    else:
+        pairs = [("output", returned)]
+    if not pairs:
+        raise TypeError(f"{name}: expected the function to return something, got {returned!r}")
+    for key, _ in pairs:
+        _check_key(name, key)
+    return pairs
+
+
+def _check_key(name: str, key: Any) -> None:
+    if not (isinstance(key, str) and key.isidentifier()) or keyword.iskeyword(key) or key.startswith("_"):
+        raise TypeError(f"{name}: expected outputs named by identifiers, got {key!r}")
+
+
+def _check_elements(name: str, key: str, elements: list[Any]) -> None:
+    """Raises TypeError where an output has something else than numbers."""
+    for element in elements:
+        if isinstance(element, (bool, np.bool_)) or (isinstance(element, Symbol) and element.op.logical):
+            raise TypeError(f"{name}: {key} has a truth value; return where(condition, 1.0, 0.0) instead")
+        if not isinstance(element, (Symbol, int, float, np.integer, np.floating)):
+            raise TypeError(f"{name}: {key} has an element that is no number: {element!r}")

@@ -1,0 +1,78 @@
+"""What people hand to constraints, looked at: names, numbers, lengths, places; and what they are put on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from linkwork.expr.scalar.symbol import Graph
+from linkwork.spatial import Vec3
+from linkwork.spatial.arguments import LARGEST, given_numbers
+
+__all__ = ["fixed_together", "given_length", "given_number", "given_place", "measured_in", "name_or", "plain_joint"]
+
+
+def given_length(kind: str, what: str, value: Any) -> float:
+    """A length above 0 [m].  Raises ValueError."""
+    expected = f"{kind}: {what}: expected a length above 0 [m]"
+    number = float(given_numbers(value, expected, ()))
+    if not 0.0 < number <= LARGEST:
+        raise ValueError(f"{expected}, got {value!r}")
+    return number
+
+
+def name_or(name: str, default: str) -> str:
+    """The name that a constraint was given, or what it is called where it was given none."""
+    return default if name == "" else name
+
+
+def given_number(kind: str, what: str, value: Any, zero: bool = True) -> float:
+    """A finite number; other than 0 unless ``zero``.  Raises ValueError."""
+    expected = f"{kind}: {what}: expected a number" + ("" if zero else " other than 0")
+    number = float(given_numbers(value, expected, ()))
+    if abs(number) > LARGEST or not (zero or number):
+        raise ValueError(f"{expected}, got {value!r}")
+    return number
+
+
+def given_place(kind: str, what: str, value: Any) -> Vec3:
+    """Three finite numbers [m].  Raises ValueError."""
+    value = tuple(value) if isinstance(value, Vec3) else value
+    return Vec3.of(given_numbers(value, f"{kind}: {what}: expected three numbers [m]", (3,)).tolist())
+
+
+def fixed_together(robot: Any, one: tuple[str, str], other: tuple[str, str]) -> Iterator[str]:
+    """What is wrong where a constraint is between parts of one rigid body: each "frame", "point" or "direction" and its
+    name."""
+    if one == other:
+        yield f"it is between {one[1]!r} and itself"
+        return
+    frames = (name if kind == "frame" else getattr(robot, kind)(name).frame for kind, name in (one, other))
+    first, second = (robot.frame(frame).body for frame in frames)
+    if first == second:
+        whose = "are fixed to the world" if first < 0 else f"are of one body, {robot.bodies[first].name!r}"
+        yield f"{one[1]!r} and {other[1]!r} {whose}, so nothing moves between them"
+
+
+def plain_joint(robot: Any, joint: str, kind: str, single: bool = True) -> Iterator[str]:
+    """What is wrong where a joint's numbers are not such that v is q̇, or are several where one is needed."""
+    type_ = robot.bodies[robot.joint_index(joint)].joint
+    if single and (type_.nq, type_.nv) != (1, 1):
+        yield (
+            f"joint {joint!r} is of type {type_.type_name()}, with {type_.nq} numbers in q and {type_.nv} in v: "
+            f"{kind} is of joints of one number"
+        )
+        return
+    graph = Graph()
+    q, v = graph.inputs("q", (type_.nq,)), graph.inputs("v", (type_.nv,))
+    if type_.nq != type_.nv or any(a is not b for a, b in zip(type_.q_dot(q, v), v, strict=True)):
+        yield f"joint {joint!r} is of type {type_.type_name()}, whose velocity is not the rate of its configuration"
+
+
+def measured_in(robot: Any, joint: str, unit: str, kind: str) -> Iterator[str]:
+    """What is wrong where a joint of one number is measured in another unit."""
+    type_ = robot.bodies[robot.joint_index(joint)].joint
+    if type_.q_units != (unit,):
+        what = "turns [rad]" if unit == "rad" else "slides [m]"
+        got = f"is of type {type_.type_name()}, measured in {', '.join(type_.q_units)}"
+        yield f"joint {joint!r} {got}: {kind} needs one that {what}"

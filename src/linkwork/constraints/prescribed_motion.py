@@ -1,0 +1,123 @@
+"""Motions that are known functions of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, Self
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.constraints.arguments import fixed_together, name_or, plain_joint
+from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
+from linkwork.constraints.jacobian_rows_chained import timed
+from linkwork.constraints.jacobian_rows_seen import AXES, SeenPoint, seen_point
+from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
+from linkwork.expr.scalar.symbol import Graph
+
+__all__ = ["Prescribed"]
+
+
+@public_constructor
+@dataclass(frozen=True)
+class Prescribed(Constraint):
+    """A joint, or a point in a frame, moves as a function of time says: q − f(t) = 0, or r − f(t) = 0.
+
+        lw.Prescribed("crank", lambda t: 2.0 * t)
+        lw.Prescribed(point="tip", motion=lambda t: (0.4, 0.1 * np.sin(t)), axes="xy")
+
+    f gives as many numbers as the joint has, or as there are ``axes`` of the frame along which the point's motion is
+    prescribed.  Its rates and accelerations are derived.  What it exerts is what drives: the joint's force, or a force.
+    """
+
+    joint: str | None = None
+    motion: Callable[[Any], Any] | None = None
+    _: KW_ONLY
+    point: str | None = None
+    relative_to: str = "world"
+    axes: str = "xyz"
+    name: str = ""
+    units: tuple[str, ...] = field(default=(), compare=False)  # of a joint's rows: known once it is a robot's
+
+    timed = True
+
+    def __post_init__(self) -> None:
+        if (self.joint is None) == (self.point is None):
+            raise ValueError(
+                f"Prescribed: joint or point: expected a joint or point, one of both, got {self.joint!r} "
+                f"and {self.point!r}"
+            )
+        if not callable(self.motion):
+            raise TypeError(f"Prescribed: motion: expected a function of time, got {self.motion!r}")
+        if not self.axes or len({*self.axes}) != len(self.axes) or not {*self.axes} <= {*"xyz"}:
+            raise ValueError(f'Prescribed: axes: expected some of "xyz", each once, got {self.axes!r}')
+        object.__setattr__(self, "name", name_or(self.name, f"prescribed({self.joint or self.point})"))
+        if self.point is not None:
+            self._motion(Graph().input("t"), len(self.axes))
+
+    @property
+    def references(self) -> References:
+        if self.point is None:
+            return References(joints=(str(self.joint),))
+        return References(points=(self.point,), frames=(self.relative_to,))
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return () if self.motion is None else (self.motion,)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        if self.point is not None:
+            return tuple(f"{self.name}: {axis}" for axis in self.axes)
+        count = len(self._motion(Graph().input("t")))
+        return (self.name,) if count == 1 else tuple(f"{self.name}[{i}]" for i in range(count))
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        count = len(self.row_names)
+        return ("m",) * count if self.point is not None else (self.units or ("rad",) * count)
+
+    def error(self, k: Kinematics) -> list[Any]:
+        if self.joint is not None:
+            is_at = k.q(self.joint)
+        else:
+            place = self._seen(k).place
+            is_at = [place.dot(axis) for axis in self._axes]
+        return [x - y for x, y in zip(is_at, self._motion(k.time, len(is_at)), strict=True)]
+
+    def rates(self, k: Kinematics) -> Rates:
+        count = len(self.row_names)
+        first, second = timed(lambda t: self._motion(t, count), k.time)
+        if self.joint is not None:
+            found = Rates(k.moving(self.joint), [0.0] * count)
+        else:
+            found = self._seen(k).rates(*self._axes)
+        bias = [x - y for x, y in zip(found.bias, second, strict=True)]
+        return Rates(found.rows, bias, [-x for x in first], found.sizes)
+
+    def settled(self, k: Kinematics) -> Self:
+        self.error(k)
+        return self if self.joint is None else replace(self, units=k.units(self.joint))
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        if self.joint is not None:
+            yield from plain_joint(robot, self.joint, "Prescribed", single=False)
+        elif self.point is not None:
+            yield from fixed_together(robot, ("point", self.point), ("frame", self.relative_to))
+
+    def __getstate__(self) -> dict[str, Any]:
+        refuse_pickling(self)
+        return self.__dict__
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    @property
+    def _axes(self) -> list[Any]:
+        return [AXES["xyz".index(axis)] for axis in self.axes]
+
+    def _seen(self, k: Kinematics) -> SeenPoint:
+        return seen_point(k, str(self.point), self.relative_to)
+
+    def _motion(self, time: Any, count: int | None = None) -> list[Any]:
+        assert self.motion is not None
+        return over_any_scalar(f"constraint {self.name!r}", self.motion, time, count=count)

@@ -1,0 +1,43 @@
+"""Control: laws of robots, linear-quadratic regulators, receding plans."""
+
+from linkwork.control.cartesian_controllers import HybridForcePosition, Impedance
+from linkwork.control.cartesian_controllers_admittance import Admittance
+from linkwork.control.joint_controllers import PD, PID, ComputedTorque, GravityCompensation, JointImpedance
+from linkwork.control.linear_quadratic.lqr_controllers import HoldingRegulator, hold
+from linkwork.control.linear_quadratic.lqr_controllers_tracking import TrackingRegulator, track
+from linkwork.control.linear_quadratic.lqr_gains import HorizonRegulator, Regulator, lqr, lqr_horizon
+from linkwork.control.mpc.mpc import Controller
+from linkwork.control.mpc.mpc_plan import RecedingPlan
+from linkwork.control.mpc.mpc_plan_command import Command
+from linkwork.control.task_controllers import OperationalSpace
+from linkwork.control.whole_body import WholeBody, WholeBodyAnswer
+
+__all__ = [
+    "PD",
+    "PID",
+    "Admittance",
+    "Command",
+    "ComputedTorque",
+    "Controller",
+    "GravityCompensation",
+    "HoldingRegulator",
+    "HorizonRegulator",
+    "HybridForcePosition",
+    "Impedance",
+    "JointImpedance",
+    "OperationalSpace",
+    "RecedingPlan",
+    "Regulator",
+    "TrackingRegulator",
+    "WholeBody",
+    "WholeBodyAnswer",
+    "hold",
+    "lqr",
+    "lqr_horizon",
+    "track",
+]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

@@ -1,0 +1,292 @@
+"""Controllers of a frame's pose and of what it presses: impedance and hybrid control of forces and positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.control.algorithms.operational_space_forces import Level, task_forces
+from linkwork.control.controller_base import (
+    ControlLaw,
+    Shapes,
+    accelerated,
+    from_zero,
+    inertia_matrix,
+    positive_number,
+)
+from linkwork.control.task_controllers import read_condition, refuse_fewer_motors
+from linkwork.errors import UnknownNameError
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.kinematics.poses import pose_difference
+from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
+
+__all__ = ["AXES", "HybridForcePosition", "Impedance"]
+
+AXES = ("rx", "ry", "rz", "x", "y", "z")
+_UNITS = "rotations, then ways"
+
+
+class CartesianLaw(ControlLaw):
+    """A controller of where a frame is, in the axes of another."""
+
+    def __init__(self, robot: Any, frame: str, axes: str, limits: Any, passive: bool) -> None:
+        super().__init__(robot, None, limits)
+        refuse_fewer_motors(self)
+        for name in (frame, axes):
+            if name != "world" and name not in robot.frames:
+                raise UnknownNameError("frame", str(name), ["world", *robot.frames])
+        if not np.any(robot.jacobian(robot.random_configuration(seed=0), frame)):
+            raise ValueError(f"{self.who}: frame: no joint moves {frame!r}")
+        self.frame, self.axes, self.passive = frame, axes, bool(passive)
+        self.condition, self.scale = 0.0, [1.0] * 3 + [2.0 / characteristic_length(robot.tree)] * 3
+
+    @property
+    def poses(self) -> tuple[str, ...]:
+        return ("target",)
+
+    def conditioned(self, condition: float | None, kept: Sequence[int]) -> float:
+        """The condition that Λ⁻¹ of some axes is to have at most."""
+
+        def rows(q: np.ndarray) -> Any:
+            J = self.robot.jacobian(q, self.frame, expressed_in=self.axes)
+            return [self.scale[k] * J[k] for k in kept]
+
+        return read_condition(self.who, condition, self.robot, rows)
+
+    def six(self, name: str, given: Any, unit: str) -> np.ndarray:
+        """Six numbers from 0, of one for all, of a pair of rotations' and ways', or of six."""
+        pair = isinstance(given, tuple) and len(given) == 2
+        found = from_zero(self.who, name, given, [(2,)] if pair else [(), (6,)], f"{unit}; {_UNITS}")
+        return np.repeat(found, 3) if pair else np.broadcast_to(found, (6,)).copy()
+
+    def at(self, q: Any, v: Any, target: Any) -> tuple[list[Any], list[list[Any]], list[Any]]:
+        """What leads from the frame to its target (6), J and J v, about the frame's origin in the axes."""
+        how = {"expressed_in": self.axes}
+        e = list(pose_difference(self.robot.pose(q, self.frame), target))
+        if self.axes != "world":
+            R = self.robot.pose(q, self.axes)
+            e = [dot([R[i, k] for i in range(3)], part) for part in (e[:3], e[3:]) for k in range(3)]
+        J = self.robot.jacobian(q, self.frame, **how)
+        rows = [list(row) for row in J]
+        return e, rows, [dot(row, v) for row in rows]
+
+    def wrench(self, rows: list[list[Any]], kept: Iterable[int], wanted: list[Any], q: Any, a0: list[Any]) -> list[Any]:
+        """Jᵀ Λ (what J a is to be − J a_0) of some axes, Λ bounded."""
+        kept, scale = list(kept), self.scale
+        level = Level([[scale[k] * x for x in rows[k]] for k in kept], [scale[k] * wanted[k] for k in kept])
+        return task_forces(self.robot.tree, list(q), [level], a0, self.condition, self.passive)
+
+
+@public_constructor
+class Impedance(CartesianLaw):
+    """The frame behaves as if a spring and a damper held it: D (V_d − V) + K e, e leading to its target.
+
+    Without ``inertia`` it keeps the robot's own, and nothing is inverted, so that singularities do nothing:
+
+        τ = h + Jᵀ (K e + D (V_d − V)) [+ what A_d takes],     Λ (A − A_d) + D (V − V_d) − K e = F,
+
+    F being the wrench on the frame from outside (A without the J̇ v that is there at rest).  With ``inertia`` Λ_d it is
+    that of a body, for which F has to be measured, ``wrench``:
+
+        τ = h + Jᵀ (Λ (A* − J̇ v) − F),     A* = A_d + Λ_d⁻¹ (K e + D (V_d − V) + F).
+
+    All are of six axes, rotations first, about the frame's origin in the axes of the frame ``axes``, "world" if left
+    out: ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are a number, a pair (of rotations, of ways) or
+    six, from 0; at rest F = −K e.  ``inertia`` [kg m², kg] is such numbers above 0, or a matrix (6, 6), symmetric and
+    positive definite: with Λ itself, at rest, the law is the one without.  It takes target (4, 4) in the world,
+    target_v and target_a (6), wrench (6).  Joints that the frame leaves free have ``null_damping`` [1/s].
+
+    Sources: Hogan, Impedance control, ASME J. Dyn. Syst. Meas. Control 107, 1985; Albu-Schäffer, Ott and Hirzinger, A
+    unified passivity-based control framework, Int. J. Robotics Research 26(1), 2007.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> arm = lw.load("arm7")
+    >>> soft = lw.control.Impedance(arm, "hand", stiffness=(20.0, 400.0), damping=(2.0, 40.0), limits=np.inf)
+    >>> q = np.array([0.1, 0.5, 0.0, -1.5, 0.0, 1.8, 0.0])
+    >>> moved = lw.pose((0.01, 0.0, 0.0)) @ arm.pose(q, "hand")          # 1 cm in x: 4 N
+    >>> tau = soft(0.0, q, np.zeros(7), target=moved) - arm.gravity_force(q)
+    >>> bool(np.allclose(tau, arm.jacobian(q, "hand").T @ [0, 0, 0, 4.0, 0, 0]))
+    True
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        frame: str,
+        *,
+        stiffness: Any,
+        damping: Any,
+        inertia: Any = None,
+        axes: str = "world",
+        null_damping: float = 0.0,
+        condition: float | None = None,
+        limits: Any = None,
+        passive: bool = False,
+    ) -> None:
+        super().__init__(robot, frame, axes, limits, passive)
+        self.stiffness = self.six("stiffness", stiffness, "N·m/rad, N/m")
+        self.damping = self.six("damping", damping, "N·m·s/rad, N·s/m")
+        self.inertia = None
+        if np.ndim(inertia) == 2:
+            self.inertia = inertia_matrix(self.who, inertia, 6, "kg m², kg")
+        elif inertia is not None:
+            self.inertia = self.six("inertia", inertia, "kg m², kg")
+            if not (self.inertia > 0.0).all():
+                raise ValueError(f"{self.who}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
+        self.null_damping = float(from_zero(self.who, "null_damping", null_damping, [()], "1/s"))
+        self.condition = self.conditioned(condition, range(6))
+
+    @property
+    def takes(self) -> Shapes:
+        found = {"target": (4, 4), "target_v": (6,), "target_a": (6,)}
+        return {**found, "wrench": (6,)} if self.inertia is not None else found
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("target", "wrench") if self.inertia is not None else ("target",)
+
+    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+        e, rows, V = self.at(q, v, given["target"])
+        still = [0.0] * 6
+        V_d = given.get("target_v", still)
+        pull = [k * x + d * (w - u) for k, x, d, w, u in zip(self.stiffness, e, self.damping, V_d, V, strict=True)]
+        robot, nv, ahead = self.robot, self.robot.nv, [*given.get("target_a", still)]
+        a0 = [-self.null_damping * x if self.null_damping else 0.0 for x in v]
+        own = list(robot.inverse_dynamics(q, v, array(a0), passive=self.passive))
+        if self.inertia is None:
+            if "target_a" not in given and not self.null_damping:
+                more = [dot([row[k] for row in rows], pull) for k in range(nv)]
+                return [a + b for a, b in zip(own, more, strict=True)], None
+            # what the null space takes does not accelerate the frame
+            inner = self.wrench(rows, range(6), ahead, q, a0)
+            more = [dot([row[k] for row in rows], pull) + inner[k] for k in range(nv)]
+            return [a + b for a, b in zip(own, more, strict=True)], None
+        F = [*given["wrench"]]
+        drift = robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes)
+        moved = accelerated(self.inertia, [p + f for p, f in zip(pull, F, strict=True)])
+        wanted = [a + b - d for a, b, d in zip(ahead, moved, drift, strict=True)]
+        inner = self.wrench(rows, range(6), wanted, q, a0)
+        return [a + b - dot([row[k] for row in rows], F) for k, (a, b) in enumerate(zip(own, inner, strict=True))], None
+
+
+@public_constructor
+class HybridForcePosition(CartesianLaw):
+    """Forces along some axes and positions along the others: τ = h + Jᵀ (Λ (A* − J̇ v) + f).
+
+    Of the axes that are moved A* = A_d + k_d (V_d − V) + k_p e; of those that press A* = −k_v V, and
+
+        f = F_d + k_f (F_d − F) + I,     İ = k_i (F_d − F),
+
+    F being what the frame is measured to exert on its surroundings, ``wrench``; without it f = F_d, which is right
+    where it touches a rigid surface: Λ A* then keeps what moves from pressing.  ``force_axes`` are names of "rx", "ry",
+    "rz", "x", "y", "z" of the frame ``axes``, "world" if left out, and ``motion_axes`` those that are moved: the
+    others, if left out (a planar arm has not all).  ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s], critical if
+    left out, are numbers, pairs (of rotations, of ways) or six; ``force_damping`` is k_v [1/s], ``force_gain`` k_f [1],
+    ``integral_gain`` k_i [1/s] with the ``step`` [s] of the loop: then it carries I.
+
+    It takes target (4, 4) in the world, target_v and target_a (6), force (n) of the force axes [N·m, N], wrench (6).
+
+    Sources: Raibert and Craig, Hybrid position/force control of manipulators, ASME J. Dyn. Syst. Meas. Control 103,
+    1981; Khatib, IEEE J. Robotics and Automation RA-3(1), 1987.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> arm = lw.load("arm7")
+    >>> law = lw.control.HybridForcePosition(arm, "hand", force_axes="z", limits=np.inf)
+    >>> q, v = np.array([0.1, 0.5, 0.0, -1.5, 0.0, 1.8, 0.0]), np.zeros(7)
+    >>> tau = law(0.0, q, v, target=arm.pose(q, "hand"), force=[-10.0]) - arm.gravity_force(q)
+    >>> bool(np.allclose(tau, arm.jacobian(q, "hand").T @ [0, 0, 0, 0, 0, -10.0]))
+    True
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        frame: str,
+        force_axes: str | Iterable[str],
+        *,
+        motion_axes: str | Iterable[str] | None = None,
+        stiffness: Any = 100.0,
+        damping: Any = None,
+        force_damping: float = 20.0,
+        force_gain: float = 0.0,
+        integral_gain: float = 0.0,
+        step: float | None = None,
+        axes: str = "world",
+        null_damping: float = 0.0,
+        condition: float | None = None,
+        limits: Any = None,
+        passive: bool = False,
+    ) -> None:
+        super().__init__(robot, frame, axes, limits, passive)
+        self.force_axes = self._axes("force_axes", force_axes)
+        left = [k for k in range(6) if k not in self.force_axes]
+        self.motion_axes = left if motion_axes is None else self._axes("motion_axes", motion_axes)
+        both = set(self.force_axes) & set(self.motion_axes)
+        if both or not self.force_axes:
+            what = f"{AXES[min(both)]!r} is among both" if both else "there is none"
+            raise ValueError(f"{self.who}: force_axes: expected axes that press, which are not moved: {what}")
+        self.stiffness = self.six("stiffness", stiffness, "1/s²")
+        self.damping = 2.0 * np.sqrt(self.stiffness) if damping is None else self.six("damping", damping, "1/s")
+        one = [()]
+        self.force_damping = float(from_zero(self.who, "force_damping", force_damping, one, "1/s"))
+        self.force_gain = float(from_zero(self.who, "force_gain", force_gain, one, "1"))
+        self.integral_gain = float(from_zero(self.who, "integral_gain", integral_gain, one, "1/s"))
+        self.null_damping = float(from_zero(self.who, "null_damping", null_damping, one, "1/s"))
+        self.condition = self.conditioned(condition, sorted([*self.motion_axes, *self.force_axes]))
+        self.step = 0.0
+        if self.integral_gain:
+            if step is None:
+                raise ValueError(f"{self.who}: step: expected a time above 0 [s], as integral_gain is given, got None")
+            self.step = positive_number(self.who, "step", step, "s")
+            self.start = np.zeros(len(self.force_axes))
+
+    def _axes(self, name: str, given: Any) -> list[int]:
+        names = [given] if isinstance(given, str) else list(given)
+        for axis in names:
+            if axis not in AXES:
+                raise UnknownNameError(f"axis of {name}", str(axis), AXES)
+        return sorted({AXES.index(axis) for axis in names})
+
+    @property
+    def takes(self) -> Shapes:
+        force = {"force": (len(self.force_axes),), "wrench": (6,)}
+        return {"target": (4, 4), "target_v": (6,), "target_a": (6,), **force}
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        measured = self.force_gain or self.integral_gain
+        return ("target", "force", "wrench") if measured else ("target", "force")
+
+    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+        e, rows, V = self.at(q, v, given["target"])
+        drift = self.robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes)
+        still = [0.0] * 6
+        V_d, ahead = given.get("target_v", still), given.get("target_a", still)
+        wanted: list[Any] = [0.0] * 6
+        for k in self.motion_axes:
+            a = ahead[k] + self.damping[k] * (V_d[k] - V[k]) + self.stiffness[k] * e[k]
+            wanted[k] = a - drift[k]
+        for k in self.force_axes:
+            wanted[k] = -self.force_damping * V[k] - drift[k]
+        a0 = [-self.null_damping * x if self.null_damping else 0.0 for x in v]
+        tau = list(self.robot.inverse_dynamics(q, v, array(a0), passive=self.passive))
+        inner = self.wrench(rows, sorted([*self.motion_axes, *self.force_axes]), wanted, q, a0)
+        pressed, sums = [], []
+        for place, k in enumerate(self.force_axes):
+            f = given["force"][place]
+            if "wrench" in given:
+                missing = f - given["wrench"][k]
+                f = f + self.force_gain * missing
+                if self.start is not None:
+                    f = f + z[place]
+                    sums.append(z[place] + self.step * self.integral_gain * missing)
+            pressed.append(f)
+        more = [dot([rows[k][j] for k in self.force_axes], pressed) for j in range(self.robot.nv)]
+        found = [a + b + c for a, b, c in zip(tau, inner, more, strict=True)]
+        return found, None if self.start is None else array(sums)

@@ -1,0 +1,352 @@
+"""Controllers in joint space: PD, PID, gravity compensation, computed torque."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.control.algorithms.pid_integrator import AntiWindup, bounded, integrated
+from linkwork.control.controller_base import (
+    ControlLaw,
+    Shapes,
+    accelerated,
+    inertia_matrix,
+    positive_number,
+)
+from linkwork.errors import UnknownNameError
+from linkwork.expr.arrays.symbol_array import array
+
+__all__ = ["PD", "PID", "ComputedTorque", "GravityCompensation", "JointImpedance"]
+
+Feedforward = Literal["none", "gravity", "dynamics"]
+Names = str | Iterable[str] | None
+
+
+class JointLaw(ControlLaw):
+    """A controller that compares joints with where they are to be."""
+
+    def __init__(self, robot: Any, actuators: Names, limits: Any, passive: bool, feedforward: str = "none") -> None:
+        super().__init__(robot, actuators, limits)
+        if feedforward not in get_args(Feedforward):
+            raise UnknownNameError(f"feedforward of {self.who}", str(feedforward), get_args(Feedforward))
+        self.feedforward, self.passive = feedforward, bool(passive)
+
+    @property
+    def takes(self) -> Shapes:
+        nv = self.robot.nv
+        return {"target_q": (self.robot.nq,), "target_v": (nv,), "target_a": (nv,)}
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("target_q",)
+
+    def errors(self, q: Any, v: Any, given: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+        """q_d ⊖ q and v_d − v (nv), 0 where nothing acts."""
+        e = self.exerted(self.robot.difference(q, given["target_q"]))
+        wanted = given.get("target_v", [0.0] * self.robot.nv)
+        return e, self.exerted([a - b for a, b in zip(wanted, v, strict=True)])
+
+    def held(self, q: Any, v: Any, a: Any, pushed: Any = None) -> Any:
+        """Forces of actuators under which the robot accelerates by a, of which what is not actuated follows.
+
+        Joint forces from outside (nv) by which a tree is ``pushed`` are taken off.
+        """
+        robot, passive = self.robot, self.passive
+        if robot.constraints:
+            names = self.actuator_names
+            follows = array(list(a)) if self.is_driven else robot.explicit_acceleration(q, v, array(list(a)), names)
+            return robot.constrained_inverse_dynamics(q, v, follows, actuators=names, passive=passive).tau
+        if self.is_driven:
+            tau = robot.inverse_dynamics(q, v, array(list(a)), passive=passive)
+        else:
+            joints, others = _joints(robot, self.acting), [0.0] * robot.nv if pushed is None else [*pushed]
+            tau = robot.hybrid_dynamics(q, v, array(list(a)), array(others), joints, passive=passive).tau
+        return tau if pushed is None else array([x - f for x, f in zip(tau, pushed, strict=True)])
+
+    def ahead(self, q: Any, given: Mapping[str, Any]) -> Any:
+        """The forces of what is wanted, alone."""
+        still = array([0.0] * self.robot.nv)
+        if self.feedforward == "none":
+            return still
+        if self.feedforward == "gravity":
+            return self.held(q, still, still)
+        v, a = given.get("target_v", still), given.get("target_a", still)
+        return self.held(given["target_q"], v, a)
+
+
+@public_constructor
+class PD(JointLaw):
+    """τ = K_p (q_d ⊖ q) + K_d (v_d − v) + τ_ff: springs and dampers in the joints.
+
+    ``kp`` [N·m/rad, N/m] and ``kd`` [N·m·s/rad, N·s/m] are a number, one by actuated velocity, or a dict by joint;
+    none is negative.  ``feedforward``: "none"; "gravity", what holds the robot where it is; or "dynamics", the forces
+    of inverse dynamics of what is wanted, with which a trajectory is followed without an error where nothing disturbs
+    it.  It takes target_q (nq), and target_v, target_a (nv), which are 0 if left out; a trajectory among
+    `simulate`'s signals that is called target is all three.
+
+    ``actuators`` names joints that exert forces, all but those of six degrees of freedom if left out; what those
+    cannot do of a feed-forward is left to what is not actuated.  |τ| ≤ ``limits``, the robot's own if left out.  With
+    ``passive`` what joints do by themselves is part of the feed-forward.
+
+    Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, sections 8.5.1 and 8.3.
+
+    >>> import linkwork as lw
+    >>> arm = lw.load("arm7")
+    >>> pd = lw.control.PD(arm, kp=100.0, kd=20.0, feedforward="gravity")
+    >>> found = arm.simulate(arm.neutral(), controller=pd, duration=1.0, inputs={"target_q": arm.neutral()}, every=1000)
+    >>> bool(abs(found.q[-1] - arm.neutral()).max() < 1e-2)
+    True
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        kp: Any,
+        kd: Any,
+        *,
+        feedforward: Feedforward = "none",
+        actuators: Names = None,
+        limits: Any = None,
+        passive: bool = False,
+    ) -> None:
+        super().__init__(robot, actuators, limits, passive, feedforward)
+        self.kp, self.kd = self.gains("kp", kp), self.gains("kd", kd)
+
+    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+        e, rate = self.errors(q, v, given)
+        ahead = self.ahead(q, given)
+        return [a * x + b * y + c for a, x, b, y, c in zip(self.kp, e, self.kd, rate, ahead, strict=True)], None
+
+
+@public_constructor
+class PID(JointLaw):
+    """τ = K_p (q_d ⊖ q) + K_d (v_d − v) + I + τ_ff, with İ = K_i (q_d ⊖ q) but for what saturation makes of it.
+
+    As `PD`, with an integral I (nv) [N·m, N], which it carries from step to step of ``step`` [s]: the simulation's.
+    ``anti_windup`` is "clamping" (what would lead farther beyond a limit is not summed up), "back_calculation" (the
+    integral follows what the force is: İ = K_i e + (τ − u)/T_t, T_t being ``tracking_time`` [s], or K_p/K_i), or
+    "none".
+
+    Source: Åström and Hägglund, Advanced PID Control, ISA 2006, section 3.5.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> robot = lw.load("double_pendulum")
+    >>> pid = lw.control.PID(robot, kp=50.0, ki=100.0, kd=10.0, step=1e-3)
+    >>> tau, carried = pid(0.0, [0.1, 0.0], [0.0, 0.0], pid.start, target_q=[0.0, 0.0])
+    >>> tau.round(9).tolist(), carried.round(9).tolist()
+    ([-5.0, 0.0], [-0.01, 0.0])
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        kp: Any,
+        ki: Any,
+        kd: Any,
+        *,
+        step: float,
+        anti_windup: AntiWindup = "clamping",
+        tracking_time: float | None = None,
+        feedforward: Feedforward = "none",
+        actuators: Names = None,
+        limits: Any = None,
+        passive: bool = False,
+    ) -> None:
+        super().__init__(robot, actuators, limits, passive, feedforward)
+        self.kp, self.ki, self.kd = (self.gains(name, x) for name, x in (("kp", kp), ("ki", ki), ("kd", kd)))
+        if anti_windup not in get_args(AntiWindup):
+            raise UnknownNameError("anti_windup of PID", str(anti_windup), get_args(AntiWindup))
+        self.anti_windup, self.step = anti_windup, positive_number("PID", "step", step, "s")
+        if tracking_time is None:
+            times = np.where(self.ki > 0.0, self.kp / np.where(self.ki > 0.0, self.ki, 1.0), 1.0)
+        else:
+            times = np.full(robot.nv, positive_number("PID", "tracking_time", tracking_time, "s"))
+        self.tracking_time = times
+        self.start = np.zeros(robot.nv)
+
+    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+        e, rate = self.errors(q, v, given)
+        ahead = self.ahead(q, given)
+        asked = [
+            a * x + b * y + total + c for a, x, b, y, total, c in zip(self.kp, e, self.kd, rate, z, ahead, strict=True)
+        ]
+        exerted = bounded(self.exerted(asked), [*self.limits])
+        after = integrated(z, e, asked, exerted, [*self.ki], self.step, self.anti_windup, [*self.tracking_time])
+        return exerted, array(after)
+
+
+@public_constructor
+class GravityCompensation(JointLaw):
+    """τ = g(q) − K_d v: the robot floats, and is moved by hand.
+
+    ``kd`` [N·m·s/rad, N·s/m] resists it, as in `PD`.  Where joints are not actuated, or loops are closed, τ is what
+    actuators can do: what leaves those joints that they move at rest.
+
+    Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, section 8.5.1.
+
+    >>> import linkwork as lw
+    >>> arm = lw.load("arm7")
+    >>> floats = lw.control.GravityCompensation(arm)
+    >>> q = arm.random_configuration(seed=0)
+    >>> bool(abs(floats(0.0, q, 0.0 * q) - arm.gravity_force(q)).max() < 1e-12)
+    True
+    """
+
+    def __init__(
+        self, robot: Any, kd: Any = 0.0, *, actuators: Names = None, limits: Any = None, passive: bool = False
+    ) -> None:
+        super().__init__(robot, actuators, limits, passive, "gravity")
+        self.kd = self.gains("kd", kd)
+
+    @property
+    def takes(self) -> Shapes:
+        return {}
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ()
+
+    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+        return [a - b * x for a, b, x in zip(self.ahead(q, given), self.kd, v, strict=True)], None
+
+
+@public_constructor
+class ComputedTorque(JointLaw):
+    """τ = M(q) a* + h(q, v) with a* = a_d + K_d (v_d − v) + K_p (q_d ⊖ q): the error e has ë + K_d ė + K_p e = 0.
+
+    ``kp`` [1/s²] and ``kd`` [1/s], critical damping 2 √kp if left out, are as in `PD`, with a target like it.  Of
+    joints that are not actuated a follows from their having no force (collocated partial linearisation), and of closed
+    loops from the actuated joints: those still obey the linear equation.
+
+    Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, section 8.5.2; Spong, Partial
+    feedback linearization of underactuated mechanical systems, IROS 1994.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> robot = lw.load("double_pendulum")
+    >>> law = lw.control.ComputedTorque(robot, kp=25.0, limits=np.inf)
+    >>> q, v = np.array([0.3, -0.2]), np.array([1.0, 2.0])
+    >>> a = robot.forward_dynamics(q, v, law(0.0, q, v, target_q=np.zeros(2)))
+    >>> bool(np.allclose(a, -25.0 * q - 10.0 * v))
+    True
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        kp: Any,
+        kd: Any = None,
+        *,
+        actuators: Names = None,
+        limits: Any = None,
+        passive: bool = False,
+    ) -> None:
+        super().__init__(robot, actuators, limits, passive)
+        self.kp = self.gains("kp", kp)
+        self.kd = 2.0 * np.sqrt(self.kp) if kd is None else self.gains("kd", kd)
+
+    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+        e, rate = self.errors(q, v, given)
+        wanted = given.get("target_a", [0.0] * self.robot.nv)
+        a = [c + k * x + d * y for c, k, x, d, y in zip(wanted, self.kp, e, self.kd, rate, strict=True)]
+        return self.held(q, v, a), None
+
+
+@public_constructor
+class JointImpedance(JointLaw):
+    """The joints behave as if springs and dampers held them, and with ``inertia`` as if that was what they move.
+
+    Without it the robot keeps its own inertia, and nothing has to be measured:
+
+        τ = h + M a_d + K e + D ė,     M ë + D ė + K e = −τ_ext.
+
+    With ``inertia`` M_d the joint forces from outside are to be measured or estimated, ``force``:
+
+        τ = h + M a* − τ_ext,     a* = a_d + M_d⁻¹ (K e + D ė + τ_ext),     M_d ë + D ė + K e = −τ_ext,
+
+    e = q_d ⊖ q being what leads to the target, so what pushes a joint by τ_ext displaces it by K⁻¹ τ_ext at rest.
+    ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are numbers from 0, as gains of `PD`; ``inertia``
+    [kg m², kg] is such numbers above 0, or a matrix (m, m) of the actuated velocities, symmetric and positive definite.
+    It takes target_q (nq), target_v, target_a, force (nv).  What is not actuated follows, also from what pushes it.
+
+    Raises ValueError for numbers that are none of that, and for a robot with loops and ``inertia``.
+
+    Sources: Hogan, Impedance control, ASME J. Dyn. Syst. Meas. Control 107, 1985; Siciliano and others, Robotics:
+    Modelling, Planning and Control, 2009, section 9.3.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> robot = lw.load("double_pendulum")
+    >>> law = lw.control.JointImpedance(robot, stiffness=50.0, damping=5.0, inertia=(2.0, 0.5), limits=np.inf)
+    >>> q, v, push = np.array([0.3, -0.2]), np.array([1.0, 2.0]), np.array([3.0, -1.0])
+    >>> a = robot.forward_dynamics(q, v, law(0.0, q, v, target_q=np.zeros(2), force=push) + push)
+    >>> bool(np.allclose([2.0, 0.5] * a + 5.0 * v + 50.0 * q, push))
+    True
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        stiffness: Any,
+        damping: Any,
+        *,
+        inertia: Any = None,
+        actuators: Names = None,
+        limits: Any = None,
+        passive: bool = False,
+    ) -> None:
+        super().__init__(robot, actuators, limits, passive)
+        self.stiffness, self.damping = self.gains("stiffness", stiffness), self.gains("damping", damping)
+        self.inertia: np.ndarray | None = None
+        if inertia is None:
+            return
+        if robot.constraints:
+            raise ValueError(
+                f"{self.who}: inertia: expected a robot that is a tree, and {robot.constraints[0].name!r} closes a "
+                "loop, or rolls: without inertia it keeps its own"
+            )
+        if np.ndim(inertia) == 2:
+            self.inertia = inertia_matrix(self.who, inertia, len(self.acting), "kg m², kg")
+            return
+        self.inertia = self.gains("inertia", inertia)[self.acting]
+        if not (self.inertia > 0.0).all():
+            raise ValueError(f"{self.who}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
+
+    @property
+    def takes(self) -> Shapes:
+        return super().takes if self.inertia is None else {**super().takes, "force": (self.robot.nv,)}
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("target_q",) if self.inertia is None else ("target_q", "force")
+
+    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+        e, rate = self.errors(q, v, given)
+        pull = [k * x + d * y for k, x, d, y in zip(self.stiffness, e, self.damping, rate, strict=True)]
+        a = [*given.get("target_a", [0.0] * self.robot.nv)]
+        if self.inertia is None:
+            return [x + y for x, y in zip(self.held(q, v, a), pull, strict=True)], None
+        F = given["force"]
+        moved = accelerated(self.inertia, [pull[k] + F[k] for k in self.acting])
+        for k, x in zip(self.acting, moved, strict=True):
+            a[k] = a[k] + x
+        return self.held(q, v, a, F), None
+
+
+def _joints(robot: Any, places: np.ndarray) -> list[str]:
+    """The joints of these numbers of v.  Raises ValueError for a part of a joint's."""
+    names, left = [], set(places.tolist())
+    for joint in robot.joints:
+        own = set(robot.v_index([joint.name]).tolist()) if joint.nv else set()
+        if own and own <= left:
+            names.append(joint.name)
+            left -= own
+    if left:
+        raise ValueError(
+            f"actuators: {robot.v_names[min(left)]!r} is one of several velocities of a joint: name all of them"
+        )
+    return names

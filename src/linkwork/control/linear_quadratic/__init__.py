@@ -1,0 +1,1 @@
+"""Linear-quadratic regulators and Riccati equations."""

@@ -1,0 +1,147 @@
+"""Forces and gains along a path of a robot that contacts or its own constraints hold: what its motors do of them.
+
+Joint forces of a motion are those of motors and of what holds the robot, τ = S u + Gᵀ f, with the f that a plan has.
+Where it has none, or where steps of a path leave something in joints without motors, what is left is shared between
+both such that it is least.  Gains are those of steps in which what holds the robot goes on to hold it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from linkwork.control.mpc.mpc_plan import RecedingPlan
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control.loops import scan
+from linkwork.expr.equations.linear_quadratic import LinearQuadratic
+from linkwork.expr.equations.linear_quadratic_riccati_sweep import riccati_step
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.model.kernel_parameters import Parameter, inputs_of
+from linkwork.model.tree import Tree
+from linkwork.optimal.algorithms.shooting.contact_dynamics import HeldDynamics, Holding
+from linkwork.optimal.robot_parameters import along, forces_of_states, robot_inputs, with_inputs
+from linkwork.optimal.shooting.contact_phases import HoldingPhases, holding_forces
+
+__all__ = ["HeldPlans"]
+
+Numbers = Mapping[Parameter, np.ndarray]
+
+_KERNELS: Once[Kernel] = Once(32)
+
+
+class HeldPlans:
+    """Plans of ``steps`` steps of a robot with motors at places ``acting`` of v."""
+
+    def __init__(
+        self,
+        robot: Any,
+        phases: HoldingPhases,
+        steps: int,
+        acting: tuple[int, ...],
+        passive: bool,
+        parameters: tuple[Parameter, ...] = (),
+    ) -> None:
+        self.robot, self.phases, self.steps, self.acting, self.passive = robot, phases, steps, acting, passive
+        self.parameters = parameters  # of the robot, which come with each call
+        self._free = robot.without_constraints() if robot.tree.constraints else robot
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.robot, self.phases, self.steps, self.acting, self.passive, self.parameters)
+
+    @cached_property
+    def gains(self) -> Kernel:
+        """Of ways (steps, nq), v (steps, nv), u (steps, m), what is given of each step, τ, Q and R: K."""
+        key = (self.robot.tree, self.steps, self.acting, self.passive, self.phases.holdings, self.parameters)
+        return _KERNELS.get(key, lambda: _compiled(*key))
+
+    def planned(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        path: np.ndarray,
+        active: np.ndarray,
+        known: tuple[np.ndarray | None, Mapping[str, np.ndarray]],
+        step: float,
+        Q: np.ndarray,
+        R: np.ndarray,
+        numbers: Numbers,
+    ) -> RecedingPlan:
+        """Along paths (n, steps, nq) from states; ``active`` (..., steps, holdings), ``known`` joint forces of motors
+        (n, steps, nv), or else of what holds the robot by name; ``numbers`` of the robot (n, *shape) or (*shape,)."""
+        ways = np.concatenate([q[:, None], path], axis=1)
+        rates = np.concatenate([v[:, None], self.robot.difference(ways[:, :-1], path) / step], axis=1)
+        places = list(self.acting)
+        active = np.broadcast_to(active, (len(q), *active.shape[-2:]))
+        if known[0] is None:
+            a = (rates[:, 1:] - rates[:, :-1]) / step
+            each = along(self.robot.tree, numbers)
+            u = self._forces(ways[:, :-1], rates[:, :-1], a, active, self._near(active, known[1]), each)
+        else:
+            u = known[0][..., places]
+        tau = np.zeros((*u.shape[:-1], self.robot.nv))
+        tau[..., places] = u
+        times = np.broadcast_to(step * np.arange(1.0, self.steps + 1.0)[:, None], (*active.shape[:-1], 1))
+        given = np.concatenate([times, active], axis=-1)
+        own = robot_inputs(self.robot.tree, numbers)
+        K = self.gains(ways[:, :-1], rates[:, :-1], u, given, np.array(step), Q, R, **own)
+        return RecedingPlan(ways, rates, tau, K)
+
+    def slowed(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, numbers: Numbers) -> np.ndarray:
+        """Joint forces of motors (n, nv) that come nearest to accelerations, with what holds the robot (..., holdings)
+        as a plan begins."""
+        active = np.broadcast_to(active, (len(q), active.shape[-1]))
+        found = np.zeros_like(v)
+        found[:, list(self.acting)] = self._forces(q, v, a, active, self._near(active, {}), numbers)
+        return found
+
+    def _near(self, active: np.ndarray, known: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Forces of what holds the robot, one beside the other (..., rows)."""
+        found = []
+        for k, one in enumerate(self.phases.holdings):
+            none = np.zeros((*active.shape[:-1], one.force.size))
+            found.append(known.get(one.force.name, none) * active[..., k, None])
+        return np.concatenate(found, axis=-1)
+
+    def _forces(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, near: np.ndarray, numbers: Numbers
+    ) -> np.ndarray:
+        tau = forces_of_states(self._free, numbers, q, v, a, passive=self.passive)
+        return holding_forces(self.robot, self.phases, tau, q, list(self.acting), active, near, numbers)
+
+
+def _compiled(
+    own: Tree,
+    steps: int,
+    acting: tuple[int, ...],
+    passive: bool,
+    holdings: tuple[Holding, ...],
+    parameters: tuple[Parameter, ...],
+) -> Kernel:
+    n, m = 2 * own.nv, len(acting)
+
+    def planned(ways: Any, rates: Any, u: Any, given: Any, step: Any, Q: Any, R: Any, **numbers: Any) -> Any:
+        tree = with_inputs(own, parameters, numbers)
+        dynamics = HeldDynamics(tree, step, acting, "semi_implicit_euler", passive, holdings)
+
+        def node(_: Any, row: Any) -> Any:
+            q, v, u, given = (list(part) for part in row)
+            _, linear = dynamics.at(given).linear([*q, *v], u)
+            return (), array(linear.rows())
+
+        AB = scan(node, (), (ways, rates, u, given))[1]
+        none = [[0.0] * m for _ in range(n)]
+
+        def back(X: Any, AB: Any) -> Any:
+            X, K = riccati_step(LinearQuadratic.of(AB[:, :n], AB[:, n:], Q, R, none), [list(row) for row in X])
+            return array(X), array(K)
+
+        return scan(back, Q, AB, backward=True)[1]
+
+    sizes = {"ways": (steps, own.nq), "rates": (steps, own.nv), "u": (steps, m), "given": (steps, 1 + len(holdings))}
+    more = {name: (prod(p.shape(own)),) for p, name in inputs_of(parameters).items()}
+    return compile(planned, name="held_plan", **sizes, step=(), Q=(n, n), R=(m, m), **more)

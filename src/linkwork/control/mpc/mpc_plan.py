@@ -1,0 +1,108 @@
+"""Forces and gains along a path: what a robot has to do to run through it, and what to do beside it."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork._util.messages__printing import short_repr
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control.loops import scan
+from linkwork.expr.equations.linear_quadratic import LinearQuadratic
+from linkwork.expr.equations.linear_quadratic_riccati_sweep import riccati_step
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.model.kernel_parameters import Parameter, inputs_of
+from linkwork.optimal.robot_parameters import robot_of_inputs
+
+__all__ = ["ROUNDING", "RecedingPlan", "followed", "plan_kernel"]
+
+ROUNDING = 1e-9  # of a step: ages are sums of periods
+
+_KERNELS: Once[Kernel] = Once(32)
+
+
+class RecedingPlan(NamedTuple):
+    """A path of T steps of a state: q (..., T + 1, nq) and v (..., T + 1, nv) from the state itself on, forces
+    tau (..., T, nv) of each step and gains K (..., T, m, 2nv) of the m forces that act."""
+
+    q: Any
+    v: Any
+    tau: Any
+    K: Any
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+
+def followed(
+    robot: Any, plan: RecedingPlan, place: np.ndarray, q: np.ndarray, v: np.ndarray, acting: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Joint forces (n, nv) of plans in states beside them, and gains (n, m, 2nv), so many steps (n,) after plans began:
+    states in between are those between two steps."""
+    every = np.arange(len(q))
+    k = np.minimum((place + ROUNDING).astype(int), plan.tau.shape[1] - 1)
+    part = (place - k)[:, None]
+    before, K = plan.q[every, k], plan.K[every, k]
+    wanted = robot.integrate(before, part * robot.difference(before, plan.q[every, k + 1]))
+    rate = (1.0 - part) * plan.v[every, k] + part * plan.v[every, k + 1]
+    x = np.concatenate([robot.difference(wanted, q), v - rate], axis=1)
+    forces = plan.tau[every, k].copy()
+    forces[:, acting] -= (K @ x[:, :, None])[:, :, 0]
+    return forces, K
+
+
+def plan_kernel(
+    robot: Any, steps: int, acting: tuple[int, ...], passive: bool, parameters: tuple[Parameter, ...] = ()
+) -> Kernel:
+    """Of q (nq), v (nv), the path (steps, nq), the time of a step and costs Q (2nv, 2nv), R (m, m): v, tau and K.
+
+    In step k the robot goes from (q_k, v_k) to v_{k+1} = (q_{k+1} ⊖ q_k)/τ, with the constant acceleration
+    (v_{k+1} − v_k)/τ: so τ_k is inverse dynamics at the step's beginning, and gains are those of Riccati's recursion
+    with what becomes of small changes in a step; the cost after the last is Q.  ``parameters`` of the robot are inputs,
+    too, row by row.
+    """
+    key = (robot, steps, acting, passive, parameters)
+    return _KERNELS.get(key, lambda: _compiled(*key))
+
+
+def _compiled(
+    own: Any, steps: int, acting: tuple[int, ...], passive: bool, parameters: tuple[Parameter, ...]
+) -> Kernel:
+    nv, m = own.nv, len(acting)
+
+    def planned(q: Any, v: Any, path: Any, step: Any, Q: Any, R: Any, **given: Any) -> Any:
+        robot = robot_of_inputs(own, parameters, given)
+        ways = np.concatenate([array([list(q)]), path])
+        inverse = 1.0 / step
+
+        def rate(_: Any, given: Any) -> Any:
+            before, after = given
+            return (), array([x * inverse for x in robot.difference(before, after)])
+
+        later = scan(rate, (), (ways[:-1], path))[1]
+        rates = np.concatenate([array([list(v)]), later])
+
+        def node(_: Any, given: Any) -> Any:
+            q, v, after = given
+            a = array([(x - y) * inverse for x, y in zip(after, v, strict=True)])
+            tau = robot.inverse_dynamics(q, v, a, passive=passive)
+            A, B = robot.linearize(q, v, tau, step=step, passive=passive)
+            return (), (tau, A, B[:, list(acting)])
+
+        tau, A, B = scan(node, (), (ways[:-1], rates[:-1], later))[1]
+        none = [[0.0] * m for _ in range(2 * nv)]
+
+        def back(X: Any, given: Any) -> Any:
+            A, B = given
+            X, K = riccati_step(LinearQuadratic.of(A, B, Q, R, none), [list(row) for row in X])
+            return array(X), array(K)
+
+        return {"v": rates, "tau": tau, "K": scan(back, Q, (A, B), backward=True)[1]}
+
+    sizes: dict[str, tuple[int, ...]] = {"q": (own.nq,), "v": (nv,), "path": (steps, own.nq), "step": ()}
+    sizes |= {"Q": (2 * nv, 2 * nv), "R": (m, m)}
+    sizes |= {name: (prod(p.shape(own.tree)),) for p, name in inputs_of(parameters).items()}
+    return compile(planned, name="plan", **sizes)

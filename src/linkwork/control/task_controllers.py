@@ -1,0 +1,189 @@
+"""Operational-space control of tasks in order of priority."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.control.algorithms.operational_space_forces import Level, task_forces
+from linkwork.control.controller_base import ControlLaw, from_zero, positive_number
+from linkwork.control.task_controllers_task_law import TaskLaw
+from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, where
+from linkwork.ik.tasks.task import Task
+
+__all__ = ["OperationalSpace", "read_condition", "refuse_fewer_motors"]
+
+_NOTHING = 1e-300  # [N·m, N]
+_SAMPLES, _WORSE, _MOST = 33, 10.0, 1e6  # configurations that are looked at; how much worse is bounded; at most
+
+
+@public_constructor
+class OperationalSpace(TaskLaw):
+    """τ = h + M a_0 + Σ J̃ᵀΛ (a* − J̇ v − J a): tasks move as unit masses on springs and dampers, by their priority.
+
+    ``tasks`` are those of inverse kinematics (`linkwork.ik`), of a robot without loops on which every joint exerts a
+    force.  Those of ``level`` 0 come first, and no other moves them: J M⁻¹ τ of what others exert is 0.  Errors obey
+    ë + k_d ė + k_p e = 0 where tasks can be done, with ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s], critical if
+    left out: numbers, or dicts by task.  Rows whose ``tolerance`` is infinite are free, and weights do not count.  A
+    `PostureTask` that is the last level, alone, acts in what is left: a_0.  Without one, ``null_damping`` [1/s] does.
+
+    Near singularities Λ⁻¹ gets as much more as keeps its condition below ``condition``, in units of angles and half
+    characteristic lengths, if left out ten times what it is in half of all configurations: forces are bounded, and
+    nothing changes elsewhere.  Targets come by the tasks' names, and
+    what rates and accelerations are to be as NAME_v and NAME_a, in the axes of errors.  |τ| ≤ ``limits``, the robot's
+    own if left out.  Where more is needed, gravity comes first, then damping with what velocities need, then what
+    errors and accelerations of targets ask for, a level after the other: of each as large a share as limits leave room
+    for, in the same direction.  What is left of damping brakes all joints alike.  With ``passive`` what joints do by
+    themselves is compensated.
+
+    Sources: Khatib, IEEE J. Robotics and Automation RA-3(1), 1987; Sentis and Khatib, Int. J. Humanoid Robotics 2(4),
+    2005.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> arm = lw.load("arm7")
+    >>> hand, posture = lw.ik.PoseTask("hand"), lw.ik.PostureTask(level=1, target=arm.neutral())
+    >>> law = lw.control.OperationalSpace(arm, [hand, posture], stiffness={"hand": 100.0, "posture": 10.0})
+    >>> law
+    <OperationalSpace of 'arm7': hand, [hand_v], [hand_a], [posture_q], [posture_v], [posture_a]>
+    >>> law(0.0, arm.neutral(), np.zeros(7), hand=arm.pose(arm.neutral(), "hand")).shape
+    (7,)
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        tasks: Task | Iterable[Task],
+        stiffness: Any = 100.0,
+        damping: Any = None,
+        *,
+        null_damping: float = 0.0,
+        condition: float | None = None,
+        limits: Any = None,
+        passive: bool = False,
+    ) -> None:
+        super().__init__(robot, tasks, stiffness, damping, None, limits)
+        refuse_fewer_motors(self)
+        self.null_damping = float(from_zero(self.who, "null_damping", null_damping, [()], "1/s"))
+        self.passive = bool(passive)
+        levels = sorted({task.level for task in self.tasks})
+        self.levels = [[task for task in self.tasks if task.level == level] for level in levels]
+        self.posture = None
+        if len(self.levels[-1]) == 1 and self._is_posture(self.levels[-1][0]):
+            self.posture = self.levels.pop()[0]
+        if self.posture is not None and self.null_damping:
+            raise ValueError(
+                f"{self.who}: null_damping acts where no posture does, and task {self.posture.name!r} is one: say its "
+                f"damping, damping={{{self.posture.name!r}: ...}}"
+            )
+        self.condition = read_condition(self.who, condition, robot, self._first_rows)
+
+    def _is_posture(self, task: Task) -> bool:
+        """Whether it has a row of one number for each velocity."""
+        if len(task.row_names) != self.robot.nv:
+            return False
+        q = self.robot.random_configuration(seed=0)
+        _, moved, _ = self.motions(q.tolist(), [0.0] * self.robot.nv, [task], self.any_targets([task], q))
+        return bool(np.array_equal(np.array(moved.rows, dtype=float), np.eye(self.robot.nv)))
+
+    def _first_rows(self, q: np.ndarray) -> list[list[Any]]:
+        """The rows of the first level without units, on numbers."""
+        tasks = self.levels[0] if self.levels else []
+        stack, moved, _ = self.motions(q.tolist(), [0.0] * self.robot.nv, tasks, self.any_targets(tasks, q))
+        kept = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
+        return [[stack.scales[k] * x for x in moved.rows[k]] for k in kept]
+
+    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+        a0 = [-self.null_damping * x if self.null_damping else 0.0 for x in v]
+        pull0: list[Any] = [0.0] * self.robot.nv
+        if self.posture is not None:
+            _, moving, wanted, damped = self.pulled(q, v, [self.posture], given)
+            a0 = [a - x for a, x in zip(damped, moving.drifts, strict=True)]
+            pull0 = [a - b for a, b in zip(wanted, damped, strict=True)]
+        levels, pulls = [], []
+        for tasks in self.levels:
+            stack, moving, wanted, damped = self.pulled(q, v, tasks, given)
+            kept = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
+            scales = stack.scales
+            rows = [[scales[k] * x for x in moving.rows[k]] for k in kept]
+            levels.append(Level(rows, [scales[k] * (damped[k] - moving.drifts[k]) for k in kept]))
+            pulls.append([scales[k] * (wanted[k] - damped[k]) for k in kept])
+        if not np.isfinite(self.limits).any():  # all of it at once
+            levels = [
+                Level(x.rows, [a + b for a, b in zip(x.wanted, y, strict=True)])
+                for x, y in zip(levels, pulls, strict=True)
+            ]
+            return self._exerted(q, v, levels, [a + b for a, b in zip(a0, pull0, strict=True)]), None
+        nothing = [0.0] * self.robot.nv
+        held = list(self.robot.gravity_force(q))
+        slowed = self._exerted(q, v, levels, a0)
+        tau, share = self._as_far(held, [a - b for a, b in zip(slowed, held, strict=True)])
+        rate = max(self.damping.values())
+        brake = self.robot.mass_matrix(q, passive=self.passive) @ array([-(1.0 - share) * rate * x for x in v])
+        tau, _ = self._as_far(tau, list(brake))
+        none = [[0.0] * len(x) for x in pulls]
+        for k, pull in enumerate(pulls):
+            own = [Level(x.rows, pull if j == k else none[j]) for j, x in enumerate(levels)]
+            more = task_forces(self.robot.tree, list(q), own, nothing, self.condition, self.passive)
+            tau, _ = self._as_far(tau, more)
+        if self.posture is not None:
+            still = [Level(x.rows, none[j]) for j, x in enumerate(levels)]
+            moved = self.robot.mass_matrix(q, passive=self.passive) @ array(pull0)
+            more = task_forces(self.robot.tree, list(q), still, pull0, self.condition, self.passive)
+            tau, _ = self._as_far(tau, [a + b for a, b in zip(moved, more, strict=True)])
+        return tau, None
+
+    def _exerted(self, q: Any, v: Any, levels: Sequence[Level], a0: Sequence[Any]) -> list[Any]:
+        own = self.robot.inverse_dynamics(q, v, array(list(a0)), passive=self.passive)
+        more = task_forces(self.robot.tree, list(q), levels, a0, self.condition, self.passive)
+        return [a + b for a, b in zip(own, more, strict=True)]
+
+    def _as_far(self, tau: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], Any]:
+        """τ and as large a share of ``more``, at most all of it, as limits leave room for; and the share."""
+        share: Any = 1.0
+        for x, d, most in zip(tau, more, self.limits, strict=True):
+            if np.isfinite(most):
+                room = fmax(most - where(lt(0.0, d), x, -x), 0.0)
+                size = fabs(d)
+                share = fmin(share, where(lt(room, size), room / fmax(size, _NOTHING), 1.0))
+        return [x + share * d for x, d in zip(tau, more, strict=True)], share
+
+
+def read_condition(who: str, given: Any, robot: Any, rows: Callable[[np.ndarray], Sequence[Any]]) -> float:
+    """A number above one; if nothing is said ten times the median of the condition of J M⁻¹ Jᵀ, by rows at q.
+
+    Raises ValueError.
+    """
+    if given is not None:
+        found = positive_number(who, "condition", given, "1")
+        if found <= 1.0:
+            raise ValueError(f"{who}: condition: expected a number above 1, got {given!r}")
+        return found
+    many = []
+    for q in robot.random_configuration(seed=0, size=_SAMPLES):
+        J = np.array(rows(q), dtype=float).reshape(-1, robot.nv)
+        M_inv = np.array(inverse_mass_matrix(robot.tree, q.tolist()).matrix, dtype=float)
+        sizes = np.linalg.eigvalsh(J @ M_inv @ J.T) if len(J) else np.ones(1)
+        many.append(sizes[-1] / max(sizes[0], sizes[-1] / _MOST, 1e-300))
+    return float(np.clip(_WORSE * np.median(many), _WORSE, _MOST))
+
+
+def refuse_fewer_motors(law: ControlLaw) -> None:
+    """Raises ValueError for robots with loops, and with joints that exert no force."""
+    robot = law.robot
+    if robot.constraints or not law.is_driven:
+        idle = [name for k, name in enumerate(robot.v_names) if k not in law.acting]
+        what = (
+            f"{robot.constraints[0].name!r} closes a loop, or rolls"
+            if robot.constraints
+            else f"nothing drives {idle[0]!r}"
+        )
+        raise ValueError(
+            f"{law.who}: expected a robot that is a tree with a force for each velocity; {what}: "
+            f"linkwork.control.WholeBody finds what such a robot can do"
+        )

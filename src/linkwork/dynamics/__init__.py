@@ -1,0 +1,1 @@
+"""Dynamics: inverse and forward dynamics, inertia, momentum, energy, regressors and their derivatives."""

@@ -1,0 +1,149 @@
+"""Exact dry friction: Coulomb's law, in which joints at rest may stick.
+
+A joint that moves feels −f sign(v).  One at rest, v = 0, stays where friction of at most its static bound f_s holds it,
+and otherwise starts against the kinetic one:
+
+    a = 0 and |λ| ≤ f_s,     or     λ = −f sign(a),          M a = τ + τ_p − h + λ.
+
+With one bound b for both, λ is what makes ½ aᵀ M a least among all |λ| ≤ b: friction takes away the most power that it
+can, and there is one such motion.  It is found by pivoting: joints are guessed to stick or to slide one way, and false
+guesses are replaced, all at once as long as they get fewer, and else one at a time, which is known to end.
+Where f_s > f, more than one motion may satisfy the law.  It is the one that breaking away leads to: all joints at rest
+have the bound f_s to begin with, those that start have f from then on, until none starts anew.
+
+Sources: Moreau, On unilateral constraints, friction and plasticity, in: New Variational Techniques in Mathematical
+Physics, 1974 (the principle of maximal dissipation); Júdice and Pires, A block principal pivoting algorithm for
+large-scale strictly monotone linear complementarity problems, Computers & Operations Research 21, 1994; Murty, Note on
+a Bard-type scheme for solving the complementarity problem, Opsearch 11, 1974.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NamedTuple
+
+from linkwork.dynamics.algorithms.mass_matrix_pivots import mass_solved
+from linkwork.expr.control import while_loop
+from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.functions import and_, eq, fabs, lt, not_, or_, sign, where
+from linkwork.model.tree import Tree
+
+__all__ = ["direction", "dry_friction", "starting_friction", "with_dry_friction"]
+
+Scalars = Sequence[Any]
+
+_ROUNDING = 1e-12  # of the bound and the load: by how much more a joint that sticks may be loaded
+_PATIENCE = 3.0  # how often all false guesses may be replaced at once without getting fewer
+
+
+def dry_friction(tree: Tree) -> tuple[list[Any], list[Any]]:
+    """By the numbers of v: the friction f of joints that move and the bound f_s of those at rest, of followers too."""
+    kinetic: list[Any] = [0.0] * tree.nv
+    static: list[Any] = [0.0] * tree.nv
+    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
+        if body.dynamics != "none":
+            held = body.drive.static_friction or body.friction
+            for k, f, f_s in zip(range(tree.nv)[place], body.friction, held, strict=True):
+                kinetic[k] += abs(body.ratio) * f
+                static[k] += abs(body.ratio) * f_s
+    return kinetic, static
+
+
+def direction(v: Any, a: Any) -> Any:
+    """Which way a joint moves: the sign of v, or of a where it starts from rest; 0 where it does neither."""
+    return where(eq(v, 0.0), sign(a), sign(v))
+
+
+def starting_friction(tree: Tree, v: Scalars, a: Scalars) -> list[Any]:
+    """−f sign(a) of joints at rest (nv): what a motion that starts meets.  That of joints that move is not in it."""
+    kinetic, _ = dry_friction(tree)
+    parts = zip(v, a, kinetic, strict=True)
+    return [0.0 if is_zero(f) else where(eq(x, 0.0), 0.0 - sign(y) * f, 0.0) for x, y, f in parts]
+
+
+def with_dry_friction(tree: Tree, v: Scalars, M: Sequence[Scalars], forces: Scalars) -> list[Any]:
+    """a (nv) with M a = forces + λ, where the forces include the friction of joints that move, and λ is that of those
+    at rest.  Where a joint sticks, its a is exactly 0.
+    """
+    kinetic, static = dry_friction(tree)
+    dry = [k for k, most in enumerate(static) if not is_zero(most)]
+    problem = _Problem(tree, M, forces, kinetic, static, {k: eq(v[k], 0.0) for k in dry})
+    start = _Guess((0.0,) * len(dry), (0.0,) * len(dry), float(len(dry) + 1), _PATIENCE, 1.0)
+    found = while_loop(lambda guess: lt(0.5, guess.going), problem.pivoted, start, at_most=100 + 20 * len(dry))
+    slides = [sign(x) for x in found.state.slides]  # which are numbers without derivatives
+    a, _, _ = problem.moved(slides, found.state.started)
+    return a
+
+
+class _Guess(NamedTuple):
+    """How joints with dry friction move, in the order of their numbers in v."""
+
+    slides: tuple[Any, ...]  # which way a joint at rest starts, 1 or −1, and 0 where it sticks
+    started: tuple[Any, ...]  # 1 where it keeps the kinetic bound
+    fewest: Any  # false guesses so far
+    patience: Any
+    going: Any  # 1 as long as some guess is false
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    tree: Tree
+    M: Sequence[Scalars]
+    forces: Scalars
+    kinetic: Scalars
+    static: Scalars
+    resting: dict[int, Any]  # by the numbers of v with dry friction
+
+    def moved(self, slides: Scalars, started: Scalars) -> tuple[list[Any], dict[int, Any], dict[int, Any]]:
+        """The accelerations, which joints stick, and the bounds."""
+        bounds, sticks, pushed = {}, {}, list(self.forces)
+        for (k, rests), way, now in zip(self.resting.items(), slides, started, strict=True):
+            same = _same(self.static[k], self.kinetic[k])
+            bounds[k] = self.static[k] if same else where(lt(0.5, now), self.kinetic[k], self.static[k])
+            sticks[k] = and_(rests, eq(way, 0.0))
+            pushed[k] = where(sticks[k], 0.0, pushed[k] - bounds[k] * way)
+        rows = [[self._held(i, j, x, sticks) for j, x in enumerate(row)] for i, row in enumerate(self.M)]
+        return mass_solved(self.tree, rows, pushed), sticks, bounds
+
+    @staticmethod
+    def _held(i: int, j: int, x: Any, sticks: dict[int, Any]) -> Any:
+        """An element of M where joints that stick are left out: a = 0 is the equation of each."""
+        held = [sticks[k] for k in dict.fromkeys((i, j)) if k in sticks]
+        return where(reduce(or_, held), float(i == j), x) if held else x
+
+    def pivoted(self, guess: _Guess) -> _Guess:
+        """The next guess."""
+        a, sticks, bounds = self.moved(guess.slides, guess.started)
+        wrong, instead, broken = [], [], []
+        for k, way, now in zip(self.resting, guess.slides, guess.started, strict=True):
+            load = sum((x * y for x, y in zip(self.M[k], a, strict=True)), 0.0) - self.forces[k]
+            excess = fabs(load) - bounds[k] - _ROUNDING * (bounds[k] + fabs(self.forces[k]))
+            wrong.append(or_(and_(sticks[k], lt(0.0, excess)), lt(a[k] * way, 0.0)))
+            instead.append(where(sticks[k], sign(load) * -1.0, 0.0))
+            broken.append(and_(lt(now, 0.5), lt(0.0, a[k] * way)))
+        many = _count(wrong)
+        going = lt(0.0, many)
+        fewer = lt(many, guess.fewest)
+        patience = where(fewer, _PATIENCE, guess.patience - 1.0)
+        at_once, before, slides = lt(0.0, patience), 0.0, []
+        for way, false, other in zip(guess.slides, wrong, instead, strict=True):
+            slides.append(where(and_(false, or_(at_once, eq(before, 0.0))), other, way))
+            before = before + where(false, 1.0, 0.0)
+        fewest = where(fewer, many, guess.fewest)
+        if all(_same(self.static[k], self.kinetic[k]) for k in self.resting):
+            return _Guess(tuple(slides), guess.started, fewest, patience, where(going, 1.0, 0.0))
+        anew = and_(not_(going), lt(0.0, _count(broken)))
+        started = tuple(where(and_(anew, x), 1.0, now) for x, now in zip(broken, guess.started, strict=True))
+        fewest, patience = where(anew, float(len(wrong) + 1), fewest), where(anew, _PATIENCE, patience)
+        return _Guess(tuple(slides), started, fewest, patience, where(or_(going, anew), 1.0, 0.0))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two bounds are known to be one."""
+    return one is other or (isinstance(one, float) and isinstance(other, float) and one == other)
+
+
+def _count(truths: Scalars) -> Any:
+    return sum((where(x, 1.0, 0.0) for x in truths), 0.0)

@@ -1,0 +1,168 @@
+"""How bodies' motions, and the wrenches on them, vary with the numbers of joints.
+
+Along a column J of the joint that carries body k, everything farther out turns and moves together.  In axes that go
+along, the twists of all these bodies vary by one Ψ̇ and their accelerations by Ψ̇ × V + Ψ̈, with p the parent and V_J, A_J
+what the joint itself does:
+
+    by q:    Ψ̇ = V_p × J + ∂V_J,      Ψ̈ = V_p × Ψ̇ + A_p × J + V_k × ∂V_J + ∂A_J
+    by v:    Ψ̇ = J,                   Ψ̈ = (V_p + V_k) × J + ∂A_J
+    by a:    Ψ̇ = 0,                   Ψ̈ = J
+
+All is seen in the axes of the first body of the branch, and from an inertial frame that moves with its origin, so that
+the joints of a branch meet without being transformed, and numbers stay as small as the robot.
+
+Sources: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial vector
+algebra, IEEE Robotics and Automation Letters 7, 2022; Carpentier and Mansard, Analytical derivatives of rigid body
+dynamics algorithms, RSS 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.joints.base.from_transform import units
+from linkwork.kinematics.algorithms.relative_kinematics import ancestors
+from linkwork.model.body import Body
+from linkwork.model.tree import Tree
+from linkwork.spatial import Force, Motion, Pose, Rotation, Vec3, cross
+
+__all__ = [
+    "Carrier",
+    "Varying",
+    "bias_by_q",
+    "bias_by_v",
+    "carriers",
+    "joint_force_of_wrench",
+    "turned_wrenches",
+    "varying",
+]
+
+Scalars = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Varying:
+    """A velocity of a joint: its motion J, and how what it carries varies with it."""
+
+    number: int  # in v
+    J: Motion
+    turning: Motion  # Ψ̇ by q
+    speeding: Motion  # Ψ̈ by q
+    swinging: Motion  # Ψ̈ by v
+    own: tuple[Motion, ...]  # how the joint's columns vary by q, but for turning along
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """A body as its joint carries it."""
+
+    root: Rotation  # the axes in which all of the branch is seen, in the world's
+    Y: Pose
+    V: Motion
+    A: Motion
+    columns: list[Varying]
+
+
+def carriers(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> dict[int, Carrier]:
+    """By body; q, v and a are split, body by body."""
+    found: dict[int, Carrier] = {}
+    for i, p, body in tree.outward():
+        found[i] = _carrier(tree, body, i, found.get(p), q[i], v[i], a[i])
+    return found
+
+
+def _carrier(tree: Tree, body: Body, i: int, parent: Carrier | None, q: Scalars, v: Scalars, a: Scalars) -> Carrier:
+    X, S = body.X(q), body.S(q)
+    if parent is None:
+        root, Y = X.rotation, Pose.identity()
+        V_p, A_p = Motion(Vec3.zero(), -(S @ v).linear), Motion(Vec3.zero(), root.inv_act(-tree.gravity))
+    else:
+        root, Y, V_p, A_p = parent.root, parent.Y @ X, parent.V, parent.A
+    J = Y @ S
+    V_J = J @ v
+    V = V_p + V_J
+    columns = varying(body, range(tree.nv)[tree.v_slices[i]], q, v, a, Y, V_p, A_p)
+    return Carrier(root, Y, V, A_p + J @ a + Y @ body.bias(q, v) + cross(V, V_J), columns)
+
+
+def varying(
+    body: Body, numbers: range, q: Scalars, v: Scalars, a: Scalars, Y: Pose, V_p: Motion, A_p: Motion
+) -> list[Varying]:
+    """The columns of a body's joint, seen from where the body is at Y and its parent moves so."""
+    J = Y @ body.S(q)
+    V = V_p + J @ v
+    columns = []
+    for k, along, column in zip(numbers, units(body.joint.nv), J.columns, strict=True):
+        own = Y @ body.S_dot(q, along)
+        V_rate, A_rate = own @ v, own @ a + Y @ bias_by_q(body, q, v, along)
+        turning = cross(V_p, column) + V_rate
+        speeding = cross(V_p, turning) + cross(A_p, column) + cross(V, V_rate) + A_rate
+        swinging = cross(V_p + V, column) + Y @ bias_by_v(body, q, v, along)
+        columns.append(Varying(k, column, turning, speeding, swinging, own.columns))
+    return columns
+
+
+def bias_by_q(body: Body, q: Scalars, v: Scalars, along: Scalars) -> Motion:
+    """How a joint's bias varies while it moves along a velocity."""
+    moving = seeded(q, body.asked("q_dot", q, along))
+    return _tangent(body.bias(moving, v), moving[0].level)
+
+
+def bias_by_v(body: Body, q: Scalars, v: Scalars, along: Scalars) -> Motion:
+    """How a joint's bias varies with its velocity."""
+    moving = seeded(v, along)
+    return _tangent(body.bias(q, moving), moving[0].level)
+
+
+def _tangent(motion: Motion, level: int) -> Motion:
+    return Motion.of([parts(x, level)[1] for x in motion.elements()])
+
+
+def joint_force_of_wrench(
+    tree: Tree, q: Scalars, at: dict[int, Carrier], frame: str, expressed_in: str
+) -> list[list[Any]]:
+    """Jᵀ, nv × 6: the joint forces that a wrench on a frame is worth, for each of its components."""
+    found = [[0.0] * 6 for _ in range(tree.nv)]
+    for component, unit in enumerate(units(6)):
+        for body, F in external_forces(tree, q, [(frame, expressed_in, unit)]).items():
+            for c in _columns_to(tree, at, body):
+                found[c.number][component] += c.J.dot(at[body].Y @ F)
+    return found
+
+
+def turned_wrenches(
+    tree: Tree, q: Scalars, at: dict[int, Carrier], wrenches: Wrenches
+) -> Iterator[tuple[int, int, Any]]:
+    """What turning wrenches along with the bodies that they act on adds to the joint forces: (row, column, amount).
+
+    A wrench keeps to the axes that it is expressed in.  Where a joint turns only one of body and axes, (n; f) at r is
+    turned, by ω, relative to the body: it varies by ω × n, ω × f at r.
+    """
+    for name, expressed_in, numbers in wrenches:
+        body, axes = tree.frame(name).body, tree.frame(expressed_in).body
+        F = at[body].Y @ external_forces(tree, q, [(name, expressed_in, numbers)])[body]
+        r = at[body].Y.point(tree.frame(name).placement.translation)
+        n, f = F.moment - r.cross(F.force), F.force
+        of_body, of_axes = ancestors(tree, body), ancestors(tree, axes)
+        turns = [(c, c.J.angular) for i in of_body if i not in of_axes for c in at[i].columns]
+        for i in of_axes:
+            if i not in of_body:
+                turns += [(c, -_seen(at[i].root, at[body].root, c.J.angular)) for c in at[i].columns]
+        for c, w in turns:
+            moment, force = w.cross(n), w.cross(f)
+            varied = Force(moment + r.cross(force), force)
+            for row in _columns_to(tree, at, body):
+                yield row.number, c.number, row.J.dot(varied)
+
+
+def _columns_to(tree: Tree, at: dict[int, Carrier], body: int) -> list[Varying]:
+    return [c for i in ancestors(tree, body) for c in at[i].columns]
+
+
+def _seen(theirs: Rotation, ours: Rotation, w: Vec3) -> Vec3:
+    """A vector in the axes of another branch, which may be the same."""
+    return w if theirs is ours else ours.inv_act(theirs @ w)

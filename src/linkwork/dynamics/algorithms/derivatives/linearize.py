@@ -1,0 +1,189 @@
+"""The linear system that predicts what small changes of state and joint forces make of a motion.
+
+The state is x = (q, v), and a change of it (δ, ε): δ is a tangent vector of q, so q changes to q ⊕ δ.  In continuous
+time
+
+    δ̇ = B δ + ε,      ε̇ = ∂a/∂q δ + ∂a/∂v ε + M⁻¹ Δτ,
+
+B the bracket of `manifold_derivatives`, zero where q̇ = v.  For a step h it is the derivative of the step that the
+integrator makes, of which each line is varied as it stands:
+
+    euler                  q⁺ = q ⊕ h v,       v⁺ = v + h a(q, v, τ)
+    semi_implicit_euler    v⁺ = v + h a(q, v, τ),       q⁺ = q ⊕ h v⁺
+    runge_kutta_4          the classical four stages, of local coordinates φ around q and of v
+
+Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed., 2006, chapters I and IV.8; Carpentier and
+Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives import forward_dynamics_derivatives
+from linkwork.dynamics.algorithms.derivatives.manifold_derivatives import (
+    bracket,
+    integrate_derivatives,
+    rate_derivatives,
+)
+from linkwork.dynamics.algorithms.external_wrenches import Wrenches
+from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
+from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
+from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.model.function_spec import PASSIVE, Option, Output, Row
+from linkwork.model.tree import Tree
+
+__all__ = ["ROWS", "System", "free_accelerations", "linear_system", "linearize"]
+
+Scalars = Sequence[Any]
+Matrix = list[list[Any]]
+
+INTEGRATOR = Option("integrator", "semi_implicit_euler", ("semi_implicit_euler", "euler", "runge_kutta_4"))
+
+
+def linearize(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches = (),
+    step: Scalars | None = None,
+    integrator: str = "semi_implicit_euler",
+    passive: bool = False,
+) -> tuple[Matrix, Matrix]:
+    """A (2 nv × 2 nv) and B (2 nv × nv): ẋ, or x⁺ after a step, changes by A Δx + B Δτ.
+
+    Raises ValueError for another integrator than the default where there is no step.
+    """
+    return linear_system(System(tree, list(tau), wrenches, passive, free_accelerations), q, v, step, integrator)
+
+
+def linear_system(
+    system: System, q: Scalars, v: Scalars, step: Scalars | None, integrator: str
+) -> tuple[Matrix, Matrix]:
+    """A and B of `linearize`, whatever makes the accelerations."""
+    tree, n = system.tree, system.tree.nv
+    start = [_Varied.of(numbers, k * n, n) for k, numbers in enumerate((q, v))]
+    if step is None:
+        if integrator != INTEGRATOR.default:
+            raise ValueError(f"linearize: integrator {integrator!r} makes steps: give step, their length in seconds")
+        turned = [x + y for x, y in zip(_times(bracket(tree, q, v), start[0].changes), start[1].changes, strict=True)]
+        rows = [*turned, *system.acceleration(*start).changes]
+    else:
+        rows = [row for part in _STEPS[integrator](system, *start, step[0]) for row in part.changes]
+    columns = [[row.get(k) for k in range(3 * n)] for row in rows]
+    return [row[: 2 * n] for row in columns], [row[2 * n :] for row in columns]
+
+
+@dataclass(frozen=True, slots=True)
+class _Varied:
+    """Numbers, and how they vary with (q, v, τ): of a configuration, how its tangent vector does."""
+
+    values: list[Any]
+    changes: list[Directions]
+
+    @staticmethod
+    def of(values: Scalars, first: int, count: int) -> _Varied:
+        """What varies freely: the changes are numbered from ``first`` on."""
+        return _Varied(list(values), [Directions({first + k: 1.0}) for k in range(count)])
+
+    def __add__(self, other: _Varied) -> _Varied:
+        pairs = zip((self.values, self.changes), (other.values, other.changes), strict=True)
+        return _Varied(*([x + y for x, y in zip(one, two, strict=True)] for one, two in pairs))
+
+    def __mul__(self, k: Any) -> _Varied:
+        return _Varied([x * k for x in self.values], [x * k for x in self.changes])
+
+
+Accelerations = Callable[..., tuple[list[Any], Sequence[Matrix]]]
+"""Of tree, q, v, τ, wrenches and passive: a, and how it varies with q, v and τ."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The maps that steps are made of, with what varies carried along."""
+
+    tree: Tree
+    tau: list[Any]
+    wrenches: Wrenches
+    passive: bool
+    accelerations: Accelerations
+
+    def acceleration(self, q: _Varied, v: _Varied) -> _Varied:
+        """a(q, v, τ)."""
+        found = self.accelerations(self.tree, q.values, v.values, self.tau, self.wrenches, self.passive)
+        a, (by_q, by_v, by_tau, *_) = found
+        forces = _Varied.of(self.tau, 2 * self.tree.nv, self.tree.nv)
+        return _Varied(a, _sum(_times(by_q, q.changes), _times(by_v, v.changes), _times(by_tau, forces.changes)))
+
+    def moved(self, q: _Varied, phi: _Varied) -> _Varied:
+        """q ⊕ φ."""
+        by_q, by_phi = integrate_derivatives(self.tree, q.values, phi.values)
+        there = integrate(self.tree, q.values, phi.values)
+        return _Varied(there, _sum(_times(by_q, q.changes), _times(by_phi, phi.changes)))
+
+    def rate(self, q: _Varied, phi: _Varied, v: _Varied) -> _Varied:
+        """φ̇ where q ⊕ φ moves at v."""
+        rate, blocks = rate_derivatives(self.tree, q.values, phi.values, v.values)
+        return _Varied(rate, _sum(*(_times(block, x.changes) for block, x in zip(blocks, (q, phi, v), strict=True))))
+
+
+def free_accelerations(
+    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches, passive: bool
+) -> tuple[list[Any], Sequence[Matrix]]:
+    """Of a robot without constraints."""
+    h = bias_force(tree, q, v, wrenches, passive)
+    a = inverse_mass_matrix(tree, q, passive).applied([x - y for x, y in zip(tau, h, strict=True)])
+    return a, forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive)
+
+
+def _euler(system: System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
+    return system.moved(q, v * h), v + system.acceleration(q, v) * h
+
+
+def _semi_implicit_euler(system: System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
+    faster = v + system.acceleration(q, v) * h
+    return system.moved(q, faster * h), faster
+
+
+def _runge_kutta_4(system: System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
+    rates, accelerations = [v], [system.acceleration(q, v)]
+    for share in (0.5, 0.5, 1.0):
+        phi, w = rates[-1] * (h * share), v + accelerations[-1] * (h * share)
+        rates.append(system.rate(q, phi, w))
+        accelerations.append(system.acceleration(system.moved(q, phi), w))
+    phi, change = (k[0] + (k[1] + k[2]) * 2.0 + k[3] for k in (rates, accelerations))
+    return system.moved(q, phi * (h * (1.0 / 6.0))), v + change * (h * (1.0 / 6.0))
+
+
+_STEPS: dict[str, Callable[..., tuple[_Varied, _Varied]]] = {
+    "euler": _euler,
+    "semi_implicit_euler": _semi_implicit_euler,
+    "runge_kutta_4": _runge_kutta_4,
+}
+
+
+def _times(matrix: Sequence[Scalars], changes: Sequence[Directions]) -> list[Any]:
+    return [sum((x * k for k, x in zip(row, changes, strict=True)), Directions({})) for row in matrix]
+
+
+def _sum(*changes: Sequence[Any]) -> list[Any]:
+    return [sum(some, Directions({})) for some in zip(*changes, strict=True)]
+
+
+ROWS = (
+    Row.of(
+        linearize,
+        "q v tau",
+        (Output(("2nv", "2nv"), "1, s, 1/s, 1/s²", "A"), Output(("2nv", "nv"), "1/(kg·m²), 1/kg", "B")),
+        "The linear system of small changes of state and joint forces, in time or for a step.",
+        optional=("gravity", "step"),
+        options=(INTEGRATOR, PASSIVE),
+        wrenched=True,
+        joint_space=True,
+        regular=True,
+    ),
+)

@@ -1,0 +1,107 @@
+"""Force elements between bodies: what springs, dampers and bushings exert, and the energy that they hold.
+
+An element exerts a wrench F on a frame B and the opposite one on a frame A; with the twist V = J v of B relative to A
+its joint forces are Jᵀ F.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.11 (power V · F).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from linkwork.dynamics.algorithms.external_wrenches import Wrenches
+from linkwork.force_elements import ForceElement
+from linkwork.kinematics.algorithms.jacobians.relative_frame_motion import BetweenFrames, SplitState
+from linkwork.model.function_spec import Output, Row
+from linkwork.model.tree import Tree
+from linkwork.spatial import Force
+
+__all__ = [
+    "ROWS",
+    "ElementRow",
+    "element_dissipation",
+    "element_energy",
+    "element_forces",
+    "element_rows",
+    "element_wrenches",
+    "force_element_wrenches",
+]
+
+Scalars = Sequence[Any]
+
+
+def element_forces(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
+    """Σ Jᵀ F (nv): the joint forces of all elements."""
+    total: list[Any] = [0.0] * tree.nv
+    for element, between in _placed(tree, q, v):
+        F = _exerted(tree, element, between)
+        total = [a + column.dot(F) for a, column in zip(total, between.columns, strict=True)]
+    return total
+
+
+class ElementRow(NamedTuple):
+    """A direction in which an element resists: Jᵀ w (nv), and the element's number, stiffness and damping along it."""
+
+    row: list[Any]
+    element: int
+    stiffness: Any
+    damping: Any
+
+
+def element_rows(tree: Tree, q: Scalars) -> list[ElementRow]:
+    """The directions in which elements resist, by joint velocities."""
+    found = []
+    for k, (element, between) in enumerate(_placed(tree, q, None)):
+        for wrench, stiffness, damping in element.resistances(tree, between.pose):
+            found.append(ElementRow([x.dot(wrench) for x in between.columns], k, stiffness, damping))
+    return found
+
+
+def element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> Wrenches:
+    """The wrenches of all elements on the frames at their ends, as external wrenches are given."""
+    found = []
+    for element, between in _placed(tree, q, v):
+        (B, A), F = element.ends(tree), _exerted(tree, element, between)
+        found += [(B, B, [*F.elements()]), (A, A, [*(-(between.pose @ F)).elements()])]
+    return [one for one in found if tree.frame(one[0]).body >= 0]
+
+
+def force_element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> list[Force]:
+    """F (number of elements, 6): what each element exerts on B, at B's origin in B's axes."""
+    return [_exerted(tree, element, between) for element, between in _placed(tree, q, v)]
+
+
+def element_energy(tree: Tree, q: Scalars) -> Any:
+    """The energy of the springs of all elements [J]."""
+    return sum((element.energy(tree, between.pose) for element, between in _placed(tree, q, None)), 0.0)
+
+
+def element_dissipation(tree: Tree, q: Scalars, v: Scalars) -> Any:
+    """What the dampers of all elements take [W]: never negative."""
+    found: Any = 0.0
+    for element, between in _placed(tree, q, v):
+        found = found - between.twist.dot(element.damper_wrench(tree, between.pose, between.twist))
+    return found
+
+
+def _placed(tree: Tree, q: Scalars, v: Scalars | None) -> Iterator[tuple[ForceElement, BetweenFrames]]:
+    state = SplitState.of(tree, q, v)
+    for element in tree.force_elements:
+        yield element, BetweenFrames(state, *element.ends(tree))
+
+
+def _exerted(tree: Tree, element: ForceElement, between: BetweenFrames) -> Force:
+    X, V = between.pose, between.twist
+    return element.spring_wrench(tree, X) + element.damper_wrench(tree, X, V)
+
+
+ROWS = (
+    Row.of(
+        force_element_wrenches,
+        "q v",
+        Output(("nfe", 6), "N·m, N"),
+        "Wrenches of the force elements.",
+    ),
+)

@@ -1,0 +1,213 @@
+"""Hybrid dynamics: accelerations given for some joints and forces for the others, by articulated bodies.
+
+A joint whose acceleration is given hands its body's inertia on to the parent rigidly; one whose force is given is
+eliminated, as in forward dynamics.  On the way outward each finds what it was not given.
+
+Where joints follow others it goes by the mass matrix: with the given accelerations in P and the free ones in F,
+
+    M_FF a_F = τ_F − h_F − M_FP a_P,      τ_P = M_PF a_F + M_PP a_P + h_P.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, sections 9.2 and 9.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linkwork.dynamics.algorithms.coulomb_friction import dry_friction, starting_friction, with_dry_friction
+from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
+from linkwork.dynamics.algorithms.forward_dynamics import inverse_resistance
+from linkwork.dynamics.algorithms.inverse_dynamics import bias_force, inverse_dynamics
+from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
+from linkwork.dynamics.algorithms.mass_matrix_pivots import mass_solved, owners
+from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, less
+from linkwork.model.body import WORLD
+from linkwork.model.function_spec import FRICTION, PASSIVE, Option, Output, Row
+from linkwork.model.tree import Tree
+from linkwork.spatial import (
+    ArticulatedInertia,
+    Force,
+    Inertia,
+    Motion,
+    Pose,
+    RigidMotion,
+    Subspace,
+    Vec3,
+)
+
+__all__ = ["ROWS", "hybrid_dynamics"]
+
+Scalars = Sequence[Any]
+
+
+def hybrid_dynamics(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    tau: Scalars,
+    joints: str | Sequence[str],
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str = "smooth",
+) -> tuple[list[Any], list[Any]]:
+    """a and τ (nv each), complete: of the named joints a is given and τ found, of the others τ is given and a found.
+
+    With ``passive`` the joints' armature and what they exert by themselves count, and τ is what is exerted besides.  By
+    exact dry friction those at rest whose force is given may stick: see `coulomb`.
+    """
+    prescribed = _prescribed(tree, joints)
+    given = [i in prescribed for i in owners(tree)]
+    if all(given):
+        return list(a), inverse_dynamics(tree, q, v, a, wrenches, passive, friction)
+    dry = passive and friction == "coulomb"
+    exerted = passive_force(tree, q, v, friction) if passive else [0.0] * tree.nv
+    rotors = armature(tree) if passive else [0.0] * tree.nv
+    driven = [x + y for x, y in zip(tau, exerted, strict=True)] if passive else tau
+    sticking = dry and not all(is_zero(f) or is_given for f, is_given in zip(dry_friction(tree)[1], given, strict=True))
+    if tree.has_couplings or sticking:
+        rates, forces = _by_mass_matrix(tree, q, v, a, driven, given, wrenches, passive, sticking)
+    else:
+        rates, forces = _by_articulated_bodies(tree, q, v, a, driven, prescribed, wrenches, rotors)
+        forces = [force + rotor * rate for force, rotor, rate in zip(forces, rotors, rates, strict=True)]
+    if dry:
+        exerted = [x + y for x, y in zip(exerted, starting_friction(tree, v, rates), strict=True)]
+    found = zip(given, a, rates, tau, forces, exerted, strict=True)
+    pairs = [(x, F - own) if known else (rate, u) for known, x, rate, u, F, own in found]
+    return [rate for rate, _ in pairs], [force for _, force in pairs]
+
+
+def _by_articulated_bodies(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    tau: Scalars,
+    prescribed: set[int],
+    wrenches: Wrenches,
+    rotors: Sequence[float],
+) -> tuple[list[Any], list[Any]]:
+    """The accelerations, and the forces that bodies take through the joints whose accelerations are given."""
+    q, v, a, tau = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.split_v(tau)
+    outside = external_forces(tree, q, wrenches)
+    X: dict[int, Pose] = {}
+    S: dict[int, Subspace] = {}
+    omega: dict[int, Vec3] = {WORLD: Vec3.zero()}
+    zeta: dict[int, Motion] = {}
+    I_A: dict[int, Inertia | ArticulatedInertia] = {}  # rigid, as long as nothing after the body is free
+    p_A: dict[int, Force] = {}
+    for i, p, body in tree.outward():
+        X[i], S[i] = body.X(q[i]), body.S(q[i])
+        carried = RigidMotion.spinning(omega[p]).through(X[i], S[i] @ v[i], body.bias(q[i], v[i]))
+        omega[i], zeta[i] = carried.angular_velocity, carried.spatial_rate
+        if i in prescribed:
+            zeta[i] += S[i] @ a[i]
+        I_A[i] = body.inertia
+        p_A[i] = RigidMotion.spinning(omega[i]).wrench(body.inertia)
+        if i in outside:
+            p_A[i] -= outside[i]
+
+    freed: dict[int, list[tuple[Motion, Force, Any, Any]]] = {}
+    for i, p, body in tree.inward():
+        I_a, p_a = I_A[i], p_A[i]
+        freed[i] = []
+        free = [] if i in prescribed else list(zip(S[i].columns, tau[i], rotors[tree.v_slices[i]], strict=True))
+        for column, torque, rotor in reversed(free):
+            felt = _articulated(I_a)
+            U = felt @ column
+            D_inv = inverse_resistance(column.dot(U) + rotor, body, _articulated(I_A[i]), column)
+            u = torque - column.dot(p_a)
+            I_a = felt.freed(column, U, D_inv, alone=is_zero(rotor))
+            p_a += U * (D_inv * u)
+            freed[i].insert(0, (column, U, D_inv, u))
+        if p != WORLD:
+            I_A[p] = _sum(I_A[p], X[i] @ I_a)
+            p_A[p] += X[i] @ (p_a + I_a @ zeta[i])
+
+    A = {WORLD: Motion(Vec3.zero(), -tree.gravity)}
+    rates: dict[int, list[Any]] = {}
+    forces: dict[int, list[Any]] = {}
+    for i, p, _ in tree.outward():
+        A[i] = X[i].inv() @ A[p] + zeta[i]
+        rates[i], forces[i] = [], []
+        for column, U, D_inv, u in freed[i]:
+            rate = D_inv * (u - A[i].dot(U))
+            A[i] += column * rate
+            rates[i].append(rate)
+        if i in prescribed:
+            rates[i], forces[i] = list(a[i]), S[i].T @ (I_A[i] @ A[i] + p_A[i])
+        else:
+            forces[i] = list(tau[i])
+    return tree.gathered(rates), tree.gathered(forces)
+
+
+def _articulated(inertia: Inertia | ArticulatedInertia) -> ArticulatedInertia:
+    return inertia if isinstance(inertia, ArticulatedInertia) else ArticulatedInertia.of(inertia)
+
+
+def _sum(one: Inertia | ArticulatedInertia, other: Inertia | ArticulatedInertia) -> Inertia | ArticulatedInertia:
+    if isinstance(one, Inertia) and isinstance(other, Inertia):
+        return one + other
+    return _articulated(one) + _articulated(other)
+
+
+def _by_mass_matrix(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    tau: Scalars,
+    given: Sequence[bool],
+    wrenches: Wrenches,
+    passive: bool,
+    sticking: bool,
+) -> tuple[list[Any], list[Any]]:
+    """The accelerations, and M a + h."""
+    M, h = mass_matrix(tree, q, passive), bias_force(tree, q, v, wrenches)
+    known = [k for k, is_given in enumerate(given) if is_given]
+    free = [k for k, is_given in enumerate(given) if not is_given]
+    a_P = [a[k] for k in known]
+    rates = list(a)
+    for k in free:
+        rates[k] = less(tau[k] - h[k], [M[k][j] for j in known], a_P)
+    if sticking:  # of the others, a = a is the equation, and they count as moving
+        held = [[float(i == j) if given[i] or given[j] else x for j, x in enumerate(row)] for i, row in enumerate(M)]
+        moving = [1.0 if is_given else x for x, is_given in zip(v, given, strict=True)]
+        rates = with_dry_friction(tree, moving, held, rates)
+    else:
+        found = mass_solved(tree, [[M[k][j] for j in free] for k in free], [rates[k] for k in free], free)
+        for k, rate in zip(free, found, strict=True):
+            rates[k] = rate
+    return rates, [dot(row, rates) + x for row, x in zip(M, h, strict=True)]
+
+
+def _prescribed(tree: Tree, joints: str | Sequence[str]) -> set[int]:
+    """The bodies of the named joints.  Raises ValueError for a joint that follows another."""
+    found = set()
+    for name in (joints,) if isinstance(joints, str) else joints:
+        index = tree.joint_index(name)
+        coupling = tree.bodies[index].coupling
+        if coupling is not None:
+            raise ValueError(
+                f"hybrid_dynamics: joints: joint {name!r} has no acceleration of its own: it follows joint "
+                f"{coupling.joint!r}; name that one"
+            )
+        found.add(index)
+    return found
+
+
+ROWS = (
+    Row.of(
+        hybrid_dynamics,
+        "q v a tau",
+        (Output(("nv",), "rad/s², m/s²", "a"), Output(("nv",), "N·m, N", "tau")),
+        "Accelerations and forces, where some joints' accelerations and the others' forces are given.",
+        optional=("gravity",),
+        options=(Option("joints", required=True, names="joint", counted="nj"), PASSIVE, FRICTION),
+        wrenched=True,
+        joint_space=True,
+        regular=True,
+    ),
+)

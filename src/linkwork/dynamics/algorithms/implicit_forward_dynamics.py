@@ -1,0 +1,75 @@
+"""Derivatives of accelerations by the equation that they solve, ID(q, v, a) = τ, instead of through its solution.
+
+Forward, ȧ = M⁻¹ (τ̇ − dID), where dID is the rate of the joint forces while a stays.  In reverse, with M λ = w, the
+gradient of w·a is λ by τ, and that of −λ·ID(q, v, a) by q and v.  What a took of M is used again, as a trace finds it.
+
+Source: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, 2018, section IV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.dynamics.algorithms.forward_dynamics import articulated_bodies, forward_dynamics
+from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from linkwork.expr.autodiff.custom_derivative import Rule
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero
+from linkwork.expr.scalar.symbol import Graph, Symbol
+from linkwork.model.tree import Tree
+from linkwork.spatial import Vec3
+
+__all__ = ["RULES", "ImplicitDynamics"]
+
+Scalars = Sequence[Any]
+Watched = Callable[[Tree, Graph], Tree]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ImplicitDynamics(Rule):
+    """a = FD(q, v, τ) of a tree whose own numbers are no symbols."""
+
+    tree: Tree
+    watched: Watched  # the tree, watched for the trace that it is walked in
+
+    def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
+        return articulated_bodies(self._walked(inputs), *self._apart(inputs)), ()
+
+    def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
+        q, v, _ = self._apart(inputs)
+        q_rate, v_rate, tau_rate = self._apart(direction)
+        rates = [*q_rate, *v_rate, *[0.0] * len(results)]
+        if all(map(is_zero, rates)):
+            return self._solved(q, tau_rate)
+        moving = seeded([*q, *v, *results], rates)
+        q_moving, v_moving, a = self._apart(moving)
+        tau = inverse_dynamics(self._walked(inputs), q_moving, v_moving, a)
+        rest = [parts(x, moving[0].level)[1] for x in tau]
+        return self._solved(q, [x - y for x, y in zip(tau_rate, rest, strict=True)])
+
+    def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
+        q, v, _ = self._apart(inputs)
+        multipliers = self._solved(q, weights)
+        tau = inverse_dynamics(self._walked(inputs), q, v, results)
+        moved = [x for x in (*q, *v, *results) if isinstance(x, Symbol)]
+        found = dict(zip(moved, adjoint(tau, moved, [-x for x in multipliers]), strict=True))
+        return [*(found.get(x, 0.0) if isinstance(x, Symbol) else 0.0 for x in (*q, *v)), *multipliers]
+
+    def _solved(self, q: Scalars, forces: Scalars) -> list[Any]:
+        """M(q)⁻¹ x, which is the acceleration at rest without gravity."""
+        tree = self._walked([*q, *forces]).under(Vec3.zero())
+        return articulated_bodies(tree, q, [0.0] * self.tree.nv, forces)
+
+    def _walked(self, inputs: Scalars) -> Tree:
+        symbol = next((x for x in inputs if isinstance(x, Symbol)), None)
+        return self.tree if symbol is None else self.watched(self.tree, symbol.graph)
+
+    def _apart(self, numbers: Scalars) -> tuple[Scalars, Scalars, Scalars]:
+        nq, nv = self.tree.nq, self.tree.nv
+        return numbers[:nq], numbers[nq : nq + nv], numbers[nq + nv :]
+
+
+RULES: Mapping[Callable[..., Any], Callable[[Tree, Watched], Rule]] = {forward_dynamics: ImplicitDynamics}
+"""How functions are differentiated, as they stand by default, where their operations are not followed."""

@@ -1,0 +1,159 @@
+"""The wrenches across joints, which recursive Newton-Euler hands from body to body.
+
+Of each moving body, w is what its parent exerts on it through the joint: all that the body and those after it take.
+Sᵀ w is the joint's force, whatever exerts it; the rest is borne by the joint's mounting.  Robots with constraints have
+functions of their own, in `linkwork.mechanisms.algorithms.constraint_forces_joint_wrench`, which take the constraints' forces too.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, sections 3.5 and 5.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from linkwork.dynamics.algorithms.external_wrenches import Wrenches
+from linkwork.dynamics.algorithms.force_element_forces import element_wrenches
+from linkwork.dynamics.algorithms.inverse_dynamics import carried_wrenches
+from linkwork.joints.base.from_transform import Span
+from linkwork.model.body import WORLD
+from linkwork.model.function_spec import ACTUATORS, PASSIVE, Option, Output, Row
+from linkwork.model.tree import Tree
+from linkwork.spatial import Force, Pose, Rotation
+
+__all__ = [
+    "ROWS",
+    "SIDE",
+    "joint_wrench_split",
+    "joint_wrenches",
+    "split_wrenches",
+    "turned_wrench",
+    "with_elements",
+    "wrenches_in",
+]
+
+Scalars = Sequence[Any]
+
+
+def joint_wrenches(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    wrenches: Wrenches = (),
+    constraint_forces: Scalars | None = None,
+    loop_forces: Scalars | None = None,
+    time: Scalars | None = None,
+    on: str = "child",
+    expressed_in: str | None = None,
+    actuators: str | Sequence[str] | None = None,
+    passive: bool = False,
+) -> list[Any]:
+    """w (nb, 6) of each body: what its parent exerts on it through the joint, at the origin of the joint's frame M, in
+    M's axes or those of ``expressed_in``; or, on the parent, the reaction −w at the origin of the joint's frame F.
+
+    The arguments from ``constraint_forces`` on matter to robots with constraints alone, but for the sides.
+    """
+    w = [[F] for F in _across(tree, q, v, a, with_elements(tree, q, v, wrenches, passive))]
+    return [F.elements() for (F,) in wrenches_in(tree, q, w, on, expressed_in)]
+
+
+def joint_wrench_split(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    wrenches: Wrenches = (),
+    constraint_forces: Scalars | None = None,
+    loop_forces: Scalars | None = None,
+    time: Scalars | None = None,
+    on: str = "child",
+    expressed_in: str | None = None,
+    actuators: str | Sequence[str] | None = None,
+    passive: bool = False,
+) -> tuple[list[Any], list[Any]]:
+    """The joint force, w projected onto the span of S, and the internal force, w less it (nb, 6 each)."""
+    acting = with_elements(tree, q, v, wrenches, passive)
+    return split_wrenches(tree, q, _across(tree, q, v, a, acting), on, expressed_in)
+
+
+def with_elements(tree: Tree, q: Scalars, v: Scalars, wrenches: Wrenches, passive: bool) -> Wrenches:
+    """External wrenches, with those of force elements where these act."""
+    return [*wrenches, *element_wrenches(tree, q, v)] if passive and tree.force_elements else wrenches
+
+
+def split_wrenches(
+    tree: Tree, q: Scalars, wrenches: Sequence[Force], on: str, expressed_in: str | None
+) -> tuple[list[Any], list[Any]]:
+    """Split wrenches by body, given in the joint's frame M, into joint forces and internal forces (nb, 6 each)."""
+    parts = []
+    for (_, _, body), q_i, w in zip(tree.outward(), tree.split_q(q), wrenches, strict=True):
+        own = q_i if body.coupling is None else body.coupling.q(q_i)
+        span = Span.of([column.elements() for column in body.asked("S", own).columns])
+        along = Force.of(span.projected(w.elements()))
+        parts.append([along, w - along])
+    found = [*wrenches_in(tree, q, parts, on, expressed_in)]
+    return [along.elements() for along, _ in found], [rest.elements() for _, rest in found]
+
+
+def _across(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches) -> list[Force]:
+    """By body: what its parent exerts on it, in the joint's frame M."""
+    X, _, F = carried_wrenches(tree, q, v, a, wrenches)
+    for i, p, _ in tree.inward():
+        if p != WORLD:
+            F[p] += X[i] @ F[i]
+    return [body.rotor @ F[i] for i, _, body in tree.outward()]
+
+
+def wrenches_in(
+    tree: Tree, q: Scalars, wrenches: Sequence[Sequence[Force]], on: str, expressed_in: str | None
+) -> Iterable[list[Force]]:
+    """Yield wrenches by body, given in the joint's frame M, on the side and in the axes of the options."""
+    q = tree.split_q(q)
+    R: dict[int, Rotation] = {WORLD: Rotation.identity()}  # of the bodies in the world
+    for i, p, body in tree.outward():
+        R[i] = R[p] @ body.X(q[i]).rotation
+    E = None if expressed_in is None else tree.frame(expressed_in)
+    for i, p, body in tree.outward():
+        found, axes = list(wrenches[i]), R[i] @ body.rotor.rotation.T
+        if on == "parent":
+            own = q[i] if body.coupling is None else body.coupling.q(q[i])
+            X_FM: Pose = body.asked("X", own)
+            found, axes = [-(X_FM @ w) for w in found], R[p] @ body.placement.rotation
+        if E is not None:
+            found = [
+                turned_wrench(E.placement.rotation.T, turned_wrench(R[E.body].T, turned_wrench(axes, w))) for w in found
+            ]
+        yield found
+
+
+def turned_wrench(R: Rotation, w: Force) -> Force:
+    """Rotate the parts of a wrench about its own point."""
+    return Force(R @ w.moment, R @ w.force)
+
+
+_WRENCH = "N·m, N"
+SIDE = (Option("on", "child", ("child", "parent")), Option("expressed_in", None))
+_GIVEN: dict[str, Any] = {
+    "optional": ("gravity", "constraint_forces", "loop_forces", "time"),
+    "options": (*SIDE, ACTUATORS, PASSIVE),
+    "wrenched": True,
+    "weighed": True,
+}
+
+ROWS = (
+    Row.of(
+        joint_wrenches,
+        "q v a",
+        Output(("nb", 6), _WRENCH),
+        "Wrenches across the joints.",
+        **_GIVEN,
+    ),
+    Row.of(
+        joint_wrench_split,
+        "q v a",
+        (Output(("nb", 6), _WRENCH, "joint_force"), Output(("nb", 6), _WRENCH, "internal_force")),
+        "Wrenches across the joints: what moves them, and what their mountings bear.",
+        **_GIVEN,
+    ),
+)

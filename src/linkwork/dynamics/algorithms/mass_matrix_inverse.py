@@ -1,0 +1,283 @@
+"""The inverse of the mass matrix in factors, from articulated bodies.
+
+While all joints after it are free, a column J_k of a joint is resisted by D_k, and takes the wrench U_k to be moved.
+These are the factors of M = LᵀDL, L_kj = J_j · U_k / D_k for the columns j that carry k, and no digits are lost where M
+is badly conditioned.  M⁻¹ is applied in either of two ways, whichever takes less:
+
+- by the rows l_i of L⁻¹, which has the zeros that M has between joints of which neither carries the other,
+
+      M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ,      (M⁻¹)_ij = Σ l_ik l_jk / D_k,      summed over what carries both i and j;
+
+- in long chains by the wrenches that bodies hand on inward and the accelerations that they hand on outward.
+
+An element of M⁻¹ and the one across the diagonal are one number.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.5 (LᵀDL and its sparsity) and chapter 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.dynamics.algorithms.forward_dynamics import inverse_resistance
+from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
+from linkwork.errors import SingularInertiaError
+from linkwork.expr.control.vmap import each
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored
+from linkwork.joints.base.from_transform import units
+from linkwork.model.body import WORLD
+from linkwork.model.tree import Tree
+from linkwork.spatial import ArticulatedInertia, Force, Motion, Pose, Subspace
+
+__all__ = ["ArticulatedInverse", "FactoredInverse", "handed_on", "inverse_mass_matrix"]
+
+Scalars = Sequence[Any]
+SparseRows = list[dict[int, Any]]  # by column, in their order, what is not zero
+Matrix = list[list[Any]]
+
+_LONG = 10_000  # products and sums of a matrix's columns, from which on they are computed in a loop
+_PER_VELOCITY = 24  # products and sums of a column for each velocity, where wrenches and accelerations are handed on
+
+
+def inverse_mass_matrix(tree: Tree, q: Scalars, armature: bool = False) -> FactoredInverse | ArticulatedInverse:
+    """M(q)⁻¹ of a tree, with the joints' ``armature`` on M's diagonal.
+
+    Where joints follow others, M itself is factored.  Raises SingularInertiaError naming the joint where a joint moves
+    no inertia at all.
+    """
+    found = handed_on(tree, q, armature)
+    if isinstance(found, FactoredInverse) or 2 * found.products > _PER_VELOCITY * tree.nv:
+        return found
+    return found.factored
+
+
+def handed_on(tree: Tree, q: Scalars, armature: bool = False) -> FactoredInverse | ArticulatedInverse:
+    """The same, for few columns of many zeros: without the rows of L⁻¹ but where joints follow others."""
+    if tree.has_couplings:
+        return FactoredInverse.of(tree, mass_matrix(tree, q, armature))
+    return freed_bodies(tree, q, armature)
+
+
+@dataclass(frozen=True, slots=True)
+class FactoredInverse:
+    """M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ, its rows and columns those of joints outward from the world."""
+
+    order: list[int]  # where these are in v
+    rows: SparseRows  # of L⁻¹
+    D_inv: list[Any]
+
+    @property
+    def count(self) -> int:
+        """How many velocities there are."""
+        return len(self.order)
+
+    @staticmethod
+    def of(tree: Tree, M: Matrix) -> FactoredInverse:
+        """Of a tree's mass matrix.  Raises SingularInertiaError as `inverse_mass_matrix` does."""
+        joints = _outward(tree)
+        order = [*joints]
+        L, D_inv = _factors([[M[k][h] for h in order] for k in order], [*joints.values()])
+        return FactoredInverse(order, _inverse_rows(L), D_inv)
+
+    @property
+    def matrix(self) -> Matrix:
+        """M⁻¹, symmetric."""
+        order, rows = self.order, self.rows
+        scaled = [{k: x * self.D_inv[k] for k, x in row.items()} for row in rows]
+        inverse: Matrix = [[0.0] * len(rows) for _ in rows]
+        for i, row in enumerate(rows):
+            for j in range(i + 1):
+                value = dot([*scaled[j].values()], [row.get(k, 0.0) for k in scaled[j]])
+                inverse[order[i]][order[j]] = inverse[order[j]][order[i]] = value
+        return inverse
+
+    def applied(self, x: Scalars) -> list[Any]:
+        """M⁻¹ x."""
+        return self.outward(self.weighed(self.inward(x)))
+
+    def inward(self, x: Scalars) -> list[Any]:
+        """L⁻ᵀ x."""
+        carried: list[list[int]] = [[] for _ in self.rows]
+        for i, row in enumerate(self.rows):
+            for k in row:
+                carried[k].append(i)
+        return [dot([self.rows[i][k] for i in of], [x[self.order[i]] for i in of]) for k, of in enumerate(carried)]
+
+    def weighed(self, y: Scalars) -> list[Any]:
+        """D⁻¹ y."""
+        return [0.0 if is_zero(a) else a * d for a, d in zip(y, self.D_inv, strict=True)]
+
+    def outward(self, y: Scalars) -> list[Any]:
+        """L⁻¹ y, in the order of velocities."""
+        found: list[Any] = [0.0] * len(self.order)
+        for i, row in enumerate(self.rows):
+            found[self.order[i]] = dot([*row.values()], [y[k] for k in row])
+        return found
+
+    def applied_to(self, columns: Sequence[Scalars]) -> list[list[Any]]:
+        """M⁻¹ x of several x."""
+        long = 2 * sum(map(len, self.rows)) * len(columns) > _LONG
+        return each(self.applied, columns, in_loops=long)
+
+
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """A velocity of a joint, seen from the first body of its branch."""
+
+    number: int  # in v
+    J: Motion
+    U: Force  # the wrench that moves it, while later joints are free
+    D_inv: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ArticulatedInverse:
+    """M⁻¹ by wrenches handed on inward, and accelerations handed on outward."""
+
+    count: int  # of velocities
+    bodies: list[tuple[int, int, list[Freed]]]  # index, parent's index and joint, parents first
+
+    @property
+    def matrix(self) -> Matrix:
+        """M⁻¹, symmetric."""
+        many = _PER_VELOCITY * self.count**2 > _LONG
+        found = each(self.applied, units(self.count), in_loops=many, alike=True)
+        return mirrored(found)
+
+    def applied(self, x: Scalars) -> list[Any]:
+        """M⁻¹ x."""
+        return self.outward(self.weighed(self.inward(x)))
+
+    def inward(self, x: Scalars) -> list[Any]:
+        """L⁻ᵀ x."""
+        p = {i: Force.zero() for i, _, _ in self.bodies}
+        u: list[Any] = [0.0] * self.count
+        for i, parent, joint in reversed(self.bodies):
+            for c in reversed(joint):
+                u[c.number] = x[c.number] - c.J.dot(p[i])
+                p[i] += c.U * (0.0 if is_zero(u[c.number]) else u[c.number] * c.D_inv)
+            if parent != WORLD:
+                p[parent] += p[i]
+        return u
+
+    def weighed(self, y: Scalars) -> list[Any]:
+        """D⁻¹ y."""
+        D_inv = {c.number: c.D_inv for _, _, joint in self.bodies for c in joint}
+        return [0.0 if is_zero(a) else a * D_inv[k] for k, a in enumerate(y)]
+
+    def outward(self, y: Scalars) -> list[Any]:
+        """L⁻¹ y."""
+        A = {WORLD: Motion.zero()}
+        found: list[Any] = [0.0] * self.count
+        for i, parent, joint in self.bodies:
+            A[i] = A[parent]
+            for c in joint:
+                found[c.number] = y[c.number] - A[i].dot(c.U) * c.D_inv
+                A[i] += c.J * found[c.number]
+        return found
+
+    def applied_to(self, columns: Sequence[Scalars]) -> list[list[Any]]:
+        """M⁻¹ x of several x."""
+        return each(self.applied, columns, in_loops=_PER_VELOCITY * self.count * len(columns) > _LONG)
+
+    @property
+    def factored(self) -> FactoredInverse:
+        """The same by the rows of L⁻¹."""
+        L: dict[int, dict[int, Any]] = {}
+        carriers: dict[int, list[Freed]] = {WORLD: []}
+        for i, parent, joint in self.bodies:
+            carriers[i] = [*carriers[parent]]
+            for c in joint:
+                found = {j.number: j.J.dot(c.U) * c.D_inv for j in carriers[i]}
+                L[c.number] = {j: value for j, value in found.items() if not is_zero(value)}
+                carriers[i].append(c)
+        place = {k: n for n, k in enumerate(L)}
+        rows = _inverse_rows([{place[j]: value for j, value in row.items()} for row in L.values()])
+        D_inv = {c.number: c.D_inv for _, _, joint in self.bodies for c in joint}
+        return FactoredInverse([*L], rows, [D_inv[k] for k in L])
+
+    @property
+    def products(self) -> int:
+        """How many numbers the rows of L⁻¹ have, at most."""
+        carried = {WORLD: 0}
+        total = 0
+        for i, parent, joint in self.bodies:
+            for _ in joint:
+                carried[i] = carried.get(i, carried[parent]) + 1
+                total += carried[i]
+            carried.setdefault(i, carried[parent])
+        return total
+
+
+def freed_bodies(tree: Tree, q: Scalars, armature: bool = False) -> ArticulatedInverse:
+    """Articulated bodies, the joints freed one after the other from the last one.
+
+    Raises SingularInertiaError as `inverse_mass_matrix` does.
+    """
+    q = tree.split_q(q)
+    X: dict[int, Pose] = {}
+    S: dict[int, Subspace] = {}
+    Y: dict[int, Pose] = {}
+    I_A: dict[int, ArticulatedInertia] = {}
+    for i, p, body in tree.outward():
+        X[i], S[i] = body.X(q[i]), body.S(q[i])
+        Y[i] = Pose.identity() if p == WORLD else Y[p] @ X[i]
+        I_A[i] = ArticulatedInertia.of(body.inertia)
+    joints: dict[int, list[Freed]] = {}
+    for i, p, body in tree.inward():
+        I_a, own, found = I_A[i], I_A[i], []
+        rotors = body.armature if armature else [0.0] * len(S[i])
+        numbers = range(tree.nv)[tree.v_slices[i]]
+        for number, column, rotor in [*zip(numbers, S[i].columns, rotors, strict=True)][::-1]:
+            U = I_a @ column
+            D_inv = inverse_resistance(column.dot(U) + rotor, body, own, column)
+            I_a = I_a.freed(column, U, D_inv, alone=is_zero(rotor))
+            found.append(Freed(number, Y[i] @ column, Y[i] @ U, D_inv))
+        joints[i] = found[::-1]
+        if p != WORLD:
+            I_A[p] += X[i] @ I_a
+    return ArticulatedInverse(tree.nv, [(i, p, joints[i]) for i, p, _ in tree.outward()])
+
+
+def _outward(tree: Tree) -> dict[int, str]:
+    """The numbers of velocities in the order of the first bodies that move with them, with these bodies' joints."""
+    found: dict[int, str] = {}
+    for i, _, body in tree.outward():
+        for k in range(tree.nv)[tree.v_slices[i]]:
+            found.setdefault(k, body.joint_name)
+    return found
+
+
+def _factors(A: Matrix, joints: Sequence[str]) -> tuple[SparseRows, list[Any]]:
+    """L below its diagonal and 1/D, of LᵀDL = A: the lower triangle of A, which is used up."""
+    L: SparseRows = [{} for _ in A]
+    D_inv: list[Any] = [0.0] * len(A)
+    whole = [row[i] for i, row in enumerate(A)]
+    for i in range(len(A) - 1, -1, -1):
+        if joints[i + 1 : i + 2] != [joints[i]]:
+            alone = [row[k] for k, row in enumerate(A)]  # what resists each motion while later joints are free
+        D_inv[i] = _inverse(A[i][i], whole[i], alone[i], joints[i])
+        L[i] = {j: A[i][j] * D_inv[i] for j in range(i) if not is_zero(A[i][j])}
+        for j, factor in L[i].items():
+            for k in L[i]:
+                if k <= j:
+                    A[j][k] -= factor * A[i][k]
+    return L, D_inv
+
+
+def _inverse_rows(L: SparseRows) -> SparseRows:
+    """The rows of L⁻¹, diagonal included: l_i = e_i − Σ L_ij l_j."""
+    rows: SparseRows = []
+    for i, row in enumerate(L):
+        columns = sorted({k for j in row for k in rows[j]})
+        rows.append({k: -dot([*row.values()], [rows[j].get(k, 0.0) for j in row]) for k in columns} | {i: 1.0})
+    return rows
+
+
+def _inverse(D: Any, whole: Any, alone: Any, joint: str) -> Any:
+    """1/D.  Raises SingularInertiaError where D is known to be nothing beside what resists the motion in ``whole``."""
+    if isinstance(D, float) and 1e-15 * whole >= D:
+        raise SingularInertiaError(joint, motions=isinstance(alone, float) and alone > 1e-15 * whole)
+    return 1.0 / D

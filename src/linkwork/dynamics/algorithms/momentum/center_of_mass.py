@@ -1,0 +1,182 @@
+"""The centre of mass of the robot, or of a body and all that hangs on it, and how it moves.
+
+Seen from a body, the first moment h = Σ m r of what hangs on a child that moves relative to it with (ω; v) and (ω̇; v̇)
+in its own axes becomes, with rotation R and place p,
+
+    h → R h + m p,      ḣ → R (ḣ + ω × h + m v),      ḧ → R (ḧ + 2 ω × ḣ + ω̇ × h + ω × (ω × h) + m (v̇ + ω × v)).
+
+So only the joints inside the part that is asked about matter to how its centre moves as seen from its root; what
+carries the root adds the motion of a frame.
+
+Source: any text of mechanics, e.g. Kane and Levinson, Dynamics, 1985, sections 2.8 and 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.dynamics.algorithms.momentum.composite_inertias import only_root
+from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.kinematics.algorithms.relative_kinematics import STILL, chain_motion, chain_twist, fork, pose_between
+from linkwork.model.body import WORLD, Frame
+from linkwork.model.function_spec import Option, Output, Row, frame_options
+from linkwork.model.tree import Tree
+from linkwork.spatial import Motion, Pose, Vec3
+
+__all__ = ["PART", "ROWS", "center_of_mass", "center_of_mass_acceleration", "center_of_mass_velocity", "part_of"]
+
+Scalars = Sequence[Any]
+
+
+def center_of_mass(
+    tree: Tree,
+    q: Scalars,
+    subtree: str | None = None,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+) -> list[Any]:
+    """The place of the centre of mass from A's origin, in E's axes [m]."""
+    part, q = part_of(tree, subtree, "center_of_mass"), tree.split_q(q)
+    A, E = tree.frame(relative_to), tree.frame(expressed_in)
+    c, _, _ = _moments(tree, part, q)
+    return [*(pose_between(tree, q, E, part.root).point(c) - pose_between(tree, q, E, A).translation)]
+
+
+def center_of_mass_velocity(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    subtree: str | None = None,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+) -> list[Any]:
+    """The velocity of the centre of mass as seen from A, in E's axes [m/s]."""
+    part, q, v = part_of(tree, subtree, "center_of_mass_velocity"), tree.split_q(q), tree.split_v(v)
+    A, E = tree.frame(relative_to), tree.frame(expressed_in)
+    c, c_dot, _ = _moments(tree, part, q, v)
+    return [*_velocity(tree, q, v, part.root, A, E, c, c_dot)]
+
+
+def center_of_mass_acceleration(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    subtree: str | None = None,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+) -> list[Any]:
+    """The acceleration of the centre of mass as seen from A, in E's axes [m/s²]."""
+    part = part_of(tree, subtree, "center_of_mass_acceleration")
+    q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
+    B, A, E = part.root, tree.frame(relative_to), tree.frame(expressed_in)
+    c, c_dot, c_ddot = _moments(tree, part, q, v, a)
+    velocity = _velocity(tree, q, v, B, A, E, c, c_dot)
+    chains = fork(tree, B.body, A.body)[1:]
+    of_B, of_A = (
+        chain_motion(tree, q, v, a, chain).through(frame.placement, STILL, STILL)
+        for chain, frame in zip(chains, (B, A), strict=True)
+    )
+    R_EB, R_EA = (pose_between(tree, q, E, frame).rotation for frame in (B, A))
+    r = pose_between(tree, q, A, B).point(c)
+    whole = R_EB @ (of_B.acceleration + of_B.omega @ c + of_B.angular_velocity.cross(c_dot) * 2.0 + c_ddot)
+    w_A = R_EA @ of_A.angular_velocity
+    return [*(whole - R_EA @ (of_A.acceleration + of_A.omega @ r) - w_A.cross(velocity) * 2.0)]
+
+
+def _velocity(tree: Tree, q: Scalars, v: Scalars, B: Frame, A: Frame, E: Frame, c: Vec3, c_dot: Vec3) -> Vec3:
+    """How a point at c from B's origin, which moves there by ċ, moves as seen from A, in E's axes."""
+    chains = fork(tree, B.body, A.body)[1:]
+    of_B, of_A = (
+        frame.placement.inv() @ chain_twist(tree, q, v, chain) for chain, frame in zip(chains, (B, A), strict=True)
+    )
+    R_EB, R_EA = (pose_between(tree, q, E, frame).rotation for frame in (B, A))
+    r = pose_between(tree, q, A, B).point(c)
+    return R_EB @ (of_B.linear + of_B.angular.cross(c) + c_dot) - R_EA @ (of_A.linear + of_A.angular.cross(r))
+
+
+@dataclass(frozen=True, slots=True)
+class Subtree:
+    """What is asked about: a root frame, and the bodies that hang on its body, that one included."""
+
+    root: Frame
+    bodies: frozenset[int]  # the world among them where something on it weighs, or more than one body hangs on it
+    mass: float
+
+
+def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
+    """The whole robot, or the body that carries a frame and all that hangs on it.  Raises ValueError without mass."""
+    tree.require_inertias(function)
+    root = tree.frame("world" if subtree is None else subtree)
+    whole = root.body == WORLD
+    if whole:
+        alone = only_root(tree)
+        root = Frame("root", WORLD if alone is None else alone, Pose.identity())
+    inside = {root.body}
+    for i, p, _ in tree.outward():
+        if p in inside:
+            inside.add(i)
+    mass: float = sum(
+        [tree.fixed_inertia.mass] * whole + [tree.bodies[i].inertia.mass for i in sorted(inside) if i >= 0]
+    )
+    if is_zero(mass):
+        what = f"robot {tree.name!r} has" if whole else f"{subtree!r} and all that hangs on it have"
+        raise ValueError(f"{function}: {what} no mass, so there is no centre of it: give a link a mass")
+    return Subtree(root, frozenset(inside), mass)
+
+
+def _moments(tree: Tree, part: Subtree, q: Scalars, v: Scalars = (), a: Scalars = ()) -> tuple[Vec3, Vec3, Vec3]:
+    """c from the root's origin and its first two derivatives as seen from the root, in the root's axes."""
+    inertias = {i: body.inertia for i, _, body in tree.outward() if i in part.bodies}
+    if WORLD in part.bodies:
+        inertias[WORLD] = tree.fixed_inertia
+    m = {i: inertia.mass for i, inertia in inertias.items()}
+    h = {i: inertia.moment for i, inertia in inertias.items()}
+    h_dot, h_ddot = dict.fromkeys(h, Vec3.zero()), dict.fromkeys(h, Vec3.zero())
+    for i, p, body in tree.inward():
+        if i in part.bodies and i != part.root.body:
+            X, S = body.X(q[i]), body.S(q[i])
+            V = S @ v[i] if v else Motion.zero()
+            A = S @ a[i] + body.bias(q[i], v[i]) if a else Motion.zero()
+            w, sweep = V.angular, V.angular.cross(h[i]) + V.linear * m[i]
+            turned = A.angular.cross(h[i]) + A.linear * m[i] + w.cross(sweep)
+            m[p] += m[i]
+            h[p] += X.rotation @ h[i] + X.translation * m[i]
+            h_ddot[p] += X.rotation @ (h_ddot[i] + w.cross(h_dot[i]) * 2.0 + turned)
+            h_dot[p] += X.rotation @ (h_dot[i] + sweep)
+    B, share = part.root.placement, 1.0 / part.mass
+    c, rates = B.inv().point(h[part.root.body] * share), (h_dot[part.root.body], h_ddot[part.root.body])
+    c_dot, c_ddot = (B.rotation.inv_act(rate) * share for rate in rates)
+    return c, c_dot, c_ddot
+
+
+PART = (Option("subtree"), *frame_options("relative_to", "expressed_in"))
+
+ROWS = (
+    Row.of(
+        center_of_mass,
+        "q",
+        Output((3,), "m"),
+        "Centre of mass of the robot or of a subtree.",
+        options=PART,
+        weighed=True,
+    ),
+    Row.of(
+        center_of_mass_velocity,
+        "q v",
+        Output((3,), "m/s"),
+        "Velocity of the centre of mass.",
+        options=PART,
+        weighed=True,
+    ),
+    Row.of(
+        center_of_mass_acceleration,
+        "q v a",
+        Output((3,), "m/s²"),
+        "Acceleration of the centre of mass.",
+        options=PART,
+        weighed=True,
+    ),
+)

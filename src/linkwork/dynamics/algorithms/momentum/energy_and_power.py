@@ -1,0 +1,80 @@
+"""Kinetic and potential energy, and the Lagrangian.
+
+    T = ½ Σ V · I V  (= ½ vᵀ M v),      U = −g · Σ m c + Σ ½ φᵀ K φ,      L = T − U
+
+summed over bodies with twists V and inertias I, masses m at c in the world, and the springs in joints and
+force elements.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.13; any text of mechanics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linkwork.dynamics.algorithms.force_element_forces import element_energy
+from linkwork.dynamics.algorithms.momentum.composite_inertias import composite_inertias
+from linkwork.dynamics.algorithms.passive_joint_forces import armature, spring_energy
+from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.model.body import WORLD
+from linkwork.model.function_spec import PASSIVE, Output, Row
+from linkwork.model.tree import Tree
+from linkwork.spatial import Motion
+
+__all__ = ["ROWS", "kinetic_energy", "lagrangian", "potential_energy"]
+
+Scalars = Sequence[Any]
+
+
+def kinetic_energy(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> Any:
+    """T(q, v) [J]; with ``passive`` + ½ vᵀ diag(armature) v, of what turns with the joints alone."""
+    alone = zip(armature(tree), v, strict=True) if passive else ()
+    rotors = [0.5 * m * rate * rate for m, rate in alone if not is_zero(m)]
+    q, v = tree.split_q(q), tree.split_v(v)
+    V = {WORLD: Motion.zero()}
+    T: Any = 0.0
+    for i, p, body in tree.outward():
+        V[i] = body.X(q[i]).inv() @ V[p] + body.S(q[i]) @ v[i]
+        T += V[i].dot(body.inertia @ V[i])
+    return sum(rotors, 0.5 * T)
+
+
+def potential_energy(tree: Tree, q: Scalars, passive: bool = False) -> Any:
+    """U(q) [J], to which a mass at the world's origin adds nothing; with ``passive`` + the energy of the springs."""
+    tree.require_inertias("potential_energy")
+    elements = [element_energy(tree, q)] if passive and tree.force_elements else []
+    q = tree.split_q(q)
+    _, composite = composite_inertias(tree, q)
+    springs = [spring_energy(body, q[i]) for i, _, body in tree.outward()] if passive else []
+    return sum([*springs, *elements], -tree.gravity.dot(composite[WORLD].moment))
+
+
+def lagrangian(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> Any:
+    """L = T − U [J]."""
+    return kinetic_energy(tree, q, v, passive) - potential_energy(tree, q, passive)
+
+
+_ENERGY = Output((), "J")
+
+ROWS = (
+    Row.of(kinetic_energy, "q v", _ENERGY, "Energy of the motion.", options=(PASSIVE,), joint_space=True),
+    Row.of(
+        potential_energy,
+        "q",
+        _ENERGY,
+        "Energy in the field of gravity, and of springs.",
+        optional=("gravity",),
+        options=(PASSIVE,),
+        weighed=True,
+    ),
+    Row.of(
+        lagrangian,
+        "q v",
+        _ENERGY,
+        "Kinetic less potential energy.",
+        optional=("gravity",),
+        options=(PASSIVE,),
+        weighed=True,
+    ),
+)

@@ -1,0 +1,128 @@
+"""What joints exert by themselves: springs, viscous damping and dry friction; and the armature that turns with them.
+
+    τ_p = −K φ(q) − D v − f tanh(v / v_s)          (smooth),      −f sign(v) in its place (Coulomb)
+
+φ are the local coordinates of q around the rest configuration of the springs; where these are no angles or lengths, a
+spring's force is the gradient of its energy ½ φᵀ K φ along the joint's velocities.  What a follower exerts counts for
+its master, times the ratio.  Force elements between bodies, of `force_elements`, add to τ_p.
+
+Sources: Featherstone and Orin, Robot dynamics: equations and algorithms, ICRA 2000 (armature on the diagonal);
+Andersson, Söderberg and Björklund, Friction models for sliding dry, boundary and mixed lubricated contacts, Tribology
+International 40, 2007 (the smooth law).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linkwork.dynamics.algorithms.force_element_forces import element_forces
+from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.functions import sign, tanh
+from linkwork.joints.base.from_transform import units
+from linkwork.model.body import FRICTION_VELOCITY, Body, Drive
+from linkwork.model.function_spec import FRICTION, Output, Row
+from linkwork.model.tree import Tree
+
+__all__ = [
+    "ROWS",
+    "armature",
+    "dissipated_power",
+    "exerted",
+    "passive_force",
+    "passive_force_of_joints",
+    "spring_energy",
+    "with_passive_force",
+]
+
+Scalars = Sequence[Any]
+
+
+def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str = "smooth") -> list[Any]:
+    """τ_p (nv): what springs, damping and friction exert on the joints, and force elements between bodies."""
+    found = passive_force_of_joints(tree, q, v, friction)
+    if not tree.force_elements:
+        return found
+    return [a if is_zero(b) else a + b for a, b in zip(found, element_forces(tree, q, v), strict=True)]
+
+
+def passive_force_of_joints(tree: Tree, q: Scalars, v: Scalars, friction: str = "smooth") -> list[Any]:
+    """τ_p (nv) without force elements: that of each joint depends on its own numbers alone."""
+    q, v = tree.split_q(q), tree.split_v(v)
+    return tree.gathered({i: exerted(body, q[i], v[i], friction) for i, _, body in tree.outward()})
+
+
+def with_passive_force(tree: Tree, q: Scalars, v: Scalars, tau: Scalars, friction: str) -> list[Any]:
+    """τ + τ_p: all that the joints' own motions feel."""
+    return [a + b for a, b in zip(tau, passive_force(tree, q, v, friction), strict=True)]
+
+
+def armature(tree: Tree) -> list[Any]:
+    """The diagonal (nv) that what turns with joints alone adds to the mass matrix."""
+    return tree.gathered({i: body.armature for i, _, body in tree.outward()})
+
+
+def dissipated_power(body: Body, v: Scalars, friction: str) -> Any:
+    """What damping and friction take from a body's joint, at the tree's numbers for it [W]: never negative."""
+    own = v if body.coupling is None else body.coupling.v(v)
+    return sum((-(x * f) for x, f in zip(own, _resisted(body, v, friction), strict=True)), 0.0)
+
+
+def spring_energy(body: Body, q: Scalars) -> Any:
+    """½ φᵀ K φ of the springs in a body's joint, at the tree's numbers for it [J]."""
+    stiffness, phi = _stretched(body, q)
+    return sum((0.5 * k * x * x for k, x in zip(stiffness, phi, strict=True) if not is_zero(k)), 0.0)
+
+
+def exerted(body: Body, q: Scalars, v: Scalars, friction: str) -> list[Any]:
+    """What springs, damping and friction of a body's joint exert, at the tree's numbers for it."""
+    joint, coupling = body.joint, body.coupling
+    found = _resisted(body, v, friction)
+    stiffness, phi = _stretched(body, q)
+    if stiffness:
+        at = q if coupling is None else coupling.q(q)
+        pull = [k * x for k, x in zip(stiffness, phi, strict=True)]
+        for k, unit in enumerate(units(joint.nv)):
+            rates = body.asked("local_rate", _rest(body), at, unit)  # of φ, as the joint moves along its k-th velocity
+            found[k] = found[k] - sum((a * b for a, b in zip(rates, pull, strict=True)), 0.0)
+    return found if coupling is None else [x * coupling.ratio for x in found]
+
+
+def _resisted(body: Body, v: Scalars, friction: str) -> list[Any]:
+    """What damping and friction exert on the joint's own motions."""
+    own = v if body.coupling is None else body.coupling.v(v)
+    found = [0.0] * body.joint.nv
+    if body.dynamics != "none":
+        scales = Drive.full(body.drive.friction_velocity, body.joint.nv, FRICTION_VELOCITY)
+        for k, x in enumerate(own):
+            if not is_zero(body.damping[k]):
+                found[k] = found[k] - x * body.damping[k]
+            if not is_zero(body.friction[k]):
+                found[k] = (
+                    found[k] - (tanh(x * (1.0 / scales[k])) if friction == "smooth" else sign(x)) * body.friction[k]
+                )
+    return found
+
+
+def _stretched(body: Body, q: Scalars) -> tuple[tuple[Any, ...], list[Any]]:
+    """The springs' stiffness and the local coordinates φ from their rest; none where there are no springs."""
+    stiffness = body.drive.stiffness
+    if all(map(is_zero, stiffness)):
+        return (), []
+    return stiffness, body.asked("local", _rest(body), q if body.coupling is None else body.coupling.q(q))
+
+
+def _rest(body: Body) -> list[Any]:
+    return [*body.drive.rest] or body.asked("zero")
+
+
+ROWS = (
+    Row.of(
+        passive_force,
+        "q v",
+        Output(("nv",), "N·m, N"),
+        "What springs, damping and dry friction exert on the joints.",
+        options=(FRICTION,),
+        resisted=True,
+    ),
+)

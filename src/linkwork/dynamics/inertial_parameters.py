@@ -1,0 +1,180 @@
+"""The ten inertial parameters of a rigid body as arrays: those that a body can have, and ten free numbers for them.
+
+π (..., 10) = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz) are mass [kg], first moments h = m c [kg·m] and
+rotational inertia [kg·m²] about a frame's origin, in its axes, as `Robot.inertial_parameters` stacks them.  Functions
+take any leading dimensions, and symbols where they say so.
+
+>>> import numpy as np
+>>> from linkwork import parameters
+>>> ball = [2.0, 0.0, 0.0, 1.0, 0.508, 0.0, 0.0, 0.508, 0.0, 0.008]  # 2 kg, 10 cm, half a metre above the origin
+>>> bool(parameters.is_physical(ball))
+True
+>>> theta = parameters.log_cholesky(ball)
+>>> np.allclose(parameters.from_log_cholesky(theta), ball)
+True
+>>> parameters.explain([2.0, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.3])
+('the largest principal moment about the centre of mass is more than the sum of the others: 0.1, 0.1, 0.3 kg m²',)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.checked_arguments import public
+from linkwork._util.validation import non_negative
+from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
+from linkwork.model.checks.inertia_check import why_impossible
+from linkwork.spatial import inertia_vector as formulas
+from linkwork.spatial.inertia_vector import LOG_CHOLESKY, PARAMETERS
+
+__all__ = [
+    "LOG_CHOLESKY",
+    "NAMES",
+    "explain",
+    "from_log_cholesky",
+    "from_pseudo_inertia",
+    "is_physical",
+    "log_cholesky",
+    "pseudo_inertia",
+]
+
+NAMES = PARAMETERS
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)
+
+
+@public(tolerance=non_negative)
+def is_physical(parameters: ArrayLike, *, definite: bool = False, tolerance: float = 1e-9) -> np.ndarray:
+    """Whether some distribution of mass has these parameters: (..., 10) -> (...,) of truth values.
+
+    So it is exactly where the pseudo-inertia has no negative eigenvalue: no negative mass, no first moments without
+    mass, and no negative second moment about the centre of mass, which says that the principal moments there are not
+    negative and satisfy the triangle inequality.  ``definite`` asks for more: mass, and extent in all directions, as
+    bodies of flesh and steel have.  ``tolerance`` is relative to the largest second moment about the origin.
+    """
+    pi = _numbers("is_physical", parameters, (10,))
+    m, least, size = _least(pi)
+    if definite:
+        return (m > 0.0) & (least > tolerance * size)
+    return (m >= 0.0) & (least >= -tolerance * size) & ((m > 0.0) | ~pi[..., 1:4].any(axis=-1))
+
+
+@public(tolerance=non_negative)
+def explain(parameters: ArrayLike, *, definite: bool = False, tolerance: float = 1e-9) -> tuple[str, ...]:
+    """What is wrong with a body's parameters (10,), in words and numbers; nothing where `is_physical`."""
+    pi = _numbers("explain", parameters, (10,))
+    if pi.ndim != 1:
+        raise ValueError(f"explain: expected the ten parameters of one body, got an array of shape {pi.shape}")
+    if is_physical(pi, definite=definite, tolerance=tolerance):
+        return ()
+    return why_impossible(formulas.inertia_of(pi.tolist()))
+
+
+@public
+def pseudo_inertia(parameters: Any) -> Any:
+    """P = ∫ (r; 1) (r; 1)ᵀ dm: the second moments of mass ½ tr(J) 1 − J, h and m as one symmetric matrix.
+
+    (..., 10) -> (..., 4, 4) [kg·m², kg·m, kg].  Takes symbols too.
+    """
+    return _mapped("pseudo_inertia", parameters, (10,), formulas.pseudo_inertia, (4, 4))
+
+
+@public
+def from_pseudo_inertia(P: Any) -> Any:
+    """π of a pseudo-inertia, whose upper triangle is read: (..., 4, 4) -> (..., 10).  Takes symbols too."""
+
+    def of_elements(elements: Sequence[Any]) -> list[Any]:
+        return formulas.from_pseudo_inertia([elements[4 * k : 4 * k + 4] for k in range(4)])
+
+    return _mapped("from_pseudo_inertia", P, (4, 4), of_elements, (10,))
+
+
+@public
+def from_log_cholesky(theta: Any) -> Any:
+    """π of θ = (α, d_1, d_2, d_3, s_12, s_23, s_13, t_1, t_2, t_3): every θ (..., 10) is that of a possible body.
+
+    The pseudo-inertia is U Uᵀ with U = e^α [[e^d_1, s_12, s_13, t_1], [0, e^d_2, s_23, t_2], [0, 0, e^d_3, t_3],
+    [0, 0, 0, 1]], so the mass is e^2α [kg] and t the centre of mass [m].  Smooth, and takes symbols too, so that what
+    is identified stays possible without constraints.  [Rucker and Wensing, 2022]
+    """
+    return _mapped("from_log_cholesky", theta, (10,), formulas.from_log_cholesky, (10,))
+
+
+@public
+def log_cholesky(parameters: Any) -> Any:
+    """θ of parameters, the inverse of `from_log_cholesky`: (..., 10) -> (..., 10).  Takes symbols too.
+
+    Raises ValueError, which says why, where the pseudo-inertia is not positive definite: a point mass, a rod or a plate
+    without thickness has no θ.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        theta = _mapped("log_cholesky", parameters, (10,), formulas.log_cholesky, (10,))
+    if not is_traced(theta) and not np.isfinite(theta).all():
+        pi = _numbers("log_cholesky", parameters, (10,))
+        place = tuple(np.argwhere(~np.isfinite(theta).all(axis=-1))[0].tolist())
+        why = why_impossible(formulas.inertia_of(pi[place].tolist()))
+        where = f" of sample {', '.join(map(str, place))}" if place else ""
+        raise ValueError(f"log_cholesky: the pseudo-inertia{where} is not positive definite: {'; '.join(why)}")
+    return theta
+
+
+# -- arrays
+
+
+def _mapped(
+    name: str,
+    array: Any,
+    core: tuple[int, ...],
+    formula: Callable[[Sequence[Any]], Any],
+    shape: tuple[int, ...],
+) -> Any:
+    """A formula of one body's numbers on arrays: of symbols sample by sample, of numbers all at once."""
+
+    def flat(numbers: Sequence[Any]) -> list[Any]:
+        return [x for row in formula(numbers) for x in (row if isinstance(row, list) else [row])]
+
+    if is_traced(array):
+        given = scalars(array)
+        _look(name, given.shape, core)
+        return over_samples(lambda numbers: [flat(numbers)], [given], [len(core)], [shape])[0]
+    numbers = _numbers(name, array, core)
+    batch = numbers.shape[: numbers.ndim - len(core)]
+    found = flat([*np.moveaxis(numbers.reshape(*batch, -1), -1, 0)])
+    return np.stack([np.broadcast_to(x, batch) for x in found], axis=-1).reshape(*batch, *shape)
+
+
+def _numbers(name: str, value: Any, core: tuple[int, ...]) -> np.ndarray:
+    """Finite floats of shape (..., *core).  Raises ValueError."""
+    try:
+        numbers = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected numbers of shape {_told(core)}, got {value!r}") from None
+    _look(name, numbers.shape, core)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name}: expected finite numbers, got {value!r}")
+    return numbers
+
+
+def _look(name: str, shape: tuple[int, ...], core: tuple[int, ...]) -> None:
+    if shape[len(shape) - len(core) :] != core or len(shape) < len(core):
+        raise ValueError(f"{name}: expected an array of shape {_told(core)}, got one of shape {shape}")
+
+
+def _told(core: tuple[int, ...]) -> str:
+    return f"({', '.join(['...', *map(str, core)])})"
+
+
+def _least(pi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mass, the least second moment about the centre of mass, and the largest about the origin (in absolute value)."""
+    P = pseudo_inertia(pi)
+    m, h, S = P[..., 3, 3], P[..., :3, 3], P[..., :3, :3]
+    c = h / np.where(m > 0.0, m, 1.0)[..., None]
+    about = S - np.where(m > 0.0, m, 0.0)[..., None, None] * c[..., :, None] * c[..., None, :]
+    return m, np.linalg.eigvalsh(about)[..., 0], np.abs(S).max(axis=(-2, -1))

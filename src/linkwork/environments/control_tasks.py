@@ -1,0 +1,201 @@
+"""Five small tasks: each is made when it is first asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from linkwork import joints, shapes
+from linkwork.environments.control_tasks_task import ControlTask
+from linkwork.expr.scalar.functions import cos, fabs, lt, or_, sin, tanh, where
+from linkwork.kinematics.poses import pose
+from linkwork.parts.construction.link import Link
+from linkwork.parts.joint.joint import Joint
+from linkwork.robot import Robot
+from linkwork.simulation.contacts.ground_contact import ContactGround, ContactPoint
+
+__all__ = ["TASKS"]
+
+Random = np.random.Generator
+
+
+def _rod(name: str, length: float, mass: float, *frames: str) -> Link:
+    """Along −z, from the origin of its frame."""
+    capsule = shapes.Capsule(0.03, length).at((0.0, 0.0, -0.5 * length))
+    return Link(name, capsule, mass=mass, frames={x: pose((0.0, 0.0, -length)) for x in frames})
+
+
+def _hinge(name: str, parent: str, child: str, down: float, damping: float = 0.0, **limits: Any) -> Joint:
+    """About y, at a distance below the parent's origin."""
+    turning = joints.Revolute((0.0, 1.0, 0.0))
+    found = Joint.of(turning, name=name, parent=parent, child=child, placement=pose((0.0, 0.0, -down)), **limits)
+    return found.with_damping(damping) if damping else found
+
+
+def _wrapped(angle: Any) -> tuple[Any, Any]:
+    return sin(angle), cos(angle)
+
+
+@cache
+def _pendulum() -> ControlTask:
+    """A pendulum swings up and stays up; its motor alone cannot lift it."""
+    robot = Robot.build("pendulum", Link("post", mass=1.0), _hinge("hinge", "post", "rod", 0.0), _rod("rod", 1.0, 1.0))
+
+    def observe(q: Any, v: Any, goal: Any) -> list[Any]:
+        return [*_wrapped(q[0]), 0.2 * v[0]]
+
+    def reward(q: Any, v: Any, action: Any, goal: Any) -> Any:
+        return 0.5 - 0.5 * cos(q[0]) - 0.01 * v[0] * v[0] - 0.005 * action[0] * action[0]
+
+    def start(rng: Random) -> tuple[Any, Any]:
+        return [rng.uniform(-math.pi, math.pi)], [rng.uniform(-1.0, 1.0)]
+
+    return ControlTask(robot, start, observe, reward, ("hinge",), (2.0,), step=5e-3, every=10, horizon=200)
+
+
+@cache
+def _cart_pole() -> ControlTask:
+    """A pole stands on a cart, and is not to fall."""
+    rail, along = joints.Prismatic((1.0, 0.0, 0.0)), Link("cart", shapes.Box((0.3, 0.2, 0.1)), mass=1.0)
+    robot = Robot.build(
+        "cart_pole",
+        Link("track", mass=1.0),
+        Joint.of(rail, name="rail", parent="track", child="cart"),
+        along,
+        _hinge("pivot", "cart", "pole", 0.0),
+        _rod("pole", 0.6, 0.1),
+    )
+
+    def observe(q: Any, v: Any, goal: Any) -> list[Any]:
+        return [q[0], q[1] - math.pi, 0.5 * v[0], 0.2 * v[1]]
+
+    def reward(q: Any, v: Any, action: Any, goal: Any) -> Any:
+        return 1.0 - 0.05 * q[0] * q[0]
+
+    def failed(q: Any, v: Any, goal: Any) -> Any:
+        return where(or_(lt(2.4, fabs(q[0])), lt(0.25, fabs(q[1] - math.pi))), 1.0, 0.0)
+
+    def start(rng: Random) -> tuple[Any, Any]:
+        return np.array([0.0, math.pi]) + rng.uniform(-0.05, 0.05, 2), rng.uniform(-0.05, 0.05, 2)
+
+    return ControlTask(robot, start, observe, reward, ("rail",), (10.0,), failed, step=5e-3, every=4)
+
+
+def _two_rods(name: str, first: float, second: float, damping: float, tip: str) -> Robot:
+    return Robot.build(
+        name,
+        Link("post", mass=1.0),
+        _hinge("shoulder", "post", "upper", 0.0, damping),
+        _rod("upper", first, 1.0),
+        _hinge("elbow", "upper", "lower", first, damping),
+        _rod("lower", second, 1.0, tip),
+    )
+
+
+@cache
+def _acrobot() -> ControlTask:
+    """Two rods swing up, driven between them alone."""
+    robot: Any = _two_rods("acrobot", 0.5, 0.5, 0.01, "tip")
+
+    def observe(q: Any, v: Any, goal: Any) -> list[Any]:
+        return [*_wrapped(q[0]), *_wrapped(q[1]), 0.1 * v[0], 0.1 * v[1]]
+
+    def reward(q: Any, v: Any, action: Any, goal: Any) -> Any:
+        return robot.pose(q, "tip")[2, 3]
+
+    def start(rng: Random) -> tuple[Any, Any]:
+        return rng.uniform(-0.1, 0.1, 2), rng.uniform(-0.1, 0.1, 2)
+
+    return ControlTask(robot, start, observe, reward, ("elbow",), (4.0,), step=5e-3, every=8, horizon=250)
+
+
+@cache
+def _reacher() -> ControlTask:
+    """An arm of two joints in a plane without gravity brings its tip to a point, and keeps it there."""
+    robot: Any = _two_rods("reacher", 0.5, 0.5, 0.1, "tip").with_gravity((0.0, 0.0, 0.0))
+
+    def off(q: Any, goal: Any) -> tuple[Any, Any]:
+        X = robot.pose(q, "tip")
+        return X[0, 3] - goal[0], X[2, 3] - goal[1]
+
+    def observe(q: Any, v: Any, goal: Any) -> list[Any]:
+        return [*_wrapped(q[0]), *_wrapped(q[1]), 0.2 * v[0], 0.2 * v[1], goal[0], goal[1], *off(q, goal)]
+
+    def reward(q: Any, v: Any, action: Any, goal: Any) -> Any:
+        x, z = off(q, goal)
+        return 1.0 - tanh(20.0 * (x * x + z * z)) - 0.01 * (action[0] * action[0] + action[1] * action[1])
+
+    def start(rng: Random) -> tuple[Any, Any]:
+        return rng.uniform(-math.pi, math.pi, 2), np.zeros(2)
+
+    def goal(rng: Random) -> Any:
+        angle, radius = rng.uniform(-math.pi, math.pi), rng.uniform(0.2, 0.9)
+        return [radius * math.cos(angle), radius * math.sin(angle)]
+
+    motors = ("shoulder", "elbow"), (2.0, 1.0)
+    return ControlTask(robot, start, observe, reward, *motors, goal=goal, step=5e-3, every=4, horizon=150)
+
+
+@cache
+def _hopper() -> ControlTask:
+    """A body on one leg, in a plane, gets on as fast as it can without falling."""
+    robot = Robot.build(
+        "hopper",
+        Link("ground", mass=1.0),
+        Joint.of(joints.Prismatic((1.0, 0.0, 0.0)), name="along", parent="ground", child="slider"),
+        Link("slider", mass=0.05),
+        Joint.of(joints.Prismatic((0.0, 0.0, 1.0)), name="up", parent="slider", child="lift"),
+        Link("lift", mass=0.05),
+        _hinge("pitch", "lift", "body", 0.0),
+        Link("body", shapes.Capsule(0.08, 0.3), mass=4.0),
+        _hinge("hip", "body", "thigh", 0.15, 0.2, lower=-1.2, upper=1.2),
+        _rod("thigh", 0.35, 1.0),
+        _hinge("knee", "thigh", "shank", 0.35, 0.2, lower=-2.2, upper=-0.05),
+        _rod("shank", 0.35, 0.7, "foot"),
+        _hinge("ankle", "shank", "sole", 0.35, 0.2, lower=-0.8, upper=0.8),
+        Link("sole", shapes.Box((0.24, 0.08, 0.04)).at((0.03, 0.0, -0.02)), mass=0.3),
+    )
+    ends = tuple(ContactPoint("sole", (x, 0.0, -0.04)) for x in (-0.09, 0.15))
+    height = 0.89  # of the body's middle over what it stands on, with a straight leg
+
+    def observe(q: Any, v: Any, goal: Any) -> list[Any]:
+        return [q[1], *q[2:], *(0.1 * x for x in v)]
+
+    def reward(q: Any, v: Any, action: Any, goal: Any) -> Any:
+        return 1.0 + v[0] - 0.01 * sum(u * u for u in action)
+
+    def failed(q: Any, v: Any, goal: Any) -> Any:
+        return where(or_(lt(q[1], 0.6), lt(0.5, fabs(q[2]))), 1.0, 0.0)
+
+    def start(rng: Random) -> tuple[Any, Any]:
+        bent = np.array([0.0, 0.0, 0.0, 0.2, -0.4, 0.2]) + rng.uniform(-0.02, 0.02, 6) * [0, 0, 1, 1, 1, 1]
+        bent[1] = height - 0.7 * (1.0 - math.cos(0.2)) + 0.02
+        return bent, np.zeros(6)
+
+    return ControlTask(
+        robot,
+        start,
+        observe,
+        reward,
+        ("hip", "knee", "ankle"),
+        (60.0, 60.0, 30.0),
+        failed,
+        step=2e-3,
+        every=8,
+        horizon=1000,
+        contacts=ContactGround(ends, friction=1.0),
+    )
+
+
+TASKS: Mapping[str, Callable[[], ControlTask]] = {
+    "pendulum": _pendulum,
+    "cart_pole": _cart_pole,
+    "acrobot": _acrobot,
+    "reacher": _reacher,
+    "hopper": _hopper,
+}
+"""An entry a task."""

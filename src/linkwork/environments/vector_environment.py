@@ -1,0 +1,153 @@
+"""Many environments of a task, as gymnasium's vector environments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork._util.validation import integer
+from linkwork.environments.control_tasks import TASKS
+from linkwork.environments.control_tasks_task import ControlTask
+from linkwork.environments.rendering import MODES, robot_frames
+from linkwork.environments.vector_environment_kernels import begun, mover, observer
+from linkwork.errors import UnknownNameError
+from linkwork.kernels.array_arguments import real_array
+
+try:
+    import gymnasium
+    from gymnasium.vector import AutoresetMode, VectorEnv
+    from gymnasium.vector.utils import batch_space
+except ImportError as error:  # pragma: no cover - depends on what is installed
+    raise ImportError(
+        'linkwork.environments takes gymnasium, which is not installed: pip install "linkwork[environments]"'
+    ) from error
+
+__all__ = ["NAMESPACE", "VectorEnvironment", "register_tasks"]
+
+NAMESPACE = "linkwork"  # of the names by which gymnasium makes them
+
+_FAR = np.inf
+
+
+@public
+class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """So many environments of a `ControlTask`, or of one of `TASKS` by name, side by side in one kernel.
+
+    Actions (n, m) are between −1 and 1, observations (n, k) float64.  An environment that has ended, failed or at its
+    horizon, begins anew with the next action, which is not looked at: gymnasium's ``AutoresetMode.NEXT_STEP``.  What
+    an environment is given by chance depends on the ``seed`` of `reset` and its number alone, so it goes the same way
+    among any others.
+
+    >>> from linkwork.environments import VectorEnvironment
+    >>> envs = VectorEnvironment("cart_pole", num_envs=4)
+    >>> observations, _ = envs.reset(seed=1)
+    >>> observations, rewards, terminated, truncated, _ = envs.step(envs.action_space.sample())
+    >>> observations.shape, rewards.shape, terminated.any()
+    ((4, 4), (4,), np.False_)
+
+    With ``render_mode="rgb_array"`` `render` draws them.  ``gymnasium.make_vec("linkwork/cart_pole-v0", num_envs=4)``
+    makes the same, once `linkwork.environments` is imported.
+
+    Raises UnknownNameError for a name of no task or render mode, ValueError for actions of another shape or that are
+    not finite.
+    """
+
+    def __init__(self, task: str | ControlTask, num_envs: int = 1, render_mode: str | None = None) -> None:
+        if isinstance(task, str):
+            if task not in TASKS:
+                raise UnknownNameError("task", task, TASKS)
+            task = TASKS[task]()
+        if not isinstance(task, ControlTask):
+            raise TypeError(f"VectorEnvironment: task: expected a name or a ControlTask, got {task!r}")
+        num_envs = integer("VectorEnvironment", "num_envs", num_envs, least=1, what="a whole number")
+        if render_mode is not None and render_mode not in MODES:
+            raise UnknownNameError("render mode of VectorEnvironment", str(render_mode), MODES)
+        self.task, self.num_envs, self.render_mode = task, num_envs, render_mode
+        frames = round(1.0 / (task.step * task.every))  # a second
+        self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": [*MODES], "render_fps": frames}
+        q, v, goal = begun(task, np.random.default_rng(0))
+        self._observing, self._moving = observer(task, len(goal)), mover(task, len(goal))
+        seen = self._observing(q, v, goal)
+        self.single_observation_space = gymnasium.spaces.Box(-_FAR, _FAR, seen.shape, np.float64)
+        self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (len(task.joints),), np.float64)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._q, self._v = np.zeros((num_envs, len(q))), np.zeros((num_envs, len(v)))
+        self._goal = np.zeros((num_envs, len(goal)))
+        self._count = np.zeros(num_envs, dtype=int)
+        self._over = np.ones(num_envs, dtype=bool)
+        self._chance: list[np.random.Generator] = []
+
+    @property
+    def state(self) -> tuple[np.ndarray, np.ndarray]:
+        """q (n, nq) and v (n, nv)."""
+        return self._q.copy(), self._v.copy()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """All environments from the start: what is seen (n, k), and nothing else."""
+        if seed is not None or not self._chance:
+            first = int(np.random.default_rng().integers(2**63)) if seed is None else seed
+            self._chance = [np.random.default_rng([first, k]) for k in range(self.num_envs)]
+        self._begin(np.ones(self.num_envs, dtype=bool))
+        return self._seen(), {}
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """What is seen (n, k), rewards (n,), and whether environments failed and came to their horizon (n,)."""
+        expected = f"VectorEnvironment.step: actions: expected numbers of shape {self.action_space.shape}"
+        given = np.asarray(real_array(expected, actions), dtype=float)
+        if given.shape != self.action_space.shape:
+            raise ValueError(f"{expected}, got shape {given.shape}")
+        if not np.isfinite(given).all():
+            k, joint = np.argwhere(~np.isfinite(given))[0]
+            name = self.task.joints[joint]
+            raise ValueError(
+                f"VectorEnvironment.step: actions: expected finite numbers, got {given[k, joint]} for {name!r} of "
+                f"environment {k}"
+            )
+        if not self._chance:
+            raise RuntimeError("VectorEnvironment.step: reset comes first")
+        fresh = self._over.copy()
+        found = self._moving(self._q, self._v, self._goal, given)
+        self._q, self._v = np.array(found.q), np.array(found.v)
+        self._count += 1
+        seen, rewards = np.array(found.observation), np.where(fresh, 0.0, found.reward)
+        if fresh.any():
+            self._begin(fresh)
+            seen[fresh] = self._seen()[fresh]
+        terminated = (found.over > 0.5) & ~fresh
+        truncated = (self._count >= self.task.horizon) & ~terminated
+        self._over = terminated | truncated
+        return seen, rewards, terminated, truncated, {}
+
+    def render(self) -> tuple[np.ndarray, ...]:
+        """Draw every environment as it is now: pictures (height, width, 3) of uint8, with ``render_mode="rgb_array"``.
+
+        Raises RuntimeError where no render mode was given, ImportError where matplotlib is not installed.
+        """
+        if self.render_mode is None:
+            raise RuntimeError(
+                'VectorEnvironment.render: render_mode: expected "rgb_array", got None: give it where they are made'
+            )
+        return robot_frames(self.task.robot, self._q)
+
+    def _begin(self, which: np.ndarray) -> None:
+        for k in np.flatnonzero(which):
+            self._q[k], self._v[k], self._goal[k] = begun(self.task, self._chance[k])
+        self._count[which] = 0
+        self._over[which] = False
+
+    def _seen(self) -> np.ndarray:
+        return np.array(self._observing(self._q, self._v, self._goal))
+
+
+def register_tasks() -> None:
+    """Register every entry of `TASKS` with gymnasium, as ``linkwork/<name>-v0``."""
+    for name in TASKS:
+        entry = f"{__name__}:{VectorEnvironment.__name__}"
+        found = f"{NAMESPACE}/{name}-v0"
+        if found not in gymnasium.registry:
+            gymnasium.register(found, vector_entry_point=entry, kwargs={"task": name})

@@ -1,0 +1,1 @@
+"""Arrays of symbols with NumPy's functions."""

@@ -1,0 +1,260 @@
+"""NumPy's functions of elements on arrays of symbols: what each is, over any scalar.
+
+Those that the table of operations has a row for are that operation; the others are made of such here.  `applied` is
+what NumPy asks, for the functions themselves, for reductions, accumulations and outer products by them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.arrays.symbol_array import SymbolArray, bare, filled
+from linkwork.expr.scalar import composed_functions as c
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.numpy_protocol import ANSWERS
+from linkwork.expr.scalar.operations import BY_METHOD
+
+__all__ = ["ELEMENTWISE", "PLAIN", "applied", "not_known", "over_elements", "scalar_function", "truth"]
+
+# What NumPy does by Python's operators on the elements, which is right as it is.
+PLAIN = frozenset({"add", "subtract", "multiply", "negative", "positive", "matmul", "vecdot", "matvec", "vecmat"})
+
+_DEGREE = math.pi / 180.0
+
+
+def truth(x: Any) -> Any:
+    """What NumPy takes a number for where it wants a truth value: whether it is not zero."""
+    return x if _is_truth(x) else f.not_(f.eq(x, 0.0))
+
+
+def power(x: Any, y: Any) -> Any:
+    """``x`` to the power ``y``; whole powers are products."""
+    plain = isinstance(x, (int, float)) and isinstance(y, (int, float))
+    return f.pow(x, y) if plain else x**y
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """The larger of two numbers, NaN where one is."""
+    return _extreme(x, y, lambda a, b: f.le(b, a), lambda a, b: f.lt(b, a))
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """The smaller of two numbers, NaN where one is."""
+    return _extreme(x, y, f.le, f.lt)
+
+
+def _extreme(x: Any, y: Any, may_come_first: Callable[[Any, Any], Any], comes_first: Callable[[Any, Any], Any]) -> Any:
+    """The first of two numbers, NaN where one is; a number that is known to be none costs one comparison."""
+    if isinstance(x, (int, float)) and x == x:
+        return f.where(may_come_first(x, y), x, y)
+    if isinstance(y, (int, float)) and y == y:
+        return f.where(may_come_first(y, x), y, x)
+    return f.where(f.eq(x, x), f.where(comes_first(x, y), x, y), x)
+
+
+def trunc(x: Any) -> Any:
+    """The whole number next to ``x`` on the way to zero."""
+    return f.copysign(f.floor(f.fabs(x)), x)
+
+
+def rint(x: Any) -> Any:
+    """The whole number nearest to ``x``, the even one of two."""
+    a = f.fabs(x)
+    low = f.floor(a)
+    rest = a - low
+    odd = f.lt(0.25, 0.5 * low - f.floor(0.5 * low))
+    up = f.or_(f.lt(0.5, rest), f.and_(f.eq(rest, 0.5), odd))
+    return f.copysign(f.where(up, low + 1.0, low), x)
+
+
+def modulo(x: Any, y: Any) -> Any:
+    """What is left of ``x`` after a whole number of ``y``, with the sign of ``y``."""
+    rest = c.fmod(x, y)
+    other_side = f.lt(rest * f.copysign(1.0, y), 0.0)
+    return f.where(other_side, rest + y, f.where(f.eq(rest, 0.0), f.copysign(0.0, y), rest))
+
+
+def floor_divide(x: Any, y: Any) -> Any:
+    """The largest whole number that is not above ``x / y``."""
+    rest = modulo(x, y)
+    return rint(f.div(x - rest, y))
+
+
+def cbrt(x: Any) -> Any:
+    """Cube root: a power, and a step of Newton's method for the last digits."""
+    a = f.fabs(x)
+    inside = f.and_(f.lt(0.0, a), f.lt(a, math.inf))
+    safe = f.where(inside, a, 1.0)
+    root = f.pow(safe, 1.0 / 3.0)
+    better = root - f.div(root - f.div(safe, root * root), 3.0)
+    return f.copysign(f.where(inside, better, a), x)
+
+
+ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
+    "absolute": f.fabs,
+    "divide": f.div,
+    "power": power,
+    "float_power": power,
+    "square": lambda x: x * x,
+    "reciprocal": lambda x: f.div(1.0, x),
+    "cbrt": cbrt,
+    "exp2": lambda x: f.pow(2.0, x),
+    "log2": lambda x: f.log(x) * (1.0 / math.log(2.0)),
+    "log10": lambda x: f.log(x) * (1.0 / math.log(10.0)),
+    "log1p": c.log1p,
+    "expm1": c.expm1,
+    "arcsinh": c.asinh,
+    "arccosh": c.acosh,
+    "arctanh": c.atanh,
+    "deg2rad": lambda x: x * _DEGREE,
+    "radians": lambda x: x * _DEGREE,
+    "rad2deg": lambda x: x * (1.0 / _DEGREE),
+    "degrees": lambda x: x * (1.0 / _DEGREE),
+    "ceil": c.ceil,
+    "trunc": trunc,
+    "rint": rint,
+    "fmod": c.fmod,
+    "remainder": modulo,
+    "floor_divide": floor_divide,
+    "maximum": maximum,
+    "minimum": minimum,
+    "clip": lambda x, low, high: minimum(maximum(x, low), high),
+    "heaviside": lambda x, at_zero: f.where(
+        f.lt(x, 0.0), 0.0, f.where(f.lt(0.0, x), 1.0, f.where(f.eq(x, 0.0), at_zero, x))
+    ),
+    "greater": lambda x, y: f.lt(y, x),
+    "greater_equal": lambda x, y: f.le(y, x),
+    "not_equal": lambda x, y: f.not_(f.eq(x, y)),
+    "logical_and": lambda x, y: f.and_(truth(x), truth(y)),
+    "logical_or": lambda x, y: f.or_(truth(x), truth(y)),
+    "logical_not": lambda x: f.not_(truth(x)),
+    "logical_xor": lambda x, y: _differ(truth(x), truth(y)),
+    "bitwise_and": lambda x, y: f.and_(_logical(x, "&"), _logical(y, "&")),
+    "bitwise_or": lambda x, y: f.or_(_logical(x, "|"), _logical(y, "|")),
+    "bitwise_xor": lambda x, y: _differ(_logical(x, "^"), _logical(y, "^")),
+    "invert": lambda x: f.not_(_logical(x, "~")),
+    "isnan": lambda x: f.not_(f.eq(x, x)),
+    "isinf": lambda x: f.eq(f.fabs(x), math.inf),
+    "isfinite": lambda x: f.lt(f.fabs(x), math.inf),
+    "signbit": lambda x: f.lt(f.copysign(1.0, x), 0.0),
+    "conjugate": lambda x: x,
+}
+
+
+def _differ(x: Any, y: Any) -> Any:
+    return f.and_(f.or_(x, y), f.not_(f.and_(x, y)))
+
+
+def _is_truth(x: Any) -> bool:
+    """Whether it is a truth value: a symbol of one, a batch of them, or Python's own."""
+    operation = getattr(x, "op", None)
+    if operation is not None:
+        return bool(operation.logical)
+    return isinstance(x, (bool, np.bool_)) or (isinstance(x, np.ndarray) and x.dtype == bool)
+
+
+def _logical(x: Any, sign: str) -> Any:
+    """A truth value.  Raises TypeError for a number: what NumPy does with the bits of one has no counterpart."""
+    if _is_truth(x):
+        return x
+    raise TypeError(f"{sign}: expected truth values, as comparisons give, got {x!r}")
+
+
+def scalar_function(name: str) -> Callable[..., Any] | None:
+    """What NumPy's function of elements of this name is on one of any kind; None where it has no counterpart."""
+    own = ELEMENTWISE.get(name)
+    return BY_METHOD.get(name) if own is None else own
+
+
+def not_known(name: str) -> TypeError:
+    """The error for a function of NumPy that has no counterpart."""
+    return TypeError(
+        f"np.{name}: not known on symbols, while a function is traced; docs/compiler.md has a table of what is known"
+    )
+
+
+def over_elements(function: Callable[..., Any], count: int) -> Any:
+    """A function of scalars as one of arrays that broadcast; of two scalars it reduces over several axes too."""
+    return np.frompyfunc(function, count, 1, identity=None) if count == 2 else np.frompyfunc(function, count, 1)
+
+
+def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], how: dict[str, Any]) -> Any:
+    """What a ufunc, or its ``reduce``, ``accumulate`` or ``outer``, gives where symbols are among the inputs."""
+    name, out = ufunc.__name__, how.pop("out", None)
+    if how.pop("where", True) is not True:
+        raise TypeError(f"np.{name}: where= is not known on symbols: np.where chooses between what was and what is new")
+    for ignored in ("dtype", "casting", "order", "subok"):
+        how.pop(ignored, None)
+    if method not in ("__call__", "reduce", "accumulate", "outer"):
+        raise TypeError(f"np.{name}.{method}: not known on symbols")
+    if all(x.__class__ not in _NUMPYS for x in inputs) and method == "__call__" and name in _OPERATORS and out is None:
+        return _OPERATORS[name](*(x.item() if isinstance(x, np.generic) else x for x in inputs))
+    of_python = ufunc.types == [f"{'O' * ufunc.nin}->{'O' * ufunc.nout}"]
+    if not of_python and getattr(np, name, None) is not ufunc and (name != "clip" or ufunc.signature is not None):
+        raise TypeError(f"{name}: this ufunc is compiled, and takes no symbols while a function is traced")
+    arrays = [bare(x) for x in inputs]
+    if method == "reduce" and name == "add":
+        arrays = [_counted(arrays[0])]
+    if name in PLAIN or of_python:  # NumPy asks the elements for it
+        result = getattr(ufunc, method)(*arrays, **how)
+    else:
+        result = _by_elements(ufunc, name, method, arrays, how)
+    if out is not None:
+        return _written(name, out[0] if isinstance(out, tuple) else out, result)
+    if isinstance(result, np.ndarray):
+        if result.dtype == object:
+            return result.view(SymbolArray)
+        return filled((), [result])  # a batch: a single number, of no dimension
+    return result
+
+
+_NUMPYS = (SymbolArray, np.ndarray)
+_OPERATORS: Mapping[str, Callable[..., Any]] = {
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y,
+    "multiply": lambda x, y: x * y,
+    "negative": lambda x: -x,
+}
+
+
+def _by_elements(ufunc: np.ufunc, name: str, method: str, arrays: Sequence[Any], how: dict[str, Any]) -> Any:
+    if name == "divide" and method == "__call__":
+        try:
+            return ufunc(*arrays)
+        except ZeroDivisionError:  # of Python's numbers; IEEE's answer is given below
+            pass
+    function = scalar_function(name)
+    if function is None:
+        raise not_known(name)
+    with np.errstate(all="ignore"):
+        return getattr(over_elements(function, ufunc.nin), method)(*arrays, **how)
+
+
+def _counted(values: Any) -> Any:
+    """What is to be added up: a truth value counts 1 or 0."""
+    values = np.asarray(values)
+    if values.dtype == object and any(map(_is_truth, values.ravel().tolist())):
+        return over_elements(lambda x: f.where(truth(x), 1.0, 0.0), 1)(values)
+    return values
+
+
+def _written(name: str, out: Any, result: Any) -> Any:
+    """``out`` with the result written to it.  Raises TypeError where it cannot hold symbols."""
+    if not (isinstance(out, np.ndarray) and out.dtype == object):
+        kind = f"an array of {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise TypeError(
+            f"np.{name}: symbols cannot be written to {kind}: write a = a + b instead of a += b, or make the array "
+            f"with np.zeros_like of an array of symbols"
+        )
+    if out.ndim:
+        out.view(np.ndarray)[...] = result
+    else:  # of one element, which may be a batch
+        out.view(np.ndarray).reshape(1)[0] = result
+    return out
+
+
+ANSWERS.ufunc = applied

@@ -1,0 +1,209 @@
+"""NumPy's functions of whole arrays that are written over any scalar: choices, statistics, norms and the like."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.arrays.numpy_elementwise import ELEMENTWISE, maximum, minimum, over_elements, truth
+from linkwork.expr.arrays.symbol_array import SymbolArray, bare, is_traced
+from linkwork.expr.scalar import functions as f
+
+__all__ = ["OWN", "array_of", "delegated"]
+
+
+def delegated(name: str) -> Callable[..., Any]:
+    """A function of linkwork's linear algebra."""
+    return getattr(importlib.import_module("linkwork.expr.linalg.numpy_linalg"), name)  # type: ignore[no-any-return]
+
+
+def array_of(x: Any) -> Any:
+    """A scalar of ours as an array of no dimension; a list with such in it as an array."""
+    made = bare(x)
+    if isinstance(made, (list, tuple)) and any(map(is_traced, made)):
+        made = np.array(made, dtype=object)
+    return made.view(SymbolArray) if isinstance(made, np.ndarray) and made.dtype == object else x
+
+
+def _where(condition: Any, *choices: Any) -> Any:
+    if len(choices) != 2:
+        raise TypeError("np.where: not on symbols without the two things to choose from: np.where(condition, x, y)")
+    return _over(lambda which, x, y: f.where(truth(which), x, y), condition, *choices)
+
+
+def _over(function: Callable[..., Any], *arguments: Any) -> Any:
+    return over_elements(function, len(arguments))(*map(array_of, arguments))
+
+
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named: Any) -> Any:
+    low, high = named.pop("min", a_min), named.pop("max", a_max)
+    result = a if low is None else _over(maximum, a, low)
+    result = result if high is None else _over(minimum, result, high)
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
+def _mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    total = np.sum(array_of(a), axis=axis, keepdims=keepdims)
+    return total / float(np.size(a) // max(np.size(total), 1))
+
+
+def _variance(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: Any = False, **named: Any
+) -> Any:
+    a, ddof = array_of(a), named.pop("correction", ddof)
+    away = a - _mean(a, axis=axis, keepdims=True)
+    total = np.sum(away * away, axis=axis, keepdims=keepdims)
+    return total / (np.size(a) // max(np.size(total), 1) - ddof)
+
+
+def _deviation(*arguments: Any, **named: Any) -> Any:
+    return np.sqrt(array_of(_variance(*arguments, **named)))
+
+
+def _average(a: Any, axis: Any = None, weights: Any = None) -> Any:
+    if weights is None:
+        return _mean(a, axis)
+    weighted = array_of(a) * weights
+    return np.sum(weighted, axis=axis) / np.sum(array_of(np.broadcast_to(weights, np.shape(weighted))), axis=axis)
+
+
+def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    magnitude = np.abs(array_of(x))
+    if ord is None or ord == 2:
+        return _root(np.sum(magnitude * magnitude, axis=axis, keepdims=keepdims))
+    if ord == math.inf:
+        return np.max(magnitude, axis=axis, keepdims=keepdims)
+    if ord == -math.inf:
+        return np.min(magnitude, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return np.sum(array_of(magnitude != 0.0), axis=axis, keepdims=keepdims)
+    return np.sum(array_of(magnitude**ord), axis=axis, keepdims=keepdims) ** (1.0 / ord)
+
+
+def _root(total: Any) -> Any:
+    return np.sqrt(array_of(total)) if isinstance(total, np.ndarray) else f.sqrt(total)
+
+
+def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    x = array_of(x)
+    if ord is None or ord == "fro":
+        return _vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord in (1, math.inf, -1, -math.inf):
+        along = -2 if abs(ord) == 1 else -1
+        sums = np.sum(np.abs(x), axis=along, keepdims=True)
+        largest = (np.max if ord > 0 else np.min)(sums, axis=(-2, -1), keepdims=keepdims)
+        return largest
+    values = delegated("svd")(x, compute_uv=False)
+    if ord not in (2, -2, "nuc"):
+        raise ValueError(f"np.linalg.norm: expected one of NumPy's orders for matrices, got {ord!r}")
+    found = np.sum(values, axis=-1) if ord == "nuc" else (np.max if ord == 2 else np.min)(values, axis=-1)
+    return found[..., None, None] if keepdims else found
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    x = array_of(x)
+    if axis is None:
+        if ord is None or np.ndim(x) == 1:
+            return _vector_norm(x, axis=None, keepdims=keepdims, ord=2 if ord is None else ord)
+        return _matrix_norm(x, keepdims=keepdims, ord=ord)
+    if isinstance(axis, tuple) and len(axis) == 2:
+        moved = np.moveaxis(x, axis, (-2, -1))
+        found = _matrix_norm(moved, ord="fro" if ord is None else ord)
+        return np.expand_dims(found, axis) if keepdims else found
+    return _vector_norm(x, axis=axis, keepdims=keepdims, ord=2 if ord is None else ord)
+
+
+def _is_close(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    def close(x: Any, y: Any) -> Any:
+        near = f.le(f.fabs(x - y), atol + rtol * f.fabs(y))
+        same = f.or_(f.eq(x, y), f.and_(near, f.lt(f.fabs(y), math.inf)))
+        return f.or_(same, f.and_(f.not_(f.eq(x, x)), f.not_(f.eq(y, y)))) if equal_nan else same
+
+    return _over(close, a, b)
+
+
+def _rounded(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    scale = 10.0**decimals
+    return _over(lambda x: ELEMENTWISE["rint"](x * scale) / scale, a)
+
+
+def _sinc(x: Any) -> Any:
+    def sinc(x: Any) -> Any:
+        y = math.pi * x
+        away = f.not_(f.eq(y, 0.0))
+        safe = f.where(away, y, 1.0)
+        return f.where(away, f.div(f.sin(safe), safe), 1.0)
+
+    return _over(sinc, x)
+
+
+def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0.0) -> Any:
+    result = default
+    for condition, choice in zip(reversed(list(condlist)), reversed(list(choicelist)), strict=True):
+        result = _where(condition, choice, result)
+    return result
+
+
+def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    largest = float(np.finfo(float).max)
+    high, low = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
+
+    def number(x: Any) -> Any:
+        finite = f.where(f.eq(x, math.inf), high, f.where(f.eq(x, -math.inf), low, x))
+        return f.where(f.eq(x, x), finite, nan)
+
+    return _over(number, x)
+
+
+def _polyval(p: Any, x: Any) -> Any:
+    x, result = array_of(x), None
+    for coefficient in array_of(np.asanyarray(p)):
+        result = coefficient if result is None else result * x + coefficient
+    return result
+
+
+def _linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> Any:
+    parts = np.arange(num) / max(num - 1 if endpoint else num, 1)
+    start, stop = array_of(start), array_of(stop)
+    shape = (num, *(1,) * max(np.ndim(start), np.ndim(stop)))
+    return array_of(start + (stop - start) * parts.reshape(shape))
+
+
+def _matrix_power(a: Any, n: int) -> Any:
+    a = array_of(a)
+    if n < 0:
+        a, n = delegated("inv")(a), -n
+    result: Any = np.eye(a.shape[-1])
+    for _ in range(n):
+        result = result @ a
+    return result
+
+
+OWN: Mapping[str, Callable[..., Any]] = {
+    "where": _where,
+    "select": _select,
+    "clip": _clip,
+    "mean": _mean,
+    "average": _average,
+    "var": _variance,
+    "std": _deviation,
+    "round": _rounded,
+    "around": _rounded,
+    "isclose": _is_close,
+    "nan_to_num": _nan_to_num,
+    "sinc": _sinc,
+    "linspace": _linspace,
+    "polyval": _polyval,
+    "real": lambda val: val,
+    "linalg.norm": _norm,
+    "linalg.vector_norm": _vector_norm,
+    "linalg.matrix_norm": _matrix_norm,
+    "linalg.matrix_power": _matrix_power,
+}

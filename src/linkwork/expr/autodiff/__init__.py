@@ -1,0 +1,1 @@
+"""Derivatives of scalar programs: dual numbers, custom derivatives, transposes."""

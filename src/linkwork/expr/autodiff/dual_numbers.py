@@ -1,0 +1,220 @@
+"""Dual numbers over any scalar: a value and its derivative, carried together by the chain rule.
+
+A function over any scalar that is given `Dual` numbers also gives its directional derivative; the parts may be
+floats, NumPy batches, symbols or another library's scalars, and duals of duals give second derivatives.  A tangent may
+be a row of derivatives in many directions, `Directions`; what changes in none of them is no dual number any more.
+
+Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.multi_result import Forward
+from linkwork.expr.scalar.operations import BY_METHOD, Operation
+from linkwork.expr.scalar.symbol import whole_power
+
+__all__ = ["Dual", "parts", "same", "seeded"]
+
+
+_fresh_levels = itertools.count(1000, 1000)  # what is made of them by hand comes in between
+
+
+class Dual:
+    """``value + tangent·ε`` with ε² = 0.
+
+    Each level of differentiation has an ε of its own, and to it those of lower levels are constants.  A dual number
+    made by hand of dual numbers is of the next level; `seeded` takes a level that no other number has.
+    """
+
+    __slots__ = ("level", "tangent", "value")
+    __array_ufunc__ = None
+
+    _precedence = 2
+
+    def __init__(self, value: Any, tangent: Any, level: int | None = None) -> None:
+        self.value = value
+        self.tangent = tangent
+        self.level = 1 + max(_level(value), _level(tangent)) if level is None else level
+
+    def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> Any:
+        level = max(_level(a) for a in arguments)
+        values, tangents = zip(*(_split(a, level) for a in arguments), strict=True)
+        result = operation(*values)
+        if operation.name == "where":
+            return _dual(result, f.where(values[0], tangents[1], tangents[2]), level)
+        if operation.partials is None:
+            return result
+        try:
+            partials = operation.partials(*values, result)
+        except ZeroDivisionError:  # only Python's own floats raise it; NumPy's are infinite there, as all others are
+            with np.errstate(all="ignore"):
+                partials = tuple(map(_single, operation.partials(*map(_batch, (*values, result)))))
+        total: Any = 0.0
+        for partial, tangent in zip(partials, tangents, strict=True):
+            if not (isinstance(tangent, float) and tangent == 0.0):
+                total = total + tangent * partial
+        return _dual(result, total, level)
+
+    def _bundled(self, bundle: Forward, arguments: Sequence[Any]) -> list[Any]:
+        """The results of a bundle, and their derivatives by its own rule."""
+        level = max(_level(a) for a in arguments)
+        values, tangents = zip(*(_split(a, level) for a in arguments), strict=True)
+        results = bundle(values)
+        many = any(t.__class__ is Directions for t in tangents)
+        rows = [{} if isinstance(t, float) and t == 0.0 else t.row if many else {0: t} for t in tangents]
+        found = bundle.pushed(values, results, rows)
+        return [
+            Dual(x, Directions(row) if many else row[0], level) if row else x
+            for x, row in zip(results, found, strict=True)
+        ]
+
+    def __neg__(self) -> Dual:
+        return Dual(-self.value, -self.tangent, self.level)
+
+    def __pos__(self) -> Dual:
+        return self
+
+    def __abs__(self) -> Any:
+        return f.fabs(self)
+
+    def __pow__(self, exponent: Any) -> Any:
+        if isinstance(exponent, (int, float)) and abs(exponent) <= 64 and exponent == int(exponent):
+            return whole_power(self, int(exponent))
+        return f.pow(self, exponent)
+
+    def __rpow__(self, base: Any) -> Any:
+        return f.pow(base, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return f.lt(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return f.le(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return f.lt(other, self)
+
+    def __ge__(self, other: Any) -> Any:
+        return f.le(other, self)
+
+    def __eq__(self, other: Any) -> Any:
+        return f.eq(self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return f.not_(self == other)
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __getattr__(self, name: str) -> Any:
+        # NumPy applies its functions to arrays of objects by calling the elements' methods: np.sin(q) -> q[i].sin()
+        operation = BY_METHOD.get(name)
+        if operation is None:
+            raise AttributeError(f"a dual number has no attribute {name!r}")
+        return lambda *others: operation(self, *others)
+
+    def __repr__(self) -> str:
+        return f"Dual({self.value!r}, {self.tangent!r})"
+
+
+def seeded(values: Sequence[Any], tangents: Sequence[Any]) -> list[Dual]:
+    """Dual numbers for one differentiation: they share an ε that no number made before them knows.
+
+    So derivatives of functions that differentiate are not confused, whatever those functions refer to.
+    """
+    level = next(_fresh_levels)
+    return [Dual(x, tangent, level) for x, tangent in zip(values, tangents, strict=True)]
+
+
+def parts(x: Any, level: int | None = None) -> tuple[Any, Any]:
+    """Value and tangent of a dual number, of its own ε or that of a level; a constant's tangent is 0.0."""
+    return _split(x, max(_level(x), 1) if level is None else level)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two scalars are the same number, or the same node of a trace; two dual numbers, if their parts are."""
+    if a is b:
+        return True
+    if a.__class__ is not b.__class__:
+        return False
+    if a.__class__ is Dual:
+        return bool(a.level == b.level) and same(a.value, b.value) and same(a.tangent, b.tangent)
+    if a.__class__ is Directions:
+        return a.row.keys() == b.row.keys() and all(same(x, b.row[key]) for key, x in a.row.items())
+    return isinstance(a, float) and a == b
+
+
+def _level(x: Any) -> int:
+    return x.level if isinstance(x, Dual) else 0
+
+
+def _split(x: Any, level: int) -> tuple[Any, Any]:
+    """Value and tangent at a level; what belongs to a lower level is a constant there."""
+    return (x.value, x.tangent) if _level(x) == level else (x, 0.0)
+
+
+def _dual(value: Any, tangent: Any, level: int) -> Any:
+    """A dual number; what changes in none of many directions is a constant."""
+    return value if tangent.__class__ is Directions and not tangent.row else Dual(value, tangent, level)
+
+
+def _batch(x: Any) -> Any:
+    """A number as a batch of one."""
+    if isinstance(x, Directions):
+        return x.each(_batch)
+    if isinstance(x, Dual):
+        return Dual(_batch(x.value), _batch(x.tangent), x.level)
+    return np.array([float(x)]) if isinstance(x, (int, float)) else x
+
+
+def _single(x: Any) -> Any:
+    """The number in a batch of one."""
+    if isinstance(x, Directions):
+        return x.each(_single)
+    if isinstance(x, Dual):
+        return Dual(_single(x.value), _single(x.tangent), x.level)
+    return float(x[0]) if isinstance(x, np.ndarray) and x.shape == (1,) else x
+
+
+def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool) -> Callable[[Dual, Any], Any]:
+    def method(self: Dual, other: Any) -> Any:
+        if other.__class__ is Directions:  # of a higher level, whose scalars are of this one
+            return NotImplemented
+        first, second = (other, self) if swap else (self, other)
+        level = max(_level(first), _level(second))
+        (a, da), (b, db) = _split(first, level), _split(second, level)
+        if da.__class__ is Directions or db.__class__ is Directions:
+            da, db = (d if d.__class__ is Directions else Directions({}) for d in (da, db))
+        return _dual(*rule(a, da, b, db), level)
+
+    return method
+
+
+def _quotient(a: Any, da: Any, b: Any, db: Any) -> tuple[Any, Any]:
+    ratio = a / b
+    if da.__class__ is not Directions:
+        return ratio, (da - ratio * db) / b
+    if not da:
+        return ratio, -(db * (ratio / b))
+    inverse = 1.0 / b  # once for all directions
+    return ratio, da * inverse - db * (ratio * inverse)
+
+
+for _name, _rule in {
+    "add": lambda a, da, b, db: (a + b, da + db),
+    "sub": lambda a, da, b, db: (a - b, da - db),
+    "mul": lambda a, da, b, db: (a * b, da * b + db * a),
+    "truediv": _quotient,
+}.items():
+    setattr(Dual, f"__{_name}__", _operator(_rule, swap=False))
+    setattr(Dual, f"__r{_name}__", _operator(_rule, swap=True))

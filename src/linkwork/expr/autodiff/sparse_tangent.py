@@ -1,0 +1,118 @@
+"""Derivatives in many directions at once: the tangent of a dual number that is a sparse row of scalars.
+
+``Dual(x, Directions({0: 1.0}))`` and ``Dual(y, Directions({1: 1.0}))`` run through a function once and come back with
+its derivatives by both; a direction in which nothing changes is in no row, so nothing is computed for it.  The scalars
+are of any kind, other dual numbers among them: derivatives of derivatives.
+
+Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sections 3.1 (vector mode) and 7.1 (sparse).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Any
+
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.operations import Operation
+from linkwork.expr.scalar.symbol import Symbol
+
+__all__ = ["Directions"]
+
+
+class Directions:
+    """A sparse row of derivatives: direction -> scalar, without those that are structurally zero.  Immutable.
+
+    It is a vector: it adds up, and is multiplied and divided by scalars.  The number 0.0 is the row without any.
+    """
+
+    __slots__ = ("row",)
+    __array_ufunc__ = None
+
+    _precedence = 3  # above that of dual numbers, which may be the scalars
+
+    def __init__(self, row: Mapping[Hashable, Any]) -> None:
+        self.row = {key: x for key, x in row.items() if not _nothing(x)}
+
+    def get(self, key: Hashable) -> Any:
+        """The derivative in a direction: 0.0 where nothing changes."""
+        return self.row.get(key, 0.0)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.row)
+
+    def __bool__(self) -> bool:
+        return bool(self.row)
+
+    def each(self, change: Callable[[Any], Any]) -> Directions:
+        """The same of every derivative."""
+        return Directions({key: change(x) for key, x in self.row.items()})
+
+    def __neg__(self) -> Directions:
+        return self.each(lambda x: -x)
+
+    def __pos__(self) -> Directions:
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        row = _row(other)
+        if row is None:
+            return NotImplemented
+        total = dict(self.row)
+        for key, x in row.items():
+            total[key] = total[key] + x if key in total else x
+        return Directions(total)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        row = _row(other)
+        if row is None:
+            return NotImplemented
+        total = dict(self.row)
+        for key, x in row.items():
+            total[key] = total[key] - x if key in total else -x
+        return Directions(total)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self if _nothing(other) else NotImplemented
+
+    def __mul__(self, k: Any) -> Any:
+        if k.__class__ is Directions:
+            return NotImplemented
+        return _NONE if _nothing(k) else self.each(lambda x: x * k)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, k: Any) -> Any:
+        if k.__class__ is Directions:
+            return NotImplemented
+        return self * (1.0 / k)
+
+    def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> Directions:
+        """The choice between two rows, which is all that is asked of rows besides sums and multiples."""
+        if operation.name != "where":
+            raise TypeError(f"{operation.name}: it is of numbers, and no function of rows of derivatives")
+        condition, a, b = arguments
+        one, other = _row(a), _row(b)
+        if one is None or other is None:
+            raise TypeError(f"where: expected two rows of derivatives, got {a!r} and {b!r}")
+        return Directions({k: f.where(condition, one.get(k, 0.0), other.get(k, 0.0)) for k in {**one, **other}})
+
+    def __repr__(self) -> str:
+        return f"Directions({self.row!r})"
+
+
+def _nothing(x: Any) -> bool:
+    """Whether a scalar is zero whatever the numbers are."""
+    if x.__class__ is float or x.__class__ is int:
+        return bool(x == 0)
+    return x.__class__ is Symbol and x.op.name == "constant" and x.value == 0.0
+
+
+def _row(x: Any) -> Mapping[Hashable, Any] | None:
+    if x.__class__ is Directions:
+        return x.row
+    return {} if _nothing(x) else None
+
+
+_NONE = Directions({})

@@ -1,0 +1,226 @@
+"""Tables: the entry of an index that is known only when code runs, which is taken or replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork.expr.arrays.pytree import Leaf, put_together, taken_apart
+from linkwork.expr.arrays.symbol_array import floats
+from linkwork.expr.autodiff.graph_derivative import is_zero
+from linkwork.expr.control.flatten import graph_of, is_truth
+from linkwork.expr.scalar.functions import and_, eq, floor, fmax, fmin, le, lt, where
+from linkwork.expr.scalar.multi_result import Bundle, Row, bundle_operation
+from linkwork.expr.scalar.operations import Operation
+from linkwork.expr.scalar.symbol import Symbol
+
+__all__ = ["PUT", "TAKE", "Put", "Take", "put", "take"]
+
+TAKE = bundle_operation("take")
+PUT = bundle_operation("put")
+
+
+@dataclass(frozen=True)
+class Take(Bundle):
+    """A row of a table of so many rows and columns.
+
+    The arguments are the index and, unless the ``table`` is of constants, its numbers, row by row.
+    """
+
+    rows: int
+    columns: int
+    table: tuple[float, ...] = ()
+
+    operation: ClassVar[Operation] = TAKE
+
+    @property
+    def count(self) -> int:
+        return self.columns
+
+    def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
+        index, *numbers = arguments
+        place = np.asarray(np.fmin(np.fmax(np.floor(index), 0.0), float(self.rows - 1)), dtype=np.int64)
+        numbers = numbers or list(self.table)
+        found = []
+        for column in range(self.columns):
+            entries = np.broadcast_arrays(*numbers[column :: self.columns])
+            stacked = np.stack(entries)
+            whole = np.broadcast_shapes(place.shape, stacked.shape[1:])
+            chosen = np.take_along_axis(
+                np.broadcast_to(stacked.reshape(self.rows, *(1,) * (len(whole) - stacked.ndim + 1), *stacked.shape[1:]),
+                                (self.rows, *whole)),
+                np.broadcast_to(place, whole)[np.newaxis], axis=0)[0]  # fmt: skip
+            chosen = np.where(np.isnan(index), np.nan, chosen)
+            found.append(chosen if whole else float(chosen))
+        return found
+
+    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> Sequence[Row]:
+        found: list[dict[Any, Any]] = [{} for _ in results]
+        for key in dict.fromkeys(key for row in rows[1:] for key in row):
+            derivatives = [row.get(key, 0.0) for row in rows[1:]]
+            values = Take(self.rows, self.columns)([arguments[0], *derivatives])
+            for row, value in zip(found, values, strict=True):
+                row[key] = value
+        return list(found)
+
+    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
+        if self.table:
+            return [0.0]
+        place = fmin(fmax(floor(arguments[0]), 0.0), float(self.rows - 1))
+        gradient: list[Any] = [0.0]
+        for row in range(self.rows):
+            here = eq(place, float(row))
+            gradient += [0.0 if is_zero(weight) else where(here, weight, 0.0) for weight in weights]
+        return gradient
+
+
+@dataclass(frozen=True)
+class Put(Bundle):
+    """A table of so many rows and columns with another row at an index; the same table where no row has that index.
+
+    The arguments are the index, the row, and the table's numbers, row by row; the results are the numbers of the new
+    table.
+    """
+
+    rows: int
+    columns: int
+
+    operation: ClassVar[Operation] = PUT
+
+    @property
+    def count(self) -> int:
+        return self.rows * self.columns
+
+    def split(self, arguments: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any]]:
+        """The index, the row and the table."""
+        return arguments[0], arguments[1 : 1 + self.columns], arguments[1 + self.columns :]
+
+    def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
+        index, row, table = self.split(arguments)
+        place = np.floor(index)
+        found = list(table)
+        for k in np.unique(place[(place >= 0.0) & (place < self.rows)]) if np.ndim(place) else [place]:
+            if 0.0 <= k < self.rows:
+                start = int(k) * self.columns
+                for column, value in enumerate(row):
+                    old = found[start + column]
+                    found[start + column] = np.where(place == k, value, old) if np.ndim(place) else value
+        return found
+
+    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> Sequence[Row]:
+        found: list[dict[Any, Any]] = [{} for _ in results]
+        for key in dict.fromkeys(key for row in rows[1:] for key in row):
+            values = self([arguments[0], *(row.get(key, 0.0) for row in rows[1:])])
+            for row, value in zip(found, values, strict=True):
+                row[key] = value
+        return list(found)
+
+    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
+        index = arguments[0]
+        there = and_(le(0.0, index), lt(index, float(self.rows)))
+        used = [k for k in range(self.columns) if not all(map(is_zero, weights[k :: self.columns]))]
+        some = [weights[line * self.columns + k] for line in range(self.rows) for k in used]
+        row = dict(zip(used, Take(self.rows, len(used))([index, *some]) if used else (), strict=True))
+        rest = iter(Put(self.rows, len(used))([index, *[0.0] * len(used), *some]) if used else ())
+        to_row = [where(there, row[k], 0.0) if k in row else 0.0 for k in range(self.columns)]
+        return [0.0, *to_row, *(next(rest) if k % self.columns in row else 0.0 for k in range(self.count))]
+
+
+@public
+def take(table: Any, index: Any) -> Any:
+    """The entry of a table (n,), or the row of a table (n, ...), at an index that need not be known in advance.
+
+    The index is a whole number, or is rounded down to one; one below 0 or above n - 1 gives the first or last entry,
+    and NaN gives NaN.  The derivative is that by the table's numbers: by the index it is zero.
+
+    >>> import numpy as np
+    >>> from linkwork.expr import take
+    >>> take(np.array([2.0, 3.0, 5.0]), 1.0), take([2.0, 3.0, 5.0], 7)
+    (3.0, 5.0)
+
+    Raises ValueError for a table without rows, TypeError for what is no array.
+    """
+    numbers, form = _table_of("take", table)
+    index, in_elements = _index_of("take", index)
+    size = form.size // form.shape[0]
+    fixed = graph_of([index]) is not None and all(isinstance(x, (int, float)) for x in numbers)
+    bundle = Take(form.shape[0], size, tuple(map(float, numbers)) if fixed else ())
+    found = bundle([index] if fixed else [index, *numbers])
+    in_elements = in_elements and isinstance(index, np.ndarray)
+    row = Leaf(form.shape[1:], is_array=len(form.shape) > 1 or in_elements)
+    if not row.is_array:
+        return found[0]
+    if isinstance(index, np.ndarray) and index.ndim and not in_elements:
+        return np.stack(found, axis=-1).reshape(*index.shape, *form.shape[1:])
+    return put_together(row, found, floats)
+
+
+@public
+def put(table: Any, index: Any, value: Any) -> Any:
+    """A table (n,) or (n, ...) with a number, or a row (...), in the place of what stands at an index.
+
+    The index is a whole number, or is rounded down to one, and need not be known in advance.  Where it is below 0,
+    above n - 1 or NaN, the table stays as it is: so an index of -1 puts nothing, and nothing is put beyond the end.
+    The derivative is that by the table's numbers and by the value: by the index it is zero.
+
+    >>> import numpy as np
+    >>> from linkwork.expr import put
+    >>> put(np.array([2.0, 3.0, 5.0]), 1, 7.0), put([2.0, 3.0], 2, 7.0)
+    (array([2., 7., 5.]), array([2., 3.]))
+
+    A table that a loop carries and a step changes by `put` alone is changed where it stands: its length costs nothing.
+
+    Raises ValueError for a table without rows and for a value of another shape than its rows, TypeError for what is no
+    array or number.
+    """
+    numbers, form = _table_of("put", table)
+    index, _ = _index_of("put", index)
+    row = _row_of(value, form.shape[1:], batches=graph_of((index, *numbers)) is None)
+    if any(map(is_truth, (*numbers, *row))):
+        raise TypeError("put: value: expected numbers, got truth values: where(condition, 1.0, 0.0) makes numbers")
+    size = len(row)
+    if isinstance(index, (int, float)):
+        start = int(index) * size if 0.0 <= index < form.shape[0] else len(numbers)
+        numbers[start : start + size] = row if start < len(numbers) else []
+    else:
+        numbers = list(Put(form.shape[0], size)([index, *row, *numbers]))
+    return put_together(Leaf(form.shape), numbers, floats)
+
+
+def _table_of(who: str, table: Any) -> tuple[list[Any], Leaf]:
+    """The numbers of a table, row by row, and its shape."""
+    numbers, form = taken_apart(table, f"{who}: table")
+    if not isinstance(form, Leaf) or not form.shape or form.shape[0] == 0:
+        raise ValueError(f"{who}: table: expected an array of one row at least, got {form}")
+    if any(x.__class__ is Symbol and x.op.logical for x in numbers):
+        raise TypeError(f"{who}: table: expected numbers, got truth values: where(condition, 1.0, 0.0) makes numbers")
+    return numbers, form
+
+
+def _index_of(who: str, index: Any) -> tuple[Any, bool]:
+    """The index as a scalar or a batch, and whether it came as the element of an array."""
+    in_elements = isinstance(index, np.ndarray) and index.dtype == object and index.ndim == 0
+    if in_elements:
+        index = index.item()
+    if not (np.ndim(index) == 0 or (isinstance(index, np.ndarray) and index.dtype != object)):
+        raise TypeError(f"{who}: index: expected a number, got {index!r}")
+    if not isinstance(index, np.ndarray):
+        (index,), _ = taken_apart(index, f"{who}: index")
+    return index, in_elements
+
+
+def _row_of(value: Any, shape: tuple[int, ...], *, batches: bool) -> list[Any]:
+    """The numbers of a row, which may be batches: then it has samples in dimensions before its own."""
+    if batches and isinstance(value, np.ndarray) and value.dtype != object and value.ndim > len(shape):
+        samples = value.shape[: value.ndim - len(shape)]
+        if value.shape[len(samples) :] == shape:
+            return list(np.moveaxis(value.reshape(*samples, -1), -1, 0))
+    numbers, form = taken_apart(value, "put: value")
+    if not isinstance(form, Leaf) or form.shape != shape:
+        expected = f"an array of shape {shape}, as the rows of table are" if shape else "a number, as the table has"
+        raise ValueError(f"put: value: expected {expected}, got {form}")
+    return numbers

@@ -1,0 +1,163 @@
+"""From arrays to lists of elements, which algorithms work on, and back.
+
+Arrays of floats may have leading dimensions: a batch, each of whose elements is an array then.  The elements of arrays
+of objects are any scalars, and samples in leading dimensions are taken one after the other.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.validation import shown
+from linkwork.errors import SingularMatrixError
+from linkwork.expr.arrays.symbol_array import SymbolArray, scalars
+
+__all__ = ["Array", "Found", "applied", "array_of", "matrix", "right_side", "square"]
+
+Array = np.ndarray[Any, Any]
+Found = tuple[Sequence[Sequence[Any]], Any]  # flat lists of elements, and the status
+Compute = Callable[..., Found]
+_NO_SCALARS = frozenset({type(None), str, bytes, dict, type, types.FunctionType, types.BuiltinFunctionType})
+
+
+def array_of(who: str, name: str, value: Any) -> Array:
+    """An argument as an array of floats or of objects.  Raises TypeError for anything else."""
+    array = np.asarray(scalars(value))
+    if array.dtype.kind in "biu":
+        array = array.astype(float)
+    if array.dtype.kind not in "fO":
+        raise TypeError(f"{who}: {name}: expected an array of real numbers or symbols, got one of {array.dtype}")
+    if array.dtype.kind == "O" and not _NO_SCALARS.isdisjoint(map(type, array.flat)):
+        raise TypeError(f"{who}: {name}: expected an array of real numbers or symbols, got {shown(value)}")
+    return array
+
+
+def matrix(who: str, name: str, value: Any) -> Array:
+    """An argument as matrices: an array (..., m, n)."""
+    array = array_of(who, name, value)
+    if array.ndim < 2:
+        raise ValueError(f"{who}: {name}: expected a matrix, an array (..., m, n), got the shape {array.shape}")
+    return array
+
+
+def square(who: str, value: Any) -> Array:
+    """The argument A as square matrices: an array (..., n, n)."""
+    array = array_of(who, "A", value)
+    if array.ndim < 2 or array.shape[-1] != array.shape[-2]:
+        raise ValueError(f"{who}: A: expected a square matrix, an array (..., n, n), got the shape {array.shape}")
+    return array
+
+
+def right_side(who: str, matrices: Array, b: Any, rows: int) -> tuple[Array, bool]:
+    """The right side as columns, an array (..., rows, k), and whether it is a vector.  Raises ValueError."""
+    array = array_of(who, "b", b)
+    vector = array.ndim == 1 or array.ndim == matrices.ndim - 1
+    if array.ndim == 0 or array.shape[-1 if vector else -2] != rows:
+        of = f"A of the shape {matrices.shape}"
+        wanted = f"(..., {rows}) or (..., {rows}, k)"
+        raise ValueError(
+            f"{who}: b: expected a vector or columns of {rows} rows, an array {wanted} for {of}, got the shape "
+            f"{array.shape}; vectors for one matrix are columns: b[..., None]"
+        )
+    return (array[..., None] if vector else array), vector
+
+
+def applied(
+    who: str,
+    compute: Compute,
+    operands: Sequence[tuple[Array, int]],
+    shapes: Sequence[tuple[int, ...]],
+    status: bool = False,
+    *,
+    positive: bool = False,
+) -> tuple[Any, ...]:
+    """Run an algorithm on the elements of arrays, and make arrays of what it gives.
+
+    Operands come with the number of their dimensions that are no batch.  ``compute`` takes their elements, as nested
+    lists, and whether the status is asked for; it gives a flat list of elements for each of the ``shapes``, and the
+    status of its pivots (0.0 if it has none).  With ``status`` that is the last result; without, floats and batches
+    whose status is not zero raise SingularMatrixError.
+    """
+    try:
+        batch = np.broadcast_shapes(*(array.shape[: array.ndim - dims] for array, dims in operands))
+    except ValueError:
+        shown = ", ".join(str(array.shape) for array, _ in operands)
+        raise ValueError(f"{who}: expected batches that broadcast, got arrays of the shapes {shown}") from None
+    of_objects = any(array.dtype == object for array, _ in operands)
+    kind = object if of_objects else np.result_type(*(array for array, _ in operands))
+    given = [*shapes, ()] if status else shapes
+    arrays = [np.empty((*batch, math.prod(shape)), kind) for shape in given]
+
+    def put(index: Any, found: Found) -> None:
+        outputs, told = found
+        for array, elements in zip(arrays, [*outputs, [told]], strict=False):
+            for k, element in enumerate(elements):
+                array[(*index, k)] = element
+
+    with np.errstate(all="ignore"):
+        if of_objects:
+            wide = [np.broadcast_to(array, (*batch, *array.shape[array.ndim - dims :])) for array, dims in operands]
+            samples = [(index, [x[index] if batch else x for x in wide]) for index in np.ndindex(batch)]
+            known = all(map(_is_known, wide))
+            for index, sample in samples:
+                elements = [_scalars(x, dims) for x, (_, dims) in zip(sample, operands, strict=True)]
+                found = compute(*elements, told=status or known)
+                if known and not status:
+                    _check(who, np.asarray(found[1]), positive, index)
+                put(index, found)
+        else:
+            found = compute(*(_elements(array, dims) for array, dims in operands), told=True)
+            if not status:
+                _check(who, np.broadcast_to(found[1], batch), positive)
+            put((...,), found)
+    return tuple(_shaped(array, (*batch, *shape)) for array, shape in zip(arrays, given, strict=True))
+
+
+def _shaped(array: Array, shape: tuple[int, ...]) -> Any:
+    """What callers get: a number where there is no dimension, an array of symbols where elements are objects."""
+    if array.dtype != object:
+        return array.reshape(shape)[()]
+    single = array.item() if not shape else None
+    return array.reshape(shape).view(SymbolArray) if single is None or isinstance(single, np.ndarray) else single
+
+
+def _is_known(array: Array) -> bool:
+    """Whether all elements are numbers or batches of numbers."""
+    return array.dtype != object or all(isinstance(x, (bool, int, float, np.generic, np.ndarray)) for x in array.flat)
+
+
+def _elements(array: Array, dims: int) -> Any:
+    """The elements of a batch, as nested lists; those of a single sample are Python's floats."""
+    if array.ndim == dims and array.dtype.kind == "f" and array.dtype.itemsize <= 8:
+        return array.astype(float).tolist()
+    if array.ndim == dims:
+        return array.tolist()
+    columns = np.ascontiguousarray(np.moveaxis(array, range(array.ndim - dims, array.ndim), range(dims)))
+    return _nested(columns, dims)
+
+
+def _nested(array: Any, dims: int) -> Any:
+    return [_nested(part, dims - 1) for part in array] if dims else array
+
+
+def _scalars(array: Any, dims: int) -> Any:
+    """The elements of an array as nested lists; plain numbers among them are Python's floats."""
+    if not dims:
+        x = array.item() if isinstance(array, np.ndarray) and array.ndim == 0 else array
+        return float(x) if isinstance(x, (bool, int, np.bool_, np.integer, np.floating)) else x
+    return [_scalars(part, dims - 1) for part in array]
+
+
+def _check(who: str, status: Array, positive: bool, index: tuple[int, ...] = ()) -> None:
+    """Raises SingularMatrixError where a pivot failed."""
+    failed = np.argwhere(status)
+    if len(failed):
+        sample = tuple(map(int, failed[0]))
+        raise SingularMatrixError(
+            who, int(status[sample]) - 1, positive=positive, sample=index + sample, samples=len(failed)
+        )

@@ -1,0 +1,130 @@
+"""Symmetric eigenvalues and eigenvectors by Jacobi's rotations.
+
+With P = Vᵀ dA V, dw_i = P_ii, and column j of dV is Σ_i v_i P_ij / (w_j − w_i) over the i with other eigenvalues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from linkwork._util.checked_arguments import public
+from linkwork.expr.autodiff.custom_derivative import Rule, ruled
+from linkwork.expr.linalg.array_conversion import Found, applied, square
+from linkwork.expr.linalg.factorizations import METHODS
+from linkwork.expr.linalg.jacobi_eigen_jacobi import Matrices, gap_inverse, rotate, rotation, sort, swept
+from linkwork.expr.linalg.lu_pivoting_exchanges import exchanged
+from linkwork.expr.linalg.sparse_dot import gathered, identity, product, rows_of, transposed
+from linkwork.expr.scalar.functions import lt
+
+__all__ = ["eigh", "eigvalsh"]
+
+_SYMMETRIC = METHODS["sym"]
+
+SWEEPS = (0, 0, 1, 5, 6, 7, 7, 8, 8, 9)
+"""How many sweeps leave nothing but rounding, by the number of rows; the last for all larger ones (tried up to 15)."""
+
+
+class EighResult(NamedTuple):
+    """What `eigh` gives."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+@public
+def eigh(A: Any) -> EighResult:
+    """w and V of a symmetric matrix, A V = V diag(w): eigenvalues in ascending order, orthonormal columns.
+
+    The lower triangle is read.  A vector's sign is some one, as in NumPy.  Eigenvectors of equal eigenvalues are some
+    basis of their space, and their derivatives leave out what turns it; of eigenvalues that are only nearly equal,
+    derivatives of eigenvectors grow as the gap's reciprocal.  Derivatives of eigenvalues are those of simple ones; of
+    equal ones, only their sum's is right in all directions.
+    """
+    return EighResult(*_taken("eigh", A, vectors=True))
+
+
+@public
+def eigvalsh(A: Any) -> Any:
+    """The eigenvalues of a symmetric matrix in ascending order: see `eigh`."""
+    return _taken("eigvalsh", A, vectors=False)[0]
+
+
+def _taken(who: str, A: Any, vectors: bool) -> tuple[Any, ...]:
+    matrices = square(who, A)
+    n = matrices.shape[-1]
+
+    def compute(rows: list[list[Any]], told: bool) -> Found:
+        found = ruled(Eigen(n, vectors), [rows[i][j] for i, j in _SYMMETRIC.reads(n)])
+        return [found[:n], found[n:]], 0.0
+
+    return applied(who, compute, [(matrices, 2)], [(n,), (n, n)][: 1 + vectors])
+
+
+@dataclass(frozen=True, slots=True)
+class Eigen(Rule):
+    """Eigenvalues, and eigenvectors if they are asked for, by the lower triangle."""
+
+    n: int
+    vectors: bool
+
+    def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        n = self.n
+        start: list[list[Any]] = [list(row) for row in identity(n)]  # its rows become the eigenvectors
+        a, turned = swept(_turn, (_SYMMETRIC.matrix(inputs, n), start), n, SWEEPS)
+        values = [a[i][i] for i in range(n - 1, -1, -1)]  # sorted already, but for roundings
+        turned.reverse()
+        sort(values, turned)
+        flat = [row[i] for i in range(n) for row in turned]
+        return ([*values, *flat], ()) if self.vectors else (values, flat)
+
+    def tangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
+    ) -> Sequence[Any]:
+        values, v = self._split(results, extra)
+        moved = product(product(transposed(v), _SYMMETRIC.matrix(direction, self.n)), v)
+        found = [moved[i][i] for i in range(self.n)]
+        if not self.vectors:
+            return found
+        return [*found, *(x for row in product(v, self._over_gaps(moved, values)) for x in row)]
+
+    def cotangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
+    ) -> Sequence[Any]:
+        n = self.n
+        values, v = self._split(results, extra)
+        inner: list[list[Any]] = [[0.0] * n for _ in range(n)]
+        if self.vectors:
+            inner = self._over_gaps(product(transposed(v), rows_of(weights[n:], n)), values)
+        for i in range(n):
+            inner[i][i] = weights[i]
+        pulled = product(product(v, inner), transposed(v))
+        return gathered(pulled, _SYMMETRIC.reads(n), symmetric=True)
+
+    def _split(self, results: Sequence[Any], extra: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]]:
+        """The eigenvalues, and the rows of V."""
+        return results[: self.n], rows_of(results[self.n :] if self.vectors else extra, self.n)
+
+    def _over_gaps(self, moved: list[list[Any]], values: Sequence[Any]) -> list[list[Any]]:
+        """Elements i, j over w_j − w_i, none on the diagonal."""
+        return [
+            [0.0 if i == j else x * gap_inverse(values[j] - values[i]) for j, x in enumerate(row)]
+            for i, row in enumerate(moved)
+        ]
+
+
+def _turn(state: Matrices, p: int, q: int) -> None:
+    """Make the element p, q of a symmetric matrix zero, the larger of the two values first; turn the vectors alike."""
+    a, turned = state
+    difference = a[p][p] - a[q][q]
+    c, s, change = rotation(difference, -a[p][q])
+    a[p][p], a[q][q] = exchanged(lt(difference, 0.0), a[p][p] + change, a[q][q] - change)
+    a[p][q] = a[q][p] = 0.0
+    others = [i for i in range(len(a)) if i not in (p, q)]
+    x, y = [a[p][i] for i in others], [a[q][i] for i in others]
+    rotate(c, s, x, y)
+    for i, one, other in zip(others, x, y, strict=True):
+        a[p][i] = a[i][p] = one
+        a[q][i] = a[i][q] = other
+    rotate(c, s, turned[p], turned[q])

@@ -1,0 +1,67 @@
+"""LDLᵀ and LᵀDL: a symmetric matrix as a unit lower triangle and a diagonal, without square roots and without pivoting.
+
+LᵀDL eliminates the last row first.  In the mass matrix of a tree of bodies, parents before children, it leaves every
+zero that a branch has with another zero, so that it costs what the branches cost.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, Springer 2008, section 6.5.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkwork._util.checked_arguments import public
+from linkwork.expr.linalg.array_conversion import Found, applied, square
+from linkwork.expr.linalg.pivots import Pivots
+from linkwork.expr.linalg.sparse_dot import Rows, less
+
+__all__ = ["ldl", "ltdl", "ltdl_factors"]
+
+
+@public
+def ltdl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
+    """L and d of A = Lᵀ D L: a unit lower triangle, and the diagonal of D.
+
+    A is symmetric: its lower triangle is read.  There is no pivoting, so this is for matrices of which it is known that
+    none is needed: positive definite and quasidefinite ones.  With ``status`` also 0, or one more than the place of the
+    first pivot that is zero.  Without, floats raise SingularMatrixError.
+    """
+    return _factored("ltdl", A, status, last_first=True)
+
+
+@public
+def ldl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
+    """L and d of A = L D Lᵀ: a unit lower triangle, and the diagonal of D.  As `ltdl`, from the first row on."""
+    return _factored("ldl", A, status, last_first=False)
+
+
+def _factored(who: str, A: Any, status: bool, last_first: bool) -> tuple[Any, ...]:
+    matrices = square(who, A)
+    n = matrices.shape[-1]
+    order = range(n) if last_first else range(n - 1, -1, -1)
+
+    def compute(rows: list[list[Any]], told: bool) -> Found:
+        pivots = Pivots(who, told=told, order=order)
+        lower, d, _ = ltdl_factors([[rows[max(i, j)][min(i, j)] for j in order] for i in order], pivots)
+        if not last_first:  # LᵀDL of the matrix read from its end
+            lower, d = [[lower[j][i] for j in order] for i in order], d[::-1]
+        full = [lower[i][j] if j < i else 1.0 if i == j else 0.0 for i in range(n) for j in range(n)]
+        return [full, d], pivots.status
+
+    return applied(who, compute, [(matrices, 2)], [(n, n), (n,)], status)
+
+
+def ltdl_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any], list[Any]]:
+    """L (what is below its diagonal), d and its reciprocals, of a matrix of which the lower triangle is read."""
+    n = len(rows)
+    lower: list[list[Any]] = [[0.0] * n for _ in range(n)]
+    scaled: list[list[Any]] = [[0.0] * n for _ in range(n)]  # rows of D L
+    inverse: list[Any] = [0.0] * n
+    for i in range(n - 1, -1, -1):
+        below = [lower[k][i] for k in range(i + 1, n)]
+        for j in range(i + 1):
+            scaled[i][j] = less(rows[i][j], below, [scaled[k][j] for k in range(i + 1, n)])
+        inverse[i] = pivots.inverse(scaled[i][i], i)
+        for j in range(i):
+            lower[i][j] = scaled[i][j] * inverse[i]
+    return lower, [scaled[i][i] for i in range(n)], inverse

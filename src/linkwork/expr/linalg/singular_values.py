@@ -1,0 +1,171 @@
+"""Singular values by one-sided Jacobi rotations, after a QR.
+
+A = Q R; rotations make the columns of Rᵀ orthogonal, Rᵀ V₁ = W, and once they are sorted, W = U₁ Σ is a QR, so that
+A = (Q V₁) Σ U₁ᵀ with orthonormal factors, whatever the rank is.
+
+Of the derivative, with P = Uᵀ dA V: dσ_i = P_ii, and with F_ij = 1/(σ_j² − σ_i²), 0 where i = j,
+
+    dU = U (F∘(P Σ + Σ Pᵀ)) + (1 − U Uᵀ) dA V Σ⁻¹,    dV = V (F∘(Σ P + Pᵀ Σ)) + (1 − V Vᵀ) dAᵀ U Σ⁻¹
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from linkwork._util.checked_arguments import public
+from linkwork.expr.autodiff.custom_derivative import Rule, ruled
+from linkwork.expr.linalg.array_conversion import Found, applied, matrix
+from linkwork.expr.linalg.householder_qr import Reflections
+from linkwork.expr.linalg.jacobi_eigen_jacobi import Matrices, gap_inverse, rotate, rotation, sort, swept
+from linkwork.expr.linalg.sparse_dot import added, dot, identity, product, rows_of, transposed
+from linkwork.expr.scalar.functions import copysign, fabs
+
+__all__ = ["Singular", "svd", "svdvals"]
+
+SWEEPS = (0, 0, 1, 5, 5, 6, 6, 7, 7, 8)
+"""How many sweeps leave nothing but rounding, by the number of columns; the last for all larger ones."""
+
+
+class SVDResult(NamedTuple):
+    """What `svd` gives."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+@public
+def svd(A: Any) -> SVDResult:
+    """U, s and Vᵀ of A = U diag(s) Vᵀ, as numpy.linalg.svd has them with full_matrices=False: s descends.
+
+    Signs are some ones, as in NumPy.  Derivatives are those of distinct singular values other than zero; what equal
+    ones, or zero, would divide by zero is left out.
+    """
+    return SVDResult(*_taken("svd", A, vectors=True))
+
+
+@public
+def svdvals(A: Any) -> Any:
+    """The singular values of a matrix, in descending order: see `svd`."""
+    return _taken("svdvals", A, vectors=False)[0]
+
+
+def _taken(who: str, A: Any, vectors: bool) -> tuple[Any, ...]:
+    matrices = matrix(who, "A", A)
+    m, n = matrices.shape[-2:]
+    wide = m < n
+    tall = matrices.swapaxes(-1, -2) if wide else matrices
+    m, n = tall.shape[-2:]
+
+    def compute(rows: list[list[Any]], told: bool) -> Found:
+        found = ruled(Singular(m, n, vectors), [x for row in rows for x in row])
+        s, u, vt = found[:n], found[n : n + m * n], found[n + m * n :]
+        if not vectors:
+            return [s], 0.0
+        if wide:  # Aᵀ = U diag(s) Vᵀ
+            u, vt = _turned(vt, n, n), _turned(u, m, n)
+        return [u, s, vt], 0.0
+
+    shapes = [(n, n), (n,), (n, m)] if wide else [(m, n), (n,), (n, n)]
+    return applied(who, compute, [(tall, 2)], shapes if vectors else [(n,)])
+
+
+def _turned(values: Sequence[Any], rows: int, columns: int) -> list[Any]:
+    """The elements of a matrix's transpose."""
+    return [values[i * columns + j] for j in range(columns) for i in range(rows)]
+
+
+@dataclass(frozen=True, slots=True)
+class Singular(Rule):
+    """Singular values and, if they are asked for, U and Vᵀ, of a matrix with m rows and at most as many columns."""
+
+    m: int
+    n: int
+    vectors: bool
+
+    def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        m, n = self.m, self.n
+        first = Reflections(rows_of(inputs, n, m), n)
+        start: list[list[Any]] = [list(row) for row in identity(n)]  # the columns of V₁
+        # the rows of R are the columns of Rᵀ, and become those of W
+        columns, turned = swept(_turn, (first.upper(n), start), n, SWEEPS)
+        keys = [-dot(x, x) for x in columns]
+        sort(keys, columns, turned)
+        second = Reflections(transposed(columns), n)
+        diagonal = [row[i] for i, row in enumerate(second.upper(n))]
+        values = [fabs(x) for x in diagonal]
+        signs = [copysign(1.0, x) for x in diagonal]
+        u = [first.turned_back(column) for column in turned]  # by columns
+        vt = [[sign * x for x in column] for sign, column in zip(signs, second.orthonormal(n), strict=True)]
+        flat = [*(u[j][i] for i in range(m) for j in range(n)), *(x for row in vt for x in row)]
+        return ([*values, *flat], ()) if self.vectors else (values, flat)
+
+    def tangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
+    ) -> Sequence[Any]:
+        n = self.n
+        s, u, v = self._split(results, extra)
+        moved = rows_of(direction, n, self.m)
+        right = product(moved, v)  # dA V
+        p = product(transposed(u), right)
+        found = [p[i][i] for i in range(n)]
+        if not self.vectors:
+            return found
+        inverse, gaps = [gap_inverse(x) for x in s], self._gaps(s)
+        inner_u = [[gaps[i][j] * (p[i][j] * s[j] + s[i] * p[j][i]) for j in range(n)] for i in range(n)]
+        inner_v = [[gaps[i][j] * (s[i] * p[i][j] + p[j][i] * s[j]) for j in range(n)] for i in range(n)]
+        outer = [[x * k for x, k in zip(row, inverse, strict=True)] for row in right]  # dA V Σ⁻¹
+        du = _with_the_rest(u, inner_u, outer)
+        dvt = transposed(product(v, inner_v))  # V is square: 1 − V Vᵀ is zero
+        return [*found, *(x for row in du for x in row), *(x for row in dvt for x in row)]
+
+    def cotangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
+    ) -> Sequence[Any]:
+        n, m = self.n, self.m
+        s, u, v = self._split(results, extra)
+        inner: list[list[Any]] = [[weights[i] if i == j else 0.0 for j in range(n)] for i in range(n)]
+        if not self.vectors:
+            return [x for row in product(product(u, inner), transposed(v)) for x in row]
+        weight_u = rows_of(weights[n:], n, m)
+        weight_v = transposed(rows_of(weights[n + m * n :], n))
+        inverse, gaps = [gap_inverse(x) for x in s], self._gaps(s)
+        gu, gv = product(transposed(u), weight_u), product(transposed(v), weight_v)
+        for i in range(n):
+            for j in range(n):
+                if i != j:
+                    inner[i][j] = gaps[i][j] * ((gu[i][j] - gu[j][i]) * s[j] + s[i] * (gv[i][j] - gv[j][i]))
+        scaled = [[x * k for x, k in zip(row, inverse, strict=True)] for row in weight_u]  # Ū Σ⁻¹
+        return [x for row in product(_with_the_rest(u, inner, scaled), transposed(v)) for x in row]
+
+    def _split(
+        self, results: Sequence[Any], extra: Sequence[Any]
+    ) -> tuple[Sequence[Any], list[list[Any]], list[list[Any]]]:
+        """The singular values, and the rows of U and of V."""
+        flat = results[self.n :] if self.vectors else extra
+        return results[: self.n], rows_of(flat, self.n, self.m), transposed(rows_of(flat[self.m * self.n :], self.n))
+
+    def _gaps(self, s: Sequence[Any]) -> list[list[Any]]:
+        """1/(σ_j² − σ_i²)."""
+        return [
+            [0.0 if i == j else gap_inverse((s[j] - s[i]) * (s[j] + s[i])) for j in range(self.n)]
+            for i in range(self.n)
+        ]
+
+
+def _with_the_rest(u: list[list[Any]], inner: list[list[Any]], outer: list[list[Any]]) -> list[list[Any]]:
+    """U inner + (1 − U Uᵀ) outer."""
+    inside = product(transposed(u), outer)
+    rest = [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(inner, inside, strict=True)]
+    return added(product(u, rest), outer)
+
+
+def _turn(state: Matrices, p: int, q: int) -> None:
+    """Make two columns orthogonal, the longer one first; turn the vectors alike."""
+    columns, turned = state
+    x, y = columns[p], columns[q]
+    c, s, _ = rotation(dot(x, x) - dot(y, y), -dot(x, y))
+    rotate(c, s, x, y)
+    rotate(c, s, turned[p], turned[q])

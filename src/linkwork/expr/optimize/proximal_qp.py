@@ -1,0 +1,313 @@
+"""Convex quadratic programs by proximal steps, each of which is a strictly convex one.
+
+From x̄, a step goes to the x where ½ xᵀHx + gᵀx + ½ (x − x̄)ᵀE(x − x̄) is least within the bounds, with a small diagonal
+E.  There Hx + g + Cᵀλ = −E (x − x̄), which is what is left; the next step starts there, with the rows that are held.
+Where H is positive definite E is 0, and one step is all but for rounding.  So what a step solves is regular, whatever H
+is, and steps are a refinement too, since each computes anew what is left.  Of a linear program, finitely many lead to
+the solution.
+
+Sources: Rockafellar, Monotone operators and the proximal point algorithm, SIAM Journal on Control and Optimization 14,
+1976; Bemporad, A numerically stable solver for positive semidefinite quadratic programs based on nonnegative least
+squares, IEEE Transactions on Automatic Control 63, 2018.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.control.loops import watching_while_loop
+from linkwork.expr.control.vmap import each
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.optimize.dual_active_set import (
+    CONTRADICTION,
+    FIRST,
+    GOING,
+    OPTIMAL,
+    NextChange,
+    ScaledBounds,
+    Walk,
+    triangle,
+    walked,
+)
+from linkwork.expr.optimize.row_scaling import Factored, factored, rounding
+from linkwork.expr.scalar.functions import (
+    and_,
+    eq,
+    exp,
+    fabs,
+    fmax,
+    fmin,
+    le,
+    log,
+    lt,
+    not_,
+    or_,
+    where,
+)
+
+__all__ = [
+    "INFEASIBLE",
+    "NOT_A_NUMBER",
+    "NOT_CONVEX",
+    "OUT_OF_ITERATIONS",
+    "SOLVED",
+    "UNBOUNDED",
+    "ConvexProgram",
+    "Outcome",
+    "solution",
+]
+
+SOLVED, OUT_OF_ITERATIONS, NOT_A_NUMBER, INFEASIBLE, UNBOUNDED, NOT_CONVEX = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
+
+_PASSES = 60
+_PROVEN = 1e-6  # what Cᵀλ of a certificate is at most, relative to its largest term
+_FLAT = 1e-6  # of E d: what H d is along a direction without curvature
+
+Scalars = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvexProgram:
+    """A program: rows of A with their bounds, and which variables have bounds; and what is held first, of all rows."""
+
+    H: list[list[Any]]
+    g: list[Any]
+    A: list[list[Any]]
+    bounded: list[int]
+    lower: list[Any]  # of the rows and of the variables that have bounds
+    upper: list[Any]
+    warm: list[Any]
+    tolerance: float
+    at_most: int
+
+
+class Outcome(NamedTuple):
+    """x, a multiplier for every row and every variable that has bounds, and which are held at which side."""
+
+    x: list[Any]
+    multipliers: list[Any]
+    sides: list[Any]
+    status: Any
+    iterations: Any
+
+
+class _Pass(NamedTuple):
+    """Between proximal steps."""
+
+    x: Any
+    Hx: Any
+    Cx: Any  # scaled
+    residual: Any  # H x + g + Cᵀλ
+    multipliers: Any  # of scaled rows
+    sides: Any
+    marks: Any
+    left: Any  # the largest of the residual, relative
+    status: Any
+    going: Any
+    changes: Any
+    tableau: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    given: ConvexProgram
+    factors: Factored
+    bounds: ScaledBounds
+    tolerance: Any
+    gram: list[Any]
+
+    def of_rows(self, x: Scalars) -> list[Any]:
+        """C x, scaled."""
+        found = [*self.factors.of_rows(self.given.A, x), *(x[j] for j in self.given.bounded)]
+        return [0.0 if is_zero(v) else v * scale for v, scale in zip(found, self.factors.scales, strict=True)]
+
+    def of_columns(self, multipliers: Scalars) -> list[Any]:
+        """Cᵀλ of multipliers of scaled rows."""
+        weights = [x * scale for x, scale in zip(multipliers, self.factors.scales, strict=True)]
+        m = len(self.given.A)
+        found = self.factors.of_columns(self.given.A, weights[:m])
+        for j, weight in zip(self.given.bounded, weights[m:], strict=True):
+            found[j] = found[j] + weight
+        return found
+
+    def next(self, s: _Pass) -> _Pass:
+        """A proximal step."""
+        factors, bounds = self.factors, self.bounds
+        k = len(bounds.lower)
+        old = list(s.multipliers)
+        z = factors.forward(s.residual)
+        values = [a - b for a, b in zip(s.Cx, factors.of_rows(factors.Y, z), strict=True)]
+        held = [not_(eq(side, 0.0)) for side in s.sides]
+        gaps = [
+            where(x, v - where(lt(0.0, side), above, below), 0.0)
+            for x, v, side, below, above in zip(held, values, s.sides, bounds.lower, bounds.upper, strict=True)
+        ]
+        shifts = [dot([s.tableau[triangle(i, j)] for j in range(k)], gaps) for i in range(k)]
+        targets = [where(x, 0.0, v) - q for x, v, q in zip(held, values, shifts, strict=True)]
+        zeros = filled((k,), [0.0] * k)
+        start = [
+            filled((k,), targets),
+            zeros,
+            s.sides,
+            s.marks,
+            -1.0,
+            -1.0,
+            1.0,
+            GOING,
+            s.changes,
+            NextChange(),
+            s.tableau,
+        ]
+        walk, ended = walked(Walk(*start), replace(bounds, base=old), self.given.at_most)
+        contradiction = eq(walk.going, CONTRADICTION)
+        multipliers = [where(contradiction, b, a + b) for a, b in zip(old, walk.multipliers, strict=True)]
+        whole = [a + b for a, b in zip(z, factors.of_columns(factors.Y, walk.multipliers), strict=True)]
+        way = [-x for x in factors.backward(whole)]
+        x = [a + b for a, b in zip(s.x, way, strict=True)]
+        Hx, Cx = factors.of_rows(self.given.H, x), self.of_rows(x)
+        pulled = self.of_columns(multipliers)
+        residual = [a + b + c for a, b, c in zip(Hx, self.given.g, pulled, strict=True)]
+        left = _largest(residual) / fmax(_largest([*Hx, *self.given.g, *pulled]), 1e-300)
+        kept: Any = True
+        for v, below, above, slack, side in zip(Cx, bounds.lower, bounds.upper, bounds.slack, walk.sides, strict=True):
+            low, high = where(lt(0.0, side), above, below), where(lt(side, 0.0), below, above)
+            kept = and_(kept, and_(le(v - high, slack), le(low - v, slack)))
+        near = le(left, self.tolerance)
+        still = and_(le(left, 10.0 * self.tolerance), le(0.5 * s.left, left))
+        solved = and_(kept, or_(near, still))
+        unbounded = and_(not_(solved), self._unbounded(way, s, Hx, Cx))
+        cut = not_(eq(ended, 0.0))
+        proven = le(
+            _largest(pulled),
+            _PROVEN * _largest([a * b * c for a, b, c in zip(multipliers, factors.scales, factors.sizes, strict=True)]),
+        )
+        status = where(unbounded, UNBOUNDED, SOLVED)
+        status = where(contradiction, where(proven, INFEASIBLE, OUT_OF_ITERATIONS), status)
+        status = where(cut, ended, status)
+        stop = or_(or_(cut, contradiction), or_(solved, unbounded))
+        marks = [where(eq(mark, 2.0), 0.0, mark) for mark in walk.marks]
+        return _Pass(
+            filled((len(x),), [where(unbounded, d, a) for a, d in zip(x, way, strict=True)]),
+            filled((len(x),), Hx),
+            filled((k,), Cx),
+            filled((len(x),), residual),
+            filled((k,), multipliers),
+            walk.sides,
+            filled((k,), marks),
+            left,
+            status,
+            where(stop, OPTIMAL, GOING),
+            walk.changes,
+            walk.tableau,
+        )
+
+    def _unbounded(self, way: Scalars, s: _Pass, Hx: Scalars, Cx: Scalars) -> Any:
+        """Whether the objective falls for ever along the way."""
+        size: Any = 0.0
+        curved: Any = 0.0
+        left: Any = 0.0
+        for d, e in zip(way, self.factors.E, strict=True):
+            size, left = fmax(size, fabs(d)), fmax(left, fabs(e * d))
+        for now, before in zip(Hx, s.Hx, strict=True):
+            curved = fmax(curved, fabs(now - before))
+        slope = dot(self.given.g, way)
+        found = and_(lt(curved, _FLAT * left), lt(slope, 0.0))
+        for now, before, lower, upper, scale, most in zip(
+            Cx, s.Cx, self.bounds.lower, self.bounds.upper, self.factors.scales, self.factors.sizes, strict=True
+        ):
+            change = now - before
+            little = 1e-8 * size * scale * most
+            open_above = or_(le(change, little), eq(upper, math.inf))
+            open_below = or_(le(-little, change), eq(lower, -math.inf))
+            found = and_(found, and_(open_above, open_below))
+        return found
+
+
+def solution(given: ConvexProgram) -> tuple[Outcome, list[Any], Factored]:
+    """The solution of a program, or what is so instead; the last tableau and the factors."""
+    n, k = len(given.g), len(given.lower)
+    problem, valid = _prepared(given)
+    zeros = filled((k,), [0.0] * k)
+    warm = [_side(*each) for each in zip(given.warm, given.lower, given.upper, strict=True)]
+    start = _Pass(
+        filled((n,), [0.0] * n),
+        filled((n,), [0.0] * n),
+        zeros,
+        filled((n,), given.g),
+        zeros,
+        zeros,
+        filled((k,), warm),
+        math.inf,
+        0.0,
+        GOING,
+        0.0,
+        filled((k * (k + 1) // 2,), problem.gram),
+    )
+    found = watching_while_loop(lambda s: lt(0.5, s.going), problem.next, start, _PASSES, unwatched=len(start.tableau))
+    end = found.state
+    x, multipliers, sides, changes = list(end.x), list(end.multipliers), list(end.sides), end.changes
+    status = where(eq(found.status, 0.0), end.status, found.status)
+    status = where(problem.factors.convex, status, NOT_CONVEX)
+    crossing: Any = False
+    for lower, upper, slack in zip(problem.bounds.lower, problem.bounds.upper, problem.bounds.slack, strict=True):
+        crossing = or_(crossing, lt(slack, lower - upper))
+    total: Any = 0.0
+    for value in (*x, *given.g):
+        total = total + fabs(value)
+    status = where(crossing, INFEASIBLE, status)
+    status = where(and_(valid, lt(total, math.inf)), status, NOT_A_NUMBER)
+    multipliers = [
+        where(crossing, 0.0, a * scale) for a, scale in zip(multipliers, problem.factors.scales, strict=True)
+    ]
+    m = len(given.A)
+    fine = or_(eq(status, SOLVED), eq(status, OUT_OF_ITERATIONS))
+    x = [where(eq(status, NOT_A_NUMBER), math.nan, value) for value in x]
+    for place, j in enumerate(given.bounded, start=m):
+        x[j] = where(fine, fmin(fmax(x[j], given.lower[place]), given.upper[place]), x[j])
+    return Outcome(x, multipliers, sides, status, changes), list(end.tableau), problem.factors
+
+
+def _side(wish: Any, lower: Any, upper: Any) -> Any:
+    """Which bound is to be held first: 1, −1, or 0 where that one is infinite."""
+    if is_zero(wish):
+        return 0.0
+    high = and_(lt(0.0, wish), lt(upper, math.inf))
+    return where(high, 1.0, where(and_(lt(wish, 0.0), lt(-math.inf, lower)), -1.0, 0.0))
+
+
+def _largest(numbers: Scalars) -> Any:
+    found: Any = 0.0
+    for x in numbers:
+        found = fmax(found, fabs(x))
+    return found
+
+
+def _prepared(given: ConvexProgram) -> tuple[_Problem, Any]:
+    """The program without units, and whether its bounds are numbers."""
+    numbers = [*given.g, *(x for row in given.H for x in row), *(x for row in given.A for x in row), *given.upper]
+    unit = rounding(next((x for x in numbers if hasattr(x, "_precedence")), 1.0))
+    tolerance = fmax(given.tolerance, 16.0 * unit)
+    factors = factored(given.H, given.g, given.A, given.bounded, unit)
+    gram = [x for row in factors.gram() for x in row]
+
+    def scaled(row: Scalars) -> list[Any]:
+        a, b, scale, size = row
+        low, high = a * scale, b * scale
+        slack = tolerance * (scale * size + fmin(fabs(low), fabs(high)))
+        return [low, high, slack, where(eq(a, b), FIRST, 1.0)]
+
+    # of a loop's results, which stand side by side, a pivot needs no copies
+    rows = list(zip(given.lower, given.upper, factors.scales, factors.sizes, strict=True))
+    found = each(scaled, rows, in_loops=factors.in_loops, alike=True)
+    lower, upper, slack, weight = ([row[j] for row in found] for j in range(4))
+    valid: Any = True
+    for a, b in zip(given.lower, given.upper, strict=True):
+        valid = and_(valid, and_(eq(a, a), eq(b, b)))
+    least = exp(0.75 * log(unit))
+    wishes = not all(map(is_zero, given.warm))
+    bounds = ScaledBounds(lower, upper, slack, weight, least, 64.0 * unit, 100.0 * unit, wishes)
+    return _Problem(given, factors, bounds, tolerance, gram), valid

@@ -1,0 +1,196 @@
+"""Convex quadratic programs without units: rows scaled so that each is one long by the Hessian's inverse.
+
+With H = L Lᵀ and y_i = L⁻¹ c_i / σ_i, σ_i = |L⁻¹ c_i|, the matrix of the dual program is Y Yᵀ, and its diagonal is 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.arrays.symbol_array import filled
+from linkwork.expr.control import scan
+from linkwork.expr.control.vmap import each
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, less, rows_of, transposed
+from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, sqrt, where
+
+__all__ = ["Factored", "are_loops_better", "factored", "rounding"]
+
+Scalars = Sequence[Any]
+Rows = Sequence[Scalars]
+
+_ROUNDING = 1e3  # units of it: a pivot that is less, relative, is none
+_ADDED = 1e-3  # what stands in its place, of the diagonal
+_NEGATIVE = 1e-6  # a pivot that is less than minus this, relative, is no rounding
+_AT_ONCE, _PARTS = 4, 3  # rows that are multiplied together by others; parts of rows, each by those before and itself
+_STRAIGHT = 2000  # products: of more, what is done row by row is a loop, which is compiled sooner
+
+
+def rounding(x: Any) -> Any:
+    """The distance from 1 to the next number of the type that is computed in; x is any number that is not known."""
+    third = where(lt(fabs(x), math.inf), 4.0 / 3.0, 2.0)
+    return fabs((third - 1.0) * 3.0 - 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Factored:
+    """L, the reciprocals of its diagonal, and E, which H was given; Y, the scales 1/σ_i of rows, and their largest
+    coefficients."""
+
+    n: int
+    L: list[list[Any]]
+    D_inv: list[Any]
+    E: list[Any]
+    convex: Any  # a truth value
+    columns: list[list[Any]]  # of L⁻¹, of unit length, where loops are better than substitutions
+    lengths: list[Any]
+    Y: list[list[Any]]
+    scales: list[Any]
+    sizes: list[Any]
+    in_loops: bool
+
+    def forward(self, b: Scalars) -> list[Any]:
+        """L⁻¹ b."""
+        if self.columns:
+            return self.of_columns(self.columns, [x * size for x, size in zip(b, self.lengths, strict=True)])
+        return _forward(self.L, self.D_inv, b)
+
+    def backward(self, b: Scalars) -> list[Any]:
+        """L⁻ᵀ b."""
+        if self.columns:
+            found = self.of_rows(self.columns, b)
+            return [x * size for x, size in zip(found, self.lengths, strict=True)]
+        x = list(b)
+        for i in range(self.n - 1, -1, -1):
+            x[i] = less(x[i], [self.L[j][i] for j in range(i + 1, self.n)], x[i + 1 :]) * self.D_inv[i]
+        return x
+
+    def of_rows(self, rows: Rows, x: Scalars) -> list[Any]:
+        """The product of a matrix's rows with a column."""
+        found = each(lambda row: [dot(row, x)], rows, in_loops=self.in_loops)
+        return [value for (value,) in found]
+
+    def of_columns(self, rows: Rows, weights: Scalars) -> list[Any]:
+        """The sum of rows with weights."""
+        if not self.in_loops or len(rows) < 2:
+            return [dot([row[j] for row in rows], weights) for j in range(self.n)]
+
+        def step(total: Any, given: Any) -> tuple[Any, None]:
+            row, weight = given[:-1], given[-1]
+            return filled((self.n,), [t + weight * x for t, x in zip(total, row, strict=True)]), None
+
+        table = np.array([[*row, weight] for row, weight in zip(rows, weights, strict=True)], dtype=object)
+        return list(scan(step, filled((self.n,), [0.0] * self.n), table)[0])
+
+    def gram(self) -> list[list[Any]]:
+        """The lower triangle of Y Yᵀ, row by row; the diagonal is 1, or 0 of rows that are nothing."""
+        k = len(self.Y)
+        if not self.in_loops:
+            return [[dot(one, other) for other in self.Y[: i + 1]] for i, one in enumerate(self.Y)]
+        found: list[list[Any]] = []
+        part = max(_AT_ONCE, -(-k // _PARTS // _AT_ONCE) * _AT_ONCE)
+        for start in range(0, k, part):
+            stop = min(start + part, k)
+            ends = [(i, min(i + _AT_ONCE, stop)) for i in range(start, stop, _AT_ONCE)]
+            blocks = [[x for row in self.Y[i:j] for x in row] for i, j in ends]
+            blocks[-1] += [0.0] * (len(blocks[0]) - len(blocks[-1]))
+
+            def products(numbers: Scalars, stop: int = stop) -> list[Any]:
+                block = rows_of(numbers, self.n, len(numbers) // self.n)
+                columns = each(lambda y: [dot(row, y) for row in block], self.Y[:stop], in_loops=True, alike=True)
+                return [x for row in transposed(columns) for x in row]
+
+            for values in each(products, blocks, in_loops=True, alike=True):
+                found += rows_of(values, stop, len(values) // stop)
+            del found[stop:]
+        return [row[: i + 1] for i, row in enumerate(found)]
+
+
+def are_loops_better(n: int, k: int) -> bool:
+    """Whether programs of n variables and k rows have so many products that what is done row by row is a loop."""
+    return max(k, n) * n * (n + k) > 2 * _STRAIGHT
+
+
+def factored(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit: Any) -> Factored:
+    """The factors of H + E, and of rows and the unit rows of variables that are bounded; ``unit`` is the rounding."""
+    n, k = len(H), len(rows) + len(bounded)
+    in_loops = are_loops_better(n, k)
+    L, D_inv, E, convex = _cholesky(H, g, unit)
+
+    def scaled(row: Scalars) -> list[Any]:
+        y = _forward(L, D_inv, row)
+        square = dot(y, y)
+        fine = lt(0.0, square)
+        length = where(fine, sqrt(where(fine, square, 1.0)), 1.0)
+        scale = 1.0 / length
+        size: Any = 0.0
+        for x in row:
+            size = size if is_zero(x) else fmax(size, fabs(x))
+        return [*(x if is_zero(x) else x * scale for x in y), scale, size, length]
+
+    found = each(scaled, rows, in_loops=in_loops)
+    of_units: list[list[Any]] = []
+    if in_loops and n * n > _STRAIGHT:
+        _, table = scan(lambda none, row: (none, filled((n + 3,), scaled(list(row)))), (), np.eye(n))
+        of_units = [list(row) for row in table]
+        found += [of_units[j] for j in bounded]
+    else:
+        units = [np.eye(n)[j].tolist() for j in bounded]
+        found += each(scaled, units, in_loops=in_loops, alike=True)
+    return Factored(
+        n,
+        L,
+        D_inv,
+        E,
+        convex,
+        [row[:n] for row in of_units],
+        [row[n + 2] for row in of_units],
+        [row[:n] for row in found],
+        [row[n] for row in found],
+        [row[n + 1] for row in found],
+        in_loops,
+    )
+
+
+def _cholesky(H: Rows, g: Scalars, unit: Any) -> tuple[list[list[Any]], list[Any], list[Any], Any]:
+    """L of H + E below its diagonal, the reciprocals of its diagonal, E, and whether no pivot was negative.
+
+    E is a diagonal, and 0 where the pivot is more than rounding.  So H + E is positive definite if H is semidefinite.
+    """
+    n = len(H)
+    largest: Any = 0.0
+    slope: Any = 0.0
+    for i in range(n):
+        largest, slope = fmax(largest, H[i][i]), fmax(slope, fabs(g[i]))
+    none = le(largest, 0.0)
+    linear = where(none, 1e-5 * where(lt(0.0, slope), slope, 1.0), _ADDED * largest)
+    L: list[list[Any]] = []
+    D_inv: list[Any] = []
+    E: list[Any] = []
+    convex: Any = True
+    growth: Any = 1.0  # of roundings, by pivots that are small
+    for i in range(n):
+        row: list[Any] = []
+        for j in range(i):
+            row.append(less(H[i][j], row, L[j][:j]) * D_inv[j])
+        pivot = less(H[i][i], row, row)
+        size = fabs(H[i][i])
+        fine = lt(_ROUNDING * unit * growth * size, pivot)
+        missing = le(size, _ROUNDING * unit * largest)
+        E.append(where(fine, 0.0, where(missing, linear, _ADDED * size)))
+        convex = and_(convex, le(-_NEGATIVE * size, pivot))
+        D_inv.append(1.0 / sqrt(where(fine, pivot, E[i])))
+        growth = growth + where(fine, sqrt(size) * D_inv[i], 0.0)
+        L.append(row)
+    return L, D_inv, E, convex
+
+
+def _forward(L: Rows, D_inv: Scalars, b: Scalars) -> list[Any]:
+    x: list[Any] = []
+    for i, value in enumerate(b):
+        x.append(less(value, L[i], x) * D_inv[i])
+    return x

@@ -1,0 +1,1 @@
+"""Scalars: symbols, operations, functions and the interpreter of programs."""

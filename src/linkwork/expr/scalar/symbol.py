@@ -1,0 +1,397 @@
+"""The traced scalar: an immutable node of an expression graph, shared when equal and folded as it is built.
+
+A `Graph` holds the nodes of one trace.  A node of it, a `Symbol`, is an operation and its arguments; a node asked for
+twice is the same node (hash-consing), so ``is`` compares expressions and common subexpressions are computed once.
+What need not be computed is never made: ``0 * x`` is the number 0, ``1 * x`` is ``x``, ``x - x`` is 0, ``x + x`` is
+``2 * x``, numbers combine at once and minus signs move outward until an addition or subtraction takes them in.  These
+are the identities of real numbers: a symbol is taken to be finite where they apply.
+
+Nodes are numbered in the order of their making, so arguments come before what is made of them.  Dropping the graph
+drops the trace; nothing outlives it, and symbols of two graphs do not mix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.multi_result import PART, Bundle
+from linkwork.expr.scalar.operations import BY_METHOD, BY_NAME, Operation
+from linkwork.expr.scalar.symbol_methods import SymbolMethods
+
+__all__ = ["Graph", "Symbol"]
+
+_INPUT, _CONSTANT = BY_NAME["input"], BY_NAME["constant"]
+_NEG, _ADD, _SUB, _MUL, _DIV = (BY_NAME[name] for name in ("neg", "add", "sub", "mul", "div"))
+_LE, _WHERE = BY_NAME["le"], BY_NAME["where"]
+
+
+def two_traces(symbols: Sequence[Symbol]) -> str:
+    """What is wrong where symbols of several traces meet."""
+    shown = [f"{x!r} of {x.graph.owner}" if x.graph.owner else repr(x) for x in symbols if x.op is not _CONSTANT]
+    return f"symbols of two traces cannot be combined, as none outlives its own: {', '.join(shown)}"
+
+
+class Graph:
+    """The nodes of one trace."""
+
+    __slots__ = ("__weakref__", "_table", "calling", "in_double", "marks", "nodes", "owner")
+
+    def __init__(self, owner: str = "") -> None:
+        self.owner = owner  # what it is the trace of, for messages
+        self.nodes: list[Symbol] = []
+        self.marks: list[int] = []  # before which nodes a step begins that may be like others
+        self.in_double = False  # whether what is but rounding is decided in it: that of float64 is meant
+        self.calling: list[Any] = []  # the functions that are being traced to be called
+        self._table: dict[tuple[Any, ...], Symbol] = {}
+
+    def input(self, name: str) -> Symbol:
+        """A new independent variable."""
+        return _leaf(self, _INPUT, name)
+
+    def inputs(self, name: str, shape: tuple[int, ...]) -> list[Symbol]:
+        """The variables ``name[0]``, ``name[1]``, ... that fill an array of the shape, in row-major order."""
+        return [self.input(f"{name}[{k}]") for k in range(math.prod(shape))]
+
+    def constant(self, value: float) -> Symbol:
+        """The node of a number: an argument of other nodes, never a result (results that are numbers stay floats)."""
+        value = float(value)
+        key = (_CONSTANT, value, math.copysign(1.0, value))  # 0.0 == -0.0, but they are two numbers
+        node = self._table.get(key)
+        if node is None:
+            node = self._table[key] = _leaf(self, _CONSTANT, value)
+        return node
+
+    def truth(self, value: bool) -> Symbol:
+        """The node of a truth value: an argument of ``and_``, ``or_``, ``not_`` and ``where``."""
+        return _make(self, _LE, self.constant(0.0), self.constant(1.0 if value else -1.0))
+
+    def bundle(self, bundle: Bundle, arguments: Sequence[Any]) -> list[Symbol]:
+        """The results of an instruction of several, as symbols."""
+        nodes = [self._argument(kind, a) for kind, a in zip(bundle.kinds(len(arguments)), arguments, strict=True)]
+        whole = self._valued(bundle.operation, bundle, nodes)
+        return [self._valued(PART, k, [whole]) for k in range(bundle.count)]
+
+    def _argument(self, kind: str, x: Any) -> Symbol:
+        if x.__class__ is Symbol:
+            return x
+        return self.truth(bool(x)) if kind == "t" else self.constant(x)
+
+    def _valued(self, operation: Operation, value: Any, args: Sequence[Symbol]) -> Symbol:
+        """The node of an operation that has a value besides its arguments."""
+        key = (operation, value, *args)
+        node = self._table.get(key)
+        if node is None:
+            if any(a.graph is not self for a in args):
+                raise ValueError(two_traces(args))
+            node = self._table[key] = _leaf(self, operation, value)
+            node.args = tuple(args)
+        return node
+
+    def clear(self) -> None:
+        """Let go of all nodes, which refer back to their graph: the memory is free at once, and not when Python's
+        collector comes round."""
+        self.nodes.clear()
+        self._table.clear()
+
+    def __repr__(self) -> str:
+        return f"<Graph of {len(self.nodes)} nodes>"
+
+
+class Symbol(SymbolMethods):
+    """A scalar of a trace.  Works with ``+ - * / ** abs``, comparisons and the functions of `linkwork.expr`."""
+
+    __slots__ = ("args", "graph", "index", "op", "value")
+
+    _precedence = 1
+
+    graph: Graph
+    op: Operation
+    args: tuple[Symbol, ...]
+    index: int  # its place among the graph's nodes
+    value: Any  # of some only: an input's name, a constant's number, a bundle and which part of one
+
+    # -- arithmetic: the three busiest operations make their nodes themselves, for speed
+
+    def __add__(self, other: Any) -> Any:
+        if other.__class__ is not Symbol:
+            number = _number(other)
+            if number is None:
+                return NotImplemented
+            if number == 0.0:
+                return self
+            other = self.graph.constant(number)
+        elif other.op is _NEG:
+            return self - other.args[0]
+        elif other is self:
+            return self * 2.0
+        if self.op is _NEG:
+            return other - self.args[0]
+        graph = self.graph
+        key = (_ADD, self, other) if self.index < other.index else (_ADD, other, self)
+        node = graph._table.get(key)
+        if node is None:
+            node = _node(graph, key)
+        return node
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if other.__class__ is not Symbol:
+            number = _number(other)
+            if number is None:
+                return NotImplemented
+            if number == 0.0:
+                return self
+            other = self.graph.constant(number)
+        elif other is self:
+            return 0.0
+        elif other.op is _NEG:
+            return self + other.args[0]
+        if self.op is _NEG:
+            return -(self.args[0] + other)
+        graph = self.graph
+        key = (_SUB, self, other)
+        node = graph._table.get(key)
+        if node is None:
+            opposite = graph._table.get((_SUB, other, self))
+            if opposite is not None:
+                return -opposite
+            node = _node(graph, key)
+        return node
+
+    def __rsub__(self, other: Any) -> Any:
+        number = _number(other)
+        if number is None:
+            return NotImplemented
+        if number == 0.0:
+            return -self
+        if self.op is _NEG:
+            return self.args[0] + number
+        return self.graph.constant(number) - self
+
+    def __mul__(self, other: Any) -> Any:
+        if other.__class__ is Symbol:
+            if self.op is _NEG:
+                return -(self.args[0] * other)
+            if other.op is _NEG:
+                return -(self * other.args[0])
+            graph = self.graph
+            key = (_MUL, self, other) if self.index < other.index else (_MUL, other, self)
+            node = graph._table.get(key)
+            if node is None:
+                node = _node(graph, key)
+            return node
+        number = _number(other)
+        if number is None:
+            return NotImplemented
+        if number == 0.0:
+            return 0.0
+        if number == 1.0:
+            return self
+        if number == -1.0:
+            return -self
+        if self.op is _NEG:
+            return self.args[0] * -number
+        if self.op is _MUL and self.args[0].op is _CONSTANT:
+            product = self.args[0].value * number
+            if 1e-300 < abs(product) < 1e300:  # neither factor is lost in the other
+                return self.args[1] * product
+        if number < 0.0:  # one product for both signs: the minus sign moves on
+            return -(self * -number)
+        return _make(self.graph, _MUL, self.graph.constant(number), self)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if other.__class__ is not Symbol:
+            number = _number(other)
+            if number is None:
+                return NotImplemented
+            if number == 1.0:
+                return self
+            if number == -1.0:
+                return -self
+            if number != 0.0 and abs(math.frexp(number)[0]) == 0.5 and 1e-300 < abs(number) < 1e300:
+                return self * (1.0 / number)  # a power of two: its reciprocal is exact
+            other = self.graph.constant(number)
+        elif other.op is _NEG:
+            return -(self / other.args[0])
+        if self.op is _NEG:
+            return -(self.args[0] / other)
+        return _make(self.graph, _DIV, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        number = _number(other)
+        if number is None:
+            return NotImplemented
+        if number == 0.0:
+            return 0.0
+        if self.op is _NEG:
+            return -(number / self.args[0])
+        if number < 0.0:
+            return -(-number / self)
+        return _make(self.graph, _DIV, self.graph.constant(number), self)
+
+    def __neg__(self) -> Any:
+        if self.op is _NEG:
+            return self.args[0]
+        return _make(self.graph, _NEG, self)
+
+    def __pos__(self) -> Symbol:
+        return self
+
+    def __abs__(self) -> Any:
+        return f.fabs(self)
+
+    def __floor__(self) -> Any:
+        return f.floor(self)
+
+    def __pow__(self, exponent: Any) -> Any:
+        if exponent.__class__ is not Symbol:
+            number = _number(exponent)
+            if number is None:
+                return NotImplemented
+            if abs(number) <= 64.0 and number == int(number):
+                return whole_power(self, int(number))
+            if number == 0.5:
+                return f.sqrt(self)
+        return f.pow(self, exponent)
+
+    def __rpow__(self, base: Any) -> Any:
+        return f.pow(base, self)
+
+    # -- comparisons give symbols too, and a symbol has no truth value of its own
+
+    def __lt__(self, other: Any) -> Any:
+        return f.lt(self, other) if _is_scalar(other) else NotImplemented
+
+    def __le__(self, other: Any) -> Any:
+        return f.le(self, other) if _is_scalar(other) else NotImplemented
+
+    def __gt__(self, other: Any) -> Any:
+        return f.lt(other, self) if _is_scalar(other) else NotImplemented
+
+    def __ge__(self, other: Any) -> Any:
+        return f.le(other, self) if _is_scalar(other) else NotImplemented
+
+    def __eq__(self, other: Any) -> Any:
+        return f.eq(self, other) if _is_scalar(other) else NotImplemented
+
+    def __ne__(self, other: Any) -> Any:
+        if not _is_scalar(other):
+            return NotImplemented
+        return f.not_(f.eq(self, other))
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        if self.op is _INPUT or self.op is _CONSTANT:
+            return f"<symbol {self.value}>"
+        return f"<symbol {self.op.name} #{self.index}>"
+
+    # -- every other operation of the table
+
+    def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> Any:
+        """The node of an operation on symbols and numbers; folds what needs no node."""
+        if (operation.odd or operation.even) and arguments[0].op is _NEG:
+            result = self._apply(operation, arguments[0].args)
+            return -result if operation.odd else result
+        if operation is _WHERE:
+            condition, a, b = arguments
+            if condition.__class__ is not Symbol:
+                return a if condition else b
+            if a is b or (a.__class__ is not Symbol and b.__class__ is not Symbol and a == b):
+                return a
+        graph = self.graph
+        nodes = []
+        for kind, argument in zip(operation.kinds, arguments, strict=True):
+            if argument.__class__ is Symbol:
+                nodes.append(argument)
+                continue
+            number = _number(argument)
+            if number is None:
+                raise TypeError(f"{operation.name}: cannot combine a symbol with {type(argument).__name__!r}")
+            nodes.append(graph.truth(bool(argument)) if kind == "t" else graph.constant(number))
+        if operation.commutative and len(nodes) == 2:
+            return _commutative(operation, nodes[0], nodes[1])
+        return _make(graph, operation, *nodes)
+
+    def _bundled(self, bundle: Bundle, arguments: Sequence[Any]) -> list[Symbol]:
+        """The results of a bundle on symbols and numbers."""
+        return self.graph.bundle(bundle, arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        # NumPy applies its functions to arrays of objects by calling the elements' methods: np.sin(q) -> q[i].sin()
+        operation = BY_METHOD.get(name)
+        if operation is None:
+            raise AttributeError(f"a symbol has no attribute {name!r}")
+        return lambda *others: operation(self, *others)
+
+
+def _number(x: Any) -> float | None:
+    """The float that ``x`` is, or None where it is no number (an array, another library's scalar)."""
+    if x.__class__ is float:
+        return x
+    if isinstance(x, (int, float)):
+        return float(x)
+    if getattr(x, "ndim", None) == 0 and hasattr(x, "dtype") and x.dtype.kind in "fiub":
+        return float(x)
+    return None
+
+
+def _is_scalar(x: Any) -> bool:
+    return x.__class__ is Symbol or _number(x) is not None
+
+
+def _leaf(graph: Graph, operation: Operation, value: Any) -> Symbol:
+    node = _new(Symbol)
+    node.graph, node.op, node.args, node.value, node.index = graph, operation, (), value, len(graph.nodes)
+    graph.nodes.append(node)
+    return node
+
+
+def _node(graph: Graph, key: tuple[Any, ...]) -> Symbol:
+    """A new node, kept under its key (operation, *arguments)."""
+    nodes = graph.nodes
+    node = _new(Symbol)
+    node.graph = graph
+    node.op = key[0]
+    node.args = args = key[1:]
+    node.index = len(nodes)
+    if args[0].graph is not graph or args[-1].graph is not graph or (len(args) == 3 and args[1].graph is not graph):
+        raise ValueError(two_traces(args))
+    graph._table[key] = node
+    nodes.append(node)
+    return node
+
+
+_new = object.__new__
+
+
+def _make(graph: Graph, *key: Any) -> Symbol:
+    """The node of an operation and its arguments: the one made before, or a new one."""
+    node = graph._table.get(key)
+    return _node(graph, key) if node is None else node
+
+
+def _commutative(operation: Operation, a: Symbol, b: Symbol) -> Symbol:
+    """The node of an operation whose arguments may change places: one order for both."""
+    return _make(a.graph, operation, a, b) if a.index <= b.index else _make(a.graph, operation, b, a)
+
+
+def whole_power(x: Any, n: int) -> Any:
+    """xⁿ by repeated squaring."""
+    if n < 0:
+        return 1.0 / whole_power(x, -n)
+    result: Any = 1.0
+    square: Any = x
+    while n:
+        if n & 1:
+            result = square * result
+        n >>= 1
+        if n:
+            square = square * square
+    return result

@@ -1,1 +1,0 @@
-"""What users hold: robots, joints and their functions, a documented method each."""

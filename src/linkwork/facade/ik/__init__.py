@@ -1,1 +1,0 @@
-"""Inverse kinematics as people hold it: problems, answers and what they say of themselves."""

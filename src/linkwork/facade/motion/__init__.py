@@ -1,1 +1,0 @@
-"""Reference motion as people hold it: trajectories, splines and profiles."""

@@ -1,1 +1,0 @@
-"""Optimal motion as people hold it: problems, and what solving them gives."""

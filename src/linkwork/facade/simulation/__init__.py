@@ -1,1 +1,0 @@
-"""Motion by time, as people ask for it."""

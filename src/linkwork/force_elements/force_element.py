@@ -1,0 +1,84 @@
+"""The contract of a force element, over any scalar: a force law between two bodies of a robot.
+
+An element acts between a frame B and a frame A.  From the pose X_AB and the twist V of B relative to A, in B's
+coordinates at B's origin, follow the wrench of its springs on B, in the same coordinates, which is minus the gradient
+of its energy, and that of its dampers, whose power is never positive.  A feels the opposite wrench.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, NamedTuple, Protocol, Self
+
+from linkwork.constraints.constraint import References, renamed
+from linkwork.spatial import Force, Motion, Pose
+
+__all__ = ["ForceElement", "Marks", "Resistance"]
+
+
+class Marks(Protocol):
+    """The points of a robot, by name: of a frame's name its origin."""
+
+    def point(self, name: str) -> Any:
+        """The point, with its ``frame`` and its ``position`` in it."""
+
+
+class Resistance(NamedTuple):
+    """A direction in which an element resists: a wrench w on B, with a stiffness k and a damping c along it.
+
+    With the twist V the element's wrench changes by −k w (w · V) a second, and its damper exerts −c w (w · V).
+    """
+
+    wrench: Force
+    stiffness: Any
+    damping: Any
+
+
+class ForceElement(ABC):
+    """A force element of a robot: an immutable value with a name of its own."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def references(self) -> References:
+        """The frames and points that it names."""
+
+    @abstractmethod
+    def ends(self, marks: Marks) -> tuple[str, str]:
+        """Return the frames B and A between which it acts."""
+
+    @abstractmethod
+    def energy(self, marks: Marks, X: Pose) -> Any:
+        """Return the energy of its springs at X_AB [J]."""
+
+    @abstractmethod
+    def spring_wrench(self, marks: Marks, X: Pose) -> Force:
+        """Return the wrench of its springs on B, in B's coordinates at B's origin."""
+
+    @abstractmethod
+    def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
+        """Return the wrench of its dampers on B, in B's coordinates at B's origin."""
+
+    def resistances(self, marks: Marks, X: Pose) -> Sequence[Resistance]:
+        """Return the directions in which it resists at X_AB, none with a negative stiffness or damping.
+
+        Steps of simulations take springs that are too stiff for them, and dampers, implicitly along these directions.
+        By default there are none.
+        """
+        return ()
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        """Yield what is wrong with it on this robot, besides names that are not there."""
+        B, A = self.ends(robot)
+        one, other = robot.frame(B).body, robot.frame(A).body
+        if one == other:
+            whose = "are fixed to the world" if one < 0 else f"are of one body, {robot.bodies[one].name!r}"
+            yield f"its ends {whose}, so nothing moves between them"
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """Return it with frames, points and their axes called by other names."""
+        texts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "name"}  # type: ignore[arg-type]
+        return replace(self, **{key: renamed(x, names) for key, x in texts.items() if isinstance(x, str)})  # type: ignore[type-var]

@@ -1,0 +1,309 @@
+"""Reading values of plain data: names, numbers, poses, joint types, and whatever a class is made from.
+
+A value that cannot be read is an error to be raised in the end; until then a harmless one stands in for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import numpy as np
+
+from linkwork._util.messages import nearest, quoted
+from linkwork.errors import Findings, Issue, Location
+from linkwork.formats.constructor_schema import TYPES, arguments, is_function
+from linkwork.formats.positioned_values import Value
+from linkwork.joints import JointType, Planar
+from linkwork.spatial import Pose, Rotation, Vec3
+from linkwork.spatial.arguments import LARGEST, RIGID
+
+__all__ = ["BOUNDS", "RESISTING", "PlainReader"]
+
+_AXES = Vec3(1.0, 0.0, 0.0)
+
+
+class PlainReader:
+    """Reads values of a document, and collects what is wrong in ``findings``."""
+
+    def __init__(self, file: str | None, findings: Findings) -> None:
+        self.file, self.findings = file, findings
+
+    def where(self, value: Value) -> Location:
+        return Location(self.file, value.line, value.column, value.path or None)
+
+    def error(self, value: Value, code: str, message: str, hint: str | None = None) -> None:
+        self.findings.error(Issue(code, message, self.where(value), hint))
+
+    # -- objects and their keys
+
+    def is_object(self, value: Value, what: str) -> bool:
+        """Whether it is an object with keys: DATA_TYPE where it is not."""
+        if isinstance(value.content, dict):
+            return True
+        self.error(value, "DATA_TYPE", f"{what}: expected an object with keys, got {value.kind}")
+        return False
+
+    def known(self, value: Value, keys: Collection[str]) -> None:
+        """UNKNOWN_KEY for every key of an object that is none of these."""
+        for key, inner in value.content.items():
+            if key not in keys:
+                self.error(inner, "UNKNOWN_KEY", f"unknown key {quoted(key)}", nearest(key, list(keys)))
+
+    def required(self, value: Value, key: str) -> Value | None:
+        """What stands under a key.  KEY_MISSING where nothing does."""
+        found: Value | None = value.content.get(key)
+        if found is None:
+            self.error(value, "KEY_MISSING", f"the key {quoted(key)} is missing")
+        return found
+
+    def text(self, value: Value, key: str) -> str:
+        """The name that stands under a key.  KEY_MISSING, BAD_NAME."""
+        found = self.required(value, key)
+        if found is None:
+            return ""
+        if not isinstance(found.content, str) or not found.content.strip():
+            hint = "write it in quotes" if isinstance(found.content, (bool, float)) else None
+            self.error(found, "BAD_NAME", f"{key}: expected a name, got {found.kind}", hint)
+            return ""
+        return found.content
+
+    # -- numbers
+
+    def number(self, value: Value) -> float:
+        """A number of at most 1e20.  NUMBER, MAGNITUDE."""
+        if not isinstance(value.content, float):
+            hint = None
+            if isinstance(value.content, str):
+                hint = "a number stands without quotes; the decimal separator is a point"
+            self.error(value, "NUMBER", f"{value.step}: expected a number, got {value.kind}", hint)
+            return 0.0
+        if abs(value.content) > LARGEST:
+            message = f"{value.step}: expected a number of at most {LARGEST:.0e}, got {value.content!r}"
+            self.error(value, "MAGNITUDE", message)
+            return 0.0
+        return value.content
+
+    def numbers(self, value: Value, count: int) -> tuple[float, ...]:
+        """So many numbers in a list.  ARITY, DATA_TYPE, NUMBER."""
+        if not isinstance(value.content, list):
+            self.error(value, "DATA_TYPE", f"{value.step}: expected {count} numbers in a list, got {value.kind}")
+        elif len(value.content) != count:
+            self.error(value, "ARITY", f"{value.step}: expected {count} numbers, got {len(value.content)}")
+        else:
+            return tuple([self.number(item) for item in value.content])
+        return (0.0,) * count
+
+    # -- poses
+
+    def pose(self, value: Value) -> Pose:
+        """A placement: ``xyz`` [m], and one of ``rpy`` [rad], ``quaternion_wxyz`` and ``rotation``, a matrix."""
+        if not self.is_object(value, str(value.step)):
+            return Pose.identity()
+        self.known(value, ("xyz", *_WAYS))
+        given = value.content
+        ways = [key for key in _WAYS if key in given]
+        if len(ways) > 1:
+            self.error(given[ways[1]], "DUPLICATE_ELEMENT", f"the rotation is given twice, as {' and as '.join(ways)}")
+        place = Vec3.of(self.numbers(given["xyz"], 3)) if "xyz" in given else Vec3.zero()
+        turned = getattr(self, f"_{ways[0]}")(given[ways[0]]) if ways else Rotation.identity()
+        if turned == Rotation.identity() and not any(place):
+            return Pose.identity()
+        return Pose(turned, place)
+
+    def _rpy(self, value: Value) -> Rotation:
+        return Rotation.from_rpy(*self.numbers(value, 3))
+
+    def _quaternion_wxyz(self, value: Value) -> Rotation:
+        wxyz = self.numbers(value, 4)
+        norm = math.hypot(*wxyz)
+        if abs(norm - 1.0) > 1e-6:
+            self.error(value, "QUAT_NORM", f"expected a unit quaternion (w, x, y, z), its norm is {norm:.9g}")
+            return Rotation.identity()
+        w, x, y, z = (part / norm for part in wxyz)
+        return Rotation.from_quaternion(w, x, y, z)
+
+    def _rotation(self, value: Value) -> Rotation:
+        if not isinstance(value.content, list) or len(value.content) != 3:
+            self.error(value, "ROTATION", f"rotation: expected the three rows of a matrix, got {value.kind}")
+            return Rotation.identity()
+        rows = [self.numbers(row, 3) for row in value.content]
+        R = np.array(rows)
+        if not (np.abs(R @ R.T - np.eye(3)).max() <= RIGID and np.linalg.det(R) > 0.0):
+            self.error(value, "ROTATION", "rotation: expected orthonormal rows of a right-handed frame")
+            return Rotation.identity()
+        return Pose.of([[*row, 0.0] for row in rows] + [[0.0, 0.0, 0.0, 1.0]]).rotation
+
+    # -- joint types, and what else is made from arguments
+
+    def joint(self, value: Value, key: str = "type", more: Collection[str] = ()) -> JointType | None:
+        """The joint type that an object names, with its parameters; ``more`` are keys that are others'."""
+        given = self.required(value, key)
+        if given is None:
+            taken = {argument.name for kind in TYPES.values() for argument in arguments(kind)}
+            self.known(value, [key, *more, "axis", *sorted(taken)])
+            return None
+        word = given.content
+        kind = TYPES.get(word) if isinstance(word, str) else None
+        if kind is None:
+            expected = "expected one of " + ", ".join(TYPES)
+            got = quoted(word) if isinstance(word, str) else given.kind
+            hint = nearest(word, TYPES) if isinstance(word, str) else None
+            self.error(given, "JOINT_TYPE", f"unknown joint type {got}: {expected}", hint)
+            return None
+        errors = len(self.findings.errors)
+        if kind is Planar and "axis" in value.content:  # URDF's planar joint, by its normal
+            self.known(value, (key, *more, "axis"))
+            normal = self.vector(value.content["axis"])
+            return Planar.across(normal) if len(self.findings.errors) == errors else None
+        found = self.arguments(value, kind, more=(key, *more))
+        if len(self.findings.errors) > errors:
+            return None
+        try:
+            return kind(**found)
+        except (TypeError, ValueError) as error:
+            self.error(given, "PARAMETER", str(error))
+            return None
+
+    def vector(self, value: Value) -> Vec3:
+        """Three numbers that are not all zero.  AXIS_ZERO."""
+        vector = Vec3.of(self.numbers(value, 3))
+        if not any(vector) and not any(issue.where == self.where(value) for issue in self.findings.errors):
+            self.error(value, "AXIS_ZERO", f"{value.step}: a direction must not be zero")
+            return _AXES
+        return vector
+
+    def arguments(self, value: Value, kind: type, more: Collection[str] = ()) -> dict[str, Any]:
+        """What a class is made from, by the names of its arguments: KEY_MISSING, UNKNOWN_KEY."""
+        taken = [argument for argument in arguments(kind) if not is_function(argument.hint)]
+        self.known(value, [*more, *(argument.name for argument in taken)])
+        found = {}
+        for argument in taken:
+            if argument.name in value.content:
+                found[argument.name] = self.converted(value.content[argument.name], argument.hint)
+            elif argument.required and argument.name not in more:
+                self.error(value, "KEY_MISSING", f"the key {quoted(argument.name)} is missing")
+        return found
+
+    def converted(self, value: Value, hint: Any) -> Any:
+        """A value as an annotation says.  DATA_TYPE where it is another."""
+        origin, inner = get_origin(hint), get_args(hint)
+        if origin in (Union, UnionType):
+            return self._one_of(value, inner)
+        if hint is Vec3:
+            return self.vector(value)
+        if hint is Pose:
+            return self.pose(value)
+        if isinstance(hint, type) and issubclass(hint, JointType):
+            return self.joint(value) if self.is_object(value, str(value.step)) else None
+        if hint in (float, int):
+            number = self.number(value)
+            return int(number) if hint is int and number == int(number) else number
+        if hint is str or hint is bool:
+            return self._exactly(value, hint)
+        if origin is Literal:
+            if value.content not in inner:
+                allowed = " or ".join(map(repr, inner))
+                self.error(value, "DATA_TYPE", f"{value.step}: expected {allowed}, got {value.kind}")
+                return inner[0]
+            return value.content
+        if origin in (tuple, list, Sequence):
+            return self._several(value, inner)
+        return _as_it_is(value)
+
+    def _one_of(self, value: Value, hints: tuple[Any, ...]) -> Any:
+        """As the first annotation that fits what the value is."""
+        if value.content is None and NoneType in hints:
+            return None
+        wanted = {
+            float: float,
+            str: str,
+            bool: bool,
+            list: (tuple, list, Sequence, Vec3),
+            dict: (JointType, Pose, Mapping),
+        }
+        options = [hint for hint in hints if hint is not NoneType]
+        for hint in options:
+            made = get_origin(hint) or hint
+            kinds = wanted.get(type(value.content), ())
+            if (
+                made is Any
+                or made in (kinds if isinstance(kinds, tuple) else (kinds,))
+                or (made is int and isinstance(value.content, float))
+            ):
+                return self.converted(value, hint)
+        return self.converted(value, options[0])
+
+    def _exactly(self, value: Value, kind: type) -> Any:
+        if not isinstance(value.content, kind):
+            words = {str: "a text", bool: "true or false"}
+            self.error(value, "DATA_TYPE", f"{value.step}: expected {words[kind]}, got {value.kind}")
+            return kind()
+        return value.content
+
+    def _several(self, value: Value, hints: tuple[Any, ...]) -> tuple[Any, ...]:
+        if isinstance(value.content, dict) and hints == (Any, ...):
+            return tuple(
+                [(key, _as_it_is(item)) for key, item in value.content.items()]
+            )  # as Python's dict makes pairs
+        if not isinstance(value.content, list):
+            self.error(value, "DATA_TYPE", f"{value.step}: expected a list, got {value.kind}")
+            return ()
+        if not hints or hints[-1] is Ellipsis or len(hints) == 1:
+            return tuple([self.converted(item, hints[0] if hints else Any) for item in value.content])
+        if len(hints) != len(value.content):
+            self.error(value, "ARITY", f"{value.step}: expected {len(hints)} values, got {len(value.content)}")
+            return ()
+        return tuple([self.converted(item, hint) for item, hint in zip(value.content, hints, strict=True)])
+
+    # -- what a loop has beside its joint
+
+    def loop_values(self, value: Value, joint: JointType) -> dict[str, tuple[float, ...]]:
+        """A loop's ``limits``, and what resists in it: numbers, or one for each number of q or v.
+
+        ARITY, LIMIT_ORDER, NEGATIVE.
+        """
+        found, given = {}, dict(value.content)
+        limits = given.pop("limits", None)
+        if limits is not None and self.is_object(limits, "limits"):
+            self.known(limits, BOUNDS)
+            for key, inner in limits.content.items():
+                if key in BOUNDS:
+                    none = -math.inf if key == "lower" else math.inf
+                    found[BOUNDS[key]] = self._each(inner, joint.nq if key in OF_Q else joint.nv, key in OF_Q, none)
+            pairs = zip(found.get("lower", ()), found.get("upper", ()), strict=False)
+            if any(lower > upper for lower, upper in pairs):
+                self.error(limits, "LIMIT_ORDER", "a lower limit is above the upper limit")
+        for key in RESISTING:
+            if key in given:
+                found[key] = self._each(given[key], joint.nq if key in OF_Q else joint.nv, key in OF_Q)
+        return found
+
+    def _each(self, value: Value, count: int, any_sign: bool, none: float | None = None) -> tuple[float, ...]:
+        """A number for all, or a list of one for each; null is ``none`` where there may be none."""
+        items = value.content if isinstance(value.content, list) else [value] * count
+        if len(items) != count:
+            self.error(value, "ARITY", f"{value.step}: expected a number, or {count} in a list, got {len(items)}")
+            return ()
+        numbers = [none if none is not None and x.content is None else self.number(x) for x in items]
+        if not any_sign and any(x < 0.0 for x in numbers):
+            self.error(value, "NEGATIVE", f"{value.step} must not be negative")
+            return ()
+        return tuple(numbers)
+
+
+def _as_it_is(value: Value) -> Any:
+    """Plain data: lists are tuples."""
+    if isinstance(value.content, list):
+        return tuple([_as_it_is(item) for item in value.content])
+    if isinstance(value.content, dict):
+        return {key: _as_it_is(item) for key, item in value.content.items()}
+    return value.content
+
+
+_WAYS = ("rpy", "quaternion_wxyz", "rotation")
+BOUNDS = {"lower": "lower", "upper": "upper", "velocity": "velocity_bound", "effort": "effort"}  # as a loop has them
+RESISTING = ("damping", "friction", "static_friction", "friction_velocity", "stiffness", "rest")
+OF_Q = ("lower", "upper", "rest")  # what is of numbers of q; the others are of v, and not negative

@@ -1,0 +1,66 @@
+"""Numbers as text: the lexical forms of XML Schema's double, and nothing else.
+
+Neither the locale nor Python's own extensions (``1_0``, other scripts' digits, ``0x10``) have a say.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from linkwork._util.messages import quoted
+
+__all__ = ["BadNumber", "number", "numbers"]
+
+
+class BadNumber(ValueError):
+    """Text that is not the number, or the numbers, it should be.
+
+    ``code`` is NUMBER, NOT_FINITE or ARITY; ``is_word`` tells the words nan and inf.
+    """
+
+    def __init__(self, code: str, message: str, hint: str | None = None, *, is_word: bool = False) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint, self.is_word = code, message, hint, is_word
+
+
+def number(text: str, *, infinite: bool = False) -> float:
+    """The number in a text, white space around it allowed; −0 is read as 0.
+
+    Raises BadNumber: NUMBER, or NOT_FINITE for nan, for a number beyond float64, and for ±inf unless ``infinite``.
+    """
+    word = text.strip(_SPACE)
+    if _DOUBLE(word):
+        value = float(word)
+        if abs(value) == math.inf:
+            raise BadNumber("NOT_FINITE", f"{quoted(word)} is beyond the range of float64")
+        return value + 0.0
+    if _INFINITE.fullmatch(word) and infinite:
+        return -math.inf if word[0] == "-" else math.inf
+    if _INFINITE.fullmatch(word) or word.lstrip("+-").lower() == "nan":
+        raise BadNumber("NOT_FINITE", f"expected a finite number, got {quoted(word)}", is_word=True)
+    hint = "the decimal separator is a point" if _DECIMAL_COMMA.fullmatch(word) else None
+    raise BadNumber("NUMBER", f"expected a number, got {quoted(word)}", hint)
+
+
+def numbers(text: str, count: int) -> tuple[float, ...]:
+    """So many numbers, with white space between them.  Raises BadNumber: ARITY, NUMBER or NOT_FINITE.
+
+    Here the words nan and inf are no numbers (NUMBER).
+    """
+    words = text.strip(_SPACE)
+    parts = _SPACES.split(words) if words else []
+    if len(parts) != count:
+        raise BadNumber("ARITY", f"expected {count} numbers, got {len(parts)} in {quoted(text)}")
+    try:
+        return tuple([number(part) for part in parts])
+    except BadNumber as bad:
+        code = "NUMBER" if bad.is_word else bad.code
+        raise BadNumber(code, bad.message, bad.hint, is_word=bad.is_word) from None
+
+
+_SPACE = " \t\r\n"
+_SPACES = re.compile(r"[ \t\r\n]+")
+_DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?").fullmatch
+_INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")

@@ -1,0 +1,208 @@
+"""The links of a URDF: inertia, shapes and materials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from linkwork._util.messages import nearest, quoted
+from linkwork.errors import MOST_ISSUES
+from linkwork.formats.number_text import BadNumber, numbers
+from linkwork.formats.urdf.urdf_schema import SHAPES
+from linkwork.formats.xml_attributes import Reader
+from linkwork.formats.xml_document import Element
+from linkwork.model.checks.inertia_check import check_inertial
+from linkwork.model.description import LinkDescription
+from linkwork.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Geometry,
+    Material,
+    Mesh,
+    Shape,
+    Sphere,
+)
+from linkwork.spatial import Inertia, Symmetric3
+from linkwork.spatial.arguments import LARGEST
+
+__all__ = ["Materials", "read_link", "read_materials"]
+
+
+@dataclass
+class Materials:
+    """The materials that links may name, and the names that no material has."""
+
+    named: dict[str, Material] = field(default_factory=dict)
+    unknown: set[str] = field(default_factory=set)
+
+
+def read_link(reader: Reader, element: Element, materials: Materials, how: str = "given") -> LinkDescription:
+    """A `<link>`; its inertia as it is ``"given"``, the ``"nearest"`` possible one, or none (``"ignore"``)."""
+    name = reader.name(element) or ""
+    visuals = _shapes(reader, element, "visual", materials)
+    collisions = _shapes(reader, element, "collision", materials)
+    inertial = element.first("inertial") if how != "ignore" else None
+    inertia = Inertia.zero()
+    if inertial is not None:
+        inertia = _inertia(reader, inertial, (*visuals, *collisions), how == "nearest")
+    return LinkDescription(name, inertia, visuals, collisions, reader.where(element))
+
+
+def _inertia(reader: Reader, element: Element, shapes: tuple[Geometry, ...], nearest: bool) -> Inertia:
+    """An `<inertial>`: mass, and rotational inertia about the centre of mass in the axes of its `<origin>`."""
+    pose = reader.pose(element.first("origin"))
+    mass_element, matrix = reader.required(element, "mass"), reader.required(element, "inertia")
+    if mass_element is None or matrix is None:
+        return Inertia.zero()
+    errors = len(reader.findings.errors)
+    mass = reader.number(mass_element, "value")
+    about = Symmetric3(*(reader.number(matrix, name) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")))
+    if len(reader.findings.errors) > errors:
+        return Inertia.zero()
+    about = pose.rotation @ about
+    return check_inertial(
+        reader.findings, reader.where(element), mass, pose.translation, about, shapes, nearest=nearest
+    )
+
+
+# -- shapes
+
+
+def _shapes(reader: Reader, link: Element, tag: str, materials: Materials) -> tuple[Geometry, ...]:
+    """The `<visual>` or `<collision>` elements of a link that have a shape."""
+    found = []
+    for element in link.all(tag):
+        origin = reader.pose(element.first("origin"))
+        geometry = reader.required(element, "geometry")
+        material = element.first("material") if tag == "visual" else None
+        appearance = None if material is None else _material(reader, material, materials)
+        shape = None if geometry is None else _shape(reader, geometry)
+        if shape is not None:
+            found.append(Geometry(shape, origin, element.attributes.get("name", ""), appearance))
+    return tuple(found)
+
+
+def _shape(reader: Reader, geometry: Element) -> Shape | None:
+    """The shape in a `<geometry>`, or None where there is none to use."""
+    given = [child for child in geometry.children if child.tag in SHAPES]
+    if len(kinds := {child.tag: None for child in given}) > 1:
+        tags = " and ".join(f"<{tag}>" for tag in kinds)
+        reader.error(given[1], "DUPLICATE_ELEMENT", f"a <geometry> holds one shape, this one {tags}")
+        return None
+    if not given:
+        allowed = ", ".join(f"<{tag}>" for tag in SHAPES)
+        hint = nearest(geometry.children[0].tag, SHAPES) if geometry.children else None
+        reader.error(geometry, "ELEMENT_MISSING", f"<geometry> needs one of {allowed}, and has none", hint)
+        return None
+    element = given[0]
+    match element.tag:
+        case "box":
+            edges = _sizes(reader, element, "size", 3)
+            return None if edges is None else Box((edges[0], edges[1], edges[2]))
+        case "cylinder":
+            radius, length = _sizes(reader, element, "radius"), _sizes(reader, element, "length")
+            return None if radius is None or length is None else Cylinder(*radius, *length)
+        case "capsule":
+            radius, length = _sizes(reader, element, "radius"), _sizes(reader, element, "length", zero=True)
+            return None if radius is None or length is None else Capsule(*radius, *length)
+        case "sphere":
+            radius = _sizes(reader, element, "radius")
+            return None if radius is None else Sphere(*radius)
+        case _:
+            return _mesh(reader, element)
+
+
+def _sizes(
+    reader: Reader, element: Element, attribute: str, count: int = 1, zero: bool = False
+) -> tuple[float, ...] | None:
+    """Sizes of a primitive shape, or None after an error.
+
+    GEOM_SIZE where one is not positive (nor ``zero``), MAGNITUDE beyond 1e20.
+    """
+    errors = len(reader.findings.errors)
+    sizes = reader.numbers(element, attribute, count) if count > 1 else (reader.number(element, attribute),)
+    if len(reader.findings.errors) == errors and not (min(sizes) > 0.0 or (zero and min(sizes) == 0.0)):
+        bound = "not be negative" if zero else "be positive"
+        reader.error(element, "GEOM_SIZE", f"{attribute} must {bound}, got {quoted(element.attributes[attribute])}")
+    elif len(reader.findings.errors) == errors and max(sizes) > LARGEST:
+        got = f"{attribute}: {quoted(element.attributes[attribute])} m is beyond {LARGEST:.0e}"
+        reader.error(element, "MAGNITUDE", f"{got}: products of such numbers overflow")
+    return sizes if len(reader.findings.errors) == errors else None
+
+
+def _mesh(reader: Reader, element: Element) -> Mesh | None:
+    """A `<mesh>`: its file's name, verbatim, and its scale; None after an error.  The file is not looked for here."""
+    errors = len(reader.findings.errors)
+    uri = reader.text(element, "filename")
+    if uri is not None and not uri.strip():
+        reader.error(element, "ATTRIBUTE_MISSING", "<mesh> needs the name of a file in its attribute 'filename'")
+    x, y, z = scale = _scale(reader, element)
+    if 0.0 in scale:
+        reader.error(element, "SCALE", f"scale must not be zero, got {quoted(element.attributes['scale'])}")
+    return Mesh(uri or "", (x, y, z)) if len(reader.findings.errors) == errors else None
+
+
+def _scale(reader: Reader, element: Element) -> tuple[float, ...]:
+    text = element.attributes.get("scale")
+    if text is None:
+        return (1.0, 1.0, 1.0)
+    try:
+        return numbers(text, 3)
+    except BadNumber as bad:
+        hint = "one number for each axis" if bad.code == "ARITY" else bad.hint
+        code = "SCALE" if bad.is_word else bad.code
+        reader.bad_number(element, "scale", BadNumber(code, bad.message, hint))
+        return (1.0, 1.0, 1.0)
+
+
+# -- materials
+
+
+def read_materials(reader: Reader, robot: Element) -> Materials:
+    """The materials that links may name: those of the robot, and those that some link defines by name."""
+    materials: dict[str, Material] = {}
+    places: dict[str, Element] = {}
+    for element in robot.all("material"):
+        name = reader.name(element)
+        if name is None:
+            continue
+        material = _own_material(reader, element)
+        if name in materials and materials[name] != material:
+            message = f"material {quoted(name)} was defined otherwise on line {places[name].line}: the first one counts"
+            reader.warn(element, "DUPLICATE_NAME", message)
+        materials.setdefault(name, material)
+        places.setdefault(name, element)
+    return Materials(materials)
+
+
+def _own_material(reader: Reader, element: Element) -> Material:
+    """A `<material>` by what it says itself."""
+    color, texture = element.first("color"), element.first("texture")
+    rgba = None if color is None else _rgba(reader, color)
+    file = None if texture is None else texture.attributes.get("filename")  # exporters write <texture/> for none
+    return Material(element.attributes.get("name", ""), rgba, file or None)
+
+
+def _material(reader: Reader, element: Element, materials: Materials) -> Material:
+    """The `<material>` of a visual: its own, or the one of its name."""
+    own = _own_material(reader, element)
+    if own.rgba is not None or own.texture is not None:
+        if own.name:
+            materials.named.setdefault(own.name, own)
+        return own
+    if own.name in materials.named:
+        return materials.named[own.name]
+    if own.name and own.name not in materials.unknown:  # each is said once
+        hint = nearest(own.name, materials.named) if len(materials.unknown) < MOST_ISSUES else None
+        reader.warn(element, "UNKNOWN_MATERIAL", f"no material is named {quoted(own.name)}", hint)
+        materials.unknown.add(own.name)
+    return own
+
+
+def _rgba(reader: Reader, element: Element) -> tuple[float, float, float, float]:
+    rgba = reader.numbers(element, "rgba", 4)
+    if min(rgba) < 0.0 or max(rgba) > 1.0:
+        reader.warn(element, "COLOR_RANGE", f"rgba must lie between 0 and 1, got {quoted(element.attributes['rgba'])}")
+        rgba = tuple(min(max(value, 0.0), 1.0) for value in rgba)
+    red, green, blue, alpha = rgba
+    return red, green, blue, alpha

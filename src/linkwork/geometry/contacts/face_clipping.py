@@ -1,0 +1,159 @@
+"""Contacts of faces: what two faces have in common, seen along the normal, and how deep it is there.
+
+The faces of two boxes that look most along the normal, and against it, are parallelograms when seen along it; what they
+share is a polygon of up to eight corners, which are ends of one face's edges within the other, crossings of edges, and
+corners of the other face.  At each the depth is measured along the normal, from face to face.  It is linear over the
+polygon, so its corners are deepest, and of what is tilted only those are in contact that are deep enough: two for an
+edge on a face, one for edges that cross.  All of them are given, each at a place of its own, since no choice of some
+goes on without a jump as bodies move: a corner comes and goes where another one is.
+
+Source: Ericson, Real-Time Collision Detection, 2005, section 5.3.8 (Liang and Barsky, A new concept and method for line
+clipping, 1984).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, where
+from linkwork.geometry.contacts.contact_manifold import Contact, Touching, chosen
+from linkwork.geometry.cores import BoxCore, SegmentCore
+from linkwork.geometry.distance import SignedDistance
+from linkwork.spatial import Vec3
+
+__all__ = ["CORNERS_ROUND", "box_box", "clipped", "contact_along", "face_along", "or_nearest", "segment_box"]
+
+_THIN = 1e-12  # sines of angles below which what is seen of a face is a line
+_BESIDE = 1e-12  # of a face's half edge: what is so near its end is on it
+
+
+@dataclass(frozen=True, slots=True)
+class _Face:
+    """center + s u + t v, s and t in [−1, 1], seen along a normal n."""
+
+    center: Vec3
+    u: Vec3
+    v: Vec3
+    n: Vec3
+    area: Any  # n · (u × v)
+    seen: Any  # whether it is no line
+
+    @staticmethod
+    def of(center: Vec3, u: Vec3, v: Vec3, n: Vec3) -> _Face:
+        area = n.dot(u.cross(v))
+        return _Face(center, u, v, n, area, lt(_THIN * _THIN * u.dot(u) * v.dot(v), area * area))
+
+    def places(self, r: Vec3) -> tuple[Any, Any]:
+        """(s, t) of a direction that is seen along n: n · (r × v)/area and n · (u × r)/area."""
+        scale = 1.0 / where(self.seen, self.area, 1.0)
+        return self.n.dot(r.cross(self.v)) * scale, self.n.dot(self.u.cross(r)) * scale
+
+    def point(self, s: Any, t: Any) -> Vec3:
+        found: Vec3 = self.center + self.u * s + self.v * t
+        return found
+
+
+def box_box(a: BoxCore, b: BoxCore, found: SignedDistance, within: Any) -> Touching:
+    """The corners of what their faces share, eight at most; the nearest points where faces share nothing.
+
+    There are twelve places: where each edge of B's face begins to be over A's and where it ends, and A's corners.
+    """
+    n = found.normal
+    on_a, on_b = face_along(a, n, 1.0), face_along(b, n, -1.0)
+    both = and_(on_a.seen, on_b.seen)
+    begun, ended, inside = [], [], []
+    corners = [on_b.point(s, t) for s, t in CORNERS_ROUND]
+    for k, corner in enumerate(corners):
+        first, last = clipped(on_a, corner, corners[(k + 1) % 4] - corner)
+        begun.append(contact_along(n, on_a.point(*first.at), first.point, and_(both, first.there), within))
+        # the end of an edge is where the next one begins
+        apart = and_(lt(first.part + _BESIDE, last.part), lt(last.part, 1.0 - _BESIDE))
+        ended.append(contact_along(n, on_a.point(*last.at), last.point, and_(both, and_(last.there, apart)), within))
+    for s, t in CORNERS_ROUND:
+        p = on_a.point(s, t)
+        at = on_b.places(p - on_b.center)
+        over = and_(*(lt(fabs(x), 1.0 - _BESIDE) for x in at))  # what is on an edge is an end of it
+        inside.append(contact_along(n, p, on_b.point(*at), and_(both, over), within))
+    (nearest,) = or_nearest([*begun, *ended, *inside], found, within)
+    return Touching(n, (chosen(nearest.there, nearest, begun[0]), *begun[1:], *ended, *inside))
+
+
+def segment_box(a: SegmentCore, b: BoxCore, found: SignedDistance, within: Any) -> Touching:
+    """Both ends of what lies over a face; the nearest points where nothing does."""
+    n = found.normal
+    face = face_along(b, n, -1.0)
+    ends = [
+        contact_along(n, end.point, face.point(*end.at), and_(face.seen, end.there), within)
+        for end in clipped(face, a.center - a.half, a.half * 2.0)
+    ]
+    (nearest,) = or_nearest(ends, found, within)
+    return Touching(n, (chosen(nearest.there, nearest, ends[0]), ends[1]))
+
+
+CORNERS_ROUND = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
+
+
+def face_along(box: BoxCore, n: Vec3, sign: float) -> _Face:
+    """The face of a box that looks most along n, or against it."""
+    R = box.pose.rotation
+    local = R.inv_act(n)
+    x, y, z = (fabs(c) for c in local)
+    first = and_(le(y, x), le(z, x))
+    second = and_(not_(first), le(z, y))
+
+    def pick(a: Any, b: Any, c: Any) -> Any:
+        return where(first, a, where(second, b, c))
+
+    hx, hy, hz = box.half
+    out = pick(copysign(hx, local.x), copysign(hy, local.y), copysign(hz, local.z)) * sign
+    center = Vec3(where(first, out, 0.0), where(second, out, 0.0), pick(0.0, 0.0, out))
+    u = Vec3(pick(0.0, 0.0, hx), pick(hy, 0.0, 0.0), pick(0.0, hz, 0.0))
+    v = Vec3(pick(0.0, hx, 0.0), pick(0.0, 0.0, hy), pick(hz, 0.0, 0.0))
+    return _Face.of(box.pose.point(center), R @ u, R @ v, n)
+
+
+class _End(NamedTuple):
+    """Of the part of a line that is over a face: where it is on the face, how far along the line, the point of the
+    line, and whether there is such a part."""
+
+    at: tuple[Any, Any]
+    part: Any
+    point: Vec3
+    there: Any
+
+
+def clipped(face: _Face, start: Vec3, way: Vec3) -> tuple[_End, _End]:
+    """The two ends of the part of a line that is over a face."""
+    origin, rate = face.places(start - face.center), face.places(way)
+    first: Any = 0.0
+    last: Any = 1.0
+    there: Any = le(0.0, face.area * face.area)
+    for x, dx in zip(origin, rate, strict=True):
+        along = lt(_BESIDE, fabs(dx))
+        scale = 1.0 / where(along, dx, 1.0)
+        one, other = (-1.0 - x) * scale, (1.0 - x) * scale
+        first = fmax(first, where(along, fmin(one, other), 0.0))
+        last = fmin(last, where(along, fmax(one, other), 1.0))
+        there = and_(there, le(where(along, 0.0, fabs(x)), 1.0 + _BESIDE))
+    there = and_(there, le(first, last + _BESIDE))
+
+    def end(k: Any) -> _End:
+        return _End((origin[0] + k * rate[0], origin[1] + k * rate[1]), k, start + way * k, there)
+
+    return end(first), end(last)
+
+
+def contact_along(n: Vec3, on_a: Vec3, on_b: Vec3, there: Any, within: Any) -> Contact:
+    """A point of each, as deep as they are apart along n, which is there if it is deep enough, too."""
+    depth = n.dot(on_a - on_b)
+    return Contact(on_a, on_b, depth, and_(there, le(-depth, within)))
+
+
+def or_nearest(candidates: Sequence[Contact], found: SignedDistance, within: Any) -> list[Contact]:
+    """The nearest points, there where no candidate is."""
+    some: Any = 0.0
+    for candidate in candidates:
+        some = fmax(some, where(candidate.there, 1.0, 0.0))
+    return [Contact(found.on_a, found.on_b, -found.distance, and_(lt(some, 0.5), le(found.distance, within)))]

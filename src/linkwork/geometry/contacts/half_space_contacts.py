@@ -1,0 +1,121 @@
+"""Contacts with a half-space: corners, ends and rims of what lies on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from linkwork.expr.scalar.functions import copysign, fabs, fmax, le, lt, sqrt, where
+from linkwork.geometry.contacts.contact_manifold import Contact, Touching, each_once
+from linkwork.geometry.contacts.contact_manifold_corners import CORNERS, corners_along
+from linkwork.geometry.cores import (
+    BoxCore,
+    ConeCore,
+    CylinderCore,
+    EllipsoidCore,
+    HalfSpaceCore,
+    PointCore,
+    PolytopeCore,
+    SegmentCore,
+)
+from linkwork.geometry.support_points import support
+from linkwork.spatial import Vec3
+
+__all__ = [
+    "ON_HALF_SPACES",
+    "half_space_box",
+    "half_space_cylinder",
+    "half_space_polytope",
+    "half_space_segment",
+    "lowest_of_rim",
+]
+
+_UPRIGHT = 1e-6  # sines of angles below which an axis is along the normal, and all of a rim is as low
+_SIXTHS = tuple((math.cos(k * math.pi / 3.0), math.sin(k * math.pi / 3.0)) for k in range(6))
+
+
+def half_space_point(a: HalfSpaceCore, b: PointCore, within: Any) -> Touching:
+    """The point."""
+    return Touching(a.normal, (*_under(a, within, (b.point,)),))
+
+
+def half_space_segment(a: HalfSpaceCore, b: SegmentCore, within: Any) -> Touching:
+    """Both ends."""
+    return Touching(a.normal, (*_under(a, within, (b.center + b.half, b.center - b.half)),))
+
+
+def half_space_box(a: HalfSpaceCore, b: BoxCore, within: Any) -> Touching:
+    """The corners of the face that looks most towards the plane."""
+    R = b.pose.rotation
+    down = R.inv_act(-a.normal)
+    half = tuple(b.half)
+    sizes = [fabs(x) for x in down]
+    corners = []
+    over = where(le(sizes[1], sizes[0]), 0.0, 1.0)
+    first = where(le(sizes[2], fmax(sizes[0], sizes[1])), over, 2.0)
+    for i, j in ((1.0, 1.0), (1.0, -1.0), (-1.0, -1.0), (-1.0, 1.0)):
+        signs = []
+        for k in range(3):
+            ahead = where(lt(fabs(first - (k - 1) % 3), 0.5), i, j)  # the axis after the face's, or that after it
+            signs.append(where(lt(fabs(first - k), 0.5), copysign(1.0, tuple(down)[k]), ahead))
+        corners.append(b.pose.point(Vec3(*(h * s for h, s in zip(half, signs, strict=True)))))
+    return Touching(a.normal, (*_under(a, within, corners),))
+
+
+def half_space_cylinder(a: HalfSpaceCore, b: CylinderCore, within: Any) -> Touching:
+    """The lowest points of both rims, and five more of the rim that is lower, in steps of a sixth round."""
+    rim, low, x, y = lowest_of_rim(a, b)
+    other = b.pose.point(Vec3(b.radius * x, b.radius * y, -low))
+    return Touching(a.normal, (*_under(a, within, (*rim, other)),))
+
+
+def half_space_cone(a: HalfSpaceCore, b: ConeCore, within: Any) -> Touching:
+    """The lowest point of the rim, five more of it, in steps of a sixth round, and the apex."""
+    rim, _, _, _ = lowest_of_rim(a, b, -b.half)
+    return Touching(a.normal, (*_under(a, within, (*rim, b.pose.point(Vec3(0.0, 0.0, b.half)))),))
+
+
+def half_space_ellipsoid(a: HalfSpaceCore, b: EllipsoidCore, within: Any) -> Touching:
+    """The lowest point."""
+    return Touching(a.normal, (*_under(a, within, (support(b, -a.normal),)),))
+
+
+def half_space_polytope(a: HalfSpaceCore, b: PolytopeCore, within: Any) -> Touching:
+    """The vertices that are under the plane; of more than eight vertices the corners of what is lowest."""
+    if len(b.vertices) <= CORNERS:
+        return Touching(a.normal, (*_under(a, within, (b.pose.point(vertex) for vertex in b.vertices)),))
+    around = [*_under(a, within, corners_along(b, -a.normal, a.normal))]
+    (deepest,) = _under(a, within, (support(b, -a.normal),))
+    return each_once(a.normal, around, deepest)
+
+
+def lowest_of_rim(a: HalfSpaceCore, b: CylinderCore | ConeCore, at: Any = None) -> tuple[list[Vec3], Any, Any, Any]:
+    """Six points of a rim, the lowest first; its height along the axis, and the direction of the lowest point."""
+    down = b.pose.rotation.inv_act(-a.normal)
+    low = copysign(b.half, down.z) if at is None else at
+    square = down.x * down.x + down.y * down.y
+    tilted = lt(_UPRIGHT * _UPRIGHT, square)
+    scale = 1.0 / sqrt(where(tilted, square, 1.0))
+    x, y = where(tilted, down.x * scale, 1.0), where(tilted, down.y * scale, 0.0)
+    r = b.radius
+    rim = [b.pose.point(Vec3(r * (c * x - s * y), r * (s * x + c * y), low)) for c, s in _SIXTHS]
+    return rim, low, x, y
+
+
+def _under(a: HalfSpaceCore, within: Any, points: Iterable[Vec3]) -> Iterable[Contact]:
+    for p in points:
+        height = a.normal.dot(p - a.point)
+        yield Contact(p - a.normal * height, p, -height, le(height, within))
+
+
+ON_HALF_SPACES: dict[type, Callable[[HalfSpaceCore, Any, Any], Touching]] = {
+    PointCore: half_space_point,
+    SegmentCore: half_space_segment,
+    BoxCore: half_space_box,
+    CylinderCore: half_space_cylinder,
+    ConeCore: half_space_cone,
+    EllipsoidCore: half_space_ellipsoid,
+    PolytopeCore: half_space_polytope,
+}
+"""By the type of the other core."""

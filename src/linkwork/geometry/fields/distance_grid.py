@@ -1,0 +1,154 @@
+"""Distance fields: distances between the points of a grid, and beyond it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.control import scan, take
+from linkwork.expr.scalar.functions import floor, fmax, fmin, lt, sqrt, where
+from linkwork.geometry.cores import (
+    BoxCore,
+    ConeCore,
+    Core,
+    CylinderCore,
+    EllipsoidCore,
+    PointCore,
+    SegmentCore,
+    Solid,
+)
+from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.separation_bounds import bounding_sphere
+from linkwork.shapes import DistanceField
+from linkwork.spatial import Pose, Vec3
+
+__all__ = ["Voxels", "interpolated", "voxel_arrays", "voxel_distance"]
+
+_ALONG = 8  # points along a segment
+_ACROSS = 3  # along each edge of a box
+
+
+@dataclass(frozen=True, slots=True)
+class Voxels:
+    """A distance field's numbers, over any scalar: values (l, m, n) [m], and (origin x, y, z, spacing x, y, z [m],
+    cells along x, y, z).  Values beyond the cells that there are do not count."""
+
+    values: Any
+    grid: Any
+
+
+def voxel_arrays(field: DistanceField, capacity: tuple[int, int, int] | None = None) -> Mapping[str, np.ndarray]:
+    """The numbers of a distance field: of its own number of points, or of a larger one.
+
+    Raises ValueError where the capacity is too small.
+    """
+    shape = field.values.shape
+    capacity = shape if capacity is None else capacity
+    if any(c < n for c, n in zip(capacity, shape, strict=True)):
+        raise ValueError(f"distance field: capacity: expected at least {shape}, got {capacity}")
+    values = np.pad(field.values, [(0, c - n) for c, n in zip(capacity, shape, strict=True)], mode="edge")
+    return {"values": values, "grid": np.array([*field.origin, *field.spacing, *(n - 1.0 for n in shape)])}
+
+
+def interpolated(field: Voxels, p: Vec3) -> tuple[Any, Vec3]:
+    """The distance of a point and its gradient: trilinear in the grid.
+
+    Beyond it a lower bound, if all that was measured is in the grid: with the nearest point c of the grid, r away, it
+    is √(r² + d(c)²), or d(c) + r where d(c) < 0.
+    """
+    x0, y0, z0, dx, dy, dz, *cells = field.grid
+    raw = [(p.x - x0) / dx, (p.y - y0) / dy, (p.z - z0) / dz]
+    u = [fmin(fmax(x, 0.0), n) for x, n in zip(raw, cells, strict=True)]
+    first = [fmin(floor(x), n - 1.0) for x, n in zip(u, cells, strict=True)]
+    t = [x - i for x, i in zip(u, first, strict=True)]
+    _, m, n = field.values.shape
+    values = field.values.reshape(-1)
+    place = (first[0] * m + first[1]) * n + first[2]
+    corner = {k: take(values, place + float((k[0] * m + k[1]) * n + k[2])) for k in product((0, 1), repeat=3)}
+    along_z = {(i, j): (corner[i, j, 0], corner[i, j, 1] - corner[i, j, 0]) for i, j in product((0, 1), repeat=2)}
+    line = {k: (a + b * t[2], b) for k, (a, b) in along_z.items()}
+    rows = {i: (line[i, 0], line[i, 1]) for i in (0, 1)}
+    mixed = {i: a[0] + (b[0] - a[0]) * t[1] for i, (a, b) in rows.items()}
+    across = {i: b[0] - a[0] for i, (a, b) in rows.items()}
+    steep = {i: a[1] + (b[1] - a[1]) * t[1] for i, (a, b) in rows.items()}
+    d = mixed[0] + (mixed[1] - mixed[0]) * t[0]
+    gradient = [
+        (mixed[1] - mixed[0]) / dx,
+        (across[0] + (across[1] - across[0]) * t[0]) / dy,
+        (steep[0] + (steep[1] - steep[0]) * t[0]) / dz,
+    ]
+    away = Vec3(*((x - y) * h for x, y, h in zip(raw, u, (dx, dy, dz), strict=True)))
+    square = away.dot(away)
+    beyond = lt(0.0, square)
+    r = sqrt(where(beyond, square, 1.0))
+    positive = lt(0.0, d)
+    far = sqrt(where(beyond, square, 1.0) + d * d)
+    apart = where(positive, far, d + r)
+    kept = (where(lt(0.0, x * x), 0.0, g) for x, g in zip(away, gradient, strict=True))
+    inner = where(positive, d / far, 1.0)
+    outer = where(positive, 1.0 / far, 1.0 / r)
+    slope = (where(beyond, g * inner + x * outer, full)
+             for g, x, full in zip(kept, away, gradient, strict=True))  # fmt: skip
+    return where(beyond, apart, d), Vec3(*slope)
+
+
+def voxel_distance(field: Voxels, b: Solid) -> SignedDistance:
+    """From what a field is of to a convex solid that is bounded, both in the field's coordinates.
+
+    For a sphere it is the interpolated distance of the centre less the radius.  Other cores are covered by balls, whose
+    least distance it is: less than the field says by the balls' radius at most, which is an eighth of a segment's half
+    length, and a third of half the diagonal of the box around others.
+    """
+    core = b.core
+    if isinstance(core, PointCore):
+        return _at(field, core.point).rounded(0.0, b.radius)
+    if isinstance(core, SegmentCore):
+        steps = (np.arange(_ALONG) + 0.5) * (2.0 / _ALONG) - 1.0
+        offsets = np.column_stack([steps, 0.0 * steps, 0.0 * steps])
+        frame, ball = _along(core), sqrt(core.half.dot(core.half)) / _ALONG
+    else:
+        steps = (np.arange(_ACROSS) + 0.5) * (2.0 / _ACROSS) - 1.0
+        offsets = np.array([*product(steps, repeat=3)])
+        pose, half = _box_around(core)
+        frame = lambda k: pose.point(Vec3(half.x * k[0], half.y * k[1], half.z * k[2]))  # noqa: E731
+        ball = sqrt(half.dot(half)) / _ACROSS
+
+    def look(best: tuple[Any, Any], row: Any) -> tuple[Any, None]:
+        p = frame(row)
+        d = interpolated(field, p)[0]
+        better = lt(d, best[0])
+        return (where(better, d, best[0]), tuple(where(better, x, y) for x, y in zip(p, best[1], strict=True))), None
+
+    first = frame(offsets[0])
+    (_, place), _ = scan(look, (interpolated(field, first)[0], (first.x, first.y, first.z)), offsets[1:])
+    return _at(field, Vec3(*place)).rounded(0.0, ball + b.radius)
+
+
+def _at(field: Voxels, p: Vec3) -> SignedDistance:
+    """Of a point: the normal is the gradient's direction, and what is on the surface is along it."""
+    d, slope = interpolated(field, p)
+    square = slope.dot(slope)
+    known = lt(1e-300, square)
+    scale = 1.0 / sqrt(where(known, square, 1.0))
+    normal = Vec3(*(where(known, x * scale, y) for x, y in zip(slope, (0.0, 0.0, 1.0), strict=True)))
+    return SignedDistance(d, normal, p - normal * d, p, where(known, 1.0, 0.0))
+
+
+def _along(core: SegmentCore) -> Any:
+    return lambda k: core.center + core.half * k[0]
+
+
+def _box_around(core: Core) -> tuple[Pose, Vec3]:
+    """A box in the core's own axes: its pose and half of its edges."""
+    if isinstance(core, BoxCore):
+        return core.pose, core.half
+    if isinstance(core, (CylinderCore, ConeCore)):
+        return core.pose, Vec3(core.radius, core.radius, core.half)
+    if isinstance(core, EllipsoidCore):
+        return core.pose, core.radii
+    around = bounding_sphere(core)
+    return Pose(Pose.identity().rotation, around.center), Vec3(around.radius, around.radius, around.radius)

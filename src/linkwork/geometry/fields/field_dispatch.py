@@ -1,0 +1,134 @@
+"""Which function measures which field, and shapes of any kind against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.scalar.functions import and_, fabs, le, lt, where
+from linkwork.geometry.cores import PointCore, Solid
+from linkwork.geometry.cores_placed import chosen, core_in, distance_in
+from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.fields.distance_grid import Voxels, voxel_arrays, voxel_distance
+from linkwork.geometry.fields.height_field import Ground, ground_arrays, ground_distance
+from linkwork.geometry.fields.point_cloud import Cloud, cloud_arrays, cloud_distance, least_of_points
+from linkwork.geometry.pairs import signed_distance
+from linkwork.geometry.solids import SOLIDS, solid
+from linkwork.geometry.solids_rows import EVERYWHERE
+from linkwork.shapes import Compound, DistanceField, HeightField, PointCloud, Shape
+from linkwork.spatial import Pose
+
+__all__ = ["FIELDS", "Field", "distance_of_shapes", "field_distance", "is_bounded", "is_measured", "least_of"]
+
+_TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class Field:
+    """A kind of field: its numbers as arrays that come with a call, what these are, over any scalar, and how a solid in
+    its coordinates is measured."""
+
+    arrays: Callable[..., Mapping[str, np.ndarray]]  # of a shape, and of a capacity
+    of: Callable[..., Any]  # by the names of the arrays
+    distance: Callable[[Any, Solid], SignedDistance]
+    radius: Callable[[Any], float]  # of a shape: what all of it is grown by [m]
+    reach: Callable[[Any], float]  # of a shape: the radius of a sphere about its origin that holds it [m]
+
+
+def _reach(shape: Any) -> float:
+    return float(shape.reach) * (1.0 + 1e-12)
+
+
+FIELDS: Mapping[type[Shape], Field] = {
+    HeightField: Field(ground_arrays, Ground, ground_distance, lambda shape: 0.0, lambda shape: EVERYWHERE),
+    PointCloud: Field(cloud_arrays, Cloud, cloud_distance, lambda shape: shape.radius, _reach),
+    DistanceField: Field(voxel_arrays, Voxels, voxel_distance, lambda shape: 0.0, _reach),
+}
+"""An entry a type of shape."""
+
+
+def field_distance(
+    kind: type[Shape], arrays: Mapping[str, Any], X: Pose, b: Solid, radius: Any = 0.0
+) -> SignedDistance:
+    """From a field at a pose, grown by a radius, to a convex solid; the arrays may be symbols."""
+    field = FIELDS[kind]
+    inside = Solid(core_in(X.inv(), b.core), b.radius)
+    return distance_in(X, field.distance(field.of(**arrays), inside)).rounded(radius, 0.0)
+
+
+def distance_of_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose) -> tuple[SignedDistance, Any, Any]:
+    """The signed distance of shapes of any kind at poses, and which of their parts it is of: 0 where they have none.
+
+    One of them at least is convex or a compound of what is.  Raises TypeError for a pair that nothing measures.
+    """
+    if isinstance(a, Compound):
+        found = [distance_of_shapes(part.shape, X_a @ part.origin, b, X_b) for part in a.parts]
+        least, which = least_of([one[0] for one in found])
+        return least, which, _entry(which, [one[2] for one in found])
+    if isinstance(b, Compound):
+        least, part_b, part_a = distance_of_shapes(b, X_b, a, X_a)
+        return least.flipped(), part_a, part_b
+    if not is_measured(a, b):
+        raise TypeError(f"signed_distance: nothing measures {_named(a)} and {_named(b)}")
+    if type(a) in FIELDS and is_bounded(b):
+        return _field(a, X_a, solid(b, X_b)), 0.0, 0.0
+    if type(b) in FIELDS and is_bounded(a):
+        return _field(b, X_b, solid(a, X_a)).flipped(), 0.0, 0.0
+    if isinstance(a, PointCloud):
+        at_point = lambda point: distance_of_point(point, b, X_b)  # noqa: E731
+        return least_of_points(Cloud(**cloud_arrays(a)), X_a, at_point, a.radius), 0.0, 0.0
+    if isinstance(b, PointCloud):
+        return distance_of_shapes(b, X_b, a, X_a)[0].flipped(), 0.0, 0.0
+    return signed_distance(solid(a, X_a), solid(b, X_b)), 0.0, 0.0
+
+
+def distance_of_point(point: PointCore, b: Shape, X_b: Pose) -> SignedDistance:
+    """From a point to a shape of any kind but compounds."""
+    if type(b) in FIELDS:
+        return _field(b, X_b, Solid(point)).flipped()
+    return signed_distance(Solid(point), solid(b, X_b))
+
+
+def is_bounded(shape: Shape) -> bool:
+    """Whether it is a convex shape of a finite size, which every field can be measured to."""
+    return type(shape) in SOLIDS and shape.reach is not None
+
+
+def is_measured(a: Shape, b: Shape) -> bool:
+    """Whether there is a distance between two shapes, none of them a compound: not between two half-spaces, and of a
+    field to what is no bounded convex shape only where one of the two is points."""
+    if type(a) in FIELDS or type(b) in FIELDS:
+        return is_bounded(a) or is_bounded(b) or PointCloud in (type(a), type(b))
+    return a.reach is not None or b.reach is not None
+
+
+def least_of(found: list[SignedDistance]) -> tuple[SignedDistance, Any]:
+    """The least of some distances, and which it is; another that is as near, elsewhere, makes it not unique."""
+    best, which = found[0], 0.0
+    for k, other in enumerate(found[1:], 1):
+        gap = other.on_a - best.on_a
+        tie = and_(le(fabs(other.distance - best.distance), _TIE), lt(1e-18, gap.dot(gap)))
+        better = lt(other.distance, best.distance)
+        best = chosen(better, other, best)
+        best = replace(best, unique=where(tie, 0.0, best.unique))
+        which = where(better, float(k), which)
+    return best, which
+
+
+def _field(shape: Shape, X: Pose, b: Solid) -> SignedDistance:
+    field = FIELDS[type(shape)]
+    return field_distance(type(shape), field.arrays(shape), X, b, field.radius(shape))
+
+
+def _entry(which: Any, entries: list[Any]) -> Any:
+    found = entries[0]
+    for k, entry in enumerate(entries[1:], 1):
+        found = where(le(float(k), which), entry, found)
+    return found
+
+
+def _named(shape: Shape) -> str:
+    return f"a {type(shape).__name__}"

@@ -1,0 +1,1 @@
+"""Distances of pairs of shapes in closed form."""

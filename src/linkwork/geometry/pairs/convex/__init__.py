@@ -1,0 +1,1 @@
+"""Distances of convex shapes by search."""

@@ -1,0 +1,308 @@
+"""How deep 0 is in A − B: the least of h(n) over all directions, found by cutting the sphere of directions into cells.
+
+A cell is a triangle of directions n₁ n₂ n₃ with the farthest points w₁ w₂ w₃ of A − B along them.  In all of it
+h(n) ≥ max n · w_i.  Where one of the three is largest, n · w_i has its least value at a corner of that part, if it is
+positive there: it is a cosine.  So the cell's least value is at one of its corners, where two of the three are equal
+on one of its sides, or where all three are equal, if that is in the cell.  A cell whose bound is no less than the best
+h so far is done, and so is one where h is what the bound says; any other is cut at that place, and h is asked there.
+
+Cells do not overlap.  What waits is looked at in the order last in, first out, so a cell's corners are told by how deep
+cuts are nested, and three small numbers tell a cell.  Of polytopes the search ends at a facet of A − B, and the least h
+is exact.
+
+Related: Kelley's cutting planes, here in the dual of the expanding polytope (van den Bergen, Proximity queries and
+penetration depth computation on 3D game objects, 2001).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from linkwork.expr.control.loops import while_loop
+from linkwork.expr.control.table_access_stack import entry, table_of, with_entry
+from linkwork.expr.scalar.functions import (
+    and_,
+    fabs,
+    floor,
+    fmax,
+    fmin,
+    le,
+    lt,
+    not_,
+    or_,
+    sqrt,
+    where,
+)
+from linkwork.geometry.pairs.convex.minkowski_difference import Difference, length_of
+from linkwork.geometry.pairs.convex.minkowski_difference_best import Best
+from linkwork.geometry.unit_vectors import choose
+from linkwork.spatial import Vec3
+
+__all__ = ["SAME_VALLEY", "Deepest", "Round", "deepest"]
+
+SAME_VALLEY = 0.95  # cosines of angles between directions
+
+_STEPS = 50_000
+_MANY = 1000.0  # steps, after which least values that differ by `_CLOSE` of the size of A − B are as good
+_CLOSE = 1e-7
+_WAITING = 64  # cells
+_POINTS = 63  # nested cuts, and the four corners that cells begin with
+_OF = 64.0  # numbers of points are less than that
+_ROUNDING = 4e-15  # of lengths: what rounding leaves between bounds
+_AGAIN = 1e-12  # the same, of bounds whose places are known less well
+_FLAT = 1e-24  # sin² of an angle of three farthest points that are two
+_AWAY = 0.1  # of a side, from its ends: no cut is nearer, so cells do not become needles
+_THIRD = 3.0**-0.5
+_CORNERS = (
+    Vec3(_THIRD, _THIRD, _THIRD),
+    Vec3(_THIRD, -_THIRD, -_THIRD),
+    Vec3(-_THIRD, _THIRD, -_THIRD),
+    Vec3(-_THIRD, -_THIRD, _THIRD),
+)
+
+
+_CELLS = ((0, 2, 3), (1, 3, 2), (0, 1, 2), (0, 3, 1))
+_IN_LUNE = 2  # of these cells, whose corners 2 and 3 are on its edges, and 0 and 1 its ends
+_LUNE = 1e-3  # [rad] half of its angle
+_RIVAL = 0.99  # cosines of angles to the best direction, below which another is a rival
+_AS_GOOD = 1.0 + 1e-6  # of bounds, relative to the best: cells that are left beyond it hold no rival
+
+
+class Deepest(NamedTuple):
+    """The best h(n) so far and its n; the rival, which is the best far from n, or from known directions, by the square
+    of its h or of a bound on it, with its direction; directions with their points, the cells that wait, and how many;
+    and how many steps were taken."""
+
+    depth: Any
+    n: Vec3
+    other: Any
+    m: Vec3
+    points: Any
+    waiting: Any
+    many: Any
+    steps: Any
+
+
+class _Cut(NamedTuple):
+    """Where a cell is cut: at a direction n, of any length, and the least bound, times its size.
+
+    Sides are 0 to 2, those across from a corner, and 3 for the inside; with 4 added, the cut is elsewhere on the side.
+    """
+
+    square: Any
+    n: Vec3
+    side: Any
+
+
+class Round(NamedTuple):
+    """Axis of two bodies of revolution whose axes are parallel, and a direction across it toward the center of B."""
+
+    parallel: Any  # true where they are
+    axis: Vec3
+    out: Vec3
+
+
+def deepest(
+    difference: Difference,
+    known: Sequence[Vec3],
+    going: Any,
+    gap: float = 0.0,
+    valleys: Sequence[Vec3] = (),
+    revolved: Round | None = None,
+) -> Deepest:
+    """Return the least h(n) of an A − B that 0 is in; elsewhere that of some directions, as those known.
+
+    With a gap, what may be less than that part better than the best so far is not looked for; but the best far from
+    some ``valleys`` that was seen on the way is given, too.  Without valleys the rival of the least is given: a tie of
+    two least values far from each other shows as a rival that is as good, but for the gap.
+
+    Of bodies of revolution about parallel axes only a lune of directions is searched, which holds the plane of both
+    axes: h is least in the half of it toward B's center, since of h(n) = f(n · axis) − n · c the latter alone depends
+    on the angle about the axis.
+    """
+    depth: Any = 1e150
+    n = Vec3(0.0, 0.0, 1.0)
+    other, m = depth, n
+    rows: list[list[Any]] = []
+    scale: Any = 0.0
+    for way in (*_corners(revolved), *difference.sides(), *known):
+        w = difference.support(way)[0]
+        if len(rows) < len(_CORNERS):
+            rows.append([*way, *w])
+            scale = fmax(scale, w.dot(w))
+        h = way.dot(w)
+        if not valleys:
+            other, m = _rival(depth, n, other, m, h, way)
+        depth, n = Best(depth, n).better(h, way)
+    rounding = _ROUNDING * sqrt(where(lt(0.0, scale), scale, 1.0))
+    points = table_of([rows[min(k, len(_CORNERS) - 1)] for k in range(_POINTS)])
+    first = []
+    for cell in _CELLS:
+        whole = _least(tuple(Vec3(*rows[k][:3]) for k in cell), tuple(Vec3(*rows[k][3:]) for k in cell))
+        i, j, k = map(float, cell)
+        first.append([_code(i, j, k, whole.side), whole.square, *whole.n])
+    waiting = table_of([first[min(k, len(first) - 1)] for k in range(_WAITING)])
+    many: Any = float(len(first)) if revolved is None else where(revolved.parallel, float(_IN_LUNE), float(len(first)))
+    many = where(going, many, 0.0)
+    start = Deepest(depth, n, other + 0.0 * depth, m, points, waiting, many, 0.0 * depth)
+    found: Deepest = while_loop(
+        lambda s: lt(0.5, s.many), lambda s: _step(difference, s, rounding, gap, valleys), start, at_most=_STEPS
+    ).state
+    return found
+
+
+def _corners(revolved: Round | None) -> tuple[Vec3, ...]:
+    """The directions that cells begin with: of the sphere, or of a lune."""
+    if revolved is None:
+        return _CORNERS
+    z, x = revolved.axis, revolved.out * math.cos(_LUNE)
+    y = z.cross(revolved.out) * math.sin(_LUNE)
+    lune = (z, -z, x - y, x + y)
+    return tuple(choose(revolved.parallel, n, corner) for n, corner in zip(lune, _CORNERS, strict=True))
+
+
+def _rival(depth: Any, n: Vec3, other: Any, m: Vec3, h: Any, way: Vec3) -> tuple[Any, Vec3]:
+    """Return the rival with the signed square of its h, from h of one more direction: the best of those far from n."""
+    less, far = lt(h, depth), lt(way.dot(n), _RIVAL)
+    along = m.dot(way)
+    same = lt(_RIVAL * _RIVAL * m.dot(m), along * fabs(along))  # the rival becomes the best
+    first, third = and_(less, far), and_(not_(less), and_(far, lt(h * fabs(h), other)))
+    other = where(and_(less, same), 1e300, other)
+    other = where(first, depth * fabs(depth), where(third, h * fabs(h), other))
+    return other, choose(first, n, choose(third, way, m))
+
+
+def _closed(best: Vec3, other: Any, m: Vec3, closed: Any, square: Any, n: Vec3) -> tuple[Any, Vec3]:
+    """Return the rival with the signed square of its h or of a bound on it, from a cell's bound where it is closed."""
+    near = best.dot(n)
+    far = lt(near * fabs(near), _RIVAL * _RIVAL * n.dot(n))
+    rival = and_(closed, and_(far, lt(square, other)))
+    return where(rival, square, other), choose(rival, n, m)
+
+
+def _code(i: Any, j: Any, k: Any, side: Any) -> Any:
+    return ((i * _OF + j) * _OF + k) * _OF + side
+
+
+def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys: Sequence[Vec3]) -> Deepest:
+    last = s.many - 1.0
+    code, square, *at = entry(s.waiting, last)
+    side, code = _parted(code)
+    k, code = _parted(code)
+    j, i = _parted(code)
+    rows = [entry(s.points, index) for index in (i, j, k)]
+    n = tuple(Vec3(*row[:3]) for row in rows)
+    w = tuple(Vec3(*row[3:]) for row in rows)
+    cut = Vec3(*at)
+    some = lt(1e-300, cut.dot(cut))
+    cut = cut * (1.0 / sqrt(length_of(cut)))
+    point, _ = difference.support(cut)
+    h = where(some, cut.dot(point), 1e150)
+    depth, best = Best(s.depth, s.n).better(h, cut)
+    other, m = s.other, s.m
+    if not valleys:
+        other, m = _rival(s.depth, s.n, other, m, h, cut)
+    else:
+        far = lt(h, other)
+        for valley in valleys:
+            far = and_(far, lt(cut.dot(valley), SAME_VALLEY))
+        other, m = where(far, h, other), choose(far, cut, m)
+    shifted = lt(3.5, side)
+    side = where(shifted, side - 4.0, side)
+    size = sqrt(fabs(square))
+    bound = where(lt(square, 0.0), -size, size)
+    met = le(h, rounding + bound)
+    near = le(h, rounding * (_AGAIN / _ROUNDING) + bound)
+    for corner, old in enumerate(w):  # what is asked again is answered again: the rest is rounding
+        away = point - old
+        again = and_(lt(0.5, fabs(side - float(corner))), le(away.dot(away), rounding * rounding))
+        met = or_(met, and_(near, again))
+    new = fmax(fmax(i, fmax(j, k)) + 1.0, float(len(_CORNERS)))
+    room = and_(lt(new, float(_POINTS)), lt(last, _WAITING - 2.5))
+    enough = depth * (1.0 - gap) - rounding
+    if gap:  # along a valley that is level, as about a common axis, cells close up slowly
+        enough = where(lt(s.steps, _MANY), enough, fmin(enough, depth - rounding * (_CLOSE / _ROUNDING)))
+    enough = enough * fabs(enough)
+    as_good = depth * _AS_GOOD + rounding
+    as_good = as_good * fabs(as_good)
+    going = and_(and_(and_(some, room), lt(square, enough)), or_(shifted, not_(met)))
+    cells = []
+    if not valleys:  # what is not cut may be as good
+        other, m = _closed(best, other, m, and_(le(enough, square), lt(square, as_good)), square, cut)
+    for corner, places in enumerate(((new, j, k), (i, new, k), (i, j, new))):
+        part = _least(_replaced(n, corner, cut), _replaced(w, corner, point))
+        there = and_(going, lt(0.5, fabs(side - float(corner))))  # else it is not cut in three
+        open_ = and_(there, lt(part.square, enough))
+        cells.append((open_, places, part))
+        if not valleys:
+            closed = and_(and_(there, not_(open_)), lt(part.square, as_good))
+            other, m = _closed(best, other, m, closed, part.square, part.n)
+    targets = []
+    many = last
+    for which, (there, _, part) in enumerate(cells):  # the least is looked at first, so it comes last
+        before: Any = 0.0
+        for index, (also, _, against) in enumerate(cells):
+            if index != which:
+                first = lt(part.square, against.square) if index > which else le(part.square, against.square)
+                before = before + where(and_(also, first), 1.0, 0.0)
+        targets.append(where(there, last + before, -1.0))
+        many = many + where(there, 1.0, 0.0)
+    waiting = s.waiting
+    for place, (_, corners, part) in zip(targets, cells, strict=True):
+        waiting = with_entry(waiting, place, [_code(*corners, part.side), part.square, *part.n])
+    points = with_entry(s.points, where(going, new, -1.0), [*cut, *point])
+    return Deepest(depth, best, other, m, points, waiting, many, s.steps + 1.0)
+
+
+def _parted(code: Any) -> tuple[Any, Any]:
+    """The last of some small numbers in one, and the number of those before."""
+    rest = floor(code * (1.0 / _OF))
+    return code - rest * _OF, rest
+
+
+def _replaced(corners: tuple[Vec3, ...], corner: int, by: Vec3) -> tuple[Vec3, ...]:
+    return (*corners[:corner], by, *corners[corner + 1 :])
+
+
+def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
+    """Where a cell's bound is least, and its square, with its sign; 1e300 where it is least at a corner.
+
+    Of directions m of any length, bounds h/‖m‖ are compared by h |h| and m · m, without divisions.
+    """
+    best: tuple[Any, Any, Vec3, Any] = (1e300, 1.0, Vec3(0.0, 0.0, 1.0), 0.0)
+    start, end, part, whole = n[1], n[2], 1.0, 2.0
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        e = w[i] - w[j]
+        p, q = n[i].dot(e), -n[j].dot(e)
+        m = n[i] * q + n[j] * p
+        less, best = _less(best, and_(lt(0.0, p), lt(0.0, q)), m, m.dot(w[i]), float(k))
+        start, end = choose(less, n[i], start), choose(less, n[j], end)
+        part, whole = where(less, p, part), where(less, p + q, whole)
+    u, v = w[1] - w[0], w[2] - w[0]
+    m = u.cross(v)
+    known = lt(_FLAT * (u.dot(u) * v.dot(v)), m.dot(m))
+    signs = [m.dot(n[(k + 1) % 3].cross(n[(k + 2) % 3])) for k in range(3)]
+    above = and_(lt(0.0, signs[0]), and_(lt(0.0, signs[1]), lt(0.0, signs[2])))
+    below = and_(lt(signs[0], 0.0), and_(lt(signs[1], 0.0), lt(signs[2], 0.0)))
+    height = m.dot(w[0])
+    there = and_(known, or_(above, below))
+    inside, (least, length, cut, side) = _less(best, there, m, where(below, -height, height), 3.0)
+    s = part / whole
+    t = fmin(fmax(s, _AWAY), 1.0 - _AWAY)
+    shifted = and_(not_(inside), lt(0.0, fabs(s - t)))
+    cut = choose(inside, choose(below, -cut, cut), start + (end - start) * t)
+    return _Cut(least / length, cut, where(shifted, side + 4.0, side))
+
+
+def _less(
+    best: tuple[Any, Any, Vec3, Any], there: Any, m: Vec3, h: Any, side: Any
+) -> tuple[Any, tuple[Any, Any, Vec3, Any]]:
+    """Whether a bound h/‖m‖ is there and less than the best; the better one."""
+    least, length, cut, where_ = best
+    signed, square = h * fabs(h), m.dot(m)
+    less = and_(there, and_(lt(0.0, square), lt(signed * length, least * square)))
+    better = where(less, signed, least), where(less, square, length), choose(less, m, cut), where(less, side, where_)
+    return less, better

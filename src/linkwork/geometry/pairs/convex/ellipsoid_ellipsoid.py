@@ -1,0 +1,196 @@
+"""Two ellipsoids by Newton's method on directions, and a proof that no direction does better.
+
+In the axes of A, with D = diag(radii of A), E = diag(radii of B) Rᵀ and c from the center of A to that of B, planes
+across a unit n keep g(n) = c · n − |D n| − |E n| between the two.  With the points u = D² n/|D n| and w = Eᵀ E n/|E n|,
+r = c − u − w, it is r · n, its slope on the sphere is r's part across n, and its second derivative there
+−(D² − u uᵀ)/|D n| − (Eᵀ E − w wᵀ)/|E n| − g.
+
+Where r is along n and g is not less than 0, nothing is better: |r| is the distance of two points, and g what planes
+keep.  Where it is less, Q being any rotation,
+
+    |D n| + |E n| ≥ |(D + Q E) n|,
+
+with the same at one n if Q takes E n to the direction of D n: the bodies' sum has an ellipsoid inside that touches it
+there, with M = (D + Q E)ᵀ (D + Q E).  From a point in an ellipsoid, what obeys the conditions of a nearest point of the
+surface is one if M − λ I is positive definite, with λ = −g (|D n| + |E n|).  Then n is best for both.  How far Q turns
+about that direction is free: as far as makes the part of Dᵀ Q E across it have the largest trace, or a little more.
+
+Sources: Kurzhanski and Vályi, Ellipsoidal Calculus for Estimation and Control, 1997 (sums of ellipsoids from inside);
+Moré and Sorensen, Computing a Trust Region Step, 1983 (the condition on λ).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from linkwork.expr.control.conditional import cond
+from linkwork.expr.control.loops import while_loop
+from linkwork.expr.scalar.functions import and_, fabs, fmin, le, lt, or_, sqrt, where
+from linkwork.geometry.pairs.convex.minkowski_difference import Difference, unit_of
+from linkwork.geometry.pairs.convex.newton_refinement import ascent
+from linkwork.geometry.unit_vectors import across, choose
+from linkwork.spatial import Vec3
+
+__all__ = ["between_ellipsoids"]
+
+_STEPS = 12
+_ENOUGH = 1e-16  # [rad²] of a step after which none is needed
+_CLEAR = 1e-13  # of minors of a matrix of trace 1: what is more is no rounding
+_SAME_VALLEY = 0.95  # cosines of angles between directions
+_TURNS = (0.0, 0.2, -0.2, 0.5, -0.5, 1.0, -1.0)  # [rad] of Q, besides the one that has the largest trace
+_THIN = 1e-6  # radii of that part of the largest are left to others
+
+
+class _Pair:
+    """A − B: D² and Eᵀ E, the latter by its rows, and c."""
+
+    def __init__(self, difference: Difference) -> None:
+        a, b = difference.a, difference.b
+        self.c = difference.between()
+        self.radii, self.other = a.radii, b.radii
+        self.turned, self.back = a.pose.rotation, b.pose.rotation
+        self.squares = Vec3(*(x * x for x in a.radii))
+        columns = [self.back @ Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+        parts = [[column * (r * r * x) for x in column] for r, column in zip(b.radii, columns, strict=True)]
+        self.rows = [x + y + z for x, y, z in zip(*parts, strict=True)]
+
+    def of_a(self, n: Vec3) -> Vec3:
+        """D² n; A's axes may be others than the coordinates'."""
+        d = self.turned.inv_act(n)
+        found: Vec3 = self.turned @ Vec3(*(x * y for x, y in zip(self.squares, d, strict=True)))
+        return found
+
+    def of_b(self, n: Vec3) -> Vec3:
+        """Eᵀ E n."""
+        return Vec3(*(row.dot(n) for row in self.rows))
+
+    def lengths(self, n: Vec3) -> tuple[Vec3, Any, Vec3, Any]:
+        """u, 1/|D n|, w and 1/|E n|."""
+        u, w = self.of_a(n), self.of_b(n)
+        x, y = 1.0 / sqrt(_positive(u.dot(n))), 1.0 / sqrt(_positive(w.dot(n)))
+        return u * x, x, w * y, y
+
+    def kept(self, n: Vec3) -> Any:
+        """g(n)."""
+        return n.dot(self.c) - sqrt(_positive(self.of_a(n).dot(n))) - sqrt(_positive(self.of_b(n).dot(n)))
+
+
+def between_ellipsoids(difference: Difference) -> tuple[Any, Vec3, Vec3, Any]:
+    """Distance, normal, the point on A, and whether they are proved; else they are good for nothing."""
+    pair = _Pair(difference)
+    g, n, settled = _settled(pair, _start(difference, pair))
+    proved = and_(settled, _is_best(pair, n, g, _TURNS[:1]))
+
+    def again() -> tuple[Any, Vec3, Any]:
+        other, m, there = _settled(pair, _best(difference, pair, n, -1e150, n))
+        there = and_(there, _is_best(pair, m, other, _TURNS))
+        here = and_(settled, _is_best(pair, n, g, _TURNS))
+        return where(there, other, g), choose(there, m, n), or_(there, here)
+
+    g, n, proved = cond(proved, lambda: (g, n, proved), again)
+    return g, n, difference.a.pose.translation + pair.lengths(n)[0], proved
+
+
+def _settled(pair: _Pair, start: Vec3) -> tuple[Any, Vec3, Any]:
+    """g and n, from a direction on, and whether r is along n there."""
+    n, square = while_loop(
+        lambda s: lt(_ENOUGH, s[1]), lambda s: _step(pair, s[0]), (start, 1.0 + 0.0 * start.x), at_most=_STEPS
+    ).state
+    u, _, w, _ = pair.lengths(n)
+    g = n.dot(pair.c - u - w)
+    return g, n, and_(and_(_fat(pair.radii), _fat(pair.other)), le(square, _ENOUGH))
+
+
+def _positive(x: Any) -> Any:
+    return where(lt(1e-300, x), x, 1.0)
+
+
+def _fat(radii: Vec3) -> Any:
+    least, most = fmin(radii.x, fmin(radii.y, radii.z)), radii.x + radii.y + radii.z
+    return lt(_THIN * most, least)
+
+
+def _start(difference: Difference, pair: _Pair) -> Vec3:
+    """Apart, the direction in which an ellipsoid of both is left; else the best of that and the axes."""
+    c = pair.c
+    x, y, z = (Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
+    rows = [pair.of_a(e) + pair.of_b(e) for e in (x, y, z)]
+    scale = 1.0 / _positive(rows[0].x + rows[1].y + rows[2].z)
+    rows = [row * scale for row in rows]
+    n = Vec3(*(c.dot(rows[(k + 1) % 3].cross(rows[(k + 2) % 3])) for k in range(3)))  # (D² + Eᵀ E)⁻¹ c, of any length
+    n = choose(lt(1e-200, n.dot(n)), unit_of(n), z)
+
+    apart: Vec3 = cond(lt(0.0, pair.kept(n)), lambda: n, lambda: _best(difference, pair, n, pair.kept(n)))
+    return apart
+
+
+def _best(difference: Difference, pair: _Pair, found: Vec3, most: Any, known: Vec3 | None = None) -> Vec3:
+    """The best of a direction and of the axes; of these, far from a known one."""
+    for axis in difference.sides()[::2]:
+        way = choose(lt(axis.dot(pair.c), 0.0), -axis, axis)  # the other way keeps less
+        g = pair.kept(way)
+        better = lt(most, g)
+        if known is not None:
+            better = and_(better, lt(fabs(way.dot(known)), _SAME_VALLEY))
+        most, found = where(better, g, most), choose(better, way, found)
+    return found
+
+
+def _step(pair: _Pair, n: Vec3) -> tuple[Vec3, Any]:
+    """A step of Newton's method, and its square."""
+    u, x, w, y = pair.lengths(n)
+    r = pair.c - u - w
+    g = r.dot(n)
+    t = unit_of(across(n))
+    s = n.cross(t)
+    at, as_, bt, bs = pair.of_a(t), pair.of_a(s), pair.of_b(t), pair.of_b(s)
+    ut, us, wt, ws = u.dot(t), u.dot(s), w.dot(t), w.dot(s)
+    tt = (at.dot(t) - ut * ut) * x + (bt.dot(t) - wt * wt) * y + g
+    ts = (at.dot(s) - ut * us) * x + (bt.dot(s) - wt * ws) * y
+    ss = (as_.dot(s) - us * us) * x + (bs.dot(s) - ws * ws) * y + g
+    p, q, short, square = ascent(tt, ts, ss, r.dot(t), r.dot(s))
+    return unit_of(n + t * (p * short) + s * (q * short)), square
+
+
+def _is_best(pair: _Pair, n: Vec3, g: Any, turns: Sequence[float]) -> Any:
+    """Whether nothing is better than an n that r is along: one of some ellipsoids in the bodies' sum may prove it."""
+    u, x, w, y = pair.lengths(n)
+    d = pair.turned.inv_act(n)
+    a = Vec3(*(r * k * x for r, k in zip(pair.radii, d, strict=True)))  # D n/|D n|, in A's axes
+    e = pair.back.inv_act(n)
+    b = Vec3(*(r * k * y for r, k in zip(pair.other, e, strict=True)))  # E n/|E n|
+    D: list[Vec3] = []  # rows of D and E across a and b
+    E: list[Vec3] = []
+    for direction, radii, rotation, rows in ((a, pair.radii, pair.turned, D), (b, pair.other, pair.back, E)):
+        t = unit_of(across(direction))
+        for way in (t, direction.cross(t)):
+            rows.append(rotation @ Vec3(*(r * k for r, k in zip(radii, way, strict=True))))
+    cos, sin = D[0].dot(E[0]) + D[1].dot(E[1]), D[1].dot(E[0]) - D[0].dot(E[1])
+    square = cos * cos + sin * sin
+    known = lt(1e-300, square)
+    scale = 1.0 / sqrt(where(known, square, 1.0))
+    cos, sin = where(known, cos * scale, 1.0), where(known, sin * scale, 0.0)
+    level = g * (1.0 / x + 1.0 / y)  # −λ
+    units = [Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+    squares = [pair.of_a(way) + row + u * p + w * q for way, row, p, q in zip(units, pair.rows, w, u, strict=True)]
+    one = le(0.0, g)
+    for turn in turns:
+        c, s = cos * math.cos(turn) - sin * math.sin(turn), sin * math.cos(turn) + cos * math.sin(turn)
+        turned = E[0] * c - E[1] * s, E[0] * s + E[1] * c
+        rows = list(squares)
+        for p, q in zip(D, turned, strict=True):
+            rows = [row + p * y + q * x for row, x, y in zip(rows, p, q, strict=True)]
+        one = or_(one, _is_positive(rows, level))
+    return one
+
+
+def _is_positive(rows: Sequence[Vec3], level: Any) -> Any:
+    """Whether a symmetric matrix, with a number more on its diagonal, is positive definite, and no rounding says so."""
+    scale = 1.0 / _positive(rows[0].x + rows[1].y + rows[2].z)
+    xx, yy, zz = ((z + level) * scale for z in (rows[0].x, rows[1].y, rows[2].z))
+    xy, xz, yz = rows[0].y * scale, rows[0].z * scale, rows[1].z * scale
+    minor = xx * yy - xy * xy
+    whole = zz * minor - xx * yz * yz - yy * xz * xz + 2.0 * xy * xz * yz
+    return and_(lt(_CLEAR, xx), and_(lt(_CLEAR, minor), lt(_CLEAR, whole)))

@@ -1,0 +1,93 @@
+"""Polytopes whose faces are known when code is made: a hull of one of two bodies, and the other as it sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.geometry.cores import BoxCore, PolytopeCore, SegmentCore
+from linkwork.geometry.pairs.convex.minkowski_difference import Difference
+from linkwork.shapes.quickhull import hull_triangles
+from linkwork.spatial import Pose
+
+__all__ = ["KnownHull", "Sides", "sides_of"]
+
+_MOST = 200_000  # products for the heights of vertices over faces: then cells take less
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHull:
+    """Of vertices that are numbers: planes and corners of the faces, and edges as (face, other face, two vertices)."""
+
+    normals: np.ndarray
+    offsets: np.ndarray
+    corners: np.ndarray
+    edges: list[tuple[int, int, int, int]]
+
+
+def _hull_of(core: Any) -> KnownHull | None:
+    """None where vertices are not known, or have no inside."""
+    if not isinstance(core, PolytopeCore) or not all(isinstance(x, (float, int)) for v in core.vertices for x in v):
+        return None
+    given = [[float(x) for x in v] for v in core.vertices]
+    points, inverse = np.unique(np.array(given), axis=0, return_index=True)
+    try:
+        triangles = hull_triangles(points)
+    except ValueError:
+        return None
+    normals = np.array([_normal(*(points[k] for k in triangle)) for triangle in triangles])
+    sides = {(t[k], t[(k + 1) % 3]): face for face, t in enumerate(triangles.tolist()) for k in range(3)}
+    edges = [(face, sides[j, i], int(inverse[i]), int(inverse[j])) for (i, j), face in sides.items() if i < j]
+    edges = [edge for edge in edges if np.abs(np.cross(normals[edge[0]], normals[edge[1]])).max() > 1e-15]
+    return KnownHull(normals, (normals @ points.T).max(axis=1), points[triangles], edges)
+
+
+def _normal(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Of a triangle, that may be a sliver."""
+    p, q, r = ([Fraction(x) for x in v.tolist()] for v in (a, b, c))
+    u, v = ([x - y for x, y in zip(w, p, strict=True)] for w in (q, r))
+    n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+    most = max(abs(x) for x in n)
+    found = np.array([float(x / most) for x in n])
+    return np.asarray(found / np.linalg.norm(found))
+
+
+class Sides(NamedTuple):
+    """Two bodies as hull and other; whether the hull is B; and the pose of its axes."""
+
+    hull: PolytopeCore
+    faces: KnownHull
+    other: Any
+    others: KnownHull | None
+    turned: bool
+    X: Pose
+
+
+def sides_of(difference: Difference) -> Sides | None:
+    """The hull is the one of less edges; none where faces are not known, or are too many."""
+    a, b = difference.a, difference.b
+    if not all(isinstance(core, (PolytopeCore, BoxCore, SegmentCore)) for core in (a, b)):
+        return None
+    found = [_hull_of(a), _hull_of(b)]
+    if any(hull is None and isinstance(core, PolytopeCore) for hull, core in zip(found, (a, b), strict=True)):
+        return None
+    known = [k for k in (0, 1) if found[k] is not None]
+    if not known:
+        return None
+    k = min(known, key=lambda k: len(found[k].edges))  # type: ignore[union-attr]
+    hull, other = ((a, b), (b, a))[k]
+    vertices = [len(core.vertices) if isinstance(core, PolytopeCore) else 2 for core in (hull, other)]
+    counts = [0 if found[j] is None else len(found[j].normals) for j in (k, 1 - k)]  # type: ignore[union-attr]
+    if 8 * counts[0] * vertices[1] + 4 * counts[1] * vertices[0] > _MOST:
+        return None
+    X, faces = hull.pose, found[k]
+    assert faces is not None
+    back = X.inv()
+    if isinstance(other, SegmentCore):
+        other = SegmentCore(back.point(other.center), back.rotation @ other.half)
+    else:
+        other = replace(other, pose=back @ other.pose)
+    return Sides(hull, faces, other, found[1 - k], k == 1, X)

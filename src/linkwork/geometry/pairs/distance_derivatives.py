@@ -1,0 +1,222 @@
+"""How the distance of two cores, its normal and its points vary when the cores move.
+
+Apart or overlapping, the nearest points p_A and p_B lie on the two surfaces, whose normals there are n and −n, and
+p_B − p_A = d n.  With the motion of each body, by which its point at p_A or p_B changes by w and its normal there by ν,
+the surfaces' own equations (`surfaces.py`) say in the plane across n
+
+    P_A · (δn − ν_A) = Q_A · (δp_A − w_A),    P_B · (−δn − ν_B) = Q_B · (δp_B − w_B),    δp_B = δp_A + d δn:
+
+four linear equations for δn and δp_A, the conditions of the nearest points differentiated (implicit-function theorem).
+They have no single answer where nearest points or normals are not unique.  Of the distance itself δd = n · (w_B − w_A),
+and no equation is solved (envelope theorem).  Nothing of how the points were found is asked, so searches are
+differentiated as what they find.
+
+Sources: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, 1983, chapter 3; Danskin,
+The Theory of Max-Min, 1967.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.expr.autodiff.custom_derivative import ruled
+from linkwork.expr.autodiff.transpose_rule import Transposed
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.scalar.functions import fabs, lt, sqrt, where
+from linkwork.geometry.cores import Core, PointCore, SegmentCore, Solid
+from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.pairs.closed_form.box_box import box_box
+from linkwork.geometry.pairs.closed_form.box_cylinder import box_cylinder, segment_cylinder
+from linkwork.geometry.pairs.closed_form.cylinder_cylinder import cylinder_cylinder
+from linkwork.geometry.pairs.closed_form.point_pairs_point_ellipsoid import point_ellipsoid
+from linkwork.geometry.pairs.closed_form.segment_pairs_segment_box import segment_box
+from linkwork.geometry.pairs.convex.convex_pair import convex
+from linkwork.geometry.solids_rows import HEAD, KINDS, SolidKind, solid_row
+from linkwork.geometry.surface_derivatives import SURFACES, Surface, surface
+from linkwork.geometry.unit_vectors import across, unit
+from linkwork.spatial import Motion, Vec3
+
+__all__ = ["MEASURES", "Response", "motion_response", "varied"]
+
+_SINGULAR = 1e-11  # of the determinant of rows of length 1
+
+MEASURES: Mapping[str, Callable[[Any, Any], SignedDistance]] = {
+    "convex": convex,
+    "point_ellipsoid": point_ellipsoid,
+    "box_box": box_box,
+    "segment_box": segment_box,
+    "segment_cylinder": segment_cylinder,
+    "box_cylinder": box_cylinder,
+    "cylinder_cylinder": cylinder_cylinder,
+}
+"""By name: what measures pairs in loops of unknown length, or at more operations than the equations take."""
+
+
+class Response:
+    """How normal and points of two cores answer to motions, where nearest points p on A, and q on B, and n are known.
+
+    ``exists`` is 1 where they have derivatives, 0 elsewhere; then all of them are zero.
+    """
+
+    def __init__(self, a: Surface, b: Surface, n: Vec3, distance: Any) -> None:
+        t = unit(across(n))
+        self.t, self.u = t, n.cross(t)
+        self._rows = a.rows, b.rows
+        size = fabs(distance)
+        for row in (*a.rows, *b.rows):
+            size = size + sqrt(row.P.dot(row.P) * row.Q.dot(row.Q) + 1e-60)
+        size = where(lt(1e-30, size), size, 1.0)
+        matrix = [[*self._flat(row.P * (1.0 / size)), *self._flat(-row.Q)] for row in a.rows]
+        matrix += [[*self._flat(-row.P * (1.0 / size) - row.Q * (distance / size)), *self._flat(-row.Q)]
+                   for row in b.rows]  # fmt: skip
+        self._scales = [1.0 / sqrt(dot(row, row) + 1e-60) for row in matrix]
+        self._size = size
+        inverse, determinant = _adjugate([[x * k for x in row] for row, k in zip(matrix, self._scales, strict=True)])
+        known = lt(_SINGULAR, fabs(determinant))
+        scale = where(known, 1.0, 0.0) / where(known, determinant, 1.0)
+        self._inverse = [[x * scale for x in row] for row in inverse]
+        self.exists = where(known, a.clear * b.clear, 0.0)
+
+    def _flat(self, v: Vec3) -> tuple[Any, Any]:
+        return self.t.dot(v), self.u.dot(v)
+
+    def __call__(self, of_a: tuple[Vec3, Vec3], of_b: tuple[Vec3, Vec3]) -> tuple[Vec3, Vec3]:
+        """The changes of n and, across n, of A's point, by how motions carry each body's point and its outer normal."""
+        (w_a, nu_a), (w_b, nu_b) = of_a, of_b
+        rows_a, rows_b = self._rows
+        right = [row.P.dot(nu_a) - row.Q.dot(w_a) for row in rows_a]
+        right += [row.P.dot(nu_b) - row.Q.dot(w_b) for row in rows_b]
+        right = [x * (k / self._size) for x, k in zip(right, self._scales, strict=True)]
+        x, y, z, w = (dot(row, right) for row in self._inverse)
+        along, other = self.t, self.u
+        return along * x + other * y, (along * z + other * w) * self._size
+
+
+def motion_response(a: Solid, b: Solid, found: SignedDistance) -> tuple[list[list[Any]], Any]:
+    """∂(p × n; n)/∂(ω; v), 6 × 6, of B's motion while A stands, and whether it exists: 1 or 0, and then it is zero.
+
+    (p × n; n) is the wrench of the normal at the nearest points, (ω; v) a twist, both about the origin.  Of fields
+    there is none.
+    """
+    if any(type(one.core) not in SURFACES for one in (a, b)):  # fields
+        return [[0.0] * 6 for _ in range(6)], 0.0
+    core = found.rounded(-a.radius, -b.radius)
+    n, p, q = core.normal, core.on_a, core.on_b
+    response = Response(surface(a.core, p, n), surface(b.core, q, -n), n, core.distance)
+    exists = where(lt(0.5, found.unique), response.exists, 0.0)
+    columns = []
+    for k in range(6):
+        V = Motion.of([1.0 if i == k else 0.0 for i in range(6)])
+        turned, moved = response(_STILL, (V.linear + V.angular.cross(q), V.angular.cross(-n)))
+        F = [*(moved.cross(n) + p.cross(turned)), *turned]
+        columns.append([where(lt(0.5, exists), x, 0.0) for x in F])
+    return [[column[i] for column in columns] for i in range(6)], exists
+
+
+_STILL = Vec3.zero(), Vec3.zero()
+
+
+def varied(measure: str, a: Core, b: Core) -> SignedDistance:
+    """What one of `MEASURES` says of two bounded cores, differentiated by the equations above, forward and in reverse.
+
+    Vertices of polytopes are taken not to move in their body; all else may.
+    """
+    kinds = [(KINDS.index(type(core)), len(getattr(core, "vertices", ()))) for core in (a, b)]
+    rule = _Measured(measure, *kinds)
+    cores = zip((a, b), rule.kinds, strict=True)
+    return _found(ruled(rule, [x for core, kind in cores for x in solid_row(Solid(core), kind, 0.0)[HEAD:]]))
+
+
+def _found(numbers: Sequence[Any]) -> SignedDistance:
+    d, *rest = numbers
+    return SignedDistance(d, Vec3.of(rest[0:3]), Vec3.of(rest[3:6]), Vec3.of(rest[6:9]), rest[9])
+
+
+@dataclass(frozen=True)
+class _Measured(Transposed):
+    """distance, normal, points and whether they are unique, of the numbers of two cores."""
+
+    measure: str
+    a: tuple[int, int]  # the place of its type in `KINDS`, and how many vertices it has
+    b: tuple[int, int]
+
+    @property
+    def kinds(self) -> tuple[SolidKind, SolidKind]:
+        return SolidKind(KINDS[self.a[0]], self.a[1]), SolidKind(KINDS[self.b[0]], self.b[1])
+
+    def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        found = MEASURES[self.measure](*self._cores(inputs))
+        return [found.distance, *found.normal, *found.on_a, *found.on_b, found.unique], []
+
+    def tangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
+    ) -> Sequence[Any]:
+        (a, b), (a_dot, b_dot), found = self._cores(inputs), self._cores(direction), _found(results)
+        n, d = found.normal, found.distance
+        of_a, of_b = _carried(a, a_dot, found.on_a, n), _carried(b, b_dot, found.on_b, -n)
+        response = Response(surface(a, found.on_a, n), surface(b, found.on_b, -n), n, d)
+        turned, moved = response(of_a, of_b)
+        on_a = moved + n * n.dot(of_a[0])
+        closer = n.dot(of_b[0] - of_a[0])
+        return [closer, *turned, *on_a, *(on_a + n * closer + turned * d), 0.0]
+
+    def _cores(self, numbers: Sequence[Any]) -> tuple[Any, Any]:
+        a, b = self.kinds
+        head, split = [0.0] * HEAD, a.size - HEAD
+        return a.solid([*head, *numbers[:split]]).solid.core, b.solid([*head, *numbers[split:]]).solid.core
+
+
+def _carried(core: Any, change: Any, p: Vec3, n: Vec3) -> tuple[Vec3, Vec3]:
+    """How a point of the surface and the normal there go along with a core whose numbers change.
+
+    A core that grows is a linear map of what it was, and its normals are mapped by the inverse, transposed.
+    """
+    if isinstance(core, PointCore):
+        return change.point, Vec3.zero()
+    if isinstance(core, SegmentCore):
+        square = core.half.dot(core.half)
+        known = lt(0.0, square)
+        scale = where(known, 1.0, 0.0) / where(known, square, 1.0)
+        along = (p - core.center).dot(core.half) * scale
+        return change.center + change.half * along, core.half * (-n.dot(change.half) * scale)
+    R, turning = core.pose.rotation, change.pose.rotation
+    x, m = R.inv_act(p - core.pose.translation), R.inv_act(n)
+    grown = Vec3(*(_rate(size, rate) for size, rate in zip(_sizes(core), _sizes(change), strict=True)))
+    moved = turning @ x + change.pose.translation + R @ Vec3(*(k * y for k, y in zip(grown, x, strict=True)))
+    return moved, turning @ m - R @ Vec3(*(k * y for k, y in zip(grown, m, strict=True)))
+
+
+def _sizes(core: Any) -> tuple[Any, Any, Any]:
+    """The lengths that a core is proportional to along its axes; zeros for one that has none."""
+    for name in ("half", "radii"):
+        found = getattr(core, name, None)
+        if isinstance(found, Vec3):
+            return (found.x, found.y, found.z)
+    return (core.radius, core.radius, core.half) if hasattr(core, "radius") else (0.0, 0.0, 0.0)
+
+
+def _rate(size: Any, rate: Any) -> Any:
+    if is_zero(rate):
+        return 0.0
+    known = lt(0.0, size)
+    return where(known, rate, 0.0) / where(known, size, 1.0)
+
+
+def _adjugate(m: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], Any]:
+    """The adjugate of a 4 × 4 matrix, and the determinant: by minors of its upper and its lower two rows."""
+    (a, b, c, d), (e, f, g, h), (i, j, k, l), (o, p, q, r) = m
+    s = (a * f - e * b, a * g - e * c, a * h - e * d, b * g - f * c, b * h - f * d, c * h - g * d)
+    t = (i * p - o * j, i * q - o * k, i * r - o * l, j * q - p * k, j * r - p * l, k * r - q * l)
+    determinant = s[0] * t[5] - s[1] * t[4] + s[2] * t[3] + s[3] * t[2] - s[4] * t[1] + s[5] * t[0]
+    return [
+        [f * t[5] - g * t[4] + h * t[3], c * t[4] - b * t[5] - d * t[3],
+         p * s[5] - q * s[4] + r * s[3], k * s[4] - j * s[5] - l * s[3]],
+        [g * t[2] - e * t[5] - h * t[1], a * t[5] - c * t[2] + d * t[1],
+         q * s[2] - o * s[5] - r * s[1], i * s[5] - k * s[2] + l * s[1]],
+        [e * t[4] - f * t[2] + h * t[0], b * t[2] - a * t[4] - d * t[0],
+         o * s[4] - p * s[2] + r * s[0], j * s[2] - i * s[4] - l * s[0]],
+        [f * t[1] - e * t[3] - g * t[0], a * t[3] - b * t[1] + c * t[0],
+         p * s[1] - o * s[3] - q * s[0], i * s[3] - j * s[1] + k * s[0]],
+    ], determinant  # fmt: skip

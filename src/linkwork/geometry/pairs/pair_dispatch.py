@@ -1,0 +1,91 @@
+"""Which function measures which pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from linkwork.geometry.cores import (
+    BoxCore,
+    ConeCore,
+    CylinderCore,
+    EllipsoidCore,
+    FieldCore,
+    HalfSpaceCore,
+    PointCore,
+    SegmentCore,
+    Solid,
+)
+from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.pairs.closed_form.point_pairs import point_box, point_point, point_segment
+from linkwork.geometry.pairs.closed_form.point_pairs_half_space import half_space_convex
+from linkwork.geometry.pairs.closed_form.point_pairs_point_round import point_cone, point_cylinder
+from linkwork.geometry.pairs.closed_form.segment_pairs import segment_segment
+from linkwork.geometry.pairs.distance_derivatives import varied
+from linkwork.geometry.support_points import SUPPORTS
+
+__all__ = ["LONG", "PAIRS", "has_own", "is_closed_form", "signed_distance"]
+
+PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
+    (PointCore, PointCore): point_point,
+    (PointCore, SegmentCore): point_segment,
+    (PointCore, BoxCore): point_box,
+    (PointCore, CylinderCore): point_cylinder,
+    (PointCore, ConeCore): point_cone,
+    (PointCore, EllipsoidCore): partial(varied, "point_ellipsoid"),
+    (SegmentCore, SegmentCore): segment_segment,
+    (SegmentCore, BoxCore): partial(varied, "segment_box"),
+    (BoxCore, BoxCore): partial(varied, "box_box"),
+    **{(HalfSpaceCore, kind): half_space_convex for kind in SUPPORTS},
+}
+"""By the types of the two cores, in one of the two orders;
+the pairs of bounded cores left are in `LONG`, or measured by `convex`."""
+
+LONG: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
+    (SegmentCore, CylinderCore): partial(varied, "segment_cylinder"),
+    (BoxCore, CylinderCore): partial(varied, "box_cylinder"),
+    (CylinderCore, CylinderCore): partial(varied, "cylinder_cylinder"),
+}
+"""Of those left, what has functions of its own whose code is long, with short loops."""
+
+
+def is_closed_form(a: type, b: type) -> bool:
+    """Whether the pair is in `PAIRS`, in one of the two orders."""
+    return (a, b) in PAIRS or (b, a) in PAIRS
+
+
+def has_own(a: type, b: type) -> bool:
+    """Whether there is a function of the pair, in one of the two orders, though it may be long."""
+    return _own(a, b)[0] is not None
+
+
+def _own(a: type, b: type) -> tuple[Callable[[Any, Any], SignedDistance] | None, bool]:
+    """The function of a pair that has one, and whether it takes the two the other way round."""
+    for table in (PAIRS, LONG):
+        for kinds, turned in (((a, b), False), ((b, a), True)):
+            if kinds in table:
+                return table[kinds], turned
+    return None, False
+
+
+def signed_distance(a: Solid, b: Solid) -> SignedDistance:
+    """Of two solids, over any scalar.  Raises TypeError for a pair that nothing measures, such as two half-spaces."""
+    kinds = type(a.core), type(b.core)
+    measure, turned = _own(*kinds)
+    if measure is not None:
+        found = measure(b.core, a.core).flipped() if turned else measure(a.core, b.core)
+    elif isinstance(a.core, FieldCore) and kinds[1] in SUPPORTS:
+        found = a.core.measure(b.core)
+    elif isinstance(b.core, FieldCore) and kinds[0] in SUPPORTS:
+        found = b.core.measure(a.core).flipped()
+    elif isinstance(a.core, FieldCore) and a.core.points is not None:
+        found = a.core.points(lambda point: signed_distance(Solid(point), Solid(b.core)))
+    elif isinstance(b.core, FieldCore) and b.core.points is not None:
+        found = b.core.points(lambda point: signed_distance(Solid(point), Solid(a.core))).flipped()
+    elif all(kind in SUPPORTS for kind in kinds):
+        found = varied("convex", a.core, b.core)
+    else:
+        names = " and ".join(kind.__name__.removesuffix("Core").lower() for kind in kinds)
+        raise TypeError(f"signed_distance: nothing measures a {names}")
+    return found.rounded(a.radius, b.radius)

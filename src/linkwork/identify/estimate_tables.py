@@ -1,0 +1,82 @@
+"""Estimates as tables that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.messages__printing import label, number, table
+from linkwork.dynamics.algorithms.regressors.joint_parameter_regressors import JOINT_PARAMETERS
+
+__all__ = ["body_lines", "error_lines", "estimate_lines", "joint_lines", "pose_lines"]
+
+
+def estimate_lines(
+    names: Sequence[str], values: np.ndarray, deviations: np.ndarray, nominal: np.ndarray, essential: np.ndarray
+) -> list[str]:
+    """A row for each estimate; what is not told from zero is marked."""
+    rows = []
+    for name, x, s, own, told in zip(names, values, deviations, nominal, essential, strict=True):
+        percent = f"{100.0 * s / abs(x):.3g} %" if x and s < 10.0 * abs(x) else "> 1000 %"
+        rows.append([label(name), number(x), f"{s:.3g}", percent, number(own), "" if told else "not told from zero"])
+    return table(["parameter", "estimate", "σ", "σ relative", "robot", ""], rows, left=(0, 5))
+
+
+def error_lines(names: Sequence[str], residual: np.ndarray, r_squared: np.ndarray, held_out: Any) -> list[str]:
+    """A row for each joint force: residuals, and errors where the estimate was not made."""
+    header = ["joint force [N·m, N]", "residual rms", "R²"]
+    if held_out is not None:
+        header += [f"held-out rms ({held_out.samples})", "robot's", "ratio"]
+    rows = []
+    for k, name in enumerate(names):
+        row = [label(name), f"{residual[k]:.4g}", _fraction(r_squared[k])]
+        if held_out is not None:
+            row += [f"{held_out.error[k]:.4g}", f"{held_out.nominal_error[k]:.4g}", _fraction(held_out.relative[k])]
+        rows.append(row)
+    return table(header, rows)
+
+
+def _fraction(x: float) -> str:
+    return f"{x:.4f}" if np.isfinite(x) else "-"
+
+
+def body_lines(
+    names: Sequence[str], values: np.ndarray, deviations: np.ndarray, nominal: np.ndarray, divergence: dict[str, float]
+) -> list[str]:
+    """A row for each body: mass and first moments with their deviations, and how far it is from what it was."""
+    rows = []
+    for k, (body, distance) in enumerate(divergence.items()):
+        at = slice(10 * k, 10 * k + 4)
+        cells = [f"{x:.4g} ± {s:.2g}" for x, s in zip(values[at], deviations[at], strict=True)]
+        rows.append([label(body), cells[0], f"{nominal[10 * k]:.4g}", *cells[1:], f"{distance:.3g}"])
+    header = ["body", "mass [kg]", "robot's", "h_x [kg·m]", "h_y", "h_z", "divergence"]
+    return table(header, rows) if rows else []
+
+
+def joint_lines(
+    names: Sequence[str], values: np.ndarray, deviations: np.ndarray, nominal: np.ndarray, at_bound: Sequence[str]
+) -> list[str]:
+    """A row for each parameter of a joint, after an empty line; nothing where there are none."""
+    rows = [
+        [label(name), number(x), f"{s:.3g}", number(own), "at its bound" if name in at_bound else ""]
+        for name, x, s, own in zip(names, values, deviations, nominal, strict=True)
+        if name.rpartition(".")[2] in JOINT_PARAMETERS
+    ]
+    return ["", *table(["joint", "estimate", "σ", "robot", ""], rows, left=(0, 4))] if rows else []
+
+
+def pose_lines(fit: Any) -> list[str]:
+    """A row for each offset, with what is grouped with it; then the errors of poses, before and after."""
+    rows = []
+    for name, x, s, told in zip(fit.names, fit.values, fit.standard_deviations, fit.shown.expressions(), strict=True):
+        rows.append([label(name), f"{x:.6f}", f"{s:.2g}", label(told) if told != name else ""])
+    lines = table(["offset [rad, m]", "estimate", "σ", "stands for"], rows, left=(0, 3))
+    header = ["error [rad, m]", "before", "after"]
+    header += [f"held-out ({fit.held_out.samples})"] if fit.held_out is not None else []
+    rows = []
+    for k, name in enumerate(("phi_x", "phi_y", "phi_z", "d_x", "d_y", "d_z")[-len(fit.residual) :]):
+        held = [f"{fit.held_out.error[k]:.3g}"] if fit.held_out is not None else []
+        rows.append([name, f"{fit.before[k]:.3g}", f"{fit.residual[k]:.3g}", *held])
+    return [*lines, "", *table(header, rows)]

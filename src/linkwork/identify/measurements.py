@@ -1,0 +1,256 @@
+"""Measurements of a moving robot as arrays of samples, and which of them are held out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.validation import integer
+from linkwork.errors import UnknownNameError
+from linkwork.joints import JointType
+from linkwork.kernels.array_arguments import real_array, stacked
+from linkwork.kernels.owners import OfRobot
+from linkwork.model.function_spec import quantity_of
+from linkwork.robot import Robot
+
+__all__ = [
+    "HeldOut",
+    "Measurements",
+    "is_plain",
+    "joint_weights",
+    "number",
+    "read",
+    "read_array",
+    "refuse_what_cannot_move",
+    "rms",
+    "split",
+    "told",
+    "whole",
+]
+
+_LARGEST_WEIGHT = 1e100  # from which on squares of weighted numbers overflow
+_CHUNK = 2**22  # numbers of a regressor that are made at once
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Samples (n, ...) of a robot's state and joint forces; forces from outside are in ``tau`` already."""
+
+    robot: Robot
+    q: np.ndarray  # (n, nq)
+    v: np.ndarray  # (n, nv)
+    a: np.ndarray  # (n, nv)
+    tau: np.ndarray  # (n, nv): τ + Σ Jᵀ w
+    leading: tuple[int, ...]  # the dimensions before nq, nv in what was given
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def at(self, where: np.ndarray) -> Measurements:
+        """Those samples alone."""
+        return Measurements(
+            self.robot, self.q[where], self.v[where], self.a[where], self.tau[where], (int(where.sum()),)
+        )
+
+    def regressors(self, passive: bool, friction: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Y (k, nv, npi) and τ (k, nv) of the samples, as many at a time as memory likes."""
+        columns = len(self.robot.parameter_names(passive=passive))
+        step = max(1, _CHUNK // max(1, self.robot.nv * columns))
+        for start in range(0, len(self), step):
+            part = slice(start, start + step)
+            options: Any = {"passive": passive, "friction": friction} if passive else {}
+            Y = self.robot.inverse_dynamics_regressor(self.q[part], self.v[part], self.a[part], **options)
+            yield Y, self.tau[part]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """How wrong an estimate is at samples that took no part in it: root mean squares, number by number.
+
+    Of joint forces there are nv numbers [N·m, N], of poses six [rad, m], of positions three [m].
+    """
+
+    samples: int
+    error: np.ndarray  # of the estimate
+    nominal_error: np.ndarray  # of the robot as it was
+
+    @property
+    def relative(self) -> np.ndarray:
+        """The estimate's error by that of the robot as it was; NaN where that one has none."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: np.ndarray = np.where(self.nominal_error > 0.0, self.error / self.nominal_error, np.nan)
+        return found
+
+
+def read(
+    who: str,
+    robot: Robot,
+    q: Any,
+    v: Any,
+    a: Any,
+    tau: Any = None,
+    wrenches: Mapping[str, ArrayLike] | None = None,
+    expressed_in: str | Mapping[str, str] = "world",
+) -> Measurements:
+    """What was measured, looked at.  Raises ValueError and TypeError that say what is wrong with it."""
+    if not isinstance(robot, Robot):
+        raise TypeError(f"{who}: expected a robot first, got {robot!r}")
+    robot.tree.require_inertias(who)
+    refuse_what_cannot_move(who, robot)
+    given = {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau})
+    arrays = {name: read_array(who, robot, name, value) for name, value in given.items()}
+    leading = arrays["q"].shape[:-1]
+    for name, array in arrays.items():
+        if array.shape[:-1] != leading:
+            raise ValueError(
+                f"{who}: {name}: expected as many samples as of q, shape {(*leading, array.shape[-1])}, got shape "
+                f"{array.shape}"
+            )
+    if not leading or math.prod(leading) < 2:
+        raise ValueError(f"{who}: expected samples of a motion, q of shape (n, {robot.nq}), got shape {np.shape(q)}")
+    flat = {name: array.reshape(-1, array.shape[-1]) for name, array in arrays.items()}
+    forces = flat.get("tau", np.zeros_like(flat["v"]))
+    if wrenches:
+        acting = {name: _wrench(who, name, w, leading) for name, w in wrenches.items()}
+        still = np.zeros_like(flat["v"])
+        zero = (0.0, 0.0, 0.0)
+        forces = forces - robot.inverse_dynamics(
+            flat["q"], still, still, gravity=zero, wrenches=acting, expressed_in=expressed_in
+        )
+    return Measurements(robot, flat["q"], flat["v"], flat["a"], forces, leading)
+
+
+def refuse_what_cannot_move(who: str, robot: Robot) -> None:
+    """Raises ValueError for a robot without degrees of freedom."""
+    if robot.nv == 0:
+        raise ValueError(f"{who}: robot {robot.name!r} has no degrees of freedom: nothing of it can be seen to move")
+
+
+def number(expected: str, value: Any) -> float:
+    """One real number, NaN too.  Raises ValueError, which begins with what is expected, for what is none."""
+    found = real_array(expected, value)
+    if found.ndim:
+        raise ValueError(f"{expected}; got an array of shape {found.shape}")
+    return float(found)
+
+
+def whole(who: str, name: str, value: Any, least: int) -> int:
+    """A whole number that is not below the least.  Raises ValueError for what is none."""
+    return integer(who, name, value, least=least, what="a whole number")
+
+
+def read_array(who: str, robot: Robot, name: str, value: Any) -> np.ndarray:
+    """A float64 array (..., nq) or (..., nv), of finite numbers, of what may be a dict by joint."""
+    quantity = quantity_of(name)
+    if isinstance(value, Mapping):
+        array = stacked(OfRobot(robot.tree), quantity, value)
+    else:
+        size = robot.nq if name == "q" else robot.nv
+        expected = f"{who}: {name}: expected an array of shape (..., {size}), the {quantity.doc}"
+        array = real_array(expected, value)
+        if array.ndim == 0 or array.shape[-1] != size:
+            follow = ""
+            if robot.tree.has_couplings and array.ndim and array.shape[-1] == len(robot.tree.bodies):
+                follow = "; joints that follow others have no numbers of their own"
+            raise ValueError(f"{expected}; got shape {array.shape}{follow}")
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        at = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
+        names = robot.q_names if name == "q" else robot.v_names
+        raise ValueError(
+            f"{who}: {name}[{', '.join(map(str, at))}] ({names[at[-1]]!r}) is {array[at]}: leave out samples that "
+            f"were not measured"
+        )
+    return array
+
+
+def split(who: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
+    """Which samples (n,) are held out: the last part of the first dimension, or those of it that are named."""
+    count = leading[0]
+    mask = np.zeros(count, dtype=bool)
+    expected = f"{who}: held_out: expected a fraction from 0 to below 1, or places in the first dimension ({count})"
+    if held_out is not None:
+        real_array(expected, held_out)
+    if held_out is None or np.ndim(held_out) == 0:
+        fraction = 0.0 if held_out is None else number(expected, held_out)
+        if not 0.0 <= fraction < 1.0:
+            raise ValueError(f"{expected}; got {held_out!r}")
+        mask[count - math.ceil(fraction * count) :] = fraction > 0.0
+    else:
+        places = np.asarray(held_out)
+        if places.dtype == bool and places.shape == (count,):
+            mask |= places
+        elif places.dtype.kind in "iu" and places.ndim == 1 and (np.abs(places + 0.5) < count + 0.5).all():
+            mask[places] = True
+        else:
+            raise ValueError(f"{expected}; got {held_out!r}")
+    if mask.all():
+        raise ValueError(
+            f"{who}: held_out: all of the first dimension ({count}) is held out, and nothing left to estimate from: "
+            f"leave out the dimension of a single motion, or hold out nothing, held_out=0.0"
+        )
+    return np.repeat(mask, math.prod(leading[1:]))
+
+
+def joint_weights(who: str, robot: Robot, weights: Any) -> np.ndarray | None:
+    """A weight for each number of v, 1 / σ; zero where it was not measured.  None: from the residuals."""
+    if weights is None:
+        return None
+    expected = (
+        f"{who}: weights: expected {robot.nv} numbers, 1 / σ of each joint force, zero for one that was not measured "
+        f"and not all of them, or a dict by joint"
+    )
+    if isinstance(weights, Mapping):
+        found = np.zeros(robot.nv)
+        for name, value in weights.items():
+            try:
+                places = robot.v_index([name])
+            except UnknownNameError:
+                raise UnknownNameError("joint or number of v", name, robot.v_names) from None
+            own = f"{who}: weights[{name!r}]: expected a number, or {len(places)} of them"
+            given = real_array(own, value)
+            if given.shape not in ((), (len(places),)):
+                raise ValueError(f"{own}; got shape {given.shape}")
+            found[places] = given
+    else:
+        found = real_array(expected, weights).astype(np.float64)
+    if found.shape != (robot.nv,) or not np.isfinite(found).all() or (found < 0.0).any() or not found.any():
+        raise ValueError(f"{expected}; got {weights!r}")
+    if found.max() > _LARGEST_WEIGHT:
+        raise ValueError(f"{expected}; got {weights!r}, of which products overflow: at most {_LARGEST_WEIGHT:g}")
+    return found
+
+
+def rms(errors: np.ndarray) -> np.ndarray:
+    """Root mean squares (k,) of errors (n, k)."""
+    found: np.ndarray = np.sqrt((errors * errors).mean(axis=0))
+    return found
+
+
+def is_plain(joint: JointType) -> bool:
+    """Whether the configuration of a joint is numbers whose rates are its velocity, as it is found to be at two."""
+    if joint.nq != joint.nv:
+        return False
+    rng = np.random.default_rng(0)
+    zero, v = np.array(joint.zero(), dtype=float), rng.normal(size=joint.nv).tolist()
+    places = zero, zero + rng.uniform(0.1, 0.5, joint.nq)
+    return all(np.allclose(joint.q_dot(q.tolist(), v), v, rtol=0.0, atol=1e-12) for q in places)
+
+
+def told(names: Any, most: int = 6) -> str:
+    """Names in a message: the first of many."""
+    names = list(names)
+    shown = ", ".join(repr(x) for x in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _wrench(who: str, frame: str, w: Any, leading: tuple[int, ...]) -> np.ndarray:
+    array = real_array(f"{who}: wrenches[{frame!r}]: expected an array of shape (..., 6)", w)
+    if array.shape not in ((6,), (*leading, 6)):
+        raise ValueError(f"{who}: wrenches[{frame!r}]: expected shape {(*leading, 6)} or (6,), got {array.shape}")
+    return array.reshape(-1, 6) if array.ndim > 1 else array

@@ -1,0 +1,243 @@
+"""Inertias that bodies can have from measured joint forces, and the robot that has them.
+
+With the measurements as a triangle R_i for each joint force (`linear`), all π of bodies by their log-Cholesky factors
+(`deformed`) and joints' parameters y that are not negative, what is smallest at the estimate is
+
+    Σ_i |R_i (π; y; −1)|² / (2 σ_i²) + Σ D(P, P_0) / s²
+
+with σ_i the noise of force i, from the residuals of the fit of base parameters, and s the `spread`: by how much,
+relatively, bodies' second moments and masses are expected to be other than the robot's.  So where measurements show
+little, the robot's own inertias stay.  It is a problem of some hundred numbers, however many samples there are
+(`convex`).
+
+Sources: Lee, Wensing and Park, Geometric robot dynamic identification: a convex programming approach, IEEE T-RO 36,
+2020; Rucker and Wensing, Smooth parameterization of rigid-body inertia, IEEE RA-L 7, 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.checked_arguments import public
+from linkwork.dynamics import inertial_parameters as inertial
+from linkwork.dynamics.algorithms.regressors.joint_parameter_regressors import joint_numbers
+from linkwork.identify import convex_inertia_fit_deformed as deformed
+from linkwork.identify.base_parameter_fit import held_out_errors
+from linkwork.identify.convex_inertia_fit import ConvexProblem
+from linkwork.identify.estimate_tables import body_lines, error_lines, joint_lines
+from linkwork.identify.linear_least_squares import RANK, Reduced, fitted, reduced, refuse_exact_fits
+from linkwork.identify.measurements import HeldOut, joint_weights, number, read, split, told, whole
+from linkwork.identify.parameter_reconstruction import with_deformed_bodies, with_joint_numbers
+from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
+from linkwork.kernels.robot_base import Array, Axes, Wrenches
+from linkwork.robot import Robot
+
+__all__ = ["InertiaFit", "inertias"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class InertiaFit:
+    """A robot whose inertias are as measured, and how well they are known.  Printed, it is a table."""
+
+    robot: Robot  # with the estimate in it: every inertia is one that a body has
+    names: tuple[str, ...]  # of what is estimated, as in `Robot.parameter_names`
+    values: np.ndarray  # (p,) the estimate
+    nominal: np.ndarray  # (p,) the robot's before
+    covariance: np.ndarray  # (p, p), of measurements and expectation together
+    divergence: dict[str, float]  # by body: how far its inertia is from what it was, log det's divergence
+    kept: tuple[str, ...]  # stayed as they were: bodies without mass or extent, what followers share with their masters
+    at_bound: tuple[str, ...]  # parameters of joints that are zero because they may not be negative
+    shown: tuple[int, int]  # how many base parameters the measurements show, and of how many
+    sigma: np.ndarray  # (nv,) noise of each joint force [N·m, N]; the weights are 1 / σ
+    residual: np.ndarray  # (nv,) root mean square [N·m, N]
+    r_squared: np.ndarray  # (nv,) the part of each force's variance that is explained; NaN where it does not vary
+    samples: int  # that took part
+    held_out: HeldOut | None  # the error at those that did not
+    iterations: int
+    converged: bool
+    _columns: Columns
+
+    @property
+    def standard_deviations(self) -> np.ndarray:
+        """(p,): the square roots of the covariance's diagonal."""
+        found: np.ndarray = np.sqrt(np.diag(self.covariance))
+        return found
+
+    def joint_forces(self, q: Array, v: Array, a: Array) -> np.ndarray:
+        """The forces that the estimate has: q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N]."""
+        pi = self._columns.pi.copy()
+        pi[self._columns.estimated] = self.values
+        Y = self.robot.inverse_dynamics_regressor(q, v, a, **self._columns.options)
+        found: np.ndarray = Y @ pi
+        return found
+
+    def __repr__(self) -> str:
+        return f"<InertiaFit: {len(self.values)} parameters of robot {self.robot.name!r} from {self.samples} samples>"
+
+    def __str__(self) -> str:
+        seen, count = self.shown
+        how = f"{'converged' if self.converged else 'NOT converged'} after {self.iterations} iterations"
+        held = "" if seen == count else "; the robot's own inertias hold the others"
+        lines = [
+            f"{len(self.values)} parameters from {self.samples} samples, {how}",
+            f"the measurements show {seen} of {count} base parameters{held}",
+            "",
+            *body_lines(self.names, self.values, self.standard_deviations, self.nominal, self.divergence),
+        ]
+        lines += joint_lines(self.names, self.values, self.standard_deviations, self.nominal, self.at_bound)
+        followers = [name for name in self.kept if name in self._columns.names]
+        bodies = [name for name in self.kept if name not in followers]
+        if bodies:
+            lines += ["", f"kept as they were, for they have no mass or no extent: {', '.join(bodies)}"]
+        if followers:
+            lines += ["", f"kept as they were, for forces do not tell them from others': {', '.join(followers)}"]
+        return "\n".join([*lines, "", *error_lines(self.robot.v_names, self.residual, self.r_squared, self.held_out)])
+
+
+@public
+def inertias(
+    robot: Robot,
+    q: Array,
+    v: Array,
+    a: Array,
+    tau: Array,
+    *,
+    spread: float = 0.5,
+    weights: ArrayLike | Mapping[str, float] | None = None,
+    passive: Passive = False,
+    friction: Literal["smooth", "coulomb"] = "smooth",
+    bodies: Iterable[str] | None = None,
+    wrenches: Wrenches | None = None,
+    expressed_in: Axes = "world",
+    held_out: float | ArrayLike = 0.25,
+    at_most: int = 200,
+) -> InertiaFit:
+    """A robot with inertias that bodies can have, from measured joint forces: all ten parameters of each body.
+
+    The arguments are those of `base_parameters`, and all are estimated at once: mass, centre and moments of each body,
+    such that each is one of a body, and armatures, dampings, frictions and stiffnesses that are not negative.
+    ``spread`` says by how much, relatively, inertias are expected to be other than the robot's: 0.5 is by half.  What
+    measurements do not show stays as the robot has it; see `InertiaFit.shown`.  A body without mass, or without extent
+    (a point, a rod), stays, and so does what forces do not tell in a joint that follows from what is in its master: see
+    `InertiaFit.kept`.  ``at_most`` bounds the steps.
+
+    The covariance is of measurements and expectation together; joints' parameters at their bound are held there.
+
+    With ``passive`` it needs SciPy: ``pip install "linkwork[identify]"``.  Raises ValueError for measurements that are
+    none, for bodies in ``bodies`` that have no extent, and where measurements do not show a parameter of a joint, which
+    nothing else holds.
+    """
+    who = "inertias"
+    measurements = read(who, robot, q, v, a, tau, wrenches, expressed_in)
+    columns, kept = _with_extent(who, robot, columns_of(who, robot, bodies, passive, friction), bodies is not None)
+    expected = f"{who}: spread: expected a number above 0, 0.5 for inertias within half of theirs"
+    size = number(expected, spread)
+    if not np.isfinite(size) or not size > 0.0:
+        raise ValueError(f"{expected}; got {spread!r}")
+    steps = whole(who, "at_most", at_most, 1)
+    given = joint_weights(who, robot, weights)
+    measured = np.ones(robot.nv, dtype=bool) if given is None else given > 0.0
+    columns, shared = _without_shared(robot, columns, measured)
+    out = split(who, held_out, measurements.leading)
+    training = measurements.at(~out)
+    base, typical = structural(robot, columns, measured)
+    found = reduced(training, columns)
+    shown = found.of(base.columns)
+    linear = fitted(shown, measured, given, typical[base.columns])
+    if given is None:
+        refuse_exact_fits(who, linear, shown, robot.v_names)
+    _refuse_joints_not_shown(who, columns, found, measured, typical)
+
+    rows = found.weighted(1.0 / linear.sigma)
+    count = 10 * len(columns.bodies)
+    nominal = columns.pi[columns.estimated]
+    U = deformed.factors(nominal[:count].reshape(-1, 10))
+    problem = ConvexProblem(rows[:, :-1], rows[:, -1], U, size)
+    solution = problem.solved(nominal[count:], steps)
+    L, y = solution.L, solution.y
+    values = problem.parameters(L, y)
+    squares = found.residual_squares(values)
+    covariance, at_bound = problem.covariance(L, y)
+    maps = dict(zip(columns.bodies, U @ L @ np.linalg.inv(U), strict=True))
+    identified = with_joint_numbers(with_deformed_bodies(robot, maps), columns.chosen[count:], y.tolist())
+    divergences = zip((robot.bodies[i] for i in columns.bodies), deformed.divergences(L).tolist(), strict=True)
+    fit = InertiaFit(
+        robot=identified,
+        names=columns.chosen,
+        values=values,
+        nominal=nominal,
+        covariance=covariance,
+        divergence=dict(divergences),
+        kept=(*(robot.bodies[i] for i in kept), *shared),
+        at_bound=tuple(columns.chosen[count + k] for k in at_bound),
+        shown=(base.rank - linear.unseen.shape[1], base.rank),
+        sigma=linear.sigma,
+        residual=found.rms(squares),
+        r_squared=found.r_squared(squares),
+        samples=len(training),
+        held_out=None,
+        iterations=solution.steps,
+        converged=solution.converged,
+        _columns=columns,
+    )
+    return replace(fit, held_out=held_out_errors(fit, robot, measurements.at(out), columns)) if out.any() else fit
+
+
+def _with_extent(who: str, robot: Robot, columns: Columns, named: bool) -> tuple[Columns, tuple[int, ...]]:
+    """The columns without those of bodies that have no coordinates, and which bodies these are."""
+    ten = columns.pi[: 10 * len(robot.bodies)].reshape(-1, 10)
+    kept = tuple(i for i in columns.bodies if not deformed.has_extent(ten[i]))
+    if named and kept:
+        why = "; ".join(inertial.explain(ten[kept[0]], definite=True))
+        raise ValueError(
+            f"{who}: bodies: {told(robot.bodies[i] for i in kept)} cannot be estimated from what the robot has for "
+            f"them ({why}): give them mass and extent to begin with, by Robot.with_inertia"
+        )
+    stays = np.array([k // 10 not in kept or k >= ten.size for k in columns.estimated])
+    if not stays.any():
+        raise ValueError(f"{who}: no body of robot {robot.name!r} has mass and extent: there is nothing to begin with")
+    bodies = tuple(i for i in columns.bodies if i not in kept)
+    return replace(columns, estimated=columns.estimated[stays], bodies=bodies), kept
+
+
+def _without_shared(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[Columns, tuple[str, ...]]:
+    """The columns without those of followers that are sums of other joints' in every state, and the names of these."""
+    count = 10 * len(columns.bodies)
+    own = columns.estimated[count:]
+    bodies = np.array([x.body for x in joint_numbers(robot.tree)])
+    coupled = np.array([body.coupling is not None for body in robot.tree.bodies])
+    follows = coupled[bodies[(own - 10 * len(robot.bodies)) % len(bodies)]]
+    if not follows.any():
+        return columns, ()
+    own = np.concatenate([own[~follows], own[follows]])  # sums are of what stands before
+    dependent = structural(robot, replace(columns, estimated=own), measured)[0].dependent
+    shared = np.sort(own[dependent[dependent >= (~follows).sum()]])
+    stays = ~np.isin(columns.estimated, shared)
+    return replace(columns, estimated=columns.estimated[stays]), tuple(columns.names[k] for k in shared)
+
+
+def _refuse_joints_not_shown(
+    who: str, columns: Columns, found: Reduced, measured: np.ndarray, typical: np.ndarray
+) -> None:
+    """Raises ValueError for parameters of joints that measurements do not tell from each other, or show at all."""
+    own = np.arange(10 * len(columns.bodies), found.width)
+    if not len(own):
+        return
+    A = found.weighted(measured.astype(float))[:, own]
+    lengths = np.linalg.norm(A, axis=0)
+    rows = found.samples * measured.sum()
+    zero = lengths <= RANK * typical[own] * np.sqrt(rows)
+    _, s, Vt = np.linalg.svd(A / np.where(zero, 1.0, lengths) * ~zero)
+    unseen = Vt[(s > RANK * s[0]).sum() if s[0] > 0.0 else 0 :]
+    if len(unseen):
+        share = np.linalg.norm(unseen, axis=0)
+        names = [columns.chosen[own[k]] for k in np.argsort(-share, kind="stable") if share[k] > 0.1]
+        raise ValueError(
+            f"{who}: the measurements do not show {told(names)}: measure motions that do, or leave their kind out of "
+            f"`passive`"
+        )

@@ -1,0 +1,125 @@
+"""Velocities and accelerations of measured positions: a low-pass filter without delay, and central differences.
+
+Source: Gautier, Dynamic identification of robots with power model, IEEE ICRA 1997 (Butterworth, forward and backward).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.checked_arguments import public
+from linkwork.identify.measurements import is_plain, number, read_array, whole
+from linkwork.identify.signal_filtering_extra import scipy_part
+from linkwork.kernels.array_arguments import real_array
+from linkwork.kernels.robot_base import Array
+from linkwork.robot import Robot
+
+__all__ = ["Signals", "differentiate", "low_pass"]
+
+
+class Signals(NamedTuple):
+    """A motion at equal steps."""
+
+    q: np.ndarray  # (n, nq), filtered where q̇ is v
+    v: np.ndarray  # (n, nv)
+    a: np.ndarray  # (n, nv)
+
+
+@public
+def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order: int = 4) -> Signals:
+    """q, v and a from positions measured at equal steps, low-passed below ``cutoff`` [Hz] without delay.
+
+    t (n,) [s], q (n, nq).  Velocities are central differences in the tangent space (`Robot.difference` of neighbours),
+    so all joint types are taken; accelerations are those of the filtered velocities.  The filter is Butterworth's of an
+    ``order``, run forward and backward; where a joint's configuration is numbers whose rate is v, q is filtered alike,
+    and stays as measured elsewhere.  Joint forces that belong to them want the same filter: `low_pass`.  The first and
+    last few periods of the cutoff are less exact: leave them out.
+
+    Needs SciPy: ``pip install "linkwork[identify]"``.  Raises ValueError for times that are not at equal steps, for
+    angles that jump by more than half a turn from sample to sample, as those that were wrapped do, and for a cutoff
+    that is not below half the sampling rate.
+    """
+    who = "differentiate"
+    if not isinstance(robot, Robot):
+        raise TypeError(f"{who}: expected a robot first, got {robot!r}")
+    positions = read_array(who, robot, "q", q)
+    if positions.ndim != 2:
+        raise ValueError(
+            f"{who}: q: expected the samples of one motion, shape (n, {robot.nq}), got shape {positions.shape}: take "
+            f"several motions one by one"
+        )
+    step = _step(who, t, positions, "q")
+    _refuse_wrapped_angles(who, robot, positions)
+    v = np.empty((len(positions), robot.nv))
+    v[1:-1] = robot.difference(positions[:-2], positions[2:]) / (2.0 * step)
+    v[0] = robot.difference(positions[0], positions[1]) / step
+    v[-1] = robot.difference(positions[-2], positions[-1]) / step
+    v = _filtered(who, v, 1.0 / step, cutoff, order)
+    smooth = positions.copy()
+    for _, body in robot.tree.stacked():
+        place = robot.q_index([body.joint_name])
+        if is_plain(body.joint):
+            smooth[:, place] = _filtered(who, positions[:, place], 1.0 / step, cutoff, order)
+    a: Any = np.gradient(v, step, axis=0)
+    return Signals(smooth, v, a)
+
+
+@public
+def low_pass(t: ArrayLike, x: ArrayLike, *, cutoff: float, order: int = 4) -> np.ndarray:
+    """Measurements x (n, ...) at equal steps t (n,) [s], low-passed below ``cutoff`` [Hz] without delay.
+
+    Needs SciPy, and raises as `differentiate`.
+    """
+    who = "low_pass"
+    values = real_array(f"{who}: x: expected an array of measurements, (n, ...)", x).astype(np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{who}: x: expected finite numbers")
+    return _filtered(who, values, 1.0 / _step(who, t, values, "x"), cutoff, order)
+
+
+def _step(who: str, t: ArrayLike, x: np.ndarray, name: str) -> float:
+    """The time between samples."""
+    times = real_array(f"{who}: t: expected times (n,) [s]", t).astype(np.float64)
+    if times.ndim != 1 or x.ndim < 1 or len(times) != len(x) or len(times) < 16:
+        raise ValueError(
+            f"{who}: {name}: expected 16 samples or more of one motion, a time for each: t (n,), got shapes "
+            f"{times.shape} of t and {x.shape} of {name}"
+        )
+    steps = np.diff(times)
+    mean = float(steps.mean())
+    if not np.isfinite(steps).all() or not mean > 0.0 or np.abs(steps - mean).max() > 1e-3 * mean:
+        raise ValueError(
+            f"{who}: t: expected times at equal steps, got steps from {steps.min():.6g} to {steps.max():.6g} s: "
+            f"interpolate first"
+        )
+    return mean
+
+
+def _refuse_wrapped_angles(who: str, robot: Robot, q: np.ndarray) -> None:
+    """Raises ValueError where an angle jumps by more than half a turn: its differences know of no turns."""
+    for _, body in robot.tree.stacked():
+        for place, unit in zip(robot.q_index([body.joint_name]).tolist(), body.joint.q_units, strict=True):
+            jumps = np.abs(np.diff(q[:, place]))
+            if unit == "rad" and jumps.max() > np.pi:
+                k = int(np.argmax(jumps > np.pi))
+                raise ValueError(
+                    f"{who}: q[{k + 1}, {place}] ({robot.q_names[place]!r}): expected an angle within half a turn of "
+                    f"that of the sample before, got {q[k + 1, place]:.6g} after {q[k, place]:.6g} rad: unwrap an "
+                    f"encoder's, q[:, {place}] = np.unwrap(q[:, {place}]), or sample more often"
+                )
+
+
+def _filtered(who: str, x: np.ndarray, rate: float, cutoff: float, order: int) -> np.ndarray:
+    expected = f"{who}: cutoff: expected a frequency above 0 and below half the sampling rate, {0.5 * rate:.6g} Hz"
+    frequency = number(expected, cutoff)
+    if not 0.0 < frequency < 0.5 * rate:
+        raise ValueError(f"{expected}, got {cutoff!r}")
+    count = whole(who, "order", order, 1)
+    signal = scipy_part(who, "signal")
+    sections = signal.butter(count, frequency, fs=rate, output="sos")
+    pad = min(len(x) - 1, int(3.0 * rate / frequency))
+    found: np.ndarray = signal.sosfiltfilt(sections, x, axis=0, padlen=pad)
+    return found

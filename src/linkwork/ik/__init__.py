@@ -1,0 +1,82 @@
+"""Inverse kinematics: tasks and constraints that compose, and what solves them.
+
+`Robot.inverse_kinematics` answers the simple question, a pose for a frame; `Robot.ik_problem` takes tasks of this
+module, and constraints of `linkwork.constraints`, one or many.  `Robot.closed_form` gives all branches of arms by
+formulas.
+"""
+
+from linkwork.ik.closed_form import ArmBranches, ClosedForm
+from linkwork.ik.differential import DifferentialIK
+from linkwork.ik.failure_analysis import LimitInTheWay, Singularity
+from linkwork.ik.ik_problem import IKProblem
+from linkwork.ik.path_ik_path_result import JointJump, PathResult
+from linkwork.ik.reach_bounds import ReachProof
+from linkwork.ik.result import IKResult
+from linkwork.ik.tasks import AlignTask as AlignTask
+from linkwork.ik.tasks import BoxTask as BoxTask
+from linkwork.ik.tasks import CenterOfMassTask as CenterOfMassTask
+from linkwork.ik.tasks import ClearanceTask as ClearanceTask
+from linkwork.ik.tasks import ConstraintTask as ConstraintTask
+from linkwork.ik.tasks import DistanceTask as DistanceTask
+from linkwork.ik.tasks import FunctionTask as FunctionTask
+from linkwork.ik.tasks import JointTask as JointTask
+from linkwork.ik.tasks import JointVelocityTask as JointVelocityTask
+from linkwork.ik.tasks import LookAtTask as LookAtTask
+from linkwork.ik.tasks import ManipulabilityTask as ManipulabilityTask
+from linkwork.ik.tasks import MomentumTask as MomentumTask
+from linkwork.ik.tasks import OrientationTask as OrientationTask
+from linkwork.ik.tasks import PoseTask as PoseTask
+from linkwork.ik.tasks import PositionTask as PositionTask
+from linkwork.ik.tasks import PostureTask as PostureTask
+from linkwork.ik.tasks import Soft as Soft
+from linkwork.ik.tasks import SupportPolygonTask as SupportPolygonTask
+from linkwork.ik.tasks import Task as Task
+from linkwork.ik.tasks import TaskKinematics as TaskKinematics
+from linkwork.ik.tasks import TaskRows as TaskRows
+from linkwork.ik.tasks import TaskTarget as TaskTarget
+from linkwork.ik.tasks import Within as Within
+from linkwork.ik.traced_ik import IKNumbers
+from linkwork.ik.velocity_result import VelocityResult
+
+__all__ = [
+    "AlignTask",
+    "ArmBranches",
+    "BoxTask",
+    "CenterOfMassTask",
+    "ClearanceTask",
+    "ClosedForm",
+    "ConstraintTask",
+    "DifferentialIK",
+    "DistanceTask",
+    "FunctionTask",
+    "IKNumbers",
+    "IKProblem",
+    "IKResult",
+    "JointJump",
+    "JointTask",
+    "JointVelocityTask",
+    "LimitInTheWay",
+    "LookAtTask",
+    "ManipulabilityTask",
+    "MomentumTask",
+    "OrientationTask",
+    "PathResult",
+    "PoseTask",
+    "PositionTask",
+    "PostureTask",
+    "ReachProof",
+    "Singularity",
+    "Soft",
+    "SupportPolygonTask",
+    "Task",
+    "TaskKinematics",
+    "TaskRows",
+    "TaskTarget",
+    "VelocityResult",
+    "Within",
+]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

@@ -1,0 +1,193 @@
+"""Damped least-squares steps within bounds.
+
+The step δ of least ‖e + J δ‖² + μ ‖δ‖², in which coordinates that are at a bound, and would go beyond, stay:
+
+    δ = −Jᵀ (J Jᵀ + μ 1)⁻¹ e = −(JᵀJ + μ 1)⁻¹ Jᵀ e,
+
+by the smaller of the two matrices, whose zeros are not computed with.  Of many rows, as limbs have that share a trunk,
+both are larger than what both are made of,
+
+    [1  Jᵀ; J  −μ 1] (δ; y) = (0; −e),
+
+of which a limb's own joints are eliminated first, then its rows, and what all limbs share last.  What would go beyond
+its bound goes there, and the others make up for it.
+
+Sources: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 10 and 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from linkwork.expr.linalg.semidefinite_solve import Semidefinite
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored, transposed
+from linkwork.expr.scalar.functions import copysign, fabs, fmax, lt, where
+from linkwork.ik.algorithms.joint_bounds import LimitBox
+from linkwork.ik.algorithms.target_distance_scaling import multiplied
+
+__all__ = ["MANY", "bounded_step", "damped_step", "full", "newton_step", "shortened"]
+
+Scalars = Sequence[Any]
+Rows = Sequence[Scalars]
+
+MANY = 12  # rows: from there on, limbs are told apart
+_LEAST = 1e-14  # of the diagonal: what keeps a matrix regular where the damping vanishes
+
+
+def damped_step(rows: Rows, errors: Scalars, damping: Any) -> list[Any]:
+    """δ, without bounds."""
+    count = len(rows[0]) if rows else 0
+    used = [k for k in range(count) if any(not is_zero(row[k]) for row in rows)]
+    if len(rows) >= MANY:
+        return _of_limbs(rows, errors, damping, used)
+    if len(rows) <= len(used):
+        A = [[dot(row, other) if j <= i else 0.0 for j, other in enumerate(rows)] for i, row in enumerate(rows)]
+        forces = _solved(A, errors, damping)
+        return [-dot(column, forces) for column in transposed(rows)]
+    columns = [[row[k] for row in rows] for k in used]
+    A = [[dot(a, b) if j <= i else 0.0 for j, b in enumerate(columns)] for i, a in enumerate(columns)]
+    found = dict(zip(used, _solved(A, [dot(a, errors) for a in columns], damping), strict=True))
+    return [-found[k] if k in found else 0.0 for k in range(count)]
+
+
+def _of_limbs(rows: Rows, errors: Scalars, damping: Any, used: Sequence[int]) -> list[Any]:
+    """δ by the sparse matrix of both; pivots of δ are positive, those of y negative, in any order."""
+    count = len(used)
+    K: list[list[Any]] = [[1.0 if i == j else 0.0 for j in range(count)] for i in range(count)]
+    for j, row in enumerate(rows):
+        K.append([row[k] for k in used] + [0.0] * j + [-(damping + _LEAST * dot(row, row))])
+    found = Semidefinite.of(K, more=0.0).once([0.0] * count + [-e for e in errors])
+    step: list[Any] = [0.0] * len(rows[0])
+    for k, x in zip(used, found, strict=False):
+        step[k] = x
+    return step
+
+
+def _solved(A: list[list[Any]], b: Scalars, damping: Any) -> list[Any]:
+    return Semidefinite.of(A, [damping] * len(A), _LEAST).once(b)
+
+
+def bounded_step(
+    rows: Rows,
+    errors: Scalars,
+    damping: Any,
+    box: LimitBox,
+    q: Scalars,
+    rounds: int = 2,
+    scale: Mapping[int, Any] = MappingProxyType({}),
+) -> list[Any]:
+    """δ within bounds.  Coordinates that lead beyond theirs are found in some rounds, and in the last one cut.
+
+    Of velocities with a ``scale`` s, it is δ/s that is damped.
+    """
+    if scale:
+        rows = [multiplied(row, scale) for row in rows]
+    step = _bounded(rows, errors, damping, box, q, rounds, scale)
+    return multiplied(step, scale) if scale else step
+
+
+def _bounded(
+    rows: Rows, errors: Scalars, damping: Any, box: LimitBox, q: Scalars, rounds: int, scale: Mapping[int, Any]
+) -> list[Any]:
+    """δ/s."""
+    downhill = [-dot(column, errors) for column in transposed(rows)]
+    free = box.free(q, downhill)
+    step: list[Any] = [0.0] * len(free)
+    rest = list(errors)
+    for count in range(rounds):
+        left = [[x if is_zero(x) else x * a for x, a in zip(row, free, strict=True)] for row in rows]
+        found = damped_step(left, rest, damping)
+        if count == rounds - 1:
+            return [a if is_zero(b) else a + b for a, b in zip(step, found, strict=True)]
+        for k in box.numbers:
+            if is_zero(found[k]):
+                continue
+            room = box.room(q, k, found[k])
+            room = room / scale[k] if k in scale else room
+            out = lt(room, fabs(found[k]))
+            step[k] = where(out, copysign(room, found[k]), 0.0)
+            free[k] = where(out, 0.0, free[k])
+        rest = [e + dot(row, step) for e, row in zip(errors, rows, strict=True)]
+    return step
+
+
+def full(lower: Scalars, count: int) -> list[list[Any]]:
+    """A symmetric matrix of its lower triangle, row by row."""
+    return mirrored([lower[i * (i + 1) // 2 :][: i + 1] for i in range(count)])
+
+
+def newton_step(
+    H: Rows,
+    slopes: Scalars,
+    damping: Any,
+    box: LimitBox,
+    q: Scalars,
+    rounds: int = 2,
+    scale: Mapping[int, Any] = MappingProxyType({}),
+) -> list[Any]:
+    """The step of least gᵀδ + ½ δᵀ(H + μ 1) δ within bounds; downhill, whatever H is.
+
+    Of velocities with a ``scale`` s, it is δ/s that is damped.
+    """
+    if scale:
+        H = [[x * scale[i] if i in scale else x for x in multiplied(row, scale)] for i, row in enumerate(H)]
+        slopes = multiplied(slopes, scale)
+    step = _newton(H, slopes, damping, box, q, rounds, scale)
+    return multiplied(step, scale) if scale else step
+
+
+def _newton(
+    H: Rows, slopes: Scalars, damping: Any, box: LimitBox, q: Scalars, rounds: int, scale: Mapping[int, Any]
+) -> list[Any]:
+    """δ/s."""
+    count = len(slopes)
+    free = box.free(q, [-x for x in slopes])
+    step: list[Any] = [0.0] * count
+    for turn in range(rounds):
+        A = [
+            [(H[i][j] + (damping if i == j else 0.0)) * (free[i] * free[j]) for j in range(i + 1)] for i in range(count)
+        ]
+        b = [-a * (x + dot(row, step)) for a, x, row in zip(free, slopes, H, strict=True)]
+        found = _downhill(A, b, damping)
+        if turn == rounds - 1:
+            break
+        for k in box.numbers:
+            room = box.room(q, k, found[k])
+            room = room / scale[k] if k in scale else room
+            out = lt(room, fabs(found[k]))
+            step[k] = where(out, copysign(room, found[k]), 0.0)
+            free[k] = where(out, 0.0, free[k])
+    return [a + b for a, b in zip(step, found, strict=True)]
+
+
+def _downhill(lower: Rows, b: Scalars, least: Any) -> list[Any]:
+    """x of (L |D| Lᵀ) x = b, where L D Lᵀ is a symmetric matrix; pivots are as large as ``least`` at least."""
+    left, count = [list(row) for row in lower], len(b)
+    inverse: list[Any] = []
+    for k in range(count):
+        inverse.append(1.0 / fmax(fabs(left[k][k]), least))
+        column = [left[i][k] for i in range(k + 1, count)]
+        for i in range(k + 1, count):
+            left[i][k] = column[i - k - 1] * inverse[k]
+            for j in range(k + 1, i + 1):
+                left[i][j] = left[i][j] - left[i][k] * column[j - k - 1]
+    y = list(b)
+    for i in range(count):
+        for k in range(i):
+            y[i] = y[i] - left[i][k] * y[k]
+    y = [a * d for a, d in zip(y, inverse, strict=True)]
+    for i in range(count - 1, -1, -1):
+        for k in range(i + 1, count):
+            y[i] = y[i] - left[k][i] * y[k]
+    return y
+
+
+def shortened(step: Scalars, longest: Scalars) -> list[Any]:
+    """The step, its largest part no longer than that may be [rad, m]."""
+    size: Any = 1.0
+    for x, most in zip(step, longest, strict=True):
+        if not is_zero(x):
+            size = fmax(size, fabs(x) * (1.0 / most))
+    return [x if is_zero(x) else x / size for x in step]

@@ -1,0 +1,265 @@
+"""Differential inverse kinematics as people hold it: a step of velocity towards what tasks ask, within limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork._util.validation import floats, number
+from linkwork.errors import UnknownNameError
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.scalar.functions import and_, fabs, le, lt, where
+from linkwork.ik.algorithms.differential_step import velocity_step
+from linkwork.ik.algorithms.hierarchical_qp import cascade_step, is_plain
+from linkwork.ik.algorithms.joint_bounds_velocity_box import MotionLimits
+from linkwork.ik.algorithms.task_stack import Stack
+from linkwork.ik.arguments import check_tasks, read_locked, read_target
+from linkwork.ik.differential_motion_limits import LimitArrays, read_motion_limits
+from linkwork.ik.kernels import aims_of, off_by, target_shapes
+from linkwork.ik.tasks.task import Task
+from linkwork.ik.velocity_result import TOLD, VelocityResult
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.mechanisms.assembly.targets import read_configuration
+from linkwork.model.tree import Tree
+
+__all__ = ["DifferentialIK"]
+
+_OFF = 1e-6  # by how much a target may be no rotation
+_NO_BOUND = 1e290  # stands for an infinite bound: what is not finite takes the long way into a kernel
+DAMPING = 0.1
+_kernels: Once[Kernel] = Once(256)
+
+
+@public
+class DifferentialIK:
+    """Tasks of a robot, and the step of velocity that brings them on within limits: made once, asked each period.
+
+    ``robot.ik_problem(tasks).differential(dt)`` makes one, or this class itself.  `velocity` takes anything and tells
+    what became of it; `step` takes plain arrays, and gives the velocity alone.
+    """
+
+    _clocked = True  # False where steps are of a path without a clock, whose constraints do not drift
+
+    def __init__(
+        self,
+        robot: Any,
+        tasks: Task | Iterable[Task],
+        dt: float,
+        *,
+        limits: Any = True,
+        gain: Any = 1.0,
+        time_constant: Any = None,
+        damping: float = DAMPING,
+        locked: Sequence[str] = (),
+        who: str = "velocity_for",
+    ) -> None:
+        self.robot, self.who = robot, who
+        self.tasks: tuple[Task, ...] = check_tasks(who, robot, tasks, velocities=True)
+        self.dt = _positive(who, "dt", dt, "a time [s]")
+        self.limits: LimitArrays = read_motion_limits(who, robot, limits)
+        self.locked = read_locked(who, robot, locked)
+        self.gains = self._gains(gain, time_constant)
+        if isinstance(damping, bool) or not isinstance(damping, (int, float, np.number)) or not 0.0 <= damping < 1e6:
+            raise ValueError(f"{who}: damping: expected a number from 0, got {damping!r}")
+        self.damping = float(damping)
+        self.shapes = target_shapes(robot.tree, self.tasks)
+        self._by_name = {task.name: task for task in self.tasks}
+        kept = self.limits
+        self._prepared = (
+            np.array(self.dt),
+            np.array([x for task in self.tasks for x in task.weights]),
+            self.gains,
+            np.array(self.damping),
+            *(np.clip(x, -_NO_BOUND, _NO_BOUND) for x in (kept.lower, kept.upper, kept.velocity, kept.acceleration)),
+        )
+        self._rest = np.zeros(robot.nv)
+
+    def _gains(self, gain: Any, time_constant: Any) -> np.ndarray:
+        """By row: the part of an error that a step takes away."""
+        fixed = {task.name: 1.0 for task in self.tasks if task.own or task.of_velocity}  # asked for in full
+        for what, given in (("gain", gain), ("time_constant", time_constant)):
+            for task in self.tasks:
+                if task.of_velocity and isinstance(given, Mapping) and task.name in given:
+                    raise ValueError(
+                        f"{self.who}: {what} of task {task.name!r}: expected tasks of configurations, got one of "
+                        f"velocities, whose error a step takes away in full; leave it out"
+                    )
+        one = self._by_task("gain", gain, 1.0)
+        if time_constant is not None:
+            times = self._by_task("time_constant", time_constant, math.nan)
+            one = {name: one[name] if math.isnan(t) else -math.expm1(-self.dt / t) for name, t in times.items()}
+        one |= fixed
+        for name, x in one.items():
+            if not 0.0 <= x <= 1.0:
+                raise ValueError(f"{self.who}: gain of task {name!r}: expected a number from 0 to 1, got {x!r}")
+        return np.array([one[task.name] for task in self.tasks for _ in task.row_names])
+
+    def _by_task(self, what: str, given: Any, default: float) -> dict[str, float]:
+        names = [task.name for task in self.tasks]
+        if isinstance(given, Mapping):
+            for name in given:
+                if name not in names:
+                    raise UnknownNameError("task", name, names)
+        by_name = dict(given) if isinstance(given, Mapping) else dict.fromkeys(names, given)
+        found = {name: by_name.get(name, default) for name in names}
+        for name, x in found.items():
+            if isinstance(x, (bool, str)) or not isinstance(x, (int, float, np.number)):
+                raise ValueError(f"{self.who}: {what} of task {name!r}: expected a number, got {x!r}")
+            if what == "time_constant" and name in by_name and not x > 0.0:
+                raise ValueError(f"{self.who}: {what} of task {name!r}: expected a positive time [s], got {x!r}")
+        return {name: float(x) for name, x in found.items()}
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """What computes it, compiled: see `linkwork.Kernel`."""
+        tree, kept = self.robot.tree, self.limits
+        bounded = (
+            frozenset(np.flatnonzero(np.isfinite(kept.lower) | np.isfinite(kept.upper)).tolist()),
+            frozenset(np.flatnonzero(np.isfinite(kept.velocity)).tolist()),
+            frozenset(np.flatnonzero(np.isfinite(kept.acceleration)).tolist()),
+        )
+        still = frozenset(k for name in self.locked for k in range(tree.nv)[tree.v_slices[tree.joint_index(name)]])
+        key = (tree, self.tasks, bounded, still, kept.speeds, self._clocked)
+        return _kernels.get(key, lambda: _kernel(tree, self.tasks, bounded, still, kept.speeds, self._clocked))
+
+    def velocity(self, q: Any, *, v_last: Any = None, **targets: Any) -> VelocityResult:
+        """v (..., nv) at q (..., nq), for targets by the tasks' names, one or a batch, and what there is to tell.
+
+        ``v_last`` (..., nv) is the velocity before, which limits of acceleration need: rest if it is left out.  Raises
+        ValueError for targets that are missing, of the wrong shape, not finite or no rotations, and UnknownNameError
+        for those of no task.
+        """
+        for name in targets:
+            if name not in self.shapes:
+                raise UnknownNameError("target", name, self.shapes)
+        robot, who = self.robot, self.who
+        q = read_configuration(robot, who, "q", q)
+        before = self._rest if v_last is None else _velocities(who, robot, v_last)
+        given = {
+            name: read_target(who, robot, self._by_name[name], shape, targets.get(name))
+            for name, shape in self.shapes.items()
+        }
+        ranks = [x.ndim - len(self.shapes[name]) for name, x in given.items()]
+        try:
+            np.broadcast_shapes(
+                q.shape[:-1], before.shape[:-1], *(x.shape[:n] for x, n in zip(given.values(), ranks, strict=True))
+            )
+        except ValueError as error:
+            raise ValueError(f"{who}: q and targets do not broadcast together: {error}") from None
+        v, told = self.kernel(q, before, *self._prepared, *given.values())
+        if not np.all(told[..., 0] <= _OFF):
+            self._refuse(q, before, given)
+        return VelocityResult(self, v, told)
+
+    def step(self, q: np.ndarray, *targets: np.ndarray, v_last: np.ndarray | None = None) -> np.ndarray:
+        """v (nv,) at q (nq,), for targets in the order of the tasks: plain arrays of the right shape."""
+        before = self._rest if v_last is None else v_last
+        v, told = self.kernel(q, before, *self._prepared, *targets)
+        if not told[0] <= _OFF:
+            self._refuse(q, before, dict(zip(self.shapes, targets, strict=True)))
+        return v  # type: ignore[no-any-return]
+
+    def _refuse(self, q: np.ndarray, v_last: np.ndarray, given: Mapping[str, np.ndarray]) -> None:
+        """Raises ValueError for what is not finite, and for targets that are no rotations."""
+        for name, x in (("q", q), ("v_last", v_last)):
+            if not np.isfinite(x).all():
+                raise ValueError(f"{self.who}: {name}: expected finite numbers, got {x[~np.isfinite(x)][0]} among them")
+        for name, x in given.items():
+            read_target(self.who, self.robot, self._by_name[name], self.shapes[name], x, look=True)
+        raise ValueError(f"{self.who}: a number became NaN or infinite on the way")
+
+    def __repr__(self) -> str:
+        tasks = ", ".join(repr(task.name) for task in self.tasks)
+        return f"<DifferentialIK of {self.robot.name!r}: {tasks}; steps of {self.dt:g} s>"
+
+
+def _positive(who: str, what: str, given: Any, meant: str) -> float:
+    try:
+        found = number(given)
+    except (TypeError, ValueError):
+        found = math.nan
+    if not 0.0 < found < math.inf or isinstance(given, (str, bool)):
+        raise ValueError(f"{who}: {what}: expected {meant}, a positive number, got {given!r}")
+    return found
+
+
+def _velocities(who: str, robot: Any, given: Any) -> np.ndarray:
+    try:
+        found = floats(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"{who}: v_last: expected velocities (..., {robot.nv}), got {given!r}") from None
+    if found.ndim < 1 or found.shape[-1] != robot.nv:
+        raise ValueError(f"{who}: v_last: expected velocities (..., {robot.nv}), got shape {found.shape}")
+    return found
+
+
+def _kernel(
+    tree: Tree,
+    tasks: tuple[Task, ...],
+    bounded: tuple[frozenset[int], frozenset[int], frozenset[int]],
+    still: frozenset[int],
+    speeds: tuple[tuple[tuple[int, ...], float], ...],
+    clocked: bool,
+) -> Kernel:
+    shapes = target_shapes(tree, tasks)
+    aimed = [task for task in tasks if task.name in shapes]
+    count = sum(len(task.row_names) for task in tasks)
+    tolerances = [x for task in tasks for x in task.tolerances]
+
+    def velocities(
+        *,
+        q: Any,
+        v_last: Any,
+        dt: Any,
+        weights: Any,
+        gains: Any,
+        damping: Any,
+        lower: Any,
+        upper: Any,
+        velocity: Any,
+        acceleration: Any,
+        **targets: Any,
+    ) -> Any:
+        numbers = aims_of(tasks, aimed, targets)
+        stack = Stack(tree, tasks, numbers, tolerances, [*weights], still, dt if clocked else None)
+        limits = MotionLimits([*lower], [*upper], [*velocity], [*acceleration], *bounded)
+        if is_plain(stack):
+            found = velocity_step(stack, [*q], dt, [*v_last], limits, [*gains], damping, speeds)
+        else:
+            found = cascade_step(stack, [*q], dt, [*v_last], limits, [*gains], damping, speeds)
+        off: Any = 0.0
+        for task, target in zip(tasks, numbers, strict=True):
+            off = off + off_by(task, target)
+        total: Any = 0.0
+        for x in (*q, *found.errors, *v_last):
+            total = total + fabs(x)
+        off = off + where(lt(total, math.inf), 0.0, math.inf)  # which bounds would hide
+        met: Any = 1.0
+        for x, tolerance, hard in zip(found.short, tolerances, stack.hard, strict=True):
+            if hard:
+                met = where(and_(le(0.5, met), le(fabs(x), tolerance)), 1.0, 0.0)
+        told = [off, met, found.least, found.rounds, *found.sides, *found.errors, *found.after]
+        return {"v": array(found.v), "told": array(told)}
+
+    assert TOLD[:4] == ("off", "met", "least", "rounds")
+    return compile(
+        velocities,
+        name="differential_inverse_kinematics",
+        q=(tree.nq,),
+        v_last=(tree.nv,),
+        dt=(),
+        weights=(count,),
+        gains=(count,),
+        damping=(),
+        lower=(tree.nq,),
+        upper=(tree.nq,),
+        velocity=(tree.nv,),
+        acceleration=(tree.nv,),
+        **{f"target{k}": shapes[task.name] for k, task in enumerate(aimed)},
+    )

@@ -1,0 +1,220 @@
+"""Configurations for what a robot is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork.expr.arrays.symbol_array import is_traced
+from linkwork.ik.differential import DAMPING, DifferentialIK
+from linkwork.ik.ik_problem import STEPS, IKProblem
+from linkwork.ik.path_ik import JUMP
+from linkwork.ik.path_ik_path_result import PathResult
+from linkwork.ik.result import IKResult
+from linkwork.ik.tasks.frame_tasks import Axes, PoseTask
+from linkwork.ik.tasks.joint_tasks import PostureTask
+from linkwork.ik.tasks.task import TOLERANCE, Task
+from linkwork.ik.traced_ik import traced_answer
+from linkwork.ik.velocity_result import VelocityResult
+from linkwork.kernels.owners import has_symbols
+from linkwork.kernels.robot_base import Array, RobotBase
+
+__all__ = ["InverseKinematicsMethods"]
+
+_NUMBERS = (type(None), float)  # tolerances that calls are known by
+
+
+class InverseKinematicsMethods(RobotBase):
+    """Inverse kinematics: configurations within limits that do tasks (see the page on inverse kinematics)."""
+
+    __slots__ = ()
+
+    def inverse_kinematics(
+        self,
+        X_target: ArrayLike,
+        frame: str,
+        *,
+        seed: Array | None = None,
+        nearest_to: Array | None = None,
+        posture: Array | None = None,
+        tolerance: ArrayLike | None = None,
+        relative_to: str = "world",
+        axes: Axes = "frame",
+        limits: Any = None,
+        locked: Sequence[str] = (),
+        deadline: float | None = None,
+        count: int | None = None,
+        at_most: int = STEPS,
+    ) -> IKResult:
+        """Configurations at which a frame has a pose, within limits: one, or a batch.
+
+        X_target (..., 4, 4) is the pose of ``frame`` in ``relative_to``.  ``seed`` (..., nq) is where to start, the
+        middle of limits if it is left out; where it leads to no answer other starts follow, the same ones always.
+        With ``nearest_to`` (..., nq) the answer is the configuration nearest to that one of all that have the pose, by
+        the sum of squares of what joints move [rad, m], as far as several starts find it; joints that turn without end,
+        or by more than a turn, go the nearer way.
+        With ``posture`` (..., nq) joints are as near to that one as the pose lets them, at a minimum that steps lead to
+        from where the pose is met first; it goes with neither ``nearest_to`` nor ``count``.
+        ``tolerance`` is a number for the angle and the way that may be left [rad, m], 1e-6 if it is left out, or one
+        for each of (rotation x y z, position x y z), infinite where that is free, in the axes of the frame itself, of
+        its ``"target"``, of the ``"reference"`` that it is relative to, or of a frame by its name.
+        ``limits`` are the joints', (lower, upper) besides them, or none (False); joints that are ``locked`` stay where
+        the seed has them. ``deadline`` [s] is for one state; ``at_most`` bounds the steps. ``count`` asks for so many
+        answers that differ by more than whole turns and small moves, the nearest to the seed first, on a leading axis:
+        the branches of an arm of six axes, or configurations far apart where joints are left over; where there are
+        fewer, the rest has no success.
+
+        In a function that is compiled, arrays may be symbols, and so may the robot's parameters: it then gives ``q``,
+        ``success`` (1 or 0) and ``iterations``, and q is differentiated by the implicit-function theorem.
+
+        The result has ``q`` (..., nq), ``success``, ``status``, ``position_error``, ``orientation_error``,
+        ``iterations``, ``restarts``.  Raises ValueError for poses that are none, for frames between which no joint is,
+        and for limits that leave nothing; UnknownNameError for names that the robot does not have.
+        """
+        plain = (
+            limits is None
+            and (locked.__class__ is tuple and not locked)
+            and at_most == STEPS
+            and tolerance.__class__ in _NUMBERS
+        )
+        if plain and deadline is None and count is None and posture is None:
+            key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
+            known: Any = self._calls.get(key)
+            if known is not None and X_target.__class__ is np.ndarray and X_target.shape == (4, 4):
+                if nearest_to is None:
+                    if seed is None:
+                        return cast(IKResult, known.single(known.middle, X_target))
+                    if seed.__class__ is np.ndarray and seed.shape == (self.nq,) and known.plain:
+                        return cast(IKResult, known.single(seed, X_target))
+                elif (
+                    nearest_to.__class__ is np.ndarray
+                    and nearest_to.shape == (self.nq,)
+                    and seed is None
+                    and known.plain
+                ):
+                    return cast(IKResult, known.nearest(nearest_to, X_target))
+        traced = has_symbols(self._subject) or any(map(is_traced, (X_target, seed, nearest_to, posture)))
+        for what, option in (("posture", posture), ("count", count), ("deadline", deadline)):
+            if traced and option is not None:
+                raise ValueError(f"inverse_kinematics: {what}: in a function that is compiled it is not known")
+        if posture is not None:
+            if nearest_to is not None or count is not None:
+                raise ValueError("inverse_kinematics: posture goes with neither nearest_to nor count: leave one out")
+            own = TOLERANCE if tolerance is None else tolerance
+            pose = PoseTask(frame, relative_to=relative_to, axes=axes, tolerance=own, name="X_target")
+            both = [pose, PostureTask(weight=1.0, name="posture")]
+            asked = IKProblem(
+                self, both, limits=limits, locked=locked, at_most=at_most, starts=1, who="inverse_kinematics"
+            )
+            seed = posture if seed is None else seed
+            return asked.solve(seed, deadline=deadline, X_target=X_target, posture=posture)
+        task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_target")
+        problem = IKProblem(
+            type(self)(self._subject.tree) if traced else self,
+            task,
+            solver="auto" if nearest_to is None else "nearest",
+            limits=limits,
+            locked=locked,
+            at_most=at_most,
+            tolerance=tolerance,
+            who="inverse_kinematics",
+        )
+        if traced:
+            return cast(IKResult, traced_answer(problem, self._tree, seed, nearest_to, {"X_target": X_target}))
+        if plain and len(problem.shapes) == 1:
+            key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
+            self._calls[key] = cast(Any, problem)
+        return problem.solve(seed, nearest_to=nearest_to, deadline=deadline, count=count, X_target=X_target)
+
+    def ik_problem(
+        self,
+        tasks: Task | Iterable[Task],
+        *,
+        solver: str = "auto",
+        limits: Any = None,
+        locked: Sequence[str] = (),
+        at_most: int = STEPS,
+        starts: int | None = None,
+    ) -> IKProblem:
+        """Build a problem of inverse kinematics from tasks and constraints, hard and soft, to be solved many times.
+
+        ``problem.solve(seed, hand=X, ...)`` takes targets by the tasks' names.  ``at_most`` bounds the steps of a
+        search.  ``starts`` bounds the starts from which a problem with soft tasks looks for the least cost, which ends
+        at the first that does all tasks: 48 unless given, or 9 where there are more rows than velocities, so that no
+        configuration does all; 1 gives the local minimum that the seed leads to.
+        """
+        return IKProblem(self, tasks, solver=solver, limits=limits, locked=locked, at_most=at_most, starts=starts)
+
+    def velocity_for(
+        self,
+        tasks: Task | Iterable[Task],
+        q: Array,
+        dt: float,
+        *,
+        v_last: ArrayLike | None = None,
+        limits: Any = True,
+        gain: Any = 1.0,
+        time_constant: Any = None,
+        damping: float = DAMPING,
+        locked: Sequence[str] = (),
+        **targets: Any,
+    ) -> VelocityResult:
+        """The velocity that brings tasks on in a step of time, within limits, by a quadratic program: one, or a batch.
+
+        q (..., nq) is where the robot is, ``dt`` [s] the step, after which it is at ``integrate(q, v * dt)``; targets
+        come by the tasks' names.  A step takes the part ``gain`` of errors away, 1 unless said, or as much as a
+        ``time_constant`` [s] says; both are numbers, or dicts by task.  Hard tasks come first, ranges of them as
+        barriers that are not crossed; then soft ones, by level, and by weight within a level.  ``damping`` times the
+        sum of squares of weighted errors bounds steps at singularities.
+
+        ``limits`` are the robot's, of positions and velocities; none where False; or a dict of ``position`` (True,
+        False or (lower, upper)), ``velocity`` and ``acceleration`` (a number, (nv,) numbers, or a dict by joint: a
+        base too), and ``speed`` (a dict by joint of the length of its velocity; of a floating base, of the angular and
+        the linear one).  Limits of velocity always hold; then those of position, which the step does not leave, then
+        those of acceleration, around ``v_last`` (..., nv), at rest if it is left out.  Joints that are ``locked`` stay.
+
+        The result has ``v`` (..., nv), ``success``, ``status``, ``errors``, ``active``, ``at_limits``.  Where the same
+        is asked each period, `DifferentialIK` keeps what is the same: see its `step`.  Raises ValueError for what is
+        not finite or of the wrong shape, and UnknownNameError for names that the robot, or the problem, does not have.
+        """
+        given = tuple(tasks) if isinstance(tasks, Iterable) and not isinstance(tasks, str) else tasks
+        key: Any = ("velocity_for", given, dt, gain, time_constant, damping, locked, limits)
+        try:
+            known: Any = self._calls.get(key)
+        except TypeError:  # numbers in arrays and dicts are not looked up
+            key = known = None
+        if known is None:
+            options: dict[str, Any] = {"gain": gain, "time_constant": time_constant, "damping": damping}
+            known = DifferentialIK(self, given, dt, limits=limits, locked=locked, **options)
+            if key is not None:
+                self._calls[key] = known
+        return cast(VelocityResult, known.velocity(q, v_last=v_last, **targets))
+
+    def follow_path(
+        self,
+        X_path: ArrayLike,
+        frame: str,
+        *,
+        seed: Array | None = None,
+        tolerance: Any = None,
+        relative_to: str = "world",
+        axes: Axes = "frame",
+        limits: Any = None,
+        locked: Sequence[str] = (),
+        largest_jump: ArrayLike = JUMP,
+    ) -> PathResult:
+        """Configurations at which a frame has the poses of a path, each near the one before, within limits.
+
+        X_path (..., T, 4, 4) are poses of ``frame`` in ``relative_to``, one path or a batch; ``seed`` (..., nq) is
+        where the first is looked for.  Where no number of velocity goes farther than ``largest_jump`` [rad, m] from
+        pose to pose, or in small steps on the way between them, the path is continuous; where it cannot be, the nearest
+        other answer is taken, and counted as a reconfiguration.  The others are as of `inverse_kinematics`.
+
+        The result has ``q`` (..., T, nq), ``success`` (..., T), ``reconfigurations``, ``largest_jump``, ``explain()``.
+        """
+        task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_path")
+        problem = IKProblem(self, task, limits=limits, locked=locked, tolerance=tolerance, who="follow_path")
+        return problem.follow(seed, largest_jump=largest_jump, X_path=X_path)

@@ -1,0 +1,182 @@
+"""Several answers to one question: branches of an arm, or, where joints are left over, configurations far apart.
+
+Searches begin at the branches of the closed form, where there is one, at the seed, and at so many starts of the
+sequence, each with a few steps of its own, all in one call of the kernel.  Answers that differ by whole turns, or by
+little, count once, the nearest to the seed.  Of more than are asked for, those nearest to the seed are given, or, where
+joints are left over, those far from each other: each next one is the farthest from all before.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.validation import integer
+from linkwork.ik.failure_analysis import NONE_OTHER, Reason
+from linkwork.ik.kernels import TOLD
+from linkwork.ik.problem_protocol import AskedProblem
+from linkwork.ik.result import IKResult
+from linkwork.ik.tasks.frame_tasks import PoseTask
+from linkwork.joints import Revolute
+from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
+
+__all__ = ["several"]
+
+APART = 0.1  # rad, or of a characteristic length: by how much a joint differs, of answers that are not one
+STEPS = 60  # of each search
+_STARTS, _EACH = 60, 8  # how many searches there are besides branches: so many, and so many for each answer
+_MOST = 1000  # answers
+_DONE, _ITERATIONS, _RESTARTS = (TOLD.index(name) for name in ("done", "iterations", "restarts"))
+
+
+def several(
+    problem: AskedProblem, count: Any, seed: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
+) -> IKResult:
+    """As many answers as are asked for, a leading axis of them, in the order of how far they are from the seed.
+
+    Raises ValueError for a count that is none.
+    """
+    n = integer(problem.who, "count", count, least=1, most=_MOST, what="how many answers, a whole number")
+    ranks = {name: len(shape) for name, shape in problem.shapes.items()}
+    shape = np.broadcast_shapes(seed.shape[:-1], *(x.shape[: x.ndim - ranks[name]] for name, x in given.items()))
+    flat = {
+        name: np.broadcast_to(x, (*shape, *problem.shapes[name])).reshape(-1, *problem.shapes[name])
+        for name, x in given.items()
+    }
+    seeds = np.broadcast_to(seed, (*shape, seed.shape[-1])).reshape(-1, seed.shape[-1])
+    if problem.solver != "levenberg":
+        raise ValueError(f"{problem.who}: count: hard tasks alone have several answers, and this is {problem.solver!r}")
+    if not len(seeds):
+        sizes = seed.shape[-1], len(problem.scales), len(TOLD)
+        nothing = [np.zeros((n, *shape, size)) for size in sizes]
+        return IKResult(problem, nothing[0], nothing[1], nothing[2], seed, given, tolerances)
+    q, errors, told = _candidates(problem, n, seeds, tolerances, flat)
+    turning, scale = _moves(problem)
+    q = _turned(problem, q, seeds[:, None], turning)
+    far = _between(q, seeds[:, None], scale, 0.0 * turning)
+    spread = _left_over(problem, tolerances, seeds, flat)
+    found = [
+        _chosen(n, done, x, y, scale, turning, spread)
+        for done, x, y in zip(told[..., _DONE] == 1.0, q, far, strict=True)
+    ]
+    searches = q.shape[1]
+    steps, restarts = told[..., _ITERATIONS].sum(axis=1), told[..., _RESTARTS].sum(axis=1) + searches - 1
+    picked, reasons = np.zeros((len(seeds), n), dtype=int), {}
+    for k, chosen in enumerate(found):
+        best = int(np.argmin((errors[k] * problem.scales * (errors[k] * problem.scales)).sum(axis=-1)))
+        picked[k] = [*chosen, *(chosen[:1] or [best]) * (n - len(chosen))]
+        for missing in range(len(chosen), n) if chosen else ():
+            reasons[missing * len(seeds) + k] = Reason(NONE_OTHER, starts=searches, others=len(chosen))
+
+    def taken(x: np.ndarray) -> np.ndarray:
+        rows = np.take_along_axis(x, picked[..., None], axis=1)
+        return np.ascontiguousarray(np.moveaxis(rows, 1, 0)).reshape(n, *shape, x.shape[-1])
+
+    told = taken(told)
+    spans = {_ITERATIONS: steps, _RESTARTS: restarts}
+    for place, values in spans.items():
+        told[..., place] = values.reshape(shape)
+    for k in reasons:
+        told.reshape(-1, told.shape[-1])[k, _DONE] = 0.0
+    result = IKResult(problem, taken(q), taken(errors), told, seed, given, tolerances)
+    result.known(reasons)
+    return result
+
+
+def _candidates(
+    problem: AskedProblem, n: int, seeds: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where searches end, (states, searches, ...)."""
+    starts = np.arange(_STARTS + _EACH * n, dtype=float)
+
+    def asked(begin: np.ndarray, first: np.ndarray) -> Any:
+        targets = (x[:, None] for x in given.values())
+        return problem.searching(
+            begin,
+            tolerances,
+            problem.weights,
+            problem.lower,
+            problem.upper,
+            np.array(float(STEPS)),
+            first,
+            *targets,
+        )
+
+    parts = [asked(seeds[:, None], starts)]
+    branches = _branches(problem, tolerances, given, seeds)
+    if branches is not None:
+        parts.append(asked(branches, np.array(0.0)))
+    problem.refuse_unless_poses(parts[0], seeds, given)
+    return tuple(np.concatenate([getattr(part, name) for part in parts], axis=1) for name in ("q", "errors", "told"))  # type: ignore[return-value]
+
+
+def _branches(
+    problem: AskedProblem, tolerances: np.ndarray, given: dict[str, np.ndarray], seeds: np.ndarray
+) -> np.ndarray | None:
+    """Those of the closed form (states, 8, nq), of six axes that it is all about."""
+    task = problem.tasks[0]
+    if len(problem.tasks) != 1 or type(task) is not PoseTask or not np.isfinite(tolerances).all():
+        return None
+    form = problem.robot.closed_form(task.frame, relative_to=task.relative_to)
+    if form is None or form.redundant is not None:
+        return None
+    found: np.ndarray = form.branches(given[task.name], seed=seeds).q
+    return np.where(np.isfinite(found), found, seeds[:, None])
+
+
+def _moves(problem: AskedProblem) -> tuple[np.ndarray, np.ndarray]:
+    """By number of q: 1 where whole turns are none, and what makes differences comparable."""
+    tree = problem.robot.tree
+    turning, scale = np.zeros(tree.nq), np.ones(tree.nq)
+    for k, body in tree.stacked():
+        place = tree.q_slices[k]
+        turning[place] = type(body.joint) is Revolute
+        scale[place] = [1.0 / characteristic_length(tree) if unit == "m" else 1.0 for unit in body.joint.q_units]
+    return turning, scale
+
+
+def _turned(problem: AskedProblem, q: np.ndarray, seeds: np.ndarray, turning: np.ndarray) -> np.ndarray:
+    """By whole turns as near to the seed as limits allow."""
+    turns = turning * np.round((seeds - q) / math.tau)
+    for _ in range(3):
+        moved = q + math.tau * turns
+        out = ((moved < problem.lower) | (moved > problem.upper)) & (turns != 0.0)
+        if not out.any():
+            break
+        turns = np.where(out, turns - np.sign(turns), turns)
+    moved = q + math.tau * turns
+    fine = (moved >= problem.lower) & (moved <= problem.upper)
+    found: np.ndarray = np.where((turns != 0.0) & fine, moved, q)
+    return found
+
+
+def _between(a: np.ndarray, b: np.ndarray, scale: np.ndarray, turning: np.ndarray) -> np.ndarray:
+    """The largest difference of a joint, whole turns aside where they are none."""
+    d = a - b
+    return np.asarray((np.abs(d - math.tau * turning * np.round(d / math.tau)) * scale).max(axis=-1))
+
+
+def _left_over(problem: AskedProblem, tolerances: np.ndarray, seeds: np.ndarray, given: dict[str, np.ndarray]) -> bool:
+    """Whether more joints move than there are rows to be done."""
+    rows = problem.looking(seeds, *given.values()).rows
+    moving = int((np.abs(rows).max(axis=(0, 1)) > 0.0).sum())
+    hard = [task.hard for task in problem.tasks for _ in task.row_names]
+    return moving > int((np.isfinite(np.broadcast_to(tolerances, (len(hard),))) & hard).sum())
+
+
+def _chosen(
+    n: int, done: np.ndarray, q: np.ndarray, far: np.ndarray, scale: np.ndarray, turning: np.ndarray, spread: bool
+) -> list[int]:
+    """Which searches are the answers, nearest to the seed first."""
+    left = [int(k) for k in np.argsort(far, kind="stable") if done[k]]
+    found: list[int] = []
+    gap = np.full(len(q), np.inf)  # to the nearest of those that are found
+    while left and len(found) < n:
+        k = max(left, key=lambda i: gap[i]) if spread and found else left[0]
+        if gap[k] > APART:
+            found.append(k)
+            gap = np.minimum(gap, _between(q, q[k], scale, turning))
+        left = [i for i in left if i != k and gap[i] > APART]
+    return sorted(found, key=lambda i: float(far[i]))

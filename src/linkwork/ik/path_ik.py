@@ -1,0 +1,211 @@
+"""Following a path of targets: each answer from the one before, near it where that can be, and told where it cannot.
+
+From the answer before, the search takes few steps.  Where that fails or jumps, the way between the two targets is
+divided, again and again: an answer that is reached in small steps is no jump, however far it is.  Where that fails too,
+other starts are tried, and the nearest of their answers is taken: the robot is reconfigured there.
+
+A robot with constraints of velocities, such as one on wheels, goes by steps that obey them (`rolling`), and is never
+reconfigured: a target that such steps do not lead to is not reached.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.validation import floats
+from linkwork.errors import UnknownNameError
+from linkwork.ik.arguments import read_target
+from linkwork.ik.nonholonomic_paths import RollingSteps, rolls
+from linkwork.ik.path_ik_path_result import PathResult
+from linkwork.ik.problem_protocol import AskedProblem
+from linkwork.kinematics.poses import pose, pose_difference
+from linkwork.mechanisms.assembly.targets import read_configuration
+
+__all__ = ["JUMP", "follow"]
+
+JUMP = 0.5  # [rad, m]
+_FEW = np.array(25.0)  # steps from the answer before
+_MORE = np.array(200.0)  # steps of each of other starts
+_STARTS = np.arange(1.0, 33.0)
+_DIVISIONS = (2, 4, 8, 16)
+_OFF = 1e-6
+
+
+def follow(problem: AskedProblem, seed: Any, largest_jump: Any, who: str, targets: Mapping[str, Any]) -> PathResult:
+    """The answers along a path; see `IKProblem.follow`."""
+    robot = problem.robot
+    jump = _jumps(who, robot, largest_jump)
+    given = _paths(problem, who, targets)
+    seed = problem.middle if seed is None else read_configuration(robot, who, "seed", seed)
+    ranks = {name: len(problem.shapes[name]) for name in given}
+    lengths = {name: x.shape[-1 - ranks[name]] for name, x in given.items()}
+    count = next(iter(lengths.values()))
+    if len(set(lengths.values())) > 1 or count < 1:
+        raise ValueError(f"{who}: expected paths of one length, of one target at least, got {lengths}")
+    try:
+        batch = np.broadcast_shapes(
+            seed.shape[:-1], *(x.shape[: x.ndim - ranks[name] - 1] for name, x in given.items())
+        )
+    except ValueError as error:
+        raise ValueError(f"{who}: seed and paths do not broadcast together: {error}") from None
+    paths = {
+        name: np.broadcast_to(x, (*batch, *x.shape[x.ndim - ranks[name] - 1 :])).reshape(
+            -1, *x.shape[x.ndim - ranks[name] - 1 :]
+        )
+        for name, x in given.items()
+    }
+    walker = _Walker(problem, jump)
+    walker.look_at(who, paths)
+    q = np.empty((math.prod(batch), count, robot.nq))
+    success, changed = np.empty(q.shape[:2], dtype=bool), np.zeros(q.shape[:2], dtype=bool)
+    starts = np.broadcast_to(seed, (*batch, robot.nq)).reshape(-1, robot.nq)
+    begin: dict[str, Any] = {name: x[:, 0] for name, x in paths.items()}
+    first = problem.solve(starts, **begin)
+    q[:, 0], success[:, 0] = first.q, first.success
+    for t in range(1, count):
+        now = {name: np.ascontiguousarray(x[:, t]) for name, x in paths.items()}
+        before = np.ascontiguousarray(q[:, t - 1])
+        found, done = walker.directly(before, now)
+        for i in np.flatnonzero(~done) if walker.rolling is None else ():
+            ends = [{name: x[i, k] for name, x in paths.items()} for k in (t - 1, t)]
+            found[i], done[i], changed[i, t] = walker.around(before[i], *ends)
+        q[:, t], success[:, t] = found, done
+    q, success, changed = (x.reshape(*batch, *x.shape[1:]) for x in (q, success, changed))
+    return PathResult(problem, q, success, changed)
+
+
+def _jumps(who: str, robot: Any, given: Any) -> np.ndarray:
+    try:
+        found = np.broadcast_to(floats(given), (robot.nv,))
+    except (TypeError, ValueError):
+        found = np.array([np.nan])
+    if not (found > 0.0).all():
+        raise ValueError(f"{who}: largest_jump: expected a positive number, or {robot.nv} [rad, m], got {given!r}")
+    return found
+
+
+def _paths(problem: AskedProblem, who: str, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    by_name = {task.name: task for task in problem.tasks}
+    if not problem.shapes:
+        raise ValueError(f"{who}: no task aims at anything, so there is no path")
+    for name in targets:
+        if name not in problem.shapes:
+            raise UnknownNameError("path", name, problem.shapes)
+    found = {}
+    for name, shape in problem.shapes.items():
+        x = read_target(who, problem.robot, by_name[name], shape, targets.get(name))
+        if x.ndim == len(shape) and targets.get(name) is None:  # the same all the way
+            lengths = [np.shape(y)[-1 - len(problem.shapes[n])] for n, y in targets.items() if np.ndim(y)]
+            x = np.broadcast_to(x, (*(lengths[:1] or [1]), *shape))
+        if x.ndim == len(shape):
+            raise ValueError(
+                f"{who}: {name}: expected a path (..., T, {', '.join(map(str, shape))}), got one target of {x.shape}"
+            )
+        found[name] = x
+    return found
+
+
+class _Walker:
+    """Steps of many paths, and what to do where one of them fails."""
+
+    def __init__(self, problem: AskedProblem, jump: np.ndarray) -> None:
+        self.problem, self.jump = problem, jump
+        self.rolling = RollingSteps(problem, jump) if rolls(problem) else None
+        self.kinds = {task.name: task.target_of.kind for task in problem.tasks if task.target_of is not None}
+
+    def look_at(self, who: str, paths: Mapping[str, np.ndarray]) -> None:
+        """Raises ValueError for what is not finite, and for what is no rotation."""
+        for name, x in paths.items():
+            fine = np.isfinite(x).all()
+            if fine and self.kinds[name] in ("pose", "rotation"):
+                R = x[..., :3, :3]
+                off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max() if R.size else 0.0
+                fine = off <= _OFF and (np.linalg.det(R) > 0.0).all()
+            if not fine:
+                p = self.problem
+                task = next(task for task in p.tasks if task.name == name)
+                read_target(who, p.robot, task, p.shapes[name], x, look=True)
+
+    def directly(self, before: np.ndarray, now: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """From the answers before, in few steps: configurations, and whether they answer without a jump."""
+        if self.rolling is not None:
+            return self.rolling.walked(before, now)
+        q, done = self._searched(before, now, _FEW, np.array(0.0))
+        return q, done & ~self._jumps(before, q)
+
+    def around(
+        self, before: np.ndarray, last: Mapping[str, np.ndarray], now: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, bool, bool]:
+        """A configuration, whether it is an answer, and whether the robot is reconfigured."""
+        for parts in _DIVISIONS:
+            q, fine = before, True
+            for k in range(1, parts + 1):
+                between = {name: self._between(name, last[name], now[name], k / parts) for name in now}
+                one, done = self.directly(q[None], {name: x[None] for name, x in between.items()})
+                q, fine = one[0], bool(done[0])
+                if not fine:
+                    break
+            if fine:
+                return q, True, False
+        many = len(_STARTS)
+        q, done = self._searched(
+            np.repeat(before[None], many, axis=0),
+            {name: np.repeat(x[None], many, axis=0) for name, x in now.items()},
+            _MORE,
+            _STARTS,
+        )
+        if not done.any():
+            given: dict[str, Any] = dict(now)
+            found = self.problem.solve(before, **given)
+            q, done = found.q[None], np.array([bool(found.success)])
+        if done.any():
+            far = self._far(before, q[done]).max(axis=-1)
+            nearest = q[done][int(np.argmin(far))]
+            return nearest, True, bool(far.min() > 1.0)
+        near, _ = self._searched(before[None], {name: x[None] for name, x in now.items()}, _FEW, np.array(0.0))
+        return (before if self._jumps(before, near)[0] else near[0]), False, False
+
+    def _searched(
+        self, q: np.ndarray, targets: Mapping[str, np.ndarray], steps: np.ndarray, first: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        p = self.problem
+        found = p.kernel(q, p.tolerances, p.weights, *p.ends, steps, first, *targets.values())
+        return np.array(found.q), found.told[..., 0] == 1.0
+
+    def _far(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.abs(self.problem.robot.difference(one, other)) / self.jump
+        return found
+
+    def _jumps(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.any(self._far(one, other) > 1.0, axis=-1)
+        return found
+
+    def _between(self, name: str, last: np.ndarray, now: np.ndarray, part: float) -> np.ndarray:
+        """What lies between two targets."""
+        if part == 1.0:
+            return now
+        kind = self.kinds[name]
+        if kind == "configuration":
+            robot = self.problem.robot
+            found: np.ndarray = robot.integrate(last, part * robot.difference(last, now))
+            return found
+        if kind not in ("pose", "rotation"):
+            x = last + part * (now - last)
+            length = float(np.linalg.norm(x))
+            scale = float(np.linalg.norm(now)) / length if kind == "direction" and length > 0.0 else 1.0
+            scaled: np.ndarray = x * scale
+            return scaled
+        one, other = np.eye(4), np.eye(4)
+        size = len(last)
+        one[:size, :size], other[:size, :size] = last, now
+        left = pose_difference(one, other)
+        turn, angle = left[:3], float(np.linalg.norm(left[:3]))
+        R = pose(axis=turn, angle=part * angle) if angle > 0.0 else np.eye(4)
+        X = np.eye(4)
+        X[:3, :3] = R[:3, :3] @ one[:3, :3]
+        X[:3, 3] = one[:3, 3] + part * left[3:]
+        return X[:size, :size]

@@ -1,0 +1,214 @@
+"""Where the robot's centre of mass is to be: at a place, or above a polygon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.constraints.arguments import given_number
+from linkwork.constraints.constraint import References
+from linkwork.expr.scalar.functions import fabs, lt, sqrt, where
+from linkwork.ik.tasks.task import (
+    AimedTask,
+    Scalars,
+    TaskKinematics,
+    TaskRows,
+    TaskTarget,
+    WeighedTask,
+)
+from linkwork.spatial import Vec3
+
+__all__ = ["CenterOfMassTask", "SupportPolygonTask"]
+
+_XYZ = ("x", "y", "z")
+
+
+def without_mass(robot: Any, kind: str) -> Iterable[str]:
+    """What is wrong with a robot that has no centre of mass."""
+    robot.require_inertias(kind)
+    if robot.mass == 0.0:
+        yield f"robot {robot.name!r} has no mass, so there is no centre of it: give a link a mass"
+
+
+@public_constructor
+@dataclass(frozen=True)
+class CenterOfMassTask(AimedTask):
+    """The robot's centre of mass is at a place c (3,) of a frame [m], in whose axes errors are.
+
+    A coordinate is free where its tolerance is infinite: ``tolerance=(1e-4, 1e-4, np.inf)``.
+    """
+
+    _: KW_ONLY
+    relative_to: str = "world"
+
+    def __post_init__(self) -> None:
+        self.settle("center_of_mass")
+
+    @property
+    def references(self) -> References:
+        return References(frames=(self.relative_to,))
+
+    @property
+    def target_of(self) -> TaskTarget:
+        return TaskTarget((3,), "place", f"where the centre of mass is to be in {self.relative_to!r}")
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}: {axis}" for axis in _XYZ)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return ("m",) * 3
+
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        place, rates = k.moving_center_of_mass(self.relative_to)
+        return TaskRows(
+            [x - wanted for x, wanted in zip(place, target, strict=True)],
+            [[getattr(rate, axis) for rate in rates] for axis in _XYZ],
+        )
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        return without_mass(robot, "CenterOfMassTask")
+
+
+@public_constructor
+@dataclass(frozen=True)
+class SupportPolygonTask(WeighedTask):
+    """The centre of mass is over a convex polygon in the x-y plane of ``relative_to``, a ``margin`` inside of it.
+
+        lw.ik.SupportPolygonTask([(0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1)], margin=0.02)
+        lw.ik.SupportPolygonTask(["toe_left", "heel_left", "heel_right", "toe_right"])
+
+    Vertices are places (n, 2) of it [m], in order along the polygon, whichever way round; or names of frames and
+    points, which may move, in any order: they are taken in the order of their angles about their mean.  Errors are how
+    far the centre is inside each edge [m].
+    """
+
+    vertices: Any
+    _: KW_ONLY
+    margin: float = 0.0  # [m]
+    relative_to: str = "world"
+
+    def __post_init__(self) -> None:
+        given = self.vertices
+        if isinstance(given, str) or not hasattr(given, "__iter__"):
+            raise TypeError(f"SupportPolygonTask: vertices: expected places (n, 2), or names, got {given!r}")
+        vertices: tuple[Any, ...] = tuple(given)
+        if len(vertices) < 3:
+            raise ValueError(f"SupportPolygonTask: vertices: expected three at least, got {len(vertices)}")
+        if not all(isinstance(vertex, str) for vertex in vertices):
+            vertices = _places(vertices)
+        elif len(set(vertices)) < len(vertices):
+            raise ValueError(f"SupportPolygonTask: vertices: expected each once, got {list(vertices)}")
+        object.__setattr__(self, "vertices", vertices)
+        object.__setattr__(self, "margin", given_number("SupportPolygonTask", "margin [m]", self.margin))
+        self.settle("support")
+
+    @property
+    def references(self) -> References:
+        points = tuple(vertex for vertex in self.vertices if isinstance(vertex, str))
+        return References(frames=(self.relative_to,), points=points)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}: edge {i}" for i in range(len(self.vertices)))
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return ("m",) * len(self.vertices)
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        return ((self.margin, math.inf),) * len(self.vertices)
+
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        if isinstance(self.vertices[0], str):
+            return k.derived(
+                lambda state: self._inside(state.center_of_mass(self.relative_to), _about_mean(self._points(state)))
+            )
+        c, rates = k.moving_center_of_mass(self.relative_to)
+        normals = [_inward(a, b) for a, b in _edges(self.vertices)]
+        return TaskRows(
+            self._inside(c, self.vertices),
+            [[x * rate.x + y * rate.y for rate in rates] for x, y in normals],
+        )
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        return without_mass(robot, "SupportPolygonTask")
+
+    def _points(self, k: TaskKinematics) -> list[tuple[Any, Any]]:
+        places = [k.point(vertex, self.relative_to) for vertex in self.vertices]
+        return [(p.x, p.y) for p in places]
+
+    def _inside(self, c: Vec3, vertices: Sequence[tuple[Any, Any]]) -> list[Any]:
+        """How far a place is inside each edge of a polygon whose vertices are in counterclockwise order."""
+        found = []
+        for a, b in _edges(vertices):
+            x, y = _inward(a, b)
+            found.append(x * (c.x - a[0]) + y * (c.y - a[1]))
+        return found
+
+
+def _about_mean(vertices: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Vertices in counterclockwise order about their mean, from the first one on."""
+    share = 1.0 / len(vertices)
+    mean = [sum((p[axis] for p in vertices), 0.0) * share for axis in (0, 1)]
+    first, *others = [(p[0] - mean[0], p[1] - mean[1]) for p in vertices]
+    keyed = []
+    for p in others:
+        along, aside = first[0] * p[0] + first[1] * p[1], first[0] * p[1] - first[1] * p[0]
+        part = aside / (fabs(along) + fabs(aside) + _NOTHING)  # grows with the angle, as 0 to 1 of a quarter turn
+        turn = where(lt(along, 0.0), 2.0 - part, where(lt(aside, 0.0), 4.0 + part, part))
+        keyed.append((turn, p))
+    for end in range(len(keyed) - 1, 0, -1):
+        for i in range(end):
+            (a, p), (b, r) = keyed[i], keyed[i + 1]
+            swap = lt(b, a)
+            keyed[i] = where(swap, b, a), (where(swap, r[0], p[0]), where(swap, r[1], p[1]))
+            keyed[i + 1] = where(swap, a, b), (where(swap, p[0], r[0]), where(swap, p[1], r[1]))
+    return [(p[0] + mean[0], p[1] + mean[1]) for p in (first, *(p for _, p in keyed))]
+
+
+def _edges(vertices: Sequence[Any]) -> list[tuple[Any, Any]]:
+    return list(zip(vertices, [*vertices[1:], vertices[0]], strict=True))
+
+
+def _inward(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The unit normal on the left of an edge; next to none where it has no length."""
+    x, y = b[0] - a[0], b[1] - a[1]
+    inverse = 1.0 / sqrt(x * x + y * y + _NOTHING)
+    return -y * inverse, x * inverse
+
+
+_NOTHING = 1e-24  # [m²]
+
+
+def _places(given: Sequence[Any]) -> tuple[tuple[float, float], ...]:
+    """Vertices of a convex polygon, counterclockwise.  Raises ValueError."""
+    expected = "SupportPolygonTask: vertices: expected places (n, 2) [m], or names"
+    try:
+        found = [tuple(map(float, vertex)) for vertex in given]
+    except (TypeError, ValueError):
+        raise ValueError(f"{expected}, got {list(given)!r}") from None
+    if any(len(vertex) != 2 or not all(map(math.isfinite, vertex)) for vertex in found):
+        raise ValueError(f"{expected}, got {found}")
+    area = 0.5 * sum(a[0] * b[1] - a[1] * b[0] for a, b in _edges(found))
+    vertices = found if area > 0.0 else found[::-1]
+    edges = [(b[0] - a[0], b[1] - a[1]) for a, b in _edges(vertices)]
+    size = max(math.hypot(*edge) for edge in edges)
+    turned = 0.0
+    for (ax, ay), (bx, by) in _edges(edges):
+        cross, along = ax * by - ay * bx, ax * bx + ay * by
+        turned += math.atan2(cross, along)
+        if cross < -1e-12 * size * size:
+            turned = math.nan
+    if abs(area) <= 1e-12 * size * size or min(math.hypot(*edge) for edge in edges) <= 1e-12 * size:
+        raise ValueError(f"SupportPolygonTask: vertices: they enclose no area, or two are the same: {found}")
+    if not abs(turned - 2.0 * math.pi) < 1e-6:
+        raise ValueError(
+            f"SupportPolygonTask: vertices: expected those of a convex polygon in order along it, got {found}"
+        )
+    return tuple((x, y) for x, y in vertices)

@@ -1,0 +1,119 @@
+"""Keeping away: the distances of a robot's links from each other and from a scene's obstacles are at least so much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.validation import finite_number, names
+from linkwork.geometry.fields import FIELDS
+from linkwork.geometry.scene import Scene
+from linkwork.geometry.solids import SOLIDS
+from linkwork.geometry.solids_rows import SolidKind
+from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget
+from linkwork.shapes import Compound
+
+__all__ = ["ClearanceTask", "scene_numbers", "scene_rows"]
+
+
+@public_constructor
+@dataclass(frozen=True, kw_only=True)
+class ClearanceTask(AimedTask):
+    """Links keep a distance of ``at_least`` [m], to each other and to the obstacles of a scene.
+
+        robot.ik_problem([lw.ik.PoseTask("hand"), lw.ik.ClearanceTask(scene=scene, at_least=0.02)])
+
+    It has a row for each link: the least of its distances, of its shapes to obstacles, and to links before it among
+    those that `Robot.collision_pairs` has.  Hard, it holds at every answer; with a weight, what is missing costs
+    ½ Σ (w e)².  The scene is its target: `numbers_of` another of the same capacities may come with a call.
+    """
+
+    scene: Scene | None = field(default=None, compare=False)
+    at_least: float = 0.0
+    capacities: tuple[tuple[SolidKind, int], ...] = field(init=False, default=(), repr=False)
+    links: tuple[str, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if self.scene is not None and not isinstance(self.scene, Scene):
+            raise TypeError(f"ClearanceTask: scene: expected a linkwork.Scene, got {self.scene!r}")
+        put = object.__setattr__
+        put(self, "at_least", finite_number("ClearanceTask", "at_least", self.at_least, unit="m"))
+        if self.scene is not None:
+            put(self, "capacities", self.scene.capacities)
+            if self.capacities and self.target is None:
+                put(self, "target", self.numbers_of(self.scene))
+        put(self, "links", names("ClearanceTask", "links", self.links))
+        self.settle("clearance")
+
+    def numbers_of(self, scene: Scene) -> np.ndarray:
+        """What the task is given as its target for another scene.  Raises ValueError for one of other capacities."""
+        return scene_numbers(f"task {self.name!r}", scene, self.capacities)
+
+    @property
+    def target_of(self) -> TaskTarget | None:
+        size = sum(capacity * kind.size for kind, capacity in self.capacities)
+        return TaskTarget((size,), "numbers", "the numbers of a scene") if size else None
+
+    @property
+    def known(self) -> bool:
+        return bool(self.links)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}: {link}" for link in self.links)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return ("m",) * len(self.links)
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        return ((self.at_least, math.inf),) * len(self.links)
+
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        found = k.clearances(scene_rows(target, self.capacities))
+        return TaskRows([found[link].errors[0] for link in self.links], [found[link].rows[0] for link in self.links])
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        shapes = [(frame.name, geometry.shape) for frame in robot.frames for geometry in frame.collisions]
+        if not shapes:
+            yield f"robot {robot.name!r} has no collision shapes: with_collisions gives links some"
+        for name, shape in shapes:
+            for part in [one.shape for one in shape.parts] if isinstance(shape, Compound) else [shape]:
+                if type(part) not in SOLIDS and type(part) not in FIELDS:
+                    yield f"the collision shape of {name!r} is {part!r}, which has no distances"
+
+    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+        links = k.clearance_links(bool(self.capacities))
+        if not links:
+            raise ValueError(f"task {self.name!r}: there is no scene, and no pair of links that is looked at")
+        return replace(self, links=links)
+
+
+def scene_numbers(who: str, scene: Scene, capacities: tuple[tuple[SolidKind, int], ...]) -> np.ndarray:
+    """The rows of a scene, one after the other.  Raises ValueError for one of other capacities."""
+    if scene.capacities != capacities:
+        raise ValueError(
+            f"{who}: expected a scene of capacities {_said(capacities)}, got {_said(scene.capacities)}: make another "
+            f"of it"
+        )
+    return np.concatenate([rows.ravel() for rows in scene.rows.values()]) if capacities else np.zeros(0)
+
+
+def scene_rows(numbers: Scalars, capacities: tuple[tuple[SolidKind, int], ...]) -> Mapping[SolidKind, Any]:
+    """By kind, over any scalar: the rows of a scene of these numbers."""
+    found, start = {}, 0
+    for kind, capacity in capacities:
+        end = start + capacity * kind.size
+        found[kind] = np.array(numbers[start:end], dtype=object).reshape(capacity, kind.size)
+        start = end
+    return found
+
+
+def _said(capacities: tuple[tuple[SolidKind, int], ...]) -> str:
+    return ", ".join(f"{capacity} {kind.name}" for kind, capacity in capacities) or "nothing"

@@ -1,0 +1,110 @@
+"""A task that is a function of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.user_frames import place_of
+from linkwork._util.validation import names
+from linkwork.constraints.constraint import References
+from linkwork.constraints.user_functions import Asking
+from linkwork.expr.scalar.symbol import Symbol
+from linkwork.ik.tasks.function_task_function_rows import FunctionRows, read_shape
+from linkwork.ik.tasks.task import TOLERANCE, Scalars, Task, TaskKinematics
+
+__all__ = ["AskingAll", "FunctionTask"]
+
+
+class AskingAll(Asking):
+    """A robot in a configuration, as a function of the user's asks about it: also for the whole of q."""
+
+    def __init__(self, k: TaskKinematics, name: str) -> None:
+        super().__init__(k, name)
+        self._whole = k
+
+    def q(self, joint: str | None = None) -> Any:
+        """The configuration of a joint, a number or an array (nq of it,); without a name that of the robot (nq,)."""
+        if joint is not None:
+            return super().q(joint)
+        found = self._whole.configuration
+        return self._answer(("q",), lambda: found, (len(found),))
+
+    def given(self, target: Scalars, shape: tuple[int, ...]) -> Any:
+        """What the task aims at: an array, or a number."""
+        return self._answer(("target",), lambda: target, shape)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class FunctionTask(FunctionRows, Task):
+    """Errors are f(k), a number or an array with a row for each; f(k, target) where a ``shape`` of a target is said.
+
+        lw.ik.FunctionTask("level", lambda k: k.point("left")[2] - k.point("right")[2])
+        lw.ik.FunctionTask("tip", lambda k, target: robot.pose(k.q(), "hand")[:3, 3] - target, shape=(3,))
+
+    The function asks ``k``, as one of `linkwork.Holonomic` does: ``k.pose``, ``k.point``, ``k.direction``,
+    ``k.center_of_mass``, ``k.q(joint)``; and ``k.q()`` is the robot's configuration, symbols on which the robot's own
+    methods work, NumPy's functions and those of `linkwork.expr`.  Rows are derived in the tangent space.
+    """
+
+    _kind = "task"
+
+    name: str
+    function: Callable[..., Any]
+    _: KW_ONLY
+    shape: tuple[int, ...] | None = None  # of what it aims at
+    units: str | tuple[str, ...] = "m"  # of all rows, or of each: "m", "rad" or "1"
+    target: Any = None
+    weight: Any = None
+    level: int = 0
+    tolerance: Any = TOLERANCE
+    count: int = field(default=0, compare=False, repr=False)  # of rows: known once it is a robot's
+    asked: tuple[tuple[str, ...], ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise TypeError(f"FunctionTask: name: expected a text, got {self.name!r}")
+        if not callable(self.function):
+            raise TypeError(f"task {self.name!r}: expected a function of k, got {self.function!r}")
+        units = names("FunctionTask", "units", self.units, what="a unit, or one for each row")
+        if not units or any(unit not in ("m", "rad", "1") for unit in units):
+            raise ValueError(f'task {self.name!r}: units: expected "m", "rad" or "1", or one for each row, got {units}')
+        object.__setattr__(self, "units", self.units if isinstance(self.units, str) else units)
+        object.__setattr__(self, "shape", read_shape(f"task {self.name!r}", self.shape))
+        self.settle(self.name)
+
+    @property
+    def known(self) -> bool:
+        return self.count > 0
+
+    @property
+    def references(self) -> References:
+        return References()
+
+    def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
+        found = self._asked(k, target)[0]
+        if self.count and len(found) != self.count:
+            raise ValueError(f"task {self.name!r}: its function gave {self.count} numbers before, now {len(found)}")
+        return found
+
+    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+        size = 1 if self.shape is None else int(np.prod(self.shape))
+        found, asked = self._asked(k, [0.5] * size)
+        if not any(isinstance(x, Symbol) for x in found):
+            raise ValueError(
+                f"task {self.name!r}: its function ({place_of(self.function)}) gives {found}, whatever the robot does"
+            )
+        if not isinstance(self.units, str) and len(self.units) != len(found):
+            raise ValueError(f"task {self.name!r}: units: expected one for each of {len(found)} rows, got {self.units}")
+        self.rows(k, [0.5] * size)
+        return replace(self, count=len(found), asked=asked)
+
+    def _asked(self, k: TaskKinematics, target: Scalars) -> tuple[list[Any], tuple[tuple[str, ...], ...]]:
+        asking = AskingAll(k, f"task {self.name!r}")
+        more = () if self.shape is None else (asking.given(target, self.shape),)
+        return asking.run(self.function, *more), asking.asked

@@ -1,0 +1,94 @@
+"""How well a frame can be moved: manipulability, at least so much, or as much as there is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Self
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.constraints.constraint import References
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
+from linkwork.expr.scalar.functions import log
+from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskTarget, named
+
+__all__ = ["ManipulabilityTask"]
+
+_PARTS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
+_LEAST = 1e-12  # added to squares of singular values: an error stays finite where they vanish
+
+
+@public_constructor
+@dataclass(frozen=True)
+class ManipulabilityTask(AimedTask):
+    """The manipulability w = √det(J Jᵀ) of a frame is at least a number w₀ > 0: its error log(w/w₀) is not negative.
+
+    It is `Robot.manipulability`, but that 10⁻⁶ is added, in squares, to each singular value: so errors and rows are
+    finite at singularities.  Soft, with a w₀ that the robot never has, it makes w as large as it can.
+    """
+
+    frame: str
+    _: KW_ONLY
+    relative_to: str = "world"
+    part: Literal["all", "position", "angular"] = "all"
+
+    def __post_init__(self) -> None:
+        named(self, "frame", "relative_to")
+        if self.part not in _PARTS:
+            raise ValueError(f"ManipulabilityTask: part: expected one of {', '.join(_PARTS)}, got {self.part!r}")
+        self.settle(f"manipulability({self.frame})")
+
+    @property
+    def references(self) -> References:
+        return References(frames=(self.frame, self.relative_to))
+
+    @property
+    def between(self) -> tuple[str, str]:
+        return self.frame, self.relative_to
+
+    @property
+    def target_of(self) -> TaskTarget:
+        return TaskTarget((), "size", f"the least manipulability of {self.frame!r}")
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return ("1",)
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        return ((0.0, math.inf),)
+
+    def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
+        columns = [list(C.elements()[_PARTS[self.part]]) for C in k.between(self.frame, self.relative_to).columns]
+        columns = [column for column in columns if not all(map(is_zero, column))]
+        if not columns:
+            raise ValueError(f"task {self.name!r}: part: no joint gives {self.frame!r} a motion that is {self.part!r}")
+        short = columns if len(columns) < len(columns[0]) else transposed(columns)
+        return [0.5 * _log_determinant(short) - log(target[0])]
+
+    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+        self.errors(k, [1.0])
+        return self
+
+
+def _log_determinant(rows: Sequence[Scalars]) -> Any:
+    """log det(A Aᵀ + ε 1), by elimination: no pivot is below ε."""
+    left = [[dot(a, b) for b in rows[: i + 1]] for i, a in enumerate(rows)]
+    for i, row in enumerate(left):
+        row[i] = row[i] + _LEAST
+    total: Any = 0.0
+    for k in range(len(left)):
+        pivot = left[k][k]
+        total = total + log(pivot)
+        inverse = 1.0 / pivot
+        column = [left[i][k] for i in range(k + 1, len(left))]
+        for i, x in enumerate(column, start=k + 1):
+            share = x * inverse
+            for j, y in enumerate(column[: i - k], start=k + 1):
+                left[i][j] = left[i][j] - share * y
+    return total

@@ -1,0 +1,317 @@
+"""Constraints as tasks, and what is put around a task: a weight, or ranges of its errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Self
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.validation import shown
+from linkwork.constraints.constraint import Constraint, References
+from linkwork.constraints.loop_joint import LoopJoint
+from linkwork.ik.tasks.task import (
+    AimedTask,
+    Scalars,
+    Task,
+    TaskKinematics,
+    TaskRows,
+    TaskTarget,
+    WeighedTask,
+    ranges_of,
+)
+
+__all__ = ["ConstraintTask", "LoopRange", "Soft", "Within", "as_task"]
+
+
+@public_constructor
+@dataclass(frozen=True)
+class ConstraintTask(AimedTask):
+    """A constraint, any of `linkwork.constraints`: its error is to be zero.
+
+    One that depends on time aims at that, a number [s] that comes with the call.  One of velocities, as of a wheel that
+    rolls, asks for A v + σ = 0: it is for steps of velocity alone (`DifferentialIK`, `Robot.velocity_for`).
+    """
+
+    constraint: Constraint
+    _: KW_ONLY
+    own: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.constraint, Constraint):
+            raise TypeError(f"ConstraintTask: expected a constraint, as linkwork.Distance, got {self.constraint!r}")
+        self.settle(self.constraint.name)
+
+    @property
+    def references(self) -> References:
+        return self.constraint.references
+
+    @property
+    def known(self) -> bool:
+        try:
+            return bool(self.constraint.row_names)
+        except ValueError:
+            return False
+
+    @property
+    def target_of(self) -> TaskTarget | None:
+        return TaskTarget((), "numbers", "the time [s]") if self.constraint.timed else None
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return self.constraint.row_names
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.constraint.row_units
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    @property
+    def of_velocity(self) -> bool:  # type: ignore[override]
+        return not self.constraint.holonomic
+
+    def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
+        if self.of_velocity:
+            return [0.0] * len(self.row_names)
+        return list(self.constraint.error(self._timed(k, target)))
+
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        k = self._timed(k, target)
+        if self.of_velocity:
+            return TaskRows([0.0] * len(self.row_names), k.velocity_rows(self.constraint).rows)
+        return k.held(self.constraint)
+
+    def drift(self, k: TaskKinematics, target: Scalars) -> list[Any] | None:
+        if not (self.of_velocity or self.constraint.timed):
+            return None
+        return self._timed(k, target).velocity_rows(self.constraint).errors
+
+    def freed(self) -> Task:
+        return self if self.of_velocity else Within(self, 0.0, 0.0)
+
+    def _timed(self, k: TaskKinematics, target: Scalars) -> TaskKinematics:
+        return k.at(*target) if self.constraint.timed else k
+
+    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+        if self.own:
+            return self
+        alone = robot.without_constraints() if robot.constraints else robot
+        found = {c.name: c for c in alone.with_constraints(self.constraint).tree.constraints}
+        return replace(self, constraint=found[self.constraint.name])
+
+
+@dataclass(frozen=True)
+class LoopRange(WeighedTask):
+    """A joint that closes a loop is within its bounds: errors are its configuration's numbers."""
+
+    loop: LoopJoint
+    _: KW_ONLY
+    own: bool = False
+
+    def __post_init__(self) -> None:
+        self.settle(f"{self.loop.name}: bounds")
+
+    @property
+    def references(self) -> References:
+        return self.loop.references
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        nq = self.loop.joint.nq
+        return (self.name,) if nq == 1 else tuple(f"{self.name}[{i}]" for i in range(nq))
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.loop.joint.q_units
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        nq = self.loop.joint.nq
+        lower, upper = self.loop.lower or (-math.inf,) * nq, self.loop.upper or (math.inf,) * nq
+        return tuple(zip(lower, upper, strict=True))
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        joint, between = self.loop.joint, k.between(self.loop.frame, self.loop.relative_to)
+        q = joint.q_of(between.pose)
+        rates = [joint.q_dot(q, joint.v_of_twist(q, column)) for column in between.columns]
+        return TaskRows(list(q), [list(row) for row in zip(*rates, strict=True)])
+
+
+def as_task(given: Any, who: str) -> Task:
+    """A task, or a constraint as one.  Raises TypeError."""
+    if isinstance(given, Constraint):
+        return ConstraintTask(given)
+    if not isinstance(given, Task):
+        raise TypeError(f"{who}: tasks: expected a task, as linkwork.ik.PoseTask, or a constraint, got {shown(given)}")
+    return given
+
+
+@dataclass(frozen=True)
+class _Around(Task):
+    """A task that is another, but for what is said of it."""
+
+    task: Task
+
+    def _settle(self, weight: Any, tolerance: Any) -> None:
+        """Fields that are the other task's, where nothing else is said."""
+        put = object.__setattr__
+        put(self, "weight", self.task.weight if weight is None else weight)
+        put(self, "tolerance", self.task.tolerance if tolerance is None else tolerance)
+        put(self, "target", self.task.target if self.target is None else self.target)
+        put(self, "level", self.task.level if self.level is None else self.level)
+        self.settle(self.task.name)
+
+    @property
+    def references(self) -> References:
+        return self.task.references
+
+    @property
+    def between(self) -> tuple[str, str] | None:
+        return self.task.between
+
+    @property
+    def of_velocity(self) -> bool:  # type: ignore[override]
+        return self.task.of_velocity
+
+    @property
+    def known(self) -> bool:
+        return self.task.known
+
+    @property
+    def target_of(self) -> TaskTarget | None:
+        return self.task.target_of
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return self.task.row_names
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.task.row_units
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        return self.task.ranges
+
+    @property
+    def exact(self) -> bool:
+        return self.task.exact
+
+    def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
+        return self.task.errors(k, target)
+
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.rows(k, target)
+
+    def drift(self, k: TaskKinematics, target: Scalars) -> list[Any] | None:
+        return self.task.drift(k, target)
+
+    def exact_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.exact_rows(k, target)
+
+    def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.curved_rows(k, target)
+
+    @property
+    def moved(self) -> Task | None:
+        return self.task.moved
+
+    def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
+        return self.task.rates(states, steps, target)
+
+    def moving_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.moving_rows(k, target)
+
+    def settling(
+        self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
+    ) -> list[Any]:
+        return self.task.settling(errors, moved, led, ahead, gains)
+
+    def freed(self) -> Self:
+        return replace(self, task=self.task.freed())
+
+    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+        return replace(self, task=self.task.settled(robot, k))
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        return self.task.checked(robot)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class Soft(_Around):
+    """A task, or a constraint, that is preferred and need not hold: it adds ½ Σ (w e)² to what is minimised.
+
+    The weight w has the unit 1/m or 1/rad: a number, or one a row.
+    """
+
+    weight: Any = 1.0
+    _: KW_ONLY
+    target: Any = None
+    level: Any = None
+    tolerance: Any = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "task", as_task(self.task, "Soft"))
+        if self.weight is None:
+            raise ValueError("Soft: weight: expected a number [1/m or 1/rad], got None")
+        self._settle(self.weight, self.tolerance)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class Within(_Around):
+    """Errors of a task, or of a constraint, are within ranges: numbers, or one a row, infinite where nothing bounds.
+
+        lw.ik.Within(lw.PointOnPlane("hand", "table.z"), 0.1, np.inf)  # above the table
+
+    Of what is done outside of them counts how far it is beyond.
+    """
+
+    lower: Any = -math.inf  # [m, rad]
+    upper: Any = math.inf
+    _: KW_ONLY
+    target: Any = None
+    weight: Any = None
+    level: Any = None
+    tolerance: Any = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "task", as_task(self.task, "Within"))
+        lower, upper = ranges_of(f"Within of {self.task.name!r}", self.lower, self.upper)
+        if self.task.of_velocity:
+            raise ValueError(
+                f"Within: task: expected one of configurations, got {self.task.name!r}, one of velocities; "
+                f"bound velocities by limits= of velocity_for"
+            )
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+        self._settle(self.weight, self.tolerance)
+        if self.known:
+            assert len(self.ranges) == len(self.row_names)
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        lower, upper = self._by_row(self.lower, "lower"), self._by_row(self.upper, "upper")
+        return tuple(zip(lower, upper, strict=True))
+
+    @property
+    def exact(self) -> bool:
+        return True
+
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        """Errors need not vanish, so rows that are exact where they do would be none."""
+        return self.task.exact_rows(k, target)
+
+    def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.exact_rows(k, target)

@@ -1,0 +1,183 @@
+"""Answers of inverse kinematics as functions: their derivatives, and answers within functions that are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from linkwork._util.messages import quoted
+from linkwork.expr.arrays.symbol_array import array, scalars
+from linkwork.ik.algorithms.joint_bounds import LimitBox
+from linkwork.ik.algorithms.solution_derivative import answer_step, answered
+from linkwork.ik.algorithms.task_stack import Stack
+from linkwork.ik.kernels import NEAR, SOLVERS, target_shapes
+from linkwork.ik.problem_protocol import AskedProblem
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.model.kernel_parameters import Parameter, read_parameters
+from linkwork.model.parametrized_tree import parametrised
+from linkwork.model.tree import Tree
+from linkwork.spatial import Pose, Quaternion, Vec3
+
+__all__ = ["IKNumbers", "answer_derivative", "moved_target", "traced_answer", "way_size"]
+
+Scalars = Sequence[Any]
+
+_kernels: Once[Kernel] = Once(64)
+
+
+class IKNumbers(NamedTuple):
+    """What inverse kinematics gives within a function that is compiled: q (nq,), success, 1 or 0, and how many steps.
+
+    q is differentiated by the implicit-function theorem, as `IKResult.derivative` says; the others have no derivative.
+    """
+
+    q: Any
+    success: Any
+    iterations: Any
+
+
+class AnswerFound(Protocol):
+    """Answers, and what they answer."""
+
+    problem: AskedProblem
+    q: np.ndarray
+    near: np.ndarray | None
+    tolerances: np.ndarray | None
+
+    @property
+    def targets(self) -> dict[str, np.ndarray]:
+        """What each task aimed at."""
+
+
+def traced_answer(problem: AskedProblem, tree: Tree, seed: Any, near: Any, targets: Mapping[str, Any]) -> IKNumbers:
+    """The answer for numbers and symbols, the tree's among them.  Raises ValueError for arrays of other shapes."""
+    shapes = target_shapes(tree, problem.tasks)
+    given = {name: _numbers(problem.who, name, shape, targets.get(name)) for name, shape in shapes.items()}
+    start = near if seed is None else seed
+    start = problem.middle if start is None else start
+    q0 = _numbers(problem.who, "seed", (tree.nq,), start)
+    place = _numbers(problem.who, "nearest_to", (tree.nq,), start if near is None else near)
+    numbers = tuple(given.get(task.name, []) for task in problem.tasks)
+    stack = Stack(tree, problem.tasks, numbers, problem.tolerances.tolist(), problem.weights.tolist(), problem.still)
+    limited = np.flatnonzero(np.isfinite(problem.lower) | np.isfinite(problem.upper)).tolist()
+    box = LimitBox.of(tree, problem.lower.tolist(), problem.upper.tolist(), limited, problem.still)
+    reference = [place] if problem.solver in NEAR else []
+    found = SOLVERS[problem.solver](stack, q0, box, float(problem.at_most), 0.0, *reference)
+    q = answered(stack, found.q, box, *reference)
+    return IKNumbers(array(q), found.done, found.iterations)
+
+
+def answer_derivative(result: AnswerFound, by: str) -> np.ndarray:
+    """How answers move: see `IKResult.derivative`."""
+    problem, q = result.problem, result.q
+    tree = problem.robot.tree
+    near = result.near if problem.solver in NEAR else None
+    parameter = _asked(problem, by)
+    key = (tree, problem.tasks, problem.solver, frozenset(problem.bounded.values()), problem.still, by)
+    kernel = _kernels.get(key, lambda: _derivative_kernel(problem, by, parameter))
+    tolerances = problem.tolerances if result.tolerances is None else result.tolerances
+    given = [] if near is None else [near]
+    own = np.zeros(way_size(tree, by, None, {task.name: task for task in problem.tasks}))
+    if parameter is not None:
+        own = np.array(parameter.nominal(tree), dtype=float)
+    found = kernel(q, tolerances, problem.weights, problem.lower, problem.upper, *given, *result.targets.values(), own)
+    return np.asarray(found)
+
+
+def _asked(problem: AskedProblem, by: str) -> Parameter | None:
+    """The parameter that is meant, if it is one.  Raises ValueError for what no answer depends on."""
+    names = [*problem.shapes, *(["nearest_to"] if problem.solver in NEAR else [])]
+    if by in names:
+        return None
+    if not isinstance(by, str) or (":" not in by and by != "placement"):
+        raise ValueError(
+            f"{problem.who}: derivative: expected a target, {', '.join(map(quoted, names))}, or a parameter of the "
+            f"robot as in 'placement:elbow', got {by!r}"
+        )
+    (parameter,) = read_parameters(problem.robot.tree, "derivative", by)
+    return parameter
+
+
+def _derivative_kernel(problem: AskedProblem, by: str, parameter: Parameter | None) -> Kernel:
+    """The derivative (nv, n) of answers by a tangent vector of what is asked for, at zero."""
+    own, tasks, still, solver = problem.robot.tree, problem.tasks, problem.still, problem.solver
+    shapes, limited = problem.shapes, frozenset(problem.bounded.values())
+    aimed = [task for task in tasks if task.name in shapes]
+    sizes = {f"target{k}": shapes[task.name] for k, task in enumerate(aimed)}
+    count = sum(len(task.row_names) for task in tasks)
+    size = way_size(own, by, parameter, {task.name: task for task in tasks})
+
+    def step(*, q: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, way: Any, **others: Any) -> Any:
+        tree = own if parameter is None else parametrised(own, {parameter: scalars(others["own"]).ravel().tolist()})
+        moved = [*way]
+        targets = {task.name: scalars(others[f"target{k}"]).ravel().tolist() for k, task in enumerate(aimed)}
+        if by in targets:
+            task = next(task for task in aimed if task.name == by)
+            targets[by] = moved_target(tree, task, targets[by], moved)
+        near = None
+        if solver in NEAR:
+            near = [*others["near"]]
+            if by == "nearest_to":
+                near = integrate(tree, near, moved)
+        numbers = tuple(targets.get(task.name, []) for task in tasks)
+        stack = Stack(tree, tasks, numbers, [*tolerances], [*weights], still)
+        return array(answer_step(stack, [*q], LimitBox.of(tree, [*lower], [*upper], limited, still), near))
+
+    inputs: dict[str, Any] = {
+        "q": (own.nq,),
+        "tolerances": (count,),
+        "weights": (count,),
+        "lower": (own.nq,),
+        "upper": (own.nq,),
+        **({"near": (own.nq,)} if solver in NEAR else {}),
+        **sizes,
+    }
+    if parameter is not None:
+        return compile(lambda **given: step(way=[], **given), name="answer", **inputs, own=(size,)).jacobian("own")
+    return compile(step, name="answer", **inputs, way=(size,)).jacobian("way")
+
+
+def way_size(tree: Tree, by: str, parameter: Parameter | None, tasks: Mapping[str, Any]) -> int:
+    if parameter is not None:
+        return int(np.prod(parameter.shape(tree)))
+    if by not in tasks:
+        return tree.nv
+    target = tasks[by].target_of
+    assert target is not None
+    known = {"pose": 6, "rotation": 3, "configuration": tree.nv}
+    return known.get(target.kind) or int(np.prod([{"nq": tree.nq, "nv": tree.nv}.get(n, n) for n in target.shape]))
+
+
+def moved_target(tree: Tree, task: Any, target: Scalars, way: Scalars) -> list[Any]:
+    """A target moved by a tangent vector: a pose by a twist, a rotation by a rotation vector, in their own axes."""
+    kind = task.target_of.kind if task.target_of is not None else ""
+    if kind == "pose":
+        turn = Quaternion.exp(Vec3.of(way[:3])).rotation()
+        X = Pose.of_elements(target) @ Pose(turn, Vec3.of(way[3:]))
+        R, p = X.rotation, X.translation
+        rows = [[*row, x] for row, x in zip(_rows(R), p, strict=True)]
+        return [x for row in rows for x in row] + list(target[12:])
+    if kind == "rotation":
+        X = Pose.of_elements([*target[0:3], 0.0, *target[3:6], 0.0, *target[6:9], 0.0, 0.0, 0.0, 0.0, 1.0])
+        return [x for row in _rows(X.rotation @ Quaternion.exp(Vec3.of(way)).rotation()) for x in row]
+    if kind == "configuration":
+        return integrate(tree, target, way)
+    return [a + b for a, b in zip(target, way, strict=True)]
+
+
+def _rows(R: Any) -> list[list[Any]]:
+    return [[*R.x], [*R.y], [*R.z]]
+
+
+def _numbers(who: str, name: str, shape: tuple[int, ...], given: Any) -> list[Any]:
+    """Scalars of any kind, row by row."""
+    if given is None:
+        raise ValueError(f"{who}: {name}: expected an array {shape}, got none")
+    found = scalars(given)
+    if found.shape != shape:
+        raise ValueError(f"{who}: {name}: expected an array {shape} in a function that is compiled, got {found.shape}")
+    return found.ravel().tolist()

@@ -1,0 +1,1 @@
+"""The contract of a joint type, and what all types derive from it."""

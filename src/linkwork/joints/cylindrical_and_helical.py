@@ -1,0 +1,73 @@
+"""The cylindrical joint: rotation about an axis and translation along it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.joints.axis import across, angle_about, off_axis, random_axis, unit_axis
+from linkwork.joints.base.joint_type import JointType, Scalars
+from linkwork.spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
+
+__all__ = ["Cylindrical"]
+
+
+@public_constructor
+@dataclass(frozen=True)
+class Cylindrical(JointType):
+    """q (2,): angle [rad] and displacement [m], zero when F and M coincide.  v (2,): their rates.  q̇ = v.
+
+    The same as a revolute and a prismatic joint on one axis.  [RBDA, table 4.1]
+    """
+
+    axis: Vec3  # unit; the same coordinates in F and M
+
+    nq, nv = 2, 2
+    q_units, v_units = ("rad", "m"), ("rad/s", "m/s")
+    q_names, v_names = ("angle", "displacement"), ("angle_rate", "displacement_rate")
+
+    if TYPE_CHECKING:  # any three numbers make an axis
+
+        def __init__(self, axis: Iterable[float]) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis, "cylindrical"))
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Cylindrical:
+        return cls(random_axis(rng))
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose(Rotation.about(self.axis, q[0]), self.axis * q[1])
+
+    def S(self, q: Scalars) -> Subspace:
+        return Subspace((Motion(self.axis, Vec3.zero()), Motion(Vec3.zero(), self.axis)))
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        return Motion.zero()
+
+    def q_of(self, X: Pose) -> list[Any]:
+        return [angle_about(self.axis, X.rotation), self.axis.dot(X.translation)]
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return [self.axis.dot(V.angular), self.axis.dot(V.linear)]
+
+    def gap(self, X: Pose) -> Motion:
+        return off_axis(self.axis, X, self.axis.dot(X.translation))
+
+    def slides(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
+    def turns(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """Without ∫(a·r)² dm, a the axis: how far along it the masses spread."""
+        return Inertia(inertia.mass, inertia.moment, across(inertia.about, self.axis))
+
+    def reversed(self) -> Cylindrical:
+        return Cylindrical(-self.axis)

@@ -1,0 +1,149 @@
+"""The spherical joint with Euler angles of any of the twelve orders: three hinges, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.expr.scalar.functions import atan2, cos, fabs, sin, where
+from linkwork.joints.base.joint_type import JointType, Scalars
+from linkwork.joints.base.parameter_check import refused
+from linkwork.joints.quaternion_joints_spherical import ANY_FORCE
+from linkwork.spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
+
+__all__ = ["ORDERS", "EulerAngles", "SphericalEuler"]
+
+ORDERS = tuple(a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if a != b != c)
+_AXES = {"x": Vec3(1.0, 0.0, 0.0), "y": Vec3(0.0, 1.0, 0.0), "z": Vec3(0.0, 0.0, 1.0)}
+_PI = float(np.pi)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class SphericalEuler(JointType):
+    """q (3,): Euler angles (α, β, γ) [rad] about axes that turn along (intrinsic), R_FM = R_i(α) R_j(β) R_k(γ).
+
+    v (3,): their rates [rad/s].  q̇ = v, so τ are the torques of three hinges at one point, and S depends on q:
+    S = (R_kᵀ R_jᵀ e_i, R_kᵀ e_j, e_k).  For an order of three axes cos β = 0 is singular, gimbal lock; for one that
+    repeats its first axis sin β = 0 is, its zero configuration among them.  There S has rank 2: kinematics, inverse
+    dynamics and the mass matrix stay finite and exact, the mass matrix is singular, and forward dynamics has no
+    solution.  `regularity` says how near that is.  Rates for velocities rather than ω, because they are what motors
+    of a gimbal and recorded angles give, and because q̇ is then finite everywhere.  [RBDA, section 4.4]
+    """
+
+    order: str = "xyz"
+
+    nq, nv = 3, 3
+    q_units, v_units = ("rad",) * 3, ("rad/s",) * 3
+    q_names, v_names = ("alpha", "beta", "gamma"), ("alpha_rate", "beta_rate", "gamma_rate")
+
+    def __post_init__(self) -> None:
+        EulerAngles.of(self.order, self.type_name())
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> SphericalEuler:
+        return cls(ORDERS[rng.integers(12)])
+
+    @classmethod
+    def type_name(cls) -> str:
+        return "spherical (Euler)"
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose(EulerAngles(self.order).rotation(q), Vec3.zero())
+
+    def S(self, q: Scalars) -> Subspace:
+        return Subspace(tuple(Motion(axis, Vec3.zero()) for axis in EulerAngles(self.order).axes(q)))
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        return Motion(EulerAngles(self.order).bias(q, v), Vec3.zero())
+
+    def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
+        return ANY_FORCE
+
+    def q_of(self, X: Pose) -> list[Any]:
+        """The principal angles; at gimbal lock those with γ = 0."""
+        return EulerAngles(self.order).of_rotation(X.rotation)
+
+    def gap(self, X: Pose) -> Motion:
+        return Motion(Vec3.zero(), X.rotation.inv_act(X.translation))
+
+    def principal(self, q: Scalars) -> list[Any]:
+        """β in [−π/2, π/2], or [0, π] for an order that repeats its first axis; the others in [−π, π]."""
+        return EulerAngles(self.order).principal(q)
+
+    def regularity(self, q: Scalars) -> Any:
+        """|cos β|, or |sin β| for an order that repeats its first axis: 0 at gimbal lock."""
+        return EulerAngles(self.order).regularity(q)
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """Without the mass at the centre, which does not move."""
+        return Inertia(0.0, inertia.moment, inertia.about)
+
+
+@dataclass(frozen=True, slots=True)
+class EulerAngles:
+    """Intrinsic Euler angles of an order: R = R_i(α) R_j(β) R_k(γ)."""
+
+    order: str
+
+    @staticmethod
+    def of(order: object, joint: str) -> EulerAngles:
+        """Raises ValueError where it is none of the twelve."""
+        if not isinstance(order, str) or order not in ORDERS:
+            raise refused(joint, "order", f"one of {', '.join(ORDERS)}", repr(order))
+        return EulerAngles(order)
+
+    def rotation(self, q: Scalars) -> Rotation:
+        first, second, third = (Rotation.about(_AXES[a], angle) for a, angle in zip(self.order, q, strict=True))
+        return first @ second @ third
+
+    def of_rotation(self, R: Rotation) -> list[Any]:
+        """The angles of a rotation, β in the principal range.
+
+        α comes from R's column (row, for an order that repeats its first axis) of β alone; what is left of R once it is
+        turned back has β and γ by themselves, exactly so whatever α is where that does not count.
+        """
+        rows = R.rows()
+        i, j = "xyz".index(self.order[0]), "xyz".index(self.order[1])
+        k = 3 - i - j
+        e = 1.0 if (j - i) % 3 == 1 else -1.0
+        s, c = (rows[j][i], -e * rows[k][i]) if self._repeats else (-e * rows[j][k], rows[k][k])
+        locked = s * s + c * c < 1e-28
+        alpha = atan2(where(locked, e * rows[k][j], s), where(locked, rows[j][j], c))
+        s, c = sin(alpha) * e, cos(alpha)
+        second = [c * y + s * z for y, z in zip(rows[j], rows[k], strict=True)]
+        third = [c * z - s * y for y, z in zip(rows[j], rows[k], strict=True)]
+        if self._repeats:
+            return [alpha, atan2(-e * third[i], rows[i][i]), atan2(-e * second[k], second[j])]
+        return [alpha, atan2(e * rows[i][k], third[k]), atan2(e * second[i], second[j])]
+
+    def axes(self, q: Scalars) -> tuple[Vec3, Vec3, Vec3]:
+        """What the three rates turn about, in the turned frame."""
+        i, j, k = (_AXES[a] for a in self.order)
+        second, third = Rotation.about(j, q[1]), Rotation.about(k, q[2])
+        return third.inv_act(second.inv_act(i)), third.inv_act(j), k
+
+    def bias(self, q: Scalars, v: Scalars) -> Vec3:
+        """ω̇ while the rates stay the same: each axis turns in the frame with those after it."""
+        first, second, third = self.axes(q)
+        w2, w3 = second * v[1], third * v[2]
+        rate: Vec3 = first.cross(w2 + w3) * v[0] + w2.cross(w3)
+        return rate
+
+    def principal(self, q: Scalars) -> list[Any]:
+        """The other angles of the same rotation are (α + π, π − β, γ + π), or (α + π, −β, γ + π)."""
+        alpha, beta, gamma = q
+        far = (sin(beta) if self._repeats else cos(beta)) < 0.0
+        other = -beta if self._repeats else _PI - beta
+        turned = alpha + where(far, _PI, 0.0), where(far, other, beta), gamma + where(far, _PI, 0.0)
+        return [atan2(sin(angle), cos(angle)) for angle in turned]
+
+    def regularity(self, q: Scalars) -> Any:
+        return fabs(sin(q[1]) if self._repeats else cos(q[1]))
+
+    @property
+    def _repeats(self) -> bool:
+        return self.order[0] == self.order[2]

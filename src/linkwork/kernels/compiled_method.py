@@ -1,0 +1,95 @@
+"""Methods made of their signatures: a name, arguments and a docstring are all that is written of one.
+
+What is called is code made for the signature.  A call with arrays alone, and with the names that are required, finds
+its kernel by one look into a dictionary; Python looks up each keyword that is left out, so a call with some goes on to
+a function that has them, which looks once more, with the options in the key.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from functools import update_wrapper
+from pathlib import Path
+from typing import Any, TypeVar
+
+from linkwork._util.argument_errors import ABOUT_ARGUMENTS
+from linkwork._util.checked_arguments import is_ours, raise_named
+from linkwork.robot_table import ROBOT
+
+__all__ = ["computed", "is_computed"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def computed(stub: F) -> F:
+    """The method of the robot's function of this name.
+
+    Its parameters are the row's inputs, options that are required, and by keyword the other options, optional inputs,
+    ``wrenches`` (or what acts instead) with ``expressed_in``, and ``out``.  Raises TypeError where they are not the
+    row's.
+    """
+    row, name = ROBOT[stub.__name__], stub.__name__
+    parameters = inspect.signature(stub).parameters
+    options = [option.name for option in row.options]
+    given = [*row.optional, *row.acting_on]
+    first = [*row.inputs, *(option.name for option in row.options if option.required)]
+    known = {"self", *first, *options, *given, "out"}
+    if [*parameters][: 1 + len(first)] != ["self", *first] or {*parameters} != known:
+        raise TypeError(f"{name}: its method takes {[*parameters]}, its row {[*first, *options, *given]}")
+    for option in row.options:
+        if not option.required and parameters[option.name].default != option.default:
+            raise TypeError(f"{name}: {option.name} is {option.default!r} by default, its method says another")
+    keywords = [f"{key}={parameter.default!r}" for key, parameter in parameters.items() if key not in ("self", *first)]
+    required = first[len(row.inputs) :]
+    key = f"({name!r}, {', '.join(required)})" if required else repr(name)
+    named = f"({name!r}, {', '.join(options)})" if options else repr(name)
+    plain = " and ".join(f"{x} is {'None' if parameters[x].default is None else f'_{x}'}" for x in given) or "True"
+    source = f"""
+def with_keywords(self, {", ".join(first)}, *, {", ".join(keywords)}):
+    if {plain}:
+        try:
+            call = self._calls.get({named})
+        except TypeError:
+            call = None
+        if call is not None:
+            return call({", ".join(row.inputs)}) if out is None else call({", ".join(row.inputs)}, out=out)
+    options = {{{", ".join(f"{x!r}: {x}" for x in options)}}}
+    given = {{{", ".join(f"{x!r}: {x}" for x in given)}}}
+    try:
+        return self._asked({name!r}, ({", ".join(row.inputs)},), options, dict(given), out)
+    except ABOUT_ARGUMENTS as error:
+        refuse(error, (self, {", ".join(row.inputs)}), options | given | {{"out": out}})
+        raise
+
+def {name}(self, {", ".join(first)}, **more):
+    if not more:
+        try:
+            call = self._calls.get({key})
+        except TypeError:
+            call = None
+        if call is not None:
+            return call({", ".join(row.inputs)})
+    return with_keywords(self, {", ".join(first)}, **more)
+"""
+    made: dict[str, Any] = {"__name__": __name__} | {f"_{x}": parameters[x].default for x in given}
+
+    def refuse(error: Exception, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Raise the error that names the method's argument, where the user called the method."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_globals is made:
+            frame = frame.f_back
+        if not is_ours(frame):
+            raise_named(error, stub, arguments, named)
+
+    made |= {"ABOUT_ARGUMENTS": ABOUT_ARGUMENTS, "refuse": refuse}
+    exec(compile(source, str(Path(__file__).with_name(f"<{name}>")), "exec"), made)
+    made["with_keywords"].__qualname__ = f"Robot.{name}"
+    made[name]._is_computed = True
+    return update_wrapper(made[name], stub)  # type: ignore[return-value]
+
+
+def is_computed(method: Any) -> bool:
+    """Return True for a method that `computed` made."""
+    return hasattr(method, "_is_computed")

@@ -1,0 +1,47 @@
+"""What the rooms above may know of the compiler."""
+
+from linkwork.compiler.cache.disk_cache import Cache as Cache
+from linkwork.compiler.cache.disk_cache import place as cache_place
+from linkwork.compiler.codegen.target import host as host
+from linkwork.compiler.codegen.target import levels as levels
+from linkwork.compiler.derivatives.tangent_spaces import Space as Space
+from linkwork.compiler.kernel import Kernel as Kernel
+from linkwork.compiler.kernel import call_state as call_state
+from linkwork.compiler.kernel import make_ready as make_ready
+from linkwork.compiler.kernel import single_call as single_call
+from linkwork.compiler.operation_counts import operations_of as operations_of
+from linkwork.compiler.program import Port as Port
+from linkwork.compiler.program import arithmetic as arithmetic
+from linkwork.compiler.runtime.buffer_pool import empty as recycled
+from linkwork.compiler.runtime.code_statistics import CodeFacts as CodeFacts
+from linkwork.compiler.runtime.code_statistics import code_facts as code_facts
+from linkwork.compiler.runtime.piecewise_kernel import Along as Along
+from linkwork.compiler.runtime.piecewise_kernel import compile_along as compile_along
+from linkwork.compiler.runtime.threads import get_num_threads as get_num_threads
+from linkwork.compiler.runtime.threads import set_num_threads as set_num_threads
+from linkwork.compiler.trace.trace import compile as compile
+from linkwork.compiler.trace.trace import compile_guarded as compile_guarded
+
+__all__ = [
+    "Along",
+    "Cache",
+    "CodeFacts",
+    "Kernel",
+    "Port",
+    "Space",
+    "arithmetic",
+    "cache_place",
+    "call_state",
+    "code_facts",
+    "compile",
+    "compile_along",
+    "compile_guarded",
+    "get_num_threads",
+    "host",
+    "levels",
+    "make_ready",
+    "operations_of",
+    "recycled",
+    "set_num_threads",
+    "single_call",
+]

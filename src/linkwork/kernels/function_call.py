@@ -1,0 +1,100 @@
+"""The call of one function: a kernel, and a look at the arguments where the kernel is not content with them.
+
+Plain arrays of one sample take the compiled single call and see nothing of this.  Compiled code counts the calls in
+which it met a number that is not finite, a configuration off its manifold or, where that matters, singular coordinates;
+only where a count has grown are the arguments searched.  With ``out=`` they are searched before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linkwork.compiler.kernel import Kernel, batch_call, call_state, general_call, single_call
+from linkwork.dynamics.singular_inertia import tell_of_singular_inertia
+from linkwork.expr.arrays.symbol_array import is_traced
+from linkwork.kernels.array_arguments import Asked
+from linkwork.kernels.function_call_composing import composed
+from linkwork.kernels.function_request import Request
+from linkwork.kernels.owners import Subject, configurations
+from linkwork.model.function_spec import quantity_of
+
+__all__ = ["checked"]
+
+Call = Callable[..., Any]
+
+
+def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
+    """The call of a kernel for one function that turns dicts into arrays, explains what is wrong with arguments,
+    refuses what is not finite and normalises configurations that are a little off their manifold."""
+    row, state, general, run = request.row, call_state(kernel), general_call(kernel), batch_call(kernel)
+    asked = Asked(subject, row.name, kernel.inputs, kernel.outputs)
+    unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy takes any size where a dimension is zero
+    empty = unchecked or any(port.size == 0 for port in kernel.outputs)  # such a kernel would answer symbols by itself
+
+    def writing(arguments: tuple[Any, ...], out: Any) -> Any:
+        arrays = asked.prepared(arguments)
+        asked.check_out(arrays, out)
+        asked.refuse_not_finite(arrays)
+        if not row.any_configuration:
+            arrays = asked.on_manifold(arrays)
+        off, seen = state.off_calls, state.not_finite_calls
+        result = general(*arrays, out=out)
+        if state.not_finite_calls != seen:
+            asked.refuse_overflow(arrays, result)
+        if row.regular and state.off_calls != off:
+            asked.tell_of_singularities(arrays)
+            tell_of_singular_inertia(subject, request, asked.label, arrays)
+        return result
+
+    def call(*arguments: Any, out: Any = None) -> Any:
+        if out is not None:
+            return writing(arguments, out)
+        if empty and any(map(is_traced, arguments)):
+            return composed(subject, request, arguments)
+        if unchecked:
+            arguments = tuple(asked.prepared(arguments))
+        seen, off = state.not_finite_calls, state.off_calls
+        try:
+            result = run(*arguments)
+        except (TypeError, ValueError, OverflowError):
+            if any(map(is_traced, arguments)):
+                return composed(subject, request, arguments)
+            arguments = tuple(asked.prepared(arguments))
+            result = run(*arguments)
+        if state.not_finite_calls != seen:
+            asked.refuse_not_finite(arguments)
+            asked.refuse_overflow(arguments, result)
+        if state.off_calls != off:
+            arguments = tuple(asked.on_manifold(asked.prepared(arguments)))
+            result = run(*arguments)
+            if row.regular:
+                asked.tell_of_singularities(arguments)
+                tell_of_singular_inertia(subject, request, asked.label, arguments)
+        return result
+
+    if row.any_configuration and subject.unfit and configurations(subject, request.inputs):
+        return _refusing_the_centre(asked, call)
+    return call if unchecked else single_call(kernel, call)
+
+
+def _refusing_the_centre(asked: Asked, call: Call) -> Call:
+    """Normalizing, which has no answer where every configuration is as near as any other."""
+
+    def normalize(q: Any, *, out: Any = None) -> Any:
+        if out is None and is_traced(q):
+            return call(q)
+        result = np.asarray(call(q))
+        if not np.isfinite(result).all():
+            (values,) = asked.prepared((q,))
+            at = tuple(np.argwhere(~np.isfinite(result))[0])
+            quantity = quantity_of(asked.inputs[0].name)
+            whose = next(p for p in asked.subject.parts(quantity) if at[-1] in range(result.shape[-1])[p.place])
+            numbers = np.broadcast_to(values, result.shape)[at[:-1]][whose.place]
+            who = f"joint {whose.joint!r} ({whose.type.type_name()})"
+            raise ValueError(f"{asked.label}: {who}: q = {numbers.tolist()} has no nearest configuration")
+        return result if out is None else call(q, out=out)
+
+    return normalize

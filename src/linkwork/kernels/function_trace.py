@@ -1,0 +1,269 @@
+"""From requests to expressions: inputs become symbols, algorithms run on them, and joints say what to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from linkwork.compiler.program import Port, Program
+from linkwork.compiler.runtime.cpython_collector import without_collections
+from linkwork.dynamics.algorithms.implicit_forward_dynamics import RULES
+from linkwork.dynamics.singular_inertia import inertia_guards, refuse_singular_inertia
+from linkwork.expr.autodiff.custom_derivative import ruled
+from linkwork.expr.scalar.interpreter import reachable
+from linkwork.expr.scalar.symbol import Graph, Symbol
+from linkwork.joints.base.configuration_check import EXACT, SINGULAR
+from linkwork.joints.base.error_context import asked
+from linkwork.kernels.function_request import Request
+from linkwork.kernels.operation_attribution import marked
+from linkwork.kernels.owners import OfRobot, Subject, configurations, shape_of
+from linkwork.mechanisms.algorithms import INSTEAD, OF_JOINTS_ALONE, TREES_OWN
+from linkwork.model.function_spec import PASSIVE, QUANTITIES, Row, quantity_of
+from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of
+from linkwork.spatial import Vec3
+
+__all__ = [
+    "Traced",
+    "elements_of",
+    "input_ports",
+    "is_ruled",
+    "output_ports",
+    "parameter_ports",
+    "run",
+    "trace_requests",
+    "trace_ruled",
+    "traced",
+]
+
+
+class Traced(NamedTuple):
+    """The inputs and the results of several functions as expressions of one graph, and their guards."""
+
+    inputs: list[tuple[Port, list[Symbol]]]
+    outputs: list[tuple[Port, Sequence[Any]]]
+    guards: list[Any]
+
+
+def input_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port, ...]:
+    """All inputs that any of the functions take: of one function in its own order, of several in that of the table."""
+    taken = {name: request for request in requests.values() for name in request.inputs}
+    if len(requests) > 1:
+        known = list(QUANTITIES)
+        taken = dict(sorted(taken.items(), key=lambda item: known.index(item[0]) if item[0] in known else len(known)))
+    acting: dict[str, tuple[str, str]] = {}
+    for request in requests.values():
+        for name, wrench in zip(request.wrench_inputs, request.wrenches, strict=True):
+            if acting.setdefault(name, wrench) != wrench:
+                one, other = (f"{frame!r} (in {axes!r})" for frame, axes in (acting[name], wrench))
+                raise ValueError(
+                    f"compile: {name} would act on {one} and on {other}: compile these functions one by one"
+                )
+    found = [(name, shape_of(subject, quantity_of(name).shape, request.sizes)) for name, request in taken.items()]
+    for request in requests.values():
+        for name, shape in found:
+            if name in request.inputs and shape != shape_of(subject, quantity_of(name).shape, request.sizes):
+                raise ValueError(f"compile: {name} has several sizes: compile these functions one by one")
+    parameters = [port for port in parameter_ports(subject, requests).values() if port.name not in taken]
+    return (*(Port(name, shape) for name, shape in found), *parameters)
+
+
+def parameter_ports(subject: Subject, requests: Mapping[str, Request]) -> dict[Parameter, Port]:
+    """The inputs in the place of a robot's own numbers."""
+    parameters = next((request.parameters for request in requests.values()), ())
+    if not (parameters and isinstance(subject, OfRobot)):
+        return {}
+    return {asked: Port(name, asked.shape(subject.tree)) for asked, name in inputs_of(parameters).items()}
+
+
+def output_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port, ...]:
+    """The results by name: those of a function that has several have the function's name before their own."""
+    return tuple(port for key, request in requests.items() for port in _outputs(subject, key, request, len(requests)))
+
+
+def _outputs(subject: Subject, key: str, request: Request, count: int) -> list[Port]:
+    outputs = request.outputs
+    shapes = [shape_of(subject, out.shape, request.sizes) for out in outputs]
+    if len(outputs) == 1:
+        return [Port(key, shapes[0])]
+    names = [out.name if count == 1 else f"{key}_{out.name}" for out in outputs]
+    return [Port(name, shape) for name, shape in zip(names, shapes, strict=True)]
+
+
+def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> Any:
+    """What a row's algorithm makes of scalars, by the names of its inputs."""
+    row, given = request.row, dict(request.options)
+    for name in request.given:
+        if name == "gravity":
+            walked = walked.under(Vec3.of(numbers[name]))
+        else:
+            given[name] = numbers[name]
+    if request.wrenches:
+        inputs = zip(request.wrenches, request.wrench_inputs, strict=True)
+        given[row.acting] = [(frame, axes, numbers[name]) for (frame, axes), name in inputs]
+    _refuse_loops_that_resist(row, walked, given)
+    return _computing(row, walked)(walked, *(numbers[name] for name in row.inputs), **given)
+
+
+def _refuse_loops_that_resist(row: Row, walked: Any, given: Mapping[str, Any]) -> None:
+    """Raises ValueError where a function would leave out what joints that close loops exert by themselves."""
+    if not (given.get("passive") or row.resisted):
+        return
+    elements: Any = getattr(walked, "force_elements", ())
+    if row.compute in OF_JOINTS_ALONE and elements:
+        raise ValueError(
+            f"{row.name}: it counts what joints exert by themselves, and not the force element "
+            f"{elements[0].name!r}: robot.without_force_elements() is the robot that has none"
+        )
+    if row.compute not in TREES_OWN:
+        return
+    for constraint in getattr(walked, "constraints", ()):
+        if getattr(constraint, "resists", False):
+            raise ValueError(
+                f"{row.name}: it counts what joints of the tree exert by themselves, and not what {constraint.name!r} "
+                f"does, which closes a loop: `loop_passive_force` has that, and functions that begin with constrained_ "
+                f"count both"
+            )
+
+
+def _computing(row: Row, walked: Any) -> Callable[..., Any]:
+    """What computes a row: of a robot with constraints it may be something else.
+
+    Raises ValueError where a function is of robots without constraints alone, or of those that do not depend on time.
+    """
+    if not (getattr(walked, "constraints", ()) and row.compute in INSTEAD):
+        return row.compute
+    found = INSTEAD[row.compute]
+    if found is None:
+        remedy = "robot.without_constraints() is the robot that obeys none"
+        raise ValueError(f"{row.name}: it is a function of robots without constraints: {remedy}")
+    timed = next((constraint.name for constraint in walked.constraints if constraint.timed), None)
+    if timed is not None and "time" not in row.optional:
+        remedy = "functions that begin with constrained_ take time=t"
+        raise ValueError(f"{row.name}: constraint {timed!r} depends on time, and the function does not: {remedy}")
+    return found
+
+
+def is_in_double(subject: Subject, row: Row) -> bool:
+    """Whether the function is computed in float64, whatever it is called with."""
+    constrained = isinstance(subject, OfRobot) and bool(subject.tree.constraints)
+    return row.in_double or (constrained and INSTEAD.get(row.compute) is not None)
+
+
+def is_ruled(subject: Subject, request: Request) -> bool:
+    """Whether a rule says how the function is differentiated: as it stands by default, of the robot's own numbers."""
+    if isinstance(subject, OfRobot) and subject.tree.constraints:
+        return False
+    unusual = request.options or request.given or request.wrenches or request.parameters
+    return request.row.compute in RULES and not unusual
+
+
+def traced(
+    subject: Subject,
+    requests: Mapping[str, Request],
+    watched: Callable[[Any, Graph], Any] | None = None,
+    by_rules: bool = False,
+) -> Traced:
+    """Run the algorithms on symbols.
+
+    ``watched`` may put something in the place of what an algorithm would walk over, to see how it does.  With
+    ``by_rules``, results know the rules of their functions.
+    """
+    graph = Graph()
+    inputs = [(port, graph.inputs(port.name, port.shape)) for port in input_ports(subject, requests)]
+    symbols = {port.name: values for port, values in inputs}
+    numbers = {asked: symbols[port.name] for asked, port in parameter_ports(subject, requests).items()}
+    outputs: list[tuple[Port, Sequence[Any]]] = []
+    with_numbers: dict[bool, Any] = {}
+    for key, request in requests.items():
+        row = request.row
+        refuse_singular_inertia(subject, request)
+        walked = with_numbers.get(row.joint_space) if numbers else None
+        if walked is None:
+            walked = with_numbers[row.joint_space] = subject.walked(row, numbers)
+        plain = walked
+        if watched is not None:
+            walked = watched(walked, graph)
+        if by_rules and is_ruled(subject, request):
+            result = ruled(RULES[row.compute](plain, marked), [x for name in row.inputs for x in symbols[name]])
+        else:
+            result = run(request, walked, symbols)
+        ports = _outputs(subject, key, request, len(requests))
+        for port, part in zip(ports, result if len(ports) > 1 else (result,), strict=True):
+            elements = elements_of(part)
+            if len(elements) != port.size:
+                raise ValueError(
+                    f"{subject.says}{row.name}: expected {port.size} numbers of {port.name}, got {len(elements)}"
+                )
+            outputs.append((port, elements))
+    _refuse_unused(requests, numbers, [x for _, values in outputs for x in values])
+    return Traced(inputs, outputs, _guards(subject, requests, symbols))
+
+
+def _refuse_unused(
+    requests: Mapping[str, Request], numbers: Mapping[Parameter, list[Symbol]], results: list[Any]
+) -> None:
+    """Raises ValueError for a parameter that no result depends on, and that was asked for by its own name."""
+    if not numbers:
+        return
+    used = {node.index for node in reachable(results)}
+    asked_for = [(asked, symbols) for asked, symbols in numbers.items() if not asked.fitting]
+    unused = [asked for asked, symbols in asked_for if not any(x.index in used for x in symbols)]
+    if unused:
+        names = [request.row.name for request in requests.values()]
+        depends = f"{names[0]} does" if len(names) == 1 else f"these {len(names)} functions do"
+        takes = [(name, r) for name, r in zip(names, requests.values(), strict=True) if PASSIVE in r.row.options]
+        passive = [name for name, r in takes if not dict(r.options).get("passive")]
+        remedy = f': what is in joints counts with ("{passive[0]}", {{"passive": True}})' if passive else ""
+        if takes and not passive and unused[0].kind in ("damping", "friction"):
+            remedy = ": it does not act where the joint's dynamics are 'none'"
+        in_joints = isinstance(KINDS[unused[0].kind].size, str)
+        raise ValueError(f"compile: parameters: {depends} not depend on {unused[0]}{remedy if in_joints else ''}")
+
+
+def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[str, list[Symbol]]) -> list[Any]:
+    """How far configurations are off their manifolds, above what is exact enough; and, below what is regular enough,
+    how far from singular coordinates, where that matters."""
+    looked_at = dict.fromkeys(name for r in requests.values() if not r.row.any_configuration for name in r.inputs)
+    singular = {name for r in requests.values() if r.row.regular for name in r.inputs}
+    found = []
+    for name, part in configurations(subject, looked_at):
+        numbers = symbols[name][part.place]
+        found.append(asked(part.joint, part.type, "distance", numbers) - EXACT)
+        if name in singular:  # float32 is looked at again in float64, so it may be wrong by its rounding
+            found.append(10.0 * SINGULAR - asked(part.joint, part.type, "regularity", numbers))
+    for name in dict.fromkeys(name for r in requests.values() for name in r.inputs):
+        bounds = quantity_of(name)
+        found += [bounds.least - x for x in symbols[name] if bounds.least is not None]
+        found += [x - bounds.most for x in symbols[name] if bounds.most is not None]
+    for request in requests.values():
+        if not request.parameters:  # methods alone look what a guard is about
+            found += inertia_guards(subject, request, subject.walked(request.row), symbols.get("q", ()))
+    return [guard for guard in found if isinstance(guard, Symbol)]
+
+
+@without_collections
+def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:
+    """The program of several functions, traced together, marked where steps of walks over a robot's bodies begin."""
+    found = traced(subject, requests, marked)
+    for guard in found.guards:
+        guard.graph.marks.append(guard.index + 1)
+    program = Program.of(name, *found)
+    for graph in {symbol.graph for _, symbols in found.inputs for symbol in symbols}:
+        graph.clear()
+    return program
+
+
+@without_collections
+def trace_ruled(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:
+    """The same to be differentiated: without guards, and with rules for results that have some."""
+    found = traced(subject, requests, marked, by_rules=True)
+    return Program.of(name, found.inputs, found.outputs)
+
+
+def elements_of(result: Any) -> Sequence[Any]:
+    """The scalars of an algorithm's result, row by row."""
+    if hasattr(result, "elements"):
+        return list(result.elements())
+    if isinstance(result, (list, tuple)):
+        return [x for part in result for x in elements_of(part)]
+    return [result]

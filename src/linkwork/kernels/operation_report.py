@@ -1,0 +1,122 @@
+"""Where the operations of a robot's compiled function come from: which body, and which walk over the tree.
+
+A watch on the tree tells which body every node was made for (see `watch`).  An operation that several bodies need
+counts where it was made first, and what no result needs does not count.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.expr.autodiff.custom_derivative import RULED
+from linkwork.expr.scalar.multi_result import PART
+from linkwork.expr.scalar.symbol import Graph, Symbol
+from linkwork.kernels.compiler_api import arithmetic, operations_of
+from linkwork.kernels.function_request import read_request
+from linkwork.kernels.function_trace import traced
+from linkwork.kernels.operation_attribution import ELSEWHERE, Watch
+from linkwork.kernels.owners import OfRobot
+from linkwork.model.tree import Tree
+
+__all__ = ["Explanation", "Work", "explain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Operations that have one thing in common, such as the body they were made for."""
+
+    operations: Mapping[str, int]  # how many of each kind
+    by_pass: tuple[int, ...]  # multiplications, additions and subtractions in each pass
+
+    @property
+    def arithmetic(self) -> int:
+        """Multiplications, additions and subtractions."""
+        return arithmetic(self.operations)
+
+    def count(self, *kinds: str) -> int:
+        """How many operations are of one of these kinds."""
+        return sum(self.operations.get(kind, 0) for kind in kinds)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The operations of a function of a robot, before products and sums are fused.
+
+    A pass is a walk over the bodies in which some arithmetic survived: "outward", parents before children; "inward",
+    children before parents; or "chain", from a body to another.
+    """
+
+    passes: tuple[str, ...]
+    bodies: tuple[Work, ...]  # in the tree's order
+    elsewhere: Work  # before, between and after the walks
+
+    @property
+    def total(self) -> Work:
+        parts = (*self.bodies, self.elsewhere)
+        operations: Counter[str] = sum((Counter(part.operations) for part in parts), Counter())
+        return Work(operations, tuple(map(sum, zip(*(part.by_pass for part in parts), strict=True))))
+
+
+def explain(tree: Tree, asked: Any) -> Explanation:
+    """Explain one function, asked for as of `requests.read_request`.
+
+    Raises what that raises, and SingularInertiaError as the functions do.
+    """
+    subject = OfRobot(tree)
+    request = read_request(subject, asked)
+    watches: list[Watch] = []
+
+    def watched(walked: Tree, graph: Graph) -> Tree:
+        watches.append(Watch(graph))
+        return watches[-1].over(walked)
+
+    elements = [x for _, part in traced(subject, {request.label: request}, watched).outputs for x in part]
+    found = _counted(watches[0], elements)
+    walks = sorted({walk for counts in found.values() for walk, c in counts.items() if walk >= 0 and arithmetic(c)})
+    return Explanation(
+        tuple(_names([watches[0].walks[walk] for walk in walks])),
+        tuple([_work(found.get(body, {}), walks) for body in range(len(tree.bodies))]),
+        _work(found.get(ELSEWHERE, {}), walks),
+    )
+
+
+def _work(counts: Mapping[int, Counter[str]], walks: Sequence[int]) -> Work:
+    """What was counted for one body in each walk, with the arithmetic of some walks apart."""
+    total: Counter[str] = sum(counts.values(), Counter())
+    return Work(total, tuple([arithmetic(counts.get(walk, {})) for walk in walks]))
+
+
+def _names(directions: Sequence[str]) -> Iterator[str]:
+    """The passes' names: which outward pass it is, where there are several."""
+    for k, direction in enumerate(directions):
+        several = directions.count(direction) > 1
+        yield f"{direction} {directions[: k + 1].count(direction)}" if several else direction
+
+
+def _counted(watch: Watch, elements: Sequence[Any]) -> dict[int, dict[int, Counter[str]]]:
+    """The operations that results need, by body and by walk."""
+    found: dict[int, dict[int, Counter[str]]] = {}
+    nodes = [_computed(x) for x in elements if isinstance(x, Symbol)]
+    needed = {node.index: node for node in nodes}
+    while nodes:
+        for argument in map(_computed, nodes.pop().args):
+            if argument.index not in needed:
+                needed[argument.index] = argument
+                nodes.append(argument)
+    for _, node in sorted(needed.items()):
+        if node.args:
+            body, walk = watch.places[bisect_right(watch.starts, node.index) - 1]
+            bundle = node.value if node.op.arity < 0 else None
+            found.setdefault(body, {}).setdefault(walk, Counter()).update(operations_of(node.op, bundle))
+    return found
+
+
+def _computed(node: Symbol) -> Symbol:
+    """What takes the place of a result that has a rule of differentiation, when code is made."""
+    while node.op is PART and node.args[0].op is RULED:
+        node = node.args[0].args[node.value]
+    return node

@@ -1,0 +1,154 @@
+"""Convex quadratic programs: on symbols as they come, on numbers by a kernel for each size."""
+
+from __future__ import annotations
+
+import math
+from operator import gt
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork.expr.arrays.symbol_array import is_traced
+from linkwork.expr.optimize.convex_qp import (
+    ProgramOptions,
+    QuadraticSolution,
+    checked,
+    options_of,
+    solved,
+)
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+
+__all__ = ["quadratic_program"]
+
+_NAMES = ("H", "g", "A", "lower", "upper", "x_lower", "x_upper", "warm_start")
+_KEPT = 64  # kernels
+_KERNELS = Once[Kernel](_KEPT)
+_CALLS: dict[Any, Kernel] = {}  # by the shapes and types of arguments whose shapes need no look
+_RANKS = {"H": 2, "A": 2}  # of others 1
+
+
+@public
+def quadratic_program(
+    H: Any,
+    g: Any,
+    A: Any = None,
+    lower: Any = None,
+    upper: Any = None,
+    *,
+    x_lower: Any = None,
+    x_upper: Any = None,
+    warm_start: Any = None,
+    tolerance: float = 1e-9,
+    at_most: int | None = None,
+) -> QuadraticSolution:
+    """The x where ½ xᵀHx + gᵀx is least, of those with lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper.
+
+    H (..., n, n) is symmetric and positive semidefinite, and may be zero: its lower triangle is read.  g (..., n),
+    A (..., m, n), bounds of rows (..., m) and of x (..., n), or one number for all.  Bounds that are left out or
+    infinite are none; a lower one that is equal to the upper one makes an equation.  Leading dimensions are a batch
+    and broadcast.  The solution has the ``status`` of each sample, which is 0 where it is one: see the class of what is
+    returned.
+
+    ``warm_start`` (..., m + n) is the ``active`` of a solution that may be near.  ``tolerance`` is by how much a row or
+    bound may be missed, relative to its bound and largest coefficient, and H x + g + Aᵀλ relative to its terms; it is
+    at least 16 times the rounding of the type.  ``at_most`` bounds the changes of the active set.
+
+    On symbols it becomes part of what is compiled, and on dual numbers it is differentiated.  On numbers, a kernel of
+    these sizes is compiled with the first call.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> found = lw.quadratic_program(np.eye(2), [-3.0, -1.0], [[1.0, 1.0]], upper=[2.0], x_lower=0.0)
+    >>> found.x, found.multipliers, float(found.status)
+    (array([2., 0.]), array([1.]), 0.0)
+
+    Raises ValueError for arrays of other shapes, for batches that do not broadcast, for lower bounds above upper ones
+    and for those that nothing is beyond: a lower one of inf, an upper one of -inf.
+    """
+    values = (H, g, A, lower, upper, x_lower, x_upper, warm_start)
+    given = [x for x in values if x is not None]
+    try:
+        key = (*[x if x is None else (x.shape, x.dtype.char) for x in values], tolerance, at_most)
+        kernel = _CALLS.get(key)
+    except (AttributeError, TypeError):
+        key, kernel = None, None
+    if kernel is None:
+        arrays, n, m = checked(dict(zip(_NAMES, values, strict=True)))
+        options = options_of(tolerance, at_most)
+        _refuse_batches(arrays)
+        _refuse_bounds(*map(arrays.get, ("lower", "upper", "x_lower", "x_upper")))
+        if any(map(is_traced, arrays.values())) or not n:
+            return solved(arrays, n, m, options)
+        if not m:
+            for name in ("A", "lower", "upper"):
+                arrays.pop(name, None)
+        kernel = _KERNELS.get((n, m, tuple(arrays), options), lambda: _compiled(tuple(arrays), n, m, options))
+        if key is not None and all(x is y for x, y in zip(given, arrays.values(), strict=False)):
+            if len(_CALLS) >= _KEPT:
+                _CALLS.clear()
+            _CALLS[key] = kernel
+        given = list(arrays.values())
+    else:
+        _refuse_bounds(lower, upper, x_lower, x_upper)
+    return QuadraticSolution(*kernel(*given))
+
+
+def _compiled(names: tuple[str, ...], n: int, m: int, options: ProgramOptions) -> Kernel:
+    sizes = {"H": (n, n), "A": (m, n), "lower": (m,), "upper": (m,), "warm_start": (m + n,)}
+
+    def function(**arrays: Any) -> tuple[Any, ...]:
+        return tuple(solved(arrays, n, m, options))
+
+    return compile(function, name="quadratic_program", **{name: sizes.get(name, (n,)) for name in names})
+
+
+def _refuse_batches(arrays: dict[str, np.ndarray]) -> None:
+    """Raises ValueError where leading dimensions do not broadcast."""
+    try:
+        np.broadcast_shapes(*(x.shape[: x.ndim - _RANKS.get(name, 1)] for name, x in arrays.items()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
+        raise ValueError(f"quadratic_program: expected leading dimensions that broadcast, got {shapes}") from None
+
+
+def _refuse_bounds(lower: Any, upper: Any, x_lower: Any, x_upper: Any) -> None:
+    """Raises ValueError where numbers among bounds leave nothing."""
+    if lower is not None or upper is not None:
+        _refuse_range("lower", lower, "upper", upper)
+    if x_lower is not None or x_upper is not None:
+        _refuse_range("x_lower", x_lower, "x_upper", x_upper)
+
+
+def _refuse_range(low: str, below: np.ndarray | None, high: str, above: np.ndarray | None) -> None:
+    one, other = _look(low, below, math.inf), _look(high, above, -math.inf)
+    if below is None or above is None or one is None or other is None:
+        return
+    if below.ndim == above.ndim == 1 and not any(map(gt, one, other)):
+        return
+    crossing = np.greater(below, above)
+    if crossing.any():
+        one, other = (np.broadcast_to(x, crossing.shape)[crossing][0] for x in (below, above))
+        raise ValueError(
+            f"quadratic_program: {low}: expected at most {high}, got {one} > {other} at {_first(crossing)}"
+        )
+
+
+def _look(name: str, bound: np.ndarray | None, end: float) -> Any:
+    """The numbers of a bound, if it is one of numbers: as a list, which is faster than an array of a few."""
+    if bound is None or bound.dtype.char == "O":
+        return None
+    found = bound.tolist() if bound.ndim == 1 else bound
+    if end in found if bound.ndim == 1 else (bound == end).any():
+        raise ValueError(
+            f"quadratic_program: {name}: expected numbers, or {-end} where there is no bound, got {end} at "
+            f"{_first(bound == end)}: nothing is beyond that"
+        )
+    return found
+
+
+def _first(found: np.ndarray) -> Any:
+    """The first place that is true: a number, or a list of them."""
+    place = np.argwhere(found)[0].tolist()
+    return place if len(place) > 1 else place[0]

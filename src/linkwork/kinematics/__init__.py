@@ -1,0 +1,1 @@
+"""Kinematics: poses, velocities and accelerations of bodies, frames and points; Jacobians."""

@@ -1,0 +1,57 @@
+"""Configurations as points of a manifold: integrate, difference and normalize, joint by joint.
+
+Source: Sola, Deray and Atchuthan, A micro Lie theory for state estimation in robotics, 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linkwork.model.function_spec import Output, Row
+from linkwork.model.tree import Tree
+
+__all__ = ["ROWS", "difference", "integrate", "normalize"]
+
+Scalars = Sequence[Any]
+
+
+def integrate(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
+    """q ⊕ v (nq): where the velocity v, held for unit time, leads from q."""
+    q, v = tree.split_q(q), tree.split_v(v)
+    return [x for i, body in tree.stacked() for x in body.asked("retract", q[i], v[i])]
+
+
+def difference(tree: Tree, q0: Scalars, q1: Scalars) -> list[Any]:
+    """q1 ⊖ q0 (nv): the velocity that leads from q0 to q1 in unit time."""
+    q0, q1 = tree.split_q(q0), tree.split_q(q1)
+    return [x for i, body in tree.stacked() for x in body.asked("local", q0[i], q1[i])]
+
+
+def normalize(tree: Tree, q: Scalars) -> list[Any]:
+    """The configuration (nq) on the joints' manifolds nearest to q: quaternions become unit."""
+    q = tree.split_q(q)
+    return [x for i, body in tree.stacked() for x in body.asked("normalize", q[i])]
+
+
+ROWS = (
+    Row.of(
+        integrate,
+        "q v",
+        Output(("nq",), "rad, m, 1", configuration=True),
+        "Configuration that a velocity, held for unit time, leads to.",
+    ),
+    Row.of(
+        difference,
+        "q0 q1",
+        Output(("nv",), "rad, m"),
+        "Velocity that leads from one configuration to another in unit time.",
+    ),
+    Row.of(
+        normalize,
+        "q",
+        Output(("nq",), "rad, m, 1", configuration=True),
+        "Nearest configuration on the joints' manifolds: quaternions become unit.",
+        any_configuration=True,
+    ),
+)

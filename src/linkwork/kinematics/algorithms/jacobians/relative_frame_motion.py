@@ -1,0 +1,117 @@
+"""The motion of one frame of a robot relative to another: pose, twist, and what each velocity makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from linkwork.kinematics.algorithms.jacobians.joint_path import WayStep, columns_of
+from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.model.tree import Tree
+from linkwork.spatial import Motion, Pose, Subspace, cross
+
+__all__ = ["BetweenFrames", "SplitState", "StateOfBodies"]
+
+
+class StateOfBodies(Protocol):
+    """A robot in a state, its numbers body by body."""
+
+    @property
+    def tree(self) -> Tree: ...
+
+    @property
+    def split_q(self) -> list[Any]: ...
+
+    @property
+    def split_v(self) -> list[Any]: ...
+
+
+@dataclass(frozen=True)
+class SplitState:
+    """A robot at q and v, its numbers body by body."""
+
+    tree: Tree
+    split_q: list[Any]
+    split_v: list[Any]
+
+    @staticmethod
+    def of(tree: Tree, q: Sequence[Any], v: Sequence[Any] | None = None) -> SplitState:
+        return SplitState(tree, tree.split_q(q), [] if v is None else tree.split_v(v))
+
+
+class BetweenFrames:
+    """The motion of a frame B relative to a frame A, in B's coordinates, at B's origin."""
+
+    def __init__(self, state: StateOfBodies, frame: str, relative_to: str) -> None:
+        self._state, self._frame, self._relative_to = state, frame, relative_to
+
+    @cached_property
+    def pose(self) -> Pose:
+        """X_AB, by the same poses that the columns are seen by."""
+        A = self._state.tree.frame(self._relative_to)
+        return (self._poses[A.body] @ A.placement).inv().formed()
+
+    @cached_property
+    def _chains(self) -> tuple[int, list[int], list[int]]:
+        tree = self._state.tree
+        return fork(tree, tree.frame(self._frame).body, tree.frame(self._relative_to).body)
+
+    @cached_property
+    def _poses(self) -> dict[int, Pose]:
+        """X_Bi of the bodies on the way, inward from B and outward to A.
+
+        Where the way goes over from one chain to the other, what lies between their stators is one constant: so the
+        distance of a mechanism from the world's origin costs no digits.
+        """
+        tree, q = self._state.tree, self._state.split_q
+        B, bodies = tree.frame(self._frame), tree.bodies
+        last, to_B, to_A = self._chains
+        X = {B.body: B.placement.inv() @ Pose.identity()}
+        for i in reversed(to_B[1:]):
+            X[bodies[i].parent] = X[i] @ bodies[i].X(q[i]).inv()
+        if to_B and to_A:
+            b, a = bodies[to_B[0]], bodies[to_A[0]]
+            stator = X[to_B[0]] @ b.X_of_joint(q[to_B[0]]).inv()
+            X[to_A[0]] = stator @ (b.placement.inv() @ a.placement) @ a.X_of_joint(q[to_A[0]])
+        elif to_B:
+            X[last] = X[to_B[0]] @ bodies[to_B[0]].X(q[to_B[0]]).inv()
+        elif to_A:
+            X[to_A[0]] = X[last] @ bodies[to_A[0]].X(q[to_A[0]])
+        for i in to_A[1:]:
+            X[i] = X[bodies[i].parent] @ bodies[i].X(q[i])
+        return X
+
+    @cached_property
+    def _steps(self) -> list[WayStep]:
+        _, to_B, to_A = self._chains
+        joints = [*((i, False) for i in reversed(to_A)), *((i, True) for i in to_B)]
+        return [WayStep.of(self._state.tree, self._state.split_q, i, out, self._poses[i]) for i, out in joints]
+
+    @cached_property
+    def columns(self) -> list[Motion]:
+        return columns_of(self._state.tree, self._steps)
+
+    @cached_property
+    def _moving(self) -> list[Motion]:
+        return [step.moving(self._state.split_v) for step in self._steps]
+
+    @property
+    def twist(self) -> Motion:
+        return sum(self._moving, Motion.zero())
+
+    @cached_property
+    def bias(self) -> Motion:
+        """Σ V_i × V_j of the joints i before j on the way, and what the joints' own motions change by.
+
+        A column that is fixed in the body i, seen from B, changes by −V_Bi × C, V_Bi the twist of B relative to i.
+        """
+        state, found, before = self._state, Motion.zero(), Motion.zero()
+        for step, V in zip(self._steps, self._moving, strict=True):
+            body = state.tree.bodies[step.body]
+            own = body.bias(state.split_q[step.body], state.split_v[step.body])
+            (seen,) = step.seen(Subspace((own,)))
+            found = found + cross(before, V) + seen
+            before = before + V
+        return found

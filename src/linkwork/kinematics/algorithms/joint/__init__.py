@@ -1,0 +1,17 @@
+"""Functions of one joint: between its two frames and, in either direction, between its two links.
+
+F is the frame before the joint (the stator), M the frame after it (the rotor).  P is the link that an input ``parent_``
+means and B its child; where they are swapped, P is the link after the joint, and everything is as if the joint led the
+other way, with the signs of q, v and τ kept.
+"""
+
+from linkwork.kinematics.algorithms.joint.joint_functions import ROWS as _KINEMATICS
+from linkwork.kinematics.algorithms.joint.joint_functions_forces import ROWS as _FORCES
+from linkwork.kinematics.algorithms.joint.joint_functions_manifold import ROWS as _MANIFOLD
+from linkwork.kinematics.algorithms.joint.joint_functions_rates import ROWS as _RATES
+from linkwork.kinematics.algorithms.joint.joint_link_functions import ROWS as _LINKS
+from linkwork.model.joint_site import Site
+
+__all__ = ["ROWS", "Site"]
+
+ROWS = (*_KINEMATICS, *_FORCES, *_RATES, *_MANIFOLD, *_LINKS)

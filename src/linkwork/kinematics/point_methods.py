@@ -1,0 +1,260 @@
+"""Points and directions fixed to bodies, and frames of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.named_tuple_list import Named
+from linkwork.kernels.compiled_method import computed
+from linkwork.kernels.robot_base import Array, RobotBase, edits
+from linkwork.kinematics.point_methods_placed_point import PlacedDirection, PlacedPoint
+from linkwork.model.tree_constraints_marks import with_direction, with_frame, with_point
+from linkwork.spatial import Pose
+
+__all__ = ["PointMethods"]
+
+Names = str | Sequence[str]
+
+
+class PointMethods(RobotBase):
+    """Points and directions fixed to bodies, and frames of one's own."""
+
+    __slots__ = ()
+
+    # -- what there is
+
+    @property
+    def points(self) -> Named[PlacedPoint]:
+        """The named points, in the order in which they were added: see `with_point`."""
+        return Named(map(PlacedPoint, self._tree.points), "point")
+
+    @property
+    def directions(self) -> Named[PlacedDirection]:
+        """The named directions, in the order in which they were added: see `with_direction`."""
+        return Named(map(PlacedDirection, self._tree.directions), "direction")
+
+    @edits
+    def with_point(self, name: str, frame: str, position: ArrayLike = (0.0, 0.0, 0.0)) -> Self:
+        """The robot with a named point that is fixed to a frame: a fingertip, a marker, a contact.
+
+        ``position`` (3,) is from the frame's origin, in its axes [m].  The name is one that no frame, point or
+        direction has.  The point stays where it is on its body in robots that are made of this one.
+
+        >>> import linkwork as lw
+        >>> robot = lw.load("arm7").with_point("tip", "hand", (0, 0, 0.1))
+        >>> robot.points["tip"]
+        <PlacedPoint 'tip': at (0, 0, 0.1) in 'hand'>
+        >>> robot.point_position(robot.neutral(), "tip").shape
+        (3,)
+
+        Raises UnknownNameError for a frame that is not there, ValueError for what is no three finite numbers and for a
+        name that is taken.
+        """
+        return type(self)(with_point(self._tree, name, frame, position))
+
+    @edits
+    def with_direction(self, name: str, frame: str, vector: ArrayLike) -> Self:
+        """The robot with a named direction that is fixed to a frame: an approach, an optical axis, a normal.
+
+        ``vector`` (3,) is in the frame's axes, of any length but zero: what is kept is of unit length.  The name is one
+        that no frame, point or direction has.
+
+        >>> import linkwork as lw
+        >>> robot = lw.load("arm7").with_direction("approach", "hand", (0, 0, 2))
+        >>> robot.directions["approach"].vector.tolist()
+        [0.0, 0.0, 1.0]
+
+        Raises UnknownNameError for a frame that is not there, ValueError for what is no three finite numbers, for three
+        zeros and for a name that is taken.
+        """
+        return type(self)(with_direction(self._tree, name, frame, vector))
+
+    @edits
+    def with_frame(self, name: str, on: str, placement: ArrayLike | Pose | None = None) -> Self:
+        """The robot with a frame of one's own, which every function that names a frame takes.
+
+        It is fixed to the frame ``on``, which may be ``"world"``; ``placement`` is its pose there, a pose (4, 4) or the
+        place (3,) of its origin [m], that of ``on`` itself by default.  It has no mass and is no link: `frames` has it,
+        `links` does not.  The name is one that no frame, point or direction has.
+
+        >>> import linkwork as lw
+        >>> robot = lw.load("arm7").with_frame("camera", "hand", lw.pose((0, 0, 0.05), rpy=(0, 0.3, 0)))
+        >>> robot.frames[-1], robot.link("camera")
+        ('camera', <PlacedLink 'camera': a frame on 'hand', 0 kg>)
+        >>> robot.jacobian(robot.neutral(), "camera").shape
+        (6, 7)
+
+        Raises UnknownNameError for a frame that is not there, ValueError for what is no pose and for a name that is
+        taken.
+        """
+        return type(self)(with_frame(self._tree, name, on, placement))
+
+    # -- points
+
+    @computed
+    def point_position(
+        self,
+        q: Array,
+        points: Names,
+        *,
+        positions: ArrayLike | None = None,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """r, from the origin of A (``relative_to``) to points P that are fixed to bodies, in the axes of E.
+
+        ``points`` is the name of one, as `with_point` gave it, or of a frame for its origin; or a list of np names.
+        With ``positions`` (..., np, 3) [m] the names are those of the frames in which these are, from their origins, in
+        their axes: ``["hand"] * 20 + ["wrist"] * 10`` for thirty markers on two links.  The points of a body cost a
+        rotation and an addition each.  q (..., nq) -> (..., np, 3) [m]; where one is named, and no list of names, all
+        shapes are without np.
+
+        >>> import linkwork as lw
+        >>> robot = lw.load("arm7")
+        >>> robot.point_position(robot.neutral(), ["hand", "wrist"], positions=[(0, 0, 0.1), (0, 0, 0)]).shape
+        (2, 3)
+
+        Raises UnknownNameError for a point or frame that is not there.
+        """
+
+    @computed
+    def point_velocity(
+        self,
+        q: Array,
+        v: Array,
+        points: Names,
+        *,
+        positions: ArrayLike | None = None,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """ṙ, the velocities of points as an observer fixed in A sees them, in the axes of E.
+
+        Points are named, or given, as in `point_position`.  Of a point at r from its body's origin it is v + ω × r,
+        relative to A.  q (..., nq), v (..., nv) -> (..., np, 3) [m/s], without np for one.
+        """
+
+    @computed
+    def point_acceleration(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        points: Names,
+        *,
+        positions: ArrayLike | None = None,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """r̈, the (classical) accelerations of points as an observer fixed in A sees them, in the axes of E.
+
+        Points are named, or given, as in `point_position`.  Of a point at r from its body's origin it is
+        v̇ + ω̇ × r + ω × (ω × r), relative to A: no gravity in it.
+        q (..., nq), v, a (..., nv) -> (..., np, 3) [m/s²], without np for one.
+        """
+
+    @computed
+    def point_jacobian(
+        self,
+        q: Array,
+        points: Names,
+        *,
+        positions: ArrayLike | None = None,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """J with J v the velocity of a point as an observer fixed in A sees it, in the axes of E.
+
+        Points are named, or given, as in `point_position`.  Columns of joints that are not between A and the point are
+        zero.  q (..., nq) -> (..., np, 3, nv) [1, m], without np for one.
+        """
+
+    # -- directions
+
+    @computed
+    def direction_vector(
+        self,
+        q: Array,
+        directions: Names,
+        *,
+        vectors: ArrayLike | None = None,
+        expressed_in: str = "world",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """u, directions that are fixed to bodies, in the axes of E.
+
+        ``directions`` is the name of one, as `with_direction` gave it, or an axis of a frame, ``"hand.z"``; or a list
+        of np names.  With ``vectors`` (..., np, 3) the names are those of the frames in whose axes these are; their
+        lengths stay as they are.  q (..., nq) -> (..., np, 3) [1]; where one is named, and no list of names, all shapes
+        are without np.
+
+        >>> import linkwork as lw
+        >>> robot = lw.load("arm7")
+        >>> q = robot.neutral()
+        >>> bool((robot.direction_vector(q, "hand.z") == robot.pose(q, "hand")[:3, 2]).all())
+        True
+
+        Raises UnknownNameError for a direction or frame that is not there.
+        """
+
+    @computed
+    def direction_velocity(
+        self,
+        q: Array,
+        v: Array,
+        directions: Names,
+        *,
+        vectors: ArrayLike | None = None,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """u̇ = ω × u, the rates of directions as an observer fixed in A sees them, in the axes of E.
+
+        Directions are named, or given, as in `direction_vector`; ω is relative to A.
+        q (..., nq), v (..., nv) -> (..., np, 3) [1/s], without np for one.
+        """
+
+    @computed
+    def direction_acceleration(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        directions: Names,
+        *,
+        vectors: ArrayLike | None = None,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """ü = ω̇ × u + ω × (ω × u), second rates of directions as an observer fixed in A sees them, in the axes of E.
+
+        Directions are named, or given, as in `direction_vector`; ω and ω̇ are relative to A.
+        q (..., nq), v, a (..., nv) -> (..., np, 3) [1/s²], without np for one.
+        """
+
+    @computed
+    def direction_jacobian(
+        self,
+        q: Array,
+        directions: Names,
+        *,
+        vectors: ArrayLike | None = None,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """J with J v the rate u̇ of a direction as an observer fixed in A sees it, in the axes of E.
+
+        Directions are named, or given, as in `direction_vector`.  Columns of joints that are not between A and the
+        direction are zero.  q (..., nq) -> (..., np, 3, nv) [1], without np for one.
+        """

@@ -1,0 +1,141 @@
+"""Poses written by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.checked_arguments import public
+from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
+from linkwork.joints.axis import unit_axis
+from linkwork.joints.base.configuration_check import EXACT
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.numeric_call import called_on_numbers
+from linkwork.parts.joint.joint_editing import matrix_of
+from linkwork.spatial import Pose, Rotation, Vec3
+from linkwork.spatial.arguments import given_numbers, given_pose
+from linkwork.spatial.rotation import cos_sin
+
+__all__ = ["pose", "pose_difference"]
+
+
+@public
+def pose(
+    xyz: ArrayLike = (0.0, 0.0, 0.0),
+    *,
+    rpy: ArrayLike | None = None,
+    axis: ArrayLike | None = None,
+    angle: float | None = None,
+    quaternion_wxyz: ArrayLike | None = None,
+    rotation: ArrayLike | None = None,
+) -> np.ndarray:
+    """X_ab (4, 4), the pose of a frame b in a frame a: its origin's place ``xyz`` [m], and how its axes are turned.
+
+    Turned by one of: ``rpy``, URDF's roll, pitch and yaw [rad] about the fixed axes x, then y, then z; ``axis`` and
+    ``angle`` [rad] by the right hand, the axis of any length; a unit quaternion (w, x, y, z); a ``rotation`` matrix
+    (3, 3), whose columns are b's axes; or not at all.  Angles that are the float nearest to a multiple of π/2 give
+    exact zeros and ones.
+
+    >>> import math
+    >>> import linkwork as lw
+    >>> lw.pose((0, 0, 0.3), rpy=(0, math.pi / 2, 0))
+    array([[ 0. ,  0. ,  1. ,  0. ],
+           [ 0. ,  1. ,  0. ,  0. ],
+           [-1. ,  0. ,  0. ,  0.3],
+           [ 0. ,  0. ,  0. ,  1. ]])
+
+    Raises ValueError for what is none of this, or two ways at once.
+    """
+    place = _vector(xyz, "xyz", "m")
+    ways = {"rpy": rpy, "axis": axis, "quaternion_wxyz": quaternion_wxyz, "rotation": rotation}
+    given = [name for name, value in ways.items() if value is not None]
+    if len(given) > 1:
+        raise ValueError(f"pose: expected one way to say how it is turned, got {' and '.join(given)}")
+    if (axis is None) != (angle is None):
+        raise ValueError("pose: axis and angle go together: expected both, got one of them")
+    R = Rotation.identity()
+    if rpy is not None:
+        R = Rotation.from_rpy(*_vector(rpy, "rpy", "rad"))
+    elif axis is not None:
+        R = _about(axis, angle)
+    elif quaternion_wxyz is not None:
+        R = _quaternion(quaternion_wxyz)
+    elif rotation is not None:
+        R = _matrix(rotation)
+    return matrix_of(Pose(R, place))
+
+
+@public
+def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
+    """(φ; d), what is left from a pose X_wa to a target X_wb, both in the same frame w and in its axes.
+
+    φ is the rotation vector that turns a's axes to b's: exp([φ×]) R_wa = R_wb, |φ| ≤ π; d = p_wb − p_wa is the way from
+    a's origin to b's.  So (φ; d) has the order and the axes of `Robot.twist` and `Robot.jacobian` in the world, and is,
+    where it is small, the twist that leads to the target in unit time.  Derivatives are right at no difference and up
+    to half a turn; there, where two rotation vectors lead to the target, φ is one of them.  Takes symbols too.
+    X, target (..., 4, 4) -> (..., 6) [rad, m].
+
+    >>> import math
+    >>> import linkwork as lw
+    >>> lw.pose_difference(lw.pose((0, 0, 1)), lw.pose((0, 2, 1), rpy=(0, 0, math.pi / 2))).round(4)
+    array([0.    , 0.    , 1.5708, 0.    , 2.    , 0.    ])
+
+    Raises ValueError for arrays of other shapes.
+    """
+    for name, value in (("X", X), ("target", target)):
+        if np.shape(value)[-2:] != (4, 4):
+            shape = np.shape(value)
+            raise ValueError(f"pose_difference: {name}: expected poses of shape (..., 4, 4), got shape {shape}")
+    if is_traced(X) or is_traced(target):
+        given = [scalars(X), scalars(target)]
+        return over_samples(lambda *poses: [_difference(*poses)], given, [2, 2], [(6,)])[0]  # type: ignore[no-any-return]
+    kernel = _kernels.get("difference", _difference_kernel)
+    found: np.ndarray = called_on_numbers("pose_difference", kernel, {"X": X, "target": target})
+    return found
+
+
+_kernels: Once[Kernel] = Once()
+
+
+def _difference(X: list[Any], target: list[Any]) -> tuple[Any, ...]:
+    """Of the elements of two matrices."""
+    return Pose.of_elements(X).difference(Pose.of_elements(target)).elements()
+
+
+def _difference_kernel() -> Kernel:
+    def pose_difference(X: Any, target: Any) -> Any:
+        return list(_difference(X.ravel().tolist(), target.ravel().tolist()))
+
+    return compile(pose_difference, X=(4, 4), target=(4, 4))
+
+
+def _vector(value: Any, name: str, unit: str) -> Vec3:
+    return Vec3.of(given_numbers(value, f"pose: {name}: expected three numbers [{unit}]", (3,)).tolist())
+
+
+def _about(axis: Any, angle: Any) -> Rotation:
+    unit = unit_axis(_vector(axis, "axis", "1"), "pose")
+    return Rotation.turning(unit, *cos_sin(float(given_numbers(angle, "pose: angle: expected a number [rad]", ()))))
+
+
+def _quaternion(value: Any) -> Rotation:
+    expected = "pose: quaternion_wxyz: expected four numbers (w, x, y, z) of length 1"
+    w, x, y, z = given_numbers(value, expected, (4,)).tolist()
+    length = math.hypot(w, x, y, z)
+    if abs(length - 1.0) > EXACT:
+        raise ValueError(f"{expected}, got {value!r} of length {length:.9g}")
+    return Rotation.from_quaternion(w / length, x / length, y / length, z / length)
+
+
+def _matrix(value: Any) -> Rotation:
+    X = np.eye(4)
+    expected = "pose: rotation: expected a rotation matrix (3, 3), whose columns are right-handed unit axes"
+    X[:3, :3] = given_numbers(value, expected, (3, 3))
+    try:
+        return given_pose(X, "pose: rotation").rotation
+    except ValueError:
+        raise ValueError(f"{expected}, got {X[:3, :3].tolist()}") from None

@@ -1,0 +1,1 @@
+"""Mechanisms with loops: assembly, mobility, integrability, equilibrium and constrained dynamics."""

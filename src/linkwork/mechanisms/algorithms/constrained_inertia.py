@@ -1,0 +1,81 @@
+"""The inertia of a robot with constraints: what constraints feel, and what moves that obeys them.
+
+    Λ = G M⁻¹ Gᵀ,      (∂a/∂τ) = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹ = P M⁻¹,      Pᵀ M P = M − Gᵀ Λ⁺ G,
+
+P = 1 − M⁻¹Gᵀ Λ⁺ G being the projection that takes velocities to those nearest by kinetic energy that constraints leave.
+The two matrices are each other's pseudo-inverse with respect to that energy: (P M⁻¹)(Pᵀ M P) = P, and no unit of length
+counts as one of angle.  Rows may depend on each other.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 3 and 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
+from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
+from linkwork.expr.linalg.sparse_dot import dot, negated, transposed
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics_forward_derivatives import by_forces
+from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of
+from linkwork.model.function_spec import PASSIVE, Output, Row
+from linkwork.model.tree import Tree
+
+__all__ = ["ROWS", "at_rest", "constrained_mass_matrix", "constrained_mass_matrix_inverse", "delassus_matrix"]
+
+Scalars = Sequence[Any]
+Matrix = list[list[Any]]
+
+
+def at_rest(tree: Tree, q: Scalars, time: Scalars | None = None, armature: bool = False) -> Held:
+    """A robot and its rows, where velocities do not count."""
+    rates = rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0])
+    return Held(inverse_mass_matrix(tree, q, armature), rates)
+
+
+def delassus_matrix(tree: Tree, q: Scalars, time: Scalars | None = None, passive: bool = False) -> Matrix:
+    """Λ = G M⁻¹ Gᵀ (nc × nc), symmetric: how constraints' rates change with what they exert."""
+    return at_rest(tree, q, time, passive).delassus
+
+
+def constrained_mass_matrix_inverse(
+    tree: Tree, q: Scalars, time: Scalars | None = None, passive: bool = False
+) -> Matrix:
+    """P M⁻¹ (nv × nv), symmetric: how accelerations change with joint forces."""
+    return by_forces(at_rest(tree, q, time, passive))[: tree.nv]
+
+
+def constrained_mass_matrix(tree: Tree, q: Scalars, time: Scalars | None = None, passive: bool = False) -> Matrix:
+    """Pᵀ M P (nv × nv), symmetric: the mass matrix of what moves as constraints have it."""
+    held, M = at_rest(tree, q, time, passive), mass_matrix(tree, q, passive)
+    columns = transposed(held.rates.rows)
+    for k, exerted in enumerate(map(held.factors.solved, negated(columns))):
+        for j in range(k + 1):
+            M[k][j] = M[j][k] = M[k][j] + dot(columns[j], exerted)
+    return M
+
+
+def _row(compute: Any, outputs: Output, doc: str) -> Row:
+    more = {"optional": ("time",), "options": (PASSIVE,), "joint_space": True, "regular": True}
+    return Row.of(compute, "q", outputs, doc, **more)
+
+
+ROWS = (
+    _row(
+        delassus_matrix,
+        Output(("nc", "nc"), "1/(kg·m²), 1/(kg·m), 1/kg"),
+        "The inverse inertia that constraints feel.",
+    ),
+    _row(
+        constrained_mass_matrix_inverse,
+        Output(("nv", "nv"), "1/(kg·m²), 1/(kg·m), 1/kg"),
+        "How accelerations that obey constraints vary with joint forces.",
+    ),
+    _row(
+        constrained_mass_matrix,
+        Output(("nv", "nv"), "kg·m², kg·m, kg"),
+        "The mass matrix of velocities that constraints leave.",
+    ),
+)

@@ -1,0 +1,172 @@
+"""The joints that close loops: their own configurations and velocities, and what they exert.
+
+The pose of M in F says q_J, the twist V of M relative to F says v_J = S⁺ V.  Joint forces τ_J of such a joint are the
+wrench F = S⁺ᵀ τ_J on M, and the opposite one on the frame before: of those with Sᵀ F = τ_J the least.  On the robot
+that is the generalized force Jᵀ F, with V = J v; that of any other such F differs by what the loop's rows exert.
+Damping, friction and springs exert what they exert in a tree's joint, at q_J and v_J.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 8.9 (loop-closure joints with active forces).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linkwork.constraints import LoopJoint
+from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives_passive_derivatives import force_derivatives
+from linkwork.dynamics.algorithms.passive_joint_forces import exerted
+from linkwork.joints.base.from_transform import units
+from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
+from linkwork.model.body import WORLD, Body, Drive, Limits
+from linkwork.model.function_spec import FRICTION, Output, Row
+from linkwork.model.tree import Tree
+from linkwork.spatial import Force, Inertia, Motion, Pose
+
+__all__ = [
+    "ROWS",
+    "body_of",
+    "loop_force_derivatives",
+    "loop_motor_wrenches",
+    "loop_wrenches",
+    "loops_of",
+    "with_loop_forces",
+]
+
+Scalars = Sequence[Any]
+
+
+def loops_of(tree: Tree) -> list[LoopJoint]:
+    """The joints that close loops, in the order of their numbers."""
+    return [constraint for constraint in tree.constraints if isinstance(constraint, LoopJoint)]
+
+
+def body_of(loop: LoopJoint) -> Body:
+    """A body that a loop's joint would carry, without mass: what the joint has besides its type."""
+    joint = loop.joint
+    none = Limits.none(joint)
+    bounds = Limits(
+        loop.lower or none.lower,
+        loop.upper or none.upper,
+        loop.velocity_bound or none.velocity,
+        loop.effort or none.effort,
+    )
+    return Body(
+        loop.frame,
+        WORLD,
+        loop.name,
+        joint,
+        Pose.identity(),
+        Pose.identity(),
+        Inertia.zero(),
+        bounds,
+        damping=loop.damping or (0.0,) * joint.nv,
+        friction=loop.friction or (0.0,) * joint.nv,
+        drive=Drive(
+            stiffness=loop.stiffness,
+            rest=loop.rest,
+            static_friction=loop.static_friction,
+            friction_velocity=loop.friction_velocity,
+        ),
+    )
+
+
+def _state_of(state: KinematicState, loop: LoopJoint) -> tuple[list[Any], list[Any]]:
+    """q_J and v_J."""
+    between = state.between(loop.frame, loop.relative_to)
+    q = loop.joint.q_of(between.pose)
+    return q, loop.joint.v_of_twist(q, between.twist)
+
+
+def loop_configuration(tree: Tree, q: Scalars) -> list[Any]:
+    """q_J of the joints that close loops, one after the other."""
+    state = KinematicState(tree, q)
+    poses = ((loop.joint, state.between(loop.frame, loop.relative_to).pose) for loop in loops_of(tree))
+    return [x for joint, X in poses for x in joint.q_of(X)]
+
+
+def loop_velocity(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
+    """v_J of the joints that close loops, one after the other."""
+    state = KinematicState(tree, q, v)
+    return [x for loop in loops_of(tree) for x in _state_of(state, loop)[1]]
+
+
+def loop_wrenches(tree: Tree, q: Scalars) -> list[Force]:
+    """What a unit of each row of the constraints exerts on M, in M's coordinates; zero where it is of no loop."""
+    state = KinematicState(tree, q)
+    found: list[Force] = []
+    for constraint in tree.constraints:
+        if isinstance(constraint, LoopJoint):
+            found.extend(constraint.wrenches(state))
+        else:
+            found.extend(Force.zero() for _ in constraint.row_names)
+    return found
+
+
+def loop_passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str = "smooth") -> list[Any]:
+    """What springs, damping and friction exert on the joints that close loops, one after the other."""
+    state = KinematicState(tree, q, v)
+    return [x for loop in loops_of(tree) for x in exerted(body_of(loop), *_state_of(state, loop), friction)]
+
+
+def with_loop_forces(
+    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, forces: Scalars | None = None, passive: bool = False
+) -> list[Any]:
+    """τ, and what joint forces of the joints that close loops add to it: given ones, and with ``passive`` their own."""
+    total, state = list(tau), KinematicState(tree, q, v)
+    for loop, F in zip(loops_of(tree), loop_motor_wrenches(state, forces, passive), strict=True):
+        if F is not None:
+            columns = state.between(loop.frame, loop.relative_to).columns
+            total = [a + column.dot(F) for a, column in zip(total, columns, strict=True)]
+    return total
+
+
+def loop_motor_wrenches(state: KinematicState, forces: Scalars | None, passive: bool) -> list[Force | None]:
+    """F = S⁺ᵀ τ_J of each joint that closes a loop, on M in M's coordinates; None where no joint force acts.
+
+    Joint forces are the given ones (nl), and with ``passive`` those of springs, damping and friction.
+    """
+    found: list[Force | None] = []
+    place = 0
+    for loop in loops_of(state.tree):
+        joint = loop.joint
+        own = [0.0] * joint.nv if forces is None else list(forces[place : place + joint.nv])
+        place += joint.nv
+        acts = passive and loop.resists
+        if joint.nv == 0 or not (acts or forces is not None):
+            found.append(None)
+            continue
+        between = state.between(loop.frame, loop.relative_to)
+        q_J = joint.q_of(between.pose)
+        if acts:
+            v_J = joint.v_of_twist(q_J, between.twist)
+            own = [a + b for a, b in zip(own, exerted(body_of(loop), q_J, v_J, "smooth"), strict=True)]
+        ways = [joint.v_of_twist(q_J, Motion.of(unit)) for unit in units(6)]  # the columns of S⁺
+        found.append(Force.of([sum((a * b for a, b in zip(way, own, strict=True)), 0.0) for way in ways]))
+    return found
+
+
+def loop_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[list[list[Any]], list[list[Any]]]:
+    """How what the joints that close loops exert by themselves on the robot changes with q (tangent space), and v."""
+    none = [0.0] * tree.nv
+    return force_derivatives(tree, q, v, lambda q, v: with_loop_forces(tree, q, v, none, None, True))
+
+
+ROWS = (
+    Row.of(loop_configuration, "q", Output(("nlq",), "rad, m"), "Configurations of the joints that close loops."),
+    Row.of(loop_velocity, "q v", Output(("nl",), "rad/s, m/s"), "Velocities of the joints that close loops."),
+    Row.of(
+        loop_wrenches,
+        "q",
+        Output(("nc", 6), "m, 1"),
+        "Wrenches of the rows of joints that close loops.",
+    ),
+    Row.of(
+        loop_passive_force,
+        "q v",
+        Output(("nl",), "N·m, N"),
+        "What springs, damping and friction exert on the joints that close loops.",
+        options=(FRICTION,),
+        resisted=True,
+    ),
+)

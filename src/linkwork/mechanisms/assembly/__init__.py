@@ -1,0 +1,8 @@
+"""Configurations that satisfy constraints: found from a guess, from anywhere, and from state to state."""
+
+from linkwork.mechanisms.assembly.assembly_branches import Branches, found_branches
+from linkwork.mechanisms.assembly.assembly_search import assembled, projected
+from linkwork.mechanisms.assembly.driven_motion import Followed, followed
+from linkwork.mechanisms.assembly.result import Assembly
+
+__all__ = ["Assembly", "Branches", "Followed", "assembled", "followed", "found_branches", "projected"]

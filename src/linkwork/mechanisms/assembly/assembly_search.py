@@ -1,0 +1,278 @@
+"""Assembly from a guess, and from other starts where that fails; projection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.validation import integer, number
+from linkwork.errors import AssemblyError
+from linkwork.mechanisms.assembly.assembly_search_starts import around
+from linkwork.mechanisms.assembly.parametrized_assembly import varied_robot
+from linkwork.mechanisms.assembly.result import Assembly
+from linkwork.mechanisms.assembly.targets import (
+    ClosedMechanism,
+    HeldJoints,
+    check_limits,
+    read_configuration,
+    read_joints,
+    read_time,
+    read_weights,
+    timed,
+)
+
+__all__ = ["assembled", "check_tolerance", "projected", "solved"]
+
+_FLAT = 1e-6  # ‖Gᵀφ‖²/(‖G‖²‖φ‖²) in a false minimum
+_AGAIN = 4  # more loops of the kernel to go down to the bottom of one
+
+
+def solved(
+    mechanism: ClosedMechanism,
+    start: np.ndarray,
+    wish: np.ndarray,
+    weights: Any,
+    held: HeldJoints,
+    limits: bool,
+    time: Any,
+) -> Any:
+    """The kernel's answer for joints that are held in the start."""
+    return mechanism.robot.assemble_configuration(start, wish, weights, held=held.names, limits=limits, **timed(time))
+
+
+def assembled(
+    robot: Any,
+    guess: Any,
+    hold: Any,
+    prefer: Any,
+    weights: Any,
+    limits: bool,
+    tolerance: float,
+    at_most: int,
+    time: Any,
+    check: bool,
+    parameters: Any = None,
+) -> Assembly:
+    """Configurations near a guess, or what is preferred, that satisfy all constraints.  Raises as `Robot.assemble`."""
+    who = "assemble"
+    robot = varied_robot(robot, who, parameters)
+    mechanism = ClosedMechanism(robot, who)
+    tolerance = check_tolerance(who, tolerance)
+    at_most = integer(who, "at_most", at_most, least=1, what="how many starts to try, a whole number")
+    held, preferred = read_joints(robot, who, "hold", hold), read_joints(robot, who, "prefer", prefer)
+    for name in preferred.names:
+        if name in held.names:
+            raise ValueError(f"{who}: joint {name!r} is held, so nothing else can be preferred of it")
+    if limits:
+        check_limits(mechanism, held)
+    start = robot.neutral() if guess is None else read_configuration(robot, who, "guess", guess)
+    weight, when = read_weights(robot, who, weights, preferred), read_time(who, time)
+    try:
+        start = held.put_into(robot.tree, start)
+        wish = preferred.put_into(robot.tree, start)
+        shape = np.broadcast_shapes(wish.shape[:-1], () if when is None else when.shape)
+    except ValueError as error:
+        raise ValueError(f"{who}: guess, hold, prefer and time do not broadcast together: {error}") from None
+    start, wish = (np.broadcast_to(x, (*shape, robot.nq)).reshape(-1, robot.nq) for x in (start, wish))
+    when = None if when is None else np.broadcast_to(when, shape).ravel()
+    found = _tried(mechanism, start, wish, weight, held, bool(limits), tolerance, int(at_most), when)
+    result = _told(mechanism, found, start, wish, weight, held, bool(limits), tolerance, shape, when)
+    if check and not shape and not result.assembled:
+        raise AssemblyError(f"{who}: {result.explain()}", result)
+    return result
+
+
+def _tried(
+    mechanism: ClosedMechanism,
+    start: np.ndarray,
+    wish: np.ndarray,
+    weights: np.ndarray,
+    held: HeldJoints,
+    limits: bool,
+    tolerance: float,
+    at_most: int,
+    time: Any,
+) -> dict[str, np.ndarray]:
+    """From each start, and where that fails from others around it: the best that was found of each state."""
+    robot = mechanism.robot
+    first = solved(mechanism, start, wish, weights, held, limits, time)
+    found = {key: np.array(getattr(first, key)) for key in ("q", "error", "status", "slope")}
+    found["iterations"] = np.array(first.iterations).astype(int)
+    found["starts"] = np.ones(len(start), dtype=int)
+
+    def open_by(q: np.ndarray, error: np.ndarray) -> np.ndarray:
+        size = np.abs(error).max(axis=-1, initial=0.0)
+        return np.where(limits & mechanism.loops_beyond(q).any(axis=-1), np.inf, size)
+
+    for k in range(1, at_most):
+        size = open_by(found["q"], found["error"])
+        left = np.flatnonzero(~(size <= tolerance) & (found["status"] != 2.0))
+        if not len(left):
+            break
+        moved = around(robot, start[left], k)
+        for name in held.names:
+            place = robot.tree.q_slices[robot.tree.joint_index(name)]
+            moved[:, place] = start[left][:, place]
+        again = solved(mechanism, moved, wish[left], weights, held, limits, None if time is None else time[left])
+        better = open_by(again.q, again.error) < size[left]
+        for key in ("q", "error", "status", "slope"):
+            found[key][left[better]] = getattr(again, key)[better]
+        found["iterations"][left] += again.iterations.astype(int)
+        found["starts"][left] += 1
+    for _ in range(_AGAIN):
+        left = np.flatnonzero(
+            ~(np.abs(found["error"]).max(axis=-1, initial=0.0) <= tolerance) & (found["status"] != 2.0)
+        )
+        if not len(left):
+            break
+        here = found["q"][left]  # without a wish, which may be what keeps it open
+        again = solved(mechanism, here, here, weights, held, limits, None if time is None else time[left])
+        for key in ("q", "error", "status", "slope"):
+            found[key][left] = getattr(again, key)
+        found["iterations"][left] += again.iterations.astype(int)
+    return found
+
+
+def _told(
+    mechanism: ClosedMechanism,
+    found: dict[str, np.ndarray],
+    start: np.ndarray,
+    wish: np.ndarray,
+    weights: np.ndarray,
+    held: HeldJoints,
+    limits: bool,
+    tolerance: float,
+    shape: tuple[int, ...],
+    time: Any,
+) -> Assembly:
+    """What was found, with a word for each state."""
+    q = mechanism.nearest_turns(found["q"], wish, held.names, limits)
+    fine = np.abs(found["error"]).max(axis=-1, initial=0.0) <= tolerance
+    beyond = np.zeros(len(q), dtype=bool)
+    if limits:
+        lower, upper = mechanism.limits
+        beyond = np.asarray(((q < lower - 1e-9) | (q > upper + 1e-9)).any(axis=-1))
+        out_of_loops = mechanism.loops_beyond(q).any(axis=-1)
+        beyond |= out_of_loops
+    status = np.where(found["slope"] < _FLAT, "false minimum", "not assembled").astype("<U25")
+    status[found["status"] == 2.0] = "not a number"
+    left = np.flatnonzero(~fine | beyond)
+    dependent: tuple[str, ...] = ()
+    over = np.zeros(q.shape, dtype=bool)
+    if len(left):
+        when = None if time is None else time[left]
+        if limits and (np.isfinite(mechanism.limits[0]).any() or np.isfinite(mechanism.limits[1]).any()):
+            without = solved(mechanism, start[left], wish[left], weights, held, False, when)
+            would = np.abs(without.error).max(axis=-1, initial=0.0) <= tolerance
+            status[left[would]] = "at limits"
+            turned = mechanism.nearest_turns(without.q, _middle(*mechanism.limits), held.names, False)
+            over[left[would]] = (turned[would] < mechanism.limits[0]) | (turned[would] > mechanism.limits[1])
+        if held.names:
+            dependent = _dependent(mechanism, start[left[0]], held, tolerance, None if when is None else when[0])
+            if dependent:
+                status[left] = "held coordinate dependent"
+    if limits:
+        status[fine & out_of_loops] = "loop at limits"
+    status[fine & ~beyond] = "assembled"
+    return Assembly(
+        q=q.reshape(*shape, q.shape[-1]),
+        assembled=(fine & ~beyond).reshape(shape),
+        status=status.reshape(shape),
+        residual=found["error"].reshape(*shape, found["error"].shape[-1]),
+        iterations=found["iterations"].reshape(shape),
+        starts=found["starts"].reshape(shape),
+        tolerance=tolerance,
+        held=held,
+        mechanism=mechanism,
+        time=None if time is None else time.reshape(shape),
+        dependent=dependent,
+        over=over.reshape(*shape, q.shape[-1]),
+    )
+
+
+def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """The middle between limits; one of them where the other is infinite, and 0 where both are."""
+    low, high = np.where(np.isfinite(lower), lower, upper), np.where(np.isfinite(upper), upper, lower)
+    return 0.5 * (np.where(np.isfinite(low), low, 0.0) + np.where(np.isfinite(high), high, 0.0))
+
+
+def _dependent(
+    mechanism: ClosedMechanism, q: np.ndarray, held: HeldJoints, tolerance: float, time: Any
+) -> tuple[str, ...]:
+    """HeldJoints joints whose columns of G some rows tie to each other alone, wherever the mechanism is assembled."""
+    free, tree = mechanism.free(held.names), mechanism.tree
+    nobody = HeldJoints((), {})
+    tied: set[str] | None = None
+    for k in range(1, 7):
+        start = around(mechanism.robot, q, k)
+        found = solved(mechanism, start, start, np.ones(tree.nv), nobody, False, time)
+        if np.abs(found.error).max(initial=0.0) > tolerance:
+            continue
+        G = mechanism.jacobian(found.q, time)
+        u, s, _ = np.linalg.svd(G[:, free])
+        rest = u[:, int((s > 1e-7 * max(1.0, s.max(initial=0.0))).sum()) :].T
+        here = {
+            name
+            for name in held.names
+            if np.abs(rest @ G[:, tree.v_slices[tree.joint_index(name)]]).max(initial=0.0) > 1e-6
+        }
+        tied = here if tied is None else tied & here
+    return tuple(name for name in held.names if tied and name in tied)
+
+
+def projected(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: Any, check: bool) -> Any:
+    """The nearest configuration, and velocity, that constraints allow.  Raises as `Robot.project` does."""
+    if weights not in ("mass", "plain"):
+        raise ValueError(f'project: weights: expected "mass" or "plain", got {weights!r}')
+    tolerance = check_tolerance("project", tolerance)
+    found = robot.project_configuration(q, metric=weights, **timed(time))
+    if check and not isinstance(found.q, np.ndarray):
+        check = False
+    if check and found.q.dtype != object:
+        wrong = ~(np.abs(found.error).max(axis=-1, initial=0.0) <= tolerance)
+        if wrong.any():
+            mechanism = ClosedMechanism(robot, "project")
+            place = tuple(int(k) for k in np.argwhere(wrong)[0])
+            errors = np.nan_to_num(np.abs(found.error[place]), nan=np.inf)
+            name, unit = mechanism.error_names[int(np.argmax(errors))]
+            which = f"state {list(place)} of {wrong.size}, and {wrong.sum() - 1} more" if place else "the configuration"
+            raise AssemblyError(
+                f"project: {which} is too far from where constraints hold: {errors.max():.3g} {unit} of {name!r} is "
+                f"left; `assemble` searches, and check=False gives what was found",
+                found,
+            )
+    if v is None:
+        return found.q
+    velocity = robot.project_velocity(found.q, v, metric=weights, **timed(time))
+    if check and velocity.dtype != object:
+        _refuse_contradictions(robot, found.q, velocity, time)
+    return found.q, velocity
+
+
+def _refuse_contradictions(robot: Any, q: np.ndarray, v: np.ndarray, time: Any) -> None:
+    """Raises AssemblyError where velocities that are nearest to what constraints allow obey them not."""
+    G, drift = robot.constraint_jacobian(q, **timed(time)), robot.constraint_drift(q, **timed(time))
+    left = np.abs(np.einsum("...ij,...j->...i", G, v) + drift)
+    size = np.einsum("...ij,...j->...i", np.abs(G), np.abs(v)) + np.abs(drift)
+    wrong = left > 1e-6 * np.maximum(size, 1e-3)
+    if wrong.any():
+        place = tuple(int(k) for k in np.argwhere(wrong)[0])
+        names = [name for constraint in robot.constraints for name in constraint.row_names]
+        state = f" in state {list(place[:-1])}" if place[:-1] else ""
+        raise AssemblyError(
+            f"project: no velocity obeys all constraints{state}: {left[place]:.3g} of {names[place[-1]]!r} is left, so "
+            f"constraints contradict each other there; check=False gives what was found",
+            None,
+        )
+
+
+def check_tolerance(who: str, tolerance: Any) -> float:
+    """The largest error that counts as none.  Raises ValueError for what is no positive number."""
+    try:
+        found = number(tolerance)
+    except (TypeError, ValueError):
+        found = float("nan")
+    if not 0.0 < found < float("inf"):
+        raise ValueError(f"{who}: tolerance: expected a positive number [m, rad], got {tolerance!r}")
+    return found

@@ -1,0 +1,281 @@
+"""What is asked of an assembly: which joints are held, what is preferred, and how much each counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.validation import floats
+from linkwork.constraints import LoopJoint
+from linkwork.errors import UnknownNameError
+from linkwork.joints import JointType
+from linkwork.kernels.array_arguments import Asked
+from linkwork.kernels.compiler_api import Port
+from linkwork.model.coupled_joints import bounds
+from linkwork.model.tree import Tree
+
+__all__ = [
+    "ClosedMechanism",
+    "HeldJoints",
+    "check_limits",
+    "read_configuration",
+    "read_joints",
+    "read_time",
+    "read_weights",
+    "timed",
+]
+
+Given = Mapping[str, Any]
+
+_OTHERS = 0.01  # how much joints count that are not among those that are preferred
+
+
+@dataclass(frozen=True)
+class HeldJoints:
+    """Joints whose numbers are given: where these stand, and what they are."""
+
+    names: tuple[str, ...]
+    values: dict[str, np.ndarray]  # (..., nq of the joint)
+
+    def put_into(self, tree: Tree, q: np.ndarray) -> np.ndarray:
+        """Configurations with these numbers: of the shape that both broadcast to."""
+        shape = np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in self.values.values()))
+        found = np.broadcast_to(q, (*shape, tree.nq)).copy()
+        for name, value in self.values.items():
+            found[..., tree.q_slices[tree.joint_index(name)]] = value
+        return found
+
+
+class ClosedMechanism:
+    """What of a robot with constraints assembly looks at: its rows, and which numbers are angles."""
+
+    def __init__(self, robot: Any, who: str) -> None:
+        self.robot, self.tree, self.who = robot, robot.tree, who
+        if not any(constraint.holonomic for constraint in self.tree.constraints):
+            raise ValueError(
+                f"{who}: robot {robot.name!r} has no constraints of configurations to satisfy: with_loop and "
+                f"with_constraints put some on"
+            )
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """Those of G that have an error."""
+        holonomic = [c.holonomic for c in self.tree.constraints for _ in c.row_names]
+        return [k for k, has_error in enumerate(holonomic) if has_error]
+
+    @cached_property
+    def bounded_loops(self) -> list[Any]:
+        """The joints that close loops and have bounds."""
+        names = [c.name for c in self.tree.constraints if isinstance(c, LoopJoint) and (c.lower or c.upper)]
+        return [self.robot.loops[name] for name in names]
+
+    def loops_beyond(self, q: np.ndarray) -> np.ndarray:
+        """By state and loop, (..., loops): where a joint that closes a loop is beyond its own bounds."""
+        if not self.bounded_loops:
+            return np.zeros((*q.shape[:-1], 0), dtype=bool)
+        at = np.asarray(self.robot.loop_configuration(q))
+        found = []
+        for loop in self.bounded_loops:
+            own, (lower, upper) = at[..., loop.q_slice], loop.position_bounds
+            found.append(((own < lower - 1e-9) | (own > upper + 1e-9)).any(axis=-1))
+        return np.stack(found, axis=-1)
+
+    def free(self, held: Sequence[str]) -> list[int]:
+        """The velocities of joints that are not held."""
+        still = {k for name in held for k in range(self.tree.nv)[self.tree.v_slices[self.tree.joint_index(name)]]}
+        return [k for k in range(self.tree.nv) if k not in still]
+
+    def jacobian(self, q: np.ndarray, time: Any) -> np.ndarray:
+        """G of the constraints that have an error, (..., rows, nv)."""
+        found: np.ndarray = self.robot.constraint_jacobian(q, **timed(time))[..., self.rows, :]
+        return found
+
+    def dependent_block(self, q: np.ndarray, held: Sequence[str], time: Any) -> np.ndarray:
+        """The free columns of G, without rows that are zero throughout: (..., rows, free)."""
+        block = self.jacobian(q, time)[..., self.free(held)]
+        other = block.reshape(-1, *block.shape[-2:])
+        used = (
+            np.abs(other).max(axis=(0, 2), initial=0.0) > 1e-12 if block.shape[-1] else np.zeros(block.shape[-2], bool)
+        )
+        return block[..., used, :]
+
+    @cached_property
+    def turning(self) -> list[tuple[int, int]]:
+        """Angles of which a whole turn makes no difference: where they stand in v and in q."""
+        tree, rng = self.tree, np.random.default_rng(0)
+        named = {name for c in tree.constraints for name in c.references.joints}
+        found = []
+        for i, body in tree.stacked():
+            joint = body.joint
+            followed = any(b.coupling is not None and b.coupling.joint == body.joint_name for b in tree.bodies)
+            if joint.nq != joint.nv or type(joint).local is not JointType.local or followed or body.joint_name in named:
+                continue
+            q = rng.uniform(-1.0, 1.0, joint.nq)
+            for k, unit in enumerate(joint.q_units):
+                turned = q + 2.0 * math.pi * (np.arange(joint.nq) == k)
+                pairs = zip(joint.X([*q]).elements(), joint.X([*turned]).elements(), strict=True)
+                if unit == "rad" and all(abs(a - b) < 1e-12 for a, b in pairs):
+                    found.append((tree.v_slices[i].start + k, tree.q_slices[i].start + k))
+        return found
+
+    def nearest_turns(self, q: np.ndarray, to: np.ndarray, held: Sequence[str], limits: bool) -> np.ndarray:
+        """The same configurations with those of their angles that are nearest to others, within limits."""
+        if not (np.abs(to - q) > math.pi).any():
+            return q
+        free, found = set(self.free(held)), np.array(q)
+        lower, upper = self.limits if limits else (np.full(self.tree.nq, -np.inf), np.full(self.tree.nq, np.inf))
+        for k, number in self.turning:
+            if k in free:
+                turns = np.round((to[..., number] - found[..., number]) / (2.0 * math.pi))
+                moved = found[..., number] + 2.0 * math.pi * turns
+                inside = (moved >= lower[number]) & (moved <= upper[number]) & (turns != 0.0)
+                found[..., number] = np.where(inside, moved, found[..., number])
+        return found
+
+    @cached_property
+    def limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lower and upper limits of configurations."""
+        found = bounds(self.tree)
+        low, high = ([x for i, _ in self.tree.stacked() for x in found[i][side]] for side in (0, 1))
+        return np.array(low, dtype=float), np.array(high, dtype=float)
+
+    @cached_property
+    def error_slices(self) -> dict[str, slice]:
+        """By constraint: where its errors stand."""
+        found, start = {}, 0
+        for constraint in self.tree.constraints:
+            if constraint.holonomic:
+                found[constraint.name] = slice(start, start + len(constraint.row_names))
+                start = found[constraint.name].stop
+        return found
+
+    @cached_property
+    def error_names(self) -> tuple[tuple[str, str], ...]:
+        """What each error is called, and its unit."""
+        holonomic = [c for c in self.tree.constraints if c.holonomic]
+        return tuple(pair for c in holonomic for pair in zip(c.row_names, c.row_units, strict=True))
+
+
+def read_configuration(robot: Any, who: str, name: str, q: Any) -> np.ndarray:
+    """A configuration, or a batch of them, on the manifold.  Raises ValueError as robots' methods do."""
+    numbers = type(q) is np.ndarray and q.dtype == float and q.shape[-1:] == (robot.nq,)
+    if numbers and not robot._subject.unfit and np.isfinite(q).all():  # as it is most often
+        return np.array(q)
+    asked = Asked(robot._subject, who, (Port("q", (robot.nq,)),), ())
+    try:
+        arrays = asked.prepared((q,))
+        asked.refuse_not_finite(arrays)
+        (found,) = asked.on_manifold(arrays)
+    except UnknownNameError:
+        raise
+    except ValueError as error:
+        said = str(error)
+        known = said.startswith(f"{who}: q")
+        raise ValueError(
+            said.replace(f"{who}: q", f"{who}: {name}", 1) if known else f"{who}: {name}: {said}"
+        ) from None
+    return np.array(found, dtype=float)
+
+
+def read_joints(robot: Any, who: str, name: str, given: Given | None) -> HeldJoints:
+    """Numbers of joints by name, each (...) where the joint has one, or (..., nq of it).
+
+    Raises TypeError where it is no dict, UnknownNameError for a joint that is not there, ValueError for one that
+    follows another, for shapes and for what is not finite.
+    """
+    tree, values = robot.tree, {}
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f'{who}: {name}: expected a dict by joint, as in {{"crank": 0.3}}, got {given!r}')
+    for joint, value in (given or {}).items():
+        if any(constraint.name == joint for constraint in tree.constraints):
+            raise ValueError(f"{who}: {name}: {joint!r} is a constraint, whose numbers follow: name joints of the tree")
+        body = tree.bodies[tree.joint_index(joint)]
+        if body.coupling is not None:
+            raise ValueError(f"{who}: {name}: joint {joint!r} follows joint {body.coupling.joint!r}: name that one")
+        nq = body.joint.nq
+        shape = "a number, or an array of any shape" if nq == 1 else f"an array of shape (..., {nq})"
+        expected = f"{who}: {name}: joint {joint!r}: expected {shape}"
+        try:
+            array = floats(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"{expected}, got {value!r}") from None
+        if nq == 1:
+            array = array[..., np.newaxis]
+        if array.shape[-1:] != (nq,):
+            raise ValueError(f"{expected}, got shape {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{expected}, got {array[~np.isfinite(array)].flat[0]} among them")
+        values[joint] = body.joint.checked(array, joint)
+    found = HeldJoints(tuple(values), values)
+    _check_batch(who, name, found)
+    return found
+
+
+def _check_batch(who: str, name: str, held: HeldJoints) -> None:
+    try:
+        np.broadcast_shapes(*(x.shape[:-1] for x in held.values.values()))
+    except ValueError:
+        shapes = ", ".join(f"{joint} {x.shape[:-1]}" for joint, x in held.values.items())
+        raise ValueError(f"{who}: {name}: these do not broadcast together: {shapes}") from None
+
+
+def check_limits(mechanism: ClosedMechanism, held: HeldJoints) -> None:
+    """Raises ValueError where joints are held beyond their limits."""
+    lower, upper = mechanism.limits
+    for joint, value in held.values.items():
+        place = mechanism.tree.q_slices[mechanism.tree.joint_index(joint)]
+        low, high = lower[place], upper[place]
+        wrong = (value < low - 1e-12) | (value > high + 1e-12)
+        if wrong.any():
+            k = int(np.argwhere(wrong)[0][-1])
+            raise ValueError(
+                f"{mechanism.who}: hold: joint {joint!r} = {value[wrong].flat[0]:.6g} is beyond its limits "
+                f"[{low[k]:.6g}, {high[k]:.6g}]; limits=False does not look at them"
+            )
+
+
+def read_weights(robot: Any, who: str, weights: Any, preferred: HeldJoints) -> np.ndarray:
+    """How much each velocity counts in what is near, (nv,): 1, or, where some joints are preferred, 0.01 of others.
+
+    Raises ValueError for what is not positive, and for shapes; UnknownNameError for a joint that is not there.
+    """
+    tree = robot.tree
+    found = np.full(tree.nv, _OTHERS if preferred.names else 1.0)
+    for name in preferred.names:
+        found[tree.v_slices[tree.joint_index(name)]] = 1.0
+    expected = f"{who}: weights: expected positive numbers, a dict by joint or an array of shape ({tree.nv},)"
+    try:
+        if isinstance(weights, Mapping):
+            for name, value in weights.items():
+                found[tree.v_slices[tree.joint_index(name)]] = floats(value)
+        elif weights is not None:
+            found[:] = floats(weights)
+    except UnknownNameError as error:
+        raise error.at(f"{who}: weights") from None
+    except (TypeError, ValueError):
+        raise ValueError(f"{expected}, got {weights!r}") from None
+    if not (np.isfinite(found).all() and (found > 0.0).all()):
+        raise ValueError(f"{expected}, got {weights!r}")
+    return found
+
+
+def read_time(who: str, time: Any) -> np.ndarray | None:
+    """The time, or times of a batch.  Raises ValueError for what is no finite number."""
+    if time is None:
+        return None
+    try:
+        found = floats(time)
+    except (TypeError, ValueError):
+        found = np.array(np.nan)
+    if not np.isfinite(found).all():
+        raise ValueError(f"{who}: time: expected a time or an array of times [s], got {time!r}")
+    return found
+
+
+def timed(time: Any) -> dict[str, Any]:
+    return {} if time is None else {"time": time}

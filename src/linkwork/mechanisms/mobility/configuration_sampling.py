@@ -1,0 +1,148 @@
+"""Assembled configurations, near one and far along the motion: steps along free velocities, and Newton's way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.mechanisms.mobility.length_scaling import Ranked, Scales, ranked
+
+__all__ = ["Assembled", "Mechanism"]
+
+CLOSED = 1e-10  # of the characteristic length: what an assembled configuration may be open by
+STEPS = 60
+
+
+class Assembled(NamedTuple):
+    """A configuration, what is left of its error (scaled), and whether that is nothing, or cannot become less."""
+
+    q: np.ndarray
+    error: np.ndarray  # (ne,), as lengths
+    closed: bool
+    stationary: bool
+
+
+class Mechanism:
+    """A robot's constraints as functions of numbers, in one unit."""
+
+    def __init__(self, robot: Any, scales: Scales, time: float | None) -> None:
+        self.robot, self.scales = robot, scales
+        self.time = time
+        self._time = {} if time is None else {"time": time}
+
+    def rows(self, q: np.ndarray) -> np.ndarray:
+        """G, scaled."""
+        return self.scales.rows_of(self.robot.constraint_jacobian(q, **self._time))
+
+    def error(self, q: np.ndarray) -> np.ndarray:
+        """φ, as lengths."""
+        return self.scales.error_of(self.robot.constraint_error(q, **self._time))
+
+    def drift(self, q: np.ndarray) -> np.ndarray:
+        """σ, as lengths per second."""
+        found: np.ndarray = self.robot.constraint_drift(q, **self._time) * self.scales.rows
+        return found
+
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """q ⊕ a step, which is given in lengths."""
+        found: np.ndarray = self.robot.integrate(q, step / self.scales.velocities)
+        return found
+
+    @property
+    def closed(self) -> float:
+        return CLOSED * self.scales.length
+
+    def projected(self, q: np.ndarray) -> Assembled:
+        """The way to where the error vanishes: Gauss and Newton's steps of least length, damped where they do not help
+        (Levenberg and Marquardt); to where it cannot become less, if that is not zero."""
+        error, damping = self.error(q), 0.0
+        size = float(np.linalg.norm(error))
+        if not np.isfinite(size):
+            return Assembled(q, error, False, False)
+        polished = 0
+        for _ in range(STEPS):
+            if size <= self.closed:
+                polished += 1
+                if polished > 2 or size <= 1e-15 * self.scales.length:
+                    break
+            G = self.rows(q)[self.scales.errors]
+            if not np.isfinite(G).all():
+                return Assembled(q, error, False, False)
+            U, s, V = np.linalg.svd(G, full_matrices=False)
+            kept = s > 1e-9 * max(float(s.max(initial=0.0)), 1e-3)
+            push = U.T @ error
+            if size > self.closed and np.linalg.norm(push * s) <= 1e-9 * size:
+                return Assembled(q, error, False, True)
+            for _ in range(12):
+                factors = np.where(kept, s / (s * s + damping + (~kept)), 0.0)
+                step = -V.T @ (factors * push)
+                long = float(np.linalg.norm(step)) / self.scales.length
+                there = self.moved(q, step / max(1.0, long))
+                left = self.error(there)
+                found = float(np.linalg.norm(left))
+                if found < size or (size <= self.closed):
+                    break
+                damping = max(10.0 * damping, 1e-4 * float(s.max(initial=0.0)) ** 2)
+            if found >= size:
+                break
+            q, error, size, damping = there, left, found, 0.1 * damping if damping > 1e-9 else 0.0
+        stationary = bool(np.linalg.norm(self.rows(q)[self.scales.errors].T @ error) <= 1e-6 * size)
+        return Assembled(q, error, size <= self.closed, stationary and size > self.closed)
+
+    def ranked(self, q: np.ndarray) -> Ranked:
+        """Raises ValueError where rows mean nothing."""
+        G = self.rows(q)
+        wrong = ~np.isfinite(G).all(axis=-1)
+        if wrong.any():
+            names = [name for c in self.robot.tree.constraints for name in c.row_names]
+            said = ", ".join(repr(names[k]) for k in np.flatnonzero(wrong)[:6])
+            raise ValueError(f"constraints: {said} are no finite numbers at q = {np.array2string(q, precision=4)}")
+        return ranked(G)
+
+    def assembled(self, starts: Iterable[np.ndarray]) -> tuple[Assembled, int]:
+        """The first that closes, or that which is least open; and how many starts that took."""
+        best, tried = None, 0
+        for q in starts:
+            tried += 1
+            found = self.projected(q)
+            if best is None or found.closed or not _size(found) >= _size(best):
+                best = found
+            if best.closed:
+                break
+        assert best is not None
+        return best, tried
+
+    def wandered(self, q: np.ndarray, walks: int, steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Assembled configurations along random feasible motions, some near q and some far."""
+        for _ in range(walks):
+            at, before, share = q, None, 0.03
+            for _ in range(steps):
+                free = self._free(at)
+                if not free.shape[1]:
+                    break
+                heading = free @ rng.normal(size=free.shape[1])
+                if before is not None:  # keep on, more or less
+                    onward = free @ (free.T @ before)
+                    heading = onward / max(float(np.linalg.norm(onward)), 1e-12) + 0.3 * heading / max(
+                        float(np.linalg.norm(heading)), 1e-12
+                    )
+                heading = heading / max(float(np.linalg.norm(heading)), 1e-12)
+                before = heading
+                step = share * self.scales.length * np.sqrt(len(heading)) * heading
+                found = self.projected(self.moved(at, step))
+                if not (found.closed and np.isfinite(self.rows(found.q)).all()):
+                    break
+                at, share = found.q, min(0.15, 2.0 * share)
+                yield at
+
+    def _free(self, q: np.ndarray) -> np.ndarray:
+        """Velocities that all constraints leave free; those that they push along are not sought."""
+        return self.ranked(q).right
+
+
+def _size(found: Assembled) -> float:
+    """How open it is; infinitely where that is no number."""
+    size = float(np.linalg.norm(found.error))
+    return size if np.isfinite(size) else np.inf

@@ -1,0 +1,1 @@
+"""Checks of a robot's description: values, inertias, topology."""

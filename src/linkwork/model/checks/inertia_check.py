@@ -1,0 +1,186 @@
+"""What is wrong with a link's numbers, or suspicious about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork.errors import Findings, Issue, Location
+from linkwork.model.checks.inertia_check_physical import nearest_possible, taken_apart
+from linkwork.shapes import Geometry
+from linkwork.spatial import Inertia, Symmetric3, Vec3
+from linkwork.spatial.arguments import LARGEST
+
+__all__ = ["FARTHEST", "SUSPICIOUS", "all_finite", "check_inertial", "principal_moments", "why_impossible"]
+
+FARTHEST = 0.5  # relative: half of the second moments of mass, beyond which what is given tells little of the body
+SUSPICIOUS = 1e12  # numbers beyond it are suspicious
+_TINY = 1e-12  # masses below it [kg] are suspicious
+_ROUNDING = 5e-6  # relative: half of the last of six digits, with which many tools print an inertia
+_POINT = 1e-6  # radius of gyration [m] below which moments are the rounding of a point mass
+_FAR = 10.0  # times the size of the link's shapes
+_LARGE = 10.0  # radius of gyration [m] that is suspicious where the shapes' size is not known
+
+
+def check_inertial(
+    findings: Findings,
+    where: Location,
+    mass: float,
+    center: Vec3,
+    about: Symmetric3,
+    shapes: Sequence[Geometry],
+    *,
+    nearest: bool | None = None,
+) -> Inertia:
+    """The inertia, about the link's origin, of a mass [kg] at ``center`` [m] with the rotational inertia ``about`` its
+    centre [kg m²] in the link's axes.  ``shapes`` are the link's own.  With ``nearest``, a rotational inertia that no
+    body has is replaced by the nearest that one has, if that is within `FARTHEST`; None stands where there is no such
+    choice, which hints then do not name.
+
+    Errors: MASS_NEGATIVE, INERTIA_NOT_PSD, INERTIA_FAR, NOT_FINITE, MAGNITUDE (numbers beyond `LARGEST`).  Warnings:
+    MAGNITUDE (numbers beyond `SUSPICIOUS`), MASS_ZERO, INERTIA_TRIANGLE, INERTIA_NEAREST, INERTIA_UNITS, COM_FAR.
+    """
+    for what, unit, numbers, largest in (
+        ("mass", "kg", (mass,), LARGEST),
+        ("centre of mass", "m", tuple(center), LARGEST),
+        ("moments of inertia", "kg m²", about.elements(), LARGEST**3),
+    ):
+        shown = _listed(numbers)
+        if not all_finite(numbers):
+            findings.error(Issue("NOT_FINITE", f"{what}: expected finite numbers, got {shown} {unit}", where))
+            return Inertia.zero()
+        if max(map(abs, numbers)) > largest:
+            message = f"{what}: {shown} {unit} is beyond {largest:.0e}: products of such numbers overflow"
+            findings.error(Issue("MAGNITUDE", message, where))
+            return Inertia.zero()
+    if mass < 0.0:
+        findings.error(Issue("MASS_NEGATIVE", f"mass must not be negative, got {mass!r}", where))
+        return Inertia.zero()
+    errors = len(findings.errors)
+    about = _possible(findings, where, mass, about, nearest)
+    if len(findings.errors) > errors:
+        return Inertia.zero()
+    inertia = Inertia.at_center(mass, center, about)
+    low, middle, high = principal_moments(about)
+    shown = _listed((low, middle, high))
+    if mass == 0.0:
+        if high > 0.0:
+            findings.warn(Issue("MASS_ZERO", f"mass is zero but the moments of inertia are {shown} kg m²", where))
+    elif not _TINY <= mass <= SUSPICIOUS:
+        findings.warn(Issue("MAGNITUDE", f"suspicious magnitude: a mass of {mass:.6g} kg", where, "masses are in kg"))
+    elif max(map(abs, center)) > SUSPICIOUS:
+        message = f"suspicious magnitude: a centre of mass {max(map(abs, center)):.6g} m away"
+        findings.warn(Issue("MAGNITUDE", message, where, "lengths are in m"))
+    else:
+        _check_size(findings, where, math.sqrt(max(high, 0.0) / mass), center, shapes)
+    return inertia
+
+
+def _possible(findings: Findings, where: Location, mass: float, about: Symmetric3, nearest: bool | None) -> Symmetric3:
+    """The rotational inertia as it is given or, where no body has it and ``nearest``, the nearest that one has."""
+    moments = low, middle, high = principal_moments(about)
+    # Elements rounded by ε·high move an eigenvalue by up to 3 ε·high, and low + middle − high = trace − 2 high by 9.
+    rounding, point = _ROUNDING * max(high, -low), _POINT * _POINT * mass
+    negative = low < -(3.0 * rounding + point)
+    if not negative and low + middle >= high - (9.0 * rounding + point):
+        return about
+    message = (
+        f"no body has the principal moments {_listed(moments)} kg m²: the largest is more than the sum of the others"
+    )
+    if negative:
+        message = f"inertia is not positive semi-definite: its eigenvalues are {_listed(moments)} kg m²"
+    possible, distance = nearest_possible(about)
+    if nearest and distance <= FARTHEST:
+        message += (
+            f"; (ixx, ixy, ixz, iyy, iyz, izz) = ({_listed(about.elements())}) in the link's axes is replaced by the "
+            f"nearest that a body has, ({_listed(possible.elements())}), {100.0 * distance:.3g} % away"
+        )
+        findings.warn(Issue("INERTIA_NEAREST", message, where))
+        return possible
+    if nearest:
+        message += f"; the nearest that a body has is {100.0 * distance:.3g} % away, more than {100.0 * FARTHEST:.3g} %"
+        findings.error(Issue("INERTIA_FAR", message, where, f"{_SIGNS} {_WITHOUT}"))
+    elif negative:
+        near = f'inertia="nearest" takes the nearest that a body has, {100.0 * distance:.3g} % away'
+        hint = _SIGNS if nearest is None else f"{_SIGNS} {near if distance <= FARTHEST else _WITHOUT}"
+        findings.error(Issue("INERTIA_NOT_PSD", message, where, hint))
+    else:
+        findings.warn(Issue("INERTIA_TRIANGLE", message, where))
+    return about
+
+
+def _listed(numbers: Iterable[float]) -> str:
+    return ", ".join(f"{x:.6g}" for x in numbers)
+
+
+def principal_moments(about: Symmetric3) -> tuple[float, float, float]:
+    """The eigenvalues of a rotational inertia, smallest first."""
+    xx, xy, xz, yy, yz, zz = about.elements()
+    if xy == xz == yz == 0.0:
+        low, middle, high = sorted((xx, yy, zz))
+        return low, middle, high
+    scale = max(abs(a) for a in about.elements())  # so that nothing leaves float64's range on the way
+    matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / scale
+    low, middle, high = (float(a) * scale for a in np.linalg.eigvalsh(matrix))
+    return low, middle, high
+
+
+def why_impossible(inertia: Inertia) -> tuple[str, ...]:
+    """Why no body of some extent in every direction has this inertia, where none has: in words and numbers."""
+    mass, _, about = taken_apart(inertia)
+    if mass <= 0.0:
+        found = [f"the mass is {mass:.6g} kg"]
+        if mass == 0.0 and any(inertia.moment):
+            found.append(f"there are first moments of mass, {_listed(inertia.moment)} kg m")
+        return tuple(found)
+    moments = low, middle, high = principal_moments(about)
+    seconds = [0.5 * (sum(moments) - 2.0 * x) for x in (high, middle, low)]
+    shown = f"{_listed(moments)} kg m²"
+    if low < -1e-9 * high:
+        return (f"a principal moment about the centre of mass is negative: {shown}",)
+    if low + middle < high:
+        return (f"the largest principal moment about the centre of mass is more than the sum of the others: {shown}",)
+    return (f"it has no extent in some direction: its second moments of mass are {_listed(seconds)} kg m²",)
+
+
+def all_finite(values: Iterable[Any]) -> bool:
+    """Whether every one of these numbers is finite."""
+    return all(map(math.isfinite, values))
+
+
+def _check_size(findings: Findings, where: Location, gyration: float, center: Vec3, shapes: Sequence[Geometry]) -> None:
+    """Whether the radius of gyration and the centre of mass suit the link's shapes."""
+    size = _size(shapes)
+    hint = "are lengths in m, masses in kg, inertia in kg m², and is it about the centre of mass?"
+    if size is None:
+        if gyration > _LARGE:
+            message = f"the radius of gyration is {gyration:.3g} m"
+            findings.warn(Issue("INERTIA_UNITS", message, where, hint))
+        return
+    middle, reach = size
+    if gyration > _FAR * reach:
+        message = f"the radius of gyration is {gyration:.3g} m, but the link's shapes reach {reach:.3g} m"
+        findings.warn(Issue("INERTIA_UNITS", message, where, hint))
+    distance = math.hypot(*(center - middle))
+    if distance > _FAR * reach:
+        message = f"the centre of mass lies {distance:.3g} m from the link's shapes, which reach {reach:.3g} m"
+        findings.warn(Issue("COM_FAR", message, where, hint))
+
+
+def _size(shapes: Sequence[Geometry]) -> tuple[Vec3, float] | None:
+    """The middle of the shapes and how far they reach from it; None where there is none, or one of unknown size."""
+    bounds = [(geometry.origin, geometry.shape.bound) for geometry in shapes]
+    balls = [(X.point(bound[0]), bound[1]) for X, bound in bounds if bound is not None]
+    if not balls or len(balls) < len(shapes):
+        return None
+    places = [place for place, _ in balls]
+    middle = sum(places[1:], start=places[0]) * (1.0 / len(places))
+    reach = max(math.hypot(*(place - middle)) + radius for place, radius in balls)
+    return (middle, reach) if math.isfinite(reach) else None
+
+
+_SIGNS = "no body has a negative moment: are the signs of ixy, ixz, iyz and the order of the numbers right?"
+_WITHOUT = 'for kinematics alone, inertia="ignore" loads the robot without inertias'

@@ -1,0 +1,226 @@
+"""Which shapes a robot has, and which pairs of them are looked at: data of the tree, without distances.
+
+Pairs are of links.  Those on one body never move relative to each other; those on bodies that a joint connects touch
+by design.  Neither is looked at, unless a pair is enabled; pairs that are disabled are not looked at either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from linkwork._util.messages import nearest
+from linkwork.constraints import LoopJoint
+from linkwork.errors import UnknownNameError
+from linkwork.model.body import Direction, DisabledPair, Frame, Point
+from linkwork.model.composite_body import composed
+from linkwork.model.tree import Tree
+from linkwork.model.tree_constraints_marks import check_mark_name
+from linkwork.shapes import Compound, Geometry, Shape
+from linkwork.spatial import Pose
+from linkwork.spatial.arguments import given_pose, given_text
+
+__all__ = [
+    "LinkShape",
+    "adjacent",
+    "collision_links",
+    "collision_pairs",
+    "joined_bodies",
+    "link_shapes",
+    "ordered",
+    "pairs_of_links",
+    "unmoving_pairs",
+    "with_attached",
+    "with_collisions",
+    "with_disabled",
+    "with_pairs",
+    "without_attached",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkShape:
+    """A collision shape of a link: on which body it is, and where there."""
+
+    name: str  # the link's, or, where it has several, "link/shape"
+    link: str
+    body: int  # or WORLD
+    shape: Shape
+    placement: Pose  # X_body_shape
+
+
+def link_shapes(tree: Tree) -> tuple[LinkShape, ...]:
+    """All collision shapes, in the order of the frames; of a compound its parts, "link[0]", "link[1]" ..."""
+    found = []
+    for frame in tree.frames:
+        many = len(frame.collisions) > 1
+        taken: set[str] = set()
+        for k, geometry in enumerate(frame.collisions):
+            own = geometry.name if geometry.name and geometry.name not in taken else str(k)
+            taken.add(own)
+            name = f"{frame.name}/{own}" if many else frame.name
+            placement = composed(frame.placement, geometry.origin)
+            if isinstance(geometry.shape, Compound):
+                for j, part in enumerate(geometry.shape.parts):
+                    at = composed(placement, part.origin)
+                    found.append(LinkShape(f"{name}[{j}]", frame.name, frame.body, part.shape, at))
+                continue
+            found.append(LinkShape(name, frame.name, frame.body, geometry.shape, placement))
+    return tuple(found)
+
+
+def collision_links(tree: Tree) -> tuple[str, ...]:
+    """The links that have collision shapes."""
+    return tuple(frame.name for frame in tree.frames if frame.collisions)
+
+
+def joined_bodies(tree: Tree) -> set[frozenset[int]]:
+    """The pairs of bodies that a joint connects, one that closes a loop included."""
+    joined = {frozenset((i, p)) for i, p, _ in tree.outward()}
+    for one in tree.constraints:
+        if isinstance(one, LoopJoint):
+            joined.add(frozenset((tree.frame(one.frame).body, tree.frame(one.relative_to).body)))
+    return joined
+
+
+def pairs_of_links(tree: Tree) -> Iterator[tuple[Frame, Frame]]:
+    """All pairs of links with collision shapes, each in the order of the frames."""
+    return combinations([tree.frame(name) for name in collision_links(tree)], 2)
+
+
+def collision_pairs(tree: Tree) -> tuple[tuple[str, str], ...]:
+    """The pairs of links that are looked at, each in the order of the frames."""
+    disabled = {frozenset((pair.a, pair.b)) for pair in tree.disabled_collisions}
+    enabled = {frozenset(pair) for pair in tree.enabled_collisions}
+    found, joined = [], joined_bodies(tree)
+    for a, b in pairs_of_links(tree):
+        if a.body == b.body:
+            continue
+        pair = frozenset((a.name, b.name))
+        if pair not in disabled and (pair in enabled or frozenset((a.body, b.body)) not in joined):
+            found.append((a.name, b.name))
+    return tuple(found)
+
+
+def adjacent(tree: Tree, a: Frame, b: Frame) -> bool:
+    """Whether a joint connects the bodies of two frames, one that closes a loop included, or both are on one."""
+    inner, outer = sorted((a.body, b.body))
+    if inner == outer or tree.bodies[outer].parent == inner:
+        return True
+    loops = (one for one in tree.constraints if isinstance(one, LoopJoint))
+    return any({inner, outer} == {tree.frame(one.frame).body, tree.frame(one.relative_to).body} for one in loops)
+
+
+def unmoving_pairs(tree: Tree) -> Iterator[tuple[str, str]]:
+    """The pairs of links that are not looked at unless they are enabled: adjacent ones, and those of one body."""
+    joined = joined_bodies(tree)
+    for a, b in pairs_of_links(tree):
+        if a.body == b.body or frozenset((a.body, b.body)) in joined:
+            yield a.name, b.name
+
+
+def with_collisions(tree: Tree, link: str, shapes: Sequence[Shape | Geometry]) -> Tree:
+    """The tree with other collision shapes on a link.  Raises UnknownNameError and TypeError."""
+    frame = tree.frame(link)
+    found = []
+    for one in shapes:
+        geometry = one.at((0.0, 0.0, 0.0)) if isinstance(one, Shape) else one
+        if not isinstance(geometry, Geometry):
+            raise TypeError(f"with_collisions: {link!r}: expected shapes of linkwork.shapes, got {one!r}")
+        found.append(geometry)
+    if link == "world":
+        raise ValueError(
+            "with_collisions: 'world' is no link: give a scene, or attach the shape to it by with_attached"
+        )
+    frames = tuple(replace(f, collisions=tuple(found)) if f is frame else f for f in tree.frames)
+    return replace(tree, frames=frames)
+
+
+def ordered(tree: Tree, who: str, a: Any, b: Any) -> tuple[str, str]:
+    """Two links with collision shapes, in the order of the frames.  Raises UnknownNameError and ValueError."""
+    links = collision_links(tree)
+    for name in (a, b):
+        if name not in links:
+            there = isinstance(name, str) and (name == "world" or any(f.name == name for f in tree.frames))
+            raise UnknownNameError("link with a collision shape", name, links, f"{who}: it has none" if there else "")
+    if a == b:
+        raise ValueError(f"{who}: pairs: expected two links, got {a!r} twice")
+    return (a, b) if links.index(a) < links.index(b) else (b, a)
+
+
+def with_pairs(tree: Tree, pairs: Iterable[tuple[str, str]]) -> Tree:
+    """The tree of which these pairs are looked at, and no others.  Raises UnknownNameError and ValueError."""
+    who = "with_collision_pairs"
+    kept = {ordered(tree, who, *pair) for pair in pairs}
+    for a, b in kept:
+        if tree.frame(a).body == tree.frame(b).body:
+            raise ValueError(f"{who}: links {a!r} and {b!r} are on one body: they never move relative to each other")
+    known = {frozenset((pair.a, pair.b)): pair for pair in tree.disabled_collisions}
+    disabled, enabled, joined = [], [], joined_bodies(tree)
+    for one, other in pairs_of_links(tree):
+        pair = (one.name, other.name)
+        meeting = one.body == other.body or frozenset((one.body, other.body)) in joined
+        if pair in kept:
+            enabled += [pair] if meeting else []
+        elif not meeting or frozenset(pair) in known:
+            disabled.append(known.get(frozenset(pair), DisabledPair(*pair, "User")))
+    return replace(tree, disabled_collisions=tuple(disabled), enabled_collisions=tuple(enabled))
+
+
+def with_disabled(tree: Tree, pairs: Sequence[DisabledPair]) -> Tree:
+    """The tree with further pairs that are not looked at; one that was disabled gets the new reason."""
+    added = {frozenset((pair.a, pair.b)): pair for pair in pairs}
+    kept = [pair for pair in tree.disabled_collisions if frozenset((pair.a, pair.b)) not in added]
+    enabled = tuple(pair for pair in tree.enabled_collisions if frozenset(pair) not in added)
+    return replace(tree, disabled_collisions=(*kept, *added.values()), enabled_collisions=enabled)
+
+
+def with_attached(tree: Tree, name: str, shape: Shape, frame: str, pose: Any, touching: Sequence[str]) -> Tree:
+    """The tree with an object on a frame.  Raises UnknownNameError, ValueError and TypeError."""
+    check_mark_name(tree, "with_attached", name)
+    who = f"with_attached: {given_text(name, 'with_attached: name')!r}"
+    if not isinstance(shape, Shape):
+        raise TypeError(f"{who}: expected a shape of linkwork.shapes, got {shape!r}")
+    carrier = tree.frame(frame)
+    X = given_pose(pose, f"{who}: pose")
+    if isinstance(touching, str):
+        raise TypeError(f'{who}: touching: expected a list of links, as in ["{touching}"], got {touching!r}')
+    links = collision_links(tree)
+    for link in touching:
+        if link not in links:
+            raise UnknownNameError("link with a collision shape", link, links, _touched(who, link, links))
+    added = Frame(
+        name,
+        carrier.body,
+        composed(carrier.placement, X),
+        collisions=(Geometry(shape, Pose.identity()),),
+        welded_to=carrier.name,
+    )
+    found = replace(tree, frames=(*tree.frames, added))
+    return with_disabled(found, [DisabledPair(name, link, "User") for link in touching])
+
+
+def _touched(who: str, link: Any, links: Sequence[str]) -> str:
+    """Return the nearest name, and what obstacles are told as."""
+    return f"{nearest(str(link), links)} ({who}: of obstacles, plan(touching=) takes pairs)"
+
+
+def without_attached(tree: Tree, name: str) -> Tree:
+    """The tree without an object that was attached.  Raises UnknownNameError, ValueError where something is on it."""
+    objects = [f.name for f in tree.frames if f.collisions and f.welded_to is not None and f.fixed_joint is None]
+    if name not in objects:
+        raise UnknownNameError("attached object", name, objects)
+    on_it = next((f.name for f in tree.frames if f.welded_to == name), None)
+    if on_it is None:
+        marks: list[Point | Direction] = [*tree.points, *tree.directions]
+        on_it = next((mark.name for mark in marks if mark.frame == name), None)
+    if on_it is not None:
+        raise ValueError(f"without_attached: {on_it!r} is on {name!r}: take that away first")
+    return replace(
+        tree,
+        frames=tuple(f for f in tree.frames if f.name != name),
+        disabled_collisions=tuple(pair for pair in tree.disabled_collisions if name not in (pair.a, pair.b)),
+        enabled_collisions=tuple(pair for pair in tree.enabled_collisions if name not in pair),
+    )

@@ -1,0 +1,101 @@
+"""What is welded together: the inertia of a body is the sum of those of the links on it, and has no other source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from linkwork._util.messages import quoted
+from linkwork.model.body import WORLD, Body, Frame
+from linkwork.spatial import Inertia, Pose
+
+__all__ = ["check_inertias", "composed", "summed", "told", "with_summed_inertias", "without_inertias"]
+
+_ROUNDING = 1e-9  # how far a body's inertia may be from the sum, relative to the largest number that goes into it
+
+
+def with_summed_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tuple[Body, ...]:
+    """The bodies, each with the inertias of the frames on it: they are added in the order of the frames."""
+    sums = _sums(len(bodies), frames)
+    return tuple([replace(b, inertia=own) if b.inertia != own else b for b, own in zip(bodies, sums, strict=True)])
+
+
+def without_inertias(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """The frames of a tree whose bodies' inertias are no longer those of its links."""
+    return tuple([f if f.inertia == _NONE else replace(f, inertia=_NONE) for f in frames])
+
+
+def summed(frames: Sequence[Frame]) -> Inertia:
+    """The inertia of frames on one body (or on the world), about its origin, in its axes."""
+    (total,) = _sums(1, [replace(frame, body=0) for frame in frames])
+    return total
+
+
+def told(bodies: Sequence[Body], frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """The frames of a tree; where none on any body has an inertia, with each body's in the frame of its name."""
+    if any(f.body != WORLD and f.inertia != _NONE for f in frames) or all(b.inertia == _NONE for b in bodies):
+        return tuple(frames)
+    own = {(f.name, f.body) for f in frames}
+    missing = [Frame(b.name, i, _IDENTITY) for i, b in enumerate(bodies) if (b.name, i) not in own]
+    return tuple(
+        replace(f, inertia=f.placement.inv() @ bodies[f.body].inertia)
+        if f.body != WORLD and f.name == bodies[f.body].name
+        else f
+        for f in (*frames, *missing)
+    )
+
+
+def check_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> None:
+    """Raises ValueError where a body's inertia is not the sum of those of its frames, but for rounding.
+
+    Where no frame on any body has an inertia, as in trees that stand in for a robot in joint space, the bodies' are all
+    there is.
+    """
+    if all(frame.body == WORLD or frame.inertia == _NONE for frame in frames):
+        return
+    for i, (body, expected) in enumerate(zip(bodies, _sums(len(bodies), frames), strict=True)):
+        if body.inertia != expected and not _agree(body.inertia, expected, [f for f in frames if f.body == i]):
+            raise ValueError(
+                f"body {quoted(body.name)}: its inertia is not the sum of those of the links on it (mass "
+                f"{body.inertia.mass:.9g} kg, the links' {expected.mass:.9g} kg): it follows from theirs, so change "
+                f"the links', as Robot.with_inertia does"
+            )
+
+
+def composed(X_ab: Pose, X_bc: Pose) -> Pose:
+    """X_ac; either as it is where the other is the identity."""
+    if X_ab is _IDENTITY:
+        return X_bc
+    X_ac: Pose = X_ab if X_bc is _IDENTITY else X_ab @ X_bc
+    return X_ac
+
+
+def _sums(count: int, frames: Sequence[Frame]) -> list[Inertia]:
+    """By body: the inertias of the frames on it, about its origin, in its axes."""
+    sums = [_NONE] * count
+    for frame in frames:
+        if frame.body != WORLD and frame.inertia != _NONE:
+            own = frame.inertia if frame.placement == _IDENTITY else frame.placement @ frame.inertia
+            sums[frame.body] = own if sums[frame.body] == _NONE else sums[frame.body] + own
+    return sums
+
+
+def _agree(one: Inertia, other: Inertia, frames: Sequence[Frame]) -> bool:
+    """Whether two inertias are the same but for rounding, made of the frames' as they are; so are those that overflow.
+
+    Masses, first and second moments are compared with the largest of their kind that goes into them.
+    """
+    parts = [_parts(x) for f in frames for x in (f.inertia, f.placement @ f.inertia)]
+    for k, (found, wanted) in enumerate(zip(_parts(one), _parts(other), strict=True)):
+        scale = max(abs(x) for part in (found, wanted, *(part[k] for part in parts)) for x in part)
+        if any(abs(x - y) > _ROUNDING * scale for x, y in zip(found, wanted, strict=True)):
+            return False
+    return True
+
+
+def _parts(inertia: Inertia) -> tuple[tuple[float, ...], ...]:
+    return (inertia.mass,), tuple(inertia.moment), inertia.about.elements()
+
+
+_IDENTITY = Pose.identity()
+_NONE = Inertia.zero()

@@ -1,0 +1,156 @@
+"""Coupled joints: q = ratio · q_master + offset, exactly.
+
+A tree with couplings has the numbers of its independent joints only.  Its equations of motion are those of the free
+tree with v_joint = G v put in, M = Gᵀ M_free G, as Lagrange has it: the coupling does no work.  How G comes in is said
+in two places: `Body` (X, S and bias for the master's numbers) and `Tree.gathered` (what followers feel adds up).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from linkwork._util.messages import quoted
+from linkwork.expr.scalar.symbol import Graph
+from linkwork.joints import JointType
+from linkwork.model.body import Following
+from linkwork.model.checks.inertia_check import all_finite
+from linkwork.model.coupled_joints_chains import led_back
+from linkwork.model.tree import Tree
+
+__all__ = ["bounds", "coupled", "coupling_text", "read_couplings", "read_mimic"]
+
+
+def read_couplings(tree: Tree, given: Mapping[str, Any]) -> dict[str, Following]:
+    """Couplings as users write them, ``{"follower": ("master", ratio, offset)}``; the offset is 0 if it is left out,
+    and the ratio 1.
+
+    Raises TypeError and ValueError where they are not written so, UnknownNameError for a joint that is not there.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(f'coupled: expected a dict such as {{"follower": ("master", ratio, offset)}}, got {given!r}')
+    found = {}
+    for follower, coupling in given.items():
+        tree.joint_index(follower)
+        if not isinstance(coupling, Following):
+            coupling = Following(*_parts(f"coupled: joint {quoted(follower)}", coupling))
+        tree.joint_index(coupling.joint)
+        found[follower] = coupling
+    return found
+
+
+def read_mimic(follower: str, given: Any) -> Following:
+    """The joint that another is meant to follow, as users write it: ``(master, ratio, offset)``.  Raises TypeError."""
+    return given if isinstance(given, Following) else Following(*_parts(f"joint {follower!r}: mimic", given))
+
+
+def coupled(tree: Tree, couplings: Mapping[str, Following]) -> Tree:
+    """The tree with joints that follow others: chains are led back to the joint that follows none.
+
+    Joints that follow others already still do, unless they are given anew.  Raises UnknownNameError for a joint that is
+    not there, and ValueError, naming joints and values, for a cycle, for a ratio or offset that is not finite, and for
+    joints that cannot follow each other: both must have as many numbers in v as in q, with q̇ = v.
+    """
+    wanted = {body.joint_name: body.coupling for body in tree.bodies if body.coupling is not None}
+    wanted |= couplings
+    for follower, coupling in couplings.items():
+        _check(tree, follower, coupling)
+    flat = _flattened(wanted)
+    bodies = [replace(body, coupling=flat.get(body.joint_name)) for body in tree.bodies]
+    return replace(tree, bodies=tuple(bodies))
+
+
+def bounds(tree: Tree) -> dict[int, tuple[list[float], list[float]]]:
+    """By body: the lowest and highest configurations (nq each) of an independent joint that it and all of its followers
+    allow.  Raises ValueError, naming the joints, where they allow none.
+    """
+    found: dict[int, tuple[list[float], list[float]]] = {}
+    for i, body in tree.stacked():
+        least, most = body.limits.positions
+        found[i] = list(least), list(most)
+    for body in tree.bodies:
+        coupling = body.coupling
+        if coupling is None:
+            continue
+        lower, upper = found[tree.joint_index(coupling.joint)]
+        for k, (low, high) in enumerate(zip(*body.limits.positions, strict=True)):
+            possible = True
+            if coupling.ratio == 0.0:
+                possible = low <= coupling.offset <= high
+            else:
+                ends = sorted((limit - coupling.offset) / coupling.ratio for limit in (low, high))
+                lower[k], upper[k] = max(lower[k], ends[0]) + 0.0, min(upper[k], ends[1]) + 0.0  # no minus zero
+            if not possible or lower[k] > upper[k]:
+                raise ValueError(
+                    f"joint {quoted(body.joint_name)} is never within its limits [{low:.6g}, {high:.6g}] while "
+                    f"all that move with it are within theirs: {coupling_text(body.joint_name, coupling)}"
+                )
+    return found
+
+
+def coupling_text(follower: str, coupling: Following) -> str:
+    """How a joint follows another, as an equation for messages."""
+    sign = "-" if coupling.offset < 0.0 else "+"
+    return f"{follower} = {coupling.ratio:.6g} * {coupling.joint} {sign} {abs(coupling.offset):.6g}"
+
+
+def _parts(who: str, given: Any) -> tuple[Any, ...]:
+    """Master, and as far as they are given ratio and offset."""
+    parts = (given,) if isinstance(given, str) else given
+    if not isinstance(parts, Sequence) or not 1 <= len(parts) <= 3:
+        raise TypeError(f"{who}: expected (master, ratio, offset), got {given!r}")
+    if any(isinstance(x, (str, bytes)) for x in parts[1:]):
+        raise TypeError(f"{who}: expected numbers for ratio and offset, got {given!r}")
+    try:
+        return parts[0], *(float(x) for x in parts[1:])
+    except (TypeError, ValueError):
+        raise TypeError(f"{who}: expected numbers for ratio and offset, got {given!r}") from None
+
+
+def _check(tree: Tree, follower: str, coupling: Following) -> None:
+    """Whether a joint can follow the one that it names."""
+    one, other = (tree.bodies[tree.joint_index(name)].joint for name in (follower, coupling.joint))
+    if not all_finite((coupling.ratio, coupling.offset)):
+        raise ValueError(f"coupling: ratio and offset must be finite: {coupling_text(follower, coupling)}")
+    if follower == coupling.joint:
+        raise ValueError(f"joint {quoted(follower)} cannot follow itself: {coupling_text(follower, coupling)}")
+    for name, joint in ((follower, one), (coupling.joint, other)):
+        if not _is_plain(joint):
+            raise ValueError(
+                f"joint {quoted(name)} can neither follow another nor be followed: it is of type {joint.type_name()}, "
+                f"whose configuration ({joint.nq} numbers) does not change at the rate of its velocity "
+                f"({joint.nv} numbers): {coupling_text(follower, coupling)}"
+            )
+    if one.nv != other.nv:
+        raise ValueError(
+            f"joint {quoted(follower)} with {one.nv} numbers cannot follow joint {quoted(coupling.joint)} with "
+            f"{other.nv}: {coupling_text(follower, coupling)}"
+        )
+
+
+def _is_plain(joint: JointType) -> bool:
+    """Whether q̇ = v, which shows when q̇ is asked for with symbols."""
+    if joint.nq != joint.nv or joint.nv == 0:
+        return False
+    graph = Graph()
+    q, v = graph.inputs("q", (joint.nq,)), graph.inputs("v", (joint.nv,))
+    return all(x is y for x, y in zip(joint.q_dot(q, v), v, strict=True))
+
+
+def _flattened(wanted: Mapping[str, Following]) -> dict[str, Following]:
+    """Every follower led back to the joint at the start of its chain.  Raises ValueError."""
+
+    def refused(cycle: list[str]) -> None:
+        equations = ", ".join(coupling_text(name, wanted[name]) for name in cycle[:_SHOWN])
+        more = f" and {len(cycle) - _SHOWN} more" if len(cycle) > _SHOWN else ""
+        raise ValueError(f"joints follow each other in a cycle: {equations}{more}")
+
+    found = led_back(wanted, refused)
+    for name, coupling in found.items():
+        if not all_finite((coupling.ratio, coupling.offset)):
+            raise ValueError(f"the chain of joints before a follower overflows: {coupling_text(name, coupling)}")
+    return found
+
+
+_SHOWN = 10  # joints of a cycle

@@ -1,0 +1,152 @@
+"""Constraints put on a tree and taken off it, and what can be wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from linkwork.constraints import Constraint, LoopJoint
+from linkwork.constraints.constraint import References, renamed
+from linkwork.errors import UnknownNameError
+from linkwork.force_elements import ForceElement
+from linkwork.model.tree import Tree
+
+__all__ = [
+    "ConstraintBuilder",
+    "check_references",
+    "of_the_world",
+    "refuse_locked",
+    "renamed_frames",
+    "with_constraints",
+    "without_constraints",
+]
+
+
+class ConstraintBuilder:
+    """Constraints that are added to a tree, each after a look at it, in time that is linear."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._found = list(tree.constraints)
+        self._taken = {constraint.name for constraint in tree.constraints}
+        self._joints = {*tree.carried}
+
+    def tree(self) -> Tree:
+        """The tree with all that was added."""
+        return replace(self._tree, constraints=tuple(self._found))
+
+    def add(self, constraints: Iterable[Constraint]) -> None:
+        """Add constraints, each with its companions; see `with_constraints`."""
+        for constraint in _with_companions(constraints):
+            self._check_name(constraint)
+            check_references(self._tree, constraint.references)
+            problems = [*_between_one_body(self._tree, constraint), *constraint.checked(self._tree)]
+            if problems:
+                raise ValueError(f"constraint {constraint.name!r}: {'; '.join(problems)}")
+            self._found.append(constraint)
+            self._taken.add(constraint.name)
+
+    def _check_name(self, constraint: Constraint) -> None:
+        """A constraint's name is its own among constraints; a loop's, which is a joint, among joints too."""
+        name = constraint.name
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"constraints: name: expected a text, got {name!r}")
+        if name in self._taken:
+            raise ValueError(f"constraints: the robot has a constraint {name!r} already: give this one another name")
+        if isinstance(constraint, LoopJoint) and name in self._joints:
+            raise ValueError(f"constraints: the robot has a joint {name!r} already: give the loop another name")
+
+
+def with_constraints(tree: Tree, constraints: Iterable[Constraint]) -> Tree:
+    """The tree with further constraints, after those that it has, each with its companions.
+
+    Raises TypeError for what is no constraint, UnknownNameError for a frame, joint, point or direction that is not
+    there, and ValueError for a name that is taken and for what a constraint finds wrong.
+    """
+    builder = ConstraintBuilder(tree)
+    builder.add(constraints)
+    return builder.tree()
+
+
+def check_references(tree: Tree, said: References) -> None:
+    """Raises UnknownNameError for a frame, joint, point or direction that is not there."""
+    for name in said.frames:
+        tree.frame(name)
+    for name in said.joints:
+        tree.joint_index(name)
+    for name in said.points:
+        tree.point(name)
+    for name in said.directions:
+        tree.direction(name)
+
+
+def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
+    """The tree without some of its constraints and their companions.
+
+    Raises UnknownNameError for a name that none has.
+    """
+    known = {constraint.name: constraint for constraint in tree.constraints}
+    left = set(names)
+    for name in tuple(left):
+        if name not in known:
+            raise UnknownNameError("constraint", name, known)
+        left.update(companion.name for companion in known[name].companions)
+    return replace(tree, constraints=tuple(c for c in tree.constraints if c.name not in left))
+
+
+def of_the_world(tree: Tree) -> bool:
+    """Whether a constraint or a force element names the world, or one of its axes."""
+    said: list[Constraint | ForceElement] = [*tree.constraints, *tree.force_elements]
+    return any(renamed(name, {"world": ""}) != name for one in said for name in _named(one))
+
+
+def renamed_frames(tree: Tree, names: Mapping[str, str]) -> Tree:
+    """The tree whose constraints and force elements know some frames by other names."""
+    return replace(
+        tree,
+        constraints=tuple(constraint.renamed(names) for constraint in tree.constraints),
+        force_elements=tuple(element.renamed(names) for element in tree.force_elements),
+    )
+
+
+def refuse_locked(tree: Tree, joints: Collection[str]) -> None:
+    """Raises ValueError where a constraint is of joints that are to be locked, which have no numbers any more."""
+    for constraint in tree.constraints:
+        locked = [joint for joint in constraint.references.joints if joint in joints]
+        if locked:
+            raise ValueError(
+                f"locked: constraint {constraint.name!r} is of joint {locked[0]!r}, which would be fixed: take the "
+                f"constraint off first, robot.without_constraints({constraint.name!r})"
+            )
+
+
+def _named(constraint: Constraint | ForceElement) -> tuple[str, ...]:
+    said = constraint.references
+    return *said.frames, *said.points, *said.directions
+
+
+def _with_companions(constraints: Iterable[Constraint]) -> Iterator[Constraint]:
+    """Constraints, and after each its companions, unless they are among those given."""
+    given = list(constraints)
+    for constraint in given:
+        if not isinstance(constraint, Constraint):
+            raise TypeError(f"with_constraints: expected constraints, as in linkwork.constraints, got {constraint!r}")
+    by_name: dict[str, list[Constraint]] = {}
+    for constraint in given:
+        by_name.setdefault(constraint.name, []).append(constraint)
+    for constraint in given:
+        yield constraint
+        yield from (one for one in constraint.companions if one not in by_name.get(one.name, ()))
+
+
+def _between_one_body(tree: Tree, constraint: Constraint) -> Iterator[str]:
+    """Where a constraint is between two frames of one rigid body."""
+    frames = constraint.references.frames
+    if len(frames) != 2 or constraint.functions:
+        return
+    one, other = map(tree.frame, frames)
+    if frames[0] == frames[1]:
+        yield f"it is between frame {frames[0]!r} and itself"
+    elif one.body == other.body:
+        whose = "are fixed to the world" if one.body < 0 else f"are of one body, {tree.bodies[one.body].name!r}"
+        yield f"frames {frames[0]!r} and {frames[1]!r} {whose}, so nothing moves between them"

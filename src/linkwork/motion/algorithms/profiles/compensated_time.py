@@ -1,0 +1,77 @@
+"""Times as unevaluated sums of two numbers, over any scalar: phases far shorter than the whole keep their lengths.
+
+A phase of 1e-12 s that ends after 2 s has no length in a time of one number, whose last digit is 4e-16 s; of the sum of
+two it has all digits.  Times are added up from both ends towards the longest hold, which takes what rounds.  Where two
+come in the wrong order, as their first numbers are equal, the span between is negative, and what is integrated with it
+is the same.
+
+Sources: Knuth, The Art of Computer Programming 2, section 4.2.2 (the error of a sum); Dekker, A floating-point
+technique for extending the available precision, 1971 (in three operations, where it is known which is larger).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from linkwork.expr.scalar.functions import fmax, fmin, where
+
+__all__ = ["Instant", "backward", "forward", "rising", "selected"]
+
+Scalar = Any
+
+
+class Instant(NamedTuple):
+    """A time high + low [s], of which low is what high rounds, or some of its last digits."""
+
+    high: Scalar
+    low: Scalar
+
+    def after(self, span: Scalar) -> Instant:
+        """Return the time that is so much later.
+
+        What is rounded is exact where the time is longer than the span.  Where it is shorter, it is off by no more than
+        a last digit of the span, which that phase has not to spare; phases that follow keep their lengths.
+        """
+        total = self.high + span
+        return Instant(total, (span - (total - self.high)) + self.low)
+
+    def before(self, span: Scalar) -> Instant:
+        """Return the time that is so much earlier; the span is no longer than the time since 0."""
+        total = self.high - span
+        return Instant(total, ((self.high - total) - span) + self.low)
+
+    def until(self, later: Instant) -> Scalar:
+        """Return how long it is to another time."""
+        return (later.high - self.high) + (later.low - self.low)
+
+
+def forward(spans: Sequence[Scalar]) -> list[Instant]:
+    """Return the ends of phases that begin at 0."""
+    found, now = [], Instant(0.0, 0.0)
+    for k, span in enumerate(spans):
+        now = now.after(span) if k else Instant(span, 0.0)
+        found.append(now)
+    return found
+
+
+def backward(spans: Sequence[Scalar], end: Scalar) -> list[Instant]:
+    """Return the beginnings of phases, the last of which ends at a time."""
+    found, now = [], Instant(end, 0.0)
+    for span in reversed(spans):
+        now = now.before(span)
+        found.append(now)
+    return found[::-1]
+
+
+def rising(times: Sequence[Instant], end: Scalar) -> list[Scalar]:
+    """Return the times as numbers up to an end that never go back, whatever rounding does to them."""
+    found: list[Scalar] = []
+    for time in times:
+        found.append(fmin(fmax(time.high, found[-1]) if found else time.high, end))
+    return found
+
+
+def selected(condition: Scalar, one: Instant, other: Instant) -> Instant:
+    """Return the first where the condition holds, else the other."""
+    return Instant(where(condition, one.high, other.high), where(condition, one.low, other.low))

@@ -1,0 +1,186 @@
+"""Jerk-limited motions of one joint from state to state, by their duration, over any scalar.
+
+For a given duration T the motions within limits form a convex set (all limits are linear in the acceleration as a
+function of time), and the way is linear on it; so the ways that take exactly T fill one interval, between a motion that
+comes farthest and one that comes least far.  The farthest has jerk up, then down, then up, with plateaus where
+acceleration or velocity meet their limits; everything of it follows from T by square roots.  With α the acceleration:
+
+    up:    v = c0 + α²/(2 Jp) at the beginning,  v = c1 + α²/(2 Jp) at the end
+    down:  v = c − α²/(2 Jn)                      in between, from a peak to a trough
+
+Its way grows with the duration at the rate H = c − peak·trough/(2 Jn) (the Hamiltonian, which is constant along it).
+The least far is the same of the mirrored joint.  docs/algorithms/profiles.md has the derivations.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from linkwork.expr.scalar.functions import and_, fmax, fmin, not_, sqrt, where
+
+__all__ = [
+    "Ends",
+    "Family",
+    "Inverses",
+    "JointBounds",
+    "Phases",
+    "bend",
+    "family_of",
+    "mirrored",
+    "phases",
+    "way_and_rate",
+]
+
+Scalar = Any
+
+ENDLESS = 1e60  # in the place of an infinite limit: nothing reaches it, and products of it stay finite
+
+
+class Ends(NamedTuple):
+    """Velocity [1/s] and acceleration [1/s²] of one joint at the beginning and at the end."""
+
+    v0: Scalar
+    a0: Scalar
+    v1: Scalar
+    a1: Scalar
+
+
+class JointBounds(NamedTuple):
+    """Limits of one joint, all of them magnitudes: V of velocity upwards, A and B of acceleration up and down; and the
+    inverses of those of jerk."""
+
+    V: Scalar
+    A: Scalar
+    B: Scalar
+    up: Scalar  # 1/Jp
+    down: Scalar  # 1/Jn
+
+
+class Inverses(NamedTuple):
+    """What follows from a joint's limits: m = (1/Jp + 1/Jn)/2 (v changes by m α² when the acceleration goes from 0 to α
+    and back), 1/m, 1/(A + B), 1/A, 1/B."""
+
+    m: Scalar
+    inverse: Scalar
+    each: Scalar
+    by_A: Scalar
+    by_B: Scalar
+
+    @staticmethod
+    def of(limits: JointBounds) -> Inverses:
+        """Those of a joint's limits."""
+        m = 0.5 * (limits.up + limits.down)
+        return Inverses(m, 1.0 / m, 1.0 / (limits.A + limits.B), 1.0 / limits.A, 1.0 / limits.B)
+
+    def mirrored(self) -> Inverses:
+        """Those of the joint that counts the other way."""
+        return self._replace(by_A=self.by_B, by_B=self.by_A)
+
+
+class Family(NamedTuple):
+    """The farthest motions between two states, by their duration."""
+
+    ends: Ends
+    limits: JointBounds
+    inverses: Inverses
+    c0: Scalar
+    c1: Scalar
+    K: Scalar  # (c1 − c0)/m = peak² − trough², without plateaus
+    both: Scalar  # (A + B)²
+    base: Scalar  # the part of the way that is the same for all
+    flat: Phases  # the shortest motion that reaches the limit of velocity
+    T_flat: Scalar
+    d_flat: Scalar
+
+
+class Phases(NamedTuple):
+    """A motion: accelerations at its peak and trough, how long it stays there, and at the limit of velocity."""
+
+    peak: Scalar
+    trough: Scalar
+    at_peak: Scalar
+    at_trough: Scalar
+    at_speed: Scalar
+    c: Scalar
+
+
+def mirrored(ends: Ends, limits: JointBounds, lowest: Scalar) -> tuple[Ends, JointBounds]:
+    """The joint that counts the other way; ``lowest`` is the magnitude of its limit of velocity downwards."""
+    _, A, B, up, down = limits
+    return Ends(*(-x for x in ends)), JointBounds(lowest, B, A, down, up)
+
+
+def family_of(ends: Ends, limits: JointBounds, inverses: Inverses | None = None) -> Family:
+    """The farthest motions."""
+    v0, a0, v1, a1 = ends
+    V, A, B, up, _ = limits
+    inverses = inverses or Inverses.of(limits)
+    m = inverses.m
+    half = 0.5 * up
+    c0, c1 = v0 - half * a0 * a0, v1 - half * a1 * a1
+    K = (c1 - c0) * inverses.inverse
+    base = up * (c1 * a1 - c0 * a0) + up * up * (a1 * a1 * a1 - a0 * a0 * a0) * (1.0 / 6.0)
+    first, at_peak = _towards(V - c0, A, inverses.by_A, inverses)
+    last, at_trough = _towards(V - c1, B, inverses.by_B, inverses)
+    flat = Phases(first, -last, at_peak, at_trough, 0.0, V)
+    bare = Family(ends, limits, inverses, c0, c1, K, (A + B) * (A + B), base, flat, 0.0, 0.0)
+    T_flat = up * (a1 - a0) + 2.0 * m * (first + last) + at_peak + at_trough
+    return bare._replace(T_flat=T_flat, d_flat=_way(bare, flat))
+
+
+def _towards(gain: Scalar, most: Scalar, by_most: Scalar, inverses: Inverses) -> tuple[Scalar, Scalar]:
+    """The peak, and the time at it, where the velocity gains so much while the acceleration goes from 0 to 0."""
+    gain = fmax(gain, 0.0)
+    return fmin(sqrt(gain * inverses.inverse), most), fmax(gain * by_most - inverses.m * most, 0.0)
+
+
+def phases(f: Family, T: Scalar) -> Phases:
+    """The farthest motion of the duration T, which may be formal where none takes T."""
+    V, A, B, up, _ = f.limits
+    m, inverse, each, _, _ = f.inverses
+    u = fmax((T - up * (f.ends.a1 - f.ends.a0)) * (0.5 * inverse), 1e-60)  # peak − trough, without plateaus
+    q = f.K / u
+    peak, trough = 0.5 * (q + u), 0.5 * (q - u)
+    high, low = peak > A, trough < -B
+    for_high, for_low = 2.0 * A * u - f.K, 2.0 * B * u + f.K  # (peak − trough)², with one plateau
+    high_alone, low_alone = and_(high, for_high < f.both), and_(low, for_low < f.both)
+    across = sqrt(fmax(where(low_alone, for_low, for_high), 0.0))
+    peak = where(low_alone, across - B, where(high, A, peak))
+    trough = where(high_alone, A - across, where(low, -B, trough))
+    held = fmax(2.0 * m * (u - across), 0.0)
+    share = m * each
+    at_peak = where(high_alone, held, where(and_(high, not_(low_alone)), fmax((for_low - f.both) * share, 0.0), 0.0))
+    at_trough = where(low_alone, held, where(and_(low, not_(high_alone)), fmax((for_high - f.both) * share, 0.0), 0.0))
+    c = f.c0 + m * peak * peak + A * at_peak
+    fast = and_(c > V, and_(peak > 0.0, trough < 0.0))
+    plain = Phases(peak, trough, at_peak, at_trough, 0.0, c)
+    cruising = f.flat._replace(at_speed=T - f.T_flat)
+    return Phases(*(where(fast, x, y) for x, y in zip(cruising, plain, strict=True)))
+
+
+def way_and_rate(f: Family, found: Phases) -> tuple[Scalar, Scalar]:
+    """How far the motion comes, and how fast that grows with its duration."""
+    rate = where(found.at_speed > 0.0, f.limits.V, found.c - 0.5 * f.limits.down * found.peak * found.trough)
+    return _way(f, found), rate
+
+
+def bend(f: Family, found: Phases) -> Scalar:
+    """How fast the rate grows with the duration: 0 where the velocity is at its limit."""
+    p, r, at_peak, at_trough, at_speed, _ = found
+    m, inverse, each, _, _ = f.inverses
+    high, low = at_peak > 0.0, at_trough > 0.0
+    n = 0.5 * inverse / fmax(p - r, 1e-60)  # without plateaus p' = −r n, r' = −p n; one that is held does not change
+    squares = where(high, 0.0, r * r) + where(low, 0.0, p * p)
+    free = n * (0.5 * f.limits.down * squares - 2.0 * m * p * r)
+    return where(at_speed > 0.0, 0.0, where(and_(high, low), f.limits.A * f.limits.B * each, free))
+
+
+def _way(f: Family, found: Phases) -> Scalar:
+    """∫ v dt, phase by phase."""
+    V, A, B, up, down = f.limits
+    peak, trough, at_peak, at_trough, at_speed, c = found
+    cubes = peak * peak * peak - trough * trough * trough
+    way = f.base + up * (f.c0 * peak - f.c1 * trough) + down * c * (peak - trough)
+    way = way + cubes * (up * up - down * down) * (1.0 / 6.0)
+    way = way + at_peak * (f.c0 + 0.5 * up * peak * peak + 0.5 * A * at_peak)
+    return way + at_trough * (f.c1 + 0.5 * up * trough * trough + 0.5 * B * at_trough) + V * at_speed

@@ -1,0 +1,228 @@
+"""Motion of least jerk: polynomials of degree five from state to state, over any scalar.
+
+Of all motions of the duration T between two states, ∫ jerk² dt is least for the one with x⁽⁶⁾ = 0, the quintic; from
+rest to rest it is q0 + d (10 s³ − 15 s⁴ + 6 s⁵), s = t/T.  The extremes of velocity, acceleration and jerk stand where
+their derivatives have roots, which are formulas.
+
+Source: Flash and Hogan, The coordination of arm movements, J. Neuroscience 5 (7), 1985.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from linkwork.expr.control.loops import fori, while_loop
+from linkwork.expr.scalar.functions import (
+    acos,
+    and_,
+    cos,
+    exp,
+    fabs,
+    fmax,
+    fmin,
+    log,
+    not_,
+    or_,
+    sqrt,
+    where,
+)
+from linkwork.motion.algorithms.profiles.jerk_limited_profile_mixture import Profile
+from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest
+
+__all__ = ["least_jerk"]
+
+Scalar = Any
+
+_SLACK = 1e-9  # relative: a state at an end that is beyond a limit by no more is at it
+_ROUNDING = 1e-14
+_GROWTH = 1.01  # durations that are tried, one after the other
+_TRIALS = 1400
+_HALVINGS = 45
+
+
+def least_jerk(
+    joints: Sequence[JointRequest],
+    *,
+    together: bool = True,
+    shortest: Sequence[Scalar] | None = None,
+    given: bool = False,
+) -> Profile:
+    """Durations, times (2) and coefficients (1, 6) of pieces, joint by joint.
+
+    Durations are the first that keep the limits, of those that are 1 % apart, refined between the last that does not
+    and the first that does; where they are ``given``, they are ``shortest``.  The status is 0 where there is a motion,
+    1 where a state at an end is outside of the limits, 2 where no duration keeps them, or the given one does not.
+    """
+    most = list(shortest or [0.0] * len(joints))
+    if together:
+        longest = most[0]
+        for t in most[1:]:
+            longest = fmax(longest, t)
+        most = [longest] * len(joints)
+    possible = _at_ends(joints[0])
+    for joint in joints[1:]:
+        possible = and_(possible, _at_ends(joint))
+    if given:
+        T, kept = most, [fits(joint, t) for joint, t in zip(joints, most, strict=True)]
+    elif together:
+        least = most[0]
+        for joint in joints:
+            least = fmax(least, _least(joint))
+
+        def all_fit(t: Scalar) -> Scalar:
+            found = fits(joints[0], t)
+            for joint in joints[1:]:
+                found = and_(found, fits(joint, t))
+            return found
+
+        t, one = _first(all_fit, least)
+        T, kept = [t] * len(joints), [one]
+    else:
+        T, kept = [], []
+        for joint, t in zip(joints, most, strict=True):
+            found, one = _first(partial(fits, joint), fmax(_least(joint), t))
+            T.append(found)
+            kept.append(one)
+    all_kept = kept[0]
+    for one in kept[1:]:
+        all_kept = and_(all_kept, one)
+    status = where(possible, where(all_kept, 0.0, 2.0), 1.0)
+    pieces = [[quintic(joint, t)] for joint, t in zip(joints, T, strict=True)]
+    return Profile(T, [[0.0, t] for t in T], pieces, status)
+
+
+def _first(fit: Callable[[Scalar], Scalar], least: Scalar) -> tuple[Scalar, Scalar]:
+    """The first duration from a least one on that fits, and whether there is one."""
+    found = while_loop(lambda t: not_(fit(t)), lambda t: t * _GROWTH, least, at_most=_TRIALS)
+    high = found.state
+    low = fmax(high / _GROWTH, least)
+
+    def halve(state: tuple[Scalar, Scalar], _: Any) -> tuple[Scalar, Scalar]:
+        low, high = state
+        middle = 0.5 * (low + high)
+        good = fit(middle)
+        return where(good, low, middle), where(good, middle, high)
+
+    _, high = fori(halve, (low, high), _HALVINGS)
+    return high, fit(high)
+
+
+def _least(joint: JointRequest) -> Scalar:
+    """A duration below which there is no motion: by the mean velocity, acceleration and jerk that it would take."""
+    (v0, a0, v1, a1), (V, A, B, up, down) = joint.ends, joint.limits
+    way, gain, turn = joint.q1 - joint.q0, v1 - v0, a1 - a0
+    some = fmax(fmax(fabs(v0), fabs(v1)) / fmax(A, B), fmax(fabs(a0), fabs(a1)) * fmin(up, down))
+    least = fmax(_at_most(way, V, joint.V_down), fmax(_at_most(gain, A, B), fmax(turn * up, -turn * down)))
+    return fmax(least, 1e-3 * some)
+
+
+def _at_most(x: Scalar, up: Scalar, down: Scalar) -> Scalar:
+    return where(x > 0.0, x / fmax(up, 1e-200), -x / fmax(down, 1e-200))
+
+
+def _at_ends(joint: JointRequest) -> Scalar:
+    (v0, a0, v1, a1), (V, A, B, _, _) = joint.ends, joint.limits
+    way = joint.q1 - joint.q0
+    fine = or_(way < 1.0, way >= 1.0)  # which NaN is not
+    for x, most, least in ((v0, V, joint.V_down), (v1, V, joint.V_down), (a0, A, B), (a1, A, B)):
+        fine = and_(fine, and_(x <= most * (1.0 + _SLACK), x >= -least * (1.0 + _SLACK)))
+    return fine
+
+
+def quintic(joint: JointRequest, T: Scalar) -> list[Scalar]:
+    """Its coefficients by the time, lowest first."""
+    c = _normal(joint, T)
+    inverse = 1.0 / fmax(T, 1e-60)
+    scale: Any = 1.0
+    found = []
+    for x in c:
+        found.append(x * scale)
+        scale = scale * inverse
+    return found
+
+
+def _normal(joint: JointRequest, T: Scalar) -> list[Scalar]:
+    """Its coefficients by s = t/T."""
+    v0, a0, v1, a1 = joint.ends
+    V0, V1, A0, A1 = v0 * T, v1 * T, a0 * T * T, a1 * T * T
+    way = joint.q1 - joint.q0 - V0 - 0.5 * A0
+    gain, turn = V1 - V0 - A0, A1 - A0
+    return [
+        joint.q0,
+        V0,
+        0.5 * A0,
+        10.0 * way - 4.0 * gain + 0.5 * turn,
+        -15.0 * way + 7.0 * gain - turn,
+        6.0 * way - 3.0 * gain + 0.5 * turn,
+    ]
+
+
+def fits(joint: JointRequest, T: Scalar) -> Scalar:
+    """Whether velocity, acceleration and jerk of the quintic of the duration T are within limits throughout."""
+    V, A, B, up, down = joint.limits
+    c = _normal(joint, T)
+    velocity = [c[1], 2.0 * c[2], 3.0 * c[3], 4.0 * c[4], 5.0 * c[5]]
+    acceleration = [velocity[1], 2.0 * velocity[2], 3.0 * velocity[3], 4.0 * velocity[4]]
+    jerk = [acceleration[1], 2.0 * acceleration[2], 3.0 * acceleration[3]]
+    middle = _clipped(-jerk[1] / _guarded(2.0 * jerk[2]))
+    fine = _within(jerk, [middle], T * T * T / up, T * T * T / down)
+    fine = and_(fine, _within(acceleration, _quadratic_roots(*jerk), T * T * A, T * T * B))
+    return and_(fine, _within(velocity, _cubic_roots(*acceleration), T * V, T * joint.V_down))
+
+
+def _within(c: Sequence[Scalar], places: Sequence[Scalar], most: Scalar, least: Scalar) -> Scalar:
+    fine = or_(c[0] < 1.0, c[0] >= 1.0)
+    room = 1.0 + _ROUNDING
+    for s in (0.0, 1.0, *places):
+        x = c[-1]
+        for k in range(len(c) - 2, -1, -1):
+            x = x * s + c[k]
+        fine = and_(fine, and_(x <= most * room + 1e-300, x >= -least * room - 1e-300))
+    return fine
+
+
+def _clipped(s: Scalar) -> Scalar:
+    return fmin(fmax(s, 0.0), 1.0)
+
+
+def _guarded(x: Scalar) -> Scalar:
+    return where(fabs(x) < 1e-200, 1e-200, x)
+
+
+def _quadratic_roots(c: Scalar, b: Scalar, a: Scalar) -> list[Scalar]:
+    """Real roots of a s² + b s + c in [0, 1], and otherwise whatever is in there."""
+    root = sqrt(fmax(b * b - 4.0 * a * c, 0.0))
+    q = -0.5 * (b + where(b < 0.0, -root, root))
+    return [_clipped(q / _guarded(a)), _clipped(c / _guarded(q))]
+
+
+def _cubic_roots(d: Scalar, c: Scalar, b: Scalar, a: Scalar) -> list[Scalar]:
+    """Real roots of a s³ + b s² + c s + d in [0, 1], and otherwise whatever is in there.
+
+    By cosines where there are three and Cardano's formula where there is one, then a step of Newton's method; where the
+    cubic term hardly counts, those of the quadratic.
+    """
+    size = fabs(b) + fabs(c) + fabs(d)
+    cubic = fabs(a) > 1e-9 * size
+    lead = where(cubic, a, 1.0)
+    x, y, z = b / lead, c / lead, d / lead
+    p, shift = (x * x - 3.0 * y) / 9.0, x / 3.0
+    r = (2.0 * x * x * x - 9.0 * x * y + 27.0 * z) / 54.0
+    three = r * r < p * p * p
+    size_p = sqrt(fmax(p, 0.0))
+    angle = acos(fmin(fmax(r / _guarded(size_p * size_p * size_p), -1.0), 1.0)) / 3.0
+    found = [-2.0 * size_p * cos(angle + k * 2.0 * math.pi / 3.0) - shift for k in (-1.0, 0.0, 1.0)]
+    inner = fabs(r) + sqrt(fmax(r * r - p * p * p, 0.0))
+    big = exp(log(fmax(inner, 1e-200)) / 3.0)
+    single = where(r < 0.0, 1.0, -1.0) * (big + p / _guarded(big)) - shift
+    other = _quadratic_roots(d, c, b)
+    roots = []
+    for k, s in enumerate(found):
+        s = where(three, s, single)
+        slope = (3.0 * s + 2.0 * x) * s + y
+        s = s - where(fabs(slope) > 1e-6 * (1.0 + fabs(y)), (((s + x) * s + y) * s + z) / _guarded(slope), 0.0)
+        roots.append(_clipped(where(cubic, s, other[min(k, 1)])))
+    return roots

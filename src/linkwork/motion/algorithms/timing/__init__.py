@@ -1,0 +1,43 @@
+"""Timing along a path: the fastest within limits of velocity and of second order."""
+
+from linkwork.motion.algorithms.timing.jerk_interior_point import (
+    CARRIED,
+    STAGE,
+    SmoothLimits,
+    SmoothValues,
+    last_stage,
+    rooms_left,
+    rooms_left_at_end,
+    stage_of,
+    sweep_gains,
+    sweep_steps,
+)
+from linkwork.motion.algorithms.timing.path_discretization import Laid, laid, laid_anew
+from linkwork.motion.algorithms.timing.segment_constraints import PathLimits, PathValues
+from linkwork.motion.algorithms.timing.segment_constraints_rows import NODES
+from linkwork.motion.algorithms.timing.toppra_sweeps import PathTiming, Reachable, sweep_backward, sweep_forward
+from linkwork.motion.algorithms.timing.toppra_sweeps_resting import fastest_resting
+
+__all__ = [
+    "CARRIED",
+    "NODES",
+    "STAGE",
+    "Laid",
+    "PathLimits",
+    "PathTiming",
+    "PathValues",
+    "Reachable",
+    "SmoothLimits",
+    "SmoothValues",
+    "fastest_resting",
+    "laid",
+    "laid_anew",
+    "last_stage",
+    "rooms_left",
+    "rooms_left_at_end",
+    "stage_of",
+    "sweep_backward",
+    "sweep_forward",
+    "sweep_gains",
+    "sweep_steps",
+]

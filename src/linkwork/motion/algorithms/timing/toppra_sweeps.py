@@ -1,0 +1,116 @@
+"""The fastest way along a path within limits of second order, by what can be reached: two sweeps over its segments.
+
+Along a path q(s), q̇ = q' ṡ and q̈ = q' s̈ + q'' ṡ².  With x = ṡ² and u = s̈, which is held on a segment, x is linear in
+s there, and all limits are lines that bound u by x_i, the x at its beginning (`segment_lines.py`).
+
+Backward, from the end: the x_i from which the rest can be passed are an interval, whose ends are corners of a plane
+polygon (`lines.py`).  Forward: the largest u that stays within the intervals, which is the fastest everywhere.
+
+Source: Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis, 2018; with
+limits that hold on whole segments, and Newton's method on lines for linear programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control import scan
+from linkwork.expr.scalar.functions import and_, fmax, fmin, le, not_, where
+from linkwork.motion.algorithms.timing.segment_constraints import PathLimits, PathValues, segment_lines
+from linkwork.motion.algorithms.timing.segment_constraints_lines import Lines, corner
+
+__all__ = ["PathTiming", "Reachable", "sweep_backward", "sweep_forward"]
+
+
+class PathTiming(NamedTuple):
+    """x = ṡ² at the ends of segments (n + 1,), u = s̈ on them (n,), and the last segment that cannot be passed at any
+    speed, or −1."""
+
+    x: Any
+    u: Any
+    blocked: Any
+
+
+class Reachable(NamedTuple):
+    """The interval of x from which the rest of a path can be passed, and the last of the segments that cannot be passed
+    at any speed, or −1."""
+
+    low: Any
+    high: Any
+    blocked: Any
+
+
+def sweep_backward(
+    along: PathValues,
+    limits: PathLimits,
+    steps: Any,
+    caps: Any,
+    numbers: Any,
+    following: Reachable,
+    *,
+    may_rest: bool,
+) -> tuple[Reachable, Any, Any, Any]:
+    """What is reachable at the beginning of n segments of lengths ``steps``, from what is so at their end.
+
+    x is at most ``caps`` (n,) at the beginnings of segments.  ``numbers`` (n,) are what `Reachable.blocked` says of
+    them; a segment whose number is negative is none, and is passed without a change.  ``may_rest``: standing still is
+    within all limits, wherever it is; then less has to be computed.
+
+    The others are the upper lines of u of each segment, for `sweep_forward`, and the interval at its beginning.
+    """
+    given = [x for x in along if x is not None]
+    by_segment = {name: x for name, x in limits._asdict().items() if np.ndim(x) == 2}
+
+    def back(state: tuple[Any, Any, Any], row: Any) -> tuple[tuple[Any, Any, Any], Any]:
+        low, high, blocked = state
+        *values, own, step, cap, k = row
+        upper, lower, largest, last = segment_lines([(_along(values, along), limits._replace(**own))], step, may_rest)
+        lines = _joined(Lines(upper, lower), low, fmin(high, last), step)
+        x1 = corner(lines, fmin(largest, cap), falling=True)
+        fine = not_(lines.gap(x1)[2])
+        if may_rest:
+            fine, x0 = and_(fine, le(0.0, x1)), 0.0 * x1
+        else:
+            x0 = corner(lines, 0.0 * cap, falling=False)
+            fine = and_(fine, le(x0, x1))
+        there = le(0.0, k)
+        blocked = where(and_(and_(le(blocked, -1.0), not_(fine)), there), k, blocked)
+        x1, x0 = where(there, where(fine, x1, largest), high), where(there, where(fine, x0, 0.0), low)
+        return (x0, x1, blocked), (array(upper), x0, x1)
+
+    rows = (*given, by_segment, steps, caps, numbers)
+    state, (upper, low, high) = scan(back, tuple(following), rows, backward=True)
+    return Reachable(*state), upper, low, high
+
+
+def sweep_forward(upper: Any, low: Any, high: Any, steps: Any, numbers: Any, x: Any) -> tuple[Any, Any]:
+    """The greatest x at the ends of n segments (n,), and at the end of all of them, from x at their beginning.
+
+    ``upper`` are lines of `sweep_backward`, ``low`` and ``high`` (n,) the intervals at the ends of segments.
+    """
+
+    def forth(x: Any, row: Any) -> tuple[Any, Any]:
+        above, low, high, step, k = row
+        lines = _joined(Lines([(c, slope) for c, slope in above], []), low, high, step)
+        greatest = fmin(fmax(x + 2.0 * step * lines.least(x)[0], low), high)
+        greatest = where(le(0.0, k), greatest, x)
+        return greatest, greatest
+
+    final, after = scan(forth, x, (upper, low, high, steps, numbers))
+    return after, final
+
+
+def _along(values: Sequence[Any], like: PathValues) -> PathValues:
+    """A segment's rows by name."""
+    left = iter(values)
+    return PathValues(*(None if x is None else next(left) for x in like))
+
+
+def _joined(lines: Lines, low: Any, high: Any, step: Any) -> Lines:
+    """With low ≤ x + 2 step u ≤ high."""
+    k = 0.5 / step
+    return Lines([*lines.upper, (high * k, -k)], [*lines.lower, (low * k, -k)])

@@ -1,0 +1,121 @@
+"""Arms with a closed form: which branch where, by dynamic programming over all of them.
+
+At each place there are the branches; a label is one of them with its angles as they are counted, reached from the start
+by the fewest reconfigurations and then the least joint motion (the sum of √Σ Δq² of steps).  A branch goes on to
+another where no joint moves more than is allowed, the short way round and within limits; where none does, the step is
+halved, and at the smallest it ends there.  A reconfiguration goes to any branch, each joint at the turn nearest to
+where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from linkwork.motion.cartesian.arguments import AskedPath
+from linkwork.motion.cartesian.cartesian_path_steps import Steps
+
+__all__ = ["BranchNodes", "Labels", "advanced", "branch_steps"]
+
+BranchNodes = Callable[[np.ndarray], list[np.ndarray]]
+"""Of places (n,): the configurations (m, nq) at each of them, angles counted anyhow."""
+
+_TURN = 2.0 * np.pi
+_ONE = 1e-3  # [rad]: labels that are one
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What is reached at a place: configurations (n, nq), reconfigurations and motion so far (n,), and from which."""
+
+    s: float
+    q: np.ndarray
+    count: np.ndarray
+    motion: np.ndarray
+    before: np.ndarray
+    changed: np.ndarray
+
+
+def advanced(
+    labels: Labels,
+    s: float,
+    nodes: np.ndarray,
+    turning: np.ndarray,
+    limits: tuple[np.ndarray, np.ndarray],
+    largest: np.ndarray,
+    reconfigure: bool,
+) -> tuple[Labels, bool]:
+    """The labels at the next place, and whether all went on without a jump."""
+    low, high = limits
+    step = nodes[None] - labels.q[:, None]
+    step = np.where(turning, step - _TURN * np.round(step / _TURN), step)
+    to = labels.q[:, None] + step
+    near = (np.abs(step) <= largest).all(-1) & ((to >= low) & (to <= high)).all(-1)
+    whole = bool(near.any(axis=1).all())
+    a, b = np.nonzero(near)
+    found = [(to[a, b], a, np.zeros(len(a), dtype=bool))]
+    if reconfigure and len(nodes):
+        with np.errstate(invalid="ignore"):
+            least = np.where(turning, np.ceil((low - nodes - 1e-12) / _TURN), 0.0)
+            most = np.where(turning, np.floor((high - nodes + 1e-12) / _TURN), 0.0)
+        wanted = np.where(turning, np.round((labels.q[:, None] - nodes[None]) / _TURN), 0.0)
+        there = nodes[None] + _TURN * np.clip(wanted, least, np.maximum(least, most))
+        fine = ((there >= low - 1e-12) & (there <= high + 1e-12)).all(-1)
+        c, d = np.nonzero(fine & ~near)
+        found.append((there[c, d], c, np.ones(len(c), dtype=bool)))
+    q, before, changed = (np.concatenate(part) for part in zip(*found, strict=True))
+    count = labels.count[before] + changed
+    motion = labels.motion[before] + np.linalg.norm(q - labels.q[before], axis=-1)
+    order = np.lexsort((motion, count))
+    order = order[count[order] <= (count.min() if len(count) else 0) + 1]  # one more than the least leads anywhere
+    seen: dict[tuple[int, ...], None] = {}
+    kept = []
+    for k, key in zip(order.tolist(), map(tuple, np.round(q[order] / _ONE).astype(np.int64).tolist()), strict=True):
+        if key not in seen:
+            seen[key] = None
+            kept.append(k)
+    at = np.array(kept, dtype=int)
+    return Labels(s, q[at], count[at], motion[at], before[at], changed[at]), whole
+
+
+def branch_steps(
+    asked: AskedPath,
+    places: np.ndarray,
+    nodes_at: BranchNodes,
+    starts: np.ndarray,
+    turning: np.ndarray,
+    largest: np.ndarray,
+    reconfigure: bool,
+) -> Steps:
+    """The best way from any of the starts (n, nq) through places, as far as one comes."""
+    none = np.zeros(len(starts), dtype=int)
+    layers = [Labels(float(places[0]), starts, none, np.zeros(len(starts)), none, none.astype(bool))]
+    limits = asked.problem.lower, asked.problem.upper
+    least = asked.finest
+    known = dict(zip(places.tolist(), nodes_at(places), strict=True))
+    waiting = [(a, b) for a, b in pairwise(places.tolist())][::-1]
+    missed = None
+    while waiting:
+        begin, end = waiting.pop()
+        if end not in known:
+            known[end] = nodes_at(np.array([end]))[0]
+        labels, whole = advanced(layers[-1], end, known[end], turning, limits, largest, reconfigure)
+        if not whole and end - begin > least:
+            middle = 0.5 * (begin + end)
+            waiting += [(middle, end), (begin, middle)]
+            continue
+        if not len(labels.q):
+            missed = end
+            break
+        layers.append(labels)
+    k = 0  # the fewest reconfigurations and the least motion come first
+    s, q, changed = [], [], []
+    for labels in layers[::-1]:
+        s.append(labels.s)
+        q.append(labels.q[k])
+        changed.append(bool(labels.changed[k]))
+        k = int(labels.before[k])
+    return Steps(np.array(s[::-1]), np.array(q[::-1]), np.array(changed[::-1]), missed)

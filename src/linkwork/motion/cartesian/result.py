@@ -1,0 +1,151 @@
+"""What came of following a path in space: configurations, how far they go, and why no farther."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.checked_arguments import public
+from linkwork.geometry.scene import Scene
+from linkwork.motion.cartesian.cartesian_path import CartesianPath
+from linkwork.motion.cartesian.waypoint_refinement import Curve
+from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
+from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.parts.scene_plots import plot_ways
+
+__all__ = ["Deviation", "FollowedPath"]
+
+
+class Deviation(NamedTuple):
+    """How far a frame is from its path at most [m, rad], of what counts."""
+
+    position: float
+    orientation: float
+
+
+@public
+@dataclass(frozen=True, eq=False)
+class FollowedPath:
+    """Joints along a path in space.  Its truth value says whether they come to the end.
+
+    ``s`` (k,) are way points' places on the ``path`` and ``q`` (k, nq) their configurations; ``fraction`` how much of
+    the path is followed.  ``status`` is "followed", or why it ends before: "joint limit", "singularity", "collision",
+    "out of reach", "jump" (no answer is near the one before) or "deviation" (it cannot be kept as near as was asked);
+    ``reason`` says it in a sentence.  ``reconfigurations`` counts where the robot went over to an answer that is no
+    neighbour, standing still in space.  ``deviation`` is what was measured between way points.
+    """
+
+    robot: Any
+    path: CartesianPath
+    frame: str
+    relative_to: str
+    status: str
+    reason: str
+    fraction: float
+    deviation: Deviation
+    curves: tuple[Curve, ...] = field(repr=False)
+    begins: tuple[int, ...] = field(repr=False)
+
+    def __bool__(self) -> bool:
+        """Whether the path is followed to its end."""
+        return self.status == "followed"
+
+    @property
+    def s(self) -> np.ndarray:
+        """Places of way points on the path, in order; one where it is reconfigured is there twice."""
+        return np.concatenate([curve.s[first:] for curve, first in self._once()] or [np.empty(0)])
+
+    @property
+    def q(self) -> np.ndarray:
+        """Configurations of way points (k, nq)."""
+        return np.concatenate([curve.q[first:] for curve, first in self._once()] or [np.empty((0, self.robot.nq))])
+
+    @property
+    def reconfigurations(self) -> int:
+        """How often the robot went over to another family of answers."""
+        return len(self.begins)
+
+    @property
+    def largest_step(self) -> float:
+        """The most that a joint moves from way point to way point of one curve [rad, m]."""
+        steps = [np.abs(self.robot.difference(c.q[:-1], c.q[1:])).max(initial=0.0) for c in self.curves]
+        return float(max(steps, default=0.0))
+
+    def parts(self) -> tuple[Trajectory, ...]:
+        """A trajectory for each stretch between reconfigurations, whose times are s: a unit of the path in a second.
+
+        v and a have no jumps but at the path's corners.
+        """
+        if not self.curves:
+            raise ValueError(f"FollowedPath: nothing of the path is followed: {self.reason}")
+        found: list[Trajectory] = []
+        for k, curve in enumerate(self.curves):
+            own = curve.trajectory(self.robot)
+            if k and k not in self.begins:
+                found[-1] = found[-1].spliced(own, allow_jump=True)
+            else:
+                found.append(own)
+        return tuple(found)
+
+    def trajectory(self, speed: float = 1.0) -> Trajectory:
+        """Joints by time, s growing by ``speed`` each second [m/s]; of what is followed, if it is not all.
+
+        Raises ValueError where the robot is reconfigured on the way: then there are `parts`, and a motion between them
+        leaves the path.
+        """
+        if not (np.isfinite(speed) and speed > 0.0):
+            raise ValueError(f"trajectory: speed: expected metres a second above 0, got {speed!r}")
+        if self.begins:
+            at = ", ".join(f"{100.0 * self.curves[k].s[0] / self.path.length:.4g} %" for k in self.begins)
+            raise ValueError(
+                f"trajectory: the robot is reconfigured at {at} of the path: parts() are the ways between, and plan() "
+                f"leads from one to the next"
+            )
+        (found,) = self.parts()
+        return found.moved(0.0) if speed == 1.0 else found.moved(0.0).retimed(1.0 / speed)
+
+    def timed(
+        self,
+        *,
+        speed: float | None = None,
+        velocity: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        acceleration: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        **limits: Any,
+    ) -> TimedPath:
+        """The same in the least time: limits are those of `linkwork.motion.time_optimal`.
+
+        ``speed`` [m/s] bounds how fast the frame's origin moves in the world.
+        """
+        more = dict(limits)
+        if speed is not None:
+            more["speed"] = {**(more.get("speed") or {}), self.frame: speed}
+        found: TimedPath = time_optimal(self.trajectory(), velocity=velocity, acceleration=acceleration, **more)
+        return found
+
+    def plot(
+        self, frame: str | Sequence[str] | None = None, axes: Any = None, *, scene: Scene | None = None, shapes: int = 4
+    ) -> Any:
+        """The way of the frame's origin in space, and what is not followed of the path, with matplotlib; its axes.
+
+        With a ``scene`` its obstacles are drawn, and so many times the robot's ``shapes``.
+        """
+        frame = self.frame if frame is None else frame
+        ways = [part.sampled(n=200)[1].q for part in self.parts()] if self.curves else []
+        axes = plot_ways(self.robot, ways, frame, axes, scene=scene, shapes=shapes)
+        if not self and self.relative_to == "world":
+            rest = self.path(np.linspace(self.fraction * self.path.length, self.path.length, 100))[:, :3, 3]
+            axes.plot(*rest.T, color="tab:red", linestyle=":", label="not followed")
+        return axes
+
+    def _once(self) -> list[tuple[Curve, int]]:
+        """Curves, and where they begin: way points that two share count once."""
+        return [(curve, int(k > 0 and k not in self.begins)) for k, curve in enumerate(self.curves)]
+
+    def __repr__(self) -> str:
+        changed = self.reconfigurations
+        told = f"; {changed} reconfiguration{'' if changed == 1 else 's'}" if changed else ""
+        return f"<FollowedPath of {self.frame!r}: {self.status}, {100.0 * self.fraction:.4g} %{told}>"

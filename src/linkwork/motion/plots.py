@@ -1,0 +1,107 @@
+"""Trajectories drawn with matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.validation import integer
+from linkwork.motion.arguments_reading import places_of, read_limit
+from linkwork.motion.trajectory.trajectory_extremes_limits import read_positions
+
+__all__ = ["new_axes", "plot_trajectory", "pyplot"]
+
+_NAMES = {"position": 0, "velocity": 1, "acceleration": 2, "jerk": 3}
+_LEGEND = 12  # coordinates that a legend names
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot.  Raises ImportError where matplotlib is not installed."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError('plot needs matplotlib: pip install "linkwork[figures]"') from None
+    return plt
+
+
+def new_axes(rows: int, size: tuple[float, float], columns: int = 1) -> Any:
+    """A figure's axes, some below the other: (rows,), or (rows, columns)."""
+    shape = {"sharex": True, "figsize": size, "layout": "constrained"}
+    return pyplot().subplots(rows, columns, **shape)[1]
+
+
+def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: int) -> Any:
+    """q, v, a and the jerk, one below the other; coordinates side by side in columns, limits shaded."""
+    columns = integer("plot", "columns", columns, least=1, what="a whole number")
+    known = _limits(trajectory, limits)
+    columns = min(columns, trajectory.nv)
+    given = axes
+    axes = new_axes(4, (8.0 + 4.0 * (columns - 1), 8.0), columns) if axes is None else axes
+    robot = trajectory.robot
+    t, state = trajectory.sampled(n=n)
+    rows = [*zip(("q", "v", "a"), state, strict=True), ("jerk", trajectory.jerk(t))]
+    for order, (what, x) in enumerate(rows):
+        names = None if robot is None else robot.q_names if what == "q" else robot.v_names
+        for j, own in enumerate(np.array_split(np.arange(x.shape[-1]), columns)):
+            axis = axes[order] if np.ndim(axes) == 1 else axes[order][j]
+            for k in own:
+                (drawn,) = axis.plot(t, x[:, k], label=str(k) if names is None else names[k])
+                if order in known:
+                    _shade(axis, t, known[order], int(k), drawn.get_color())
+            knots = trajectory.knots[:: max(len(trajectory.knots) // 50, 1)]
+            axis.vlines(knots, 0.0, 1.0, transform=axis.get_xaxis_transform(), color="0.9", linewidth=0.5, zorder=0)
+            axis.set_ylabel(what if j == 0 else "")
+            axis.set_xlabel("t [s]" if order == len(rows) - 1 else "")
+            if order == 0 and len(own) <= _LEGEND:
+                axis.legend(fontsize="small", ncols=4 if columns == 1 else 1)
+        if given is not None and order + 1 == len(np.atleast_1d(given)):
+            axis.set_xlabel("t [s]")
+            break
+    return axes
+
+
+def _limits(trajectory: Any, given: Any) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """By order of the derivative: (lower, upper) of its coordinates.  Raises ValueError."""
+    robot = trajectory.robot
+    if given is None or given is False:
+        return {}
+    found: dict[str, Any] = {}
+    if robot is not None:
+        found = {"position": (robot.lower, robot.upper), "velocity": robot.velocity_limits}
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in _NAMES:
+                raise ValueError(f"plot: limits: expected some of {', '.join(_NAMES)}, got {name!r}")
+        found |= given
+    elif given is not True:
+        raise ValueError(f"plot: limits: expected True, or a dict of {', '.join(_NAMES)}, got {given!r}")
+    return {_NAMES[name]: _sides(trajectory, name, x) for name, x in found.items()}
+
+
+def _sides(trajectory: Any, name: str, given: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper limits: of a pair, or of magnitudes.  Raises ValueError."""
+    if name == "position":
+        pair = isinstance(given, tuple) and len(given) == 2
+        sides = given if pair else (given, given)
+        low, high = (read_positions("plot", name, side, trajectory.nq) for side in sides)
+        low = low if pair else -low
+        if not (low <= high).all():
+            raise ValueError(f"plot: {name}: expected lower limits below upper ones, got {given!r}")
+        return low, high
+    robot = trajectory.robot
+    names = [str(k) for k in range(trajectory.nv)] if robot is None else list(robot.v_names)
+    up, down = read_limit("plot", name, given, names, None if robot is None else places_of(robot))
+    return -down, up
+
+
+def _shade(axis: Any, t: np.ndarray, limits: tuple[np.ndarray, np.ndarray], k: int, color: Any) -> None:
+    """What is beyond limits, as far as it is near what is drawn."""
+    low, high = (float(side[k]) for side in limits)
+    bottom, top = axis.get_ylim()
+    room = 0.15 * max(top - bottom, 1e-12)
+    for limit, far in ((high, high + room), (low, low - room)):
+        if np.isfinite(limit) and bottom - 2.0 * room < limit < top + 2.0 * room:
+            axis.fill_between(t[[0, -1]], limit, far, color=color, alpha=0.12, linewidth=0.0)
+            axis.axhline(limit, color=color, linewidth=0.7, linestyle="--")

@@ -1,0 +1,176 @@
+"""What a profile is asked for: states, limits and options as arrays, or a reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork._util.validation import number
+from linkwork.errors import UnknownNameError
+from linkwork.motion.arguments_reading import Places, read_limit
+from linkwork.motion.profiles.arguments_reasons import still_joints, why_not
+from linkwork.motion.profiles.profile_kinds import ProfileKind, kind_of
+from linkwork.motion.profiles.profile_kinds_kernels import ProfileNumbers, profile_kernel
+from linkwork.motion.profiles.profile_kinds_limits import ProfileLimits
+from linkwork.motion.profiles.slow_motions import slowed
+
+__all__ = ["SYNCHRONIZE", "AskedProfile", "in_lines", "read_limits", "read_options", "solved"]
+
+SYNCHRONIZE = ("time", "phase")
+_STRAIGHT = 1e-9  # of the largest: by how much states may be off a straight line
+
+
+class AskedProfile(NamedTuple):
+    """A profile's states (n,), limits and options."""
+
+    who: str
+    names: Sequence[str]
+    kind: ProfileKind
+    states: tuple[np.ndarray, ...]  # q0, q1, v0, v1, a0, a1
+    limits: ProfileLimits
+    synchronize: str | None
+    duration: float | None
+
+
+def read_options(who: str, kind: Any, synchronize: Any, duration: Any) -> tuple[ProfileKind, str | None, float | None]:
+    """Raises UnknownNameError and ValueError for what is none."""
+    found = kind_of(kind)
+    if synchronize is not None and synchronize not in SYNCHRONIZE:
+        raise UnknownNameError("way to synchronise", synchronize, SYNCHRONIZE)
+    if duration is None:
+        return found, synchronize, None
+    try:
+        seconds = number(duration)
+    except (TypeError, ValueError):
+        raise ValueError(f"{who}: duration: expected seconds above 0, got {duration!r}") from None
+    if not 0.0 < seconds < np.inf:
+        raise ValueError(f"{who}: duration: expected seconds above 0, got {duration!r}")
+    return found, synchronize, seconds
+
+
+def read_limits(
+    who: str, kind: ProfileKind, names: Sequence[str], given: dict[str, Any], places: Places | None
+) -> ProfileLimits:
+    """Limits of velocity, acceleration and jerk; those left out are none, unless the kind needs them."""
+    found: list[np.ndarray] = []
+    for order, (what, limit) in enumerate(given.items(), start=1):
+        if limit is None and 2 <= order <= kind.order:
+            raise ValueError(
+                f'{who}: {what}: kind="{kind.name}" needs limits of {what}, and there are none: pass {what}=, a number '
+                f"or an array of shape ({len(names)},)"
+            )
+        up, down = read_limit(who, what, np.inf if limit is None else limit, names, places)
+        if order == kind.order > 1 and not (np.isfinite(up) & np.isfinite(down)).all():
+            k = int(np.argmin(np.isfinite(up) & np.isfinite(down)))
+            other = '; kind="trapezoid" has no limit of jerk' if what == "jerk" else ""
+            raise ValueError(f'{who}: {what} of {names[k]}: kind="{kind.name}" needs a limit, got none{other}')
+        found += [up, down]
+    return ProfileLimits(*found)
+
+
+def solved(asked: AskedProfile) -> ProfileNumbers:
+    """The profile.  Raises ValueError with the reason where there is none."""
+    who, names, kind, states, limits, synchronize, duration = asked
+    if kind.polynomial and duration is None and not any(np.isfinite(x).any() for x in limits):
+        raise ValueError(
+            f'{who}: kind="{kind.name}" needs a duration, or limits that say how fast it may be: pass duration=, or '
+            f"velocity=, acceleration= or jerk="
+        )
+    if synchronize == "phase":
+        return in_lines(asked._replace(synchronize="time"), [np.arange(len(names))], _WHOLE)
+    still = still_joints(who, names, states, limits)
+    limits = ProfileLimits(*(np.where(still, 1.0, x) for x in limits)).finite()
+    least = np.full(len(names), 0.0 if duration is None else duration)
+    together = synchronize is not None or duration is not None
+    given = kind.polynomial and duration is not None
+    numbers = profile_kernel(kind, len(names), together, given)(*states, *limits, least)
+    status = int(numbers.status)
+    if status:
+        raise ValueError(why_not(who, kind, names, states, limits, status, duration))
+    found = ProfileNumbers(*(np.asarray(x) for x in numbers))
+    if duration is not None and found.durations.max() > duration * (1.0 + 1e-9):
+        raise ValueError(
+            f"{who}: no profile within the limits takes {duration:.9g} s; of those that take longer the first takes "
+            f"{found.durations.max():.9g} s"
+        )
+    if not together:
+        _refuse_moving_ends(asked, found)
+    if kind.polynomial:
+        return found
+
+    def alone(k: int, state: tuple[float, ...]) -> ProfileNumbers:
+        own = [np.array([x]) for x in state], [x[k : k + 1] for x in limits]
+        found: ProfileNumbers = profile_kernel(kind, 1, True, False)(*own[0], *own[1], np.zeros(1))
+        return found
+
+    try:
+        return slowed(found, states, alone, names)
+    except ValueError as error:
+        raise ValueError(f"{who}: {error}") from None
+
+
+def _refuse_moving_ends(asked: AskedProfile, found: ProfileNumbers) -> None:
+    last = found.durations.max()
+    for k, name in enumerate(asked.names):
+        moves = asked.states[3][k] != 0.0 or asked.states[5][k] != 0.0
+        if moves and found.durations[k] < last * (1.0 - 1e-12):
+            raise ValueError(
+                f"{asked.who}: synchronize=None: {name} comes to its goal {last - found.durations[k]:.6g} s before "
+                f'others, and is to move there (v1, a1); synchronize="time" lets all end together'
+            )
+
+
+def in_lines(asked: AskedProfile, groups: Sequence[np.ndarray], remedy: str) -> ProfileNumbers:
+    """Groups of coordinates, each along its straight line: one profile of the coordinate that goes farthest in each.
+
+    Raises ValueError where velocities or accelerations at the ends lead off the line.
+    """
+    states, limits, shares, leads = asked.states, asked.limits, [], []
+    reduced: list[list[float]] = [[] for _ in limits]
+    for group in groups:
+        lead, share = _line(asked, group, remedy)
+        leads.append(lead)
+        shares.append(share)
+        for k in (0, 2, 4):
+            for j, (one, other) in enumerate(((k, k + 1), (k + 1, k))):
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    own = np.where(share > 0.0, limits[one][group], limits[other][group]) / np.abs(share)
+                reduced[k + j].append(float(np.min(np.where(share == 0.0, np.inf, own))))
+    smaller = asked._replace(
+        names=[asked.names[k] for k in leads],
+        states=tuple(x[leads] for x in states),
+        limits=ProfileLimits(*map(np.array, reduced)),
+    )
+    found = solved(smaller)
+    n, (_, m, terms) = len(asked.names), found.coefficients.shape
+    durations, times, coefficients = np.zeros(n), np.zeros((n, m + 1)), np.zeros((n, m, terms))
+    for k, (group, share, lead) in enumerate(zip(groups, shares, leads, strict=True)):
+        durations[group], times[group] = found.durations[k], found.times[k]
+        own = found.coefficients[k].copy()
+        own[:, 0] -= states[0][lead]
+        coefficients[group] = share[:, None, None] * own
+        coefficients[group, :, 0] += states[0][group][:, None]
+    return ProfileNumbers(durations, times, coefficients, found.status)
+
+
+def _line(asked: AskedProfile, group: np.ndarray, remedy: str) -> tuple[int, np.ndarray]:
+    """The coordinate of a group that goes farthest, and how far the others go for each of its units."""
+    way = (asked.states[1] - asked.states[0])[group]
+    rates = [x[group] for x in asked.states[2:]]
+    along = way if way.any() else max(rates, key=lambda x: np.abs(x).max(initial=0.0))
+    place = int(np.argmax(np.abs(along)))
+    share = along / along[place] if along[place] else np.zeros(len(group)) + (np.arange(len(group)) == place)
+    for what, x in zip(("v0", "v1", "a0", "a1"), rates, strict=True):
+        off = np.abs(x - share * x[place])
+        k = int(np.argmax(off))
+        if off[k] > _STRAIGHT * np.abs(x).max():
+            raise ValueError(
+                f"{asked.who}: {what} of {asked.names[group[k]]} is {x[k]:.6g}, and along the straight line from q0 to "
+                f"q1 it would be {share[k] * x[place]:.6g}: {remedy}"
+            )
+    return int(group[place]), share
+
+
+_WHOLE = 'a motion with synchronize="phase" is a straight line; synchronize="time" needs none'

@@ -1,0 +1,203 @@
+"""Profiles of plain numbers: `profile` gives a trajectory, `ProfileFunction` the numbers of one or many."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.checked_arguments import public, quick
+from linkwork._util.validation import finite_array, integer
+from linkwork.expr.arrays.symbol_array import is_traced
+from linkwork.kernels.array_arguments import real_array
+from linkwork.motion.profiles.arguments import AskedProfile, read_limits, read_options, solved
+from linkwork.motion.profiles.arguments_reasons import still_joints
+from linkwork.motion.profiles.profile_kinds_kernels import STATES, ProfileNumbers, profile_kernel
+from linkwork.motion.trajectory.trajectory import Trajectory
+
+__all__ = ["Kind", "ProfileFunction", "Synchronize", "profile", "read_states", "refuse_symbols", "trajectory_of"]
+
+Kind = Literal["jerk", "trapezoid", "minimum_jerk", "quintic"]
+Synchronize = Literal["time", "phase"] | None
+
+
+@public
+def profile(
+    q0: ArrayLike,
+    q1: ArrayLike,
+    *,
+    v0: ArrayLike = 0.0,
+    v1: ArrayLike = 0.0,
+    a0: ArrayLike = 0.0,
+    a1: ArrayLike = 0.0,
+    kind: Kind = "jerk",
+    synchronize: Synchronize = "time",
+    velocity: Any = None,
+    acceleration: Any = None,
+    jerk: Any = None,
+    duration: float | None = None,
+) -> Trajectory:
+    """The motion of n numbers from one state to another, within limits, as a trajectory.
+
+    q0, q1 (n,) or numbers; v0, v1 and a0, a1 (n,) are the velocities and accelerations at both ends.  Kinds:
+
+    - ``"jerk"``: in the least time within limits of velocity, acceleration and jerk;
+    - ``"trapezoid"``: in the least time within limits of velocity and acceleration; a0 and a1 do not count;
+    - ``"minimum_jerk"``, ``"quintic"``: the polynomial of degree five, of which ∫ jerk² is least in its duration: the
+      given one, or the first that keeps the limits.
+
+    ``velocity``, ``acceleration``, ``jerk`` are limits: a number or (n,) both ways, or a pair (lower, upper); those
+    that are left out, or infinite, are none.  ``synchronize="time"`` lets all end together, in the least time in which
+    all can; ``"phase"`` keeps them on the straight line from q0 to q1; with None each takes its own least time, and
+    waits.  With a ``duration`` [s] they take exactly so long.
+
+    >>> import linkwork as lw
+    >>> way = lw.motion.profile([0.0, 0.0], [1.0, -0.2], velocity=1.0, acceleration=2.0, jerk=8.0)
+    >>> round(way.duration, 12), way(way.duration).q.round(12).tolist()
+    (1.75, [1.0, -0.2])
+
+    Raises ValueError, with the reason, where there is no such motion; UnknownNameError for another kind.
+    """
+    who = "profile"
+    found, order, seconds = read_options(who, kind, synchronize, duration)
+    states = read_states(who, (q0, q1, v0, v1, a0, a1))
+    names = [f"coordinate {k}" for k in range(len(states[0]))]
+    given = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+    limits = read_limits(who, found, names, given, None)
+    if not found.accelerations:
+        states = (*states[:4], np.zeros(len(names)), np.zeros(len(names)))
+    return trajectory_of(solved(AskedProfile(who, names, found, states, limits, order, seconds)))
+
+
+def read_states(who: str, given: Any) -> tuple[np.ndarray, ...]:
+    """q0, q1, v0, v1, a0, a1 as arrays (n,).  Raises ValueError for what is none, or not finite."""
+    arrays = []
+    for name, x in zip(STATES, given, strict=True):
+        refuse_symbols(who, name, x)
+        found = np.asarray(real_array(f"{who}: {name}: expected a number or an array of shape (n,)", x), dtype=float)
+        if found.ndim > 1:
+            raise ValueError(
+                f"{who}: {name}: expected a number or an array of shape (n,), got shape {found.shape}; "
+                f"linkwork.motion.ProfileFunction takes many at once"
+            )
+        if not np.isfinite(found).all():
+            at = "" if not found.ndim else f" at {int(np.argmin(np.isfinite(found)))}"
+            raise ValueError(f"{who}: {name}: expected finite numbers, got {found[~np.isfinite(found)][0]}{at}")
+        arrays.append(np.atleast_1d(found))
+    n = max(len(arrays[0]), len(arrays[1]))
+    if not n:
+        raise ValueError(f"{who}: q0: expected a number or an array of shape (n,) with n >= 1, got an empty array")
+    for name, found in zip(STATES, arrays, strict=True):
+        if len(found) not in (1, n):
+            expected = f"{who}: {name}: expected a number or an array of shape ({n},), the longest of q0 and q1"
+            raise ValueError(f"{expected}, got shape {found.shape}")
+    return tuple(np.broadcast_to(found, (n,)).copy() for found in arrays)
+
+
+def refuse_symbols(who: str, name: str, x: Any) -> None:
+    """Raises TypeError, in a function that is being compiled."""
+    if is_traced(x):
+        raise TypeError(
+            f"{who}: {name}: expected numbers, got symbols: a profile's pieces follow from its numbers; in a function "
+            f"that is compiled take linkwork.motion.ProfileFunction, whose results are symbols, too"
+        )
+
+
+def trajectory_of(numbers: ProfileNumbers, robot: Any = None, base: np.ndarray | None = None) -> Trajectory:
+    """The trajectory of one profile; coordinates that end early stand still."""
+    durations, times, coefficients, _ = numbers
+    last = float(durations.max())
+    breaks, rows = [], []
+    for T, t, c in zip(durations, times, coefficients, strict=True):
+        h = np.diff(t)
+        if last <= 0.0:
+            t, c, h = np.array([0.0, 1.0]), c[-1:], np.array([1.0])
+        long = h > 1e-14 * last
+        kept = np.flatnonzero(long)
+        if last - T > 1e-14 * last:
+            u = h[kept[-1]] if len(kept) else 0.0
+            end = np.zeros(c.shape[1])
+            end[0] = np.polynomial.polynomial.polyval(u, c[kept[-1]]) if len(kept) else c[0, 0]
+            breaks.append(np.array([*t[kept], T if len(kept) else 0.0, last]))
+            rows.append(np.array([*c[kept], end]))
+            continue
+        breaks.append(np.array([*t[kept], last if last > 0.0 else 1.0]))
+        rows.append(c[kept])
+    return Trajectory.by_coordinate(breaks, rows, robot=robot, base=base, start=0.0, end=max(last, 0.0))
+
+
+@public
+class ProfileFunction:
+    """Profiles of n numbers with the same limits and options, as numbers: one call for one or many.
+
+    Limits and options are those of `linkwork.motion.profile`; ``synchronize`` is "time" or None.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> fast = lw.motion.ProfileFunction(2, velocity=1.0, acceleration=2.0, jerk=8.0)
+    >>> goals = np.array([[1.0, -0.2], [0.1, 0.5]])
+    >>> fast(np.zeros(2), goals).durations[:, 0].round(6).tolist()
+    [1.75, 1.280776]
+    """
+
+    def __init__(
+        self,
+        n: int,
+        *,
+        kind: Kind = "jerk",
+        synchronize: Literal["time"] | None = "time",
+        velocity: Any = None,
+        acceleration: Any = None,
+        jerk: Any = None,
+    ) -> None:
+        who = "ProfileFunction"
+        found, order, _ = read_options(who, kind, synchronize, None)
+        if order == "phase":
+            raise ValueError(f'{who}: synchronize: expected "time" or None, got "phase": profile() takes that')
+        n = integer(who, "n", n, least=1, what="how many coordinates there are, a whole number")
+        names = [f"coordinate {k}" for k in range(n)]
+        given = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+        limits = read_limits(who, found, names, given, None)
+        zeros = np.zeros(n)
+        still = still_joints(who, names, [zeros] * 6, limits)
+        if still.any():
+            at = names[int(np.argmax(still))]
+            raise ValueError(f"{who}: velocity, acceleration and jerk: {at}: expected limits above 0, got 0")
+        self.kind: str = found.name
+        self.synchronize: str | None = order
+        self.n = n
+        self._zeros = zeros
+        self._limits = (*limits.finite(), zeros)
+        self._kernel = profile_kernel(found, n, order is not None, False)
+
+    @quick
+    def __call__(
+        self,
+        q0: ArrayLike,
+        q1: ArrayLike,
+        v0: ArrayLike | None = None,
+        v1: ArrayLike | None = None,
+        a0: ArrayLike | None = None,
+        a1: ArrayLike | None = None,
+    ) -> ProfileNumbers:
+        """The profiles from q0 to q1 (..., n), with velocities and accelerations (..., n) at both ends, 0 if left out.
+
+        Nothing is raised where there is no profile: its ``status`` says so.
+        """
+        zeros = self._zeros
+        given = (q0, q1, *(zeros if x is None else x for x in (v0, v1, a0, a1)))
+        try:
+            found: ProfileNumbers = self._kernel(*given, *self._limits)
+        except (TypeError, ValueError, OverflowError):
+            for name, x in zip(STATES, given, strict=True):
+                finite_array("ProfileFunction", name, x, infinite=True)
+                if np.shape(x)[-1:] != (self.n,):
+                    raise ValueError(
+                        f"ProfileFunction: {name}: expected an array of shape (..., {self.n}), got shape {np.shape(x)}"
+                    ) from None
+            found = self._kernel(*map(np.asarray, given), *self._limits)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<ProfileFunction of {self.n} numbers: {self.kind}, synchronize={self.synchronize!r}>"

@@ -1,0 +1,359 @@
+"""A motion along a path within limits of jerk: part by part between the places where it rests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from linkwork.motion.timing.arc_length_timing import BEGINNING, Lengthwise, lengthwise
+from linkwork.motion.timing.arguments import MotionAsked, never_zero
+from linkwork.motion.timing.grid_refinement import POINTS
+from linkwork.motion.timing.jerk_subproblem import (
+    LEAST_OF_A_PIECE,
+    PathAsked,
+    SmoothPart,
+    anew,
+    beginning,
+    halved,
+    smoothed,
+)
+from linkwork.motion.timing.limit_violations import Numbers, Polynomials, Room, Third, longer, rooms
+from linkwork.motion.timing.limits import PathNumbers
+from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.motion.trajectory.trajectory_segment import shifted
+
+__all__ = ["SmoothMotion", "with_jerk"]
+
+_COUNTS = (25, 50, 100, 200)  # segments of a part of few pieces
+_OF_A_PIECE = 32  # segments, so that random cubics take some 0.5 % more than the least time
+_GAINED = 0.01  # of the duration: what twice the segments gain at most when they are enough
+_DOUBLINGS = 3
+_ROUNDS = 10
+_COARSE = 3e-3  # of a limit: where it is passed by more between points, segments are too long
+_SLOWER = 1.01  # times more time for that: other segments may spare it
+_ENDLESS = 1e100  # [s]
+_NOWHERE = 1e-9  # [rad, m] of q: what comes to no more than that hardly moves
+_AT_ONCE = 1e-8  # [s] is what that takes, or longer where it has to
+_FIT = 1e-5  # of limits of jerk: what a motion by the path's length is off by its own parameter, with time to spare
+_FINER = 4  # times as many segments at most, of which those are halved that are too long
+
+
+class SmoothMotion(NamedTuple):
+    """s, ṡ and s̈ at times t (n + 1,), and the polynomials (n, terms) that s is between; and of how many segments it was
+    made, of which each may have become several polynomials."""
+
+    s: np.ndarray
+    t: np.ndarray
+    speed: np.ndarray
+    acceleration: np.ndarray
+    pieces: np.ndarray
+    segments: int
+
+
+def with_jerk(
+    who: str,
+    path: Trajectory,
+    asked: MotionAsked,
+    fastest: tuple[np.ndarray, np.ndarray, np.ndarray],
+    stops: np.ndarray,
+    points: int | None,
+    passes: int,
+    ends: Sequence[float],
+    tolerance: float,
+) -> SmoothMotion:
+    """From the fastest motion without them, s, and ṡ² = x there and s̈ = u between.  Raises ValueError.
+
+    With ``points`` there are about so many segments, besides those that halve others; else their number follows the
+    path: it grows with the number of its pieces, and doubles while that gains more than a hundredth of the time.
+    """
+    s, x, u = fastest
+    first, last = float(s[0]), float(s[-1])
+    cuts = np.concatenate([[0], np.flatnonzero(np.isin(s[1:-1], stops)) + 1, [len(s) - 1]])
+    shares = np.diff(cuts) / (len(s) - 1)
+    found: list[SmoothMotion] = []
+    for (b, e), share in zip(pairwise(cuts), shares, strict=True):
+        resting = (bool(b > 0 or ends[0] == 0.0), bool(e < len(s) - 1 or ends[1] == 0.0))
+        pieces = 1 + int(((path.knots > s[b]) & (path.knots < s[e])).sum())
+        many = _segments_of_part(float(share), points, pieces)
+        own = s[b : e + 1], x[b : e + 1], u[b:e]
+        part, limit = None, np.inf
+        others = [n for n in (2 * many, *reversed(_COUNTS)) if n != many and n >= LEAST_OF_A_PIECE * pieces]
+        for count in (many, *others):
+            how = _How(count, passes, points is None, tolerance)
+            following, slower = _part(who, path, asked, (first, last), own, how, resting)
+            if following is not None and following.t[-1] < limit:
+                part, limit = following, following.t[-1]
+            if part is not None and slower <= _SLOWER:
+                break
+        if part is None:
+            raise ValueError(
+                f"{who}: jerk: no motion within the limits was found between s = {s[b]:.6g} and {s[e]:.6g}"
+                + ("" if all(resting) else ", with these speeds at its ends")
+            )
+        part.s[:], part.pieces[:, 0] = part.s + s[b], part.pieces[:, 0] + s[b]
+        part.s[-1] = s[e]
+        found.append(part)
+    return _joined(found)
+
+
+def _segments_of_part(share: float, points: int | None, pieces: int) -> int:
+    """Return how many segments a part of a path begins with, which has a share of the fastest motion's segments."""
+    wanted = share * (POINTS if points is None else points)
+    few = next((n for n in _COUNTS if n >= wanted), _COUNTS[-1])
+    if points is None:
+        return max(few, _OF_A_PIECE * pieces)
+    return max(few, int(np.ceil(wanted)), LEAST_OF_A_PIECE * pieces)
+
+
+class _How(NamedTuple):
+    """How many segments there are in how many passes, whether they are doubled where that gains enough, and which part
+    of limits may be passed."""
+
+    points: int
+    passes: int
+    follows: bool
+    tolerance: float
+
+
+def _part(
+    who: str,
+    path: Trajectory,
+    asked: MotionAsked,
+    ends: tuple[float, float],
+    fastest: tuple[np.ndarray, np.ndarray, np.ndarray],
+    how: _How,
+    resting: tuple[bool, bool],
+) -> tuple[SmoothMotion | None, float]:
+    """Between two places of rest, or ends of the path: from 0 on, since places on a short part are close together.
+
+    And in how many times the time of what was found, which other segments might spare.
+    """
+    s, x, u = fastest
+    assert asked.jerk is not None
+    begin, tolerance = float(s[0]), how.tolerance
+
+    def numbers(s: np.ndarray) -> PathNumbers:
+        return PathNumbers(*path(np.clip(begin + s, *ends)))
+
+    def third(s: np.ndarray) -> np.ndarray:
+        return path.jerk(np.clip(begin + s, *ends))
+
+    knots = path.knots
+    inner = knots[(knots > s[0]) & (knots < s[-1])] - begin
+    s = s - begin
+    velocity, jerk = never_zero(asked.velocity), never_zero(asked.jerk)
+    acceleration = None if asked.acceleration is None else never_zero(asked.acceleration)
+    asked = replace(asked, jerk=jerk, velocity=velocity, acceleration=acceleration)
+    if all(resting) and np.abs(numbers(0.5 * (s[1:] + s[:-1])).first).max(initial=0.0) * s[-1] < _NOWHERE:
+        return _kept(asked, numbers, third, _still(float(s[-1])), tolerance), 1.0
+    ways: list[Lengthwise | None] = []
+    for one in lengthwise(path, begin, begin + float(s[-1]), begin + inner, asked):
+        if all(still or not rests for rests, still in zip(one.rests, resting, strict=True)):
+            ways.append(one)
+    if not any(way is not None and way.uneven for way in ways):
+        ways.append(None)
+    best: tuple[SmoothMotion | None, float] = None, np.inf
+    for along in ways:
+        motion, slower = _found(who, asked, numbers, third, along, (s, x, u), how, resting, inner)
+        if motion is not None and along is not None:
+            with np.errstate(all="ignore"):  # where g is next to nothing inside: then that is no way
+                found = _by_own_parameter(along, motion, asked, _FIT if all(resting) else 0.25 * tolerance)
+                finite = bool(np.isfinite(found.pieces).all() and np.isfinite(found.t).all())
+                kept = _kept(asked, numbers, third, found, tolerance, slowed=all(resting)) if finite else None
+            slower *= kept.t[-1] / found.t[-1] if kept is not None else 1.0
+            motion = kept
+        if motion is not None and (best[0] is None or motion.t[-1] < best[0].t[-1]):
+            best = motion, slower
+        if motion is not None and slower <= _SLOWER:
+            break
+    return best
+
+
+def _half(points: int, knots: np.ndarray) -> int:
+    """Return half of so many segments, or what the pieces between knots take."""
+    return max(points // 2, LEAST_OF_A_PIECE * (len(knots) + 1))
+
+
+def _by_own_parameter(along: Lengthwise, motion: SmoothMotion, asked: MotionAsked, part: float) -> SmoothMotion:
+    """What a motion by the path's length is by its own parameter, from 0 on."""
+    assert asked.jerk is not None
+    most = np.minimum(np.abs(asked.jerk[0]), np.abs(asked.jerk[1]))
+    t, c = along.clock(motion.t, motion.pieces, most, part)
+    c[:, 0] -= along.begin
+    h = t[-1] - t[-2]
+    last = [float((shifted(c[-1], h) * x)[k]) for k, x in enumerate((1.0, 1.0, 2.0))]
+    s, speed, acceleration = (np.append(x * c[:, k], last[k]) for k, x in enumerate((1.0, 1.0, 2.0)))
+    return SmoothMotion(s, t, speed, acceleration, c, motion.segments)
+
+
+def _found(
+    who: str,
+    asked: MotionAsked,
+    numbers: Numbers,
+    third: Third,
+    along: Lengthwise | None,
+    fastest: tuple[np.ndarray, np.ndarray, np.ndarray],
+    how: _How,
+    resting: tuple[bool, bool],
+    inner: np.ndarray,
+) -> tuple[SmoothMotion | None, float]:
+    """By the path's length where that is given, and by its own parameter otherwise."""
+    s, x, u = fastest
+    assert asked.jerk is not None
+    starts = 1.0, 1.0
+    if along is not None:
+        numbers, third, inner = along.numbers, along.third, along.inner
+        s, x, u = along.run_by(s, x, resting)
+        starts = BEGINNING if along.rests[0] else 1.0, BEGINNING if along.rests[1] else 1.0
+    law = PathAsked(numbers, third, lambda x: asked.rows(who, x), asked.velocity, asked.jerk, starts)
+    points, tolerance = how.points, how.tolerance
+    begun = beginning(
+        law, s, x, u, points if how.passes < 2 or not how.follows else _half(points, inner), resting, inner
+    )
+    if begun is None:
+        return None, np.inf
+    laws, made = begun
+    ready = smoothed(laws, made, resting)
+    for k in range(how.passes - 1 + (_DOUBLINGS if how.follows else 0)):
+        if ready is None:
+            break
+        shorter = anew(law, ready, points, inner)
+        if not (shorter[0].steps > 0.0).all():
+            break
+        following = smoothed(*shorter, resting)
+        if following is None:
+            break
+        gain = ready.t[-1] - following.t[-1]
+        (laws, made), ready = shorter, following
+        if k >= how.passes - 2:
+            if not how.follows or gain <= _GAINED * following.t[-1]:
+                break
+            points *= 2
+    best: tuple[float, SmoothMotion] | None = None  # of those that more time makes keep all limits
+    motion, found, most = None, list[Room](), _FINER * max(points, _COUNTS[-1])
+    rounds = 0
+    while rounds < _ROUNDS:
+        following, ready = ready if ready is not None else smoothed(laws, made, resting), None
+        exact = None if following is None or not 0.0 < following.t[-1] < _ENDLESS else _exact(following, inner)
+        if following is None or exact is None or not np.isfinite(exact.pieces).all():
+            break
+        made, motion = following, exact
+        found = _rooms(asked, numbers, third, motion)
+        by = longer(found, 0.5 * tolerance)
+        if by <= 1.0:
+            best = min(best, (motion.t[-1], motion), key=_duration) if best else (motion.t[-1], motion)
+            break
+        if best is not None and all(resting) and motion.t[-1] > best[0]:
+            break
+        if np.isfinite(by) and (best is None or by * motion.t[-1] < best[0]):
+            best = by * motion.t[-1], motion
+        laws = laws.narrower(found, tolerance)
+        coarse = np.max([room.shares() for room in found], axis=0) > _COARSE
+        halves = halved(law, laws, motion, coarse) if coarse.any() and len(coarse) < most else None
+        if halves is None:
+            rounds += 1
+        else:
+            laws, made = halves
+    if best is None or not all(resting):
+        kept = motion is not None and all(room.worst() <= tolerance for room in found)
+        return motion if kept else None, 1.0
+    return _kept(asked, numbers, third, best[1], tolerance), best[0] / best[1].t[-1]
+
+
+def _kept(
+    asked: MotionAsked, numbers: Numbers, third: Third, motion: SmoothMotion, tolerance: float, *, slowed: bool = True
+) -> SmoothMotion | None:
+    """In a little more time, so that all limits are kept; where it may not be slowed, only if they are."""
+    if not slowed:
+        kept = all(room.worst() <= tolerance for room in _rooms(asked, numbers, third, motion))
+        return motion if kept else None
+    for _ in range(_ROUNDS):
+        by = longer(_rooms(asked, numbers, third, motion), 0.5 * tolerance)
+        if not np.isfinite(by):
+            return None
+        if by <= 1.0:
+            return motion
+        motion = _slower(motion, by)
+    return None
+
+
+def _duration(found: tuple[float, SmoothMotion]) -> float:
+    return found[0]
+
+
+def _rooms(asked: MotionAsked, numbers: Numbers, third: Third, motion: SmoothMotion) -> list[Room]:
+    return rooms(asked, numbers, third, Polynomials(motion.pieces, np.diff(motion.t)), all_of_it=True)
+
+
+def _exact(part: SmoothPart, knots: np.ndarray) -> SmoothMotion:
+    """Return a motion with the same times and very nearly the same s̈, whose s and ṡ are those of the part at its ends
+    and at the path's knots inside: there derivatives of the path jump, so none lies within a segment."""
+    cuts = [0, *np.searchsorted(part.s, knots).tolist(), len(part.s) - 1]
+    s, t, w, u = part.s.copy(), part.t, part.speed.copy(), part.acceleration.copy()
+    for b, e in pairwise(cuts):
+        here = slice(b, e + 1)
+        s[here], w[here], u[here] = _run_through(s[here], t[here], w[here], u[here])
+    pieces = np.stack([s[:-1], w[:-1], 0.5 * u[:-1], np.diff(u) / (6.0 * np.diff(t))], axis=-1)
+    return SmoothMotion(s, t, w, u, pieces, len(pieces))
+
+
+def _run_through(s: np.ndarray, t: np.ndarray, w: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return s, ṡ and s̈ of a motion whose s̈ is linear in time between, with s and ṡ at both ends as they are."""
+    h = np.diff(t)
+    tau = (t - t[0]) / (t[-1] - t[0])
+    bumps = np.stack([np.sin(np.pi * tau), np.sin(2.0 * np.pi * tau)])
+    bumps[:, [0, -1]] = 0.0
+
+    def run(u: np.ndarray, speed: float) -> tuple[np.ndarray, np.ndarray]:
+        w = speed + np.concatenate([[0.0], np.cumsum(0.5 * (u[1:] + u[:-1]) * h)])
+        return np.concatenate([[0.0], np.cumsum(w[:-1] * h + (2.0 * u[:-1] + u[1:]) * h * h / 6.0)]), w
+
+    effects = np.array([[y[-1] for y in run(bump, 0.0)] for bump in bumps]).T
+    for _ in range(2):
+        gone, speeds = run(u, w[0])
+        u = u + np.linalg.solve(effects, np.array([s[-1] - s[0] - gone[-1], w[-1] - speeds[-1]])) @ bumps
+    gone, speeds = run(u, w[0])
+    places, speeds = np.clip(s[0] + gone, s[0], s[-1]), np.maximum(speeds, 0.0)
+    places[-1], speeds[-1] = s[-1], w[-1]
+    return places, speeds, u
+
+
+def _still(length: float) -> SmoothMotion:
+    """From rest to rest along a part on which hardly anything moves, s⃛ being ± the same."""
+    t = _AT_ONCE * np.arange(5.0) / 4.0
+    u = length * 8.0 / _AT_ONCE**2 * np.array([0.0, 1.0, 0.0, -1.0, 0.0])
+    speed = length / _AT_ONCE * np.array([0.0, 1.0, 2.0, 1.0, 0.0])
+    s = length * np.array([0.0, 1.0, 6.0, 11.0, 12.0]) / 12.0
+    h = np.diff(t)
+    return SmoothMotion(
+        s, t, speed, u, np.stack([s[:-1], speed[:-1], 0.5 * u[:-1], np.diff(u) / (6.0 * h)], axis=-1), len(h)
+    )
+
+
+def _slower(motion: SmoothMotion, by: float) -> SmoothMotion:
+    powers = by ** -np.arange(float(motion.pieces.shape[1]))
+    return motion._replace(
+        t=motion.t * by,
+        speed=motion.speed / by,
+        acceleration=motion.acceleration / by**2,
+        pieces=motion.pieces * powers,
+    )
+
+
+def _joined(parts: Sequence[SmoothMotion]) -> SmoothMotion:
+    terms = max(part.pieces.shape[1] for part in parts)
+    first, *others = parts
+    begins = np.cumsum([0.0, *(part.t[-1] for part in parts[:-1])])
+    pieces = [np.pad(x.pieces, ((0, 0), (0, terms - x.pieces.shape[1]))) for x in parts]
+    return SmoothMotion(
+        np.concatenate([first.s, *(part.s[1:] for part in others)]),
+        np.concatenate([first.t, *(begin + part.t[1:] for begin, part in zip(begins[1:], others, strict=True))]),
+        np.concatenate([first.speed, *(part.speed[1:] for part in others)]),
+        np.concatenate([first.acceleration, *(part.acceleration[1:] for part in others)]),
+        np.concatenate(pieces),
+        sum(part.segments for part in parts),
+    )

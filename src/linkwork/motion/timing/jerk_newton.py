@@ -1,0 +1,228 @@
+"""Newton's method for motions within limits of jerk (`algorithms.motion.timing.smooth`), for any number of segments.
+
+What concerns one segment is computed for all of them at once, and sweeps go from block to block of segments.  So
+kernels depend on how many coordinates and limits there are, and on nothing else.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.motion.algorithms.timing import (
+    CARRIED,
+    STAGE,
+    SmoothLimits,
+    SmoothValues,
+    last_stage,
+    rooms_left,
+    rooms_left_at_end,
+    stage_of,
+    sweep_gains,
+    sweep_steps,
+)
+
+__all__ = ["Barriers", "SmoothProgram", "SmoothTiming"]
+
+_STEPS = 80  # of Newton's method at most
+_POLISH = 10  # of them with the last barrier at most
+_HALVINGS = 30
+_TOWARDS = 0.9  # of the way to a limit
+_LESS = 0.2  # of the barrier, from step to step
+_CLOSE = 1e-5  # of x: a step that changes less is the last
+_BLOCK = 64  # segments of a sweep's kernel
+_FIXED = 1e300  # second derivative by δ of segments that are none: nothing is gained on them
+_TINY = 1e-300
+_NUMBERS = 4  # of a segment, besides what its limits are made of
+
+
+class SmoothTiming(NamedTuple):
+    """x = ṡ² and u = s̈ at the ends of segments (n + 1,), and the steps that were taken."""
+
+    x: np.ndarray
+    u: np.ndarray
+    steps: int
+
+
+class Barriers(NamedTuple):
+    """The weight μ [s] of the logarithms at first and at last."""
+
+    first: float
+    last: float
+
+
+class _Kernels(NamedTuple):
+    """What Newton's step takes, by the numbers of limits of second order and of coordinates."""
+
+    stages: Kernel
+    end: Kernel
+    rooms: Kernel
+    end_rooms: Kernel
+
+
+class _Sweeps(NamedTuple):
+    """Kernels of blocks of segments, the same for all paths."""
+
+    gains: Kernel
+    steps: Kernel
+
+
+_KERNELS: Once[_Kernels] = Once(64)
+_SWEEPS: Once[_Sweeps] = Once(1)
+
+
+class SmoothProgram:
+    """Segments of a path, and what limits x and u there: what is the fastest, from motions within the limits.
+
+    ``moving``: 1 for an end at which u is free, 0 for one where it stays as it is, as at rest.  x stays as it is at
+    both ends.
+    """
+
+    def __init__(
+        self,
+        along: SmoothValues,
+        limits: SmoothLimits,
+        steps: np.ndarray,
+        caps: np.ndarray,
+        steepest: np.ndarray,
+        moving: tuple[float, float],
+    ) -> None:
+        n, m, r = len(steps), along.first.shape[1], along.rates.shape[2]
+        rest = along.rest is not None
+        self.moving = moving
+        self.kernels = _KERNELS.get((m, r, rest), lambda: _made(m, r, rest=rest))
+        self.sweeps = _SWEEPS.get((), _swept)
+        slowest = 1.0 / np.sqrt(np.minimum(caps[:-1], caps[1:]))
+        of_second_order = [along.first, along.second, limits.lower, limits.upper, *([along.rest] if rest else [])]
+        own = [x.reshape(n, -1) for x in (along.rates, along.bends, along.thirds)]
+        numbers = np.stack([steps, caps[:-1], slowest, steepest], axis=1)
+        self.given = np.concatenate(
+            [numbers, *(x[:-1] for x in of_second_order), *own, limits.least_jerk, limits.most_jerk], axis=1
+        )
+        self.at_end = np.concatenate([x[-1] for x in of_second_order])
+
+    def solved(self, x: np.ndarray, u: np.ndarray, barrier: Barriers) -> SmoothTiming:
+        """Return the fastest x and u (n + 1,), from some within the limits, whose ends x keeps."""
+        motion = np.stack([x, u], axis=1)
+        mu, at_last = barrier.first, 0
+        for taken in range(1, _STEPS + 1):
+            change = self._direction(motion, mu)
+            part, left = 1.0, self._room(motion, change, 1.0)
+            for _ in range(_HALVINGS):
+                if left >= 1.0 - _TOWARDS:
+                    break
+                part *= min(max(_TOWARDS / max(1.0 - left, 1e-3), 0.3), 0.9)
+                left = self._room(motion, change, part)
+            else:
+                return SmoothTiming(motion[:, 0], motion[:, 1], taken)  # a step that rounding spoilt
+            last = mu <= barrier.last * (1.0 + 1e-9)
+            at_last = at_last + 1 if last else 0
+            biggest = np.abs(change[1:-1, 0] / (motion[1:-1, 0] + _TINY)).max(initial=0.0)
+            motion = motion + part * change
+            if last and (biggest < _CLOSE or at_last >= _POLISH):
+                break
+            if part > 0.5:
+                mu = max(mu * _LESS, barrier.last)
+        return SmoothTiming(motion[:, 0], motion[:, 1], taken)
+
+    def _direction(self, motion: np.ndarray, mu: float) -> np.ndarray:
+        """Return Newton's change of x and u (n + 1, 2)."""
+        n = len(self.given)
+        stages = self.kernels.stages(_beside(motion), self.given, mu)
+        more = -n % _BLOCK
+        if more:
+            none = np.zeros((more, STAGE))
+            none[:, 5], none[:, 9] = _FIXED, 1.0
+            stages = np.concatenate([stages, none])
+        blocks = stages.reshape(-1, _BLOCK, STAGE)
+        p_xu, p_uu, p_u = self.kernels.end(motion[-1], self.at_end, mu)
+        free = self.moving[1]
+        carried = np.zeros(CARRIED)
+        carried[1], carried[2], carried[4] = p_xu, p_uu, p_u
+        carried[5], carried[8] = 1.0, 1.0 - free  # of multipliers: rows x, u
+        carried[11] = -free
+        gains = np.empty((len(blocks), _BLOCK, 5))
+        for k in range(len(blocks) - 1, -1, -1):
+            carried, gains[k] = self.sweeps.gains(blocks[k], carried)
+        change = np.empty((len(blocks) * _BLOCK + 1, 2))
+        first, multipliers = self._beginning(carried.tolist())
+        change[0] = now = np.array([0.0, first])
+        for k, block in enumerate(blocks):
+            change[1 + k * _BLOCK : 1 + (k + 1) * _BLOCK], now = self.sweeps.steps(gains[k], block, multipliers, now)
+        change = change[: n + 1]
+        # at the ends that is exact, where the sweeps leave what rounding leaves
+        change[-1, 0] = 0.0
+        change[-1, 1] *= free
+        return change
+
+    def _beginning(self, carried: list[float]) -> tuple[float, np.ndarray]:
+        """Return by how much u changes at the beginning, and the multipliers of the conditions at the end."""
+        p_uu, p_u = carried[2], carried[4]
+        g_x, g_y = carried[7], carried[8]
+        s_xx, s_xy, s_yy, t_x, t_y = carried[9:]
+        by = self.moving[0] / (p_uu if p_uu > 0.0 else 1.0)
+        s_xx, s_xy, s_yy = s_xx - by * g_x * g_x, s_xy - by * g_x * g_y, s_yy - by * g_y * g_y
+        t_x, t_y = t_x - by * g_x * p_u, t_y - by * g_y * p_u
+        whole = s_xx * s_yy - s_xy * s_xy
+        whole = whole if abs(whole) > _TINY else 1.0
+        ν_x, ν_y = (s_xy * t_y - s_yy * t_x) / whole, (s_xy * t_x - s_xx * t_y) / whole
+        return -by * (p_u + g_x * ν_x + g_y * ν_y), np.array([ν_x, ν_y])
+
+    def _room(self, motion: np.ndarray, change: np.ndarray, part: float) -> float:
+        """Return the least share that is left of the room to a limit after part of a step; −∞ for what is no number."""
+        shares = self.kernels.rooms(_beside(motion), _beside(change), part, self.given)
+        at_end = self.kernels.end_rooms(np.concatenate([motion[-1], motion[-1] + part * change[-1]]), self.at_end)
+        least = min(float(shares.min()), float(at_end))
+        return least if least == least else -inf
+
+
+def _beside(x: np.ndarray) -> np.ndarray:
+    """Return numbers at both ends of segments (n, 4), of those at their ends (n + 1, 2)."""
+    return np.concatenate([x[:-1], x[1:]], axis=1)
+
+
+def _made(m: int, r: int, *, rest: bool) -> _Kernels:
+    at_end = (5 if rest else 4) * m
+    given = _NUMBERS + at_end + 8 * r
+
+    def along_of(x: Any, jerks: Any) -> tuple[SmoothValues, SmoothLimits]:
+        """What ``x`` and ``jerks`` are."""
+        first, second, lower, upper, *more = (x[k * m : (k + 1) * m] for k in range(at_end // m if m else 4))
+        rates, bends, thirds = (
+            np.reshape(jerks[2 * k * r : 2 * (k + 1) * r], (2, r)) if len(jerks) else () for k in range(3)
+        )
+        values = SmoothValues(first, second, rates, bends, thirds, more[0] if more else None)
+        return values, SmoothLimits(lower, upper, jerks[6 * r : 7 * r], jerks[7 * r :])
+
+    def stages(motion: Any, given: Any, mu: Any) -> Any:
+        along, limits = along_of(given[_NUMBERS : _NUMBERS + at_end], given[_NUMBERS + at_end :])
+        return stage_of([*motion], along, limits, [*given[:_NUMBERS]], mu)
+
+    def end(motion: Any, given: Any, mu: Any) -> Any:
+        along, limits = along_of(given, given[:0])
+        return last_stage(motion[0], motion[1], along, limits, mu)
+
+    def rooms(motion: Any, change: Any, part: Any, given: Any) -> Any:
+        along, limits = along_of(given[_NUMBERS : _NUMBERS + at_end], given[_NUMBERS + at_end :])
+        return rooms_left([*motion], [*change], part, along, limits, [*given[:_NUMBERS]])
+
+    def end_rooms(ends: Any, given: Any) -> Any:
+        return rooms_left_at_end([*ends], *along_of(given, given[:0]))
+
+    return _Kernels(
+        compile(stages, name="smooth_stages", motion=4, given=given, mu=()),
+        compile(end, name="smooth_end", motion=2, given=at_end, mu=()),
+        compile(rooms, name="smooth_rooms", motion=4, change=4, part=(), given=given),
+        compile(end_rooms, name="smooth_end_rooms", ends=4, given=at_end),
+    )
+
+
+def _swept() -> _Sweeps:
+    return _Sweeps(
+        compile(sweep_gains, name="smooth_gains", stages=(_BLOCK, STAGE), carried=CARRIED),
+        compile(sweep_steps, name="smooth_steps", gains=(_BLOCK, 5), stages=(_BLOCK, STAGE), multipliers=2, change=2),
+    )

@@ -1,0 +1,167 @@
+"""The fastest motion on a grid of segments; within narrower limits where they are passed between its points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from linkwork.motion.algorithms.timing import NODES
+from linkwork.motion.timing.arguments import MotionAsked, never_zero
+from linkwork.motion.timing.limit_violations import Pieces, Room, longer, rooms
+from linkwork.motion.timing.limits import PathNumbers
+from linkwork.motion.timing.toppra_kernels import solved
+from linkwork.motion.trajectory.trajectory import Trajectory
+
+__all__ = ["Blocked", "Grid", "pieces_of", "times_of"]
+
+_PLACES = 3  # places of a segment that are looked at, of pieces of third degree; 5 of others
+_ROUNDS = 8
+_LONGEST = 100.0  # times the fastest motion's time: what takes longer is none
+_MORE = 1.1  # of what limits are passed by they are made narrower
+
+
+class Blocked(Exception):
+    """No speed obeys all limits on a segment, which may be because they were made narrower."""
+
+    def __init__(self, begin: float, end: float, *, at_start: bool, refined: bool, passed: str = "") -> None:
+        super().__init__()
+        self.begin, self.end, self.at_start, self.refined = begin, end, at_start, refined
+        self.passed = passed
+
+    def told(self, who: str, speed: float) -> str:
+        """As people are told."""
+        if self.passed:
+            return f"{who}: no motion was found that obeys all limits between points of the grid: {self.passed}"
+        if self.at_start and speed > 0.0:
+            return f"{who}: start_speed: no motion within the limits begins with {speed:g}"
+        return f"{who}: no speed along the path obeys all limits between s = {self.begin:.6g} and {self.end:.6g}"
+
+
+class Grid:
+    """Segments of a path, s their ends, and what has limits on them."""
+
+    def __init__(self, who: str, path: Trajectory, asked: MotionAsked, s: np.ndarray, stops: np.ndarray) -> None:
+        self.path, self.asked, self.s = path, asked, s
+        self.cubic = is_of_third_degree(path)
+        self.steps = np.diff(s)
+        at = s[:-1, None] + self.steps[:, None] * np.array(NODES[_PLACES if self.cubic else 5])
+        numbers = PathNumbers(*path(at))
+        asked.standing(who, numbers.first)
+        self.rows = asked.rows(who, numbers)
+        self.rates = numbers.first
+        self.velocity = never_zero(asked.velocity)
+        self.caps = np.full(len(s), 1e30)
+        self.caps[np.isin(s, stops)] = 0.0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all that has limits is polynomials of low degree: none is passed between the grid's points."""
+        return self.cubic and not self.asked.own and self.rows.speeds is None
+
+    def swept(self, ends: Sequence[float], tolerance: float | None) -> tuple[np.ndarray, np.ndarray]:
+        """x at the ends of segments and u on them.  Raises Blocked.
+
+        ``tolerance``: limits that are no polynomials of low degree are passed between the grid's points by no more than
+        such a part of theirs, the motion taking a little more time where narrower limits do not come to that; None: it
+        is not looked at.
+        """
+        if tolerance is None or self.is_exact:
+            return self._solved(self.rows, self.velocity, ends)
+        narrower: dict[str, list[np.ndarray]] = {}
+        rows, velocity = self._narrower([], narrower)
+        x, u = self._solved(rows, velocity, ends)
+        for _ in range(_ROUNDS):
+            found = self._rooms(x, u)
+            if not any(room.worst() > 0.5 * tolerance for room in found):
+                break
+            for k, room in enumerate(found):
+                least = 0.25 * tolerance * np.maximum(room.size, 1e-9)
+                name = f"{k} {room.what}"
+                have = narrower.setdefault(name, [np.zeros_like(room.least), np.zeros_like(room.least)])
+                for side, by in enumerate(room.passed()):
+                    have[side] += np.where(by > least, _MORE * by + least, 0.0)
+            rows, velocity = self._narrower(found, narrower)
+            x, u = self._solved(rows, velocity, ends)
+        else:
+            if self.asked.jerk is None:  # of which this is the beginning alone, and what it comes to is looked at
+                return self._kept(x, u, ends, tolerance)
+        return x, u
+
+    def _kept(
+        self, x: np.ndarray, u: np.ndarray, ends: Sequence[float], tolerance: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """In so much more time that all limits are kept, where it rests at both ends.  Raises Blocked."""
+        whole = 1.0
+        while True:
+            found = self._rooms(x, u)
+            worst = max(found, key=Room.worst)
+            if worst.worst() <= tolerance:
+                return x, u
+            by = longer(found, 0.5 * tolerance)
+            whole *= by
+            if any(ends) or not whole <= _LONGEST:
+                passed = f"{worst.what} is passed by {worst.worst():.3g} of its limit"
+                raise Blocked(float(self.s[0]), float(self.s[-1]), at_start=False, refined=True, passed=passed)
+            x, u = x / by**2, u / by**2
+
+    def _rooms(self, x: np.ndarray, u: np.ndarray) -> list[Room]:
+        def numbers(s: np.ndarray) -> PathNumbers:
+            return PathNumbers(*self.path(np.clip(s, self.s[0], self.s[-1])))
+
+        return rooms(self.asked, numbers, None, pieces_of(self.s, x, u), all_of_it=not self.cubic)
+
+    def _narrower(self, found: list[Room], narrower: dict[str, list[np.ndarray]]) -> tuple[Any, Any]:
+        """Rows and limits of velocity, segment by segment."""
+        rows, many = self.rows, len(self.steps)
+        velocity = tuple(np.broadcast_to(x, (many, len(x))).copy() for x in self.velocity)
+        lower, upper = (np.broadcast_to(x, (many, len(x))).copy() for x in (rows.lower, rows.upper))
+        fastest = None if rows.fastest is None else np.broadcast_to(rows.fastest, (many, len(rows.fastest)))
+        at = 0 if self.asked.acceleration is None else len(self.velocity[0])
+        for k, room in enumerate(found):
+            below, above = narrower[f"{k} {room.what}"]
+            if room.is_own:
+                here = slice(at, at + below.shape[1])
+                lower[:, here] += below
+                upper[:, here] -= above
+                at += below.shape[1]
+            elif room.what == "velocity":
+                velocity = (
+                    np.minimum(velocity[0] + below, 0.5 * velocity[0]),
+                    np.maximum(velocity[1] - above, 0.5 * velocity[1]),
+                )
+            elif room.what == "speed":
+                assert fastest is not None
+                fastest = np.maximum(fastest - above, 0.5 * fastest)
+            else:
+                lower[:, : below.shape[1]] += below
+                upper[:, : below.shape[1]] -= above
+        return replace(rows, lower=lower, upper=upper, fastest=fastest), velocity
+
+    def _solved(self, rows: Any, velocity: Any, ends: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+        x, u, blocked = solved(self.rates, velocity, rows, self.steps, self.caps, ends[0] ** 2, ends[1] ** 2)
+        if blocked >= 0:
+            begin, end = float(self.s[blocked]), float(self.s[blocked + 1])
+            raise Blocked(begin, end, at_start=blocked == 0, refined=rows.lower.ndim == 2)
+        return x, u
+
+
+def times_of(s: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """When the ends of segments are passed."""
+    found: np.ndarray = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (np.sqrt(x[1:]) + np.sqrt(x[:-1])))])
+    return found
+
+
+def pieces_of(s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Pieces:
+    """A motion with ṡ² = x at s, and s̈ = u between."""
+    return Pieces(s[:-1], np.sqrt(x[:-1]), u, 0.0 * u, np.diff(times_of(s, x)))
+
+
+def is_of_third_degree(path: Trajectory) -> bool:
+    """Whether it is made of polynomials of degree three, whose clocks run evenly."""
+    return all(
+        section.is_affine and section.kind.name == "polynomial" and section.arrays["coefficients"].shape[-1] <= 4
+        for section in path.sections
+    )

@@ -1,0 +1,1 @@
+"""Trajectories: configurations, velocities and accelerations by time."""

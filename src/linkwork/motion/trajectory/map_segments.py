@@ -1,0 +1,64 @@
+"""Functions of one piece applied to all: at once to numbers, one after the other to symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.motion.algorithms.curves import KINDS, CurveSpace
+from linkwork.motion.trajectory.trajectory_segment import Section
+
+__all__ = ["between_points", "each", "of_pieces", "one_sign", "rows_of"]
+
+Rows = Any  # (n, ...) of numbers or symbols
+
+
+def each(computed: Callable[..., Any], *rows: Rows) -> Any:
+    """A function of rows' numbers, over any scalar, of every row: an array (n, ...)."""
+    count = len(rows[0])
+    if any(x.dtype == object for x in rows):
+        found = [computed(*([*x[k]] if x.ndim > 1 else x[k] for x in rows)) for k in range(count)]
+        return array([[[*row] if isinstance(row, list) else row for row in one] for one in found])
+    made = computed(*([*np.moveaxis(x, 0, -1)] if x.ndim > 1 else x for x in rows))
+    return _stacked(made, count)
+
+
+def _stacked(made: Any, count: int) -> np.ndarray:
+    if isinstance(made, (list, tuple)):
+        return np.stack([_stacked(x, count) for x in made], axis=1) if made else np.zeros((count, 0))
+    return np.broadcast_to(np.asarray(made, dtype=float), (count,))
+
+
+def one_sign(space: CurveSpace, q: Rows) -> Rows:
+    """The points, each written with the sign that is nearer to the one before it."""
+    if space.is_plain:
+        return q
+    found = [[*q[0]]]
+    for row in q[1:]:
+        found.append(space.nearer_sign(found[-1], [*row]))
+    return array(found) if q.dtype == object else np.array(found, dtype=float)
+
+
+def between_points(space: CurveSpace, t: np.ndarray, q: Rows, coefficients: Rows) -> Section:
+    """The section of polynomials (n - 1, nv, terms) from each of the points on, which are at times t."""
+    if not space.is_plain:
+        arrays = {"starts": t[:-1], "base": q[:-1], "coefficients": coefficients}
+        return Section(space, KINDS["retracted"], arrays, t[0], t[-1])
+    traced = coefficients.dtype == object or q.dtype == object
+    own = np.array(coefficients, dtype=object if traced else float)
+    own[..., 0] = q[:-1]
+    return of_pieces(space, t, array(own.tolist()) if traced else own)
+
+
+def of_pieces(space: CurveSpace, t: np.ndarray, coefficients: Rows) -> Section:
+    """The section of polynomials (n - 1, nv, terms) of plain numbers between times (n,)."""
+    return Section(space, KINDS["polynomial"], {"starts": t[:-1], "coefficients": coefficients}, t[0], t[-1])
+
+
+def rows_of(rows: Any) -> Rows:
+    """Rows as an array (n, ...)."""
+    found = [*rows]
+    return array([[*x] for x in found]) if any(x.dtype == object for x in found) else np.array(found, dtype=float)

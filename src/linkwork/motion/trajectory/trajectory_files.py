@@ -1,0 +1,203 @@
+"""Trajectories in files: arrays of NumPy (npz), to the bit, and tables of text (csv)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.file_access import NotRegularError, opened_regular, replaced
+from linkwork._util.npz_archive import ArchiveReader, OtherFileError, open_archive, write_archive
+from linkwork.joints.base.configuration_check import EXACT, distances, may_be_off
+from linkwork.motion.algorithms.curves import KINDS, Clock, CurveKind, CurveSpace
+from linkwork.motion.trajectory.trajectory_construction_quintic import through_states
+from linkwork.motion.trajectory.trajectory_segment import Section
+
+__all__ = ["load_trajectory", "save_trajectory"]
+
+_FORMAT = "linkwork trajectory 1"
+_CONFIGURATIONS = ("base", "inner")  # arrays of configurations
+_MAX_CSV = 1 << 30  # bytes
+
+
+def save_trajectory(trajectory: Any, path: str | os.PathLike[str], samples: int | None) -> None:
+    """Write it, in the format that the file's name says."""
+    where = Path(path)
+    if any(section.is_symbolic for section in trajectory.sections):
+        raise TypeError("save: the trajectory has symbols for its numbers")
+    if where.suffix == ".csv":
+        _save_text(trajectory, where, samples)
+    elif where.suffix == ".npz":
+        if samples is not None:
+            raise ValueError("save: samples is for .csv: a .npz file has the curve itself")
+        _save_arrays(trajectory, where)
+    else:
+        raise ValueError(f"save: path: expected a file named .npz or .csv, got {str(where)!r}")
+
+
+def load_trajectory(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
+    """Read it."""
+    where = Path(path)
+    if where.suffix == ".csv":
+        return _load_text(cls, where, robot)
+    if where.suffix == ".npz":
+        return _load_arrays(cls, where, robot)
+    raise ValueError(f"load: path: expected a file named .npz or .csv, got {str(where)!r}")
+
+
+def _joints(space: CurveSpace, robot: Any) -> dict[str, Any]:
+    """What a file says of the robot."""
+    said: dict[str, Any] = {"nq": space.nq, "nv": space.nv, "apart": space.apart}
+    if robot is not None:
+        said["q_names"], said["v_names"] = [*robot.q_names], [*robot.v_names]
+    return said
+
+
+def _space(said: dict[str, Any], robot: Any) -> CurveSpace:
+    """Return the space of a file.  Raises OtherFileError where it is not the robot's."""
+    if robot is None:
+        if "q_names" in said:
+            raise OtherFileError("a trajectory of a robot: robot= is to be the one that it is of")
+        return CurveSpace(said["nq"], said["nv"])
+    space = CurveSpace.of(robot.tree, bool(said.get("apart")))
+    own = _joints(space, robot)
+    for key in ("q_names", "v_names"):
+        if said.get(key, own[key]) != own[key]:
+            raise OtherFileError(f"{key} are {said[key]}, and those of robot {robot.name!r} are {own[key]}")
+    if (said["nq"], said["nv"]) != (space.nq, space.nv):
+        raise OtherFileError(
+            f"a trajectory of nq {said['nq']} and nv {said['nv']}; robot {robot.name!r} has nq {space.nq} "
+            f"and nv {space.nv}"
+        )
+    return space
+
+
+def _save_arrays(trajectory: Any, where: Path) -> None:
+    arrays: dict[str, np.ndarray] = {}
+    sections = []
+    for k, section in enumerate(trajectory.sections):
+        sections.append(section.kind.name)
+        arrays[f"{k}.times"] = np.array([section.start, section.end])
+        arrays |= {f"{k}.{name}": x for name, x in section.arrays.items()}
+        if section.clock is not None:
+            arrays[f"{k}.clock.starts"] = section.clock.starts
+            arrays[f"{k}.clock.coefficients"] = section.clock.coefficients
+    said = {"format": _FORMAT, "sections": sections, **_joints(trajectory.sections[0].space, trajectory.robot)}
+    write_archive(where, said, arrays)
+
+
+def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
+    with open_archive(where, _FORMAT, "Trajectory.save") as reader:
+        kinds = reader.texts("sections")
+        if not kinds:
+            raise ValueError("sections: expected at least one")
+        said: dict[str, Any] = {
+            "nq": reader.integer("nq", 0),
+            "nv": reader.integer("nv", 0),
+            "apart": reader.boolean("apart", False),
+        }
+        said |= {key: reader.texts(key) for key in ("q_names", "v_names") if key in reader.said}
+        space = _space(said, robot)
+        sections: list[Section] = []
+        for k, name in enumerate(kinds):
+            if name not in KINDS:
+                raise ValueError(f"section {k}: expected a kind of curve ({', '.join(KINDS)}), got {name!r}")
+            sections.append(_read_section(reader, k, KINDS[name], space))
+            if k and sections[k].start != sections[k - 1].end:
+                raise ValueError(f"section {k} begins at {sections[k].start} s, the one before ends at another time")
+        return cls(sections, robot)
+
+
+def _read_section(reader: ArchiveReader, k: int, kind: CurveKind, space: CurveSpace) -> Section:
+    """A section of a file, of which all arrays are checked."""
+    reader.sizes = {"nq": space.nq, "nv": space.nv}
+    start, end = reader.array(f"{k}.times", (2,)).tolist()
+    if not start <= end:
+        raise ValueError(f"section {k}: expected an end after its start, {start} s, got {end} s")
+    arrays = {}
+    for name, shape in kind.arrays:
+        arrays[name] = reader.array(f"{k}.{name}", shape, ordered=name == "starts")
+        if 0 in arrays[name].shape and 0 not in (space.nq, space.nv):
+            raise ValueError(f"section {k}: array {name!r} is empty")
+        if name in _CONFIGURATIONS:
+            _check_configurations(k, name, arrays[name], space)
+    clock = None
+    if f"{k}.clock.starts" in reader:
+        starts = reader.array(f"{k}.clock.starts", ("clocks",), ordered=True)
+        clock = Clock(starts, reader.array(f"{k}.clock.coefficients", ("clocks", "clock terms")))
+        if not clock.coefficients.size:
+            raise ValueError(f"section {k}: its clock is empty")
+    return Section(space, kind, arrays, start, end, clock)
+
+
+def _check_configurations(k: int, name: str, q: np.ndarray, space: CurveSpace) -> None:
+    """Raises ValueError for an array (..., nq) that is off the manifold of configurations."""
+    for place in space.joints:
+        if not place.is_plain and may_be_off(place.joint):
+            off = distances(place.joint, q[..., place.in_q])
+            if off.size and not off.max() <= EXACT:
+                raise ValueError(f"section {k}: array {name!r}: joint {place.name!r}: expected configurations")
+
+
+def _names(trajectory: Any) -> list[str]:
+    robot = trajectory.robot
+    q = robot.q_names if robot is not None else [str(k) for k in range(trajectory.nq)]
+    v = robot.v_names if robot is not None else [str(k) for k in range(trajectory.nv)]
+    return ["t", *(f"q:{x}" for x in q), *(f"v:{x}" for x in v), *(f"a:{x}" for x in v)]
+
+
+def _save_text(trajectory: Any, where: Path, samples: int | None) -> None:
+    times = trajectory.knots if samples is None else trajectory.sampled(n=samples)[0]
+    state = trajectory(times)
+    with replaced(where, text=True) as file:
+        out = csv.writer(file)
+        out.writerow(_names(trajectory))
+        for numbers in np.column_stack([times, *state]):
+            out.writerow([repr(float(x)) for x in numbers])
+
+
+def _rows(where: Path) -> list[list[str]]:
+    """The cells of a file of text, line by line.  Raises ValueError."""
+    try:
+        with opened_regular(where) as (file, size):
+            if size > _MAX_CSV:
+                raise ValueError(f"more bytes than the limit of {_MAX_CSV}")
+            return [*csv.reader(io.StringIO(file.read(_MAX_CSV + 1).decode("utf-8"), newline=""))]
+    except (NotRegularError, UnicodeDecodeError, csv.Error, ValueError) as error:
+        raise ValueError(f"{where}: expected a table of text (csv): {error}") from None
+
+
+def _load_text(cls: Any, where: Path, robot: Any) -> Any:
+    rows = _rows(where)
+    head = rows[0] if rows else []
+    nq, nv, na = (sum(name.startswith(f"{x}:") for name in head) for x in "qva")
+    if head[:1] != ["t"] or len(head) != 1 + nq + nv + na or nv != na or not nv:
+        raise ValueError(f"{where}: expected columns t, q:..., v:..., a:..., got {', '.join(head[:8])}")
+    try:
+        numbers = np.array(rows[1:], dtype=float)
+    except ValueError as error:
+        raise ValueError(f"{where}: expected {len(head)} numbers in every line: {error}") from None
+    if numbers.ndim != 2 or len(numbers) < 2 or not np.isfinite(numbers).all():
+        raise ValueError(f"{where}: expected two lines of finite numbers at least below the names")
+    bad = np.flatnonzero(~(np.diff(numbers[:, 0]) > 0.0))
+    if len(bad):
+        k = int(bad[0])
+        raise ValueError(
+            f"{where}: line {k + 3}: expected times that increase, got t = {numbers[k + 1, 0]:.9g} after "
+            f"{numbers[k, 0]:.9g}"
+        )
+    t, q, v, a = numbers[:, 0], numbers[:, 1 : 1 + nq], numbers[:, 1 + nq : 1 + nq + nv], numbers[:, 1 + nq + nv :]
+    if robot is None:
+        if nq != nv:
+            raise ValueError(f"{where}: {nq} numbers of q and {nv} of v: robot= is to be the one that it is of")
+        return cls([through_states(CurveSpace(nq, nv), t, q, v, a)])
+    said = {"nq": nq, "nv": nv, "q_names": [x[2:] for x in head[1 : 1 + nq]]}
+    try:
+        space = _space(said, robot)
+    except OtherFileError as error:
+        raise ValueError(f"{where}: {error}") from None
+    return cls([through_states(space, t, q, v, a)], robot)

@@ -1,0 +1,394 @@
+"""A part of a trajectory: a curve, the clock that says how it is run through, and the times between which it is."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.arrays.symbol_array import array, is_traced
+from linkwork.kernels.compiler_api import Along, Kernel, compile, recycled
+from linkwork.kernels.kernel_cache import Once
+from linkwork.motion.algorithms.curves import KINDS, Clock, CurveKind, CurveSpace, curve_motion
+from linkwork.motion.algorithms.curves.curve_kinds_pieces import FAR
+from linkwork.motion.trajectory.piecewise_evaluation import pieces_at
+from linkwork.motion.trajectory.piecewise_evaluation_along import along_pieces
+
+__all__ = ["Section", "composed", "frozen", "shifted"]
+
+_KERNELS: Once[Kernel] = Once(256)
+_Part = tuple[slice, list[np.ndarray]]  # some of the times, and the rows of pieces that they are in
+_WIDE = 64  # coordinates for which there is code that takes all of a time side by side
+_FEW = 4  # times fewer times than pieces take the rows that they need, and no more
+_LONG = 32  # pieces whose table costs more than a row for each time
+_MANY = 4096  # times that are worth a row each for any pieces
+_MUCH = 300  # times of a piece that are worth a call of their own, which takes no rows
+_AT_ONCE = 8192  # rows that are taken and used before others: they stay in the caches
+
+
+def frozen(x: Any) -> Any:
+    """An array that nobody can write to; one of symbols as it is."""
+    if isinstance(x, np.ndarray) and (x.dtype == object or _is_frozen(x)):
+        return x
+    found = np.array(x, dtype=np.float64, order="C")  # kernels take other orders slowly
+    found.setflags(write=False)
+    return found
+
+
+def _is_frozen(x: np.ndarray) -> bool:
+    return x.dtype == np.float64 and x.base is None and not x.flags.writeable
+
+
+class Section:
+    """A curve between two times.  Its arrays are numbers, or symbols in a function that is being traced."""
+
+    __slots__ = ("_padded", "_single", "_walks", "arrays", "clock", "end", "kind", "space", "start")
+
+    def __init__(
+        self,
+        space: CurveSpace,
+        kind: CurveKind,
+        arrays: Mapping[str, Any],
+        start: float,
+        end: float,
+        clock: Clock | None = None,
+    ) -> None:
+        self.space, self.kind = space, kind
+        self.start, self.end = (x if is_traced(x) else float(x) for x in (start, end))
+        self.arrays = {name: frozen(arrays[name]) for name, _ in kind.arrays}
+        self.clock = None if clock is None else Clock(frozen(clock.starts), frozen(clock.coefficients))
+        self._padded: tuple[dict[str, Any], dict[str, Any]] | None = None
+        self._single: Any = None  # what one time takes, once there was one
+        self._walks: dict[int, Along] = {}  # what many times take, by the highest derivative
+
+    # -- a value
+
+    def key(self) -> tuple[Any, ...]:
+        """What it is made of, to be compared and hashed."""
+        arrays = [*self.arrays.values(), *(() if self.clock is None else (self.clock.starts, self.clock.coefficients))]
+        numbers = tuple((x.shape, x.tobytes()) for x in arrays)
+        return (self.space, self.kind.name, self.start, self.end, self.clock is None, *numbers)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (self.space, self.kind.name, self.arrays, self.start, self.end, self.clock)
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether there are symbols in its arrays."""
+        return any(x.dtype != np.float64 and is_traced(x) for x in self.arrays.values())
+
+    # -- what is on it
+
+    def on_symbols(self, t: Any, order: int) -> list[list[Any]]:
+        """q and so many derivatives at a time, over any scalar."""
+        arrays, clocks = self.padded()
+        clock = None if self.clock is None else Clock(clocks["clock_starts"], clocks["clock"])
+        return curve_motion(self.space, self.kind, arrays, clock, (self.start, self.end), t, order)
+
+    def one(self, t: float) -> Any:
+        """q, v and a at a time of its own, by the row of the piece that it is in; None where that is not how."""
+        if self._single is None:
+            self._single = self._of_one()
+        if not self._single:
+            return None
+        kernel, starts, arrays, (begin, first, rate), clocks = self._single
+        k = max(bisect_right(starts, first + rate * (t - begin) if clocks else t) - 1, 0)
+        return kernel(np.array(t), *(x[k : k + 1] for x in arrays), *clocks)
+
+    def _of_one(self) -> Any:
+        starts = self.arrays["starts"]
+        if self.is_symbolic or starts.ndim > 1 or not self.is_affine:
+            return ()
+        clocks = self.padded()[1]
+        arrays = {name: x[:1] for name, x in self.arrays.items()}
+        kernel = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), 2)
+        numbers = (0.0, 0.0, 1.0)
+        if self.clock is not None:
+            numbers = (float(self.clock.starts[0]), *self.clock.coefficients[0].tolist())
+        return kernel, starts.tolist(), [*self.arrays.values()], numbers, [*clocks.values()]
+
+    def at(self, times: np.ndarray, order: int, held: bool = False) -> Any:
+        """q (..., nq) and so many derivatives (..., nv) at times (...) of its own, or where ``held`` of any: it stands
+        still at others."""
+        if held:
+            inside = np.clip(times, self.start, self.end)
+            found = self.at(inside, order)
+            for x in found[1:]:
+                x[times != inside] = 0.0
+            return found
+        arrays, clocks = self.padded()
+        even, pieces = len(clocks.get("clock", ())) < 2, self._pieces
+        if even and (pieces > _LONG or times.size >= _MANY) and self.arrays["starts"].ndim == 1:
+            if self.kind.name == "polynomial" and 0 < self.space.nv <= _WIDE:
+                return self._along(times, order)
+            if pieces > 1:
+                return self._by_pieces(times, order, clocks)
+        if even and times.size * _FEW <= pieces:
+            arrays = self._rows(times)
+        kernel = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), order)
+        return kernel(times, *arrays.values(), *clocks.values())
+
+    def _along(self, times: np.ndarray, order: int) -> list[np.ndarray]:
+        """Plain numbers, all coordinates of a time side by side."""
+        if order not in self._walks:
+            self._walks[order] = along_pieces(self.arrays, self.clock, order)
+        flat = times.reshape(-1)
+        found = self._walks[order](flat, self.parameter(flat))
+        return [x.reshape(*times.shape, self.space.nv) for x in found]
+
+    def _by_pieces(self, times: np.ndarray, order: int, clocks: Any) -> list[np.ndarray]:
+        """Each time with the row of its piece; where a piece has many times in their order, with the same for all."""
+        flat = times.reshape(-1)
+        found = [recycled((flat.size, n)) for n in (self.space.nq, *(self.space.nv,) * order)]
+        arrays = [x.reshape(len(x), 1, *x.shape[1:]) for x in self.arrays.values()]
+        shapes = tuple(x.shape[1:] for x in arrays)
+        kernel = _kernel(self.space, self.kind, shapes, _clock_shapes(clocks), order)
+        s = self.parameter(flat)
+        if flat.size >= _MUCH * self._pieces and bool((s[1:] >= s[:-1]).all()):
+            cuts = [0, *np.searchsorted(s, self.arrays["starts"][1:], side="left").tolist(), flat.size]
+            parts: Iterable[_Part] = (
+                (slice(b, e), [x[k] for x in arrays]) for k, (b, e) in enumerate(pairwise(cuts)) if e > b
+            )
+        else:
+            parts = self._taken(arrays, pieces_at(self.arrays["starts"], s))
+        call: Any = kernel
+        for here, rows in parts:
+            call(flat[here], *rows, *clocks.values(), out=tuple([x[here] for x in found]))
+            call = kernel.ufunc  # which is there once the kernel was called, and of itself looks at nothing
+        return [x.reshape(*times.shape, x.shape[1]) for x in found]
+
+    def _taken(self, arrays: list[np.ndarray], places: np.ndarray) -> Iterator[_Part]:
+        """Rows of pieces, some times after the other, in the same memory."""
+        room = [np.empty((min(_AT_ONCE, len(places)), *x.shape[1:])) for x in arrays]
+        for b in range(0, len(places), _AT_ONCE):
+            here = places[b : b + _AT_ONCE]
+            rows = zip(arrays, room, strict=True)
+            yield (
+                slice(b, b + len(here)),
+                [x.take(here, axis=0, out=y[: len(here)], mode="clip") for x, y in rows],
+            )
+
+    def padded(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Its arrays, and the clock's, with 2^k pieces, so that few kernels serve all."""
+        if self._padded is None:
+            arrays = {
+                name: _filled(self.arrays[name], shape.index("pieces") if "pieces" in shape else None, name)
+                for name, shape in self.kind.arrays
+            }
+            clocks = {}
+            if self.clock is not None:
+                clocks = {
+                    "clock_starts": _filled(self.clock.starts, 0, "starts"),
+                    "clock": _filled(self.clock.coefficients, 0, "clock"),
+                }
+            self._padded = arrays, clocks
+        return self._padded
+
+    @property
+    def _pieces(self) -> int:
+        return int(self.arrays["starts"].shape[-1])
+
+    def _rows(self, times: np.ndarray) -> dict[str, np.ndarray]:
+        """The arrays of the piece of each time: one piece a sample."""
+        s = self.parameter(np.clip(times, self.start, self.end))
+        found = {}
+        starts = self.arrays["starts"]
+        if starts.ndim == 1:
+            place = pieces_at(starts, s)
+            for name, shape in self.kind.arrays:
+                found[name] = self.arrays[name][place][..., None] if len(shape) == 1 else self.arrays[name][place]
+                if len(shape) > 1:
+                    found[name] = found[name].reshape(*s.shape, 1, *found[name].shape[s.ndim :])
+            return found
+        places = np.stack([pieces_at(x, s) for x in starts], axis=-1)
+        which = np.arange(len(starts))
+        for name, shape in self.kind.arrays:
+            x = self.arrays[name]
+            found[name] = x[which, places][..., None, *(slice(None),) * (x.ndim - 2)] if "pieces" in shape else x
+        return found
+
+    # -- its clock
+
+    def parameter(self, t: np.ndarray) -> np.ndarray:
+        """The curve's parameter at times."""
+        if self.clock is None:
+            return t
+        starts, coefficients = self.clock.starts, self.clock.coefficients
+        place = pieces_at(starts, t)
+        u, c = t - starts[place], coefficients[place]
+        found = c[..., -1]
+        for k in range(coefficients.shape[1] - 2, -1, -1):
+            found = found * u + c[..., k]
+        return np.asarray(found)
+
+    def time(self, s: np.ndarray) -> np.ndarray:
+        """The times at which the curve's parameter is s, which its clock has to reach."""
+        if self.clock is None:
+            return np.asarray(s)
+        if self.is_affine:
+            found: np.ndarray = (
+                self.clock.starts[0] + (s - self.clock.coefficients[0, 0]) / self.clock.coefficients[0, 1]
+            )
+            return found
+        low, high = np.full(s.shape, self.start), np.full(s.shape, self.end)
+        up = bool(self.parameter(np.array(self.end)) >= self.parameter(np.array(self.start)))
+        for _ in range(64):
+            middle = 0.5 * (low + high)
+            before = self.parameter(middle) < s if up else self.parameter(middle) > s
+            low, high = np.where(before, middle, low), np.where(before, high, middle)
+        return np.asarray(0.5 * (low + high))
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether the clock runs evenly."""
+        return self.clock is None or (len(self.clock.starts) == 1 and self.clock.coefficients.shape[1] == 2)
+
+    def knots(self) -> np.ndarray:
+        """The times between which it is smooth: both ends, and where pieces of the curve and its clock begin.
+
+        Two equal ones where it takes no time.
+        """
+        ends = np.sort(self.parameter(np.array([self.start, self.end])))
+        s = np.unique(self.arrays["starts"])
+        inside = self.time(s[(s > ends[0]) & (s < ends[1])])
+        more = [] if self.clock is None else self.clock.starts
+        times = np.unique(np.concatenate([[self.start, self.end], inside, more]))
+        times = times[(times >= self.start) & (times <= self.end)]
+        near = 1e-12 * max(self.end - self.start, abs(self.start), abs(self.end))
+        keep = np.concatenate([[True], np.diff(times) > near])
+        times = times[keep]
+        times[-1] = self.end if len(times) > 1 or self.end == self.start else times[-1]
+        return np.repeat(times, 2) if self.end == self.start else np.asarray(times)
+
+    # -- others made of it
+
+    def part(self, start: float, end: float) -> Section:
+        """Between two times of its own."""
+        return Section(self.space, self.kind, self.arrays, start, end, self.clock)
+
+    def moved(self, start: float) -> Section:
+        """The same, from another time on."""
+        if start == self.start:
+            return self
+        by = start - self.start
+        if self.clock is None:
+            clock = Clock([start], [[self.start, 1.0]])
+        else:
+            clock = Clock(self.clock.starts + by, self.clock.coefficients)
+        return Section(self.space, self.kind, self.arrays, start, self.end + by, clock)
+
+    def turned(self, start: float) -> Section:
+        """Run through backwards, from a time on."""
+        end = start + (self.end - self.start)
+        if self.clock is None:
+            return Section(self.space, self.kind, self.arrays, start, end, Clock([start], [[self.end, -1.0]]))
+        starts, coefficients = self.clock.starts, self.clock.coefficients
+        ends = np.append(starts[1:], self.end)
+        inside = (ends > self.start) & (starts < self.end) if len(starts) > 1 else np.array([True])
+        starts, coefficients, ends = starts[inside], coefficients[inside], ends[inside]
+        ends[-1] = self.end
+        signs = (-1.0) ** np.arange(coefficients.shape[1])
+        new = [shifted(c, e - b) * signs for c, b, e in zip(coefficients, starts, ends, strict=True)]
+        clock = Clock((start + (self.end - ends))[::-1], np.array(new)[::-1])
+        return Section(self.space, self.kind, self.arrays, start, end, clock)
+
+    def scaled(self, start: float, scale: float) -> Section:
+        """Run through in so many times the time, from a time on."""
+        end = start + scale * (self.end - self.start)
+        clock = self.clock if self.clock is not None else Clock(frozen([self.start]), frozen([[self.start, 1.0]]))
+        powers = scale ** -np.arange(clock.coefficients.shape[1], dtype=float)
+        moved = Clock(start + scale * (clock.starts - self.start), clock.coefficients * powers)
+        return Section(self.space, self.kind, self.arrays, start, end, moved)
+
+    def run_by(self, clock: Clock, start: float, end: float) -> Section:
+        """The same curve, run through by a clock of frozen arrays alone: what there is is taken as it stands."""
+        made = object.__new__(Section)
+        made.space, made.kind, made.arrays, made.clock = self.space, self.kind, self.arrays, clock
+        made.start, made.end, made._padded, made._single = start, end, None, None
+        return made
+
+    def timed(self, clock: Clock, start: float, end: float) -> Section:
+        """With a clock between its own and the times: t' gives t, and t the parameter; polynomials of polynomials."""
+        if self.clock is None:
+            return Section(self.space, self.kind, self.arrays, start, end, clock)
+        own = self.clock
+        inner = self.part(start, end)
+        inner.clock = Clock(frozen(clock.starts), frozen(clock.coefficients))
+        between = [inner.time(np.array(x)) for x in own.starts[(own.starts > self.start) & (own.starts < self.end)]]
+        starts = np.unique(np.concatenate([clock.starts, np.array(between)]))
+        starts = starts[(starts < end) & (starts >= start)]
+        found = []
+        for b, e in zip(starts, np.append(starts[1:], end), strict=True):
+            place = pieces_at(clock.starts, b)
+            c = shifted(clock.coefficients[place], b - clock.starts[place])
+            middle = inner.parameter(np.array(0.5 * (b + e)))
+            k = pieces_at(own.starts, middle)
+            found.append(composed(shifted(own.coefficients[k], c[0] - own.starts[k]), c))
+        return Section(self.space, self.kind, self.arrays, start, end, Clock(starts, np.array(found)))
+
+
+def _made(
+    space: CurveSpace, kind: str, arrays: Mapping[str, Any], start: float, end: float, clock: Clock | None
+) -> Section:
+    return Section(space, KINDS[kind], arrays, start, end, clock)
+
+
+def shifted(c: np.ndarray, by: Any) -> np.ndarray:
+    """The coefficients (..., terms) of p(u + by)."""
+    found = np.array(c, dtype=float)
+    for k in range(found.shape[-1] - 1):
+        for j in range(found.shape[-1] - 2, k - 1, -1):
+            found[..., j] += by * found[..., j + 1]
+    return found
+
+
+def composed(c: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """The coefficients of p(s(t) − s(0)), of those of p and of s."""
+    way = np.array([0.0, *inner[1:]])
+    found = np.array([c[-1]])
+    for x in c[-2::-1]:
+        found = np.convolve(found, way)
+        found[0] += x
+    return found
+
+
+def _filled(x: Any, axis: int | None, name: str) -> Any:
+    """With 2^k pieces: those that are not there begin far away."""
+    if axis is None:
+        return x
+    count = x.shape[axis]
+    missing = (1 << max(count - 1, 0).bit_length()) - count
+    if not missing:
+        return x
+    last = np.take(np.asarray(x), [-1] * missing, axis=axis)
+    if name == "starts":
+        last = np.full(last.shape, FAR)
+    return np.concatenate([np.asarray(x), last], axis=axis)
+
+
+def _shapes(kind: CurveKind, arrays: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], ...]:
+    return tuple(arrays[name].shape[arrays[name].ndim - len(shape) :] for name, shape in kind.arrays)
+
+
+def _clock_shapes(clocks: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], ...]:
+    return tuple(x.shape for x in clocks.values())
+
+
+def _kernel(space: CurveSpace, kind: CurveKind, shapes: tuple[Any, ...], clocks: tuple[Any, ...], order: int) -> Kernel:
+    """What evaluates curves of a kind and size, made once."""
+    names = [name for name, _ in kind.arrays]
+    more = ["clock_starts", "clock"][: len(clocks)]
+
+    def traced(*, t: Any, **given: Any) -> Any:
+        clock = Clock(given["clock_starts"], given["clock"]) if clocks else None
+        arrays = {name: given[name] for name in names}
+        return tuple(array(x) for x in curve_motion(space, kind, arrays, clock, None, t, order))
+
+    def made() -> Kernel:
+        sizes = dict(zip([*names, *more], [*shapes, *clocks], strict=True))
+        return compile(traced, name=f"{kind.name}_curve", t=(), **sizes)
+
+    return _KERNELS.get((space, kind.name, shapes, clocks, order), made)

@@ -1,0 +1,86 @@
+"""Optimal motion: features of paths, and what `linkwork.Problem` gives."""
+
+from linkwork.optimal.algorithms.jacobian_check import RowCheck
+from linkwork.optimal.arguments import ByStep, PathNumber, ProblemEntry
+from linkwork.optimal.features import AccelerationFeature as AccelerationFeature
+from linkwork.optimal.features import AccelerationLimits as AccelerationLimits
+from linkwork.optimal.features import AskingWindow as AskingWindow
+from linkwork.optimal.features import Clearance as Clearance
+from linkwork.optimal.features import ConfigurationFeature as ConfigurationFeature
+from linkwork.optimal.features import ConstraintForce as ConstraintForce
+from linkwork.optimal.features import ContactForce as ContactForce
+from linkwork.optimal.features import ContactHeight as ContactHeight
+from linkwork.optimal.features import ContactStays as ContactStays
+from linkwork.optimal.features import EnergyFeature as EnergyFeature
+from linkwork.optimal.features import Feature as Feature
+from linkwork.optimal.features import FeatureRows as FeatureRows
+from linkwork.optimal.features import FrictionCone as FrictionCone
+from linkwork.optimal.features import FunctionFeature as FunctionFeature
+from linkwork.optimal.features import HeldConstraint as HeldConstraint
+from linkwork.optimal.features import JerkFeature as JerkFeature
+from linkwork.optimal.features import JerkLimits as JerkLimits
+from linkwork.optimal.features import MomentumFeature as MomentumFeature
+from linkwork.optimal.features import ParameterFeature as ParameterFeature
+from linkwork.optimal.features import PathContact as PathContact
+from linkwork.optimal.features import PositionLimits as PositionLimits
+from linkwork.optimal.features import PowerFeature as PowerFeature
+from linkwork.optimal.features import SurfaceCone as SurfaceCone
+from linkwork.optimal.features import TaskFeature as TaskFeature
+from linkwork.optimal.features import TorqueFeature as TorqueFeature
+from linkwork.optimal.features import TorqueLimits as TorqueLimits
+from linkwork.optimal.features import UnactuatedFeature as UnactuatedFeature
+from linkwork.optimal.features import VariableFeature as VariableFeature
+from linkwork.optimal.features import VelocityConstraint as VelocityConstraint
+from linkwork.optimal.features import VelocityFeature as VelocityFeature
+from linkwork.optimal.features import VelocityLimits as VelocityLimits
+from linkwork.optimal.features import Window as Window
+from linkwork.optimal.optimum_derivative import PathDerivative
+from linkwork.optimal.result import OptimalResult
+from linkwork.optimal.shooting.shooting_result import ShootingResult
+
+__all__ = [
+    "AccelerationFeature",
+    "AccelerationLimits",
+    "AskingWindow",
+    "ByStep",
+    "Clearance",
+    "ConfigurationFeature",
+    "ConstraintForce",
+    "ContactForce",
+    "ContactHeight",
+    "ContactStays",
+    "EnergyFeature",
+    "Feature",
+    "FeatureRows",
+    "FrictionCone",
+    "FunctionFeature",
+    "HeldConstraint",
+    "JerkFeature",
+    "JerkLimits",
+    "MomentumFeature",
+    "OptimalResult",
+    "ParameterFeature",
+    "PathContact",
+    "PathDerivative",
+    "PathNumber",
+    "PositionLimits",
+    "PowerFeature",
+    "ProblemEntry",
+    "RowCheck",
+    "ShootingResult",
+    "SurfaceCone",
+    "TaskFeature",
+    "TorqueFeature",
+    "TorqueLimits",
+    "UnactuatedFeature",
+    "VariableFeature",
+    "VelocityConstraint",
+    "VelocityFeature",
+    "VelocityLimits",
+    "Window",
+]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

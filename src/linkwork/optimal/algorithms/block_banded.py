@@ -1,0 +1,178 @@
+"""Block-banded symmetric equations with a border, by elimination of one step after the other.
+
+A window adds a dense matrix over the columns of its own steps and of the border.  So a *front*, the matrix over the
+newest steps alone, is all that has to be carried: window t is added, and step t − m, to which no later window adds, is
+eliminated from it,
+
+    F = (F₁₁ Wᵀ; W F₂₂),    F₁₁ = L Lᵀ,    Y = L⁻¹ Wᵀ,    F₂₂ − Yᵀ Y goes on.
+
+After the last window m more steps are eliminated without one.  Then the border is solved, and steps follow backward.
+
+Source: Duff, Erisman and Reid, Direct Methods for Sparse Matrices, 2nd ed., 2017, chapter 11 (frontal methods).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control.loops import scan
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, less
+from linkwork.expr.scalar.functions import and_, lt, sqrt, where
+
+__all__ = ["LEAST", "Eliminated", "WindowShare", "border_solved", "eliminated", "substituted"]
+
+Scalars = Sequence[Any]
+
+LEAST = 1e-15  # of what a pivot was before: below it there is none
+
+
+class WindowShare(NamedTuple):
+    """What a window adds to the equations: by column, those of step t, of t − 1, ... and of the border."""
+
+    blocks: Mapping[tuple[int, int], Any]  # of the lower triangle
+    sides: Mapping[int, Any]
+    rows: Sequence[tuple[Mapping[int, Any], Any, Any]] = ()  # j, c and f, which add c j jᵀ and f j
+    stretch: Any = 1.0  # the diagonal of c j jᵀ is times this
+
+
+class Eliminated(NamedTuple):
+    """All steps eliminated: what substitution needs of each, and what is left of the border."""
+
+    steps: tuple[Any, ...]  # (T + m, ...) each: L (1/diagonal) (triangle), Y (width, m·width + border), y (width)
+    border: list[list[Any]]  # lower triangle, of rows
+    rest: list[Any]  # its right-hand side
+    positive: Any
+    drop: Any  # the sum of the squares of y
+
+
+def eliminated(
+    width: int,
+    depth: int,
+    many: int,
+    windows: int,
+    added: Callable[[Any], WindowShare],
+    inputs: Any,
+    least: Any,
+) -> Eliminated:
+    """Forward elimination.
+
+    ``added(input)`` is what a window adds, without rows.  ``inputs`` have a row for each of the windows, and ``depth``
+    more which add nothing are made here of the last.  ``least`` is added to every diagonal.
+    """
+    block, size = depth * width, depth * width + many  # what is carried, and with the border
+    triangle = [(i, j) for i in range(size) for j in range(i + 1)]
+    # the state is of the steps before, newest first, then of the border
+    started = (array([0.0] * len(triangle)), array([0.0] * size), 1.0, 0.0)
+
+    def step(state: Any, given: Any) -> tuple[Any, Any]:
+        carried, right, positive, drop = state
+        row, there, real = given
+        front = [[0.0] * (i + 1) for i in range(width + size)]
+        side: list[Any] = [*[0.0] * width, *right]
+        for (i, j), x in zip(triangle, list(carried), strict=True):
+            front[width + i][width + j] = x
+        for k in range(width):
+            front[k][k] = least
+        share = added(row)
+        for (i, j), x in share.blocks.items():
+            front[i][j] = front[i][j] + there * x
+        for i, x in share.sides.items():
+            side[i] = side[i] + there * x
+        # the oldest step: columns depth·width ... + width
+        own = range(block, block + width)
+        others = [*range(block), *range(block + width, width + size)]
+
+        def at(i: int, j: int) -> Any:
+            return front[i][j] if i >= j else front[j][i]
+
+        L: list[list[Any]] = []
+        good: Any = None
+        for a, i in enumerate(own):
+            line: list[Any] = []
+            for b, j in enumerate(own[:a]):
+                line.append(less(at(i, j), line, L[b][:b]) * L[b][b])
+            pivot = less(at(i, i), line, line)
+            fine = lt(LEAST * at(i, i), pivot)
+            good = fine if good is None else and_(good, fine)
+            line.append(1.0 / sqrt(where(fine, pivot, 1.0)))
+            L.append(line)
+        columns = []
+        for i in others:
+            columns.append(_lowered(L, [at(i, j) for j in own]))
+        y = _lowered(L, [side[j] for j in own])
+        # a step that is none, before the first, is left out
+        columns = [[x if is_zero(x) else real * x for x in column] for column in columns]
+        y = [real * x for x in y]
+        new = [
+            [less(at(others[i], others[j]), columns[i], columns[j]) for j in range(i + 1)] for i in range(len(others))
+        ]
+        rest = [less(side[i], column, y) for i, column in zip(others, columns, strict=True)]
+        # what was the newest is now the first of the older: the order is kept
+        state = (
+            array([x for line in new for x in line]),
+            array(rest),
+            positive * where(good, 1.0, 1.0 - real),
+            drop + dot(y, y),
+        )
+        outputs = (array([x for line in L for x in line]), array([list(c) for c in columns] or [[]]), array(y))
+        return state, outputs
+
+    flags = [1.0] * windows + [0.0] * depth
+    real = [0.0] * depth + [1.0] * windows
+    last, (L, Y, y) = scan(step, started, (inputs, array(flags), array(real)))
+    left, right, positive, drop = last
+    # columns of the dummies after the last step are those of nothing: the border is what follows
+    full: list[list[Any]] = [[0.0] * (i + 1) for i in range(size)]
+    for (i, j), x in zip(triangle, list(left), strict=True):
+        full[i][j] = x
+    border = [full[block + i][block : block + i + 1] for i in range(many)]
+    return Eliminated((L, Y, y), border, list(right)[block:], lt(0.5, positive), drop)
+
+
+def _lowered(L: Sequence[Scalars], b: Scalars) -> list[Any]:
+    """L⁻¹ b, with the inverse of its diagonal on it."""
+    found: list[Any] = []
+    for i, x in enumerate(b):
+        total = less(x, L[i][:i], found)
+        found.append(0.0 if is_zero(total) else total * L[i][i])
+    return found
+
+
+def border_solved(border: Sequence[Scalars], rest: Scalars) -> tuple[list[Any], Any]:
+    """The border's unknowns, and whether its matrix is positive."""
+    L: list[list[Any]] = []
+    good: Any = None
+    for i, row in enumerate(border):
+        line: list[Any] = []
+        for b in range(i):
+            line.append(less(row[b], line, L[b][:b]) * L[b][b])
+        pivot = less(row[i], line, line)
+        fine = lt(0.0, pivot)
+        good = fine if good is None else and_(good, fine)
+        line.append(1.0 / sqrt(where(fine, pivot, 1.0)))
+        L.append(line)
+    x = _lowered(L, rest)
+    for i in reversed(range(len(x))):
+        x[i] = less(x[i], [L[k][i] for k in range(i + 1, len(x))], x[i + 1 :]) * L[i][i]
+    return x, good
+
+
+def substituted(width: int, depth: int, found: Eliminated, border: Scalars) -> Any:
+    """Backward substitution: the unknowns of all steps (T, width), of those of the border."""
+    block = depth * width
+
+    def step(later: Any, given: Any) -> tuple[Any, Any]:
+        triangle, Y, y = given
+        L = [list(triangle[i * (i + 1) // 2 :][: i + 1]) for i in range(width)]
+        known = [*later, *border]
+        rows = [list(column) for column in Y] if known else []
+        x = [y[i] - dot([row[i] for row in rows], known) if rows else y[i] for i in range(width)]
+        for i in reversed(range(width)):
+            x[i] = less(x[i], [L[k][i] for k in range(i + 1, width)], x[i + 1 :]) * L[i][i]
+        return array([*list(later)[width:], *x] if depth else []), array(x)
+
+    start = array([0.0] * block)
+    _, x = scan(step, start, found.steps, backward=True)
+    return x[depth:]

@@ -1,0 +1,180 @@
+"""The steps of a path, as scans over them take them: numbers by step, windows, and what is asked in each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.scalar.functions import fmax
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathPoint, PathProgram
+from linkwork.optimal.algorithms.path_window import PathWindow
+from linkwork.optimal.algorithms.stage_terms import AskedEntry
+
+__all__ = ["Duals", "PathSteps"]
+
+
+class Duals(NamedTuple):
+    """Multipliers and penalties of an augmented Lagrangian."""
+
+    everywhere: Any  # (T, rows of constraints that are looked at in all steps)
+    alone: Any  # (rows of those with a step of their own,)
+    penalties: Any  # (constraints,)
+
+
+@dataclass(frozen=True)
+class PathSteps:
+    """A program with the numbers of a call."""
+
+    program: PathProgram
+    numbers: OptimalNumbers
+
+    @cached_property
+    def hard_scales(self) -> list[Any]:
+        """By constraint: the largest scale of its rows."""
+        found: list[Any] = []
+        for k in self.program.hard:
+            most: Any = 0.0
+            for x in list(self.numbers.scales[self.program.rows_of[k]]):
+                most = fmax(most, x)
+            found.append(most)
+        return found
+
+    @cached_property
+    def _clocks(self) -> list[list[Any]]:
+        return self.program.clocks(self.numbers)
+
+    def _backed(self, rows: Any) -> list[Any]:
+        """Rows (T + depth, ...) as those of each step, of the step before, and so on, (T, ...) each."""
+        T, m = self.program.steps, self.program.depth
+        return [rows[m - back : m - back + T] for back in range(m + 1)]
+
+    def _extended(self, point: PathPoint) -> tuple[list[Any], list[Any]]:
+        """Configurations and variables of each step's window, newest first, (T, ...) each."""
+        program = self.program
+        m = program.depth
+        past = np.array(self.numbers.past, dtype=object).reshape(m, program.tree.nq)
+        if not program.started and m:
+            past = np.concatenate([point.q[:1]] * m)
+        if program.launched and m > 1:
+            step: Any = self.numbers.step if program.uniform else self.numbers.step[0]
+            for k, rate in enumerate(self._first_rates):
+                step = step + rate * point.p[k]
+            back = [[*past[-1]] if age == 0 else self._earlier(past[-1], age * step) for age in reversed(range(m))]
+            past = array(back)
+        q = np.concatenate([past, point.q])
+        u = np.concatenate([np.zeros((m, program.extra)), point.u]) if program.extra else None
+        return self._backed(q), self._backed(u) if u is not None else []
+
+    def _earlier(self, start: Any, time: Any) -> list[Any]:
+        return integrate(self.program.tree, list(start), [-time * x for x in list(self.numbers.rate)])
+
+    @property
+    def _first_rates(self) -> list[Any]:
+        """What free durations make of the steps before the start."""
+        rates = self.numbers.step_rates
+        return list(rates if self.program.uniform else rates[0])
+
+    @cached_property
+    def _retreat(self) -> list[list[Any]]:
+        return [[rate * x for x in list(self.numbers.rate)] for rate in self._first_rates]
+
+    def _later(self, k: int, t: int) -> float:
+        return float(self.program.counted(k, t) == self.program.entries[k].count)
+
+    def _ages(self, t: int) -> list[float]:
+        """By configuration of a step's window: how many steps before the start it is."""
+        return [float(max(back - t - 1, 0)) for back in range(self.program.depth + 1)]
+
+    def _asked(
+        self, k: int, weight: Any, target: Sequence[Any], forces: Any, duals: Duals | None, later: Any = 1.0
+    ) -> AskedEntry:
+        entry, rows = self.program.entries[k], self.program.rows_of[k]
+        penalty: Any = 1.0
+        if entry.hard and duals is not None:
+            penalty = duals.penalties[self.program.hard.index(k)]
+        scales, lower, upper = (list(x[rows]) for x in (self.numbers.scales, self.numbers.lower, self.numbers.upper))
+        multipliers = list(forces) if entry.hard and duals is not None else [0.0] * entry.count
+        return AskedEntry(entry, weight, scales, target, lower, upper, multipliers, penalty, later)
+
+    def rows(self, point: PathPoint, duals: Duals | None) -> Any:
+        """What the scans over steps are given."""
+        program = self.program
+        q, u = self._extended(point)
+        moving = [self.numbers.targets[k] for k in program.everywhere if program.entries[k].moving]
+        given: dict[str, Any] = {"q": tuple(q)}
+        if u:
+            given["u"] = tuple(u)
+        if not program.uniform:
+            given["clock"] = np.array(self._clocks, dtype=object)
+        elif any(entry.feature.depth >= 0 for entry in program.entries):
+            given["time"] = np.array([row[program.depth + 1 :] for row in self._clocks], dtype=object)
+        if program.everywhere:
+            given["weights"] = np.array(
+                [[row[k] for k in program.everywhere] for row in self.numbers.weights], dtype=object
+            )
+        if parted := [k for k in program.everywhere if k in program.parted]:
+            given["later"] = np.array([[self._later(k, t) for k in parted] for t in range(program.steps)])
+        if moving:
+            given["moving"] = tuple(moving)
+        if program.launched and program.depth > 1:
+            given["ages"] = np.array([self._ages(t) for t in range(program.steps)])
+        if duals is not None and program.force_count(program.everywhere):
+            given["forces"] = duals.everywhere
+        return given
+
+    def _clock(self, given: Mapping[str, Any]) -> list[Any]:
+        if not self.program.uniform:
+            return list(given["clock"])
+        # of steps that take equally long, all but the time are the same numbers
+        m, free = self.program.depth, self.program.durations
+        own = [self.numbers.step] * (m + 1)
+        rates = [x for _ in range(m + 1) for x in self.numbers.step_rates]
+        time = list(given["time"])
+        return [*own, time[0], *rates, *time[1 + (m + 1) * free :]]
+
+    def window(self, given: Mapping[str, Any], p: Sequence[Any]) -> PathWindow:
+        program = self.program
+        u = [list(x) for x in given["u"]] if "u" in given else [[]] * (program.depth + 1)
+        w = program.window([list(x) for x in given["q"]], u, list(p), self._clock(given))
+        if "ages" in given:
+            w.ages, w.retreat = [0.0, 0.0, *list(given["ages"])[2:]], self._retreat  # the start itself stays
+        return w
+
+    def each(self, given: Mapping[str, Any], duals: Duals | None) -> list[AskedEntry]:
+        """The entries of a step that are looked at in all."""
+        program = self.program
+        moving, later = iter(given.get("moving", ())), iter(given.get("later", ()))
+        places = program.forces_of(program.everywhere)
+        forces = list(given["forces"]) if "forces" in given else []
+        found = []
+        for n, k in enumerate(program.everywhere):
+            target = next(moving) if program.entries[k].moving else self.numbers.targets[k]
+            own = forces[places[k]] if k in places else []
+            parts = next(later) if k in program.parted else 1.0
+            found.append(self._asked(k, given["weights"][n], list(target), own, duals, parts))
+        return found
+
+    def alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, AskedEntry]]:
+        """Entries with a step of their own: the step, its window and what is asked."""
+        program = self.program
+        q, u = self._extended(point)
+        places = program.forces_of(program.alone)
+        found = []
+        for k in program.alone:
+            t = program.entries[k].at
+            assert t is not None
+            own_u = [list(x[t]) for x in u] or [[]] * (program.depth + 1)
+            w = program.window([list(x[t]) for x in q], own_u, list(point.p), self._clocks[t])
+            if program.launched:
+                w.ages, w.retreat = self._ages(t), self._retreat
+            forces = list(duals.alone[places[k]]) if k in places and duals is not None else []
+            aim = self.numbers.targets[k]
+            target = list(aim[t] if program.entries[k].moving else aim)
+            found.append((t, w, self._asked(k, 1.0, target, forces, duals, self._later(k, t))))
+        return found

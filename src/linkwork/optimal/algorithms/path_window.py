@@ -1,0 +1,204 @@
+"""Successive steps of a path, as features ask about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
+from linkwork.errors import UnknownNameError
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.linalg.sparse_dot import transposed
+from linkwork.ik.algorithms.task_stack_state import TaskState
+from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
+from linkwork.model.tree import Tree
+from linkwork.optimal.algorithms.window_dynamics import WindowDynamics
+from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
+from linkwork.optimal.features.feature import FeatureRows, OnTheWay, Window
+
+__all__ = ["PathWindow"]
+
+Scalars = Sequence[Any]
+
+
+class PathWindow(WindowDynamics):
+    """Configurations q_t, q_{t−1}, ... of a robot, each with its variables, the times between them, and parameters.
+
+    ``rates`` are those of each step's τ, and last of the time, by the path's parameters: column -> rate, nothing where
+    durations are given.  Of a path that is launched ``ages`` are how many steps before its start its configurations
+    are, where they are, and ``retreat`` how these move back for each, by each of the first parameters.
+    """
+
+    ages: Sequence[Any] = ()
+    retreat: Sequence[Scalars] = ()
+
+    def __init__(
+        self,
+        tree: Tree,
+        configurations: Sequence[Scalars],
+        steps: Sequence[Any],
+        time: Any = 0.0,
+        variables: Sequence[Mapping[str, Scalars]] = (),
+        parameters: Mapping[str, Scalars] | None = None,
+        rates: Sequence[Mapping[int, Any]] = (),
+        contacts: Sequence[PathContact | ConstraintForce] = (),
+    ) -> None:
+        self.tree, self.time, self.contacts = tree, time, tuple(contacts)
+        self._q, self._steps = [list(q) for q in configurations], list(steps)
+        self._variables = [dict(found) for found in variables] or [{} for _ in self._q]
+        self._parameters = {name: list(x) for name, x in (parameters or {}).items()}
+        self._rates = list(rates) or [{} for _ in range(len(self._steps) + 1)]
+        self._states: dict[int, TaskState] = {}
+
+    @property
+    def nv(self) -> int:
+        return self.tree.nv
+
+    @property
+    def width(self) -> int:
+        return self.tree.nv + sum(map(len, self._variables[0].values()))
+
+    @property
+    def parameter_count(self) -> int:
+        return sum(map(len, self._parameters.values()))
+
+    @property
+    def depth(self) -> int:
+        """How many earlier steps there are."""
+        return len(self._q) - 1
+
+    @property
+    def step(self) -> Any:
+        return self._steps[0]
+
+    def step_of(self, back: int) -> Any:
+        return self._steps[back]
+
+    def step_rates(self, back: int) -> Mapping[int, Any]:
+        return self._rates[back]
+
+    def earlier(self, back: int, depth: int) -> PathWindow:
+        time, rate = self.time, dict(self._rates[-1])
+        for step, known in zip(self._steps[:back], self._rates, strict=False):
+            time = time - step
+            rate = {k: rate.get(k, 0.0) - known.get(k, 0.0) for k in {**rate, **known}}
+        given = self._steps[back:], time, self._variables[back:], self._parameters, [*self._rates[back:-1], rate]
+        return PathWindow(self.tree, self._q[back:], *given, self.contacts)
+
+    def state(self, back: int = 0) -> TaskState:
+        if back not in self._states:
+            time = self.time
+            for k in range(back):
+                time = time - self._steps[k]
+            self._states[back] = TaskState(self.tree, self._q[back], time)
+        return self._states[back]
+
+    def configuration(self, back: int = 0) -> list[Any]:
+        return list(self._q[back])
+
+    def on_the_way(self, share: float) -> OnTheWay:
+        tree, n = self.tree, self.tree.nv
+        begin, end = self.configuration(1), self.configuration(0)
+        rates = [
+            Directions({back * n + k: rate for k, rate in row.items()})
+            for back, q in enumerate((end, begin))
+            for row in tangent_rates(tree, q)
+        ]
+        moving = seeded([*end, *begin], rates)
+        there, here = moving[: tree.nq], moving[tree.nq :]
+        there = integrate(tree, here, [x * share for x in difference(tree, here, there)])
+        found = [parts(x, moving[0].level) for x in there]
+        q = [value for value, _ in found]
+        changes = [tangent.row if isinstance(tangent, Directions) else {} for _, tangent in found]
+        columns = []
+        for k in range(2 * n):
+            column: list[Any] = []
+            for i, body in tree.stacked():
+                own = tree.q_slices[i]
+                column += body.asked("v_of", q[own], [change.get(k, 0.0) for change in changes[own]])
+            columns.append(column)
+        by_end, by_begin = (transposed(some) for some in (columns[:n], columns[n:]))
+        return OnTheWay(TaskState(tree, q, self.time - self.step * (1.0 - share)), by_end, by_begin)
+
+    def velocity(self, back: int = 0) -> list[Any]:
+        inverse = 1.0 / self._steps[back]
+        return [x * inverse for x in difference(self.tree, self._q[back + 1], self._q[back])]
+
+    def acceleration(self, back: int = 0) -> list[Any]:
+        inverse = 1.0 / self._steps[back]
+        return [(x - y) * inverse for x, y in zip(self.velocity(back), self.velocity(back + 1), strict=True)]
+
+    def jerk(self) -> list[Any]:
+        inverse = 1.0 / self._steps[0]
+        return [(x - y) * inverse for x, y in zip(self.acceleration(0), self.acceleration(1), strict=True)]
+
+    def variables(self, name: str, back: int = 0) -> list[Any]:
+        return list(_known(self._variables[back], name, "variable of steps"))
+
+    def columns(self, name: str) -> slice:
+        _known(self._variables[0], name, "variable of steps")
+        start = self.tree.nv
+        for other, numbers in self._variables[0].items():
+            if other == name:
+                break
+            start += len(numbers)
+        return slice(start, start + len(self._variables[0][name]))
+
+    def parameter(self, name: str) -> list[Any]:
+        return list(_known(self._parameters, name, "parameter of the path"))
+
+    def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureRows:
+        """One run of the function on dual numbers: by each step's tangent vector and variables, and by parameters."""
+        width, after = self.width, (depth + 1) * self.width
+        numbers: list[Any] = []
+        rates: list[Directions] = []
+
+        def put(found: Scalars, rows: Sequence[Mapping[Any, Any]]) -> slice:
+            numbers.extend(found)
+            rates.extend(map(Directions, rows))
+            return slice(len(numbers) - len(found), len(numbers))
+
+        places, own = [], []
+        for back in range(depth + 1):
+            start, q = back * width, self._q[back]
+            shifted = [{start + k: rate for k, rate in row.items()} for row in tangent_rates(self.tree, q)]
+            places.append(put(q, shifted))
+            named, column = {}, start + self.tree.nv
+            for name, x in self._variables[back].items():
+                named[name] = put(x, [{column + k: 1.0} for k in range(len(x))])
+                column += len(x)
+            own.append(named)
+        shared, column = {}, after
+        for name, x in self._parameters.items():
+            shared[name] = put(x, [{column + k: 1.0} for k in range(len(x))])
+            column += len(x)
+        timed = put([*self._steps, self.time], [{after + k: x for k, x in row.items()} for row in self._rates])
+        moving = seeded(numbers, rates)
+        level = moving[0].level
+        plain = [dual if dual.tangent else number for dual, number in zip(moving, numbers, strict=True)]
+        *steps, time = plain[timed]
+        # earlier configurations than the feature looks at are as they are
+        window = PathWindow(
+            self.tree,
+            [*(plain[place] for place in places), *self._q[depth + 1 :]],
+            steps,
+            time,
+            [*({name: plain[p] for name, p in named.items()} for named in own), *self._variables[depth + 1 :]],
+            {name: plain[place] for name, place in shared.items()},
+            self._rates,
+            self.contacts,
+        )
+        found = [parts(x, level) for x in values(window)]
+        tangents = [tangent if isinstance(tangent, Directions) else Directions({}) for _, tangent in found]
+        return FeatureRows(
+            [value for value, _ in found],
+            [[[t.get(back * width + k) for k in range(width)] for t in tangents] for back in range(depth + 1)],
+            [[t.get(after + k) for k in range(self.parameter_count)] for t in tangents],
+        )
+
+
+def _known(names: Mapping[str, Scalars], name: str, what: str) -> Scalars:
+    if name not in names:
+        raise UnknownNameError(what, name, names)
+    return names[name]

@@ -1,0 +1,337 @@
+"""Robots by forward dynamics while contacts and constraints hold them: what holds exerts what it takes.
+
+A step of h seconds leads from (q, v) with motors' forces u to velocities v⁺ and q⁺ = q ⊕ h v⁺, such that
+
+    M (v⁺ − v) + h c(q, v) = h (τ(u) + Gᵀ f),      r(q⁺, q) = 0,
+
+with c what gravity and velocities take, G the rows at q, and r by kind what a path's features say of the same: a
+contact is where it was at the step before, a loop is closed, wheels roll in the middle of the step.  What does not act
+has f = 0 in the place of its r.  Where something begins to hold a robot that moves against it, f has the impulse, h f,
+that takes this motion away in the step: an impact without restitution.
+
+f follows by Newton's method: v⁺ is linear in f, and r is as around the v⁺ before, at first as around rest.  How a step
+varies is told by the implicit function theorem, from the derivatives of inverse dynamics and of r,
+
+    dv⁺ = A dx + B du + h M⁻¹Gᵀ df,      S df = −∂r/∂v⁺ (A dx + B du) − ∂r/∂q dq,      S = ∂r/∂v⁺ h M⁻¹Gᵀ.
+
+S is not quite symmetric, as r is of the end of the step.  Where rows depend on each other a little more on its
+diagonal, E, and steps x ← x + (S + E)⁻¹(b − S x) give what the robot does all the same.
+
+Sources: Stewart and Trinkle, An implicit time-stepping scheme for rigid body dynamics, Int. J. Numerical Methods in
+Engineering 39, 1996; Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988 (impacts in steps);
+Ryckaert, Ciccotti and Berendsen, Numerical integration of the Cartesian equations of motion of a system with
+constraints, J. Comput. Phys. 23, 1977 (rows of the beginning, constraints at the end).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import carriers, joint_force_of_wrench
+from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
+from linkwork.dynamics.algorithms.derivatives.manifold_derivatives import integrate_derivatives
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives
+from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
+from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
+from linkwork.expr.control.loops import while_loop
+from linkwork.expr.linalg.sparse_dot import (
+    dot,
+    identity,
+    is_zero,
+    product,
+    reciprocal_or_zero,
+    transposed,
+)
+from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, lt
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of_some
+from linkwork.optimal.algorithms.path_window import PathWindow
+from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
+from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics
+from linkwork.optimal.algorithms.shooting.step_dynamics_linear import LinearStep
+from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
+from linkwork.optimal.features.feature import Feature
+
+__all__ = ["HeldDynamics", "Holding", "NearlySymmetric"]
+
+Scalars = Sequence[Any]
+Matrix = list[list[Any]]
+
+_ENOUGH, _AT_MOST = 1e-8, 25  # how far the last iteration goes [m, rad], which leaves the square of that; iterations
+_MORE, _STEPS = 1e-9, 3  # of S's diagonal
+_NOISE = 1e-18  # part of its size, squared, below which a row is nothing
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What holds a robot while it acts: its force, and what is zero of a path meanwhile."""
+
+    force: PathContact | ConstraintForce
+    feature: Feature
+
+
+class _Solved(NamedTuple):
+    """A step, and what it was made of."""
+
+    v: list[Any]  # v⁺
+    forces: list[Any]
+    W: Matrix  # h M⁻¹
+    G: Matrix
+    floors: list[Any]
+
+
+@dataclass(frozen=True)
+class HeldDynamics(RobotDynamics):
+    """By ``holdings``; ``active`` has a number each, 1 or 0, and ``time`` is that at the end of the step."""
+
+    holdings: tuple[Holding, ...] = ()
+    active: tuple[Any, ...] = ()
+    time: Any = 0.0
+
+    @property
+    def more(self) -> int:  # type: ignore[override]
+        return sum(one.force.size for one in self.holdings)
+
+    def at(self, given: Scalars) -> Dynamics:
+        """In a step: ``given`` has the time first, and last what acts."""
+        return replace(self, time=given[0], active=tuple(given[len(given) - len(self.holdings) :]))
+
+    def forces_by_name(self, numbers: Scalars) -> Mapping[str, list[Any]]:
+        found, start = {}, 0
+        for one in self.holdings:
+            found[one.force.name] = list(numbers[start : start + one.force.size])
+            start += one.force.size
+        return found
+
+    def led(self, x: Scalars, u: Scalars) -> list[Any]:
+        q, _ = self.parted(x)
+        found = self._solved(x, u)
+        return [*integrate(self.tree, q, [a * self.h for a in found.v]), *found.v, *found.forces]
+
+    def step(self, x: Scalars, u: Scalars) -> list[Any]:
+        return self.led(x, u)[: self.numbers]
+
+    # ---- the step
+
+    def _solved(self, x: Scalars, u: Scalars) -> _Solved:
+        (q, v), h, tree = self.parted(x), self.h, self.tree
+        inverse = inverse_mass_matrix(tree, q, self.passive)
+        W = [[a if is_zero(a) else a * h for a in row] for row in inverse.matrix]
+        c = bias_force(tree, q, v, (), self.passive)
+        free = [a + b * h for a, b in zip(v, inverse.applied(_less(self.forces(u), c)), strict=True)]
+        G, floors = self._rows(q, W)
+        moving = transposed([[dot(row, g) for row in W] for g in G]) if G else []  # h M⁻¹Gᵀ
+
+        def velocity(forces: Scalars) -> list[Any]:
+            return [a + dot(row, forces) for a, row in zip(free, moving, strict=True)] if G else free
+
+        def more(state: Any) -> Any:
+            return and_(lt(_ENOUGH, state[2]), lt(state[3], _AT_MOST - 0.5))
+
+        def step(state: Any) -> Any:
+            v = list(state[0])
+            r, D, _ = self._left(q, v)
+            wanted = [dot(row, v) - a - dot(row, free) for row, a in zip(D, r, strict=True)]
+            forces = self._factors(D, moving, floors).solved(wanted)
+            new = velocity(forces)
+            far: Any = 0.0
+            for a, b in zip(new, v, strict=True):
+                far = fmax(far, fabs(a - b))
+            return np.array(new), np.array(forces), far * h, state[3] + 1.0
+
+        # from where the robot is: without what holds it, it may go far
+        start = np.zeros(tree.nv), np.zeros(self.more), 1.0, 0.0
+        found = while_loop(more, step, start, at_most=_AT_MOST).state if G else (free, [])
+        return _Solved(list(found[0]), list(found[1]), W, G, floors)
+
+    def _masks(self) -> list[Any]:
+        """By row: whether it acts."""
+        return [on for one, on in zip(self.holdings, self.active, strict=True) for _ in range(one.force.size)]
+
+    def _rows(self, q: Scalars, W: Matrix) -> tuple[Matrix, list[Any]]:
+        """G of what acts, and what of S's diagonal is rounding."""
+        tree, rows, sizes = self.tree, [], []
+        split = tree.split_q(q)
+        still = tree.split_v([0.0] * tree.nv)
+        for one in self.holdings:
+            if isinstance(one.force, PathContact):
+                frame, axes, _ = one.force.wrench([0.0] * one.force.size)
+                found = joint_force_of_wrench(tree, split, carriers(tree, split, still, still), frame, axes)
+                own = transposed([row[6 - one.force.size :] for row in found])
+                squares = [[sum((a * a for a in column), 0.0) for column in zip(*part, strict=True)]
+                           for part in (own[:-3], own[-3:])]  # fmt: skip
+                sizes += [squares[0]] * (len(own) - 3) + [squares[1]] * 3
+                rows += own
+            else:
+                rates = rates_of_some(tree, [one.force.constraint], q, [0.0] * tree.nv, self.time - self.h)
+                rows += rates.rows
+                sizes += rates.sizes or [[a * a for a in row] for row in rates.rows]
+        rows = [[a if is_zero(a) else a * on for a in row] for row, on in zip(rows, self._masks(), strict=True)]
+        diagonal = [row[k] * self.h * _NOISE for k, row in enumerate(W)]
+        return rows, [dot(diagonal, size) for size in sizes]
+
+    def _left(self, q: Scalars, v: Scalars) -> tuple[list[Any], Matrix, Matrix]:
+        """r, and how it varies with v⁺ and with q; zeros of what does not act."""
+        tree, h, n = self.tree, self.h, self.tree.nv
+        fast = [a * h for a in v]
+        by_place, by_step = integrate_derivatives(tree, q, fast)
+        window = PathWindow(tree, [integrate(tree, q, fast), list(q)], [h, h], self.time)
+        left: list[Any] = []
+        by_v: Matrix = []
+        by_q: Matrix = []
+        for one in self.holdings:
+            found = one.feature.rows(window, ())
+            end = found.rows[0]
+            begin = found.rows[1] if len(found.rows) > 1 else [[0.0] * n for _ in end]
+            left += found.values
+            by_v += [_times(row, h) for row in product(end, by_step)]
+            by_q += [_sum(a, b) for a, b in zip(product(end, by_place), begin, strict=True)]
+        masks = self._masks()
+        left = _each(left, masks)
+        by_v, by_q = ([_times(row, on) for row, on in zip(some, masks, strict=True)] for some in (by_v, by_q))
+        return left, by_v, by_q
+
+    def _factors(self, D: Matrix, moving: Matrix, floors: Scalars) -> NearlySymmetric:
+        """Of S, and ones where nothing acts."""
+        S = product(D, moving)
+        for k, on in enumerate(self._masks()):
+            S[k][k] = S[k][k] + (1.0 - on)
+        return NearlySymmetric.of(S, floors)
+
+    # ---- how it varies
+
+    def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
+        (q, v), h, tree, n, m = self.parted(x), self.h, self.tree, self.tree.nv, self.controls
+        found = self._solved(x, u)
+        a = [(b - c) / h for b, c in zip(found.v, v, strict=True)]
+        by_q, by_v = self._taken(q, v, a, found.forces)
+        W = found.W
+        one, none = identity(n), [0.0] * n
+        left = [
+            [
+                *(_minus(c) for c in row_q),
+                *(_plus(one[i][k], _minus(c)) for k, c in enumerate(row_v)),
+                *(W[i][k] for k in self.actuated),
+            ]
+            for i, (row_q, row_v) in enumerate(zip(product(W, by_q), product(W, by_v), strict=True))
+        ]
+        moving = transposed([[dot(row, g) for row in W] for g in found.G])
+        _, D, by_place = self._left(q, found.v)
+        factors = self._factors(D, moving, found.floors)
+        wanted = [
+            _sum(row, [*place, *([0.0] * (n + m))]) for row, place in zip(product(D, left), by_place, strict=True)
+        ]
+        columns = [factors.solved([_minus(b) for b in column]) for column in transposed(wanted)]
+        forces = transposed(columns)  # df by (dq, dv, du)
+        sped = [_sum(row, [dot(to, column) for column in columns]) for row, to in zip(left, moving, strict=True)]
+        fast = [b * h for b in found.v]
+        by_begin, by_step = integrate_derivatives(tree, q, fast)
+        kept = [[*row, *none, *([0.0] * m)] for row in one]
+        moved = [[*by_begin[i], *(b if is_zero(b) else b * h for b in by_step[i])] for i in range(n)]
+        carried = [[*none, *row] for row in one]
+        y = [*integrate(tree, q, fast), *found.v, *found.forces]
+        return y, LinearStep(([*moved, *carried], [*kept, *sped]), tuple(map(tuple, forces)))
+
+    def _taken(self, q: Scalars, v: Scalars, a: Scalars, forces: Scalars) -> tuple[Matrix, Matrix]:
+        """How what a motion takes besides, M a + c − Gᵀ f, varies with q and v."""
+        tree = self.tree
+        named = self.forces_by_name(forces)
+        acting = [(one.force, on) for one, on in zip(self.holdings, self.active, strict=True)]
+        wrenches = [one.wrench(_times(named[one.name], on)) for one, on in acting if isinstance(one, PathContact)]
+        by_q, by_v, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, self.passive)
+        keeping = [one.force for one in self.holdings if isinstance(one.force, ConstraintForce)]
+        if keeping:
+
+            def pulled(q: Scalars) -> list[Any]:
+                total: list[Any] = [0.0] * tree.nv
+                for one in keeping:
+                    rates = rates_of_some(tree, [one.constraint], q, [0.0] * tree.nv, self.time - self.h)
+                    for row, force in zip(rates.rows, named[one.name], strict=True):
+                        total = _sum(total, [c if is_zero(c) else c * force for c in row])
+                return total
+
+            (of_q,) = derivatives(tree, pulled, q)
+            by_q = [_sum(row, [_minus(c) for c in less]) for row, less in zip(by_q, of_q, strict=True)]
+        return by_q, by_v
+
+    def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
+        raise ValueError("robots that are held: second derivatives of a step are not known")
+
+
+@dataclass(frozen=True, slots=True)
+class NearlySymmetric:
+    """A matrix that is all but symmetric and positive semidefinite, S, and the factors L U of S + E."""
+
+    E: list[Any]
+    L: list[dict[int, Any]]  # below the diagonal, by column
+    U: list[dict[int, Any]]  # right of the diagonal, by row
+    D_inv: list[Any]
+
+    @staticmethod
+    def of(S: Matrix, floors: Scalars) -> NearlySymmetric:
+        n = len(S)
+        E = [row[k] * _MORE + floors[k] for k, row in enumerate(S)]
+        left = [{j: x for j, x in enumerate(row) if not is_zero(x)} for row in S]
+        for k in range(n):
+            left[k][k] = S[k][k] + E[k]
+        L: list[dict[int, Any]] = []
+        D_inv = []
+        for k in range(n):
+            inverse = reciprocal_or_zero(left[k][k], eq(left[k][k], 0.0))
+            column = {i: left[i][k] * inverse for i in range(k + 1, n) if k in left[i]}
+            row = {j: x for j, x in left[k].items() if j > k}
+            for i, factor in column.items():
+                for j, x in row.items():
+                    left[i][j] = left[i].get(j, 0.0) - factor * x
+            L.append(column)
+            D_inv.append(inverse)
+        return NearlySymmetric(E, L, [{j: x for j, x in row.items() if j > k} for k, row in enumerate(left)], D_inv)
+
+    def solved(self, b: Scalars) -> list[Any]:
+        """x with S x = b."""
+        step = x = self._once(b)
+        for _ in range(_STEPS - 1):
+            step = self._once([0.0 if is_zero(e) or is_zero(d) else e * d for e, d in zip(self.E, step, strict=True)])
+            x = _sum(x, step)
+        return x
+
+    def _once(self, b: Scalars) -> list[Any]:
+        y = list(b)
+        for k, column in enumerate(self.L):
+            for i, factor in column.items():
+                if not is_zero(y[k]):
+                    y[i] = y[i] - factor * y[k]
+        for k in range(len(y) - 1, -1, -1):
+            for j, x in self.U[k].items():
+                if not is_zero(y[j]):
+                    y[k] = y[k] - x * y[j]
+            y[k] = y[k] if is_zero(y[k]) else y[k] * self.D_inv[k]
+        return y
+
+
+def _less(a: Scalars, b: Scalars) -> list[Any]:
+    return [x if is_zero(y) else x - y for x, y in zip(a, b, strict=True)]
+
+
+def _sum(a: Scalars, b: Scalars) -> list[Any]:
+    return [_plus(x, y) for x, y in zip(a, b, strict=True)]
+
+
+def _plus(x: Any, y: Any) -> Any:
+    return y if is_zero(x) else x if is_zero(y) else x + y
+
+
+def _minus(x: Any) -> Any:
+    return x if is_zero(x) else -x
+
+
+def _each(a: Scalars, b: Scalars) -> list[Any]:
+    return [x if is_zero(x) else x * y for x, y in zip(a, b, strict=True)]
+
+
+def _times(row: Scalars, by: Any) -> list[Any]:
+    return [x if is_zero(x) else x * by for x in row]

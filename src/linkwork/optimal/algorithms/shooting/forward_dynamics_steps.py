@@ -1,0 +1,163 @@
+"""Robots by forward dynamics: x = (q, v), and u the forces of the joints that have motors.
+
+    semi_implicit_euler    v⁺ = v + h a(q, v, τ),       q⁺ = q ⊕ h v⁺
+    runge_kutta_4          the classical four stages
+
+How steps vary follows from the derivatives of forward dynamics.
+
+Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed., 2006, chapters I and IV.8; Carpentier and
+Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives_forward_dynamics_hessian import (
+    forward_dynamics_hessian,
+)
+from linkwork.dynamics.algorithms.derivatives.linearize import System, free_accelerations, linear_system
+from linkwork.dynamics.algorithms.derivatives.manifold_derivatives import integrate_derivatives, rate_derivatives
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
+from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics
+from linkwork.expr.linalg.sparse_dot import identity, is_zero
+from linkwork.joints import JointType
+from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
+from linkwork.model.tree import Tree
+from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, Rates
+from linkwork.optimal.algorithms.shooting.step_dynamics_linear import LinearStep
+
+__all__ = ["INTEGRATORS", "RobotDynamics"]
+
+Scalars = Sequence[Any]
+
+INTEGRATORS = ("semi_implicit_euler", "runge_kutta_4")
+
+
+@dataclass(frozen=True)
+class RobotDynamics(Dynamics):
+    """A step of h seconds of a robot whose joints' numbers ``actuated`` (of v) have motors."""
+
+    tree: Tree
+    h: Any
+    actuated: tuple[int, ...]
+    integrator: str = "semi_implicit_euler"
+    passive: bool = False
+
+    @property
+    def numbers(self) -> int:  # type: ignore[override]
+        return self.tree.nq + self.tree.nv
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return 2 * self.tree.nv
+
+    @property
+    def controls(self) -> int:  # type: ignore[override]
+        return len(self.actuated)
+
+    def forces(self, u: Scalars) -> list[Any]:
+        """τ, by what the motors do."""
+        found: list[Any] = [0.0] * self.tree.nv
+        for k, x in zip(self.actuated, u, strict=True):
+            found[k] = x
+        return found
+
+    def forces_by_name(self, numbers: Scalars) -> Mapping[str, list[Any]]:
+        """Those of what holds the robot, which a step makes besides y."""
+        return {}
+
+    def parted(self, x: Scalars) -> tuple[list[Any], list[Any]]:
+        """q and v."""
+        return list(x[: self.tree.nq]), list(x[self.tree.nq :])
+
+    def accelerations(self, x: Scalars, u: Scalars) -> list[Any]:
+        """a(q, v, u)."""
+        return forward_dynamics(self.tree, *self.parted(x), self.forces(u), passive=self.passive)
+
+    def step(self, x: Scalars, u: Scalars) -> list[Any]:
+        if self.integrator == "runge_kutta_4":
+            return self._runge_kutta_4(x, u)
+        q, v = self.parted(x)
+        v = [a + b * self.h for a, b in zip(v, self.accelerations(x, u), strict=True)]
+        return [*integrate(self.tree, q, [a * self.h for a in v]), *v]
+
+    def _runge_kutta_4(self, x: Scalars, u: Scalars) -> list[Any]:
+        (q, v), h = self.parted(x), self.h
+        rates, accelerations = [v], [self.accelerations(x, u)]
+        for share in (0.5, 0.5, 1.0):
+            phi = [a * (h * share) for a in rates[-1]]
+            w = [a + b * (h * share) for a, b in zip(v, accelerations[-1], strict=True)]
+            rates.append(rate_derivatives(self.tree, q, phi, w)[0])
+            accelerations.append(self.accelerations([*integrate(self.tree, q, phi), *w], u))
+        parts = (rates, accelerations)
+        phi, change = ([(a + (b + c) * 2.0 + d) * (h / 6.0) for a, b, c, d in zip(*k, strict=True)] for k in parts)
+        return [*integrate(self.tree, q, phi), *(a + b for a, b in zip(v, change, strict=True))]
+
+    def moved(self, x: Scalars, change: Scalars) -> list[Any]:
+        (q, v), n = self.parted(x), self.tree.nv
+        return [*integrate(self.tree, q, change[:n]), *(a + b for a, b in zip(v, change[n:], strict=True))]
+
+    def apart(self, x: Scalars, y: Scalars) -> list[Any]:
+        (q, v), (p, w) = self.parted(x), self.parted(y)
+        return [*difference(self.tree, q, p), *(b - a for a, b in zip(v, w, strict=True))]
+
+    def rates(self, x: Scalars) -> Rates:
+        n = self.tree.nv
+        return [*tangent_rates(self.tree, self.parted(x)[0]), *({n + k: 1.0} for k in range(n))]
+
+    def tangent(self, y: Scalars, rates: Scalars) -> list[Any]:
+        q, _ = self.parted(y)
+        found: list[Any] = []
+        for i, body in self.tree.stacked():
+            own = self.tree.q_slices[i]
+            found += body.asked("v_of", q[own], list(rates[own]))
+        return [*found, *rates[self.tree.nq :]]
+
+    def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
+        n, h = self.tree.nv, self.h
+        q, v = self.parted(x)
+        system = System(self.tree, self.forces(u), (), self.passive, free_accelerations)
+        if self.integrator == "runge_kutta_4":
+            A, B = linear_system(system, q, v, [h], self.integrator)
+            return self.step(x, u), LinearStep(
+                ([[*a, *(b[k] for k in self.actuated)] for a, b in zip(A, B, strict=True)],)
+            )
+        a, (by_q, by_v, by_tau, *_) = free_accelerations(self.tree, q, v, self.forces(u), (), self.passive)
+        v = [x + y * h for x, y in zip(v, a, strict=True)]
+        fast = [x * h for x in v]
+        by_place, by_step = integrate_derivatives(self.tree, q, fast)
+        one, none = identity(n), [0.0] * n
+        sped = [
+            [
+                *(_times(x, h) for x in by_q[i]),
+                *(_times(x, h) + one[i][k] for k, x in enumerate(by_v[i])),
+                *(_times(by_tau[i][k], h) for k in self.actuated),
+            ]
+            for i in range(n)
+        ]
+        kept = [[*row, *none, *([0.0] * self.controls)] for row in one]
+        moved = [[*by_place[i], *(_times(x, h) for x in by_step[i])] for i in range(n)]
+        carried = [[*none, *row] for row in one]
+        return [*integrate(self.tree, q, fast), *v], LinearStep(([*moved, *carried], [*kept, *sped]))
+
+    def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
+        n, h = self.tree.nv, self.h
+        flat = all(type(body.joint).retract is JointType.retract for _, body in self.tree.stacked())
+        if self.integrator == "runge_kutta_4" or not flat:
+            return super().curvature(x, u, weights)
+        felt = [(w + p * h) * h for p, w in zip(weights[:n], weights[n:], strict=True)]
+        q, v = self.parted(x)
+        by_qq, by_qv, by_vv, by_qt = forward_dynamics_hessian(
+            self.tree, q, v, self.forces(u), felt, passive=self.passive
+        )
+        top = [[*by_qq[i], *by_qv[i], *(by_qt[i][k] for k in self.actuated)] for i in range(n)]
+        middle = [[*(by_qv[j][i] for j in range(n)), *by_vv[i], *([0.0] * self.controls)] for i in range(n)]
+        low = [[*(by_qt[j][k] for j in range(n)), *([0.0] * (n + self.controls))] for k in self.actuated]
+        return [*top, *middle, *low]
+
+
+def _times(x: Any, h: Any) -> Any:
+    return x if is_zero(x) else x * h

@@ -1,0 +1,184 @@
+"""Robots by inverse dynamics: x = (q, v), and u accelerations and, by name, forces of what else acts.
+
+    v⁺ = v + h a,       q⁺ = q ⊕ h v⁺,       τ = M(q) a + h(q, w) − Σ Jᵀ f
+
+A step is kinematics alone, and torques are a feature of it: limits of motors are inequalities, and where there is no
+motor τ is 0, six rows of a floating base among them.  w is v with "semi_implicit_euler", so that the motion is what
+forward dynamics makes of τ, step by step; with "stormer_verlet" it is the mean of v and v⁺, which is off by h² only,
+and what paths by differences of configurations take.
+
+How τ varies is told by the derivatives of inverse dynamics, wherever a function of (x, u) asks for it.
+
+Sources: Mastalli et al., Inverse-dynamics MPC via nullspace resolution, IEEE Trans. Robotics 39, 2023; Hairer, Lubich
+and Wanner, Geometric numerical integration illustrated by the Störmer-Verlet method, Acta Numerica 12, 2003.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from linkwork.dynamics.algorithms.derivatives.manifold_derivatives import integrate_derivatives
+from linkwork.expr.autodiff.dual_numbers import Dual
+from linkwork.expr.linalg.sparse_dot import dot, identity, is_zero
+from linkwork.expr.scalar.multi_result import Row
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.model.tree import Tree
+from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
+from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, varied
+from linkwork.optimal.algorithms.shooting.step_dynamics_linear import LinearStep
+from linkwork.optimal.algorithms.window_dynamics_joint_forces import JointForces
+from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
+
+__all__ = ["INVERSE_INTEGRATORS", "InverseDynamics", "taken"]
+
+Scalars = Sequence[Any]
+
+INVERSE_INTEGRATORS = ("semi_implicit_euler", "stormer_verlet")
+
+
+@dataclass(frozen=True)
+class InverseDynamics(RobotDynamics):
+    """``variables`` (name, size) follow the accelerations in u; those that ``acting`` has the names of are forces."""
+
+    variables: tuple[tuple[str, int], ...] = ()
+    acting: tuple[PathContact | ConstraintForce, ...] = field(default=())
+
+    @property
+    def controls(self) -> int:  # type: ignore[override]
+        return self.tree.nv + sum(size for _, size in self.variables)
+
+    def accelerations(self, x: Scalars, u: Scalars) -> list[Any]:
+        return list(u[: self.tree.nv])
+
+    def named(self, u: Scalars) -> dict[str, list[Any]]:
+        """Variables of the step by name."""
+        found, start = {}, self.tree.nv
+        for name, size in self.variables:
+            found[name] = list(u[start : start + size])
+            start += size
+        return found
+
+    def between(self, x: Scalars, u: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
+        """(q, w, a), of which joint forces are taken."""
+        (q, v), a = self.parted(x), self.accelerations(x, u)
+        if self.integrator == "stormer_verlet":
+            v = [w + b * (0.5 * self.h) for w, b in zip(v, a, strict=True)]
+        return q, v, a
+
+    def torque(self, x: Scalars, u: Scalars, passive: bool, time: Any) -> list[Any]:
+        """τ (nv); ``time`` is that at the end of the step."""
+        q, w, a = self.between(x, u)
+        named = self.named(u)
+        forces = [f for one in self.acting for f in named[one.name]]
+        return taken(JointForces(self.tree, self.acting, passive, time - self.h), [*q, *w, *a, *forces])
+
+    def torque_curvature(self, x: Scalars, u: Scalars, weights: Scalars, passive: bool, time: Any) -> list[list[Any]]:
+        """Second derivatives of Σ wᵢ τᵢ by (x, u), but for what keeps constraints."""
+        tree, n, half = self.tree, self.tree.nv, 0.5 * self.h if self.integrator == "stormer_verlet" else 0.0
+        named, places, start = self.named(u), {}, 3 * n
+        for name, size in self.variables:
+            places[name] = start
+            start += size
+        motion = self.between(x, u)
+        dynamics = JointForces(tree, self.acting, passive, time - self.h)
+        by_qq, by_qw, by_ww, by_qa = dynamics.curvature(*motion, named, weights)
+        H: list[list[Any]] = [[0.0] * start for _ in range(start)]
+        for i in range(n):
+            for j in range(n):
+                H[i][j] = by_qq[i][j]
+                H[n + i][n + j] = by_ww[i][j]
+                H[i][n + j] = H[n + j][i] = by_qw[i][j]
+                H[i][2 * n + j] = H[2 * n + j][i] = by_qa[i][j]
+                if not is_zero(half):
+                    H[i][2 * n + j] = H[2 * n + j][i] = by_qa[i][j] + half * by_qw[i][j]
+                    H[n + i][2 * n + j] = H[2 * n + j][n + i] = half * by_ww[i][j]
+                    H[2 * n + i][2 * n + j] = half * half * by_ww[i][j]
+        for name, rows in dynamics.force_curvature(motion[0], weights).items():
+            for k, row in enumerate(rows):
+                for i, b in enumerate(row):
+                    H[places[name] + k][i] = H[i][places[name] + k] = b
+        return H
+
+    def motors(self, x: Scalars, u: Scalars, gains: Sequence[Scalars], time: Any) -> tuple[list[Any], list[list[Any]]]:
+        """What motors exert in the step, and how that goes along with x where u goes by these gains."""
+        n = self.size
+        tau, rows = varied(lambda x, u: self.torque(x, u, self.passive, time), x, u, self.rates(x))
+        columns = [[row[j] for row in gains] for j in range(n)]
+        slopes = [
+            [rows[k].get(j, 0.0) + dot([rows[k].get(n + i, 0.0) for i in range(len(u))], columns[j]) for j in range(n)]
+            for k in self.actuated
+        ]
+        return [tau[k] for k in self.actuated], slopes
+
+    def step(self, x: Scalars, u: Scalars) -> list[Any]:
+        q, v = self.parted(x)
+        v = [b + c * self.h for b, c in zip(v, self.accelerations(x, u), strict=True)]
+        return [*integrate(self.tree, q, [b * self.h for b in v]), *v]
+
+    def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
+        n, m, h = self.tree.nv, self.controls, self.h
+        y = self.step(x, u)
+        q, _ = self.parted(x)
+        by_place, by_step = integrate_derivatives(self.tree, q, [b * h for b in y[self.tree.nq :]])
+        one, none = identity(n), [0.0] * n
+        sped = [[*none, *row, *(b if is_zero(b) else h for b in row), *([0.0] * (m - n))] for row in one]
+        kept = [[*row, *none, *([0.0] * m)] for row in one]
+        moved = [[*by_place[i], *(b if is_zero(b) else b * h for b in by_step[i])] for i in range(n)]
+        carried = [[*none, *row] for row in one]
+        return y, LinearStep(([*moved, *carried], [*kept, *sped]))
+
+    def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
+        return Dynamics.curvature(self, x, u, weights)
+
+
+def taken(of: JointForces, arguments: Scalars) -> list[Any]:
+    """τ of (q, w, a, forces), one after the other; its derivatives are those of inverse dynamics."""
+    return list(_Taken(of)(arguments))
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """τ of (q, w, a, forces), one after the other: on dual numbers its derivatives are those of inverse dynamics."""
+
+    of: JointForces
+
+    def __call__(self, arguments: Sequence[Any]) -> Sequence[Any]:
+        dual = next((x for x in arguments if x.__class__ is Dual), None)
+        return self.of.torque(*self._parted(arguments)) if dual is None else dual._bundled(self, arguments)
+
+    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> Sequence[Row]:
+        q, w, a, forces = self._parted(arguments)
+        slopes = self.of.slopes(q, w, a, forces)
+        blocks = [slopes.by_q, slopes.by_v, slopes.by_a, *(slopes.by_forces[one.name] for one in self.of.acting)]
+        whole = [[x for block in blocks for x in block[i]] for i in range(len(results))]
+        found: list[dict[Any, Any]] = [{} for _ in results]
+        tree = self.of.tree
+        for key in dict.fromkeys(key for row in rows for key in row):
+            rates = [row.get(key, 0.0) for row in rows]
+            change = [*_tangent(tree, q, rates[: tree.nq]), *rates[tree.nq :]]
+            for i, row in enumerate(whole):
+                x = dot(row, change)
+                if not is_zero(x):
+                    found[i][key] = x
+        return found
+
+    def _parted(self, x: Scalars) -> tuple[list[Any], list[Any], list[Any], Mapping[str, list[Any]]]:
+        tree = self.of.tree
+        start, n = tree.nq + 2 * tree.nv, tree.nv
+        forces = {}
+        q, w, a = x[: tree.nq], x[tree.nq : tree.nq + n], x[tree.nq + n : start]
+        for one in self.of.acting:
+            forces[one.name] = list(x[start : start + one.size])
+            start += one.size
+        return list(q), list(w), list(a), forces
+
+
+def _tangent(tree: Tree, q: Scalars, rates: Scalars) -> list[Any]:
+    """The tangent vector along which q changes at these rates."""
+    found: list[Any] = []
+    for i, body in tree.stacked():
+        own = tree.q_slices[i]
+        found += body.asked("v_of", q[own], list(rates[own]))
+    return found

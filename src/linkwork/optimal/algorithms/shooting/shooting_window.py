@@ -1,0 +1,164 @@
+"""Steps of a roll-out, as features ask about them.
+
+A step t leads from (q, v) with u to (q⁺, v⁺).  What it reaches is the window's configuration, its velocity is v⁺, its
+acceleration (v⁺ − v)/h, and its torque is u; the step before it is q.  By semi-implicit Euler positions follow
+velocities, so a step further back is q ⊕ (−h v), and q = q⁺ ⊕ (−h v⁺) is known of the state alone; other integrators
+have no such steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.model.tree import Tree
+from linkwork.optimal.algorithms.path_window import PathWindow
+from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
+from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics
+
+__all__ = ["InverseWindow", "ShootingWindow", "window_of"]
+
+Scalars = Sequence[Any]
+
+
+class ShootingWindow(PathWindow):
+    """The state that a step reaches; with the state before, and its control, also what is of the step itself.
+
+    ``looked`` says whether that was asked for.
+    """
+
+    _by = "forward"
+
+    def __init__(
+        self, dynamics: RobotDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars] | None = None
+    ) -> None:
+        tree: Tree = dynamics.tree
+        q, v = dynamics.parted(y[: dynamics.numbers])
+        earlier = integrate(tree, q, [-dynamics.h * x for x in v])
+        configurations = [q, earlier]
+        self.looked = False
+        self._v, self._dynamics, self._before = v, dynamics, before
+        self._exact = dynamics.integrator != "runge_kutta_4"  # whether positions follow velocities
+        if before is not None:
+            p, w = dynamics.parted(before[0])
+            configurations = [q, p, integrate(tree, p, [-dynamics.h * x for x in w])]
+        self._named = dynamics.forces_by_name(y[dynamics.numbers :])
+        super().__init__(tree, configurations, [dynamics.h] * len(configurations), time)
+
+    def velocity(self, back: int = 0) -> list[Any]:
+        if back == 0:
+            return list(self._v)
+        x, _ = self._of_the_step("an earlier velocity", back == 1)
+        return self._dynamics.parted(x)[1]
+
+    def acceleration(self, back: int = 0) -> list[Any]:
+        x, _ = self._of_the_step("an acceleration", back == 0)
+        inverse = 1.0 / self._dynamics.h
+        return [(a - b) * inverse for a, b in zip(self._v, self._dynamics.parted(x)[1], strict=True)]
+
+    def variables(self, name: str, back: int = 0) -> list[Any]:
+        self._of_the_step("forces", back == 0)
+        return list(self._named[name]) if name in self._named else super().variables(name, back)
+
+    def jerk(self) -> list[Any]:
+        self._of_the_step("jerk", False)
+        return []
+
+    def torque(self, passive: bool = False) -> list[Any]:
+        _, u = self._of_the_step("torques", True)
+        if passive != self._dynamics.passive:
+            said = "with" if self._dynamics.passive else "without"
+            raise ValueError(f"torques: passive={passive}, but the motion is {said} what joints do by themselves")
+        return self._dynamics.forces(u)
+
+    def _middle(self) -> tuple[list[Any], list[Any], list[Any]]:
+        x, _ = self._of_the_step("what is between two steps", True)
+        q, v = self._dynamics.parted(x)
+        return q, [0.5 * (a + b) for a, b in zip(v, self._v, strict=True)], self.acceleration()
+
+    def earlier(self, back: int, depth: int) -> PathWindow:
+        self._of_the_step("an earlier step", back + depth == 1 or (back + depth == 2 and self._exact))
+        return super().earlier(back, depth)
+
+    def state(self, back: int = 0) -> Any:
+        self._earlier(back)
+        return super().state(back)
+
+    def configuration(self, back: int = 0) -> list[Any]:
+        self._earlier(back)
+        return super().configuration(back)
+
+    def _earlier(self, back: int) -> None:
+        if back > 1 or (back and not self._exact):
+            self._of_the_step("an earlier step", back == 1 or (back == 2 and self._exact))
+
+    def _of_the_step(self, what: str, known: bool) -> tuple[Scalars, Scalars]:
+        """State before and control, which are needed for something."""
+        self.looked = True
+        if not known:
+            raise ValueError(
+                f"{self._by} dynamics has no window that answers {what}: it knows states and controls of a step"
+            )
+        if self._before is None:
+            raise ValueError(f"{what}: of the state alone that a step reaches it is not known")
+        return self._before
+
+
+class InverseWindow(ShootingWindow):
+    """The same of a robot by inverse dynamics: accelerations and variables are the control, torques follow from it."""
+
+    _dynamics: InverseDynamics
+    _by = "inverse"
+
+    def acceleration(self, back: int = 0) -> list[Any]:
+        return self._dynamics.accelerations(*self._of_the_step("an earlier acceleration", back == 0))
+
+    def variables(self, name: str, back: int = 0) -> list[Any]:
+        _, u = self._of_the_step("variables of an earlier step", back == 0)
+        named = self._dynamics.named(u)
+        return named[name] if name in named else PathWindow.variables(self, name, back)
+
+    def torque(self, passive: bool = False) -> list[Any]:
+        return self._dynamics.torque(*self._of_the_step("torques", True), passive, self.time)
+
+
+class WeighingWindow(InverseWindow):
+    """One that keeps in mind which rows take which joint forces, for second derivatives of these."""
+
+    def __init__(self, dynamics: InverseDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars]) -> None:
+        super().__init__(dynamics, y, time, before)
+        self._taken: dict[bool, list[Any]] = {}
+
+    def torque(self, passive: bool = False) -> list[Any]:
+        if passive not in self._taken:
+            tau = super().torque(passive)
+            self._taken[passive] = list(seeded(tau, [Directions({(passive, k): 1.0}) for k in range(len(tau))]))
+        return list(self._taken[passive])
+
+    def curvature(self, rows: Scalars, slopes: Scalars) -> list[list[Any]]:
+        """Second derivatives by (x, u) of Σ s τ, s being how Σ sᵢ rᵢ goes along with joint forces."""
+        dynamics, (x, u) = self._dynamics, self._of_the_step("torques", True)
+        count = dynamics.size + dynamics.controls
+        total: list[list[Any]] = [[0.0] * count for _ in range(count)]
+        for passive, tau in self._taken.items():
+            weights: list[Any] = [0.0] * len(tau)
+            for row, slope in zip(rows, slopes, strict=True):
+                _, tangent = parts(row, tau[0].level)
+                row_of: Mapping[Any, Any] = tangent.row if isinstance(tangent, Directions) else {}
+                for (key, k), rate in row_of.items():
+                    if key == passive:
+                        weights[k] = weights[k] + slope * rate
+            bent = dynamics.torque_curvature(x, u, weights, passive, self.time)
+            total = [[a + b for a, b in zip(*lines, strict=True)] for lines in zip(total, bent, strict=True)]
+        return total
+
+
+def window_of(
+    dynamics: RobotDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars] | None = None
+) -> ShootingWindow:
+    """The window that answers by these dynamics."""
+    kind = InverseWindow if isinstance(dynamics, InverseDynamics) else ShootingWindow
+    return kind(dynamics, y, time, before)

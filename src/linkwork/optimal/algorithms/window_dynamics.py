@@ -1,0 +1,136 @@
+"""What a window answers about masses and forces, and how joint forces vary with its steps.
+
+Steps of a path stand for configurations, and differences of them for what is between: v_t belongs to the middle of
+t − 1 and t, and a_t, the difference of two such, to step t − 1.  There joint forces are taken,
+
+    τ_t = M(q) a_t + h(q, v̄) − Σ Jᵀ f_t,      q = q_{t−1},  v̄ = (v_t + v_{t−1})/2,
+
+which is off by the square of the time between steps, where (q_t, v_t, a_t) would be off by that time itself.  The
+forces f_t of contacts are those that act from then on: one that holds a point still from step t − 1 to t is in τ_t.
+
+Sources: Hairer, Lubich and Wanner, Geometric numerical integration illustrated by the Störmer-Verlet method, Acta
+Numerica 12, 2003; Stewart and Trinkle, An implicit time-stepping scheme for rigid body dynamics, Int. J. Numerical
+Methods in Engineering 39, 1996 (forces of contacts with the velocities after them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from linkwork.dynamics.algorithms.momentum.energy_and_power import kinetic_energy, potential_energy
+from linkwork.dynamics.algorithms.momentum.momentum import centroidal_momentum, momentum
+from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
+from linkwork.optimal.algorithms.window_dynamics_joint_forces import JointForces
+from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
+from linkwork.optimal.features.feature import FeatureRows
+
+if TYPE_CHECKING:
+    from linkwork.constraints import Constraint
+    from linkwork.model.tree import Tree
+    from linkwork.optimal.features.feature import Window
+
+__all__ = ["WindowDynamics"]
+
+Scalars = Sequence[Any]
+Matrix = list[list[Any]]
+
+
+class WindowDynamics:
+    """What windows of differences answer about dynamics; ``contacts`` are what else acts on the robot."""
+
+    tree: Tree
+    contacts: tuple[PathContact | ConstraintForce, ...] = ()
+
+    if TYPE_CHECKING:
+        time: Any
+
+        @property
+        def width(self) -> int: ...
+        @property
+        def parameter_count(self) -> int: ...
+        @property
+        def step(self) -> Any: ...
+
+        def configuration(self, back: int = 0) -> list[Any]: ...
+        def velocity(self, back: int = 0) -> list[Any]: ...
+        def acceleration(self, back: int = 0) -> list[Any]: ...
+        def variables(self, name: str, back: int = 0) -> list[Any]: ...
+        def columns(self, name: str) -> slice: ...
+        def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureRows: ...
+
+    def torque(self, passive: bool = False) -> list[Any]:
+        """τ_t (nv) [N·m, N]; ``passive``: with what overcomes damping, friction, springs and armature of joints."""
+        return self._joint_forces(passive).torque(*self._middle(), self._forces())
+
+    def torque_rows(self, passive: bool = False) -> FeatureRows:
+        """The same, and how it varies: by the derivatives of inverse dynamics, and those of v̄ and a_t by the steps."""
+        motion, forces, dynamics = self._middle(), self._forces(), self._joint_forces(passive)
+        by_q, by_v, by_a, by_forces = dynamics.slopes(*motion, forces)
+        mean = self.derived(lambda w: [0.5 * (x + y) for x, y in zip(w.velocity(), w.velocity(1), strict=True)], 2)
+        rate = self.derived(lambda w: w.acceleration(), 2)
+        rows = [
+            _summed(_product(by_v, of_v), _product(by_a, of_a)) for of_v, of_a in zip(mean.rows, rate.rows, strict=True)
+        ]
+        rows[1] = _summed(rows[1], [[*row, *[0.0] * (self.width - self.tree.nv)] for row in by_q])
+        for name, found in by_forces.items():
+            places = range(self.width)[self.columns(name)]
+            for row, numbers in zip(rows[0], found, strict=True):
+                for place, x in zip(places, numbers, strict=True):
+                    row[place] = row[place] + x
+        parameters = _summed(_product(by_v, mean.parameters), _product(by_a, rate.parameters))
+        return FeatureRows(dynamics.torque(*motion, forces), rows, parameters)
+
+    def power(self, passive: bool = False) -> Any:
+        """What joints give, v̄ · τ_t [W]."""
+        _, v, _ = self._middle()
+        return sum((rate * force for rate, force in zip(v, self.torque(passive), strict=True)), 0.0)
+
+    def momentum(self, about: str = "center_of_mass") -> list[Any]:
+        """(angular; linear) (6) of (q_t, v_t), about the centre of mass or "world"'s origin [kg·m²/s, kg·m/s]."""
+        compute = centroidal_momentum if about == "center_of_mass" else momentum
+        return [*compute(self.tree, self.configuration(), self.velocity()).elements()]
+
+    def kinetic_energy(self) -> Any:
+        """Of (q_t, v_t) [J]."""
+        return kinetic_energy(self.tree, self.configuration(), self.velocity())
+
+    def potential_energy(self, back: int = 0) -> Any:
+        """Of a step's configuration [J]."""
+        return potential_energy(self.tree, self.configuration(back))
+
+    def constraint_velocity(self, constraint: Constraint) -> list[Any]:
+        """A(q) v_t + σ(q, t) of a constraint of velocities, in the middle between t − 1 and t [m/s, rad/s]."""
+        v, h = self.velocity(), self.step
+        q = integrate(self.tree, self.configuration(1), [x * (0.5 * h) for x in v])
+        return list(constraint.velocity(KinematicState(self.tree, q, v, self.time - 0.5 * h)))
+
+    def _middle(self) -> tuple[list[Any], list[Any], list[Any]]:
+        v = [0.5 * (x + y) for x, y in zip(self.velocity(), self.velocity(1), strict=True)]
+        return self.configuration(1), v, self.acceleration()
+
+    def _joint_forces(self, passive: bool) -> JointForces:
+        """With constraints as they are in the middle of the window."""
+        return JointForces(self.tree, self.contacts, passive, self.time - self.step)
+
+    def _forces(self) -> dict[str, list[Any]]:
+        """Of all that acts, by name."""
+        return {one.name: self.variables(one.name) for one in self.contacts}
+
+
+def _product(A: Matrix, B: Matrix) -> Matrix:
+    """A B, of which most of B's numbers may be zero."""
+    columns = range(len(B[0]) if B else 0)
+    found = [[0.0 for _ in columns] for _ in A]
+    for row, out in zip(A, found, strict=True):
+        for x, other in zip(row, B, strict=True):
+            for k in columns:
+                if not is_zero(other[k]) and not is_zero(x):
+                    out[k] = out[k] + x * other[k]
+    return found
+
+
+def _summed(A: Matrix, B: Matrix) -> Matrix:
+    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]

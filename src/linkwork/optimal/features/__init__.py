@@ -1,0 +1,87 @@
+"""Features: what problems of optimal motion are made of, a kind or a family a file."""
+
+from linkwork.optimal.features.clearance_feature import Clearance as Clearance
+from linkwork.optimal.features.constraint_features import HeldConstraint as HeldConstraint
+from linkwork.optimal.features.constraint_features import VelocityConstraint as VelocityConstraint
+from linkwork.optimal.features.contact_features import ConstraintForce as ConstraintForce
+from linkwork.optimal.features.contact_features import ContactForce as ContactForce
+from linkwork.optimal.features.contact_features import ContactHeight as ContactHeight
+from linkwork.optimal.features.contact_features import ContactStays as ContactStays
+from linkwork.optimal.features.contact_features import FrictionCone as FrictionCone
+from linkwork.optimal.features.contact_features import PathContact as PathContact
+from linkwork.optimal.features.contact_features import SurfaceCone as SurfaceCone
+from linkwork.optimal.features.dynamics_features import PowerFeature as PowerFeature
+from linkwork.optimal.features.dynamics_features import TorqueFeature as TorqueFeature
+from linkwork.optimal.features.dynamics_features import UnactuatedFeature as UnactuatedFeature
+from linkwork.optimal.features.dynamics_features_mass import EnergyFeature as EnergyFeature
+from linkwork.optimal.features.dynamics_features_mass import MomentumFeature as MomentumFeature
+from linkwork.optimal.features.feature import Feature as Feature
+from linkwork.optimal.features.feature import FeatureRows as FeatureRows
+from linkwork.optimal.features.feature import TaskFeature as TaskFeature
+from linkwork.optimal.features.feature import Window as Window
+from linkwork.optimal.features.function_feature import FunctionFeature as FunctionFeature
+from linkwork.optimal.features.function_feature_asking import AskingWindow as AskingWindow
+from linkwork.optimal.features.limits import AccelerationLimits as AccelerationLimits
+from linkwork.optimal.features.limits import JerkLimits as JerkLimits
+from linkwork.optimal.features.limits import PositionLimits as PositionLimits
+from linkwork.optimal.features.limits import TorqueLimits as TorqueLimits
+from linkwork.optimal.features.limits import VelocityLimits as VelocityLimits
+from linkwork.optimal.features.motion_features import AccelerationFeature as AccelerationFeature
+from linkwork.optimal.features.motion_features import ConfigurationFeature as ConfigurationFeature
+from linkwork.optimal.features.motion_features import JerkFeature as JerkFeature
+from linkwork.optimal.features.motion_features import VelocityFeature as VelocityFeature
+from linkwork.optimal.features.motion_features_numbers import ParameterFeature as ParameterFeature
+from linkwork.optimal.features.motion_features_numbers import VariableFeature as VariableFeature
+
+BY_NAME: dict[str, type[Feature]] = {
+    "configuration": ConfigurationFeature,
+    "velocity": VelocityFeature,
+    "acceleration": AccelerationFeature,
+    "jerk": JerkFeature,
+    "torque": TorqueFeature,
+    "unactuated": UnactuatedFeature,
+    "power": PowerFeature,
+    "energy": EnergyFeature,
+    "momentum": MomentumFeature,
+    "clearance": Clearance,
+    "position limits": PositionLimits,
+    "velocity limits": VelocityLimits,
+    "torque limits": TorqueLimits,
+}
+"""What problems know by a name alone: each is made without arguments."""
+
+__all__ = [
+    "BY_NAME",
+    "AccelerationFeature",
+    "AccelerationLimits",
+    "AskingWindow",
+    "Clearance",
+    "ConfigurationFeature",
+    "ConstraintForce",
+    "ContactForce",
+    "ContactHeight",
+    "ContactStays",
+    "EnergyFeature",
+    "Feature",
+    "FeatureRows",
+    "FrictionCone",
+    "FunctionFeature",
+    "HeldConstraint",
+    "JerkFeature",
+    "JerkLimits",
+    "MomentumFeature",
+    "ParameterFeature",
+    "PathContact",
+    "PositionLimits",
+    "PowerFeature",
+    "SurfaceCone",
+    "TaskFeature",
+    "TorqueFeature",
+    "TorqueLimits",
+    "UnactuatedFeature",
+    "VariableFeature",
+    "VelocityConstraint",
+    "VelocityFeature",
+    "VelocityLimits",
+    "Window",
+]

@@ -1,0 +1,186 @@
+"""Keeping away along a path: of links from each other, and from the obstacles of a scene."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.validation import integer
+from linkwork.expr.linalg.sparse_dot import product
+from linkwork.expr.scalar.functions import exp, fmin, log, lt, where
+from linkwork.geometry.scene import Scene
+from linkwork.geometry.solids_rows import SolidKind
+from linkwork.ik.tasks.clearance_task import scene_numbers, scene_rows
+from linkwork.ik.tasks.task import TaskKinematics, TaskTarget
+from linkwork.optimal.features.arguments import one_of, text
+from linkwork.optimal.features.feature import Feature, FeatureRows, Scalars, Window
+
+__all__ = ["Clearance"]
+
+_PER = ("pair", "link", "robot")
+_ROUND = 40.0  # what a smooth minimum leaves out is e^−40 of it
+
+
+@public_constructor
+@dataclass(frozen=True, kw_only=True)
+class Clearance(Feature):
+    """at_least − d of pairs of shapes [m], as an inequality: pairs keep a distance of ``at_least``.
+
+        problem.add(lw.optimal.Clearance(scene=scene, at_least=0.02), "inequality")
+        problem.add(lw.optimal.Clearance(scene=scene, pairs=[("hand", "table")], at_least=0.1), "inequality")
+
+    Pairs are all of the robot's shapes with the scene's obstacles, and with each other as `Robot.collision_pairs` has
+    them; or those of names.  It has a row ``per`` "pair", "link" (the least of its distances; a pair of two links
+    counts for the one that is farther out), or "robot" (a smooth minimum −log(Σ exp(−k d))/k of all, at most the least,
+    of ``sharpness`` k [1/m]).
+
+    Pairs that are farther apart than ``at_least`` + ``near``, by spheres around them, get the distance of these
+    spheres, which is no more than theirs, and costs a tenth; ``near=inf`` measures all.
+
+    With ``between`` = k, distances are also those at k configurations between the step before and this one, which are
+    on the shortest way from one to the other: k/(k + 1) and so on of it.  No way leads to the first step of a path
+    without a start, where its own distances count alone.
+
+    The scene is its target, so another of the same capacities may come with a call: `numbers_of`.
+    """
+
+    scene: Scene | None = field(default=None, compare=False)
+    at_least: float = 0.0
+    pairs: Any = None
+    per: str = "pair"
+    near: float = 0.1
+    sharpness: float = 100.0
+    between: int = 0
+    name: str = "clearance"
+    capacities: tuple[tuple[SolidKind, int], ...] = field(init=False, default=(), repr=False)
+    target: Any = field(default=None, compare=False, repr=False)
+    own: tuple[tuple[int, int], ...] = field(default=(), repr=False)  # all from here on: known once it is a robot's
+    shapes: tuple[int, ...] = field(default=(), repr=False)
+    kept: tuple[int, ...] = field(default=(), repr=False)
+    names: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
+    links: tuple[str, ...] = field(default=(), repr=False)  # by kept pair: the one that it counts for
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        return 1 if self.between else 0
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        if self.scene is not None and not isinstance(self.scene, Scene):
+            raise TypeError(f"Clearance: scene: expected a linkwork.Scene, got {self.scene!r}")
+        self._check("at_least", "a finite number [m]", math.isfinite)
+        self._check("near", "a number from 0 [m]", lambda x: x >= 0.0)
+        self._check("sharpness", "a finite number above 0 [1/m]", lambda x: 0.0 < x < math.inf)
+        put(self, "between", integer("Clearance", "between", self.between, least=0, what="a whole number"))
+        one_of("Clearance", "per", self.per, _PER)
+        text("Clearance", "name", self.name, empty=False)
+        if self.pairs is not None and not isinstance(self.pairs, str):
+            put(self, "pairs", tuple(tuple(pair) if not isinstance(pair, str) else pair for pair in self.pairs))
+        if self.scene is not None:
+            put(self, "capacities", self.scene.capacities)
+            if self.capacities and self.target is None:
+                put(self, "target", tuple(self.numbers_of(self.scene).tolist()))
+
+    def _check(self, what: str, expected: str, fine: Callable[[float], bool]) -> None:
+        x = getattr(self, what)
+        if isinstance(x, bool) or not isinstance(x, (int, float, np.integer, np.floating)) or not fine(float(x)):
+            raise ValueError(f"Clearance: {what}: expected {expected}, got {x!r}")
+        object.__setattr__(self, what, float(x))
+
+    def numbers_of(self, scene: Scene) -> np.ndarray:
+        """What it is given as its target for another scene.  Raises ValueError for one of other capacities."""
+        return scene_numbers(f"feature {self.name!r}", scene, self.capacities)
+
+    @property
+    def target_of(self) -> TaskTarget | None:
+        size = sum(capacity * kind.size for kind, capacity in self.capacities)
+        return TaskTarget((size,), "numbers", "the numbers of a scene") if size else None
+
+    @property
+    def needs_target(self) -> bool:
+        return False
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        at = tuple(f", {k}/{self.between + 1} of the way" for k in range(1, self.between + 1))
+        return tuple(f"{name}{place}" for place in ("", *at) for name in self._names)
+
+    @property
+    def early(self) -> int:
+        return len(self._names)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """Of the rows of one configuration."""
+        if self.per == "pair":
+            return tuple(f"{a} - {b}" for a, b in self.names)
+        return tuple(dict.fromkeys(self.links)) if self.per == "link" else (self.name,)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return ("m",) * len(self.row_names)
+
+    def settled(self, robot: Any, w: Window) -> Self:
+        meant = w.state().meant_pairs(f"feature {self.name!r}", self.scene or Scene(), self.pairs)
+        return replace(self, own=meant.own, shapes=meant.shapes, kept=meant.kept, names=meant.names, links=meant.links)
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        found = self._found(w.state(), target)[0]
+        for share in self._shares:
+            found = found + self._found(w.on_the_way(share).state, target)[0]
+        return found
+
+    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+        more = [0.0] * (w.width - w.nv)
+        values, own = self._found(w.state(), target)
+        steps = [[[*row, *more] for row in own]]
+        if self.between:
+            steps.append([[0.0] * w.width for _ in own])
+        for share in self._shares:
+            way = w.on_the_way(share)
+            distances, own = self._found(way.state, target)
+            values = values + distances
+            for rows, moved in zip(steps, (way.by_end, way.by_begin), strict=True):
+                rows += [[*row, *more] for row in product(own, moved)]
+        return FeatureRows(values, steps, [[0.0] * w.parameter_count for _ in values])
+
+    @property
+    def _shares(self) -> list[float]:
+        return [k / (self.between + 1) for k in range(1, self.between + 1)]
+
+    def _found(self, state: TaskKinematics, target: Scalars) -> tuple[list[Any], list[list[Any]]]:
+        near = max(self.near, _ROUND / self.sharpness) if self.per == "robot" else self.near
+        scene = scene_rows(target if len(target) else (self.target or ()), self.capacities)
+        all_pairs = state.nearby(self.own, self.shapes, scene, min(self.at_least + near, 1e6))
+        distances = [all_pairs.errors[k] for k in self.kept]
+        rows = [all_pairs.rows[k] for k in self.kept]
+        if self.per == "link":
+            distances, rows = self._by_link(distances, rows)
+        elif self.per == "robot":
+            distances, rows = self._of_all(distances, rows)
+        return [self.at_least - d for d in distances], [[-x for x in row] for row in rows]
+
+    def _by_link(self, distances: Sequence[Any], rows: Sequence[list[Any]]) -> tuple[list[Any], list[list[Any]]]:
+        best: dict[str, tuple[Any, list[Any]]] = {}
+        for link, d, row in zip(self.links, distances, rows, strict=True):
+            if link in best:
+                old, other = best[link]
+                nearer = lt(d, old)
+                d, row = where(nearer, d, old), [where(nearer, x, y) for x, y in zip(row, other, strict=True)]
+            best[link] = d, row
+        return [d for d, _ in best.values()], [row for _, row in best.values()]
+
+    def _of_all(self, distances: Sequence[Any], rows: Sequence[list[Any]]) -> tuple[list[Any], list[list[Any]]]:
+        least: Any = distances[0]
+        for d in distances[1:]:
+            least = fmin(least, d)
+        shares = [exp((least - d) * self.sharpness) for d in distances]
+        total = sum(shares[1:], shares[0])
+        weights = [share / total for share in shares]
+        mean = [sum((x * y for x, y in zip(weights, column, strict=True)), 0.0) for column in zip(*rows, strict=True)]
+        return [least - log(total) / self.sharpness], [mean]

@@ -1,0 +1,84 @@
+"""The constraints of a robot along a path: closed loops at every step, and what velocities obey between two.
+
+Of velocities, A(q) v + σ(q, t) = 0 is taken at the middle of t − 1 and t, q = q_{t−1} ⊕ ½ (q_t ⊖ q_{t−1}), where v_t
+is: so a path keeps to it but for the square of the time between steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.constraints.constraint import Constraint, References
+from linkwork.optimal.features.arguments import text
+from linkwork.optimal.features.feature import Feature, FeatureRows, Scalars, Window
+
+__all__ = ["HeldConstraint", "VelocityConstraint"]
+
+
+@dataclass(frozen=True)
+class _OfConstraint(Feature):
+    constraint: Constraint
+    _: KW_ONLY
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.constraint, Constraint):
+            raise TypeError(f"{type(self).__name__}: expected a constraint of a robot, got {self.constraint!r}")
+        object.__setattr__(self, "name", text(type(self).__name__, "name", self.name) or self.constraint.name)
+
+    @property
+    def references(self) -> References:
+        return self.constraint.references
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return self.constraint.row_names
+
+
+@public_constructor
+@dataclass(frozen=True)
+class HeldConstraint(_OfConstraint):
+    """φ(q_t, t) of a constraint of configurations [m, rad]: zero where it holds."""
+
+    depth = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.constraint.holonomic:
+            raise ValueError(f"HeldConstraint: constraint {self.constraint.name!r} is one of velocities")
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.constraint.row_units
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        return list(self.constraint.error(w.state()))
+
+    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+        """In closed form where the constraint states that, near where it holds."""
+        if self.constraint.timed and w.parameter_count:
+            return super().rows(w, target)
+        found, more = w.state().held(self.constraint), [0.0] * (w.width - w.nv)
+        return FeatureRows(
+            found.errors, [[[*row, *more] for row in found.rows]], [[0.0] * w.parameter_count for _ in found.errors]
+        )
+
+    def exact_rows(self, w: Window, target: Scalars) -> FeatureRows:
+        return super().rows(w, target)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class VelocityConstraint(_OfConstraint):
+    """A(q) v + σ of a constraint of velocities, in the middle of t − 1 and t [m/s, rad/s]: zero where it holds."""
+
+    depth = 1
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return tuple(f"{unit}/s" for unit in self.constraint.row_units)
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        return w.constraint_velocity(self.constraint)

@@ -1,0 +1,325 @@
+"""Contacts: forces on a robot that are decision variables, the cones that they keep to, and what stays where it is.
+
+A contact of a *point* has a force (3) in the world's axes; one of a *surface* a wrench (moment; force) (6) at the
+origin of a frame, in its axes, whose z axis is the surface's normal.  A force f_t acts on the robot from step t − 1 to
+t, in `Window.torque`, and while it does so the contact stays where it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.constraints.constraint import Constraint, References
+from linkwork.expr.scalar.functions import sqrt
+from linkwork.optimal.features.arguments import one_of, switch, text
+from linkwork.optimal.features.feature import Feature, FeatureRows, Scalars, Window
+from linkwork.spatial import Quaternion, Vec3
+
+__all__ = ["ContactForce", "ContactHeight", "ContactStays", "FrictionCone", "PathContact", "SurfaceCone"]
+
+_XYZ = ("x", "y", "z")
+CONES = ("smooth", "pyramid")
+_ROUNDED = 1e-3  # of a unit of force: how round the tip of a smooth cone is
+
+
+@dataclass(frozen=True)
+class PathContact:
+    """A point, or a surface, of a robot that something else acts on, by the variable of its name."""
+
+    name: str
+    frame: str
+    surface: bool = False
+
+    def __post_init__(self) -> None:
+        for what in ("name", "frame"):
+            text("PathContact", what, getattr(self, what), empty=False)
+        object.__setattr__(self, "surface", switch("PathContact", "surface", self.surface))
+
+    @property
+    def size(self) -> int:
+        """How many numbers its force has."""
+        return 6 if self.surface else 3
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Of each of them."""
+        return ("N·m",) * (self.size - 3) + ("N",) * 3
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What each of them is called."""
+        moments = tuple(f"{self.name}: moment {axis}" for axis in _XYZ) if self.surface else ()
+        return moments + tuple(f"{self.name}: force {axis}" for axis in _XYZ)
+
+    def wrench(self, numbers: Scalars) -> tuple[str, str, Scalars]:
+        """What it does to the robot: a frame, axes, and (moment; force) (6) at the frame's origin."""
+        return self.frame, self.frame if self.surface else "world", [*[0.0] * (6 - self.size), *numbers]
+
+
+@dataclass(frozen=True)
+class ConstraintForce:
+    """What keeps a constraint of the robot, by the variable of its name: a number for each of its rows G.
+
+    On the joints it exerts Gᵀ λ [N·m, N], λ in N of a row of lengths and N·m of one of angles.
+    """
+
+    name: str
+    constraint: Constraint
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        return len(self.constraint.row_names)
+
+
+@dataclass(frozen=True)
+class _OfContact(Feature):
+    """What is said of a contact."""
+
+    contact: PathContact
+    _: KW_ONLY
+    name: str = ""
+
+    depth = 0
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        if not isinstance(self.contact, PathContact):
+            raise TypeError(f"{kind}: expected a linkwork.optimal.PathContact, got {self.contact!r}")
+        object.__setattr__(self, "name", text(kind, "name", self.name) or f"{self.contact.name}: {self._called}")
+
+    _called = ""
+
+    @property
+    def references(self) -> References:
+        return References(frames=(self.contact.frame,))
+
+
+def _checked_friction(who: str, given: Any) -> None:
+    try:
+        fine = not isinstance(given, (bool, str)) and 0.0 <= float(given) < math.inf
+    except (TypeError, ValueError):
+        fine = False
+    if not fine:
+        raise ValueError(f"{who}: friction: expected a finite number from 0, got {given!r}")
+
+
+def _checked_numbers(who: str, what: str, given: Any, size: int) -> None:
+    try:
+        fine = len(given) == size and all(math.isfinite(x) for x in given)
+    except TypeError:
+        fine = False
+    if not fine:
+        raise ValueError(f"{who}: {what}: expected finite numbers ({size},), got {given!r}")
+
+
+def _checked_normal(who: str, given: Any) -> None:
+    _checked_numbers(who, "normal", given, 3)
+    if not abs(math.hypot(*given) - 1.0) < 1e-6:
+        raise ValueError(f"{who}: normal: expected a vector of length 1, got {given!r}")
+
+
+@public_constructor
+@dataclass(frozen=True)
+class ContactForce(_OfContact):
+    """The force, or wrench, of a contact: zero where there is none, or small in the sum of squares."""
+
+    _called = "force"
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return self.contact.parts
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.contact.units
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        return w.variables(self.contact.name)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class FrictionCone(_OfContact):
+    """The force of a point is within the cone of friction μ about a normal n, at most 0 each [N]:
+
+        smooth:    √(|f_t|² + ε²) − ε − μ f_n,   −f_n             with ε = 0.001 N
+        pyramid:   |f · t_1| − μ f_n,  |f · t_2| − μ f_n  by both signs,  −f_n
+
+    f_n = n · f, f_t what is across it, t_1 and t_2 across n; the pyramid's sides touch the cone from outside.
+    """
+
+    friction: float = 0.5
+    normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    cone: str = "smooth"
+
+    _called = "friction"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checked_friction("FrictionCone", self.friction)
+        _checked_normal("FrictionCone", self.normal)
+        one_of("FrictionCone", "cone", self.cone, CONES)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        sides = ("slides",) if self.cone == "smooth" else ("slides +1", "slides -1", "slides +2", "slides -2")
+        return tuple(f"{self.contact.name}: {row}" for row in (*sides, "pulls"))
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return ("N",) * len(self.row_names)
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        f, n = Vec3(*w.variables(self.contact.name)), Vec3(*self.normal)
+        along = n.dot(f)
+        if self.cone == "smooth":
+            across = f - n * along
+            slides = sqrt(across.dot(across) + _ROUNDED * _ROUNDED) - _ROUNDED - along * self.friction
+            return [slides, -along]
+        first = _across(self.normal)
+        sides = [t.dot(f) for t in (first, n.cross(first))]
+        return [sign * x - along * self.friction for x in sides for sign in (1.0, -1.0)] + [-along]
+
+
+@public_constructor
+@dataclass(frozen=True)
+class SurfaceCone(_OfContact):
+    """The wrench of a rectangular surface is one that pressure and friction μ can exert anywhere on it, at most 0 each.
+
+    ``half`` are half its sides X and Y [m] along the frame's axes, f = (f_x, f_y, f_z), m = (m_x, m_y, m_z) at its
+    middle:
+
+        −f_z,   |f_x| − μ f_z,   |f_y| − μ f_z,   |m_x| − Y f_z,   |m_y| − X f_z,
+        |Y f_x − μ m_x| + |X f_y − μ m_y| − μ (X + Y) f_z − m_z,
+        |Y f_x + μ m_x| + |X f_y + μ m_y| − μ (X + Y) f_z + m_z
+
+    with a row for each sign.  Source: Caron, Pham and Nakamura, Stability of surface contacts for humanoid robots,
+    ICRA 2015.
+    """
+
+    friction: float = 0.5
+    half: tuple[float, float] = (0.1, 0.05)
+
+    _called = "friction"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checked_friction("SurfaceCone", self.friction)
+        _checked_numbers("SurfaceCone", "half", self.half, 2)
+        if not min(self.half) > 0.0:
+            raise ValueError(f"SurfaceCone: half: expected numbers above 0 [m], got {self.half!r}")
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        sides = [f"{what} {sign}" for what in ("slides x", "slides y", "tilts x", "tilts y") for sign in "+-"]
+        twists = [f"twists {way}{first}{second}" for way in "+-" for first in "+-" for second in "+-"]
+        return tuple(f"{self.contact.name}: {row}" for row in ("pulls", *sides, *twists))
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return ("N",) * 5 + ("N·m",) * 12
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        mx, my, mz, fx, fy, fz = w.variables(self.contact.name)
+        mu, (X, Y) = self.friction, self.half
+        found = [-fz]
+        for x, bound in ((fx, mu), (fy, mu), (mx, Y), (my, X)):
+            found += [x - fz * bound, -x - fz * bound]
+        for way in (1.0, -1.0):
+            a, b = fx * Y - mx * (way * mu), fy * X - my * (way * mu)
+            rest = fz * (mu * (X + Y)) + mz * way
+            found += [a * first + b * second - rest for first in (1.0, -1.0) for second in (1.0, -1.0)]
+        return found
+
+
+@public_constructor
+@dataclass(frozen=True)
+class ContactStays(_OfContact):
+    """How far a contact is from where it was at the step before: its way [m], and of a surface its turn [rad]."""
+
+    _called = "stays"
+    depth = 1
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        turns = tuple(f"{self.contact.name}: turn {axis}" for axis in _XYZ) if self.contact.surface else ()
+        return turns + tuple(f"{self.contact.name}: way {axis}" for axis in _XYZ)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return ("rad",) * (self.contact.size - 3) + ("m",) * 3
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        now, before = (w.state(back).pose(self.contact.frame) for back in (0, 1))
+        way = [*(now.translation - before.translation)]
+        if not self.contact.surface:
+            return way
+        return [*Quaternion.of(before.rotation.T @ now.rotation).log(), *way]
+
+    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+        """Of a point by its Jacobians, of a surface by differentiation."""
+        if self.contact.surface:
+            return super().rows(w, target)
+        return point_rows(w, self.contact.frame, 1, self.values(w, target))
+
+
+@public_constructor
+@dataclass(frozen=True)
+class ContactHeight(_OfContact):
+    """n · p − h: how far a contact is above the plane of a normal n through places of height h along it [m]."""
+
+    normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    height: float = 0.0
+
+    _called = "height"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checked_normal("ContactHeight", self.normal)
+        if isinstance(self.height, (bool, str)):
+            raise ValueError(f"ContactHeight: height: expected a finite number [m], got {self.height!r}")
+        _checked_numbers("ContactHeight", "height", (self.height,), 1)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return ("m",)
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        return [Vec3(*self.normal).dot(w.state().pose(self.contact.frame).translation) - self.height]
+
+    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+        found = point_rows(w, self.contact.frame, 0, [])
+        (rows,) = found.rows
+        row = [Vec3(*self.normal).dot(Vec3(*column)) for column in zip(*rows, strict=True)]
+        return FeatureRows(self.values(w, target), [[row]], [[0.0] * w.parameter_count])
+
+
+def point_rows(w: Window, frame: str, depth: int, values: list[Any]) -> FeatureRows:
+    """p_t, or p_t − p_{t−1}, of a frame's origin in the world."""
+    found = []
+    for back, sign in zip(range(depth + 1), (1.0, -1.0), strict=False):
+        between = w.state(back).between(frame)
+        R = between.pose.rotation
+        columns = [[*(R @ C.linear * sign)] for C in between.columns]
+        more = [0.0] * (w.width - w.nv)
+        found.append([[*(column[axis] for column in columns), *more] for axis in range(3)])
+    return FeatureRows(values, found, [[0.0] * w.parameter_count for _ in range(3)])
+
+
+def _across(normal: Sequence[float]) -> Vec3:
+    """A unit vector across another, along the axis that this has the least of."""
+    axis = min(range(3), key=lambda k: abs(normal[k]))
+    along = Vec3(*(1.0 if k == axis else 0.0 for k in range(3)))
+    n = Vec3(*normal)
+    found: Vec3 = along - n * n.dot(along)
+    unit: Vec3 = found * (1.0 / math.sqrt(found.dot(found)))
+    return unit

@@ -1,0 +1,106 @@
+"""How fast a feature changes: differences by time of its values, of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from linkwork._util.validation import integer
+from linkwork.constraints.constraint import References
+from linkwork.ik.tasks.task import TaskTarget, time_differences
+from linkwork.optimal.features.feature import DEEPEST, Feature, Scalars, Window
+from linkwork.optimal.features.motion_features import (
+    AccelerationFeature,
+    ConfigurationFeature,
+    JerkFeature,
+    MotionFeature,
+    VelocityFeature,
+)
+
+__all__ = ["DifferenceFeature", "difference_of"]
+
+_MOTIONS: tuple[type[MotionFeature], ...] = (
+    ConfigurationFeature,
+    VelocityFeature,
+    AccelerationFeature,
+    JerkFeature,
+)
+
+
+def difference_of(feature: Feature, order: int) -> Feature:
+    """The k-th difference by time of a feature; of configurations on their manifolds.
+
+    Raises ValueError for one that would look back too far.
+    """
+    order = integer(repr(feature.name), "order", order, least=0, most=DEEPEST, what="a whole number")
+    if not order:
+        return feature
+    kind = type(feature)
+    if kind in _MOTIONS:
+        place = _MOTIONS.index(kind) + order
+        if place < len(_MOTIONS):
+            return _MOTIONS[place](feature.name if feature.name != kind.kind else "")
+    return DifferenceFeature(feature, order)
+
+
+@dataclass(frozen=True)
+class DifferenceFeature(Feature):
+    """The k-th difference by time, of order k, of what another feature says of successive steps."""
+
+    feature: Feature
+    order: int
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.feature.name
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        return self.feature.depth + self.order
+
+    @property
+    def references(self) -> References:
+        return self.feature.references
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return self.feature.row_names
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        per = ("", "/s", "/s²", "/s³")[self.order]
+        return tuple(unit + per for unit in self.feature.row_units)
+
+    @property
+    def target_of(self) -> TaskTarget | None:
+        return self.feature.target_of
+
+    @property
+    def target(self) -> Any:
+        return self.feature.target
+
+    @property
+    def needs_target(self) -> bool:
+        return self.feature.needs_target
+
+    @property
+    def needs_forces(self) -> bool:
+        return self.feature.needs_forces
+
+    def settled(self, robot: Any, w: Window) -> Self:
+        found = replace(self, feature=self.feature.settled(robot, w))
+        if found.depth > DEEPEST:
+            raise ValueError(
+                f"feature {self.name!r}: order: it looks {found.feature.depth} steps back itself, and features look "
+                f"{DEEPEST} back: expected an order up to {DEEPEST - found.feature.depth}, got {self.order}"
+            )
+        return found
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        return self.feature.checked(robot)
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        own = self.feature.depth
+        rows = [self.feature.values(w.earlier(back, own) if back else w, target) for back in range(self.order + 1)]
+        return time_differences(rows, [w.step_of(back) for back in range(self.order)])

@@ -1,0 +1,194 @@
+"""What joints have to exert: torques and forces by inverse dynamics of a window, and their power."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, Self
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.constraints.constraint import References
+from linkwork.ik.tasks.task import TaskTarget
+from linkwork.optimal.features.arguments import switch, text
+from linkwork.optimal.features.feature import Feature, FeatureRows, Scalars, Window
+from linkwork.optimal.features.motion_features import less, velocities_of
+
+__all__ = ["PowerFeature", "TorqueFeature", "UnactuatedFeature", "chosen_velocities", "force_units"]
+
+
+def chosen_velocities(tree: Any, joints: tuple[str, ...] | None) -> tuple[int, ...]:
+    """The places in v of joints, in the order in which they are named; all where none are.
+
+    Raises UnknownNameError, and ValueError for a joint that follows another.
+    """
+    if joints is None:
+        return tuple(range(tree.nv))
+    found: list[int] = []
+    for name in joints:
+        i = tree.joint_index(name)
+        coupling = tree.bodies[i].coupling
+        if coupling is not None:
+            raise ValueError(f"joint {name!r} follows joint {coupling.joint!r}: name that one")
+        found += range(tree.nv)[tree.v_slices[i]]
+    return tuple(found)
+
+
+def named_joints(who: str, joints: Any) -> tuple[str, ...] | None:
+    """Names of joints as they are meant.  Raises TypeError and ValueError for what is none."""
+    if joints is None:
+        return None
+    found = (joints,) if isinstance(joints, str) else tuple(joints)
+    if not found or not all(isinstance(name, str) for name in found):
+        raise TypeError(f"{who}: joints: expected names of joints, got {joints!r}")
+    if len(set(found)) < len(found):
+        raise ValueError(f"{who}: joints: expected each once, got {list(found)}")
+    return found
+
+
+def force_units(tree: Any) -> tuple[str, ...]:
+    """By velocity: the unit of the force that does work on it."""
+    return tuple({"rad": "N·m", "m": "N"}.get(unit, unit) for unit in velocities_of(tree)[1])
+
+
+@public_constructor
+@dataclass(frozen=True)
+class TorqueFeature(Feature):
+    """τ (a row each velocity, or those of some joints) less a target [N·m, N]: see `Window.torque`.
+
+        problem.add("torque", "squares")                                     # little effort
+        problem.add(lw.optimal.TorqueFeature(["base"]), "equality")          # a free base has no motor
+
+    With ``passive`` it is what motors exert, which overcome damping, friction, springs and armature of joints, too.
+    """
+
+    joints: Any = None
+    _: KW_ONLY
+    passive: bool = False
+    name: str = ""
+    places: tuple[int, ...] = field(default=(), repr=False)  # in v: known once it is a robot's
+    rows_of: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # names, units
+
+    depth = 2
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        kind = type(self).__name__
+        put(self, "passive", switch(kind, "passive", self.passive))
+        text(kind, "name", self.name)
+        put(self, "joints", named_joints(kind, self.joints))
+        put(self, "name", self.name or ("torque" if self.joints is None else f"torque of {', '.join(self.joints)}"))
+
+    @property
+    def references(self) -> References:
+        return References(joints=self.joints or ())
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.rows_of)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return tuple(unit for _, unit in self.rows_of)
+
+    @property
+    def target_of(self) -> TaskTarget:
+        return TaskTarget((len(self.places),) if self.places else ("nv",), "numbers", "the torque that is aimed at")
+
+    @property
+    def needs_target(self) -> bool:
+        return False
+
+    @property
+    def needs_forces(self) -> bool:
+        return True
+
+    def settled(self, robot: Any, w: Window) -> Self:
+        places = chosen_velocities(w.tree, self.joints)
+        names, units = velocities_of(w.tree)[0], force_units(w.tree)
+        return replace(self, places=places, rows_of=tuple((names[k], units[k]) for k in places))
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        return without_inertias(robot, "TorqueFeature")
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        tau = w.torque(self.passive)
+        return less([tau[k] for k in self.places], target)
+
+    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+        found = w.torque_rows(self.passive)
+        return FeatureRows(
+            less([found.values[k] for k in self.places], target),
+            [[rows[k] for k in self.places] for rows in found.rows],
+            [found.parameters[k] for k in self.places],
+        )
+
+
+@public_constructor
+@dataclass(frozen=True)
+class UnactuatedFeature(TorqueFeature):
+    """τ of what no motor drives, to be 0: floating joints, and joints whose limit of effort is 0 (or those named)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.joints is None:
+            object.__setattr__(self, "name", self.name if self.name != "torque" else "unactuated")
+
+    def settled(self, robot: Any, w: Window) -> Self:
+        if self.joints is not None:
+            return super().settled(robot, w)
+        found = [
+            body.joint_name
+            for _, body in w.tree.stacked()
+            if body.joint.nv and (body.joint.is_floating or not any(body.limits.effort))
+        ]
+        if not found:
+            raise ValueError(
+                f"UnactuatedFeature: every joint of {robot.name!r} has a motor: none is floating, and none has a limit "
+                f"of effort of 0: name those that have none, UnactuatedFeature([...])"
+            )
+        return replace(self, joints=tuple(found)).settled(robot, w)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class PowerFeature(Feature):
+    """Mechanical power by joint, v̄ τ, a row each velocity [W]: see `Window.torque` for v̄."""
+
+    _: KW_ONLY
+    passive: bool = False
+    name: str = "power"
+    names: tuple[str, ...] = field(default=(), repr=False)
+
+    depth = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "passive", switch("PowerFeature", "passive", self.passive))
+        text("PowerFeature", "name", self.name, empty=False)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return self.names
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return ("W",) * len(self.names)
+
+    @property
+    def needs_forces(self) -> bool:
+        return True
+
+    def settled(self, robot: Any, w: Window) -> Self:
+        return replace(self, names=velocities_of(w.tree)[0])
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        return without_inertias(robot, "PowerFeature")
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        rates = (0.5 * (x + y) for x, y in zip(w.velocity(), w.velocity(1), strict=True))
+        return [rate * force for rate, force in zip(rates, w.torque(self.passive), strict=True)]
+
+
+def without_inertias(robot: Any, kind: str) -> Iterable[str]:
+    """Raises ValueError where the robot's masses were left out."""
+    robot.require_inertias(kind)
+    return ()

@@ -1,0 +1,116 @@
+"""How a path moves: configurations, and differences of them by time, a row each velocity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.ik.tasks.task import TaskTarget
+from linkwork.optimal.features.arguments import text
+from linkwork.optimal.features.feature import Feature, Scalars, Window
+
+__all__ = ["AccelerationFeature", "ConfigurationFeature", "JerkFeature", "MotionFeature", "VelocityFeature", "less"]
+
+
+@dataclass(frozen=True)
+class MotionFeature(Feature):
+    """One number for each of the robot's velocities."""
+
+    name: str = ""
+    velocities: tuple[tuple[str, str], ...] = field(default=(), kw_only=True, repr=False)  # names, units: a robot's
+
+    kind: ClassVar[str]
+    per: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", text(type(self).__name__, "name", self.name) or self.kind)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return tuple(joint for joint, _ in self.velocities)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return tuple(unit + self.per for _, unit in self.velocities)
+
+    @property
+    def target_of(self) -> TaskTarget:
+        return TaskTarget(("nv",), "numbers", f"the {self.kind} that is aimed at")
+
+    @property
+    def needs_target(self) -> bool:
+        return False
+
+    def settled(self, robot: Any, w: Window) -> Self:
+        return replace(self, velocities=tuple(zip(*velocities_of(w.tree), strict=True)))
+
+
+def velocities_of(tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the numbers of v are called, and of what they are rates: "rad" or "m"."""
+    names: list[str] = []
+    units: list[str] = []
+    for _, body in tree.stacked():
+        nv = body.joint.nv
+        names += [body.joint_name] if nv == 1 else [f"{body.joint_name}[{k}]" for k in range(nv)]
+        units += [unit.removesuffix("/s") for unit in body.joint.v_units]
+    return tuple(names), tuple(units)
+
+
+def less(values: Sequence[Any], target: Scalars) -> list[Any]:
+    """Values less a target, where there is one."""
+    return [x - y for x, y in zip(values, target, strict=True)] if len(target) else list(values)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class ConfigurationFeature(MotionFeature):
+    """q_t ⊖ target [rad, m], in the target's tangent space; the target is neutral unless it is said."""
+
+    kind, per, depth = "configuration", "", 0
+
+    @property
+    def target_of(self) -> TaskTarget:
+        return TaskTarget(("nq",), "configuration", "the configuration that is aimed at")
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        q = w.configuration()
+        return [
+            x
+            for i, body in w.tree.stacked()
+            for x in body.asked("local", target[w.tree.q_slices[i]], q[w.tree.q_slices[i]])
+        ]
+
+
+@public_constructor
+@dataclass(frozen=True)
+class VelocityFeature(MotionFeature):
+    """(q_t ⊖ q_{t−1})/τ less a target [rad/s, m/s]."""
+
+    kind, per, depth = "velocity", "/s", 1
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        return less(w.velocity(), target)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class AccelerationFeature(MotionFeature):
+    """(v_t − v_{t−1})/τ less a target [rad/s², m/s²]."""
+
+    kind, per, depth = "acceleration", "/s²", 2
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        return less(w.acceleration(), target)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class JerkFeature(MotionFeature):
+    """(a_t − a_{t−1})/τ less a target [rad/s³, m/s³]."""
+
+    kind, per, depth = "jerk", "/s³", 3
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        return less(w.jerk(), target)

@@ -1,0 +1,268 @@
+"""Proofs that the constraints of a problem cannot hold together near a path.
+
+Let r be the scaled violations at a path, positive above an upper bound, negative below a lower one and zero elsewhere,
+and J their derivatives.  Every step d that meets all constraints, linearised at the path, has
+
+    rᵀ (r + J d) ≤ 0,    hence    max |d| ≥ rᵀ r / Σ |Jᵀ r|,
+
+so r are Farkas multipliers: no such step is shorter than this *reach*.  Where it is long beside the path, and
+violations do not fall any more, the path is a stationary point of what is violated.  Where all constraints are linear,
+this proves that they cannot hold within the reach.  Levenberg and Marquardt's method minimises ½ rᵀ r from where a
+search ended, costs left out.  A path that keeps all constraints refutes every such claim, also the one with which the
+search began.
+
+Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, sections 10.3 and 12.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.optimal.algorithms.gauss_newton_system import SMALL
+from linkwork.optimal.algorithms.path_kkt import PathConditions
+from linkwork.optimal.algorithms.path_nlp import PathProgram
+from linkwork.optimal.kernels import point_of, shapes_of, state_shapes, sweeps_of
+
+__all__ = ["ConflictProof", "conflict_of", "conflict_proof"]
+
+FAR, _VERY_FAR = (
+    20.0,
+    1e7,
+)  # times the range of the path: the least reach of a proof, and one beyond which none is sought
+_WELL_ABOVE = 10.0  # tolerances: less is no conflict
+_AT_MOST = 200  # iterations
+_SETTLED = 10, 0.99  # iterations in which violations fall to no less than this part
+_ROUNDING = 1e-14  # of what is minimised
+_PULLS = 1e-3  # of the strongest pull of a constraint: those that pull more take part in a conflict
+_AT_BOUND = 1e-9
+_kernels: Once[Kernel] = Once(64)
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class ConflictProof:
+    """Constraints that cannot hold together near a path, with Farkas multipliers."""
+
+    reach: float  # no step shorter than this meets all constraints, linearised
+    everywhere: Array  # multipliers, the largest 1: of what is looked at in all steps (T, rows)
+    alone: Array  # and of what has a step of its own (rows,)
+    violations: dict[str, float]  # of the constraints that take part, by name, the most violated first
+    pressing: tuple[str, ...] = ()  # limits that are no constraints of the path: those of motors
+
+
+def conflict_of(
+    reach: float, everywhere: Array, alone: Array, violations: dict[str, float], pressing: tuple[str, ...] = ()
+) -> ConflictProof | None:
+    """Return the proof with multipliers in proportion to these, the largest 1; None where all of them are zero or one
+    is not finite, which prove nothing."""
+    largest = float(np.abs(np.concatenate([np.ravel(everywhere), alone])).max(initial=0.0))
+    if not (0.0 < largest < np.inf and violations):
+        return None
+    return ConflictProof(reach, everywhere / largest, alone / largest, violations, pressing)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The violated rows of a path."""
+
+    residual: Array  # scaled
+    natural: Array  # as features measure them
+    scale: Array
+    J: Array  # scaled rows by scaled columns
+    entry: Array  # by row: the number of its entry
+    place: Array  # and its place: (step, column) where it is looked at in all steps, (−1, column) of one alone
+
+    @property
+    def value(self) -> float:
+        return 0.5 * float(self.residual @ self.residual)
+
+
+def conflict_proof(result: Any, place: int) -> ConflictProof | None:
+    """The proof that a problem of a batch is infeasible near where its search ended, or None where there is none."""
+    found = _Search(result, place)
+    first = found.first
+    if first is not None and found.kept(found.rows(first)):
+        return None
+    return found.proof()
+
+
+class _Search:
+    """Levenberg and Marquardt's method on violations, of one problem of a batch."""
+
+    def __init__(self, result: Any, place: int) -> None:
+        self.prepared, self.program = result.prepared, result.prepared.program
+        lead = result.state["told"].shape[:-1]
+        index = np.unravel_index(place, lead) if lead else ()
+
+        def own(given: Mapping[str, Array], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+            shaped = {name: np.asarray(given[name], dtype=float) for name in shapes}
+            return {name: np.broadcast_to(x, (*lead, *shapes[name]))[index] for name, x in shaped.items()}
+
+        shapes = {name: x for name, x in state_shapes(self.program).items() if name in ("q", "u", "p")}
+        self.point = own(result.state, shapes)
+        self.first = own(result.first, shapes) if result.first is not None else None
+        self.numbers = own(result.numbers | {"scales": self.prepared.even["scales"]}, shapes_of(self.program))
+        self.tolerances = dict(zip(self.program.hard, result.tolerances[1:], strict=True))
+        program = self.program
+        T, m, width = program.steps, program.depth, program.width
+        columns = np.arange(T)[:, None, None] - np.arange(m + 1)[:, None]  # step of each column of a window
+        steps = (columns * width + np.arange(width)).reshape(T, -1)
+        border = np.broadcast_to(T * width + np.arange(program.many), (T, program.many))
+        self.columns = np.concatenate([steps, border], axis=1)  # (T, columns of a window): below 0 there is none
+
+    def proof(self) -> ConflictProof | None:
+        """The proof, or None where all constraints hold somewhere near, or violations could be less."""
+        point, rows = self.point, self.rows(self.point)
+        damping, growth, extent = 1e-3, 2.0, 1.0 + self._range(point)
+        values: list[float] = []
+        reach, still = 0.0, False
+        for _ in range(_AT_MOST):
+            if not np.isfinite(rows.J).all() or self.kept(rows, _WELL_ABOVE):
+                return None
+            values.append(rows.value)
+            gradient = rows.J.T @ rows.residual
+            free = self._free(point, gradient)
+            J = rows.J[:, free]
+            level = damping * float((J * J).sum(axis=1).max(initial=0.0))
+            d = np.zeros(len(free))
+            if level > 0.0:
+                d[free] = -J.T @ np.linalg.solve(J @ J.T + level * np.eye(len(J)), rows.residual)
+            promised = -0.5 * float(gradient @ d) + 0.5 * level * float(d @ d)
+            reach = 2.0 * rows.value / max(float(np.abs(gradient[free]).sum()), 1e-300)
+            still = promised <= _ROUNDING * rows.value
+            if still or (_settled(values) and reach >= _VERY_FAR * extent):
+                break
+            there = self._moved(point, d)
+            new = self.rows(there)
+            gain = (rows.value - new.value) / promised if np.isfinite(new.value) else -1.0
+            if gain > 0.0:
+                point, rows = there, new
+                extent = max(extent, 1.0 + self._range(point))
+                damping, growth = max(damping * max(1.0 / 3.0, 1.0 - (2.0 * gain - 1.0) ** 3), 1e-15), 2.0
+            else:
+                damping, growth = damping * growth, 2.0 * growth
+                if damping > 1e15:
+                    break
+        return self._told(rows, reach) if reach >= FAR * extent and (still or _settled(values)) else None
+
+    def _range(self, point: Mapping[str, Array]) -> float:
+        """The longest way between configurations of a path [rad, m]."""
+        robot, q = self.prepared.problem.robot, point["q"]
+        return float(
+            np.abs(robot.difference(self.point["q"][:1], np.concatenate([self.point["q"], q]))).max(initial=0.0)
+        )
+
+    def kept(self, rows: _Rows, times: float = 1.0) -> bool:
+        """Whether all constraints hold within so many times their tolerances."""
+        return all(abs(x) <= times * self.tolerances[k] for x, k in zip(rows.natural, rows.entry, strict=True))
+
+    def rows(self, point: Mapping[str, Array]) -> _Rows:
+        """What is violated at a path."""
+        program = self.program
+        kernel = _kernels.get(program, lambda: _compiled(program))
+        found = kernel(*point.values(), *self.numbers.values())
+        weights, size, T = self.numbers["weights"], self.columns.shape[1], program.steps
+        residuals, naturals, some_scales, lines, entries, places = [], [], [], [], [], []
+        column = {True: 0, False: 0}
+        unit = self._unit(point)
+        for n, k in enumerate(program.hard):
+            entry, rows_of = program.entries[k], program.rows_of[k]
+            c, J = np.asarray(getattr(found, f"values{n}")), np.asarray(getattr(found, f"rows{n}"))
+            single = entry.at is not None
+            steps = [entry.at] if single else range(T)
+            c, J = c.reshape(len(steps), entry.count), J.reshape(len(steps), entry.count, size)
+            scale = self.numbers["scales"][rows_of]
+            low = high = np.zeros(entry.count)
+            if entry.bounded:
+                low, high = self.numbers["lower"][rows_of], self.numbers["upper"][rows_of]
+            elif entry.kind == "inequality":
+                low = np.full(entry.count, -np.inf)
+            beyond = c - np.clip(c, low, high)
+            for i, t in enumerate(steps):
+                beyond[i, program.counted(k, t) :] = 0.0
+                beyond[i] *= (weights[t, k] != 0.0) & (scale != 0.0)
+            for i, row in np.argwhere(beyond != 0.0):
+                t = steps[i]
+                line = np.zeros(T * program.width + program.many)
+                some = self.columns[t] >= 0
+                line[self.columns[t][some]] = scale[row] * J[i, row, some]
+                residuals.append(scale[row] * beyond[i, row])
+                naturals.append(beyond[i, row])
+                some_scales.append(scale[row])
+                lines.append(line * unit)
+                entries.append(k)
+                places.append((-1 if single else t, column[single] + row))
+            column[single] += entry.count
+        lines_of = np.array(lines).reshape(len(lines), T * program.width + program.many)
+        numbers = [np.array(x) for x in (residuals, naturals, some_scales)]
+        return _Rows(numbers[0], numbers[1], numbers[2], lines_of, np.array(entries), np.array(places))
+
+    def _unit(self, point: Mapping[str, Array]) -> Array:
+        """By column: how much one is, of variables and parameters so much of what they are."""
+        program = self.program
+        unit = np.ones((program.steps, program.width))
+        if "u" in point:
+            unit[:, program.tree.nv :] = np.abs(point["u"]) + SMALL
+        p = np.abs(point["p"]) + SMALL if "p" in point else np.zeros(0)
+        return np.concatenate([unit.ravel(), p])
+
+    def _free(self, point: Mapping[str, Array], gradient: Array) -> Array:
+        """Columns, but for parameters at a bound beyond which violations would fall."""
+        free = np.ones(len(gradient), dtype=bool)
+        if "p" in point:
+            p, last = point["p"], gradient[len(gradient) - self.program.many :]
+            near = _AT_BOUND * (np.abs(p) + SMALL)
+            low, high = p - self.numbers["floor"] <= near, self.numbers["ceiling"] - p <= near
+            free[len(gradient) - self.program.many :] = ~((low & (last > 0.0)) | (high & (last < 0.0)))
+        return free
+
+    def _moved(self, point: Mapping[str, Array], d: Array) -> dict[str, Array]:
+        program, step = self.program, d * self._unit(point)
+        T, nv = program.steps, program.tree.nv
+        path = step[: T * program.width].reshape(T, program.width)
+        found = {"q": self.prepared.problem.robot.integrate(point["q"], path[:, :nv])}
+        if "u" in point:
+            found["u"] = point["u"] + path[:, nv:]
+        if "p" in point:
+            p = point["p"] + step[T * program.width :]
+            found["p"] = np.clip(p, self.numbers["floor"], self.numbers["ceiling"])
+        return found
+
+    def _told(self, rows: _Rows, reach: float) -> ConflictProof | None:
+        program = self.program
+        everywhere = np.zeros((program.steps, program.force_count(program.everywhere)))
+        alone = np.zeros(program.force_count(program.alone))
+        for x, (t, column) in zip(rows.residual * rows.scale, rows.place, strict=True):
+            if t < 0:
+                alone[column] = x
+            else:
+                everywhere[t, column] = x
+        pulls, worst = {}, {}
+        for k in program.hard:
+            own = rows.entry == k
+            pulls[k] = float(np.linalg.norm(rows.J[own].T @ rows.residual[own]))
+            worst[k] = float(np.abs(rows.natural[own]).max(initial=0.0))
+        strongest = max(pulls.values())  # what nothing moves pulls with nothing: it is violated at most
+        part = [k for k in program.hard if worst[k] > self.tolerances[k] or pulls[k] > _PULLS * strongest]
+        part.sort(key=lambda k: -worst[k])
+        return conflict_of(reach, everywhere, alone, {program.entries[k].name: worst[k] for k in part})
+
+
+def _settled(values: list[float]) -> bool:
+    count, share = _SETTLED
+    return len(values) > count and values[-1] >= share * values[-1 - count]
+
+
+def _compiled(program: PathProgram) -> Kernel:
+    def rows(**given: Any) -> Any:
+        return PathConditions(sweeps_of(program, given)).rows(point_of(program, given))
+
+    state = {name: shape for name, shape in state_shapes(program).items() if name in ("q", "u", "p")}
+    return compile(rows, name="optimal_rows", **state, **shapes_of(program))

@@ -1,0 +1,104 @@
+"""Where searches for paths begin, when they need not go on as another has found one, and when they begin anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork.optimal.algorithms.path_augmented_lagrangian import RUNNING, SOLVED, STOPPED, VIOLATED
+from linkwork.optimal.kernels import TOLD
+
+__all__ = ["TOGETHER", "Beginnings", "guesses", "needless"]
+
+TOGETHER = 4  # iterations of all seeds until they are compared
+_LONGER = 2.0  # how often as many iterations as the first that is solved others may take
+_ALIKE = 1e-3  # of a merit
+_STATUS, _ITERATIONS, _COST, _MERIT = (TOLD.index(name) for name in ("status", "iterations", "cost", "merit"))
+
+
+def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) -> np.ndarray:
+    """Paths (..., 1 + others, T, nq): the first one, and others that lead smoothly to ends (others, nq)."""
+    robot, T, count = problem.robot, problem.steps, 1 + len(ends)
+    found = np.repeat(first[..., None, :, :], count, axis=-3)
+    lead = first.shape[:-2]
+    begin = first[..., None, :1, :]
+    way = robot.difference(np.broadcast_to(begin, (*lead, count - 1, 1, robot.nq)), ends[:, None, :])
+    u = np.linspace(1.0 / T if started else 0.0, 1.0, T)[:, None]
+    share = u * u * (3.0 - 2.0 * u) if T > 1 else np.ones((1, 1))
+    found[..., 1:, :, :] = robot.integrate(np.broadcast_to(begin, (*lead, count - 1, T, robot.nq)), share * way)
+    return found
+
+
+def needless(told: np.ndarray, iterations: int) -> np.ndarray:
+    """What seeds (..., seeds, told) tell, with those stopped that need not go on.
+
+    Once a seed of a problem is solved, others go on while their merit is lower than that of the best, and until they
+    have taken twice as many iterations as the first that was solved.  So it hangs on nothing but the problem itself.
+    """
+    status = told[..., _STATUS]
+    solved = status == SOLVED
+    some = solved.any(axis=-1, keepdims=True)
+    if not some.any():
+        return told
+    cost = np.where(solved, told[..., _COST], np.inf)
+    best = np.take_along_axis(told[..., _MERIT], cost.argmin(axis=-1)[..., None], axis=-1)
+    first = np.where(solved, told[..., _ITERATIONS], np.inf).min(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        better = (told[..., _MERIT] < best - _ALIKE * np.abs(best)) & (iterations < _LONGER * first)
+    found = told.copy()
+    found[..., _STATUS] = np.where(some & (status == RUNNING) & ~better, STOPPED, status)
+    return found
+
+
+class Beginnings:
+    """New beginnings of seeds that end where constraints do not hold, while no other of their problem is solved.
+
+    A search that ends in a local minimum of what is violated says little of the problem: in its lane another one goes
+    on, towards an end of its own that is drawn by the seed, with the iterations that are left.
+    """
+
+    def __init__(self, own: Any, first: np.ndarray, seeds: int, seed: int) -> None:
+        self._own, self._first, self._seeds, self._seed = own, first, seeds, seed
+        self._ended: dict[str, np.ndarray] = {}  # where lanes have ended that began anew: the least violated
+        self._round: Any = 0  # (..., seeds): how often
+
+    def anew(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The state of all seeds, in which those that ended in vain begin again."""
+        status = state["told"][..., _STATUS]
+        again = (status == VIOLATED) & ~(status == SOLVED).any(axis=-1, keepdims=True)
+        if not again.any():
+            return state
+        if not self._ended:
+            self._ended, self._round = state, np.zeros(status.shape, dtype=int)
+        better = again & ((self._round == 0) | (self._violated(state) < self._violated(self._ended)))
+        self._ended = {name: _chosen(better, x, self._ended[name]) for name, x in state.items()}
+        begin = {name: np.broadcast_to(self._own.begin[name], x.shape) for name, x in state.items() if name != "q"}
+        told = begin["told"].copy()
+        told[..., _ITERATIONS] = state["told"][..., _ITERATIONS]
+        begin |= {"q": state["q"], "told": told}
+        for k in np.unique(self._round[again]):
+            problem, rng = self._own.problem, np.random.default_rng((self._seed, k))
+            ends = problem.robot.random_configuration(rng, size=(self._seeds,))
+            paths = guesses(problem, self._first, ends, self._own.started)[..., 1:, :, :]
+            begin["q"] = _chosen(again & (self._round == k), np.broadcast_to(paths, begin["q"].shape), begin["q"])
+        self._round = self._round + again
+        return {name: _chosen(again, begin[name], x) for name, x in state.items()}
+
+    def settled(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """At the end: lanes that began anew, and in vain, are where they were violated least."""
+        if not self._ended:
+            return state
+        status = state["told"][..., _STATUS]
+        worse = ~np.isin(status, (SOLVED, STOPPED)) & ~(self._violated(state) < self._violated(self._ended))
+        return {name: _chosen(worse & (self._round > 0), self._ended[name], x) for name, x in state.items()}
+
+    def _violated(self, state: dict[str, np.ndarray]) -> np.ndarray:
+        """The sum of what is violated of each constraint."""
+        hard = len(self._own.program.hard)
+        found: np.ndarray = state["told"][..., len(TOLD) : len(TOLD) + hard].sum(axis=-1)
+        return found
+
+
+def _chosen(lanes: np.ndarray, new: np.ndarray, old: np.ndarray) -> np.ndarray:
+    return np.where(lanes.reshape(*lanes.shape, *(1,) * (old.ndim - lanes.ndim)), new, old)

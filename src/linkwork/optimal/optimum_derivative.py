@@ -1,0 +1,376 @@
+"""How an optimal path moves where its problem changes: by the implicit function theorem, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork._util.messages import quoted
+from linkwork._util.messages__printing import short_repr
+from linkwork.errors import UnknownNameError
+from linkwork.expr.arrays.symbol_array import array, scalars
+from linkwork.ik.traced_ik import moved_target, way_size
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
+from linkwork.model.kernel_parameters import Parameter, inputs_of, read_parameters
+from linkwork.model.parametrized_tree import parametrised
+from linkwork.model.tree import Tree
+from linkwork.optimal.algorithms.gauss_newton_system import PathSweeps
+from linkwork.optimal.algorithms.path_kkt import PathConditions
+from linkwork.optimal.algorithms.path_nlp import PathProgram
+from linkwork.optimal.kernels import (
+    duals_of,
+    numbers_of,
+    point_of,
+    shapes_of,
+    state_shapes,
+    sweeps_of,
+)
+
+__all__ = [
+    "PathDerivative",
+    "asked_parameter",
+    "durations_of",
+    "moved_numbers",
+    "optima",
+    "own_numbers",
+    "path_derivative",
+]
+
+_kernels: Once[Kernel] = Once(64)
+_HELD = 1e-9  # multipliers above this share of the largest hold a path at an inequality
+_VELOCITY = "start velocity"
+_ASKED = ("q", "u", "p", "everywhere", "alone", "penalties")
+
+
+class PathDerivative(NamedTuple):
+    """By n numbers of what changes: the path in tangent vectors (..., T, nv, n), variables of steps, parameters.
+
+    Of motions by forward dynamics also velocities (..., T, nv, n), and forces of motors (..., T, m, n).
+    """
+
+    q: np.ndarray
+    variables: dict[str, np.ndarray]
+    parameters: dict[str, np.ndarray]
+    velocities: np.ndarray | None = None
+    controls: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+
+def path_derivative(result: Any, by: str) -> PathDerivative:
+    """See `OptimalResult.derivative`."""
+    prepared = result.prepared
+    program: PathProgram = prepared.program
+    state, numbers = result.state, result.numbers
+    solved = optima(result)
+    if program.launched:
+        raise ValueError("OptimalResult.derivative: with a velocity at the start and free durations it is not told")
+    parameter = asked_parameter(prepared, by)
+    bends = _kernels.get((program, ""), lambda: _bends(program))
+    shares = prepared.shares_of(durations_of(prepared)[by]) if by in durations_of(prepared) else np.zeros(0)
+    slopes = _kernels.get((program, by, *shares.tolist()), lambda: _slopes(prepared, by, parameter))
+    given = [state[name] for name in state_shapes(program) if name in _ASKED]
+    given += [numbers[name] for name in shapes_of(program)]
+    moving = by in prepared.targets and prepared.problem.entries[prepared.targets[by][1]].moving
+    steps = prepared.problem.entries[prepared.targets[by][1]].steps if moving else ()
+    own = np.zeros(moved_numbers(prepared, by, parameter))
+    if parameter is not None:
+        own = own_numbers(program, numbers, parameter)
+    second, first = bends(*given), slopes(*given, own)
+    second = {name: np.asarray(getattr(second, name)) for name in second._fields}
+    first = {name[2:].partition("_d_")[0]: np.asarray(getattr(first, name)) for name in first._fields}
+    lead = state["told"].shape[:-1]
+    found = []
+    for place in np.ndindex(lead):
+        at, bent, sloped = ({name: x[place] for name, x in some.items()} for some in (state, second, first))
+        if not solved[place]:
+            found.append(np.full((program.steps * program.width + program.many, _columns(sloped, steps)), np.nan))
+            continue
+        found.append(_moved(program, prepared, at, bent, sloped, steps))
+    step = np.array(found).reshape(*lead, *found[0].shape)
+    T, width, nv = program.steps, program.width, program.tree.nv
+    path = step[..., : T * width, :].reshape(*lead, T, width, -1)
+    variables, start = {}, nv
+    for name, size in program.variables:
+        variables[name] = path[..., start : start + size, :]
+        start += size
+    parameters, start = {}, T * width
+    for name, size in program.parameters:
+        parameters[name] = step[..., start : start + size, :]
+        start += size
+    return PathDerivative(path[..., :nv, :], variables, parameters)
+
+
+def optima(result: Any) -> np.ndarray:
+    """Which problems are solved (...).  Raises ValueError where none is."""
+    solved = np.asarray(result.success)
+    if not solved.any():
+        raise ValueError(
+            f"OptimalResult.derivative: it is of optima, and this is none: {result.explain((0,) * solved.ndim)}"
+            if solved.size
+            else "OptimalResult.derivative: there is no problem"
+        )
+    return solved
+
+
+def own_numbers(program: PathProgram, numbers: Mapping[str, np.ndarray], parameter: Parameter) -> np.ndarray:
+    """What a robot's parameter is in a call, row by row (..., numbers)."""
+    given = inputs_of(program.robot_numbers)
+    if parameter in given:
+        return numbers[given[parameter]]
+    return np.array(parameter.nominal(program.tree), dtype=float)
+
+
+def asked_parameter(prepared: Any, by: str) -> Parameter | None:
+    """The robot's parameter that is meant, if it is one.  Raises ValueError for what no path depends on."""
+    durations = durations_of(prepared)
+    given = [*(["start", _VELOCITY] if prepared.started else []), *durations]
+    names = [*prepared.targets, *given]
+    if by in prepared.targets and by in given:
+        raise ValueError(
+            f"OptimalResult.derivative: {by!r} is a feature with a target here, and what the path is given, too: give "
+            f"the feature another name="
+        )
+    if by in names:
+        return None
+    if by in prepared.problem.parameters:
+        raise ValueError(f"OptimalResult.derivative: {by!r} is free: the problem finds it, and does not depend on it")
+    expected = (
+        f"OptimalResult.derivative: by: expected one of {', '.join(map(quoted, names))}, or a parameter of the robot "
+        f"as in 'placement:elbow' or 'gravity', got {by!r}"
+    )
+    if not isinstance(by, str):
+        raise ValueError(expected)
+    try:
+        found = read_parameters(prepared.problem.robot.tree, "OptimalResult.derivative", by)
+    except UnknownNameError:
+        if ":" in by:
+            raise
+        raise ValueError(expected) from None
+    if len(found) != 1:
+        raise ValueError(f"{expected}: these are {len(found)}, {', '.join(map(repr, map(str, found)))}: name one")
+    return of_a_call(prepared.problem.robot.tree, prepared.program.robot_numbers, found[0])
+
+
+def of_a_call(tree: Tree, given: tuple[Parameter, ...], parameter: Parameter) -> Parameter:
+    """The parameter as a call has it.  Raises ValueError for one that is a part of another that was given."""
+    known = {str(p): p for p in given}
+    if str(parameter) in known:
+        return known[str(parameter)]
+    try:
+        read_parameters(tree, "OptimalResult.derivative", [*known, str(parameter)])
+    except ValueError as error:
+        raise ValueError(
+            f"{error}, as the problem was solved: expected one of {', '.join(map(quoted, known))}"
+        ) from None
+    return parameter
+
+
+def durations_of(prepared: Any) -> dict[str, str]:
+    """Durations that are given, by what they are called here: their phases."""
+    known = prepared.problem.durations
+    return {f"duration of {x}" if x else "duration": x for x, y in known.items() if not isinstance(y, tuple)}
+
+
+def moved_numbers(prepared: Any, by: str, parameter: Parameter | None) -> int:
+    asked = {}
+    if by in durations_of(prepared) and by not in prepared.targets:
+        return 1
+    if by in prepared.targets:
+        asked[by] = prepared.problem.entries[prepared.targets[by][1]].feature
+    return way_size(prepared.problem.robot.tree, by, parameter, asked)
+
+
+def _inputs(program: PathProgram) -> dict[str, Any]:
+    state = {name: shape for name, shape in state_shapes(program).items() if name in _ASKED}
+    return {**state, **shapes_of(program)}
+
+
+def _bends(program: PathProgram) -> Kernel:
+    def bent(**given: Any) -> Any:
+        conditions = PathConditions(sweeps_of(program, given))
+        return conditions.bends(point_of(program, given), duals_of(program, given))
+
+    return compile(bent, name="optimal_bends", **_inputs(program))
+
+
+def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
+    program: PathProgram = prepared.program
+    size = moved_numbers(prepared, by, parameter)
+
+    def sloped(**given: Any) -> Any:
+        way = given.pop("way")
+        if parameter is not None:
+            own = {p: [*given[name]] for p, name in inputs_of(program.robot_numbers).items()}
+            tree = parametrised(program.tree, own | {parameter: scalars(way).ravel().tolist()})
+            sweeps = PathSweeps(program.on(tree), numbers_of(program, given))
+            return PathConditions(sweeps).slopes(point_of(program, given), duals_of(program, given))
+        if by in prepared.targets:
+            port, k, _ = prepared.targets[by]
+            feature = program.entries[k].feature
+            rows = given[port] if program.entries[k].moving else [given[port]]  # in all steps by the same way
+            moved = [moved_target(program.tree, feature, [*row], [*way]) for row in rows]
+            given[port] = array(moved if program.entries[k].moving else moved[0])
+        elif by == "start":
+            given["past"] = _elsewhere(program, given["past"], way)
+        elif by == _VELOCITY:
+            given["past"] = _faster(program, given, way)
+        else:
+            rates = prepared.shares_of(durations_of(prepared)[by])
+            if prepared.started:
+                given["past"] = _longer(program, given, rates[0] * way[0])
+            given["step"] = given["step"] + (rates[0] * way[0] if program.uniform else rates * way[0])
+        conditions = PathConditions(sweeps_of(program, given))
+        return conditions.slopes(point_of(program, given), duals_of(program, given))
+
+    return compile(sloped, name="optimal_slopes", **_inputs(program), way=(size,)).jacobian("way")
+
+
+def _elsewhere(program: PathProgram, given: Any, way: Any) -> Any:
+    """What was before a start that is moved so, at the same velocity in its own axes.
+
+    Configurations before it do not move alike: where axes turn, (q ⊕ way) ⊖ τ v is not (q ⊖ τ v) ⊕ way.
+    """
+    past, tree = [[*q] for q in given], program.tree
+    if not past:
+        return given
+    start = integrate(tree, past[-1], [*way])
+    back = difference(tree, past[-1], past[-2]) if len(past) > 1 else []
+    ages = range(len(past) - 1, 0, -1)
+    return array([*(integrate(tree, start, [age * x for x in back]) for age in ages), start])
+
+
+def _faster(program: PathProgram, given: dict[str, Any], way: Any) -> Any:
+    """What was before the start, at a velocity that is so much more."""
+    past, tree = [[*q] for q in given.get("past", ())], program.tree
+    if len(past) < 2:
+        return array(past) if past else np.zeros((0, tree.nq))
+    step = given["step"] if program.uniform else given["step"][0]
+    back = [x + step * more for x, more in zip(difference(tree, past[-1], past[-2]), [-x for x in way], strict=True)]
+    ages = range(len(past) - 1, 0, -1)
+    return array([*(integrate(tree, past[-1], [age * x for x in back]) for age in ages), past[-1]])
+
+
+def _longer(program: PathProgram, given: dict[str, Any], more: Any) -> Any:
+    """What was before the start, at the same velocity, where steps are so much longer."""
+    past, tree = [[*q] for q in given["past"]], program.tree
+    if len(past) < 2:
+        return given["past"]
+    step = given["step"] if program.uniform else given["step"][0]
+    way = [x * more / step for x in difference(tree, past[-2], past[-1])]
+    ages = range(len(past) - 1, -1, -1)
+    return array([integrate(tree, q, [-age * x for x in way]) for q, age in zip(past, ages, strict=True)])
+
+
+def _columns(slopes: dict[str, Any], steps: tuple[int, ...]) -> int:
+    """By how many numbers paths move."""
+    each: int = next(iter(slopes.values())).shape[-1]
+    return each * (len(steps) or 1)
+
+
+def _moved(
+    program: PathProgram,
+    prepared: Any,
+    state: dict[str, np.ndarray],
+    bends: dict[str, Any],
+    slopes: dict[str, Any],
+    steps: tuple[int, ...] = (),
+) -> np.ndarray:
+    """dx/dθ of one problem, the columns of all steps and then the parameters', by dense algebra.
+
+    Of what moves in some ``steps`` by itself, θ are the numbers of all of them, step by step, and what slopes say of a
+    step is of its own.
+    """
+    T, m, width, many = program.steps, program.depth, program.width, program.many
+    count, size = T * width + many, (m + 1) * width + many
+    each = _columns(slopes, ())
+    n = _columns(slopes, steps)
+
+    def own(t: int, x: np.ndarray) -> np.ndarray:
+        if not steps:
+            return x
+        full = np.zeros((*x.shape[:-1], n))
+        if t in steps:
+            k = steps.index(t)
+            full[..., k * each : (k + 1) * each] = x
+        return full
+
+    H, g = np.zeros((count, count)), np.zeros((count, n))
+    rows, sides = [], []
+    lower = np.tril_indices(size)
+    weights = prepared.constants["weights"]
+
+    def put(t: int, triangle: Any, slope: Any) -> tuple[np.ndarray, np.ndarray]:
+        places = np.concatenate(
+            [np.arange(width) + (t - back) * width for back in range(m + 1)] + [T * width + np.arange(many)]
+        ).astype(int)
+        there = np.flatnonzero(places >= 0)
+        local = np.zeros((size, size))
+        local[lower] = triangle
+        local = local + local.T - np.diag(np.diag(local))
+        H[np.ix_(places[there], places[there])] += local[np.ix_(there, there)]
+        g[places[there]] += slope[there]
+        return places, there
+
+    def hold(t: int, k: int, J: np.ndarray, c: np.ndarray, forces: np.ndarray, where: Any) -> None:
+        """Rows of a constraint that hold the path."""
+        entry = program.entries[k]
+        places, there = where
+        equal = entry.kind == "equality" and not entry.bounded
+        largest = np.abs(forces).max(initial=0.0)
+        bounds = prepared.problem.entries[k]
+        for row in range(program.counted(k, t)):
+            same = equal or (entry.bounded and bounds.lower[row] == bounds.upper[row])
+            if same or abs(forces[row]) > _HELD * max(1.0, largest):
+                line = np.zeros(count)
+                line[places[there]] = J[row, there]
+                rows.append(line)
+                sides.append(c[row])
+
+    if program.everywhere:
+        places = program.forces_of(program.everywhere)
+        for t in range(T):
+            there = put(t, bends["first"][t], own(t, slopes["first"][t]))
+            start = 0
+            for k in program.everywhere:
+                entry = program.entries[k]
+                rows_of = slice(start, start + entry.count)
+                start += entry.count
+                if entry.hard and weights[t, k]:
+                    J = bends["second"][t].reshape(-1, size)[rows_of]
+                    hold(t, k, J, own(t, slopes["second"][t][rows_of]), state["everywhere"][t, places[k]], there)
+    single = program.forces_of(program.alone)
+    for number, k in enumerate(program.alone):
+        own_step = program.entries[k].at
+        assert own_step is not None
+        there = put(own_step, bends[f"first{number}"], own(own_step, slopes[f"first{number}"]))
+        if program.entries[k].hard:
+            J = bends[f"second{number}"].reshape(-1, size)
+            hold(own_step, k, J, own(own_step, slopes[f"second{number}"]), state["alone"][single[k]], there)
+    # parameters at their bounds stay there
+    constants = prepared.constants
+    for j in range(many):
+        p, low, high = state["p"][j], constants["floor"][j], constants["ceiling"][j]
+        if min(p - low, high - p) <= 1e-9 * max(1.0, abs(p)):
+            rows.append(np.eye(1, count, T * width + j)[0])
+            sides.append(np.zeros(n))
+    held = len(rows)
+    K = np.zeros((count + held, count + held))
+    K[:count, :count] = H
+    right = np.concatenate([g, np.array(sides).reshape(held, n)])
+    if held:
+        K[count:, :count] = rows
+        K[:count, count:] = np.array(rows).T
+    try:
+        found = np.linalg.solve(K, -right)
+        fine = np.isfinite(found).all() and np.abs(K @ found + right).max() <= 1e-8 * (1.0 + np.abs(right).max())
+    except np.linalg.LinAlgError:
+        fine = False
+    if not fine:  # what nothing determines moves least
+        found = np.linalg.lstsq(K, -right, rcond=1e-12)[0]
+    return np.asarray(found[:count])

@@ -1,0 +1,30 @@
+"""Optimal paths drawn with matplotlib."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork.motion.plots import new_axes
+
+__all__ = ["plot_result"]
+
+
+def plot_result(result: Any, axes: Any, index: Any) -> Any:
+    """Configurations by time, and below them by feature what is largest in each step, constraints with what is kept."""
+    problem, names = result.problem, list(result.residuals)
+    axes = new_axes(1 + len(names), (8.0, 2.0 * (1 + len(names)))) if axes is None else axes
+    t = result.times[index] if result.times.ndim > 1 else result.times
+    for k, name in enumerate(problem.robot.q_names):
+        axes[0].plot(t, result.q[index][:, k], label=name)
+    axes[0].set_ylabel("q")
+    axes[0].legend(fontsize="small", ncols=4)
+    places = {entry.name: k for k, entry in enumerate(problem.entries)}
+    for axis, name in zip(axes[1:], names, strict=False):
+        steps = result.steps_of(places[name])
+        axis.plot(t[list(steps)], result.residuals[name][index], marker="." if len(steps) < 3 else None)
+        axis.axhline(0.0, color="0.8", linewidth=0.5, zorder=0)
+        axis.set_ylabel(name, fontsize="small")
+    np.atleast_1d(axes)[-1].set_xlabel("t [s]")
+    return axes

@@ -1,0 +1,405 @@
+"""What came of a problem of optimal motion: arrays, and sentences about them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork.optimal.infeasibility_proof import ConflictProof, conflict_proof
+from linkwork.optimal.kernels import TOLD, looking_kernel, shapes_of, state_shapes
+from linkwork.optimal.nonfinite_report import (
+    LOST,
+    UNKNOWN,
+    odd_derivatives,
+    odd_values,
+    resolution,
+    violations_of,
+)
+from linkwork.optimal.optimum_derivative import PathDerivative, path_derivative
+
+__all__ = ["OptimalResult"]
+
+_PLACE = {name: k for k, name in enumerate(TOLD)}
+_ENDS = {1: "solved", 2: "not converged", 3: "stuck", 4: "stopped"}
+_STUCK = 3.0
+
+
+@public
+class OptimalResult:
+    """A path, and why it is as it is; of a batch of problems, an entry each.
+
+    ``success`` says whether it keeps all constraints within tolerances at a minimum of what is asked; where it does
+    not, ``status`` and `explain` say why.  Of several seeds it is the best: solved before feasible before others, then
+    of least cost.  `attempts` has all of them; what was not at its end when another was solved is "stopped".
+    """
+
+    def __init__(
+        self,
+        prepared: Any,
+        state: dict[str, np.ndarray],
+        numbers: dict[str, np.ndarray],
+        tolerances: np.ndarray,
+        lead: tuple[int, ...] = (),
+        seeds: int | None = None,
+        late: bool = False,
+        running: bool = False,
+        first: dict[str, np.ndarray] | None = None,
+    ) -> None:
+        self.prepared, self.numbers, self.tolerances = prepared, numbers, tolerances
+        self.first = first  # with which the search began
+        self._late, self._running = late, running  # whether it was stopped, and whether it goes on
+        self.attempts: OptimalResult | None = None
+        if seeds is not None:
+            self.attempts = OptimalResult(
+                prepared, state, numbers, tolerances, (*lead, seeds), None, late, running, first
+            )
+            place = self.attempts._best()
+            state = {name: _taken(x, place) for name, x in state.items()}
+            if first is not None:
+                shaped = {
+                    name: np.broadcast_to(x, (*lead, seeds, *prepared.state_shapes[name])) for name, x in first.items()
+                }
+                self.first = {name: _taken(x, place) for name, x in shaped.items()}
+            shapes = prepared.shapes | {"velocity": (prepared.problem.robot.nv,)}
+            self.numbers = {
+                name: x if x.ndim <= len(shapes.get(name, x.shape)) else x.squeeze(x.ndim - len(shapes[name]) - 1)
+                for name, x in numbers.items()
+            }
+            self.seed: Any = int(place) if not place.shape else place
+        self.state = state
+        self._proofs: dict[int, ConflictProof | None] = {}
+
+    def _best(self) -> np.ndarray:
+        """Along the last axis: the number of the best."""
+        feasible, cost = self.feasible, self.state["told"][..., _PLACE["cost"]]
+        rank = np.where(self.success, 0, np.where(feasible, 1, 2))
+        value = np.where(feasible | (rank == 0), cost, self._worst())
+        return np.asarray(np.lexsort((np.where(np.isnan(value), np.inf, value), rank))[..., 0])
+
+    # -- numbers
+
+    @property
+    def problem(self) -> Any:
+        """The problem that it is of."""
+        return self.prepared.problem
+
+    @property
+    def q(self) -> np.ndarray:
+        """Configurations (..., T, nq)."""
+        return self.state["q"]
+
+    @property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Those of the whole path by name, (..., size)."""
+        return _split(self.state.get("p"), self.prepared.program.parameters)
+
+    @property
+    def variables(self) -> dict[str, np.ndarray]:
+        """Those of each step by name, (..., T, size)."""
+        return _split(self.state.get("u"), self.prepared.program.variables)
+
+    @property
+    def duration(self) -> Any:
+        """How long the path takes (...) [s]."""
+        return _plain(self.steps.sum(axis=-1))
+
+    @property
+    def steps(self) -> np.ndarray:
+        """How long each step takes (..., T) [s]."""
+        return np.asarray(self.prepared.steps_of(self.state.get("p", np.zeros(0))))
+
+    @property
+    def times(self) -> np.ndarray:
+        """The times of configurations (..., T) [s]: from one step after a start, or from zero."""
+        total = np.cumsum(self.steps, axis=-1)
+        return total if self.prepared.started else total - self.steps[..., :1]
+
+    @property
+    def cost(self) -> Any:
+        """What is minimised (...): costs and half the squares."""
+        return self._told("cost")
+
+    @property
+    def iterations(self) -> Any:
+        """Steps of the search (...)."""
+        found = self.state["told"][..., _PLACE["iterations"]]
+        return int(found) if not found.shape else found.astype(int)
+
+    @property
+    def success(self) -> Any:
+        """Whether it is solved: a bool, or an array (...)."""
+        found = self.state["told"][..., _PLACE["status"]] == 1.0
+        return bool(found) if not found.shape else found
+
+    @property
+    def feasible(self) -> Any:
+        """Whether all constraints are kept within their tolerances, optimal or not."""
+        first, hard = len(TOLD), len(self.prepared.program.hard)
+        with np.errstate(invalid="ignore"):
+            found = (self.state["told"][..., first : first + hard] <= self.tolerances[1:]).all(axis=-1)
+        return bool(found) if not np.shape(found) else found
+
+    def _worst(self) -> np.ndarray:
+        first, hard = len(TOLD), len(self.prepared.program.hard)
+        return np.asarray(self.state["told"][..., first : first + hard].max(axis=-1, initial=0.0))
+
+    @cached_property
+    def _violated(self) -> np.ndarray:
+        """By how much each constraint is violated (..., constraints), also where no step was taken."""
+        first, hard = len(TOLD), len(self.prepared.program.hard)
+        told = self.state["told"][..., first : first + hard]
+        return told if (told < UNKNOWN).all() else np.where(told < UNKNOWN, told, violations_of(self))
+
+    def _told(self, name: str) -> Any:
+        return _plain(self.state["told"][..., _PLACE[name]])
+
+    # -- what it means
+
+    @cached_property
+    def status(self) -> Any:
+        """ "solved", or why not: a text, or an array (...) of them.
+
+        "infeasible": some constraints cannot hold together near the path (`conflicts`), which is proved when the status
+        is asked for: violations are stationary, with Farkas multipliers, and the first path keeps not all constraints
+        either; "not converged": some constraints are violated, and nothing proves that they must be; "stuck": no step
+        makes it better; "out of iterations" and "out of time": a longer search may; "running": it goes on (in a
+        callback); "stopped": another seed was solved; "not finite": a feature, or its derivative, is NaN or infinite
+        where it counts (`explain` says which, in which step).
+        """
+        told = self.state["told"]
+        flat = told.reshape(-1, told.shape[-1])
+        running = "running" if self._running else "out of time" if self._late else "out of iterations"
+        found = []
+        for k, row in enumerate(flat):
+            text = _ENDS.get(int(np.nan_to_num(row[_PLACE["status"]])), running)
+            if text != "solved" and self._odd(k):
+                text = "not finite"
+            elif text in ("not converged", "stuck", "out of iterations") and self._proof(k) is not None:
+                text = "infeasible"
+            found.append(text)
+        return found[0] if told.ndim == 1 else np.array(found).reshape(told.shape[:-1])
+
+    def _proof(self, place: int) -> ConflictProof | None:
+        """Why a problem of a batch is infeasible, if it is."""
+        if place not in self._proofs:
+            kept = bool(np.all(np.ravel(self.feasible)[place]))
+            self._proofs[place] = None if kept else self._proved(place)
+        return self._proofs[place]
+
+    def _proved(self, place: int) -> ConflictProof | None:
+        return conflict_proof(self, place)
+
+    def _odd(self, place: int) -> list[str]:
+        """What is not finite of a problem of a batch, of one that ended as such do: features, or their derivatives."""
+        row = self.state["told"].reshape(-1, self.state["told"].shape[-1])[place]
+        lost = not row[_PLACE["length"]] < LOST
+        if not lost and np.isfinite(row[: len(TOLD)]).all() and row[_PLACE["status"]] != _STUCK:
+            return []
+        return odd_values(self, place) or (odd_derivatives(self, place) if lost else [])
+
+    @cached_property
+    def residuals(self) -> dict[str, np.ndarray]:
+        """What features are, by name, at the steps where they count (..., steps, rows): the most violated first."""
+        found = self._by_feature(*self._looked)
+        worst = self.violations
+        return {
+            name: found[name]
+            for name in sorted(found, key=lambda name: -float(np.max(worst.get(name, -1.0), initial=-1.0)))
+        }
+
+    def _by_feature(self, every: np.ndarray, alone: np.ndarray) -> dict[str, np.ndarray]:
+        """A number for each value, of what is looked at in all steps (..., T, rows) and of what is alone (..., rows),
+        by name at the steps where it counts (..., steps, rows)."""
+        found: dict[str, np.ndarray] = {}
+        column = row = 0
+        for k, entry in enumerate(self.prepared.program.entries):
+            if entry.at is None:
+                own = every[..., column : column + entry.count]
+                found[entry.name] = own[..., list(self.steps_of(k)), :]
+                column += entry.count
+            else:
+                found[entry.name] = alone[..., None, row : row + entry.count]
+                row += entry.count
+        return found
+
+    @cached_property
+    def violations(self) -> dict[str, Any]:
+        """Of constraints, by name: how much is violated at most (...), the most violated first."""
+        program, told = self.prepared.program, self._violated
+        found = {program.entries[k].name: told[..., n] for n, k in enumerate(program.hard)}
+        return {
+            name: _plain(found[name])
+            for name in sorted(found, key=lambda name: -float(np.max(found[name], initial=0.0)))
+        }
+
+    @cached_property
+    def multipliers(self) -> dict[str, np.ndarray]:
+        """Of constraints, by name, at the steps where they count (..., steps, rows): ∂cost + Σ multiplier · ∂c = 0.
+
+        Of what is infeasible they are those of the proof, of which the largest is 1: Σ multiplier · ∂c = 0, and
+        Σ multiplier · violation is positive.
+        """
+        program, told = self.prepared.program, self.state["told"]
+        proofs = {k: self._proof(k) for k in np.flatnonzero(np.ravel(self.status) == "infeasible").tolist()}
+        found: dict[str, np.ndarray] = {}
+        for name, entries in (("everywhere", program.everywhere), ("alone", program.alone)):
+            for k, place in program.forces_of(entries).items():
+                own = self.state[name][..., place] * self.numbers["scales"][program.rows_of[k]]
+                for where, proof in proofs.items():
+                    assert proof is not None
+                    own[np.unravel_index(where, told.shape[:-1])] = getattr(proof, name)[..., place]
+                own = own[..., list(self.steps_of(k)), :] if name == "everywhere" else own[..., None, :]
+                found[program.entries[k].name] = own
+        return {name: found[name] for name in self.violations}
+
+    @property
+    def conflicts(self) -> Any:
+        """Names of constraints that are violated (...): of what is infeasible all that take part in the proof.
+
+        The most violated come first, relative to their tolerances; of a batch a list by index.
+        """
+        program, told = self.prepared.program, self._violated
+        found: list[tuple[str, ...]] = []
+        for row, status in zip(
+            told.reshape(int(np.prod(told.shape[:-1])), told.shape[-1]), np.ravel(self.status), strict=True
+        ):
+            proof = self._proof(len(found)) if status == "infeasible" else None
+            worst = row / self.tolerances[1:]
+            order = [n for n in np.argsort(-worst, kind="stable") if worst[n] > 1.0]
+            names = tuple(program.entries[program.hard[n]].name for n in order)
+            if proof is not None:
+                names = (*proof.violations, *proof.pressing)
+            found.append(names)
+        return found[0] if told.ndim == 1 else found
+
+    def explain(self, index: Any = ()) -> str:
+        """Whether a problem is solved, or why not, in a sentence."""
+        told = self.state["told"]
+        place = int(np.arange(int(np.prod(told.shape[:-1], dtype=int))).reshape(told.shape[:-1])[index])
+        status = self.status if told.ndim == 1 else self.status.flat[place]
+        row = told.reshape(-1, told.shape[-1])[place]
+        names = self.conflicts if told.ndim == 1 else self.conflicts[place]
+        done = f"after {int(row[_PLACE['iterations']])} iterations"
+        if status == "solved":
+            return f"solved {done}: cost {row[_PLACE['cost']]:.6g}"
+        if status == "not finite":
+            return "not finite: " + "; ".join(self._odd(place))
+        if names:
+            violated, program = self._violated.reshape(-1, self._violated.shape[-1])[place], self.prepared.program
+            at = {program.entries[k].name: violated[n] for n, k in enumerate(program.hard)}
+            proof = self._proof(place) if status == "infeasible" else None
+            at |= proof.violations if proof is not None else {}
+            shown = ", ".join(f"{name!r} (by {at[name]:.3g})" if name in at else name for name in names)
+            if status != "infeasible":
+                return f"{status} {done}: violated: {shown}"
+            many = "from each of these first paths" if self.attempts else "from this first path; seeds= tries others"
+            return f"{status} {done}: these cannot hold together: {shown}, {many}"
+        if status == "not converged":
+            coarse = resolution(self.q.reshape(-1, *self.q.shape[-2:])[place])
+            return f"{status} {done}: the path has gone so far that numbers there are {coarse:.2g} apart"
+        return f"{status} {done}: all constraints are kept; the last step was {row[_PLACE['length']]:.2g} long"
+
+    def derivative(self, by: str) -> PathDerivative:
+        """How the path moves (..., T, nv, n), in tangent vectors, by n numbers of what the problem is asked with.
+
+        ``by`` is the name of a feature with a target, ``"start"``, ``"start velocity"``, ``"duration"`` or ``"duration
+        of PHASE"`` [s] where these are given, or a parameter of the robot as ``"placement:elbow"`` or ``"gravity"``
+        (see `Robot.parameters`).  Of a target by
+        step (`linkwork.optimal.ByStep`) the n are the numbers of all its steps, step by step.  Poses move by twists
+        (rotation; way) and rotations by rotation vectors, in their own axes, configurations by velocities, all else
+        number by number; a start keeps its velocity.
+
+        It is exact at an optimum, with inequalities that hold the path as equalities; as exact as the optimum is found.
+        Where nothing determines how a path moves, it is the least way.  Raises ValueError for what no path depends on,
+        and for a path that is no optimum, not solved; in a batch it is NaN there.
+        """
+        return path_derivative(self, by)
+
+    def trajectory(self, index: Any = ()) -> Any:
+        """The path as a `linkwork.motion.Trajectory`, a cubic spline through its configurations, from its start.
+
+        It begins at the velocity that the path was solved with, if one was given; else, and at its end, with none of
+        its accelerations.
+        """
+        robot = self.problem.robot
+        q, t = self.q[index], self.times[index] if self.times.ndim > 1 else self.times
+        first = self.numbers.get("past")
+        if self.prepared.started and first is not None and first.shape[-2]:
+            own = np.broadcast_to(first, (*self.q.shape[:-2], *first.shape[-2:]))[index]
+            q, t = np.concatenate([own[-1:], q]), np.concatenate([[0.0], t])
+            if (v := self.numbers.get("velocity")) is not None:
+                v = np.broadcast_to(v, (*self.q.shape[:-2], robot.nv))[index]
+                return robot.spline(t, q, boundary="launched", velocity=v)
+        return robot.spline(t, q)
+
+    def steps_of(self, k: int) -> tuple[int, ...]:
+        """The steps at which the entry of a number counts."""
+        weights = self.numbers.get("weights", self.prepared.constants["weights"])
+        return tuple(np.flatnonzero(weights[..., k].reshape(-1, weights.shape[-2]).any(axis=0)).tolist())
+
+    def plot(self, axes: Any = None, index: Any = ()) -> Any:
+        """Configurations by time, and below them features at the steps where they count, the most violated first.
+
+        Drawn with matplotlib (``pip install "linkwork[figures]"``); gives its axes.  ``index`` is of a batch.
+        """
+        from linkwork.optimal.plots import plot_result
+
+        return plot_result(self, axes, index)
+
+    # -- how it is shown
+
+    def __repr__(self) -> str:
+        if np.ndim(self.cost) == 0:
+            return f"<OptimalResult: {self.explain()}>"
+        return f"<OptimalResult: {int(np.sum(self.success))} of {np.size(self.success)} solved>"
+
+    def __str__(self) -> str:
+        """A table: by feature what is left, and what it pulls with."""
+        if np.ndim(self.cost) != 0:
+            kinds, counts = np.unique(self.status, return_counts=True)
+            return ", ".join(f"{count} {kind}" for kind, count in zip(kinds, counts, strict=True))
+        lines = [self.explain(), f"{'feature':<24} {'asked':<11} {'largest':>10} {'violated':>10} {'multiplier':>10}"]
+        asked = {entry.name: entry.kind for entry in self.problem.entries}
+        for name, values in self.residuals.items():
+            largest = np.abs(values).max(initial=0.0)
+            line = f"{name[:24]:<24} {asked[name]:<11} {largest:>10.3g}"
+            if name in self.violations:
+                line += f" {self.violations[name]:>10.2e} {np.abs(self.multipliers[name]).max(initial=0.0):>10.3g}"
+            lines.append(line)
+        return "\n".join(lines)
+
+    # -- kept for others
+
+    @cached_property
+    def _looked(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values of what is looked at in all steps (..., T, rows), and of what is alone (..., rows)."""
+        program = self.prepared.program
+        names = [name for name in ("q", "u", "p") if name in state_shapes(program)]
+        numbers = [self.numbers[name] for name in shapes_of(program)]
+        found = looking_kernel(program)(*(self.state[name] for name in names), *numbers)
+        return found.everywhere, found.alone
+
+
+def _split(x: np.ndarray | None, names: Any) -> dict[str, np.ndarray]:
+    found: dict[str, np.ndarray] = {}
+    start = 0
+    for name, size in names:
+        assert x is not None
+        found[name] = x[..., start : start + size]
+        start += size
+    return found
+
+
+def _plain(x: np.ndarray) -> Any:
+    return float(x) if not np.shape(x) else x
+
+
+def _taken(x: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """One of the seeds of each problem."""
+    if not place.ndim:
+        return np.array(x[int(place)])
+    index = place[(..., *[None] * (x.ndim - place.ndim))]
+    return np.take_along_axis(x, index, axis=place.ndim).squeeze(axis=place.ndim)

@@ -1,0 +1,206 @@
+"""Numbers of the robot that come with a call, in the place of its own: loads, gravity, what is in joints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.validation import floats
+from linkwork.dynamics import inertial_parameters as inertial
+from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of, read_parameters
+from linkwork.model.parametrized_tree import parametrised
+from linkwork.model.tree import Tree
+from linkwork.optimal.features import PathContact
+from linkwork.spatial.arguments import LARGEST
+
+__all__ = [
+    "along",
+    "axes_of",
+    "by_environment",
+    "forces_of_motion",
+    "forces_of_states",
+    "nominal_numbers",
+    "own_robot_numbers",
+    "read_robot_numbers",
+    "robot_inputs",
+    "robot_of_inputs",
+    "spread",
+    "with_inputs",
+]
+
+Array = np.ndarray[Any, Any]
+
+_FILE = 1e-5  # relative: what is left of a file's six digits
+_KERNELS: Once[Kernel] = Once(64)
+_FREE: Once[Any] = Once(32)  # robots without their constraints
+
+
+def read_robot_numbers(who: str, problem: Any, given: Any) -> dict[Parameter, Array]:
+    """By parameter (..., *shape), of a dict by names as `Robot.parameters` of a problem's robot has them; in one order,
+    however given.
+
+    Raises TypeError and ValueError for what is none, UnknownNameError.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{who}: parameters: expected a dict of numbers by the robot's parameters, got {given!r}")
+    tree = problem.robot.tree
+    read_parameters(tree, who, [*given])  # refuses what is given twice
+    by_parameter = {p: x for name, x in given.items() for p in read_parameters(tree, who, name)}
+    for one in problem.contacts:
+        point, _, added = one.frame.rpartition(": ") if isinstance(one, PathContact) else ("", "", "")
+        if added == "contact" and any((p.kind, p.name) == ("point", point) for p in by_parameter):
+            raise ValueError(
+                f"{who}: parameters: point:{point}: contact {one.name!r} is at a frame that was added where the point "
+                f"is: expected 'frame:{one.frame}', which moves it"
+            )
+    return {p: _numbers(who, tree, p, by_parameter[p]) for p in sorted(by_parameter, key=str)}
+
+
+def own_robot_numbers(who: str, problem: Any, given: Any) -> dict[Parameter, Array]:
+    """The same of names, too, with the robot's own numbers."""
+    if given is None or isinstance(given, Mapping):
+        return read_robot_numbers(who, problem, given)
+    tree = problem.robot.tree
+    named = nominal_numbers(tree, read_parameters(tree, who, given))
+    return read_robot_numbers(who, problem, {str(p): x for p, x in named.items()})
+
+
+def nominal_numbers(tree: Tree, parameters: Iterable[Parameter]) -> dict[Parameter, Array]:
+    """The tree's own (*shape,)."""
+    return {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in parameters}
+
+
+def renumbered(who: str, problem: Any, known: Mapping[Parameter, Array], given: Any) -> dict[Parameter, Array]:
+    """What is known, with what is given by name for some of it.  Raises ValueError, TypeError, UnknownNameError."""
+    named = {str(p): p for p in known}
+    found = read_robot_numbers(who, problem, given)
+    other = [str(p) for p in found if str(p) not in named]
+    if other:
+        had = ", ".join(map(repr, named)) or "none"
+        raise ValueError(
+            f"{who}: parameters: expected some of those that the controller was made with, {had}, got {other[0]!r}: "
+            f"name it in Problem.controller(parameters=...)"
+        )
+    return {**known, **{named[str(p)]: x for p, x in found.items()}}
+
+
+def spread(who: str, tree: Tree, numbers: Mapping[Parameter, Array], lead: tuple[int, ...]) -> dict[Parameter, Array]:
+    """The same with one leading axis, that of all environments (*lead,), where there is any.  Raises ValueError."""
+    found = {}
+    for p, x in numbers.items():
+        found[p] = by_environment(f"{who}: parameters: {p}", x, p.shape(tree), lead)
+    return found
+
+
+def by_environment(told: str, x: Array, shape: tuple[int, ...], lead: tuple[int, ...]) -> Array:
+    """What has a ``shape`` of its own with one leading axis, that of all environments (*lead,), where there is any.
+    Raises ValueError."""
+    if x.ndim == len(shape):
+        return x
+    try:
+        return np.broadcast_to(x, (*lead, *shape)).reshape(-1, *shape)
+    except ValueError:
+        axes = x.shape[: x.ndim - len(shape)]
+        raise ValueError(f"{told}: expected leading axes of the state's, {lead}, got {axes}") from None
+
+
+def axes_of(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, tuple[int, ...]]:
+    """Leading axes of each, by what it is called."""
+    return {f"parameters: {p}": x.shape[: x.ndim - len(p.shape(tree))] for p, x in numbers.items()}
+
+
+def robot_inputs(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, Array]:
+    """By the names of a kernel's inputs, row by row (..., numbers)."""
+    if not numbers:
+        return {}
+    names = inputs_of(tuple(numbers))
+    return {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(tree))], -1) for p, x in numbers.items()}
+
+
+def _numbers(who: str, tree: Tree, p: Parameter, given: Any) -> Array:
+    shape = p.shape(tree)
+    told = f"{who}: parameters: {p}"
+    expected = f"{told}: expected numbers (..., {', '.join(map(str, shape))}), {KINDS[p.kind].doc}"
+    try:
+        found = floats(given)
+    except (TypeError, ValueError):
+        found = np.array(math.nan)
+    if found.ndim < len(shape) or found.shape[found.ndim - len(shape) :] != shape:
+        raise ValueError(f"{expected}, got {given!r}")
+    if not (np.abs(found) <= LARGEST).all():
+        raise ValueError(f"{expected}, finite, got {given!r}")
+    if p.kind == "direction" and not np.allclose(np.linalg.norm(found, axis=-1), 1.0, rtol=0.0, atol=1e-9):
+        raise ValueError(f"{expected}, got {given!r}: divide it by its length")
+    if p.kind == "inertia":
+        own = np.reshape(p.nominal(tree), shape)
+        known = np.broadcast_to(np.all(found == own, axis=-1), found.shape[:-1])
+        wrong = np.argwhere(~known & ~np.asarray(inertial.is_physical(found, tolerance=_FILE)))
+        if len(wrong):
+            why = inertial.explain(found[tuple(wrong[0])], tolerance=_FILE)
+            where = f"[{', '.join(map(str, wrong[0]))}]" if wrong.shape[1] else ""
+            raise ValueError(
+                f"{told}{where}: no body has these numbers: {'; '.join(why)}; "
+                f"linkwork.parameters.from_log_cholesky gives what a body can have, whatever it is given"
+            )
+    return found
+
+
+def with_inputs(tree: Tree, parameters: tuple[Parameter, ...], given: Mapping[str, Any]) -> Tree:
+    """The tree with what a kernel is given for these, by their names there, row by row."""
+    if not parameters:
+        return tree
+    return parametrised(tree, {p: list(given[name]) for p, name in inputs_of(parameters).items()})
+
+
+def robot_of_inputs(robot: Any, parameters: tuple[Parameter, ...], given: Mapping[str, Any]) -> Any:
+    """The robot with the same, in a function that is compiled."""
+    if not parameters:
+        return robot
+    names = inputs_of(parameters)
+    return robot.with_parameters({str(p): np.reshape(given[names[p]], p.shape(robot.tree)) for p in parameters})
+
+
+def along(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[Parameter, Array]:
+    """The same of each step (..., 1, *shape)."""
+    return {p: np.expand_dims(x, x.ndim - len(p.shape(tree))) for p, x in numbers.items()}
+
+
+def forces_of_motion(
+    robot: Any, numbers: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
+) -> Array:
+    """Joint forces (..., T, nv) of motions (..., T, n) of a robot with such numbers (..., *shape), without what keeps
+    its constraints."""
+    return forces_of_states(robot, along(robot.tree, numbers), q, v, a, **passive)
+
+
+def forces_of_states(
+    robot: Any, numbers: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
+) -> Array:
+    """The same (..., nv) of states (..., n), each with numbers of its own (..., *shape)."""
+    free = _FREE.get(robot, robot.without_constraints) if robot.tree.constraints else robot
+    if not numbers:
+        return np.asarray(free.inverse_dynamics(q, v, a, **passive))
+    key = free, tuple(numbers), tuple(passive.items())
+    kernel = _KERNELS.get(key, lambda: _forces_kernel(free, tuple(numbers), passive))
+    return np.asarray(kernel(q, v, a, **robot_inputs(robot.tree, numbers)))
+
+
+def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: Mapping[str, bool]) -> Kernel:
+    """Also of parameters on which joint forces do not depend."""
+    tree: Tree = robot.tree
+
+    def forces(q: Any, v: Any, a: Any, **given: Any) -> Any:
+        changed = with_inputs(tree, parameters, given)
+        return array(inverse_dynamics(changed, list(q), list(v), list(a), (), passive.get("passive", False)))
+
+    sizes = {name: (math.prod(p.shape(tree)),) for p, name in inputs_of(parameters).items()}
+    return compile(forces, name="joint_forces", q=(tree.nq,), v=(tree.nv,), a=(tree.nv,), **sizes)

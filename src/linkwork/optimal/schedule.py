@@ -1,0 +1,86 @@
+"""Phases of a problem at other steps than it was posed with: numbers of its kernels, nothing is made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.errors import UnknownNameError
+from linkwork.optimal.problem_arrays import prepared
+from linkwork.optimal.shooting.contact_phases import HoldingPhases
+
+__all__ = ["Schedule", "rescheduled"]
+
+Array = np.ndarray[Any, Any]
+
+
+class Schedule(NamedTuple):
+    """Where entries of a problem count (..., T, entries), and what holds the robot acts (..., T, holdings)."""
+
+    weights: Array
+    active: Array
+
+
+def rescheduled(
+    who: str, problem: Any, holdings: HoldingPhases | None, phases: Mapping[str, Any], lead: tuple[int, ...]
+) -> Schedule:
+    """What counts where phases are at these steps: (first, after the last), None for nowhere, or by step whether it is
+    one (..., T), with leading axes as ``lead``, which become one.
+
+    Raises TypeError and ValueError, UnknownNameError for names of no phase.
+    """
+    if not isinstance(phases, Mapping):
+        raise TypeError(f"{who}: phases: expected a dict of names to steps, got {phases!r}")
+    known, T = problem.phases, problem.steps
+    masks = {}
+    for name, given in phases.items():
+        if name not in known:
+            raise UnknownNameError("phase", name, tuple(known))
+        masks[name] = _mask(f"{who}: phases: {name!r}", given, T, lead)
+    axes = max((x.shape[:-1] for x in masks.values()), key=len, default=())
+    weights = np.array(np.broadcast_to(prepared(problem, True).constants["weights"], (*axes, T, len(problem.entries))))
+    used = set()
+    for k, entry in enumerate(problem.entries):
+        if entry.phase in masks:
+            used.add(entry.phase)
+            if entry.moving:
+                raise ValueError(
+                    f"{who}: phases: {entry.phase!r}: {entry.name!r} has a target of each of its steps (ByStep): "
+                    f"expected one that is the same in all, or at=None"
+                )
+            mask = masks[entry.phase]
+            weights[..., k] = ~mask if entry.besides else mask
+    held = () if holdings is None else holdings.holdings
+    active = np.zeros((*axes, T, len(held)))
+    if holdings is not None:
+        active[...] = holdings.active(T)
+    for k, one in enumerate(held):
+        number = problem.variables.get(one.force.name)
+        if number is not None and number.phase in masks:
+            active[..., k] = masks[number.phase]
+    for name in masks:
+        if name not in used:
+            raise ValueError(f"{who}: phases: {name!r}: nothing counts there: expected a phase that an at= names")
+    return Schedule(weights, active)
+
+
+def _mask(who: str, given: Any, T: int, lead: tuple[int, ...]) -> Array:
+    """By step whether it is one of a phase, (T,) or (n, T)."""
+    found = np.zeros(T, dtype=bool)
+    if given is None:
+        return found
+    x = np.asarray(given)
+    if x.dtype == bool and x.ndim and x.shape[-1] == T:
+        try:
+            return x if x.ndim == 1 else np.broadcast_to(x, (*lead, T)).reshape(-1, T)
+        except ValueError:
+            raise ValueError(f"{who}: expected leading axes of the state's, {lead}, got {x.shape[:-1]}") from None
+    if x.shape == (2,) and x.dtype.kind == "i" and 0 <= x[0] <= x[1] <= T:
+        found[x[0] : x[1]] = True
+        return found
+    raise ValueError(
+        f"{who}: expected (first step, step after the last) in 0 to {T}, None, or True or False {T} times, "
+        f"got {given!r}"
+    )

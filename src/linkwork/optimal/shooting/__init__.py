@@ -1,0 +1,1 @@
+"""Optimal motion by shooting (iterative LQR)."""

@@ -1,0 +1,260 @@
+"""How an optimal motion moves where its problem changes: motions by forward dynamics, and by accelerations as controls.
+
+The conditions of an optimum, in every step and in all of them together, hold for every problem nearby: their
+derivative, a band of stages, is solved for how states, controls and multipliers move.  Multipliers are those that leave
+least of the gradient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork.kernels.compiler_api import Kernel
+from linkwork.optimal.algorithms.shooting.cost_terms import row_kinds
+from linkwork.optimal.algorithms.shooting.shooting_kkt import decided, led_by
+from linkwork.optimal.optimum_derivative import (
+    PathDerivative,
+    asked_parameter,
+    moved_numbers,
+    optima,
+    own_numbers,
+)
+from linkwork.optimal.shooting.shooting_derivative_motion_kernels import bends_kernel, motion_given, slopes_kernel
+from linkwork.optimal.shooting.shooting_kernel import ShootingRecipe
+from linkwork.optimal.shooting.stagewise_kkt import StageRows, stages_solved
+
+__all__ = ["motion_derivative"]
+
+Array = np.ndarray[Any, Any]
+
+_HELD = 1e-9  # multipliers above this share of the largest hold a motion at an inequality
+_VELOCITY = "start velocity"
+
+
+def motion_derivative(result: Any, by: str) -> PathDerivative:
+    """See `ShootingResult.derivative`."""
+    own, recipe, solved = result.prepared, result._recipe, optima(result)
+    parameter = asked_parameter(own, by)
+    given = motion_given(result)
+    steps = _moving_steps(own, by)
+    bent_of = bends_kernel(recipe, result._split)
+    parts = _Parts.of(result, recipe)
+    first = _called(bent_of, given | {"pulls": np.zeros(len(parts.kinds))})
+    lead = result.q.shape[:-2]
+    pulls, held = np.zeros((*lead, parts.T, len(parts.kinds))), {}
+    for place in np.ndindex(lead):
+        if solved[place]:
+            pulls[place], held[place] = parts.multipliers(place, first["J"][place], first["rows"][place])
+    second = _called(bent_of, given | {"pulls": pulls})
+    size = moved_numbers(own, by, parameter)
+    sloped: dict[str, Array] = {}
+    if by not in ("start", _VELOCITY) or by in own.targets:
+        slopes_of = slopes_kernel(own, recipe, result._split, by, parameter)
+        way = np.zeros(size)
+        if parameter is not None:
+            way = own_numbers(recipe.program, result.numbers, parameter)
+            way = np.expand_dims(way, -2) if way.ndim > 1 else way
+        sloped = _called(slopes_of, given | {"pulls": pulls, "way": way})
+    found = []
+    for place in np.ndindex(lead):
+        H, J = second["H"][place], second["J"][place]
+        n = size * (len(steps) or 1)
+        if not solved[place]:
+            found.append(np.full((parts.T, parts.moved, n), np.nan))
+            continue
+        change = _by_start(parts, by, H, J)
+        if sloped:
+            change = _spread(sloped["gradient"][place], sloped["rows"][place], steps)
+        found.append(parts.moving(H, J, held[place], *change))
+    return parts.told(np.array(found).reshape(*lead, parts.T, parts.moved, -1))
+
+
+def _called(kernel: Kernel, given: dict[str, Array]) -> dict[str, Array]:
+    found = kernel(**{port.name: given[port.name] for port in kernel.inputs})
+    return {name.removeprefix("d_").partition("_d_")[0]: np.asarray(getattr(found, name)) for name in found._fields}
+
+
+def _moving_steps(own: Any, by: str) -> tuple[int, ...]:
+    """The steps of a target that has one for each."""
+    entry = own.problem.entries[own.targets[by][1]] if by in own.targets else None
+    return tuple(entry.steps) if entry is not None and entry.moving else ()
+
+
+def _by_start(parts: _Parts, by: str, H: Array, J: Array) -> tuple[Array, Array]:
+    """Changes of gradients and rows where the first state moves: those of the first step by it."""
+    n, nv = parts.n, parts.n // 2
+    own = slice(0, nv) if by == "start" else slice(nv, n)
+    gradient, rows = np.zeros((parts.T, H.shape[-1], nv)), np.zeros((parts.T, J.shape[-2], nv))
+    gradient[0], rows[0] = H[0][:, own], J[0][:, own]
+    return gradient, rows
+
+
+def _spread(gradient: Array, rows: Array, steps: tuple[int, ...]) -> tuple[Array, Array]:
+    """Where each step has numbers of its own: those of all of ``steps``, one after the other."""
+    if not steps:
+        return gradient, rows
+    found = []
+    for x in (gradient, rows):
+        wide = np.zeros((*x.shape[:-1], len(steps), x.shape[-1]))
+        for k, t in enumerate(steps):
+            wide[t, :, k] = x[t]
+        found.append(wide.reshape(*x.shape[:-1], -1))
+    return found[0], found[1]
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Which columns and rows of a step mean what: columns are of (x, z, y)."""
+
+    result: Any
+    recipe: ShootingRecipe
+    kinds: tuple[str, ...]
+    counts: Array  # (..., T, rows): whether a row of what is wanted counts
+    n: int  # of a state
+    z: int  # of what is decided
+    T: int
+
+    @staticmethod
+    def of(result: Any, recipe: ShootingRecipe) -> _Parts:
+        dynamics, entries = recipe.dynamics(1.0), recipe.program.entries
+        wanted = [kind for some in result._split for k in some for kind in row_kinds(entries[k])]
+        kinds = (*wanted, *("equality",) * led_by(dynamics), *("told",) * len(recipe.actuated))
+        given = motion_given(result)
+        T = recipe.program.steps
+        counts = np.concatenate([given.get(f"{name}_weights", np.zeros((T, 0))) for name in ("moving", "reached")], -1)
+        return _Parts(result, recipe, kinds, counts != 0.0, dynamics.size, decided(dynamics), T)
+
+    @property
+    def moved(self) -> int:
+        """How many numbers of a step are told to move: what is decided, the state, motors."""
+        return self.z + self.n + len(self.recipe.actuated)
+
+    # ---- what holds the motion
+
+    def _held(self, place: tuple[int, ...]) -> tuple[Array, Array]:
+        """By step and row whether it is an equality (T, rows), and of limits of motors which way they press."""
+        result, wanted = self.result, self.counts.shape[-1]
+        found, signs = np.zeros((self.T, len(self.kinds)), dtype=bool), np.zeros((self.T, len(self.kinds)))
+        equal = np.array([kind == "equality" for kind in self.kinds])
+        counts = np.broadcast_to(self.counts, (*result.q.shape[:-2], self.T, wanted))[place]
+        forces = [result._search[f"{name}_forces"][place] for name in ("moving", "reached")
+                  if f"{name}_forces" in result._search]  # fmt: skip
+        force = np.concatenate([np.zeros((self.T, 0)), *forces], axis=-1)
+        pressed = np.array([kind == "inequality" for kind in self.kinds[:wanted]], dtype=bool)
+        pressed = pressed & (force > _HELD * max(1.0, np.abs(force).max(initial=0.0)))
+        same, again = self._pinned()
+        found[:, :wanted] = counts & (equal[:wanted] | pressed | same) & ~again
+        found[:, wanted:] = equal[wanted:]
+        if self.result._limits is not None:
+            low, high = self.result._limits
+            u = result.controls[place]
+            motors = slice(len(self.kinds) - u.shape[-1], None)
+            signs[:, motors] = np.where(u >= high, 1.0, np.where(u <= low, -1.0, 0.0))
+            found[:, motors] = signs[:, motors] != 0.0
+            signs[:, motors][:, low == high] = 0.0  # it is held, whichever way it presses
+        return found, signs
+
+    def _pinned(self) -> tuple[Array, Array]:
+        """Rows of bounds that leave nothing between them: the first is an equality, the second says the same."""
+        first, second = [], []
+        program, constants = self.recipe.program, self.result.prepared.constants
+        for some in self.result._split:
+            for k in some:
+                entry, rows = program.entries[k], program.rows_of[k]
+                alike = np.zeros(entry.count, dtype=bool)
+                if entry.bounded and entry.hard:
+                    alike = constants["lower"][rows] == constants["upper"][rows]
+                    second.append(np.concatenate([0 * alike, alike]))
+                    first.append(np.concatenate([alike, 0 * alike]))
+                else:
+                    first.append(alike)
+                    second.append(alike)
+        none = np.zeros(0, dtype=bool)
+        return np.concatenate([none, *first]).astype(bool), np.concatenate([none, *second]).astype(bool)
+
+    def multipliers(self, place: tuple[int, ...], J: Array, values: Array) -> tuple[Array, Array]:
+        """Of all rows (T, rows), with which least is left of the gradient, and which rows hold the motion."""
+        held, signs = self._held(place)
+        held &= J.any(axis=-1)  # what nothing moves holds nothing: torques of joints without motors are 0
+        found = self._fitted(J, values, held)
+        largest = max(1.0, float(np.abs(found).max(initial=0.0)))
+        idle = (signs != 0.0) & (signs * found <= _HELD * largest)
+        if idle.any():
+            held = held & ~idle
+            found = self._fitted(J, values, held)
+        return found, held
+
+    def _fitted(self, J: Array, values: Array, held: Array) -> Array:
+        n, z, T = self.n, self.z, self.T
+        pulls = np.array([[1.0 if kind == "cost" else x if kind == "squares" else 0.0
+                           for kind, x in zip(self.kinds, row, strict=True)] for row in values])  # fmt: skip
+        slopes = np.einsum("tri,tr->ti", J, pulls)  # of costs and squares
+        rows = []
+        for t in range(T):
+            own = slopes[t, n:].copy()
+            A = J[t][held[t], n:].T
+            if t + 1 < T:
+                own[z:] += slopes[t + 1, :n]
+                later = J[t + 1][held[t + 1], :n].T
+                A = np.hstack([A, np.vstack([np.zeros((z, later.shape[1])), later])])
+            rows.append(StageRows(t, A, -own[:, None]))
+        solved = stages_solved([int(x.sum()) for x in held], rows)
+        found = np.zeros(held.shape)
+        for t, x in enumerate(solved):
+            found[t, held[t]] = x[:, 0]
+        return found
+
+    # ---- how it moves
+
+    def moving(self, H: Array, J: Array, held: Array, gradient: Array, rows: Array) -> Array:
+        """What is decided, states and motors (T, moved, n), by changes of gradients (T, columns, n) and of rows."""
+        n, z, T = self.n, self.z, self.T
+        sizes = [z + n + int(own.sum()) for own in held]
+        equations = []
+        for t in range(T):
+            own = J[t][held[t]]
+            count, some = z + n, sizes[t]
+            D, right = np.zeros((some, some)), np.zeros((some, gradient.shape[-1]))
+            D[:count, :count] = H[t][n:, n:]
+            D[count:, :count], D[:count, count:] = own[:, n:], own[:, n:].T
+            right[:count], right[count:] = gradient[t][n:], rows[t][held[t]]
+            parts = [D]
+            if t + 1 < T:
+                D[z:count, z:count] += H[t + 1][:n, :n]
+                right[z:count] += gradient[t + 1][:n]
+                after = np.zeros((some, sizes[t + 1]))
+                after[z:count] = self._coupling(H[t + 1], J[t + 1][held[t + 1]]).T
+                parts.append(after)
+            if t:
+                before = np.zeros((some, sizes[t - 1]))
+                before[:, z:count] = self._coupling(H[t], own)
+                parts.insert(0, before)
+            equations.append(StageRows(max(t - 1, 0), np.hstack(parts), -right))
+        solved = stages_solved(sizes, equations)
+        found = np.stack([x[: z + n] for x in solved])
+        motors = J[:, J.shape[1] - len(self.recipe.actuated) :]
+        before_y = np.concatenate([np.zeros((1, n, found.shape[-1])), found[:-1, z:]])
+        change = rows[:, J.shape[1] - len(self.recipe.actuated) :].copy()
+        change += motors @ np.concatenate([before_y, found], axis=1)
+        return np.concatenate([found, change], axis=1)
+
+    def _coupling(self, H: Array, own: Array) -> Array:
+        """How the equations of a stage go along with the state before it."""
+        return np.vstack([H[self.n :, : self.n], own[:, : self.n]])
+
+    def told(self, moved: Array) -> PathDerivative:
+        """By what it means."""
+        recipe, z, n = self.recipe, self.z, self.n
+        nv, names = n // 2, {}
+        forces = [(one.force.name, one.force.size) for one in recipe.holdings]
+        start = nv if recipe.inverse else len(recipe.actuated)
+        for name, size in recipe.program.variables if recipe.inverse else forces:
+            names[name] = moved[..., start : start + size, :]
+            start += size
+        asked = {name for name, _ in recipe.program.variables}
+        variables = {name: x for name, x in names.items() if name in asked}
+        v, controls = moved[..., z + nv : z + n, :], moved[..., z + n :, :]
+        return PathDerivative(moved[..., z : z + nv, :], variables, {}, v, controls)

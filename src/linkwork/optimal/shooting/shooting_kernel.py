@@ -1,0 +1,187 @@
+"""The kernel of a problem by roll-outs: iterative LQR and multiple shooting, by forward and by inverse dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control.loops import scan
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.model.kernel_parameters import Parameter, inputs_of
+from linkwork.model.tree import Tree
+from linkwork.optimal.algorithms.path_nlp import PathProgram
+from linkwork.optimal.algorithms.shooting.contact_dynamics import HeldDynamics, Holding
+from linkwork.optimal.algorithms.shooting.cost_terms import WantedRows, row_kinds
+from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
+from linkwork.optimal.algorithms.shooting.ilqr import Shooting
+from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics
+from linkwork.optimal.algorithms.shooting.search_state import KEPT, RollOut
+from linkwork.optimal.kernels import target_sizes
+from linkwork.optimal.problem_arrays import PreparedProblem
+from linkwork.optimal.robot_parameters import with_inputs
+from linkwork.optimal.schedule import Schedule
+
+__all__ = ["ShootingRecipe", "row_data", "row_tolerances", "shooting_kernel"]
+
+PROXIMAL = 1e-9
+"""Of the diagonal: what nothing decides, a force that is not asked for say, stays what it is."""
+
+Array = np.ndarray[Any, Any]
+
+_kernels: Once[Kernel] = Once(64)
+
+
+@dataclass(frozen=True)
+class ShootingRecipe:
+    """What a kernel is made of."""
+
+    program: PathProgram
+    actuated: tuple[int, ...]
+    integrator: str
+    passive: bool
+    limited: bool
+    gaps: bool
+    second_order: bool
+    holdings: tuple[Holding, ...] = ()
+    inverse: bool = False
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Of the robot, that come with each call."""
+        return self.program.robot_numbers
+
+    @property
+    def controls(self) -> int:
+        """How many numbers are a control."""
+        return self.dynamics(1.0).controls
+
+    def dynamics(self, h: Any, tree: Tree | None = None) -> RobotDynamics:
+        """In steps of h, of the robot or of one with other numbers."""
+        own = tree or self.program.tree, h, self.actuated, self.integrator, self.passive
+        if self.inverse:
+            return InverseDynamics(*own, self.program.variables, self.program.contacts)
+        return HeldDynamics(*own, self.holdings) if self.holdings else RobotDynamics(*own)
+
+
+def shooting_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
+    """The search as a kernel; ``split`` are entries of steps and of the states that they reach."""
+    return _kernels.get(recipe, lambda: _compiled(recipe, split))
+
+
+def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
+    program, m = recipe.program, recipe.controls
+    tree, T, entries = program.tree, program.steps, program.entries
+    sizes = target_sizes(program)
+    nx = tree.nq + tree.nv
+    kinds = [[kind for k in some for kind in row_kinds(entries[k])] for some in split]
+    moved = sum(sizes[k] for k, entry in enumerate(entries) if entry.moving)
+    shapes: dict[str, tuple[int, ...]] = {
+        "x0": (nx,), "u": (T, m), "x": (T, nx), "step": (),
+        "moving_weights": (T, len(kinds[0])), "reached_weights": (T, len(kinds[1])),
+        "given": (T, 1 + moved + len(recipe.holdings)),
+    }  # fmt: skip
+    shapes |= {f"target{k}": (size,) for k, size in sizes.items() if not entries[k].moving}
+    if any(entry.bounded for entry in entries):
+        shapes |= {"lower": (program.rows,), "upper": (program.rows,)}
+    if recipe.limited:
+        shapes |= {"low": (m,), "high": (m,)}
+    shapes |= {f"{name}_tolerances": (len(some),) for name, some in zip(("moving", "reached"), kinds, strict=True)}
+    shapes |= {f"{name}_forces": (T, len(some)) for name, some in zip(("moving", "reached"), kinds, strict=True)}
+    shapes |= {"kept": (len(KEPT),), "ends": (3,)}
+    shapes |= {name: (prod(p.shape(tree)),) for p, name in inputs_of(recipe.parameters).items()}
+    shapes = {name: shape for name, shape in shapes.items() if 0 not in shape}
+
+    def solved(**given: Any) -> Any:
+        dynamics = recipe.dynamics(given["step"], with_inputs(tree, recipe.parameters, given))
+        targets = {k: list(given[f"target{k}"]) for k, entry in enumerate(entries) if k in sizes and not entry.moving}
+        bounds = {
+            k: (list(given["lower"][rows]), list(given["upper"][rows]))
+            for k, (entry, rows) in enumerate(zip(entries, program.rows_of, strict=True))
+            if entry.bounded
+        }
+        wanted = WantedRows(dynamics, entries, *split, targets, bounds)
+        weights = tuple(given.get(f"{name}_weights", np.zeros((T, 0))) for name in ("moving", "reached"))
+        most_of = (list(given.get(f"{name}_tolerances", ())) for name in ("moving", "reached"))
+        limits = (list(given["low"]), list(given["high"])) if recipe.limited else None
+        tolerance, feasibility, most = given["ends"]
+        problem = Shooting(
+            dynamics, wanted, list(given["x0"]), given["given"], weights, limits,
+            recipe.gaps, recipe.second_order and not recipe.inverse, tolerance, feasibility,
+            iterations=most, tolerances=(next(most_of), next(most_of)), proximal=PROXIMAL if recipe.inverse else 0.0,
+            bent_rows=recipe.second_order and recipe.inverse,
+        )  # fmt: skip
+        forces = tuple(given.get(f"{name}_forces", np.zeros((T, 0))) for name in ("moving", "reached"))
+        found = problem.solve(RollOut(given["x"], given["u"]), forces, list(given["kept"]))
+        x, u = found.motion
+
+        def looked(_: Any, row: Any) -> tuple[Any, Any]:
+            x, u, y, given = (list(part) for part in row[:4])
+            more = dynamics.at(given).led(x, u)[dynamics.numbers :] if dynamics.more else []
+            values = array(wanted.values(x, u, [*y, *more], given))
+            if not isinstance(dynamics, InverseDynamics):
+                return (), (values, array(more))
+            tau, gains = dynamics.motors(x, u, [list(line) for line in row[4]], given[0])
+            return (), (values, array(tau), array(gains))
+
+        rows = (problem.before(x), u, x, given["given"], *([found.gains] if recipe.inverse else []))
+        _, (values, more, *gains) = scan(looked, (), rows)
+        told = [found.status, found.iterations, found.cost, found.violation, found.gap, found.decrement]
+        every = {
+            "x": x,
+            "u": u,
+            "K": found.gains,
+            "values": values,
+            "told": array([*told, found.penalty, found.roll_outs]),
+            "kept": array(list(found.kept)),
+        }
+        every |= {"more": more} if dynamics.more else {}
+        every |= {"tau": more, "tau_gains": gains[0]} if recipe.inverse else {}
+        new = dict(zip(("moving", "reached"), found.multipliers, strict=True))
+        return every | {f"{name}_forces": k for name, k in new.items() if k.shape[-1]}
+
+    return compile(solved, name="shooting", **shapes)
+
+
+def row_tolerances(program: PathProgram, split: tuple[list[int], list[int]], tolerances: Array) -> dict[str, Array]:
+    """Tolerances of constraints as those of the search's rows, by the kernel's names; 1 of what is none."""
+    own = dict(zip(program.hard, tolerances, strict=True))
+    rows = [[own.get(k, 1.0) for k in some for _ in row_kinds(program.entries[k])] for some in split]
+    return {f"{name}_tolerances": np.array(x) for name, x in zip(("moving", "reached"), rows, strict=True)}
+
+
+def row_data(
+    own: PreparedProblem,
+    program: PathProgram,
+    split: tuple[list[int], list[int]],
+    schedule: Schedule,
+    numbers: Mapping[str, Array],
+) -> dict[str, Array]:
+    """Weights of rows by step; times, targets that move and what holds; bounds, other targets and the robot's numbers,
+    of which there are ``numbers``: by the kernel's names."""
+    T, constants = program.steps, own.constants
+    found: dict[str, Array] = {}
+    for name, some in zip(("moving", "reached"), split, strict=True):
+        columns = [np.zeros((*schedule.weights.shape[:-2], T, 0))]
+        for k in some:
+            entry, rows = program.entries[k], program.rows_of[k]
+            weights = schedule.weights[..., k, None] * own.even["scales"][rows]
+            if entry.bounded and entry.hard:
+                high, low = (np.isfinite(constants[side][rows]) for side in ("upper", "lower"))
+                weights = np.concatenate([weights * high, weights * low], axis=-1)
+            columns.append(weights)
+        found[f"{name}_weights"] = np.concatenate(columns, axis=-1)
+    times = (np.arange(T) + 1.0)[:, None] * float(np.ravel(constants["step"])[0])
+    moving = [f"target{k}" for k, entry in enumerate(program.entries) if entry.moving]
+    given = (times, *(numbers[name] for name in moving), schedule.active)
+    lead = np.broadcast_shapes(*(x.shape[:-2] for x in given))
+    found["given"] = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in given], axis=-1)
+    found |= {name: x for name, x in numbers.items() if name not in moving}
+    if any(entry.bounded for entry in program.entries):
+        found |= {"lower": constants["lower"], "upper": constants["upper"]}
+    return found

@@ -1,0 +1,238 @@
+"""What came of a problem by forward dynamics: the motion, what was left, and what constraints pressed with."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.validation import floats
+from linkwork.optimal.algorithms.path_nlp import PathProgram
+from linkwork.optimal.algorithms.shooting.cost_terms import row_kinds
+from linkwork.optimal.infeasibility_proof import ConflictProof
+from linkwork.optimal.kernels import TOLD
+from linkwork.optimal.nonfinite_report import resolved
+from linkwork.optimal.optimum_derivative import PathDerivative
+from linkwork.optimal.problem_arrays import PreparedProblem
+from linkwork.optimal.result import OptimalResult
+from linkwork.optimal.schedule import Schedule
+from linkwork.optimal.shooting.contact_phases import HoldingPhases
+from linkwork.optimal.shooting.motion_infeasibility import motion_conflict_proof
+from linkwork.optimal.shooting.shooting_calls import picked
+from linkwork.optimal.shooting.shooting_derivative import motion_derivative
+
+__all__ = ["ShootingResult", "best_of_seeds", "search_of", "shooting_result"]
+
+Array = np.ndarray[Any, Any]
+
+FAR_PENALTY = 1e8
+
+
+class ShootingResult(OptimalResult):
+    """A motion by forward dynamics: a path, and besides what moves it and how to stay near it.
+
+    Forces of contacts are its `variables`.  What the dynamics keep by themselves, contacts that stay and the robot's
+    own constraints, has no multipliers here: zeros.
+
+    ``controls`` (..., T, m), the forces of motors from each step to the next, ``accelerations`` (..., T, nv) meanwhile
+    (by Runge and Kutta's steps their mean), ``velocities`` (..., T, nv) at the steps, and ``gains`` (..., T, m, 2 nv):
+    u + K (q ⊖ q̄; v − v̄) is the best to do near the state from which a step begins.
+    """
+
+    controls: Array
+    velocities: Array
+    accelerations: Array
+    gains: Array
+    gap: Array  # (...): how far steps do not lead to the next ones, which is rounding where it is solved
+    _values: Array
+    _recipe: Any  # what its kernel is made of
+    _limits: tuple[Array, Array] | None = None  # of motors, where they are those of the search
+    _kernel: Any
+    _inputs: dict[str, Array]  # of the kernel, with which the search began
+    _search: dict[str, Array]  # where the search ended
+    _split: tuple[list[int], list[int]]  # entries of steps, and of the states that they reach
+    _schedule: Schedule
+    _start: Array  # (..., nx): the state at the start
+    _decided: Array  # (..., T, n): controls of the search, and forces of what holds
+
+    @property
+    def _looked(self) -> tuple[Array, Array]:
+        program = self.prepared.program
+        every, alone = [], []
+        for k, entry in enumerate(program.entries):
+            own = self._values[..., program.rows_of[k]]
+            if entry.at is None:
+                every.append(own)
+            else:
+                alone.append(own[..., entry.at, :])
+        none = np.zeros((*self._values.shape[:-1], 0))
+        return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
+
+    def _proved(self, place: int) -> ConflictProof | None:
+        """The proof that violations are stationary in the motors' forces, within the limits of motors."""
+        if self.attempts is not None:
+            many = self.attempts.state["told"].shape[-2]
+            return self.attempts._proof(place * many + int(np.ravel(self.seed)[place]))
+        return motion_conflict_proof(self, place)
+
+    def _gone_on_from(self, search: dict[str, Array]) -> ShootingResult:
+        """The same with the numbers of another search of the same problem and motors, to be taken over (``warm``)."""
+        found = copy(self)
+        found._search = search
+        return found
+
+    def derivative(self, by: str) -> PathDerivative:
+        """How the motion moves by n numbers of what the problem is asked with: configurations (..., T, nv, n), in
+        tangent vectors, velocities, and the forces of motors (..., T, m, n).
+
+        ``by`` is as of `OptimalResult.derivative`: the name of a feature with a target, ``"start"``, ``"start
+        velocity"``, ``"duration"``, or a parameter of the robot.  It is exact at an optimum, with inequalities and
+        limits of motors that hold the motion as equalities; as exact as the optimum is found.  Where nothing
+        determines how a motion moves, it is the least way.  Raises ValueError for what no motion depends on, and for
+        one that is no optimum, not solved; in a batch it is NaN there.
+        """
+        return motion_derivative(self, by)
+
+
+def shooting_result(
+    own: PreparedProblem,
+    split: tuple[list[int], list[int]],
+    phases: HoldingPhases,
+    x0: Array,
+    velocity: Any,
+    found: Any,
+    tolerances: Array,
+    given: dict[str, Array],
+    schedule: Schedule,
+) -> ShootingResult:
+    """Of what the kernel tells; ``given``, targets and the robot's numbers, and ``schedule`` are what it was given."""
+    program, robot, weights = own.program, own.problem.robot, schedule.weights
+    status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(found.told, -1, 0)
+    lead, nq = status.shape, robot.nq
+    forces = _by_entry(program, split, found)
+    violated = _violations(own, found.values, weights)
+    ended = np.choose(np.nan_to_num(status).astype(int).clip(0, 3), [1.0, 3.0, 0.0, 3.0])
+    bad = (violated > tolerances[1:]).any(axis=-1) & (penalty > FAR_PENALTY)
+    ended = np.where((ended != 1.0) & bad, 2.0, ended)
+    lost = [j for j, k in enumerate(program.hard) if k in phases.kept]  # what the dynamics were to keep
+    ended = np.where((ended == 1.0) & (violated > tolerances[1:])[..., lost].any(axis=-1), 2.0, ended)
+    cost = np.where(status == 3.0, np.nan, cost)
+    told = np.zeros((*lead, len(TOLD) + 2 * len(program.hard)))
+    by_name = {
+        "status": ended,
+        "iterations": iterations,
+        "cost": cost,
+        "merit": cost,
+        "length": np.sqrt(abs(decrement)),
+    }
+    for name, x in by_name.items():
+        told[..., TOLD.index(name)] = x
+    told[..., len(TOLD) :] = np.concatenate([violated, violated], axis=-1)
+    told = resolved(found.x[..., :nq], told, float(tolerances[0]))
+    state = {"q": found.x[..., :nq], "told": told}
+    places = program.forces_of(program.everywhere)
+    state["everywhere"] = np.zeros((*lead, program.steps, program.force_count(program.everywhere)))
+    for k, place in places.items():
+        state["everywhere"][..., place] = forces.get(k, 0.0)
+    state["alone"] = np.zeros((*lead, program.force_count(program.alone)))
+    for k, place in program.forces_of(program.alone).items():
+        state["alone"][..., place] = forces[k][..., program.entries[k].at, :] if k in forces else 0.0
+    if program.variables:
+        state["u"] = found.u[..., robot.nv :] if hasattr(found, "tau") else _variables(program, phases, found)
+    numbers = own.even | given | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
+    numbers |= {} if velocity is None else {"velocity": floats(velocity)}
+    result = ShootingResult(own, state, numbers, tolerances, lead)
+    result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
+    if hasattr(found, "tau"):
+        result.controls, result.gains, result.accelerations = found.tau, found.tau_gains, found.u[..., : robot.nv]
+    else:
+        v = found.x[..., nq:]
+        first = np.broadcast_to(x0[..., None, nq:], (*v.shape[:-2], 1, robot.nv))
+        step = float(np.ravel(own.constants["step"])[0])
+        result.accelerations = np.diff(np.concatenate([first, v], axis=-2), axis=-2) / step
+    result._values, result.gap = found.values, gap
+    result._schedule = schedule
+    result._start = np.broadcast_to(x0, (*lead, x0.shape[-1]))
+    result._decided = np.concatenate([found.u, getattr(found, "more", found.u[..., :0])], axis=-1)
+    return result
+
+
+def best_of_seeds(every: ShootingResult) -> ShootingResult:
+    """Of seeds the best of each problem, with all as its ``attempts``."""
+    place = every._best()
+    state = {name: picked(x, place) for name, x in every.state.items()}
+    shapes = every.prepared.shapes | {"past": (0, 0), "velocity": (0,)}
+    numbers = {
+        name: x.squeeze(x.ndim - len(shapes[name]) - 1) if name in shapes and x.ndim > len(shapes[name]) else x
+        for name, x in every.numbers.items()
+    }
+    found = ShootingResult(every.prepared, state, numbers, every.tolerances, place.shape)
+    found.attempts, found.seed = every, int(place) if not place.shape else place
+    for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values", "_start", "_decided"):
+        setattr(found, name, picked(getattr(every, name), place))
+    for name in ("_recipe", "_limits", "_split", "_schedule", "_kernel", "_inputs"):
+        setattr(found, name, getattr(every, name))
+    found._search = {name: picked(x, place) for name, x in every._search.items()}
+    return found
+
+
+def search_of(who: str, warm: Any, recipe: Any) -> dict[str, Array]:
+    """Where the search of a result ended, for another with this recipe.
+
+    Raises TypeError for what is no such result, ValueError for one of another problem or with other controls.
+    """
+    if not isinstance(warm, ShootingResult):
+        other = "a path by another solver: give guess=, its q, instead"
+        what = other if isinstance(warm, OptimalResult) else repr(warm)
+        raise TypeError(f'{who}: warm: expected a result of the same problem by "ilqr" or "shooting", got {what}')
+    old = warm._recipe
+    if (old.inverse, old.actuated) != (recipe.inverse, recipe.actuated):
+        raise ValueError(
+            f"{who}: warm: expected a result with the same controls, with the same actuated= and dynamics=: give "
+            f"guess=, its q, instead"
+        )
+    same = replace(old.program, robot_numbers=recipe.program.robot_numbers)
+    if (same, old.holdings) != (recipe.program, recipe.holdings):
+        raise ValueError(f"{who}: warm: expected a result of the same problem: give guess=, its q, instead")
+    return warm._search
+
+
+def _variables(program: PathProgram, phases: HoldingPhases, found: Any) -> Array:
+    """Forces of what holds, as the problem's variables of steps (..., T, variables)."""
+    own, start = {}, 0
+    for one in phases.holdings:
+        own[one.force.name] = found.more[..., start : start + one.force.size]
+        start += one.force.size
+    return np.concatenate([own[name] for name, _ in program.variables], axis=-1)
+
+
+def _by_entry(program: PathProgram, split: tuple[list[int], list[int]], found: Any) -> dict[int, Array]:
+    """Multipliers of constraints by their numbers, (..., T, rows)."""
+    forces: dict[int, Array] = {}
+    for name, some in zip(("moving", "reached"), split, strict=True):
+        start = 0
+        for k in some:
+            entry = program.entries[k]
+            size = len(row_kinds(entry))
+            if entry.hard:
+                own = getattr(found, f"{name}_forces")[..., start : start + size]
+                forces[k] = own[..., : entry.count] - own[..., entry.count :] if entry.bounded else own
+            start += size
+    return forces
+
+
+def _violations(own: PreparedProblem, values: Array, weights: Array) -> Array:
+    """By constraint: how much is violated at most, (..., constraints)."""
+    program, columns = own.program, []
+    for k in program.hard:
+        entry, rows = program.entries[k], program.rows_of[k]
+        x = values[..., rows]
+        if entry.bounded:
+            beyond = np.maximum(x - own.constants["upper"][rows], own.constants["lower"][rows] - x).clip(0.0)
+        else:
+            beyond = np.abs(x) if entry.kind == "equality" else x.clip(0.0)
+        on = (weights[..., k, None] != 0.0) & (own.constants["scales"][rows] != 0.0)
+        columns.append(np.where(on, beyond, 0.0).max(axis=(-1, -2)))
+    return np.stack(columns, axis=-1) if columns else np.zeros((*values.shape[:-2], 0))

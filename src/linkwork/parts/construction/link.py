@@ -1,0 +1,181 @@
+"""A rigid link as it is written in a program: what it weighs, its shapes, and frames on it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.checked_arguments import public
+from linkwork.model.checks.inertia_check_physical import taken_apart
+from linkwork.parts.joint.joint_editing import fixed_array
+from linkwork.shapes import Geometry, Shape
+from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
+from linkwork.spatial.arguments import given_inertia, given_numbers, given_pose, given_text
+
+__all__ = ["Link"]
+
+
+@public
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Link:
+    """A rigid link for `Robot.build`: an immutable value, all in the link's own frame.
+
+    ``shapes`` are bodies such as ``linkwork.shapes.Box((0.1, 0.1, 0.4))``, or ``...at(pose)``: they are seen, they
+    collide, and, with a ``mass`` [kg] or a ``density`` [kg/m³], they are what the link weighs: uniform, one density for
+    all of them, what overlaps counted twice.  Shapes that are only seen or only collide are ``visuals`` and
+    ``collisions``.
+
+    Or the mass is stated by itself: ``com``, where its centre is [m], and ``inertia``, the rotational inertia about the
+    centre [kg m²], a matrix (3, 3) or the three numbers of a diagonal one.  Its axes are the link's, or those of
+    ``com`` where that is a pose (4, 4).  Without ``inertia`` it is a point mass, and without ``com`` at the origin.
+    A link without a mass has none.
+
+    ``frames`` are further frames on the link, a pose (4, 4) or a place (3,) by name.
+
+    >>> import linkwork as lw
+    >>> rod = lw.Link("rod", lw.shapes.Cylinder(0.02, 1.0).at((0, 0, -0.5)), mass=1.0, frames={"tip": (0, 0, -1)})
+    >>> rod.com.tolist(), rod.inertia.diagonal().round(4).tolist()
+    ([0.0, 0.0, -0.5], [0.0834, 0.0834, 0.0002])
+
+    Raises ValueError, with the link's name, for what is no number, shape or pose, and where the mass is said twice.
+    What no body can have, a negative mass or moment, is told with all else that is wrong by `Robot.build`.
+    """
+
+    name: str
+    mass: float | None
+    center: Vec3
+    about: Symmetric3  # about the centre, in the link's axes
+    visuals: tuple[Geometry, ...]
+    collisions: tuple[Geometry, ...]
+    places: tuple[tuple[str, Pose], ...]  # of further frames
+
+    def __init__(
+        self,
+        name: str,
+        *shapes: Shape | Geometry,
+        mass: float | None = None,
+        density: float | None = None,
+        com: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
+        visuals: Iterable[Shape | Geometry] = (),
+        collisions: Iterable[Shape | Geometry] = (),
+        frames: Mapping[str, ArrayLike] | None = None,
+    ) -> None:
+        who = f"link {given_text(name, 'link')!r}"
+        solids = _placed(shapes, f"{who}: shapes")
+        values: dict[str, Any] = {
+            "name": name,
+            "visuals": (*solids, *_placed(visuals, f"{who}: visuals")),
+            "collisions": (
+                *(replace(solid, material=None) for solid in solids),
+                *_placed(collisions, f"{who}: collisions"),
+            ),
+            "places": _frames(frames, who),
+        }
+        values |= dict(zip(("mass", "center", "about"), _weight(who, solids, mass, density, com, inertia), strict=True))
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    @property
+    def com(self) -> np.ndarray:
+        """Where its centre of mass is (3,) [m]."""
+        return fixed_array([*self.center])
+
+    @property
+    def inertia(self) -> np.ndarray:
+        """Its rotational inertia about the centre of mass, in its own axes (3, 3) [kg m²]."""
+        return fixed_array([[*row] for row in (self.about.x, self.about.y, self.about.z)])
+
+    @property
+    def frames(self) -> dict[str, Pose]:
+        """The poses of further frames on it, by name."""
+        return dict(self.places)
+
+    def with_frame(self, name: str, pose: ArrayLike | Pose) -> Link:
+        """The link with a further frame on it, a pose (4, 4) or a place (3,)."""
+        link = copy.copy(self)
+        who = f"Link.with_frame: link {self.name!r}"
+        added = given_text(name, f"{who}: name"), given_pose(pose, f"{who}: pose")
+        object.__setattr__(link, "places", (*self.places, added))
+        return link
+
+    def __repr__(self) -> str:
+        return f"<Link {self.name!r}: {'no mass' if self.mass is None else f'{self.mass:.6g} kg'}>"
+
+
+def _placed(given: Iterable[Any], what: str) -> tuple[Geometry, ...]:
+    if isinstance(given, (Shape, Geometry, str)) or not isinstance(given, Iterable):
+        raise ValueError(f"{what}: expected a list of shapes, got {given!r}")
+    found = [shape.at(None) if isinstance(shape, Shape) else shape for shape in given]
+    for shape in found:
+        if not isinstance(shape, Geometry):
+            raise ValueError(f"{what}: expected a shape, such as linkwork.shapes.Box((1, 1, 1)), got {shape!r}")
+    return tuple(found)
+
+
+def _frames(frames: Any, who: str) -> tuple[tuple[str, Pose], ...]:
+    if frames is None:
+        return ()
+    if not isinstance(frames, Mapping):
+        raise ValueError(f"{who}: frames: expected a dict of poses by name, got {frames!r}")
+    return tuple(
+        (given_text(name, f"{who}: frames"), given_pose(X, f"{who}: frames: {name!r}")) for name, X in frames.items()
+    )
+
+
+def _weight(
+    who: str, solids: tuple[Geometry, ...], mass: Any, density: Any, com: Any, inertia: Any
+) -> tuple[float | None, Vec3, Symmetric3]:
+    """Mass, centre and the inertia about it, as they are stated or as they follow from the shapes."""
+    if mass is None and density is None:
+        for what, value in (("com", com), ("inertia", inertia)):
+            if value is not None:
+                raise ValueError(f"{who}: {what} is given and mass is not: expected a mass [kg]")
+        return None, Vec3.zero(), Symmetric3.zero()
+    stated = com is not None or inertia is not None
+    if density is not None and (mass is not None or stated or not solids):
+        raise ValueError(f"{who}: density: expected shapes, and neither mass nor com nor inertia beside it")
+    if stated and solids and (com is None or inertia is None):
+        raise ValueError(
+            f"{who}: com and inertia: expected both, or neither for the shapes' own, got one of them; "
+            f"shapes that weigh nothing are visuals= and collisions="
+        )
+    number = given_numbers(
+        density if mass is None else mass,
+        f"{who}: {'mass' if density is None else 'density'}: "
+        f"expected a number [{'kg' if density is None else 'kg/m³'}]",
+        (),
+    )
+    if not solids or stated:
+        X = given_pose(com, f"{who}: com")
+        return float(number), X.translation, X.rotation @ given_inertia(inertia, who)
+    return _uniform(who, solids, *((None, float(number)) if mass is None else (float(number), None)))
+
+
+def _uniform(
+    who: str, solids: tuple[Geometry, ...], mass: float | None, density: float | None
+) -> tuple[float, Vec3, Symmetric3]:
+    """What uniform bodies of these shapes weigh together: so much, or so much for each m³."""
+    volumes = []
+    for solid in solids:
+        if solid.shape.volume is None:
+            hint = "give com and inertia, or make it one of visuals= and collisions="
+            raise ValueError(f"{who}: the volume of {solid.shape!r} is not known: {hint}")
+        volumes.append(solid.shape.volume)
+    total = sum(volumes)
+    if total == 0.0:
+        raise ValueError(f"{who}: its shapes are so small that their volume is 0: give com and inertia")
+    parts = []
+    for solid, volume in zip(solids, volumes, strict=True):
+        share = density * volume if density is not None else (mass or 0.0) * (volume / total)
+        about = solid.origin.rotation @ (solid.shape.gyration() or Symmetric3.zero())
+        parts.append((share, solid.origin.point(solid.shape.center), about * share))
+    if len(parts) == 1:
+        return parts[0]
+    whole = sum((Inertia.at_center(*part) for part in parts), Inertia.zero())
+    return taken_apart(whole)

@@ -1,0 +1,293 @@
+"""The functions of a joint between the two links that it connects, asked in either direction: a documented method each.
+
+``child`` and ``parent`` name the two links.  By default they are the joint's own; named the other way round, every
+function answers for the joint as seen from its other side, with the same q, v and τ.  A link's frame is its body's.  A
+link that fixed joints weld to one of the two, in the same place, is another name for it; elsewhere it is refused.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.validation import shown
+from linkwork.errors import ArgumentError, UnknownNameError
+from linkwork.parts.joint.methods import JointMethods
+from linkwork.spatial import Pose
+
+__all__ = ["LinkMethods", "LinkMotion", "LinkVelocityAcceleration", "ScrewAxes"]
+
+
+class ScrewAxes(NamedTuple):
+    """The axis of each degree of freedom: direction (..., nv, 3), a point (..., nv, 3) [m] and pitch (..., nv) [m/rad].
+
+    The point is the one of the axis nearest to the link's origin.  A translation has an infinite pitch and no point of
+    its own: the origin stands for it.
+    """
+
+    direction: np.ndarray
+    point: np.ndarray
+    pitch: np.ndarray
+
+
+class LinkVelocityAcceleration(NamedTuple):
+    """Twist (ω; v) and spatial acceleration (..., 6) of a link, in its own coordinates."""
+
+    twist: np.ndarray
+    acceleration: np.ndarray
+
+
+class LinkMotion(NamedTuple):
+    """Pose (..., 4, 4) of a link, and its twist and spatial acceleration (..., 6) in its own coordinates."""
+
+    pose: np.ndarray
+    twist: np.ndarray
+    acceleration: np.ndarray
+
+
+class LinkMethods(JointMethods):
+    """What a joint computes for the links that it connects.  P is the parent and B the child."""
+
+    __slots__ = ()
+
+    parent: str
+    child: str
+    welded: tuple[tuple[str, str, Pose], ...]
+
+    def _swapped(
+        self, method: str, child: str | None, parent: str | None, names: tuple[str, str] = ("child", "parent")
+    ) -> bool:
+        """Whether the link before the joint is asked for as the child, of a method whose arguments have these names.
+
+        Raises UnknownNameError, ValueError.
+        """
+        child = child if child is None else self._end(f"{method}: {names[0]}", child)
+        parent = parent if parent is None else self._end(f"{method}: {names[1]}", parent)
+        if child is not None and child == parent:
+            raise ValueError(
+                f"{method}: {names[0]} and {names[1]}: joint {self.name!r}: expected two links, got {child!r} "
+                f"as child and as parent"
+            )
+        return child == self.parent or parent == self.child
+
+    def _end(self, where: str, name: str) -> str:
+        """Which of the joint's two links a name means: a link welded to one in the same place is the same to a joint.
+
+        Raises UnknownNameError, and ValueError for a link that is welded to one of them elsewhere.
+        """
+        ends = self.parent, self.child
+        if not isinstance(name, str):
+            raise ArgumentError(f"{where}: expected the name of a link of joint {self.name!r}, got {shown(name)}")
+        if name in ends:
+            return name
+        for link, body, placement in self.welded:
+            if link == name and placement == Pose.identity():
+                return body
+            if link == name:
+                raise ValueError(
+                    f"{where}: joint {self.name!r}: link {name!r} is welded to {body!r} in another place: "
+                    f"ask for {body!r}, and robot.pose({{}}, {name!r}, relative_to={body!r}) for the rest of the way"
+                )
+        known = [*ends, *(link for link, _, placement in self.welded if placement == Pose.identity())]
+        raise UnknownNameError(f"link of joint {self.name!r}", name, known, where=where)
+
+    @property
+    def links(self) -> tuple[str, str]:
+        """The two links that the joint is attached to: the one before it and the one after it."""
+        return self.parent, self.child
+
+    def rest_transform(self, *, child: str | None = None, parent: str | None = None) -> np.ndarray:
+        """X_PB (4, 4) at the zero configuration: p_P = X_PB p_B [1, m]."""
+        return self.link_transform(self.zero_configuration(), child=child, parent=parent)
+
+    def link_transform(
+        self, q: ArrayLike, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """X_PB(q), the pose of the child in the parent: p_P = X_PB p_B; the other way round with the names swapped.
+
+        X_PB = placement · X_FM(q) · rotor for the joint's own direction.  q (..., nq) -> (..., 4, 4) [1, m].
+        """
+        swapped = self._swapped("link_transform", child, parent)
+        return self._run("link_transform", q, out=out, swapped=swapped)
+
+    def link_transform_derivative(
+        self, q: ArrayLike, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """∂X_PB/∂q_k for each position coordinate k, so that Ẋ_PB = Σ_k ∂X_PB/∂q_k q̇_k.
+
+        Where a configuration is restricted to a manifold (a quaternion) a single derivative is that of the formula,
+        and only their sum along a q̇ tangent to the manifold has a meaning.  q (..., nq) -> (..., nq, 4, 4).
+        """
+        return self._run(
+            "link_transform_derivative", q, out=out, swapped=self._swapped("link_transform_derivative", child, parent)
+        )
+
+    def link_motion_subspace(
+        self, q: ArrayLike, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """S_PB(q), with V_B = S_PB v + X_BP V_P: the motions of the child relative to the parent, in the child's frame.
+
+        Swapped it is −X_PB S_PB.  q (..., nq) -> (..., 6, nv) [1, m].
+        """
+        return self._run(
+            "link_motion_subspace", q, out=out, swapped=self._swapped("link_motion_subspace", child, parent)
+        )
+
+    def axes(self, q: ArrayLike | None = None, *, child: str | None = None, parent: str | None = None) -> ScrewAxes:
+        """The screw axis of each degree of freedom, seen in the child's frame; at the zero configuration by default.
+
+        Turning about ``direction`` by the right hand is what a positive v does to the child relative to the parent, so
+        the direction's sign changes with the roles of the links.  A column (ω; v) of the motion subspace has the
+        direction ω/|ω|, the point ω × v/|ω|² and the pitch ω·v/|ω|².  Where |ω| is below 1e-9 |v|, an axis a million
+        kilometres away, the motion is a translation: what is left of ω is rounding.  q (..., nq), taken in float64.
+        """
+        q = self.zero_configuration() if q is None else q
+        if isinstance(q, np.ndarray) and q.dtype.kind == "f":
+            q = q.astype(np.float64)
+        S = np.swapaxes(self.link_motion_subspace(q, child=child, parent=parent), -1, -2)
+        w, v = S[..., :3], S[..., 3:]
+        square = np.sum(w * w, axis=-1)
+        slides = square <= 1e-18 * np.sum(v * v, axis=-1)
+        safe = np.where(slides, 1.0, square)
+        along = np.where(slides[..., None], v, w)
+        length = np.sqrt(np.sum(along * along, axis=-1, keepdims=True))
+        direction = along / np.where(length == 0.0, 1.0, length)
+        point = np.cross(w, v) / safe[..., None]
+        return ScrewAxes(direction, point, np.where(slides, np.inf, np.sum(w * v, axis=-1) / safe))
+
+    # -- from one link to the other
+
+    def link_pose(
+        self,
+        q: ArrayLike,
+        parent_pose: ArrayLike,
+        *,
+        child: str | None = None,
+        parent: str | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """X_AB = X_AP X_PB: the pose of the child in any frame A in which the parent's is X_AP (``parent_pose``).
+
+        q (..., nq), parent_pose (..., 4, 4) -> (..., 4, 4) [1, m].
+        """
+        self._refuse_warped("link_pose: parent_pose", parent_pose)
+        swapped = self._swapped("link_pose", child, parent)
+        return self._run("link_pose", q, parent_pose, out=out, swapped=swapped)
+
+    def link_velocity(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        parent_twist: ArrayLike,
+        *,
+        child: str | None = None,
+        parent: str | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """V_B = X_BP V_P + S v: the child's twist (ω; v) from the parent's, each in its own coordinates.
+
+        q (..., nq), v (..., nv), parent_twist (..., 6) -> (..., 6) [rad/s, m/s].
+        """
+        return self._run(
+            "link_velocity", q, v, parent_twist, out=out, swapped=self._swapped("link_velocity", child, parent)
+        )
+
+    def link_acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        parent_twist: ArrayLike,
+        parent_acceleration: ArrayLike,
+        *,
+        child: str | None = None,
+        parent: str | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """A_B = X_BP A_P + S a + Ṡ v + V_B × S v: the child's spatial acceleration, the rate of V_B's components.
+
+        Each in its own coordinates; see `link_velocity` for V_B.
+        q (..., nq), v, a (..., nv), parent_twist, parent_acceleration (..., 6) -> (..., 6) [rad/s², m/s²].
+        """
+        swapped = self._swapped("link_acceleration", child, parent)
+        arguments = (q, v, a, parent_twist, parent_acceleration)
+        return self._run("link_acceleration", *arguments, out=out, swapped=swapped)
+
+    def link_velocity_acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        parent_twist: ArrayLike,
+        parent_acceleration: ArrayLike,
+        *,
+        child: str | None = None,
+        parent: str | None = None,
+    ) -> LinkVelocityAcceleration:
+        """The child's twist and spatial acceleration from the parent's: `link_velocity` and `link_acceleration`.
+
+        q (..., nq), v, a (..., nv), parent_twist, parent_acceleration (..., 6) -> two of (..., 6).
+        """
+        swapped = self._swapped("link_velocity_acceleration", child, parent)
+        arguments = (q, v, a, parent_twist, parent_acceleration)
+        return LinkVelocityAcceleration(*self._parts("link_velocity_acceleration", *arguments, swapped=swapped))
+
+    def link_motion(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        parent_pose: ArrayLike,
+        parent_twist: ArrayLike,
+        parent_acceleration: ArrayLike,
+        *,
+        child: str | None = None,
+        parent: str | None = None,
+    ) -> LinkMotion:
+        """The child's pose, twist and spatial acceleration from the parent's, together.
+
+        q (..., nq), v, a (..., nv), parent_pose (..., 4, 4), parent_twist, parent_acceleration (..., 6)
+        -> (..., 4, 4), (..., 6), (..., 6).
+        """
+        self._refuse_warped("link_motion: parent_pose", parent_pose)
+        swapped = self._swapped("link_motion", child, parent)
+        arguments = (q, v, a, parent_pose, parent_twist, parent_acceleration)
+        return LinkMotion(*self._parts("link_motion", *arguments, swapped=swapped))
+
+    def link_bias_acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        parent_twist: ArrayLike,
+        parent_acceleration: ArrayLike,
+        *,
+        child: str | None = None,
+        parent: str | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """The child's spatial acceleration while v̇ = 0, from the parent's: X_BP A_P + Ṡ v + V_B × S v.
+
+        q (..., nq), v (..., nv), parent_twist, parent_acceleration (..., 6) -> (..., 6) [rad/s², m/s²].
+        """
+        swapped = self._swapped("link_bias_acceleration", child, parent)
+        arguments = (q, v, parent_twist, parent_acceleration)
+        return self._run("link_bias_acceleration", *arguments, out=out, swapped=swapped)
+
+    def link_torque(
+        self,
+        q: ArrayLike,
+        wrench: ArrayLike,
+        *,
+        on: str | None = None,
+        applied_by: str | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """τ = Sᵀ w of the wrench that one link applies on the other, in the frame of the link it is applied on.
+
+        By default it is applied on the joint's child.  Whichever link applies it, τ is the same: the wrench on the
+        other link is the opposite.  q (..., nq), wrench (..., 6) [N·m, N] -> (..., nv) [N·m, N].
+        """
+        swapped = self._swapped("link_torque", on, applied_by, ("on", "applied_by"))
+        return self._run("link_torque", q, wrench, out=out, swapped=swapped)

@@ -1,0 +1,172 @@
+"""The joint that closes a loop, as people hold it: its numbers, and what it bears."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork.constraints import LoopJoint
+from linkwork.joints import JointType
+from linkwork.parts.joint.joint import Bounds, Joint, drive_of
+from linkwork.parts.joint.passive_parameters import fixed_array
+
+if TYPE_CHECKING:
+    from linkwork.robot import Robot
+
+__all__ = ["ClosingJoint", "closing_joints", "loop_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingJoint:
+    """A joint that closes a loop of a robot: ``robot.joint("pin")``, or one of ``robot.loops``.
+
+    It has no numbers in the robot's q and v: those that it has follow from them.  Its methods take the robot's q and v,
+    with any leading dimensions, and are compiled when first called.
+
+    >>> import linkwork as lw
+    >>> robot = lw.load("fourbar")
+    >>> [loop.name for loop in robot.loops]
+    ['pin']
+    """
+
+    robot: Robot
+    loop: LoopJoint
+    q_slice: slice  # its numbers in `Robot.loop_configuration`
+    v_slice: slice  # its numbers in `Robot.loop_velocity`
+    rows: slice  # its rows in `Robot.constraint_jacobian`, and in what constraints exert
+    errors: slice  # its rows in `Robot.constraint_error`
+
+    @property
+    def name(self) -> str:
+        return self.loop.name
+
+    @property
+    def type(self) -> JointType:
+        """The joint's type with its parameters."""
+        return self.loop.joint
+
+    @property
+    def type_name(self) -> str:
+        """The type's name, e.g. "revolute"."""
+        return self.type.type_name()
+
+    @property
+    def frame(self) -> str:
+        """The frame F before the joint."""
+        return self.loop.relative_to
+
+    @property
+    def other(self) -> str:
+        """The frame M after the joint."""
+        return self.loop.frame
+
+    @property
+    def links(self) -> tuple[str, str]:
+        """The bodies that it connects, "world" for what stands still."""
+        tree = self.robot.tree
+        bodies = (tree.frame(name).body for name in (self.frame, self.other))
+        first, second = ("world" if body < 0 else tree.bodies[body].name for body in bodies)
+        return first, second
+
+    @property
+    def nq(self) -> int:
+        """How many numbers its configuration has."""
+        return self.type.nq
+
+    @property
+    def nv(self) -> int:
+        """Its degrees of freedom."""
+        return self.type.nv
+
+    @property
+    def joint(self) -> Joint:
+        """The joint alone, with its bounds, damping, friction and springs, and all functions of a joint."""
+        own = {_WORDS.get(field.name, field.name): getattr(self.loop, field.name) for field in fields(self.loop)[4:]}
+        given: dict[str, Any] = {what: numbers for what, numbers in own.items() if numbers}
+        return Joint.of(self.type, name=self.name, parent=self.frame, child=self.other, **given)
+
+    @property
+    def position_bounds(self) -> Bounds:
+        """The bounds (nq,) of its configuration [rad, m]."""
+        return self.joint.position_bounds
+
+    def q_of(self, q: ArrayLike) -> np.ndarray:
+        """The joint's configuration (nearest, where it is not closed).  q (..., nq of the robot) -> (..., nq)."""
+        return np.asarray(self.robot.loop_configuration(q))[..., self.q_slice]
+
+    def v_of(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """The joint's velocity.  q (..., nq of the robot), v (..., nv of the robot) -> (..., nv) [rad/s, m/s]."""
+        return np.asarray(self.robot.loop_velocity(q, v))[..., self.v_slice]
+
+    def error(self, q: ArrayLike) -> np.ndarray:
+        """What is left to closing it: zero where it is closed.  q (..., nq of the robot) -> (..., rows) [m, rad]."""
+        return np.asarray(self.robot.constraint_error(q))[..., self.errors]
+
+    def wrench_of(self, q: ArrayLike, constraint_forces: ArrayLike) -> np.ndarray:
+        """The wrench (moment; force) with which it holds M, in M's coordinates; F feels the opposite.
+
+        q (..., nq of the robot), constraint_forces (..., nc of the robot), as `Robot.constrained_forward_dynamics`
+        gives them -> (..., 6) [N·m, N].
+        """
+        unit, forces = np.asarray(self.robot.loop_wrenches(q)), np.asarray(constraint_forces)
+        if forces.shape[-1:] != unit.shape[-2:-1]:
+            expected = f"expected an array of shape (..., {unit.shape[-2]}), what each row exerts [N, N·m]"
+            raise ValueError(f"wrench_of: constraint_forces: {expected}; got shape {forces.shape}")
+        found: np.ndarray = np.einsum("...k,...ki->...i", forces[..., self.rows], unit[..., self.rows, :])
+        return found
+
+    def torque_of(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """What its springs, damping and dry friction exert, its force with ``passive=True``.
+
+        q (..., nq of the robot), v (..., nv of the robot) -> (..., nv) [N·m, N].
+        """
+        return np.asarray(self.robot.loop_passive_force(q, v))[..., self.v_slice]
+
+    def __repr__(self) -> str:
+        return f"<ClosingJoint {self.name!r}: {self.type_name}, {self.frame!r} -> {self.other!r}>"
+
+
+_WORDS = {"velocity_bound": "velocity"}
+
+
+def closing_joints(robot: Any) -> list[ClosingJoint]:
+    """The joints that close a robot's loops."""
+    found: list[ClosingJoint] = []
+    q = v = row = error = 0
+    for constraint in robot.tree.constraints:
+        count = len(constraint.row_names)
+        if isinstance(constraint, LoopJoint):
+            nq, nv = constraint.joint.nq, constraint.joint.nv
+            places = slice(q, q + nq), slice(v, v + nv), slice(row, row + count), slice(error, error + count)
+            found.append(ClosingJoint(robot, constraint, *places))
+            q, v = q + nq, v + nv
+        row, error = row + count, error + (count if constraint.holonomic else 0)
+    return found
+
+
+def loop_of(joint: Joint, frame: str, relative_to: str) -> LoopJoint:
+    """The joint as a constraint, in which what is as usual is not stated."""
+    drive = drive_of(joint)
+    return LoopJoint(
+        joint.name,
+        joint.type,
+        frame,
+        relative_to,
+        lower=_stated(joint.lower, -np.inf),
+        upper=_stated(joint.upper, np.inf),
+        velocity_bound=_stated(joint.velocity, np.inf),
+        effort=_stated(joint.effort, np.inf),
+        damping=_stated(joint.damping, 0.0),
+        friction=_stated(joint.friction, 0.0),
+        static_friction=drive.static_friction,
+        friction_velocity=drive.friction_velocity,
+        stiffness=drive.stiffness,
+        rest=drive.rest,
+    )
+
+
+def _stated(numbers: np.ndarray, usual: float) -> tuple[float, ...]:
+    return () if np.all(numbers == usual) else tuple(fixed_array(numbers).tolist())

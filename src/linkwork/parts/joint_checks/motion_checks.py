@@ -1,0 +1,268 @@
+"""Lines of the contract: what a joint does, and the manifold of its configurations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.joints import JointType
+from linkwork.parts.joint_checks.check_context import (
+    DIFFERENCES,
+    TOLERANCE,
+    Line,
+    Trial,
+    flat,
+    matrix,
+    moved,
+    off,
+)
+from linkwork.spatial import Force, Pose
+
+__all__ = ["MOTION"]
+
+
+def _zero(t: Trial) -> list[float]:
+    """Where the transform at zero is another, no configuration near it may have the identity's."""
+    error, q = _from_identity(t.type, t.type.zero()), [float(x) for x in t.type.zero()]
+    if error <= TOLERANCE:
+        return [error]
+    for _ in range(30):  # Gauss and Newton's steps towards the identity, of at most 1
+        X = matrix(t.type.X(q).elements())
+        S = np.array([float(x) for x in flat(t.type.S(q).columns)]).reshape(-1, 6).T
+        A = X[:3, :3].T - X[:3, :3]
+        missing = np.array([A[2, 1] / 2, A[0, 2] / 2, A[1, 0] / 2, *(-X[:3, :3].T @ X[:3, 3])])
+        step = np.linalg.pinv(S) @ missing
+        q = moved(t.type, q, (step / max(1.0, float(np.linalg.norm(step)))).tolist())
+        if _from_identity(t.type, q) <= TOLERANCE:
+            raise ValueError(f"zero: X is not the identity there, but it is at q = {[round(x, 6) for x in q]}")
+    return []
+
+
+def _from_identity(joint: JointType, q: Sequence[float]) -> float:
+    return off(joint.X(q).elements(), Pose.identity().elements())
+
+
+def _rigid(t: Trial) -> list[float]:
+    errors = []
+    for q, _ in t.states():
+        X = matrix(t.type.X(q).elements())
+        R = X[:3, :3]
+        errors += [off((R.T @ R).ravel(), np.eye(3).ravel()), abs(float(np.linalg.det(R)) - 1.0)]
+    return errors
+
+
+def _subspace(t: Trial) -> list[float]:
+    """The reference is X⁻¹Ẋ along v, by differences of the transform over a step of the manifold."""
+    h, errors = 1e-5, []
+    for q, _ in t.states():
+        X = matrix(t.type.X(q).elements())
+        exact = []
+        for k in range(t.type.nv):
+            unit = [h if i == k else 0.0 for i in range(t.type.nv)]
+            ahead, behind = (matrix(t.type.X(moved(t.type, q, step)).elements()) for step in (unit, [-x for x in unit]))
+            hat = np.linalg.inv(X) @ (ahead - behind) / (2.0 * h)
+            exact += [hat[2, 1], hat[0, 2], hat[1, 0], *hat[:3, 3]]
+        errors.append(off(flat(t.type.S(q).columns), exact))
+    return errors
+
+
+def _closed_subspace(t: Trial) -> list[float]:
+    return [off(flat(t.type.S(q).columns), flat(JointType.S(t.type, q).columns)) for q, _ in t.states()]
+
+
+def _bias(t: Trial) -> list[float]:
+    return [off(t.type.bias(q, v).elements(), JointType.bias(t.type, q, v).elements()) for q, v in t.states()]
+
+
+def _wrenches(t: Trial) -> list[float]:
+    errors = []
+    for q, _ in t.states():
+        S = np.array([float(x) for x in flat(t.type.S(q).columns)]).reshape(-1, 6)
+        T = np.array([float(x) for x in flat(t.type.constraint_wrench_subspace(q))]).reshape(-1, 6)
+        errors.append(off((T @ S.T).ravel(), np.zeros(T.shape[0] * S.shape[0])))
+        if np.linalg.matrix_rank(T, tol=1e-9) < len(T) or np.linalg.matrix_rank(S, tol=1e-9) < len(S):
+            raise ValueError(f"at q = {q} the motions or the wrenches are not independent")
+    return errors
+
+
+def _torque(t: Trial) -> list[float]:
+    F = Force.of([0.3, -1.0, 2.0, 0.7, 1.1, -0.4])
+    return [
+        off([sum(x * y for x, y in zip(t.type.torque(q, F), v, strict=True))], [t.type.twist(q, v).dot(F)])
+        for q, v in t.states()
+    ]
+
+
+def _rates(t: Trial) -> list[float]:
+    return [off(t.type.v_of(q, t.type.q_dot(q, v)), v) for q, v in t.states()]
+
+
+def _rate_of_step(t: Trial) -> list[float]:
+    h, errors = 1e-6, []
+    for q, v in t.states():
+        ahead, behind = (moved(t.type, q, [sign * h * x for x in v]) for sign in (1.0, -1.0))
+        errors.append(off([(a - b) / (2.0 * h) for a, b in zip(ahead, behind, strict=True)], t.type.q_dot(q, v)))
+    return errors
+
+
+def _adjoint(t: Trial) -> list[float]:
+    errors = []
+    for q, v in t.states():
+        f_v = np.random.default_rng(3).normal(size=t.type.nv).tolist()
+        f_q, rate = t.type.v_of_adjoint(q, f_v), t.type.q_dot(q, v)
+        power = sum(x * y for x, y in zip(f_v, v, strict=True))
+        errors.append(off([sum(x * y for x, y in zip(f_q, rate, strict=True))], [power]))
+    return errors
+
+
+def _steps(t: Trial) -> list[float]:
+    errors = []
+    for q, v in t.states():
+        phi = [0.3 * x for x in v]
+        errors.append(off(t.type.local(q, moved(t.type, q, phi)), phi))
+        errors.append(off(t.type.local(q, q), [0.0] * t.type.nv))
+    return errors
+
+
+def _local_rate(t: Trial) -> list[float]:
+    errors, pairs = [], t.states()
+    for (q, v), (q0, _) in zip(pairs, [*pairs[1:], pairs[0]], strict=True):
+        if t.type.nv == 0:
+            return []
+        moving = seeded(q, t.type.q_dot(q, v))
+        rate = [parts(x, moving[0].level)[1] for x in t.type.local(q0, moving)]
+        errors.append(off(t.type.local_rate(q0, q, v), rate))
+    return errors
+
+
+def _principal(t: Trial) -> list[float]:
+    X = t.type.X
+    return [off(X(t.type.principal(q)).elements(), X(q).elements()) for q, _ in t.states()]
+
+
+def _twists(t: Trial) -> list[float]:
+    errors = []
+    for (q, v), a in zip(t.states(), np.random.default_rng(5).normal(size=(t.samples + 1, t.type.nv)), strict=False):
+        S, A = t.type.S(q), t.type.bias(q, v)
+        errors.append(off(t.type.twist(q, v).elements(), (S @ v).elements()))
+        errors.append(off(t.type.acceleration(q, v, a.tolist()).elements(), (S @ a.tolist() + A).elements()))
+    return errors
+
+
+def _jacobians(t: Trial) -> list[float]:
+    errors = []
+    for q, v in t.states():
+        rate = [float(x) for x in t.type.q_dot(q, v)]
+        for rows, x, image in ((t.type.q_dot_jacobian(q), v, rate), (t.type.v_of_jacobian(q), rate, v)):
+            errors.append(off([sum(a * b for a, b in zip(row, x, strict=True)) for row in rows], image))
+        f_v = np.random.default_rng(3).normal(size=t.type.nv).tolist()
+        errors.append(off(t.type.v_of_adjoint(q, f_v), JointType.v_of_adjoint(t.type, q, f_v)))
+    return errors
+
+
+def _normal(t: Trial) -> list[float]:
+    """On the manifold it changes nothing; a little off it, it leads back to it."""
+    errors = []
+    for q, e in zip((q for q, _ in t.states()), _noise(t), strict=False):
+        errors.append(off(t.type.normalize(q), q))
+        there = [float(x) for x in t.type.normalize([a + b for a, b in zip(q, e, strict=True)])]
+        R = matrix(t.type.X(there).elements())[:3, :3]
+        errors += [off(t.type.normalize(there), there), off((R.T @ R).ravel(), np.eye(3).ravel())]
+    return errors
+
+
+def _distance(t: Trial) -> list[float]:
+    """0 on the manifold, wherever steps lead too; near it the size of what ``normalize`` changes, within a factor."""
+    errors = []
+    for (q, v), e in zip(t.states(), _noise(t), strict=False):
+        errors += [float(t.type.distance(q)), float(t.type.distance(moved(t.type, q, [3.0 * x for x in v])))]
+        p = [a + b for a, b in zip(q, e, strict=True)]
+        said, change = float(t.type.distance(p)), float(np.linalg.norm(np.subtract(t.type.normalize(p), p)))
+        if not change / 3.0 - 1e-9 <= said <= 3.0 * change + 1e-9:
+            raise ValueError(f"distance: {said:.3g} at q = {p}, where normalize(q) is {change:.3g} away")
+    return [float(e) for e in errors]
+
+
+def _noise(t: Trial) -> list[list[float]]:
+    noise: list[list[float]] = (1e-4 * np.random.default_rng(6).normal(size=(t.samples + 1, t.type.nq))).tolist()
+    return noise
+
+
+def _unit_length(t: Trial) -> list[float]:
+    found = [q for q, _ in t.states()]
+    return [abs(sum(q[k] * q[k] for k in places) - 1.0) for q in found for places in t.type.unit_length]
+
+
+def _checked(t: Trial) -> list[float]:
+    """What is on the manifold passes as it is; what is far off it, or no configuration at all, does not."""
+    errors = []
+    for q, _ in t.states():
+        errors.append(off(t.type.checked(q), q))
+        far = [x + 0.5 for x in q]
+        bad = [[*q, 0.0], *([[math.nan, *q[1:]]] if q else []), *([far] if float(t.type.distance(far)) > 0.1 else [])]
+        for wrong in bad:
+            try:
+                t.type.checked(wrong)
+            except ValueError:
+                continue
+            raise ValueError(f"checked: takes {wrong}, which is no configuration")
+    return errors
+
+
+def _random(t: Trial) -> list[float]:
+    """Within the joint's bounds, and within ±0.5 where it has none, but for numbers that are no angles or lengths."""
+    held = t.joint.position_bounds
+    inner = np.array([0.5 if unit in ("rad", "m") else math.inf for unit in t.type.q_units])
+    free = np.isinf(held.lower) & np.isinf(held.upper)
+    tried = np.where(free, -inner, held.lower), np.where(free, inner, held.upper)
+    errors = []
+    for lower, upper in (held, tried):
+        for size in ((), (3,), (2, 5)):
+            q, again = (t.type.random(np.random.default_rng(4), lower.tolist(), upper.tolist(), size) for _ in range(2))
+            if q.shape != (*size, t.type.nq):
+                raise ValueError(f"random: expected shape {(*size, t.type.nq)}, got {q.shape}")
+            if not (np.all(q >= lower) and np.all(q <= upper)):
+                raise ValueError(f"random: a configuration is outside the bounds {lower.tolist()}, {upper.tolist()}")
+            if not np.array_equal(q, again):
+                raise ValueError("random: the same generator draws other configurations")
+            errors += [float(t.type.distance(one)) for one in q.reshape(math.prod(size), t.type.nq).tolist()]
+    return errors
+
+
+MOTION = (
+    Line("zero", "X(zero) = 1, if X is that for any configuration", TOLERANCE, _zero),
+    Line("X", "its rotation is orthonormal and right-handed", TOLERANCE, _rigid),
+    Line("S", "S e_k = (X⁻¹ dX)^∨ along retract(q, h e_k)", DIFFERENCES, _subspace),
+    Line("S", "as the contract derives it from X and q_dot", TOLERANCE, _closed_subspace),
+    Line("bias", "Ṡ v, as the contract derives it from S along q_dot", TOLERANCE, _bias),
+    Line("twist, acceleration", "S v, and S a + Ṡ v", TOLERANCE, _twists, ("twist", "acceleration")),
+    Line("constraint_wrench_subspace", "Tᵀ S = 0, and its 6 − nv columns are independent", TOLERANCE, _wrenches),
+    Line("torque", "τ · v = F · S v: power is the same", TOLERANCE, _torque),
+    Line("v_of", "v_of(q_dot(v)) = v", TOLERANCE, _rates),
+    Line("q_dot", "q̇ is the rate of retract(q, v t) at t = 0", DIFFERENCES, _rate_of_step),
+    Line("v_of_adjoint", "⟨f_q, q̇⟩ = ⟨f_v, v⟩", TOLERANCE, _adjoint),
+    Line(
+        "jacobians",
+        "the matrices of q_dot and v_of, and Jᵀ f_v",
+        TOLERANCE,
+        _jacobians,
+        ("q_dot_jacobian", "v_of_jacobian", "v_of_adjoint"),
+    ),
+    Line(
+        "retract, local",
+        "local(q, retract(q, φ)) = φ, and local(q, q) = 0",
+        TOLERANCE,
+        _steps,
+        ("retract", "local"),
+    ),
+    Line("local_rate", "φ̇ is the derivative of local along q_dot", TOLERANCE, _local_rate),
+    Line("normalize", "leaves a configuration of the joint as it is, and leads to one", TOLERANCE, _normal),
+    Line("distance", "0 on the manifold; near it, about how far normalize(q) is from q", TOLERANCE, _distance),
+    Line("unit_length", "the squares of these numbers add up to 1", TOLERANCE, _unit_length),
+    Line("checked", "takes configurations as they are, and nothing else", TOLERANCE, _checked),
+    Line("principal", "keeps the transform", TOLERANCE, _principal),
+    Line("random", "has the shape asked for, is within the bounds and on the manifold", TOLERANCE, _random),
+)

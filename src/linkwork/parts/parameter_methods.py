@@ -1,0 +1,154 @@
+"""A robot's own numbers as parameters: what they are, and robots with others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from linkwork.dynamics.inertial_parameters import explain
+from linkwork.expr.arrays.symbol_array import is_traced, scalars
+from linkwork.joints.axis import unit_axis
+from linkwork.kernels.owners import OfRobot, has_symbols
+from linkwork.model.composite_body import told
+from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of, read_parameters
+from linkwork.model.parametrized_tree import parametrised, with_numbers
+from linkwork.model.tree import Tree
+from linkwork.parts.parameter_methods_resistance import ResistanceMethods
+from linkwork.spatial.arguments import LARGEST, given_numbers
+from linkwork.spatial.inertia_vector import parameters_of
+
+__all__ = ["ParameterMethods"]
+
+_FILE = 1e-5  # relative: what is left of a file's six digits
+
+
+class ParameterMethods(ResistanceMethods):
+    """The robot's own numbers, by the names under which kernels take them."""
+
+    __slots__ = ()
+
+    def parameters(self, names: str | Iterable[str]) -> dict[str, np.ndarray]:
+        """The robot's own numbers for parameters, by the names of the inputs of a kernel that has them.
+
+        ``kernel(q, v, a, **robot.parameters(names))`` is what the robot's method gives.  Names are texts, one or
+        several, as `compile` takes them; one with ``*``, ``?`` or ``[`` stands for all that fit:
+
+        - ``inertia:<link>`` (10,): a link's own mass [kg], first moments of mass [kg·m] and rotational inertia J_xx,
+          J_xy, J_xz, J_yy, J_yz, J_zz [kg·m²], about its origin in its axes; ``inertia`` (nb, 10): of each body as a
+          whole, in the order of `bodies`, as `inertial_parameters` has them;
+        - ``armature``, ``damping``, ``friction``, ``static_friction``, ``friction_velocity``, ``stiffness``:``<joint>``
+          (nv of the joint,), a follower's too, or alone (nv,); ``rest:<joint>`` and ``rest`` of q's numbers.  Units are
+          those of the properties of these names; they count where ``passive=True``;
+        - ``gravity`` (3,) [m/s²];
+        - ``placement:<joint>`` (6,): an offset (φ; d) of the joint from its place on the link before it, turned by the
+          rotation vector φ [rad] and moved by d [m] in its own axes, a fixed joint's too; ``placement`` (nb, 6): of
+          each moving joint, in the order of `bodies`.  ``frame:<frame>`` (6,): the same of a frame on what carries it,
+          with all that is fixed to it.  The robot's own offsets are zero;
+        - ``point:<point>`` (3,) [m] and ``direction:<direction>`` (3,), of unit length, in their frames.
+
+        Raises UnknownNameError for a kind and a name that are not there, ValueError for what is named twice.
+        """
+        asked = inputs_of(read_parameters(self._tree, "parameters", names))
+        return {
+            key: np.array(p.nominal(self._tree), dtype=float).reshape(p.shape(self._tree)) for p, key in asked.items()
+        }
+
+    def with_parameters(self, values: Mapping[str, Any]) -> Self:
+        """The robot with other numbers, by the names of parameters or of their inputs: see `parameters`.
+
+        >>> import linkwork as lw
+        >>> arm = lw.load("arm7").with_parameters({"inertia:hand": [0.5, 0, 0, 0.02, 2e-3, 0, 0, 2e-3, 0, 1e-3]})
+        >>> arm.link("hand").mass
+        0.5
+
+        In a function that is compiled, numbers may be symbols: the robot's methods then are functions of them, and it
+        is of use in that function only.
+
+        Raises ValueError for another shape, for numbers that are not finite, and for inertias that no body has, which
+        says why; what the robot's own are is taken as it is.
+        """
+        if not isinstance(values, Mapping):
+            raise TypeError(f"with_parameters: expected a dict by parameter, got {values!r}")
+        given = {p: x for key, x in values.items() for p in read_parameters(self._tree, _WHO, key)}
+        read_parameters(self._tree, _WHO, [*values])  # refuses what is given twice
+        if has_symbols(self._subject) or any(map(is_traced, given.values())):
+            return self._with_symbols({p: _scalars(self._tree, p, x) for p, x in given.items()})
+        numbers = {p: _numbers(self._tree, p, x) for p, x in given.items()}
+        in_joints: dict[str, dict[str, Any]] = {}
+        for p in [p for p in numbers if isinstance(KINDS[p.kind].size, str)]:
+            in_joints.setdefault(p.kind, {}).update(_by_joint(self._tree, p, numbers.pop(p)))
+        tree = with_numbers(self._tree, {p: x.ravel().tolist() for p, x in numbers.items()})
+        if any(p.kind == "inertia" and not p.name for p in numbers):
+            _check_own_links(self._tree, tree)
+        robot = type(self)(tree)
+        return robot.with_joint_dynamics(**in_joints) if in_joints else robot
+
+    def _with_symbols(self, numbers: Mapping[Parameter, list[Any]]) -> Self:
+        """A robot some of whose numbers are symbols: what it is made of is known, and its functions take them."""
+        subject = OfRobot(self._subject.tree, {**self._subject.numbers, **numbers})
+        robot = type(self)(subject.tree)
+        robot._subject, robot._tree = subject, parametrised(subject.tree, subject.numbers)
+        return robot
+
+
+_WHO = "with_parameters"
+
+
+def _expected(tree: Tree, p: Parameter) -> str:
+    shape = p.shape(tree)
+    return f"{_WHO}: {p}: expected numbers of shape {shape}, {KINDS[p.kind].doc}"
+
+
+def _scalars(tree: Tree, p: Parameter, value: Any) -> list[Any]:
+    """Numbers and symbols, row by row."""
+    array = scalars(value)
+    if array.shape != p.shape(tree):
+        raise ValueError(f"{_expected(tree, p)}, got an array of shape {array.shape}")
+    return array.ravel().tolist()
+
+
+def _numbers(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
+    """Numbers that a robot can have."""
+    expected = _expected(tree, p)
+    numbers = given_numbers(value, expected, p.shape(tree))
+    if np.abs(numbers).max(initial=0.0) > LARGEST:
+        raise ValueError(f"{expected} of at most {LARGEST:.0e}, got {value!r}")
+    own = np.reshape(p.nominal(tree), p.shape(tree))
+    if np.array_equal(numbers, own):
+        return numbers
+    if p.kind == "direction":
+        return np.array([*unit_axis(numbers.tolist(), f"{_WHO}: {p}", "direction")])
+    if p.kind == "inertia":
+        for k, (x, known) in enumerate(zip(numbers.reshape(-1, 10), own.reshape(-1, 10), strict=True)):
+            why = () if np.array_equal(x, known) else explain(x, tolerance=_FILE)
+            if why:
+                whose = "" if p.name else f": row {k}, body {tree.bodies[k].name!r}"
+                raise ValueError(
+                    f"{_WHO}: {p}{whose}: no body has these numbers: {'; '.join(why)}; "
+                    f"linkwork.parameters.from_log_cholesky gives what a body can have, whatever it is given"
+                )
+    return numbers
+
+
+def _check_own_links(before: Tree, after: Tree) -> None:
+    """Raises ValueError where bodies as a whole are lighter than the other links on them."""
+    known = {frame.name: frame.inertia for frame in told(before.bodies, before.frames)}
+    own = {body.name for body in after.bodies}
+    for frame in after.frames:
+        if frame.name in own and frame.inertia != known.get(frame.name):
+            why = explain(parameters_of(frame.inertia), tolerance=_FILE)
+            if why:
+                raise ValueError(
+                    f"{_WHO}: inertia: body {frame.name!r}: what its other links leave to link {frame.name!r} is no "
+                    f"inertia: {'; '.join(why)}; give links' own, as inertia:{frame.name}"
+                )
+
+
+def _by_joint(tree: Tree, p: Parameter, numbers: np.ndarray) -> dict[str, np.ndarray]:
+    """What joints are given, by name."""
+    if p.name:
+        return {p.name: numbers}
+    places = tree.q_slices if p.kind == "rest" else tree.v_slices
+    return {body.joint_name: numbers[places[i]] for i, body in tree.stacked() if body.joint.nv}

@@ -1,0 +1,171 @@
+"""A robot's tree, drawn with box characters: one line a link, with the joint that carries it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from linkwork._util.messages__printing import cut, escaped, label, number, numbers, width
+from linkwork.constraints import Constraint, LoopJoint
+from linkwork.joints import JointType
+from linkwork.model.body import WORLD, Body, Direction, Following, Frame, Point
+from linkwork.model.tree import Tree
+from linkwork.spatial import Vec3
+
+__all__ = ["axis_text", "constraint_lines", "constraint_rows", "follows_text", "parameters", "slice_text", "tree_lines"]
+
+_DEEPEST = 24  # levels that are drawn; deeper ones show their number instead of all lines on the left
+_NARROWEST = 6  # columns that each of link, joint, type and axis has, however narrow the terminal is
+_WIDEST = 72  # columns that the links may take before the joints stop to be aligned
+
+
+def tree_lines(tree: Tree, columns: int | None = None) -> list[str]:
+    """The drawing.  What is fixed to a link follows it, before what moves on it: links, frames, points, directions.
+
+    Where it takes more than so many ``columns``, fewer levels are drawn and texts are cut.
+    """
+    rows: list[tuple[str, ...]] = _rows(tree, _DEEPEST)
+    if columns is not None and max((len("  ".join(row)) for row in rows), default=0) > columns:
+        rows = _rows(tree, max(2, min(_DEEPEST, columns // 8)))
+    widest = [min(max((width(row[k]) for row in rows), default=0), _WIDEST) for k in range(4)]
+    if columns is not None:
+        while sum(widest) + 2 * 3 > max(columns, 4 * _NARROWEST + 2 * 3):
+            widest[widest.index(max(widest))] -= 1
+        rows = [tuple(map(cut, row, widest)) for row in rows]
+    lines = [""] * len(rows)
+    for k, row in enumerate(rows):
+        cells = [cell + " " * (n - width(cell)) for cell, n in zip(row[:3], widest[:3], strict=True)]
+        lines[k] = "  ".join([*cells, *row[3:]]).rstrip()
+    return ["world", *lines]
+
+
+def constraint_lines(tree: Tree) -> list[str]:
+    """A line for each constraint, under a heading: its name, its kind and what it names; none without constraints."""
+    if not tree.constraints:
+        return []
+    rows = [row[:3] for row in constraint_rows(tree)]
+    widest = [max(width(row[k]) for row in rows) for k in (0, 1)]
+    cells = [[cell + " " * (n - width(cell)) for cell, n in zip(row, widest, strict=False)] for row in rows]
+    return ["constraints", *("  ".join(["   " + own[0], own[1], row[2]]) for own, row in zip(cells, rows, strict=True))]
+
+
+def constraint_rows(tree: Tree) -> list[list[str]]:
+    """A row of a table for each constraint: its name, its kind, what it names, and how many rows it has."""
+    return [
+        [label(c.name), _kind(c), ", ".join(map(label, _named(c))) or "-", str(len(c.row_names))]
+        for c in tree.constraints
+    ]
+
+
+def _kind(constraint: Constraint) -> str:
+    return escaped(constraint.joint.type_name() if isinstance(constraint, LoopJoint) else type(constraint).__name__)
+
+
+def _named(constraint: Constraint) -> tuple[str, ...]:
+    said = constraint.references
+    return tuple(dict.fromkeys((*said.joints, *said.frames, *said.points, *said.directions)))
+
+
+def parameters(joint: JointType) -> dict[str, Any]:
+    """What a joint type is given: its fields, vectors as lists of numbers."""
+    values = {}
+    for field in _fields(joint):
+        value = getattr(joint, field.name)
+        if isinstance(value, Vec3):
+            value = [float(x) for x in value]
+        values[field.name] = value if isinstance(value, (list, int, float, str, bool)) else str(value)
+    return values
+
+
+def axis_text(joint: JointType) -> str:
+    """A joint's parameters for people, but for those at their default: an axis of the frame by its letter."""
+    usual = {field.name: field.default for field in _fields(joint)}
+    shown = []
+    for name, value in parameters(joint).items():
+        if getattr(joint, name) == usual[name]:
+            continue
+        if isinstance(value, list):
+            text = _LETTERS.get(tuple(value)) or f"({', '.join(map(number, value))})"
+        else:
+            text = number(value) if isinstance(value, float) else escaped(str(value))
+        shown.append(text if name == "axis" else f"{name} {text}")
+    return ", ".join(shown)
+
+
+def slice_text(place: slice) -> str:
+    """Where a joint's numbers are: "3", or "3:6"."""
+    return str(place.start) if place.stop == place.start + 1 else f"{place.start}:{place.stop}"
+
+
+def follows_text(coupling: Following) -> str:
+    """What a joint follows, as tables have it: "2 × elbow + 0.1"."""
+    return f"{number(coupling.ratio)} × {label(coupling.joint)} + {number(coupling.offset)}"
+
+
+def _fields(joint: JointType) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields of a type that is a dataclass; of another, one of a user's, none are known."""
+    return dataclasses.fields(joint) if dataclasses.is_dataclass(joint) else ()
+
+
+def _rows(tree: Tree, deepest: int) -> list[tuple[str, ...]]:
+    """(drawn link, joint, type, axis) for every link, depth first."""
+    children: dict[int, list[_Child]] = {WORLD: []}
+    for i in range(len(tree.bodies)):
+        children[i] = []
+    for frame in tree.frames:
+        if not _is_body(tree, frame) and not (frame.body == WORLD and frame.name == "world"):
+            children[frame.body].append(frame)
+    marks: list[Point | Direction] = [*tree.points, *tree.directions]
+    for mark in marks:
+        children[tree.frame(mark.frame).body].append(mark)
+    for i, parent, _ in tree.outward():
+        children[parent].append(i)
+    rows: list[tuple[str, ...]] = []
+    stack = list(reversed(_placed(children[WORLD], "", 1)))
+    while stack:
+        child, before, last, depth = stack.pop()
+        line = before + ("└─ " if last else "├─ ")
+        if depth > deepest:
+            line = f"…{depth}… {line[-3:]}"
+        if isinstance(child, int):
+            body = tree.bodies[child]
+            rows.append((line + label(body.name), *_carried(body)))
+            below = (before + ("   " if last else "│  "))[-3 * deepest :]
+            stack += reversed(_placed(children[child], below, depth + 1))
+        elif isinstance(child, (Point, Direction)):
+            rows.append((line + label(child.name), "-", *_marked(child)))
+        else:
+            is_root = child.body == WORLD and child.welded_to is None
+            how = "welded" if child.fixed_joint is not None else "root" if is_root else "frame"
+            rows.append((line + label(child.name), label(child.fixed_joint or "-"), how, ""))
+    return rows
+
+
+_Child = int | Frame | Point | Direction  # a body that moves, by its index, or what is fixed
+
+
+def _placed(children: Sequence[_Child], before: str, depth: int) -> list[tuple[_Child, str, bool, int]]:
+    return [(child, before, k == len(children) - 1, depth) for k, child in enumerate(children)]
+
+
+def _carried(body: Body) -> tuple[str, str, str]:
+    return label(body.joint_name), body.joint.type_name(), axis_text(body.joint)
+
+
+def _marked(mark: Point | Direction) -> tuple[str, str]:
+    """What a point or direction is, and where."""
+    kind, vector = ("point", mark.position) if isinstance(mark, Point) else ("direction", mark.vector)
+    return kind, f"{numbers(vector)} in {label(mark.frame)}"
+
+
+def _is_body(tree: Tree, frame: Frame) -> bool:
+    """Whether a frame is the body's own, and not one welded to it."""
+    return frame.body != WORLD and tree.bodies[frame.body].name == frame.name
+
+
+_LETTERS = {
+    tuple(sign if k == i else 0.0 for k in range(3)): ("-" if sign < 0 else "") + "xyz"[i]
+    for i in range(3)
+    for sign in (1.0, -1.0)
+}

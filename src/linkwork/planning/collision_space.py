@@ -1,0 +1,78 @@
+"""Why a configuration cannot be planned from or to, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork.collision.shape_distance import signed_distance
+from linkwork.model.body import WORLD
+from linkwork.model.collision_pairs import link_shapes
+from linkwork.planning.planning_space import TOLERANCE, PlanningSpace
+from linkwork.shapes import Sphere
+
+__all__ = ["base_inside", "collisions_of", "limits_of"]
+
+_POINT = 1e-6  # [m]: the radius of what stands for a point
+_CONTACT = 2e-3  # [m]: depth of what is meant to touch, at most
+_NAMED = 3  # pairs that a sentence names
+
+
+def collisions_of(space: PlanningSpace, q: np.ndarray) -> str:
+    """Which pairs collide at q, the deepest first, and how deep.  What is no pair, but keeps q from being free, the
+    space's own checks say."""
+    found = space.robot.distances(q, space.scene, pairs=space.pairs)
+    margins = space.margins.of(space.robot, space.robot._about("plan", space.scene, space.pairs))
+    order = np.argsort(found.distance - margins, kind="stable")
+    order = order[found.distance[order] <= margins[order] + TOLERANCE]
+    if not len(order):
+        return "what is to be kept is not"
+    texts = [_pair(found.pairs[k], float(found.distance[k]), float(margins[k])) for k in order[:_NAMED]]
+    more = len(order) - len(texts)
+    told = ", ".join(texts) + (f", and {more} more pair{'s' if more > 1 else ''}" if more > 0 else "")
+    touching = [found.pairs[k] for k in order if found.distance[k] > -_CONTACT]
+    if len(touching) == len(order) and margins[order].max() <= 0.0:
+        told += f": touching={touching!r} lets them touch"
+    return told
+
+
+def _pair(names: tuple[str, str], distance: float, margin: float) -> str:
+    first, second = map(repr, names)
+    if abs(distance) <= TOLERANCE:
+        text = f"{first} touches {second}"
+        return text if margin <= 0.0 else f"{text}, within the margin of {margin:g} m"
+    if distance < 0.0:
+        return f"{first} is {-distance:.4g} m deep in {second}"
+    return f"{first} is {distance:.4g} m from {second}, within the margin of {margin:g} m"
+
+
+def limits_of(space: PlanningSpace, q: np.ndarray) -> str:
+    """Which numbers of q are beyond which limits."""
+    texts = []
+    for k, name in enumerate(space.robot.q_names):
+        for beyond, bound in ((space.lower[k] - q[k], space.lower[k]), (q[k] - space.upper[k], space.upper[k])):
+            if beyond > 0.0:
+                texts.append(f"{name!r} is {q[k]:.6g}, {beyond:.4g} beyond its limit of {bound:.6g}")
+    return ", ".join(texts)
+
+
+def base_inside(robot: Any, scene: Any) -> str:
+    """Which obstacle contains the robot's base, in a sentence; nothing where none does."""
+    if scene is None:
+        return ""
+    for one in link_shapes(robot.tree):
+        if one.body != WORLD:
+            continue
+        X = np.array(one.placement.elements(), dtype=float).reshape(4, 4)
+        for obstacle in scene.obstacles:
+            Y = np.array(obstacle.pose.elements(), dtype=float).reshape(4, 4)
+            try:
+                found = signed_distance(Sphere(_POINT), X, obstacle.shape, Y)
+            except (TypeError, ValueError):
+                continue
+            depth = _POINT - float(found.distance)
+            if depth > 0.0:
+                deep = f"the middle of {one.name!r} is {depth:.4g} m deep in it"
+                return f"obstacle {obstacle.name!r} contains the robot's base: {deep}"
+    return ""

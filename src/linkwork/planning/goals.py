@@ -1,0 +1,176 @@
+"""Where a path may end: configurations, poses, regions, sets of any, as configurations that can be planned to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linkwork.errors import UnknownNameError
+from linkwork.ik.tasks.frame_tasks import PoseTask
+from linkwork.mechanisms.assembly.targets import read_configuration
+from linkwork.planning.collision_space import collisions_of, limits_of
+from linkwork.planning.goals_region import PoseRegion
+from linkwork.planning.planning_space import PlanningSpace
+from linkwork.spatial.arguments import given_pose
+
+__all__ = ["GoalsFound", "WantedGoal", "goals_found", "read_goals"]
+
+_POSES = 48  # that are drawn from a region at once
+_DRAWS = 4  # times, where none of them will do
+
+
+@dataclass(frozen=True)
+class WantedGoal:
+    """One of what people wrote: a configuration, or poses of frames, any of which will do."""
+
+    label: str
+    q: np.ndarray | None = None
+    poses: Mapping[str, np.ndarray] | None = None  # by frame (n, 4, 4)
+    drawn: tuple[Mapping[str, np.ndarray], ...] = ()  # other poses, where none of these will do
+
+
+@dataclass(frozen=True)
+class GoalsFound:
+    """Configurations (n, nq), which of the goals each is of, and why others are none: a status and a sentence."""
+
+    q: np.ndarray
+    of: np.ndarray
+    reasons: list[tuple[str, str]]
+
+
+def read_goals(robot: Any, goal: Any, frame: str | None, seed: int) -> list[WantedGoal]:
+    """What ``goal`` of `Robot.plan` is.  Raises ValueError, TypeError and UnknownNameError."""
+    if frame is not None:
+        _check_frame(robot, frame)
+    found = _read(robot, goal, frame, seed, "goal")
+    if not found:
+        raise ValueError("plan: goal: expected one at least, got none")
+    if frame is not None and all(one.q is not None for one in found):
+        raise ValueError(f"plan: goal: expected a pose (4, 4) of frame {frame!r} among them, got configurations alone")
+    return found
+
+
+def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> list[WantedGoal]:
+    if isinstance(goal, PoseRegion):
+        _check_frame(robot, goal.frame)
+        X = goal.sampled(_DRAWS * _POSES, seed=seed).reshape(_DRAWS, _POSES, 4, 4)
+        first, *more = ({goal.frame: some} for some in X)
+        return [WantedGoal(label, poses=first, drawn=tuple(more))]
+    if isinstance(goal, Mapping):
+        if goal and all(np.shape(x) == (4, 4) for x in goal.values()):
+            for name in goal:
+                _check_frame(robot, name)
+            return [WantedGoal(label, poses={name: _poses(f"{label}[{name!r}]", x) for name, x in goal.items()})]
+        return [WantedGoal(label, q=read_configuration(robot, "plan", label, goal))]
+    shape = _shape(goal)
+    if shape[-2:] == (4, 4) and len(shape) <= 3 and (frame is not None or robot.nq != 4):
+        if frame is None:
+            raise ValueError(f"plan: {label}: of a pose (4, 4) say the frame: frame={robot.frames[-1]!r}")
+        if len(shape) == 2:
+            return [WantedGoal(label, poses={frame: _poses(label, goal)})]
+        return [WantedGoal(f"{label}[{k}]", poses={frame: _poses(f"{label}[{k}]", x)}) for k, x in enumerate(goal)]
+    if isinstance(goal, (list, tuple)) and any(_shape(one) or isinstance(one, (PoseRegion, Mapping)) for one in goal):
+        parts = [_read(robot, one, frame, seed, f"{label}[{k}]") for k, one in enumerate(goal)]
+        return [one for part in parts for one in part]
+    if frame is not None and shape[-1:] != (robot.nq,):
+        raise ValueError(
+            f"plan: {label}: expected a pose (4, 4) of frame {frame!r} or several (n, 4, 4), got shape {shape}"
+        )
+    q = read_configuration(robot, "plan", label, goal)
+    if q.ndim == 1:
+        return [WantedGoal(label, q=q)]
+    if q.ndim != 2:
+        raise ValueError(f"plan: {label}: expected one configuration or several (n, {robot.nq}), got shape {q.shape}")
+    return [WantedGoal(f"{label}[{k}]", q=one) for k, one in enumerate(q)]
+
+
+def _shape(goal: Any) -> tuple[int | None, ...]:
+    """That of an array; (None,) of a list whose parts have several."""
+    try:
+        found: tuple[int, ...] = np.shape(goal)
+    except ValueError:
+        return (None,)
+    return found
+
+
+def _check_frame(robot: Any, name: Any) -> None:
+    if name not in robot.frames:
+        raise UnknownNameError("frame", str(name), [*robot.frames])
+
+
+def _poses(label: str, X: Any) -> np.ndarray:
+    return np.array(given_pose(X, f"plan: {label}").elements(), dtype=float).reshape(1, 4, 4)
+
+
+def goals_found(space: PlanningSpace, wanted: list[WantedGoal], seed: np.ndarray, answers: int) -> GoalsFound:
+    """Configurations within limits that are free, of all goals: of poses several answers of inverse kinematics."""
+    q, of, reasons = [], [], []
+    for k, one in enumerate(wanted):
+        found = _free_of(space, one, seed, answers)
+        for poses in one.drawn:
+            if isinstance(found, np.ndarray):
+                break
+            found = _free_of(space, replace(one, poses=poses), seed, answers)
+        if isinstance(found, np.ndarray):
+            q.append(found)
+            of += [k] * len(found)
+        else:
+            reasons.append(found)
+    every = np.concatenate(q) if q else np.empty((0, space.robot.nq))
+    return GoalsFound(every, np.array(of, dtype=int), reasons)
+
+
+def _free_of(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: int) -> np.ndarray | tuple[str, str]:
+    """Configurations of a goal (n, nq), one at least, or why there are none: a status and a sentence."""
+    if one.q is not None:
+        candidates, what = one.q[None], one.label
+    else:
+        candidates, why = _solved(space, one, seed, answers)
+        what = f"{one.label}: none of the {len(candidates)} configurations that inverse kinematics found is free"
+        if not len(candidates):
+            return "goal unreachable", f"{one.label} is unreachable: {why}"
+    within = space.within(candidates)
+    if not within.any():
+        return "goal outside limits", f"{one.label}: {limits_of(space, candidates[0])}"
+    candidates = candidates[within]
+    free = space.free_ends(candidates)
+    if free.any():
+        return np.asarray(candidates[free])
+    told = space.violation(candidates[0])
+    if told is not None:
+        return "goal violates constraints", f"at {one.label} {told}"
+    told = collisions_of(space, candidates[0])
+    return (
+        "goal in collision",
+        f"{what} is in collision: {told}" if one.q is not None else f"{what}; of the first: {told}",
+    )
+
+
+def _solved(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: int) -> tuple[np.ndarray, str]:
+    """Configurations at which frames have poses, and why there is none."""
+    robot, poses = space.robot, one.poses or {}
+    limits = (space.lower, space.upper) if space.limited else None
+    kept = space.tasks
+    if len(poses) == 1 and not kept:
+        ((frame, X),) = poses.items()
+        if len(X) == 1:
+            found = robot.inverse_kinematics(X[0], frame, seed=seed, count=answers, limits=limits)
+        else:
+            found = robot.inverse_kinematics(X, frame, seed=seed, limits=limits)
+    else:
+        at = [PoseTask(frame, name=f"at {frame}") for frame in poses]
+        problem, many = robot.ik_problem([*at, *kept], limits=limits), len(next(iter(poses.values()))) > 1
+        targets = {f"at {frame}": X if many else X[0] for frame, X in poses.items()}
+        found = problem.solve(seed, count=None if many else answers, **targets)
+    q = np.atleast_2d(found.q)[np.atleast_1d(found.success)]
+    why = "" if len(q) else _why(found)
+    return q, why
+
+
+def _why(found: Any) -> str:
+    many = max(np.ndim(X) for X in found.targets.values()) > 2
+    first = str(found.explain(0) if np.ndim(found.success) else found.explain())
+    return f"none of {len(found.success)} poses has an answer; of the first: {first}" if many else first

@@ -1,0 +1,168 @@
+"""What a planner found: a path, or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork._util.messages__printing import number, short_repr
+from linkwork.motion.algorithms.curves import KINDS, CurveSpace
+from linkwork.motion.splines.spline import spline_of
+from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
+from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.motion.trajectory.trajectory_segment import Section
+from linkwork.planning.corner_blending import blended
+from linkwork.planning.result_picture import plot_plan
+
+__all__ = ["CostSoFar", "PlanResult", "PlanTree"]
+
+
+class CostSoFar(NamedTuple):
+    """How long the best path was after so many seconds, and so many batches of samples."""
+
+    seconds: float
+    iterations: int
+    cost: float
+
+
+class PlanTree(NamedTuple):
+    """What a search has explored from one side: configurations (n, nq), and the places of their parents (n,), −1 of
+    where it began."""
+
+    q: np.ndarray
+    parent: np.ndarray
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+
+@public
+@dataclass(frozen=True, eq=False)
+class PlanResult:
+    """A path, or why there is none; its truth value is whether there is one.
+
+    ``status`` is "solved", "start outside limits", "start in collision", "goal outside limits", "goal in collision",
+    "goal unreachable", "start violates constraints", "goal violates constraints", "not joined" (of a roadmap) or
+    "budget spent", and ``reason`` a sentence with names.  ``path`` (k, nq) is what straight ways
+    lead along from the start to the goal, (0, nq) where there is none; angles without limits are counted along it.
+    ``cost`` is its length, infinite without one, and ``goal`` says which of several goals it leads to.
+    ``history`` says how it became shorter, of the method "optimal".
+    """
+
+    status: str
+    reason: str
+    path: np.ndarray
+    cost: float
+    goal: int | None
+    seconds: float
+    nodes: int  # of both trees
+    rounds: int
+    edges_checked: int
+    robot: Any = field(repr=False)
+    scene: Any = field(repr=False)
+    space: Any = field(repr=False)
+    _grown: tuple[Any, ...] = field(repr=False, default=())
+    history: tuple[CostSoFar, ...] = field(repr=False, default=())
+
+    def __repr__(self) -> str:
+        if not self.success:
+            return f"<PlanResult: {self.status}: {self.reason}>"
+        return f"<PlanResult: solved: {len(self.path)} way points, {number(self.cost)} long [rad, m]>"
+
+    @property
+    def success(self) -> bool:
+        """Whether there is a path."""
+        return self.status == "solved"
+
+    def __bool__(self) -> bool:
+        return self.success
+
+    @cached_property
+    def trees(self) -> tuple[PlanTree, ...]:
+        """What was explored from the starts, and from the goals."""
+        return tuple([PlanTree(tree.q, tree.parent) for tree in self._grown])
+
+    @property
+    def tree(self) -> PlanTree:
+        """All that was explored, from both sides."""
+        if not self.trees:
+            return PlanTree(np.empty((0, self.robot.nq)), np.empty(0, dtype=int))
+        first = [0, *np.cumsum([len(tree.q) for tree in self.trees])[:-1].tolist()]
+        parent = [np.where(t.parent < 0, -1, t.parent + k) for t, k in zip(self.trees, first, strict=True)]
+        return PlanTree(np.concatenate([tree.q for tree in self.trees]), np.concatenate(parent))
+
+    def trajectory(self, *, smooth: bool = False) -> Trajectory:
+        """The path as a trajectory of straight pieces, of which each takes as many seconds as it is long [rad, m].
+
+        ``smooth`` blends its corners, so that neither v nor a jumps: each blend is proved to be free as the path is,
+        keeps along the way what edges keep, and is as large as that lets it be, up to the middle of an edge; corners
+        where there is none stay.  So do all where the robot has balls or floating joints, whose configurations are
+        no plain numbers.
+
+        A path of no length takes no time: its trajectory begins and ends at 0 s.
+
+        Raises ValueError where there is no path.
+        """
+        self._require("trajectory")
+        phi = self.space.difference(self.path[:-1], self.path[1:])
+        lengths = np.linalg.norm(phi, axis=-1)
+        kept = np.concatenate([[True], lengths > 0.0])
+        if kept.sum() < 2:
+            return self._standing()
+        times, path = np.concatenate([[0.0], np.cumsum(lengths[lengths > 0.0])]), self.path[kept]
+        if smooth and len(path) > 2:
+            pieces = blended(self.space, path, np.diff(times))
+            if pieces is not None:
+                return _through_pieces(self.robot, *pieces)
+        return self._straight(times, path)
+
+    def timed(self, *, smooth: bool = False, **limits: Any) -> TimedPath:
+        """The path in the least time within limits, those of `linkwork.motion.time_optimal`: it stops at corners, of
+        which ``smooth`` leaves few.
+
+        Raises ValueError where there is no path.
+        """
+        self._require("timed")
+        found: TimedPath = time_optimal(self.trajectory(smooth=smooth), **limits)
+        return found
+
+    def plot(self, frame: str | None = None, axes: Any = None, *, shapes: int = 0) -> Any:
+        """The path of a frame's origin among the obstacles, and what was explored, drawn with matplotlib; its axes.
+
+        The frame is the last one of the robot if none is named; ``shapes`` says how often the robot is drawn.
+        """
+        return plot_plan(self, frame, axes, shapes)
+
+    def _straight(self, times: np.ndarray, path: np.ndarray) -> Trajectory:
+        given = {"boundary": None, "velocity": None, "acceleration": None, "degree": None}
+        return spline_of(self.robot, times, path, "linear", "decoupled", given, False)
+
+    def _standing(self) -> Trajectory:
+        """Return the trajectory of no duration at the path's one configuration."""
+        whole = self._straight(np.array([0.0, 1.0]), np.repeat(self.path[:1], 2, axis=0))
+        return Trajectory([whole.sections[0].part(0.0, 0.0)], self.robot)
+
+    def _require(self, what: str) -> None:
+        if not self.success:
+            raise ValueError(f"{what}: there is no path: {self.reason}")
+
+    def __str__(self) -> str:
+        if self.success:
+            return f"solved: {len(self.path)} configurations, {self.cost:.4g} long, in {1e3 * self.seconds:.3g} ms"
+        return f"{self.status}: {self.reason}"
+
+
+def _through_pieces(robot: Any, times: np.ndarray, coefficients: np.ndarray) -> Trajectory:
+    """Return the trajectory of polynomial pieces (n, nq, terms) of q, whose numbers add up where joints go straight."""
+    space = CurveSpace.of(robot.tree, apart=True)
+    if space.is_plain:
+        return Trajectory.polynomial(times, coefficients, robot=robot)
+    base, own = coefficients[..., 0], np.zeros_like(coefficients)
+    for k in range(1, coefficients.shape[-1]):  # as velocities at the base, which the origin's way keeps the axes of
+        own[..., k] = robot.configuration_derivative_to_velocity(base, coefficients[..., k])
+    arrays = {"starts": times[:-1], "base": base, "coefficients": own}
+    return Trajectory([Section(space, KINDS["retracted"], arrays, times[0], times[-1])], robot)

@@ -1,0 +1,257 @@
+"""A roadmap as people hold it: made once for a robot and a scene, asked often, kept in files."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.checked_arguments import public
+from linkwork._util.npz_archive import npz_path, open_archive, write_archive
+from linkwork._util.validation import integer
+from linkwork.geometry.scene import Scene
+from linkwork.planning.plan_path import PlanQuery, read_space
+from linkwork.planning.result import PlanResult
+from linkwork.planning.roadmap_fingerprint import fingerprint
+from linkwork.planning.roadmap_graph import WayGraph
+from linkwork.planning.search.neighbor_graph import BLOCKED, FREE, UNKNOWN
+from linkwork.planning.search.rrt_connect_batch import SearchOptions
+from linkwork.planning.search.shortcutting import shortened
+
+__all__ = ["Roadmap"]
+
+_FORMAT = "linkwork roadmap 1"
+_ARRAYS = ("q", "edges", "lengths", "state")
+_STATES = sorted((BLOCKED, FREE, UNKNOWN))
+
+
+@public
+class Roadmap:
+    """Free configurations of a robot in a scene, and free ways between them: for many queries in one scene.
+
+    So many ``nodes`` are spread over the limits, each joined to its k nearest: ``neighbours`` of them, or
+    k = e (1 + 1/d) log n, with which ways tend to the shortest as nodes become many.  Edges are looked at when the
+    roadmap is made, or, where it is ``lazy``, when a way would use them.  ``edges``, ``resolution``, ``margin``,
+    ``pairs``, ``weights``, ``limits``, ``keep`` and ``keep_tolerance`` are those of `Robot.plan`, and so is what `plan`
+    gives.  The same ``seed`` gives the same roadmap.  ``progress`` says whether a bar shows; None: where standard error
+    is a terminal.
+
+    It is a value: `extended` gives a larger one, it pickles, several threads may ask it, and `save` keeps it in a file.
+    (What a lazy one has learned of its edges stays with it.)
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> robot = lw.load("arm7")
+    >>> scene = lw.Scene().with_box("wall", (0.3, 0.05, 0.6), (0.5, 0.0, 0.3))
+    >>> roadmap = lw.motion.Roadmap(robot, scene, nodes=100, lazy=True)
+    >>> found = roadmap.plan([-1.0, 0.8, 0.0, -1.2, 0.0, 1.0, 0.0], [1.0, 0.8, 0.0, -1.2, 0.0, 1.0, 0.0])
+    >>> found.status
+    'solved'
+
+    Raises ValueError and TypeError as `Robot.plan` does, and ValueError where hardly any configuration is free.
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        scene: Scene | None = None,
+        *,
+        nodes: int = 500,
+        neighbours: int | None = None,
+        lazy: bool = False,
+        seed: int = 0,
+        edges: Literal["certified", "sampled"] = "certified",
+        resolution: float = 0.05,
+        margin: float | Mapping[Any, float] = 0.0,
+        pairs: Any = None,
+        weights: ArrayLike | None = None,
+        limits: Any = None,
+        keep: Any = (),
+        keep_tolerance: float = 1e-3,
+        progress: bool | None = None,
+    ) -> None:
+        count = _whole("nodes", nodes, 1)
+        self._options: dict[str, Any] = {
+            "edges": edges,
+            "resolution": resolution,
+            "margin": margin,
+            "pairs": pairs,
+            "weights": weights,
+            "limits": limits,
+            "keep": keep,
+            "keep_tolerance": keep_tolerance,
+        }
+        space = read_space(robot, scene, **self._options)
+        joined = None if neighbours is None else _whole("neighbours", neighbours, 1)
+        self._graph = WayGraph(space, seed=_whole("seed", seed, 0), neighbours=joined, lazy=bool(lazy))
+        self._graph = self._graph.grown(count, progress)
+
+    # -- what is in it
+
+    @property
+    def robot(self) -> Any:
+        """The robot that it is of."""
+        return self._graph.space.robot
+
+    @property
+    def scene(self) -> Scene | None:
+        """The scene that it is of."""
+        scene: Scene | None = self._graph.space.scene
+        return scene
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """Free configurations (n, nq)."""
+        return self._graph.q
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Pairs (m, 2) of nodes that are joined; of a lazy one, those that are not known to be blocked."""
+        return self._graph.joined
+
+    @property
+    def components(self) -> np.ndarray:
+        """By node (n,), the least number of a node that edges join it with: equal where there is a way."""
+        return self._graph.components
+
+    def __len__(self) -> int:
+        return len(self._graph.q)
+
+    # -- asking
+
+    def plan(
+        self, start: Any, goal: Any, *, frame: str | None = None, simplify: bool = True, answers: int = 8
+    ) -> PlanResult:
+        """A path from a configuration to a goal, both as of `Robot.plan`: along the roadmap, made shorter.
+
+        Its status is "not joined" where the roadmap has no way; the reason says whether start or goal is alone.
+        """
+        graph, space = self._graph, self._graph.space
+        query = PlanQuery(space, start, goal, frame, graph.seed, time.perf_counter())
+        starts, goals, refused = query.ends(answers)
+        if refused is not None:
+            return refused
+        way = graph.way(starts, goals.q)
+        if way.path is None:
+            return replace(query.refused("not joined", way.reason), edges_checked=way.edges)
+        path = way.path
+        if simplify:
+            path = shortened(space, path, seed=graph.seed, spacing=SearchOptions().spacing)
+        return replace(query.solved(path, goals), edges_checked=way.edges, nodes=len(graph.q))
+
+    # -- others made of it
+
+    def extended(self, nodes: int, *, progress: bool | None = None) -> Self:
+        """The roadmap with so many nodes more, and edges from them to their neighbours, old and new."""
+        return self._of(self._graph.grown(_whole("nodes", nodes, 1), progress))
+
+    def _of(self, graph: WayGraph) -> Self:
+        other = object.__new__(type(self))
+        other._options, other._graph = self._options, graph
+        return other
+
+    # -- files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file named .npz, with a name for the robot and the scene that it is of."""
+        where, graph = npz_path("Roadmap.save", path), self._graph
+        said = {
+            "format": _FORMAT,
+            "of": self._fingerprint(),
+            "robot": self.robot.name,
+            "seed": graph.seed,
+            "neighbours": graph.neighbours,
+            "lazy": graph.lazy,
+            "batches": graph.batches,
+        }
+        write_archive(where, said, {name: getattr(graph, name) for name in _ARRAYS})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], robot: Any, scene: Scene | None = None, **options: Any) -> Self:
+        """Read it, for the robot, the scene and the options that it was made with.
+
+        Raises ValueError for a file that is no roadmap, and for another robot, scene or options: nothing of it need be
+        free there.
+        """
+        where = npz_path("Roadmap.load", path)
+        known = _defaults()
+        for name in options:
+            if name not in known:
+                raise TypeError(f"Roadmap.load: expected options {', '.join(sorted(known))}, got {name!r}")
+        said, arrays = _read(where)
+        found = object.__new__(cls)
+        found._options = {**known, **options}
+        space = read_space(robot, scene, **found._options)
+        graph = WayGraph(space, seed=said["seed"], neighbours=said["neighbours"], lazy=said["lazy"])
+        found._graph = graph
+        if found._fingerprint() != said["of"]:
+            raise ValueError(
+                f"{where}: a roadmap of robot {said['robot']!r}: this robot, this scene or these options are others, "
+                f"and nothing of it need be free with them"
+            )
+        graph.filled(arrays, said["batches"])
+        return found
+
+    def _fingerprint(self) -> str:
+        space = self._graph.space
+        options = [
+            self._options["edges"],
+            float(self._options["resolution"]),
+            *([space.margins.own] if space.margins.is_one else [space.margins]),
+            float(self._options["keep_tolerance"]),
+        ]
+        tasks = [*self._options["keep"]] if isinstance(self._options["keep"], (list, tuple)) else self._options["keep"]
+        if space.straight is not space.robot:
+            options.append("straight")  # edges of files that were written before this were along screws
+        if space.pairs is not None:
+            options.append(space.pairs)
+        return fingerprint(self.robot, self.scene, options, space.weights, space.lower, space.upper, tasks)
+
+    def __repr__(self) -> str:
+        graph = self._graph
+        parts = len(np.unique(graph.components))
+        return (
+            f"<Roadmap of {self.robot.name!r}: {len(graph.q)} nodes, {len(self.edges)} edges, "
+            f"{parts} part{'' if parts == 1 else 's'}>"
+        )
+
+
+def _defaults() -> dict[str, Any]:
+    """The options that say what space a roadmap is in."""
+    of_space = inspect.signature(read_space).parameters
+    own = inspect.signature(Roadmap).parameters.values()
+    return {one.name: one.default for one in own if one.kind is one.KEYWORD_ONLY and one.name in of_space}
+
+
+def _read(where: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What a file says of its roadmap, and its arrays.  Raises ValueError."""
+    with open_archive(where, _FORMAT, "Roadmap.save") as reader:
+        neighbours = None if reader.said["neighbours"] is None else reader.integer("neighbours", 1)
+        said = {
+            "of": reader.text("of"),
+            "robot": reader.text("robot"),
+            "seed": reader.integer("seed", 0, 2**128),
+            "neighbours": neighbours,
+            "lazy": reader.boolean("lazy"),
+            "batches": reader.integer("batches", 0),
+        }
+        q = reader.array("q", ("nodes", None))
+        last = reader.sizes["nodes"] - 1
+        arrays = {
+            "q": q,
+            "edges": reader.array("edges", ("edges", 2), kind="integer", least=0, most=last),
+            "lengths": reader.array("lengths", ("edges",), least=0.0),
+            "state": reader.array("state", ("edges",), kind="integer", least=_STATES[0], most=_STATES[-1]),
+        }
+        return said, arrays
+
+
+def _whole(what: str, x: Any, least: int) -> int:
+    return integer("Roadmap", what, x, least=least, most=None, what="a whole number")

@@ -1,0 +1,1 @@
+"""Search for collision-free paths: trees, graphs and shortcuts."""

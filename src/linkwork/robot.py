@@ -1,0 +1,201 @@
+"""The robot: every function of an articulated system, by its name in the field."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public, public_methods
+from linkwork._util.foreign_names import FOREIGN_NAMES, add_foreign_names
+from linkwork.collision.collision_pair_methods import CollisionMethods
+from linkwork.dynamics.derivative_methods import DerivativeMethods
+from linkwork.dynamics.methods import DynamicsMethods
+from linkwork.dynamics.methods_forces import ForceMethods
+from linkwork.dynamics.methods_inertia import InertiaMethods
+from linkwork.dynamics.momentum_methods import MomentumMethods
+from linkwork.dynamics.momentum_methods_regressors import RegressorMethods
+from linkwork.ik.methods import InverseKinematicsMethods
+from linkwork.ik.methods_closed_form import ClosedFormMethods
+from linkwork.kernels.compiled_method import is_computed
+from linkwork.kernels.compiled_method_inherited_names import named_after
+from linkwork.kinematics.methods import KinematicsMethods
+from linkwork.kinematics.methods_configuration import ConfigurationMethods
+from linkwork.kinematics.methods_jacobians import JacobianMethods
+from linkwork.kinematics.point_methods import PointMethods
+from linkwork.mechanisms.assembly_methods import AssemblyMethods
+from linkwork.mechanisms.assembly_methods_integrability import IntegrabilityMethods
+from linkwork.mechanisms.assembly_methods_mobility import MobilityMethods
+from linkwork.mechanisms.methods import ConstrainedDynamicsMethods
+from linkwork.mechanisms.methods_mechanisms import ReducedMethods
+from linkwork.model.tree import Report
+from linkwork.motion.methods import CartesianMethods
+from linkwork.motion.methods_motion import MotionMethods
+from linkwork.motion.methods_profiles import ProfileMethods
+from linkwork.parts.constraint_methods import ConstraintMethods
+from linkwork.parts.constraint_methods_loop_files import LoopFileMethods
+from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry, Options, read_robot
+from linkwork.parts.force_element_methods import ForceElementMethods
+from linkwork.parts.methods import StructureMethods
+from linkwork.parts.methods_compiling import CompilingMethods
+from linkwork.parts.methods_limits import LimitMethods
+from linkwork.parts.parameter_methods import ParameterMethods
+from linkwork.parts.robot_editing import EditingMethods
+from linkwork.parts.robot_editing_collision_hulls import CollisionHullMethods
+from linkwork.parts.robot_plot import PlottingMethods
+from linkwork.planning.methods import PlanningMethods
+from linkwork.simulation.methods import SimulationMethods
+
+__all__ = ["Robot", "load"]
+
+
+class Robot(
+    KinematicsMethods,
+    PointMethods,
+    JacobianMethods,
+    DynamicsMethods,
+    InertiaMethods,
+    MomentumMethods,
+    ForceMethods,
+    ForceElementMethods,
+    DerivativeMethods,
+    CollisionMethods,
+    ConstraintMethods,
+    ConstrainedDynamicsMethods,
+    IntegrabilityMethods,
+    AssemblyMethods,
+    InverseKinematicsMethods,
+    LoopFileMethods,
+    ReducedMethods,
+    MobilityMethods,
+    MotionMethods,
+    PlanningMethods,
+    PlottingMethods,
+    SimulationMethods,
+    CartesianMethods,
+    ParameterMethods,
+    RegressorMethods,
+    ClosedFormMethods,
+    ConfigurationMethods,
+    ProfileMethods,
+    CompilingMethods,
+    EditingMethods,
+    CollisionHullMethods,
+    StructureMethods,
+    LimitMethods,
+):
+    """An articulated system, and its functions as compiled code.
+
+    Conventions: SI units and radians; frames are right-handed; 6-vectors have the angular part first; poses are 4 × 4
+    matrices; quaternions are (w, x, y, z).  ``q`` stacks the joints' configurations and ``v`` their velocities in the
+    order of `joints`, but for those that follow others; a floating joint's q is (w x y z, x y z) and its v the body's
+    twist in the body's own axes, so ``q̇ ≠ v`` in general.
+
+    Each function takes arrays with any leading dimensions, a batch, which broadcast as NumPy's do: ``q`` has shape
+    (..., nq), ``v``, ``a`` and ``tau`` (..., nv).  A dict by joint name does too; joints that it leaves out are at
+    their zero.  ``out=`` takes an array to write to.  A function is compiled when it is first called (see `compile`).
+
+    They raise ValueError for an array of the wrong shape or type, with a number in it that is not finite, or with a
+    quaternion whose length is off by more than 1e-3 (nearer ones are normalised with a
+    `linkwork.errors.ConfigurationWarning`), and UnknownNameError (a KeyError) for a name that the robot does not have.
+
+    A robot is an immutable value: equal robots compare and hash equal, and it pickles.
+    """
+
+    __slots__ = ()
+
+    # -- what it is
+
+    @property
+    def report(self) -> Report:
+        """What reading the robot's file found odd: everything repaired or ignored is listed in it, and printed."""
+        return self._tree.report
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Gravity in the world, (3,) [m/s²]."""
+        return np.array([*self._tree.gravity])
+
+    @property
+    def mass(self) -> float:
+        """The mass of all links [kg], those fixed to the world included."""
+        self._tree.require_inertias("mass")
+        return self._tree.mass
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in FOREIGN_NAMES]
+
+    # -- a value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Robot) and self._tree == other._tree
+
+    def __hash__(self) -> int:
+        return hash((Robot, self._tree))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Robot, (self._tree,)
+
+    def __repr__(self) -> str:
+        bodies, dof, held = len(self._tree.bodies), self.nv, len(self._tree.constraints)
+        moving = f"{bodies} moving {'body' if bodies == 1 else 'bodies'}"
+        if held:  # `mobility` says how many degrees of freedom are left
+            size = f"{dof} joint {'velocity' if dof == 1 else 'velocities'}"
+            return f"<Robot {self.name!r}: {moving}, {size}, {held} constraint{'' if held == 1 else 's'}>"
+        return f"<Robot {self.name!r}: {moving}, {dof} degree{'' if dof == 1 else 's'} of freedom>"
+
+
+named_after(Robot)
+add_foreign_names(Robot)
+public_methods(Robot, leave=is_computed)
+
+
+@public
+def load(
+    robot: str | os.PathLike[str],
+    *,
+    floating_base: bool = False,
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    strict: bool = False,
+    multi_root: bool = False,
+    mimic: Mimicry = "free",
+    continuous: Continuous = "angle",
+    inertia: Inertias = "given",
+    loops: str | os.PathLike[str] | None = None,
+) -> Robot:
+    """A robot: one of those that linkwork has inside, by name (`linkwork.robots.names`), or from a URDF file.
+
+    ``floating_base`` frees the root link: it moves by a floating joint named "floating_base" instead of being fixed
+    to the world.  ``multi_root`` allows a file several links without a parent, all fixed to the world.  ``gravity`` is
+    in the world's axes [m/s²].  What the reader repairs or ignores is listed in ``robot.report``; repairs are told by
+    one `linkwork.errors.ModelWarning`, and ``strict`` makes errors of them.
+
+    ``mimic="coupled"`` binds joints that the file makes follow others, exactly (`Robot.coupled`): they have no numbers
+    in q and v; ``"free"`` leaves them free, and what the file says in ``joint.mimic``; ``"ignore"`` does not look at
+    it.  ``continuous`` says how the configuration of a continuous joint is written: as its ``"angle"``, or as
+    ``"sincos"``, two numbers (sin, cos).  ``inertia="nearest"`` replaces rotational inertias that no body has by the
+    nearest that one has, where it is near enough, instead of refusing the robot as ``"given"`` does; ``"ignore"``
+    leaves all inertias out, for kinematics alone.  The page on robot files says more of all of these.
+
+    ``loops`` is a file beside the robot's, JSON or YAML, that closes its loops: frames, joints between them, gears,
+    rolling wheels and whatever else it obeys (`Robot.loops_document` writes one).  YAML takes PyYAML:
+    ``pip install "linkwork[yaml]"``.  Robots inside that have loops come with them.
+
+    A path may begin with ``~``, one's home; ``./~`` is a file of that name.
+
+    Raises ModelError (a ValueError) that says what is wrong in the file and where; FileNotFoundError and
+    PermissionError as the system gives them; UnknownNameError for a name that is none of a robot inside.
+    """
+    options = Options(
+        floating_base=floating_base,
+        gravity=gravity,
+        strict=strict,
+        multi_root=multi_root,
+        mimic=mimic,
+        continuous=continuous,
+        inertia=inertia,
+        loops=loops,
+    )
+    return Robot(read_robot(robot, options))

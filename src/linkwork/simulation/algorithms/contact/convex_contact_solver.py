@@ -1,0 +1,388 @@
+"""A step with contacts: the velocities that make a strictly convex function least, by Newton's method.
+
+    ½ (w − v)ᵀ A (w − v) − pᵀ w + Σ ℓ(J w)
+
+A is the mass matrix with what is implicit, p the impulse of all forces but contacts', and −∂ℓ/∂c the impulse of a
+contact whose velocity is c = J w (`cone`).  It has one answer for any contacts, also where they depend on each other.
+J G Jᵀ of contacts with what does not move has the mass matrix's own zeros, so Newton's equations are as sparse.
+
+A contact is as stiff as the step can tell unless it is said to be softer: its impulse then brings it to rest within a
+few steps, whatever it weighs.  How far it yields follows from its own inertia: the lighter of two bodies would be too
+soft for what the heavier one, or a squeeze, makes it bear.  So beyond its bearing, a speed that what bears itself does
+not reach, it is firmer by `FIRMER`.  The program is solved without that first, in a loop of its own; that is the
+answer where no contact is beyond.  Else Newton's method goes on from there, in rounds that other steps do not do.
+
+Source: Castro, Permenter and Han, An unconstrained convex formulation of compliant contact, IEEE Transactions on
+Robotics 39(2), 2023; De Saxcé and Feng, The bipotential method, Mathematical and Computer Modelling 28, 1998 (what
+makes sliding and parting dual).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control import while_loop
+from linkwork.expr.linalg.factorizations import Symmetric
+from linkwork.expr.linalg.pivots import Pivots
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, fmin, lt, not_, or_, sqrt, where
+from linkwork.simulation.algorithms.contact.contact_terms import (
+    FIRMER,
+    ContactAt,
+    ContactTerms,
+    Interval,
+    impulse_of,
+    is_beyond,
+    push_of,
+    terms_of,
+)
+from linkwork.simulation.algorithms.contact.contact_terms_limb import bent_by_limbs
+
+__all__ = ["ContactProgram", "ProgramSolution"]
+
+Scalars = Sequence[Any]
+Rows = Sequence[Sequence[Any]]
+
+_AT_MOST = 100
+_LEAST = 1e-30  # [m²/s²]
+_AGAIN = 6  # times that slips are found anew at most
+_SAME, _STILL = 1e-2, 1e-4  # by which share of them, and by how much [m/s], they may still move
+_CLOSELY, _CLOSE = 60, 1e-11  # the same where it is to be differentiated: as often as that, and by how much [m/s]
+_FIRM = 1e2  # times as firm beyond bearings as in the round before, up to `FIRMER` times
+_FIRMED = 3  # rounds of it
+_SEARCHED = 12
+_ENOUGH = 1e-9  # of momentum, where it ends
+_POSITIVE = Symmetric(positive=True)
+_SHORT = 1e-8  # of the slope along a step, where its length is found
+
+
+class ProgramPoint(NamedTuple):
+    """w (nv), the velocities c of the rows of contacts and of intervals, and A (w − v) − p (nv): what is linear in w
+    goes along each step by as much as w does, instead of being found again."""
+
+    w: Any
+    rates: Any
+    momentum: Any
+
+
+class ProgramSolution(NamedTuple):
+    """Where it is, the slips to try next, those that it was found with, those that it has, by how much these are apart,
+    Newton's steps, what is left, and how much firmer contacts are beyond their bearings."""
+
+    at: ProgramPoint
+    slips: Any
+    used: Any
+    made: Any
+    moved: Any
+    steps: Any
+    left: Any
+    firmer: Any
+
+
+class _Newton(NamedTuple):
+    at: ProgramPoint
+    gradient: Any
+    left: Any
+
+
+class _Search(NamedTuple):
+    x: Any
+    low: Any
+    high: Any
+    value: Any
+    bend: Any
+
+
+@dataclass(frozen=True)
+class ContactProgram:
+    """A (nv × nv), v and p (nv), what touches, and a step of h [s]; velocities with which contacts ``bounces``, 0 where
+    they do not; and, where it is known more cheaply, the change of momentum to w as it is ``varied``."""
+
+    A: Rows
+    v: Scalars
+    push: Scalars
+    contacts: Sequence[ContactAt]
+    intervals: Sequence[Interval]
+    h: Any
+    bounces: Scalars | None = None
+    varied: Callable[[Scalars], Scalars] | None = None
+    firmer: Any = FIRMER  # by how much contacts are, beyond their bearings
+
+    @property
+    def scale(self) -> list[Any]:
+        """By velocity, 1/A: what a momentum is measured by."""
+        return [1.0 / row[k] for k, row in enumerate(self.A)]
+
+    def sized(self, x: Scalars) -> Any:
+        """The square of a momentum (nv), by how each velocity is resisted."""
+        return sum((a * a * b for a, b in zip(x, self.scale, strict=True)), 0.0)
+
+    @property
+    def enough(self) -> Any:
+        """The square of a gradient that is as good as none."""
+        return _ENOUGH * _ENOUGH * (self.sized(self.push) + self.sized([dot(row, self.v) for row in self.A]) + 1e-12)
+
+    @property
+    def rows(self) -> list[Scalars]:
+        """Those of contacts, by two tangents and the normal, and then those of intervals."""
+        return [*(row for contact in self.contacts for row in contact.J), *(one.row for one in self.intervals)]
+
+    def rates(self, w: Scalars) -> list[Any]:
+        """How fast each row moves at velocities w (nv)."""
+        return [dot(row, w) for row in self.rows]
+
+    def point(self, w: Scalars) -> ProgramPoint:
+        """Where w (nv) is."""
+        return ProgramPoint(array(list(w)), array(self.rates(w)), array(self.change(w)))
+
+    def slips(self, rates: Scalars) -> list[Any]:
+        """How fast each contact slides, by the rows' velocities."""
+        return [sqrt(c[0] * c[0] + c[1] * c[1] + _LEAST) for c in self._by_contact(rates)]
+
+    def _by_contact(self, rates: Scalars) -> list[Scalars]:
+        return [rates[3 * k : 3 * k + 3] for k in range(len(self.contacts))]
+
+    def _by_interval(self, rates: Scalars) -> list[tuple[Interval, Any]]:
+        return list(zip(self.intervals, rates[3 * len(self.contacts) :], strict=True))
+
+    def terms(self, slips: Scalars) -> list[ContactTerms]:
+        """What each contact asks for where it slides as fast as this."""
+        bounces = [None] * len(slips) if self.bounces is None else self.bounces
+        each = zip(self.contacts, slips, bounces, strict=True)
+        return [terms_of(contact, self.A, slip, self.h, bounce, self.firmer) for contact, slip, bounce in each]
+
+    def impulses(self, rates: Scalars, slips: Scalars) -> list[list[Any]]:
+        """By contact, along two tangents and the normal [N·s]."""
+        each = zip(self.contacts, self.terms(slips), self._by_contact(rates), strict=True)
+        return [impulse_of(contact, term, c)[0] for contact, term, c in each]
+
+    @property
+    def has_bearings(self) -> bool:
+        """Whether some contact has a bearing."""
+        return any(contact.bearing is not None for contact in self.contacts)
+
+    @property
+    def unbounded(self) -> ContactProgram:
+        """The program whose contacts have no bearings."""
+        return replace(self, contacts=[replace(contact, bearing=None) for contact in self.contacts])
+
+    def pushes(self, rates: Scalars) -> list[Any]:
+        """By interval [N·s, N·m·s]."""
+        return [push_of(one, c)[0] for one, c in self._by_interval(rates)]
+
+    def solution(self, start: Scalars | None = None, closely: bool = False) -> ProgramSolution:
+        """The velocities at which the function is least, whose slips are those that it is made with: ``closely`` to
+        rounding, or as far as it matters to forces.  It is looked for from a start, v if there is none."""
+        point = self.point(self.v if start is None else start)
+        first = array(self.slips(list(point.rates)))
+        begin = ProgramSolution(point, first, first, first, 1e300, 0.0, 0.0, 0.0)
+        own = self.unbounded
+        if not self.contacts:
+            return own._round(begin, closely)
+        most = _CLOSELY if closely else _AGAIN
+
+        found = self._rounds(lambda state: own._round(state, closely), begin, most)
+        if not self.has_bearings:
+            return found
+        overloaded = self.is_overloaded(self.terms(list(found.used)), list(found.at.rates), list(found.made))
+        begin = found._replace(moved=where(overloaded, 1e300, 0.0), firmer=where(overloaded, _FIRM, 0.0))
+        return self._rounds(lambda state: self._firmer_round(state, closely), begin, most + _FIRMED)
+
+    @staticmethod
+    def _rounds(
+        again: Callable[[ProgramSolution], ProgramSolution], begin: ProgramSolution, most: int
+    ) -> ProgramSolution:
+        """Return where rounds end that are done until slips move no more."""
+        found: ProgramSolution = while_loop(lambda state: lt(0.0, state.moved), again, begin, at_most=most).state
+        return found
+
+    def _round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
+        """Return the solution with the slips to try next, and the slips to try after it."""
+        same, still = (0.0, _CLOSE) if closely else (_SAME, _STILL)
+        asked = list(state.slips)
+        at, count, left = self._least(self.terms(asked), state.at)
+        made = self.slips(list(at.rates))
+        moved = sum((fmax(fabs(a - b) - same * a - still, 0.0) for a, b in zip(made, asked, strict=True)), 0.0)
+        before = zip(made, asked, list(state.made), list(state.used), strict=True)
+        following = [_secant(*some) for some in before] if closely else made
+        steps = state.steps + count
+        return ProgramSolution(at, array(following), state.slips, array(made), moved, steps, left, state.firmer)
+
+    def _firmer_round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
+        """Return a round's solution where contacts are as firm beyond their bearings as the state says, and how firm
+        they are to be in the next: another round is done as long as that grows."""
+        program = replace(self, firmer=state.firmer)
+        found = program._round(state, closely)
+        terms = program.terms(list(found.used))
+        overloaded = program.is_overloaded(terms, list(found.at.rates), list(found.made))
+        firmer = where(overloaded, fmin(state.firmer * _FIRM, FIRMER), state.firmer)
+        moved = where(eq(firmer, state.firmer), found.moved, fmax(found.moved, 1.0))
+        return found._replace(moved=moved, firmer=firmer)
+
+    def is_overloaded(self, terms: Sequence[ContactTerms], rates: Scalars, slips: Scalars) -> Any:
+        """Return whether some contact is beyond its bearing."""
+        found: Any = False
+        for contact, term, c, slip in zip(self.contacts, terms, self._by_contact(rates), slips, strict=True):
+            found = or_(found, is_beyond(contact, term, c, slip))
+        return found
+
+    def jacobian(self, w: Scalars) -> list[list[Any]]:
+        """How the gradient (nv) changes with w, the slips being those of w: not symmetric by this alone."""
+        rates = self.rates(w)
+        slips = self.slips(rates)
+        H = [list(row) for row in self.A]
+        each = zip(self.contacts, self.terms(slips), slips, self._by_contact(rates), strict=True)
+        for contact, term, slip, c in each:
+            _, G = impulse_of(contact, term, c)
+            pull = contact.friction / slip
+            _bent(H, contact.J, [[row[k] + pull * row[2] * c[k] for k in (0, 1)] + [row[2]] for row in G], whole=True)
+        for one, c in self._by_interval(rates):
+            _bent(H, [one.row], [[push_of(one, c)[1]]], whole=True)
+        return H
+
+    def _least(self, terms: Sequence[ContactTerms], start: ProgramPoint) -> tuple[ProgramPoint, Any, Any]:
+        """Where the function of these terms is least, by Newton's method from a start."""
+
+        def step(state: _Newton) -> _Newton:
+            w, rates, momentum = (list(x) for x in state.at)
+            factors = _POSITIVE.factors(self.hessian(terms, rates), Pivots("contact_velocities"))
+            way = _POSITIVE.solved(factors, [-g for g in state.gradient])
+            carried, moved = [dot(row, way) for row in self.A], self.rates(way)
+            slope = dot(list(state.gradient), way)
+            length = self._length(terms, slope, (dot(momentum, way), dot(way, carried)), rates, moved)
+
+            def along(x: Scalars, d: Scalars) -> list[Any]:
+                return [a + length * b for a, b in zip(x, d, strict=True)]
+
+            after = along(w, way), along(rates, moved), along(momentum, carried)
+            gradient = self._pulled(after[2], terms, after[1])
+            return _Newton(ProgramPoint(*map(array, after)), array(gradient), self.sized(gradient))
+
+        first = self._pulled(list(start.momentum), terms, list(start.rates))
+        begin = _Newton(start, array(first), self.sized(first))
+        enough = self.enough
+        found = while_loop(lambda s: lt(enough, s.left), step, begin, at_most=_AT_MOST)
+        return found.state.at, found.iterations, found.state.left
+
+    def gradient(self, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
+        """The function's gradient (nv) at w."""
+        return self.unbalanced(self.change(w), terms, w)
+
+    def change(self, w: Scalars) -> list[Any]:
+        """A (w − v) − p (nv): the change of momentum less the impulses of all but contacts."""
+        apart = [0.0 if x is y else x - y for x, y in zip(w, self.v, strict=True)]
+        return [dot(row, apart) - p for row, p in zip(self.A, self.push, strict=True)]
+
+    def momentum(self, w: Scalars) -> list[Any]:
+        """The same, as it is to be differentiated."""
+        return self.change(w) if self.varied is None else list(self.varied(w))
+
+    def unbalanced(self, momentum: Scalars, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
+        """What is left of a change of momentum after the impulses of contacts and intervals."""
+        return self._pulled(momentum, terms, self.rates(w))
+
+    def _pulled(self, momentum: Scalars, terms: Sequence[ContactTerms], rates: Scalars) -> list[Any]:
+        found = list(momentum)
+        for contact, term, c in zip(self.contacts, terms, self._by_contact(rates), strict=True):
+            gamma, _ = impulse_of(contact, term, c)
+            _pulled(found, contact.J, gamma)
+        for one, c in self._by_interval(rates):
+            _pulled(found, [one.row], [push_of(one, c)[0]])
+        return found
+
+    def hessian(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[list[Any]]:
+        """The lower triangle of the function's Hessian, by the rows' velocities."""
+        H = [list(row[: i + 1]) for i, row in enumerate(self.A)]
+        shared: dict[str | int, list[tuple[ContactAt, Any]]] = {}
+        for k, (contact, term, c) in enumerate(zip(self.contacts, terms, self._by_contact(rates), strict=True)):
+            link = k if contact.limb is None else contact.limb.link
+            shared.setdefault(link, []).append((contact, impulse_of(contact, term, c)[1]))
+        for contact, G in (some[0] for some in shared.values() if len(some) == 1):
+            _bent(H, contact.J, G)
+        bent_by_limbs(H, [[(one.limb, G) for one, G in some if one.limb] for some in shared.values() if len(some) > 1])
+        for one, c in self._by_interval(rates):
+            _bent(H, [one.row], [[push_of(one, c)[1]]])
+        return H
+
+    def _length(
+        self, terms: Sequence[ContactTerms], begin: Any, masses: tuple[Any, Any], rates: Scalars, moved: Scalars
+    ) -> Any:
+        """How far along a step the function falls: a root of its slope, which grows, by Newton's method in brackets.
+
+        The slope begins with ``begin``, that of masses with the first of ``masses`` and grows by the second; rows have
+        the velocities ``rates``, and by the step ``moved`` more.
+        """
+        first, second = masses
+        touching = list(zip(self.contacts, terms, self._by_contact(rates), self._by_contact(moved), strict=True))
+        alone = [(one, c, d) for (one, c), (_, d) in zip(*map(self._by_interval, (rates, moved)), strict=True)]
+
+        def slope(x: Any) -> tuple[Any, Any]:
+            value, bend = first + x * second, second
+            for contact, term, c, d in touching:
+                gamma, G = impulse_of(contact, term, [a + x * b for a, b in zip(c, d, strict=True)])
+                value = value - dot(gamma, d)
+                bend = bend + dot(d, [dot(row, d) for row in G])
+            for one, c, d in alone:
+                push, stiff = push_of(one, c + x * d)
+                value, bend = value - push * d, bend + stiff * d * d
+            return value, bend
+
+        value, bend = slope(1.0)
+        small = _SHORT * fabs(begin) + 1e-300
+
+        def going(s: _Search) -> Any:
+            return lt(small, fabs(s.value))
+
+        kinks = [(one.wanted - c) / where(eq(d, 0.0), 1e-300, d) for one, c, d in alone if one.is_firm]
+
+        def closer(s: _Search) -> _Search:
+            low, high = where(lt(s.value, 0.0), s.x, s.low), where(lt(s.value, 0.0), s.high, s.x)
+            newton = s.x - s.value / s.bend
+            end = fmin(high, 1e3)
+            inside = and_(lt(low, newton), not_(lt(end, newton)))
+            x = middle = 0.5 * (low + fmin(high, fmax(2.0 * low, 2.0)))
+            if kinks:  # between whose sides Newton's steps go to and fro
+                margin = 1e-6 * (end - low)
+                inside = and_(inside, lt(margin, where(lt(s.value, 0.0), high - newton, newton - low)))
+                nearest: Any = math.inf
+                for kink in kinks:
+                    far = fabs(kink - middle)
+                    nearer = and_(and_(lt(low, kink), lt(kink, high)), lt(far, nearest))
+                    x, nearest = where(nearer, kink, x), where(nearer, far, nearest)
+            x = where(inside, newton, x)
+            value, bend = slope(x)
+            return _Search(x, low, high, value, bend)
+
+        most = _SEARCHED + 2 * len(kinks)
+        return while_loop(going, closer, _Search(1.0, 0.0, 1e300, value, bend), at_most=most).state.x
+
+
+def _secant(made: Any, used: Any, made_before: Any, used_before: Any) -> Any:
+    """Where a slip that is made of the one that is used meets it, if it goes on as it did."""
+    apart = used - used_before
+    far = lt(1e-14, fabs(apart))
+    slope = where(far, (made - made_before) / where(far, apart, 1.0), 0.0)
+    slope = fmax(-0.5, fmin(slope, 0.8))
+    return fmax((made - slope * used) / (1.0 - slope), 0.0)
+
+
+def _pulled(gradient: list[Any], J: Rows, gamma: Scalars) -> None:
+    """The gradient less Jᵀ γ."""
+    for row, force in zip(J, gamma, strict=True):
+        for k, x in enumerate(row):
+            if not is_zero(x):
+                gradient[k] = gradient[k] - x * force
+
+
+def _bent(H: list[list[Any]], J: Rows, G: Rows, whole: bool = False) -> None:
+    """H with Jᵀ G J, on and below its diagonal, or the whole of it."""
+    columns = [k for k in range(len(H)) if not all(is_zero(row[k]) for row in J)]
+    for j in columns:
+        bent = [dot(row, [other[j] for other in J]) for row in G]
+        for i in columns:
+            if whole or j <= i:
+                H[i][j] = H[i][j] + dot(bent, [row[i] for row in J])

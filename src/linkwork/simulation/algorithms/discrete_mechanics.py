@@ -1,0 +1,179 @@
+"""Discrete mechanics of a tree: the momenta at both ends of a step, from a discrete Lagrangian.
+
+The kinetic energy is that of the midpoint and the potential energy is that of both ends (trapezoidal rule),
+
+    S(q, q⁺) = h T(q ⊕ φ/2, w) − h/2 (U(q) + U(q⁺)),      φ = q⁺ ⊖ q,
+
+with w the displacement over h, in the axes halfway (`step_space`).
+
+A potential force at an end acts on the momentum there and on nothing else, so a force through the centre of mass of a
+free body does not turn it.  The momenta p = −D₁S and p⁺ = D₂S of the kinetic part are, in plain coordinates,
+
+    p = M w − h/2 ∂T/∂q,      p⁺ = M w + h/2 ∂T/∂q      at (q ⊕ φ/2, w),
+
+and elsewhere the same through the derivatives of φ and q ⊕ φ/2 by both ends, joint by joint.
+
+Source: Marsden and West, Discrete mechanics and variational integrators, Acta Numerica 2001, part 1; Lee, Liu, Park and
+Srinivasa, A linear-time variational integrator for multibody systems, WAFR 2016 (momenta by recursion).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.dynamics.algorithms.derivatives.momentum_and_energy_derivatives_energy_derivatives import (
+    kinetic_energy_derivatives,
+)
+from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force
+from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
+from linkwork.dynamics.algorithms.mass_matrix_inverse import ArticulatedInverse, FactoredInverse, inverse_mass_matrix
+from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_energy
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.joints.base.error_context import asked
+from linkwork.joints.composite import Composite
+from linkwork.joints.planar import Planar
+from linkwork.model.tree import Tree
+from linkwork.motion.algorithms.curves.curve_space import JointPlace
+from linkwork.simulation.algorithms.step_manifold import StepSpace, composite_parts, displacement, halved
+
+__all__ = ["DiscreteMechanics", "Resisted", "with_resistance"]
+
+Scalars = Sequence[Any]
+Matrix = list[list[Any]]
+Resisted = Sequence[tuple[Scalars, Any]]  # rows (nv), and by how much each resists
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteMechanics:
+    """Momenta, inertia and weight of a tree; ``armature`` says whether that of the joints counts."""
+
+    tree: Tree
+    armature: bool
+
+    def momentum(self, q: Scalars, v: Scalars) -> list[Any]:
+        """M(q) v (nv)."""
+        return kinetic_energy_derivatives(self.tree, q, v, self.armature)[1]
+
+    def weight(self, q: Scalars) -> list[Any]:
+        """∂U/∂q of gravity (nv)."""
+        return gravity_force(self.tree, q)
+
+    def potential(self, q: Scalars) -> Any:
+        """U of gravity [J]."""
+        return potential_energy(self.tree, q)
+
+    def inverse(
+        self, q: Scalars, added: Scalars | None = None, resisted: Resisted = ()
+    ) -> FactoredInverse | ArticulatedInverse:
+        """The inverse of M(q), with ``added`` (nv) on M's diagonal, and Σ c rᵀr of ``resisted`` rows r."""
+        if not resisted and (added is None or all(map(is_zero, added))):
+            return inverse_mass_matrix(self.tree, q, self.armature)
+        M = [list(row) for row in mass_matrix(self.tree, q, self.armature)]
+        for k, x in enumerate(added or ()):
+            M[k][k] = M[k][k] + x
+        return FactoredInverse.of(self.tree, with_resistance(M, resisted))
+
+    @property
+    def space(self) -> StepSpace:
+        """The configurations, and the steps between them."""
+        return StepSpace.of(self.tree)
+
+    def halfway(self, q: Scalars, w: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
+        """The configuration (nq) and the velocity (nv) in the middle of a step h w from q."""
+        middle, moved = self.space.halfway(q, [h * x for x in w])
+        return middle, [x / h for x in moved]
+
+    def kinetic_momenta(self, q: Scalars, w: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
+        """−D₁ and D₂ of h T in the middle of a step h w from q: the momenta (nv) with which it leaves and arrives."""
+        space, phi = self.space, [h * x for x in w]
+        middle, moved = space.halfway(q, phi)
+        by_q, by_v = kinetic_energy_derivatives(self.tree, middle, [x / h for x in moved], self.armature)
+        if space.is_plain:
+            bent = [0.5 * h * x for x in by_q]
+            return [m - b for m, b in zip(by_v, bent, strict=True)], [m + b for m, b in zip(by_v, bent, strict=True)]
+        end, masses = space.retract(q, phi), _carried_masses(self.tree)
+        leaving: list[Any] = []
+        arriving: list[Any] = []
+        for place in space.joints:
+            m, g = by_v[place.in_v], by_q[place.in_v]
+            if place.is_plain:
+                leaving += [a - 0.5 * h * b for a, b in zip(m, g, strict=True)]
+                arriving += [a + 0.5 * h * b for a, b in zip(m, g, strict=True)]
+                continue
+            turning = _without_translation(place, m, [x / h for x in moved[place.in_v]], masses)
+            for sums, sign, first in ((leaving, -1.0, True), (arriving, 1.0, False)):
+                ways, turns = _rates_of_step(place, q[place.in_q], end[place.in_q], middle[place.in_q], first)
+                each = zip(turning, ways, turns, strict=True)
+                sums += [sign * (dot(own, way) + h * dot(g, turn)) for own, way, turn in each]
+        return leaving, arriving
+
+
+def _carried_masses(tree: Tree) -> dict[int, Any]:
+    """By the first velocity of each joint the mass of all bodies that it carries [kg]."""
+    mass: dict[int, Any] = {}
+    for i, p, body in tree.inward():
+        mass[i] = mass.get(i, 0.0) + body.inertia.mass
+        mass[p] = mass.get(p, 0.0) + mass[i]
+    return {range(tree.nv)[tree.v_slices[i]].start: mass[i] for i, _, body in tree.outward() if body.joint.nv}
+
+
+def _without_translation(place: JointPlace, m: Scalars, u: Scalars, masses: dict[int, Any]) -> list[Scalars]:
+    """By velocity of an end of the step the momentum (nv) of a joint's momentum m that its rates meet; u is the joint's
+    velocity.
+
+    Where an end turns about its origin, the way of the origin changes across itself: the momentum M u along it, of the
+    mass M carried, does nothing there, and is left out, so that what goes straight is not turned by rounding.
+    """
+    found, mass = [m] * place.joint.nv, masses[place.v]
+    for turns, slides in _translations(place):
+        across = [x - mass * u[k] if k in slides else x for k, x in enumerate(m)]
+        found = [across if k in turns else x for k, x in enumerate(found)]
+    return found
+
+
+def _translations(place: JointPlace) -> list[tuple[range, range]]:
+    """Which velocities of a joint turn, and which slide in the axes that they turn, for each part of it that does
+    both."""
+    if isinstance(place.joint, Composite):
+        each = [(part, in_v.start) for part, _, in_v in composite_parts(place)]
+    else:
+        each = [(place, 0)]
+    found = []
+    for part, k in each:
+        if isinstance(part.joint, Planar):
+            found.append((range(k + 2, k + 3), range(k, k + 2)))
+        elif part.has_twist:
+            found.append((range(k, k + 3), range(k + 3, k + 6)))
+    return found
+
+
+def with_resistance(M: Matrix, resisted: Resisted) -> Matrix:
+    """M + Σ c rᵀr of rows r (nv) that resist by c."""
+    for row, c in resisted:
+        moved = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
+        for i, x in moved:
+            for j, y in moved:
+                if j < len(M[i]):
+                    M[i][j] = M[i][j] + c * (x * y)
+    return M
+
+
+def _rates_of_step(place: JointPlace, q: Scalars, end: Scalars, middle: Scalars, first: bool) -> tuple[Matrix, Matrix]:
+    """The rates of a joint's displacement halfway, and the velocities of its configuration there, for each unit
+    velocity of one end of the step, the ``first`` or the other."""
+    joint, n = place.joint, place.joint.nv
+    rows = asked(place.name, joint, "q_dot_jacobian", q if first else end)
+    moving = seeded(q if first else end, [Directions(dict(enumerate(row))) for row in rows])
+    level = moving[0].level
+    begin, last = (moving, end) if first else (q, moving)
+    there, moved = halved(place, begin, displacement(place, begin, last))
+    ways, rates = (_columns([parts(x, level)[1] for x in of], n) for of in (moved, there))
+    return ways, [list(asked(place.name, joint, "v_of", middle, rate)) for rate in rates]
+
+
+def _columns(tangents: Scalars, n: int) -> Matrix:
+    return [[row.get(k) if isinstance(row, Directions) else 0.0 for row in tangents] for k in range(n)]

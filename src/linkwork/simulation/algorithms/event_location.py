@@ -1,0 +1,189 @@
+"""Events within a step: where a function of time and state passes zero, found by bisection.
+
+Of all that pass zero in a piece the first is located, by halving the interval in which some has passed; so the state
+that is found is the last in which none has.  What only watches leaves the motion as it is; what has a jump goes on from
+there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.expr.arrays.pytree import mapped
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control import cond, put, while_loop
+from linkwork.expr.scalar.functions import and_, eq, le, lt, or_, where
+from linkwork.simulation.algorithms.event_location_pieces import StepPiece, StepPieces
+
+__all__ = ["LocatedStep", "WatchedFunction", "located_step"]
+
+_HALVINGS = 60
+_NEAR = 2.0**-52  # of a time: what is nearer is the same
+_END = 1e-12  # of a step: nearer to its end than that is its end
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedFunction:
+    """``guard(t, q, v)`` that passes zero upward (1), downward (−1) or either way (0), and what happens then.
+
+    ``jump(t, q, v)`` gives the q and v that the motion goes on from.
+    """
+
+    guard: Callable[[Any, Any, Any], Any]
+    direction: int
+    stop: bool
+    jump: Callable[[Any, Any, Any], tuple[Any, Any]] | None
+
+
+class LocatedStep(NamedTuple):
+    """Up to where a step was looked at [s], q and v there, and what guards were; what happened until then.
+
+    A row of the ``table`` is an event: 2^k of each function k that passed zero, its time, q and v before it, and q and
+    v after it; ``count`` were found, more than there are rows if they pile up.  ``stopped`` is 1 after one that stops,
+    and ``lost`` is k + 1 where guard k was no number.
+    """
+
+    piece: StepPiece
+    seen: Any
+    q: Any
+    v: Any
+    guards: Any
+    stopped: Any
+    table: Any
+    count: Any
+    lost: Any
+
+
+def located_step(
+    pieces: StepPieces, watched: Sequence[WatchedFunction], t: Any, h: Any, q: Any, v: Any, table: Any, count: Any
+) -> LocatedStep:
+    """A step of h from q and v at t, up to its end, an event that stops, or one more event than the table has rows."""
+    rows = len(table)
+
+    def guards(time: Any, q: Any, v: Any) -> Any:
+        return array([w.guard(t + time, q, v) for w in watched])
+
+    def passed(before: Any, after: Any) -> list[Any]:
+        found = []
+        for w, a, b in zip(watched, before, after, strict=True):
+            up, down = and_(le(a, 0.0), lt(0.0, b)), and_(le(0.0, a), lt(b, 0.0))
+            found.append(up if w.direction > 0 else down if w.direction < 0 else or_(up, down))
+        return found
+
+    def going(s: LocatedStep) -> Any:
+        within = and_(lt(s.seen, h * (1.0 - _END)), lt(s.lost, 0.5))
+        return and_(and_(within, lt(s.stopped, 0.5)), lt(s.count, rows + 0.5))
+
+    def further(s: LocatedStep) -> LocatedStep:
+        piece = cond(lt(s.seen, s.piece.end), lambda p: p, pieces.further, s.piece)
+        after = guards(piece.end, piece.q, piece.v)
+        none = array([0.0] * len(table[0]))
+        quiet = _Found(piece.end, piece.q, piece.v, after, False, False, none)
+        hit = _any(passed(s.guards, after))
+        found = cond(hit, lambda: happened(s, piece, after), lambda: quiet)
+        again = pieces.begun(found.seen, found.q, found.v)
+        return LocatedStep(
+            _either(found.jumps, again, piece),
+            found.seen,
+            found.q,
+            found.v,
+            found.guards,
+            where(found.stops, 1.0, 0.0),
+            put(s.table, where(hit, s.count, -1.0), found.row),
+            s.count + where(hit, 1.0, 0.0),
+            _lost(found.guards),
+        )
+
+    def happened(s: LocatedStep, piece: StepPiece, after: Any) -> _Found:
+        """The first event in a piece, between what was seen of it and its end."""
+
+        def halved(x: _Between) -> _Between:
+            middle = 0.5 * (x.low + x.high)
+            q, v = pieces.at(piece, middle)
+            g = guards(middle, q, v)
+            beyond = _any(passed(s.guards, g))
+            lower = _Between(x.low, middle, x.q, x.v, q, v, g)
+            return _either(beyond, lower, x._replace(low=middle, q=q, v=v))  # type: ignore[no-any-return]
+
+        between = _Between(s.seen, piece.end, s.q, s.v, piece.q, piece.v, after)
+        apart = _NEAR * (t + h)
+        x = while_loop(lambda x: lt(apart, x.high - x.low), halved, between, at_most=_HALVINGS).state
+        which = passed(s.guards, x.guards)
+        state = (x.q, x.v)
+        for w, here in zip(watched, which, strict=True):
+            if w.jump is not None:
+                state = _either(here, w.jump(t + x.low, *state), state)
+        bits = sum((where(here, 2.0**k, 0.0) for k, here in enumerate(which)), 0.0)
+        row = array([bits, t + x.low, *x.q, *x.v, *state[0], *state[1]])
+        stops = _any([here for w, here in zip(watched, which, strict=True) if w.stop])
+        jumps = _any([here for w, here in zip(watched, which, strict=True) if w.jump is not None])
+        # a guard that is zero where a jump ends is still on the side that it came from
+        sides = guards(x.low, *state)
+        sides = [where(and_(here, eq(a, 0.0)), b, a) for here, a, b in zip(which, sides, s.guards, strict=True)]
+        there = _Found(x.low, *state, array(sides), stops, jumps, row)
+        on = _Found(x.high, x.q_high, x.v_high, x.guards, stops, jumps, row)
+        return _either(_any([stops, jumps]), there, on)  # type: ignore[no-any-return]
+
+    first = guards(0.0, q, v)
+    start = LocatedStep(pieces.begun(0.0, q, v), 0.0, q, v, first, 0.0, table, count, _lost(first))
+    return while_loop(going, further, start, at_most=_MOST).state  # type: ignore[no-any-return]
+
+
+_MOST = 2000  # pieces and events
+
+
+class _Found(NamedTuple):
+    """Where a look into a piece ended, whether an event there stops or jumps, and the row that says which."""
+
+    seen: Any
+    q: Any
+    v: Any
+    guards: Any
+    stops: Any
+    jumps: Any
+    row: Any
+
+
+class _Between(NamedTuple):
+    """Times between which an event is: q and v before it, and q, v and guards after it."""
+
+    low: Any
+    high: Any
+    q: Any
+    v: Any
+    q_high: Any
+    v_high: Any
+    guards: Any
+
+
+def _lost(guards: Any) -> Any:
+    """One more than the number of the first guard that is NaN, 0 where none is."""
+    found: Any = 0.0
+    for k, x in reversed([*enumerate(guards)]):
+        found = where(le(x, math.inf), found, k + 1.0)
+    return found
+
+
+def _any(truths: Sequence[Any]) -> Any:
+    found: Any = False
+    for x in truths:
+        found = x if found is False else found if x is False else or_(found, x)
+    return found
+
+
+def _either(condition: Any, one: Any, other: Any) -> Any:
+    """One nested value or another of its nesting."""
+    if condition is False:
+        return other
+    return mapped(lambda a, b: _chosen(condition, a, b), one, other)
+
+
+def _chosen(condition: Any, a: Any, b: Any) -> Any:
+    if not isinstance(a, np.ndarray):
+        return where(condition, a, b)
+    return array([where(condition, x, y) for x, y in zip(a.ravel(), b.ravel(), strict=True)]).reshape(a.shape)

@@ -1,0 +1,121 @@
+"""What moves: a configuration on a manifold, its velocity, and the rate of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.joints.base.error_context import asked
+from linkwork.model.tree import Tree
+from linkwork.motion.algorithms.curves.curve_space import CurveSpace
+from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, Resisted
+
+__all__ = ["ElementResistance", "MotionSystem", "State", "StepForces", "plus"]
+
+Scalars = Sequence[Any]
+State = tuple[list[Any], list[Any]]  # q (nq) and v (nv)
+
+
+def plus(x: Scalars, h: Any, *rates: tuple[float, Scalars]) -> list[Any]:
+    """x + h Σ c ẋ, of pairs of c and ẋ."""
+    found = []
+    for k, start in enumerate(x):
+        change: Any = 0.0
+        for c, rate in rates:
+            if c:
+                change = change + c * rate[k]
+        found.append(start + h * change)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ElementResistance:
+    """How force elements resist in a step, by rows (nv) and numbers: ``within(q)`` what a change of the step's velocity
+    meets, ``settling(q)`` of that h² k of springs that are too stiff for the step, and ``after(q)`` what the velocity
+    at its end meets."""
+
+    within: Callable[[Scalars], Resisted]
+    settling: Callable[[Scalars], Resisted]
+    after: Callable[[Scalars], Resisted]
+
+
+@dataclass(frozen=True, slots=True)
+class StepForces:
+    """The forces of a step of `rattle`, each (nv): ``given`` ones; those ``of_state(t, q, v)``; the ``springs(q)`` of
+    joints and force elements, with the ``stiffness`` of joints; and ``resisting(v)``, the diagonal of h D and h d."""
+
+    given: Scalars
+    of_state: Callable[[Any, Scalars, Scalars], Scalars]
+    springs: Callable[[Scalars], Scalars] | None
+    stiffness: Scalars
+    resisting: Callable[[Scalars], tuple[Scalars, Scalars]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class MotionSystem:
+    """States (q, v) of a tree, of which v̇ = acceleration(t, q, v) is known.
+
+    ``imbalance(t, q, v, a)`` are forces that vanish where a is the acceleration, for implicit methods.
+    ``mechanics`` are the momenta of steps and ``forces(t, q, v)`` the forces besides gravity: variational methods use
+    these instead; of the forces ``linear`` are damping and stiffness by velocity, and where they ``bends`` sharply
+    with velocities others are among them.  ``step_forces`` are those of a step of RATTLE.  In both ``settling`` (nv) is
+    h² K of the joint springs that are too stiff for the step, and ``elements`` says how force elements resist.
+    """
+
+    tree: Tree
+    acceleration: Callable[[Any, Scalars, Scalars], Scalars]
+    imbalance: Callable[[Any, Scalars, Scalars, Scalars], Scalars] | None = None
+    mechanics: DiscreteMechanics | None = None
+    linear: Sequence[tuple[Any, Any]] = ()
+    bends: bool = False
+    settling: Scalars | None = None
+    step_forces: StepForces | None = None
+    elements: ElementResistance | None = None
+    forces: Callable[[Any, Scalars, Scalars], Scalars] | None = None
+    flown: Callable[[Scalars, Scalars, Any], State] | None = None
+
+    @property
+    def space(self) -> CurveSpace:
+        """The manifold of q."""
+        return CurveSpace.of(self.tree)
+
+    def settled(self, q: Scalars) -> Callable[[Scalars], list[Any]]:
+        """Half of what takes springs that are too stiff for a step from q with the velocity w not at its middle, but at
+        its end."""
+        rows = () if self.elements is None else [(row, c) for row, c in self.elements.settling(q) if not is_zero(c)]
+
+        def of(w: Scalars) -> list[Any]:
+            found = [0.0] * len(w)
+            if self.settling is not None:
+                found = [-0.25 * c * x for c, x in zip(self.settling, w, strict=True)]
+            for row, c in rows:
+                push = 0.25 * c * dot(row, w)
+                found = [a if is_zero(r) else a - push * r for a, r in zip(found, row, strict=True)]
+            return found
+
+        return of
+
+    def moved(self, q: Scalars, phi: Scalars) -> list[Any]:
+        """q ⊕ φ."""
+        return self.space.retract(q, phi)
+
+    def local_rate(self, q: Scalars, other: Scalars, v: Scalars) -> list[Any]:
+        """φ̇ of φ = other ⊖ q, while the other moves at v."""
+        space = self.space
+        if space.is_plain:
+            return list(v)
+        found: list[Any] = []
+        for place in space.joints:
+            own = v[place.in_v]
+            parts = q[place.in_q], other[place.in_q], own
+            found += own if place.is_plain else asked(place.name, place.joint, "local_rate", *parts)
+        return found
+
+    def rates(self, t: Any, q: Scalars, phi: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
+        """φ̇ and v̇ at q ⊕ φ: the equation of motion in the chart about q."""
+        if all(map(is_zero, phi)):
+            return list(v), list(self.acceleration(t, q, v))
+        there = self.moved(q, phi)
+        return self.local_rate(q, there, v), list(self.acceleration(t, there, v))

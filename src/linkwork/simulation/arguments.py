@@ -1,0 +1,334 @@
+"""What people hand over to a simulation, read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork._util.messages import letters
+from linkwork.errors import UnknownNameError
+from linkwork.expr.arrays.symbol_array import is_traced, scalars
+from linkwork.kernels.array_arguments import real_array
+from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.simulation.contacts.contact_materials_surface_numbers import check_number, input_name, is_of_contacts
+from linkwork.simulation.contacts.contact_set import ContactSet
+from linkwork.simulation.control_output import wrench_frames
+
+MOST_STEPS = 10**10  # of one simulation
+MOST_RECORDED = 2**33  # numbers that a simulation records: 64 GiB
+
+__all__ = [
+    "check_step",
+    "chosen_of",
+    "cores_of",
+    "given_numbers",
+    "given_parameters",
+    "given_signals",
+    "given_state",
+    "given_wrenches",
+    "leading_of",
+    "over",
+    "replaced_parameters",
+    "whole_steps",
+]
+
+_NEAR = 1e-6  # of a step: so near to whole steps a duration is meant to be
+_SAME = 1e-9  # of a step: by how much a controller's own may differ
+
+
+def check_step(who: str, controller: Any, h: float) -> None:
+    """Raises ValueError for a controller, or one in it, whose own step is another than the simulation's."""
+    for one in (controller, getattr(controller, "law", None)):
+        own = getattr(one, "step", None)
+        if isinstance(own, (int, float, np.number)) and own > 0.0 and abs(float(own) - h) > _SAME * h:
+            raise ValueError(
+                f"{who}: controller: {type(one).__name__} was made for steps of {float(own):g} s, and the simulation's "
+                f"are {h:g} s: expected the same step of both"
+            )
+
+
+def _core_of(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of what an environment has of an array: all of it, where it does not begin with the batch's shape."""
+    n = len(leading)
+    return x.shape[n:] if n and x.shape[:n] == leading else x.shape  # type: ignore[no-any-return]
+
+
+def cores_of(
+    who: str, robot: Any, controller: Any, inputs: Mapping[str, Any], leading: tuple[int, ...]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """The same of inputs, by name: as the controller ``takes`` them, if it says so.
+
+    Raises ValueError for one that may be a number for each environment, or a vector of the robot's for all.
+    """
+    said = getattr(controller, "takes", None)
+    takes: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
+    found = []
+    for name, x in inputs.items():
+        core = _core_of(x, leading)
+        wanted = takes.get(name)
+        if wanted is not None and x.shape in (wanted, (*leading, *wanted)):
+            core = wanted
+            _check_input(controller, name, x)
+        elif len(leading) == 1 and x.shape == leading and leading[0] in (robot.nq, robot.nv):
+            n = leading[0]
+            raise ValueError(
+                f"{who}: inputs[{name!r}]: {n} numbers may be one for each of {n} environments or a vector for all: "
+                f"expected ({n}, 1) for the first, or the vector repeated for each environment, ({n}, {n})"
+            )
+        found.append((name, core))
+    return tuple(found)
+
+
+def _check_input(controller: Any, name: str, x: Any) -> None:
+    """Whatever a controller of `linkwork.control` says of what it is given."""
+    looked_at = getattr(controller, "check_input", None)
+    if looked_at is not None:
+        looked_at(name, x)
+
+
+def whole_steps(duration: float, h: float) -> int:
+    """How many steps a duration has.  Raises ValueError where they are not whole."""
+    if duration > h * MOST_STEPS:
+        raise ValueError(f"simulate: duration: expected at most {MOST_STEPS:g} steps of {h:g} s, got {duration:g} s")
+    count = round(duration / h)
+    if duration < 0.0 or abs(duration - count * h) > _NEAR * h:
+        raise ValueError(
+            f"simulate: duration: expected whole steps of {h:g} s, not negative, got {duration:g} s: "
+            f"{duration / h:g} steps"
+        )
+    return count
+
+
+def refuse_too_many(records: int, leading: tuple[int, ...], robot: Any) -> None:
+    """Raise ValueError where q and v of all records are more numbers than `MOST_RECORDED`."""
+    numbers = records * max(math.prod(leading), 1) * (robot.nq + robot.nv)
+    if numbers > MOST_RECORDED:
+        raise ValueError(
+            f"simulate: duration: expected at most {MOST_RECORDED} numbers in q and v of all records, got "
+            f"{records} records, {numbers} numbers; every= makes fewer"
+        )
+
+
+def given_state(robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
+    """q (..., nq) on the manifold, and v (..., nv), at rest where it is left out.
+
+    Raises ValueError for other shapes, and for numbers that are not finite.
+    """
+    v = np.zeros(robot.nv) if v is None else v
+    if is_traced(q) or is_traced(v):
+        return scalars(q), scalars(v)
+    found = []
+    for name, x, size in (("q", q, robot.nq), ("v", v, robot.nv)):
+        if isinstance(x, Mapping):
+            raise TypeError(f"simulate: {name}: expected an array (..., {size}), got a dict")
+        array = np.asarray(real_array(f"simulate: {name}: expected an array (..., {size})", x), dtype=float)
+        if array.shape[-1:] != (size,) or not np.isfinite(array).all():
+            what = f"shape {array.shape}" if array.shape[-1:] != (size,) else "numbers that are not finite"
+            raise ValueError(f"simulate: {name}: expected finite numbers (..., {size}), got {what}")
+        found.append(array)
+    return robot.normalize(found[0]), found[1]
+
+
+def given_numbers(what: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arrays by name.  Raises ValueError for numbers that are not finite."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"simulate: {what}: expected a dict of arrays by name, got {given!r}")
+    found: dict[str, Any] = {}
+    for name, x in given.items():
+        who = f"simulate: {what}[{name!r}]"
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ValueError(f"simulate: {what}: expected identifiers as names, got {name!r}")
+        if is_traced(x):
+            found[name] = scalars(x)
+            continue
+        array = np.asarray(real_array(f"{who}: expected an array of numbers", x), dtype=float)
+        if not np.isfinite(array).all():
+            raise ValueError(f"{who}: expected finite numbers")
+        found[name] = array
+    return found
+
+
+def given_parameters(
+    robot: Any, given: Mapping[str, Any], contacts: ContactSet | None
+) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
+    """The sizes of parameters of a robot and of its contacts, and arrays of them, by the names of inputs.
+
+    Raises ValueError where a name stands for several, UnknownNameError where it is none.
+    """
+    sizes: dict[str, tuple[int, ...]] = {}
+    for name in given:
+        if is_of_contacts(name):
+            if contacts is None:
+                raise ValueError(f"simulate: parameters: {name!r} is of contacts, and there are none: give contacts")
+            contacts.check_number(robot, name)
+            sizes[input_name(name)] = ()
+            continue
+        found = robot.parameters([name])
+        if len(found) != 1:
+            raise ValueError(f"simulate: parameters: expected names of one parameter each, got {name!r}: {[*found]}")
+        sizes |= {key: x.shape for key, x in found.items()}
+    numbers = given_numbers("parameters", dict(zip(sizes, given.values(), strict=True)))
+    for name, x in zip(given, numbers.values(), strict=True):
+        if is_of_contacts(name):
+            check_number(name, x)
+    return sizes, numbers
+
+
+def chosen_of(where: Any, leading: tuple[int, ...]) -> np.ndarray:
+    """Which environments (...) of a batch are meant.  Raises ValueError for what is no truth value for each."""
+    chosen = np.asarray(where)
+    expected = f"Simulator.reset: where: expected truth values {leading}, one for each environment"
+    if chosen.dtype != bool:
+        raise ValueError(f"{expected}, got {where!r}; np.isin(np.arange(n), some) are those of some numbers")
+    try:
+        return np.broadcast_to(chosen, leading)
+    except ValueError:
+        raise ValueError(f"{expected}, got shape {chosen.shape}") from None
+
+
+def over(chosen: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Which environments (...), in the shape of an array (..., n) of them."""
+    return chosen.reshape(chosen.shape + (1,) * (x.ndim - chosen.ndim))
+
+
+def replaced_parameters(
+    robot: Any,
+    own: Mapping[str, Any],
+    asked: Sequence[str],
+    given: Mapping[str, Any],
+    where: Any,
+    leading: tuple[int, ...],
+    contacts: ContactSet | None,
+) -> dict[str, Any]:
+    """Parameters by the names of inputs, with those ``given`` in the place of ``own`` ones, ``where`` (...) it is so.
+
+    Raises UnknownNameError for those that are not among the ``asked``, whose names are the robot's, and ValueError for
+    other shapes, and for numbers that are not finite.
+    """
+    for name in given:
+        if name not in asked:
+            remedy = f"a Simulator takes those that it was made with: {', '.join(asked) or 'none'}"
+            raise UnknownNameError("parameter", name, asked, remedy)
+    found = dict(own)
+    sizes, new = given_parameters(robot, given, contacts)
+    for name, x in new.items():
+        core = sizes[name]
+        every, at = (*leading, *core), x.ndim - len(core)
+        spread = zip(x.shape[:at][::-1], leading[::-1], strict=False)
+        if x.shape[max(at, 0) :] != core or at > len(leading) or any(n not in (1, m) for n, m in spread):
+            raise ValueError(f"Simulator.reset: parameters[{name!r}]: expected to fit {every}, got shape {x.shape}")
+        if where is None:
+            found[name] = x
+            continue
+        chosen = chosen_of(where, leading)
+        a, b = (np.broadcast_to(y, every) for y in (x, own[name]))
+        found[name] = np.where(over(chosen, a), a, b)
+    return found
+
+
+def given_signals(
+    given: Mapping[str, Any], steps: int, h: float, leading: tuple[int, ...], robot: Any, controller: Any
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Arrays with a row for each step, and by name which axis the steps are: the first of (steps, ...), or the one
+    after the batch's of (*batch, steps, ...).  Trajectories are sampled, as q, v, a.
+
+    What may be read in both ways is of each environment, unless the controller ``takes`` the other.  Raises ValueError
+    for other lengths, and for n rows of n numbers beside n environments and n joints.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(f"simulate: signals: expected a dict of arrays or trajectories by name, got {given!r}")
+    arrays: dict[str, Any] = {}
+    sampled = set()
+    for name, x in given.items():
+        if isinstance(x, Trajectory):
+            state = x(h * np.arange(steps), outside="hold")
+            arrays |= {f"{name}_q": state.q, f"{name}_v": state.v, f"{name}_a": state.a}
+            sampled |= {f"{name}_{part}" for part in "qva"}
+        else:
+            arrays[name] = x
+    said = getattr(controller, "takes", None)
+    takes: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
+    found = given_numbers("signals", arrays)
+    axes = {}
+    for name, x in found.items():
+        n, wanted = len(leading), takes.get(name)
+        of_all, of_each = x.shape[:1] == (steps,), n > 0 and x.shape[: n + 1] == (*leading, steps)
+        if not (of_all or of_each):
+            raise ValueError(
+                f"simulate: signals[{name!r}]: expected a row for each of {steps} steps, ({steps}, ...) or for each "
+                f"environment ({', '.join(map(str, (*leading, steps)))}, ...), got {x.shape}"
+            )
+        if name in sampled or (of_all and wanted is not None and x.shape[1:] == wanted):
+            of_each = False
+        elif of_all and of_each and wanted is None and x.shape == (steps, steps) and steps in (robot.nq, robot.nv):
+            raise ValueError(
+                f"simulate: signals[{name!r}]: ({steps}, {steps}) may be a number for each of {steps} environments and "
+                f"steps, or a vector for each step: expected ({steps}, {steps}, 1) for the first, or the vectors "
+                f"repeated for each environment, ({steps}, {steps}, {steps})"
+            )
+        axes[name] = n if of_each else 0
+        if wanted is not None and x.shape[axes[name] + 1 :] == wanted:
+            _check_input(controller, name, x)
+    return found, axes
+
+
+class GivenWrenches(NamedTuple):
+    """External wrenches: frame, axes and name of each, constant ones (..., 6), and those with a row for each step."""
+
+    names: tuple[tuple[str, str, str], ...]
+    constant: dict[str, Any]
+    rows: dict[str, Any]
+    axes: dict[str, int]  # of rows: which axis the steps are
+
+
+def given_wrenches(
+    robot: Any, wrenches: Any, expressed_in: Any, steps: int, leading: tuple[int, ...], taken: Iterable[str]
+) -> GivenWrenches:
+    """Read external wrenches: (6,) or (*batch, 6) are constant, (steps, 6) or (*batch, steps, 6) vary by step.
+
+    Raises TypeError, ValueError and UnknownNameError for what is none, ValueError where a shape may be read as both.
+    """
+    frames = wrench_frames("simulate", robot, wrenches, expressed_in)
+    used, names, constant, rows = set(taken), [], dict[str, Any](), dict[str, Any]()
+    arrays = given_numbers("wrenches", {f"wrench_{k}": wrenches[frame] for k, (frame, _) in enumerate(frames)})
+    for (frame, axes), x in zip(frames, arrays.values(), strict=True):
+        who, name = f"simulate: wrenches[{frame!r}]", letters(f"wrench_{frame}")
+        while name in used:
+            name += "_"
+        used.add(name)
+        names.append((frame, axes, name))
+        held = x.shape in ((6,), (*leading, 6))
+        by_step = x.shape in ((steps, 6), (*leading, steps, 6))
+        if held and by_step and x.shape != (6,):
+            raise ValueError(
+                f"{who}: {x.shape} may be a wrench for each environment or for each step: expected "
+                f"({', '.join(map(str, (*leading, steps)))}, 6) for each step of each environment"
+            )
+        if not (held or by_step):
+            raise ValueError(
+                f"{who}: expected (moment; force) of shape (..., 6), or ({steps}, 6) with a row for each step, got "
+                f"{x.shape}"
+            )
+        (constant if held else rows)[name] = x
+    return GivenWrenches(tuple(names), constant, rows, {name: x.ndim - 2 for name, x in rows.items()})
+
+
+def leading_of(q: Any, v: Any, parameters: Mapping[str, tuple[Any, tuple[int, ...]]]) -> tuple[int, ...]:
+    """The batch: what q, v and parameters have before their own shapes.
+
+    Raises ValueError where these do not go together.
+    """
+    shapes = [q.shape[:-1], v.shape[:-1]]
+    for name, (x, core) in parameters.items():
+        if x.shape[x.ndim - len(core) :] != core:
+            raise ValueError(
+                f"simulate: parameters[{name!r}]: expected (..., {', '.join(map(str, core))}), got {x.shape}"
+            )
+        shapes.append(x.shape[: x.ndim - len(core)])
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(f"simulate: q, v and parameters: expected batches that broadcast, got {shapes}") from None

@@ -1,0 +1,1 @@
+"""Contacts in simulation: ground, shapes, materials."""

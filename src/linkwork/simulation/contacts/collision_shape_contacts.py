@@ -1,0 +1,212 @@
+"""Contacts of links' collision shapes: with what stands in the world, and with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.errors import UnknownNameError
+from linkwork.expr.scalar.functions import where
+from linkwork.geometry.contacts import touching_shapes
+from linkwork.geometry.fields import FIELDS, is_measured
+from linkwork.geometry.scene import Scene
+from linkwork.geometry.solids import SOLIDS
+from linkwork.model.body import WORLD
+from linkwork.model.collision_pairs import LinkShape, collision_links, link_shapes
+from linkwork.shapes import Mesh, Shape, Sphere
+from linkwork.simulation.contacts.contact_candidates import ContactPlace, axes_of, frame_pose
+from linkwork.simulation.contacts.contact_materials import (
+    ContactMaterial,
+    Materials,
+    check_names,
+    checked_materials,
+    material_of,
+)
+from linkwork.simulation.contacts.ground_contact import ContactPoint
+from linkwork.spatial import Pose, Rotation, Vec3
+
+__all__ = ["ContactPair", "ContactScene"]
+
+_POINT = 1e-12  # [m]: the radius of points
+_WITHIN = 1e3  # [m]: no contact is looked for beyond, and where there is none its gap is that
+
+
+@public_constructor
+@dataclass(frozen=True)
+class ContactScene:
+    """What stands in the world, a `linkwork.Scene`, and what of the robot touches it: ``links``, by their collision
+    shapes, and `ContactPoint`, by their frames' names.
+
+    It is all links that have shapes and move, if none are named.  ``materials`` is a `ContactMaterial` of everything,
+    or a dict of them by names of links and obstacles, and by pairs of these.  Which points of two shapes may touch
+    follows from their kinds, as `linkwork.contact_points` has it: both ends of a capsule, the corners of a box,
+    points of a cylinder's rims, of two boxes all corners of what faces share, and of hulls eight of these.
+
+    >>> import linkwork as lw
+    >>> from linkwork.simulation import ContactMaterial, ContactScene
+    >>> scene = lw.Scene().with_half_space("floor").with_box("step", (1.0, 1.0, 0.2), (1.0, 0.0, 0.1))
+    >>> rough = {"floor": ContactMaterial(0.5), ("foot", "step"): ContactMaterial(1.0)}
+    >>> contacts = ContactScene(scene, materials=rough)
+    """
+
+    scene: Scene
+    links: tuple[str | ContactPoint, ...] | None = None
+    materials: ContactMaterial | Mapping[str | tuple[str, str], ContactMaterial] | Materials = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.scene, Scene):
+            raise TypeError(f"ContactScene: scene: expected a linkwork.Scene, got {self.scene!r}")
+        if not len(self.scene):
+            raise ValueError("ContactScene: scene: expected at least one obstacle")
+        if self.links is not None:
+            links = (self.links,) if isinstance(self.links, (str, ContactPoint)) else self.links
+            fits = isinstance(links, (tuple, list)) and all(isinstance(x, (str, ContactPoint)) for x in links)
+            if not (fits and links):
+                raise TypeError(f"ContactScene: links: expected names of links, or contact points, got {self.links!r}")
+            object.__setattr__(self, "links", tuple(links))
+        object.__setattr__(self, "materials", checked_materials("ContactScene", self.materials))
+
+    def checked(self, robot: Any) -> None:
+        """Raises UnknownNameError for links and materials that there are not, ValueError for links that do not move."""
+        points = [one for one in self.links or () if isinstance(one, ContactPoint)]
+        for link in self.links or ():
+            if isinstance(link, str):
+                _check_link("ContactScene: links", robot, link)
+        for point in points:
+            point.checked("ContactScene: links", robot)
+        named = (*collision_links(robot.tree), *(point.frame for point in points), *self.scene.names)
+        check_names(self.materials, named)  # type: ignore[arg-type]
+        pairs = self._pairs(robot)
+        if not pairs:
+            raise ValueError(f"ContactScene: robot {robot.name!r} has no moving link with a collision shape")
+        for _, one, name in pairs:
+            if one.link == name:
+                raise ValueError(f"ContactScene: {name!r} is the name of a link and of an obstacle")
+            _check_measured("ContactScene", (one.name, one.shape), (name, self.scene[name].shape))
+
+    def names(self, robot: Any) -> tuple[str, ...]:
+        """What each point is called."""
+        return tuple(place.name for place in self.places(robot, robot.neutral()))
+
+    def places(self, robot: Any, q: Any) -> list[ContactPlace]:
+        """Each point's gap at q, (nq) of a trace or (..., nq) of numbers."""
+        found: list[ContactPlace] = []
+        for point, one, name in self._pairs(robot):
+            obstacle = self.scene[name]
+            material = material_of(self.materials, one.link, name)  # type: ignore[arg-type]
+            if point is not None:
+                material = point.of(material)
+            X = _Placed(robot, q, one)
+            of = (one.link, name)
+            found += _places(f"{one.name!r} and {name!r}", material, of, obstacle.shape, obstacle.pose, X)
+        return found
+
+    def _pairs(self, robot: Any) -> list[tuple[ContactPoint | None, LinkShape, str]]:
+        """A point, if it is one, a shape, and an obstacle's name."""
+        meant: list[tuple[ContactPoint | None, LinkShape]] = []
+        for one in link_shapes(robot.tree):
+            if one.body != WORLD and (self.links is None or one.link in self.links):
+                meant.append((None, one))
+        for point in self.links or ():
+            if isinstance(point, ContactPoint):
+                frame = robot.tree.frame(point.frame)
+                there = Pose(Rotation.identity(), Vec3(*point.offset))
+                ball = Sphere(max(point.radius, _POINT))
+                meant.append((point, LinkShape(frame.name, frame.name, frame.body, ball, frame.placement @ there)))
+        return [(point, one, name) for point, one in meant for name in self.scene.names]
+
+
+@public_constructor
+@dataclass(frozen=True)
+class ContactPair:
+    """Two links of the robot that may touch, by their collision shapes, of one ``material`` or of two by name.
+
+    The forces of its contacts are those on the ``second``.  Two links that a joint connects may be such a pair too,
+    where their shapes leave room for it.
+
+    >>> from linkwork.simulation import ContactMaterial, ContactPair
+    >>> ContactPair("upper_arm", "box", ContactMaterial(friction=0.4)).second
+    'box'
+    """
+
+    first: str
+    second: str
+    materials: ContactMaterial | Mapping[str | tuple[str, str], ContactMaterial] | Materials = ()
+
+    def __post_init__(self) -> None:
+        if self.first == self.second:
+            raise ValueError(f"ContactPair: expected two links, got {self.first!r} twice")
+        object.__setattr__(self, "materials", checked_materials("ContactPair", self.materials))
+
+    def checked(self, robot: Any) -> None:
+        """Raises UnknownNameError for links and materials that there are not, ValueError for links of one body."""
+        for link in (self.first, self.second):
+            _check_link("ContactPair", robot, link, may_stand=True)
+        check_names(self.materials, (self.first, self.second))  # type: ignore[arg-type]
+        if robot.tree.frame(self.first).body == robot.tree.frame(self.second).body:
+            raise ValueError(f"ContactPair: links {self.first!r} and {self.second!r} are on one body")
+        shapes = link_shapes(robot.tree)
+        for a in (one for one in shapes if one.link == self.first):
+            for b in (one for one in shapes if one.link == self.second):
+                _check_measured("ContactPair", (a.name, a.shape), (b.name, b.shape))
+
+    def names(self, robot: Any) -> tuple[str, ...]:
+        """What each point is called."""
+        return tuple(place.name for place in self.places(robot, robot.neutral()))
+
+    def places(self, robot: Any, q: Any) -> list[ContactPlace]:
+        """Each point's gap at q, (nq) of a trace or (..., nq) of numbers."""
+        material = material_of(self.materials, self.first, self.second)  # type: ignore[arg-type]
+        shapes = link_shapes(robot.tree)
+        found: list[ContactPlace] = []
+        for a in (one for one in shapes if one.link == self.first):
+            for b in (one for one in shapes if one.link == self.second):
+                A, B = _Placed(robot, q, a), _Placed(robot, q, b)
+                for place in _places(f"{a.name!r} and {b.name!r}", material, (a.link, b.link), a.shape, A.X, B):
+                    arm = place.arms[1]
+                    found.append(replace(place, first=a.link, arms=(arm + B.origin - A.origin, arm)))
+        return found
+
+
+class _Placed:
+    """A link's shape where it is."""
+
+    def __init__(self, robot: Any, q: Any, one: LinkShape) -> None:
+        X = frame_pose(robot, q, one.link)
+        self.link, self.shape, self.origin = one.link, one.shape, X.translation
+        self.X = X @ (robot.tree.frame(one.link).placement.inv() @ one.placement)
+
+
+def _places(
+    name: str, material: ContactMaterial, of: tuple[str, ...], first: Shape, X: Pose, second: _Placed
+) -> Iterator[ContactPlace]:
+    """The points of a shape, as if it stood, and of a link's."""
+    touching = touching_shapes(first, X, second.shape, second.X, _WITHIN)
+    points = [(one.normal, p) for one in touching for p in one.points]
+    for k, (normal, p) in enumerate(points):
+        arm = (p.on_a + p.on_b) * 0.5 - second.origin
+        gap = where(p.there, -p.depth, _WITHIN)
+        many = f" ({k + 1} of {len(points)})" if len(points) > 1 else ""
+        yield ContactPlace(name + many, None, second.link, (None, arm), axes_of(normal), gap, material, of)
+
+
+def _check_measured(who: str, *named: tuple[str, Shape]) -> None:
+    """Raises ValueError for two shapes between which nothing finds points."""
+    for name, shape in named:
+        if type(shape) not in SOLIDS and type(shape) not in FIELDS:
+            remedy = "with_collision_hulls opens files of meshes" if isinstance(shape, Mesh) else "give another shape"
+            raise ValueError(f"{who}: shape {name!r} is {shape!r}, which has no contacts: {remedy}")
+    (a, one), (b, other) = named
+    if not is_measured(one, other):
+        kinds = f"{a!r}, a {type(one).__name__}, and {b!r}, a {type(other).__name__}"
+        raise ValueError(f"{who}: nothing finds contacts of {kinds}: one of them must be convex and bounded")
+
+
+def _check_link(who: str, robot: Any, link: Any, may_stand: bool = False) -> None:
+    links = collision_links(robot.tree)
+    if link not in links:
+        raise UnknownNameError("link with a collision shape", link, links)
+    if not may_stand and robot.tree.frame(link).body == WORLD:
+        raise ValueError(f"{who}: {link!r} is fixed to the world: no joint moves it")

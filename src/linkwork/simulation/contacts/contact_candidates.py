@@ -1,0 +1,111 @@
+"""Places where a robot may touch something: how far apart the two are there, and how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.arrays.symbol_array import is_traced, scalars
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.scalar.functions import copysign
+from linkwork.model.body import WORLD
+from linkwork.simulation.algorithms.contact.contact_terms import ContactAt
+from linkwork.simulation.algorithms.contact.contact_terms_limb import Limb
+from linkwork.simulation.algorithms.free_body import free_bodies
+from linkwork.spatial import Pose, Vec3
+
+__all__ = ["ContactPlace", "axes_of", "frame_pose", "velocity_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class ContactPlace:
+    """Where two may touch, in the world's axes: on the ``second`` link, and on the ``first``, or what does not move.
+
+    ``arms`` are the ways from the links' origins to the point [m], ``axes`` two tangents and the normal, which points
+    from the first to the second, and ``gap`` is how far apart they are [m], negative inside.
+    """
+
+    name: str
+    first: str | None
+    second: str
+    arms: tuple[Vec3 | None, Vec3]
+    axes: Sequence[Sequence[Any]]
+    gap: Any
+    material: Any  # a ContactMaterial, or numbers in its place
+    of: tuple[str, ...] = ()  # whose it is: links, obstacles, frames of points
+
+    def at(self, robot: Any, q: Any) -> ContactAt:
+        """As the steps' methods see it, at q (nq) of a trace."""
+        m = self.material
+        limb = _limb(robot, q, self)
+        rows = velocity_rows(robot, q, self) if limb is None else limb.rows
+        bounces = None if is_zero(m.restitution) else m.restitution
+        return ContactAt(rows, self.gap, m.friction, m.stiffness, bounces, limb)
+
+    def wrenches(self, force: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+        """Return the wrenches of a force (3,) at the place on the links, at their origins in the world's axes."""
+        found = []
+        for link, arm, sign in zip((self.first, self.second), self.arms, (-1.0, 1.0), strict=True):
+            if link is not None and arm is not None:
+                f = Vec3.of([sign * x for x in force])
+                found.append((link, [*arm.cross(f), *f]))
+        return found
+
+
+def frame_pose(robot: Any, q: Any, frame: str) -> Pose:
+    """Of a frame in the world, at q (nq) of a trace, or at q (..., nq) of numbers: then its elements are arrays."""
+    X = robot.pose(q, frame)
+    return Pose.of(scalars(X) if is_traced(X) else np.moveaxis(np.asarray(X), (-2, -1), (0, 1)))
+
+
+def _limb(robot: Any, q: Any, place: ContactPlace) -> Limb | None:
+    """How a place hangs on the link by which its part of the robot floats; nothing of pairs, and of what is held."""
+    tree, arm = robot.tree, place.arms[1]
+    if place.first is not None:
+        return None
+    at = robot.tree.frame(place.second).body
+    while tree.bodies[at].parent != WORLD:
+        at = tree.bodies[at].parent
+    floats = {body.place.name for body in free_bodies(tree)}
+    root = next((x.name for x in tree.frames_on(at) if x.placement.is_identity), None)
+    if root is None or tree.bodies[at].joint_name not in floats or not tree.bodies[at].rotor.is_identity:
+        return None
+    base, link = frame_pose(robot, q, root), frame_pose(robot, q, place.second)
+    screws = list(scalars(robot.jacobian(q, place.second, expressed_in=root, at=root)))
+    r = base.rotation.inv_act(link.translation + arm - base.translation)
+    axes = [[*base.rotation.inv_act(Vec3.of(axis))] for axis in place.axes]
+    return Limb(place.second, screws, r, axes)
+
+
+def velocity_rows(robot: Any, q: Any, place: ContactPlace) -> list[list[Any]]:
+    """The rows (3 × nv) of the velocity with which a place's second link moves away from its first, by its axes."""
+    rows: list[list[Any]] = [[0.0] * robot.nv for _ in range(3)]
+    for link, arm, sign in zip((place.first, place.second), place.arms, (-1.0, 1.0), strict=True):
+        if link is None or arm is None:
+            continue
+        J = robot.jacobian(q, link, expressed_in="world")
+        for k in range(robot.nv):
+            w, v = [J[i, k] for i in range(3)], [J[3 + i, k] for i in range(3)]
+            moved = [
+                v[0] + w[1] * arm.z - w[2] * arm.y,
+                v[1] + w[2] * arm.x - w[0] * arm.z,
+                v[2] + w[0] * arm.y - w[1] * arm.x,
+            ]
+            for row, axis in zip(rows, place.axes, strict=True):
+                along = dot(axis, moved)
+                row[k] = row[k] + along if sign > 0.0 else row[k] - along
+    return rows
+
+
+def axes_of(n: Vec3) -> list[list[Any]]:
+    """Two tangents and the normal.
+
+    Source: Duff and others, Building an orthonormal basis, revisited, Journal of Computer Graphics Techniques 2017.
+    """
+    sign = copysign(1.0, n.z)
+    a = -1.0 / (sign + n.z)
+    b = n.x * n.y * a
+    return [[1.0 + sign * n.x * n.x * a, sign * b, -sign * n.x], [b, sign + n.y * n.y * a, -n.y], [*n]]

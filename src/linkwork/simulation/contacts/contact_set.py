@@ -1,0 +1,203 @@
+"""All contacts of a simulation as one value, and what is told of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.user_frames import levels_up
+from linkwork._util.validation import shown
+from linkwork.errors import SimulationWarning, UnknownNameError
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.linalg.sparse_dot import dot, transposed
+from linkwork.expr.scalar.functions import lt, sqrt, where
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.simulation.algorithms.compliant_forces import compliant_force
+from linkwork.simulation.contacts.collision_shape_contacts import ContactPair, ContactScene
+from linkwork.simulation.contacts.contact_candidates import ContactPlace, velocity_rows
+from linkwork.simulation.contacts.contact_materials_surface_numbers import given_surface, read_name, varied_surface
+from linkwork.simulation.contacts.ground_contact import ContactGround
+
+__all__ = ["MODELS", "TOLD", "ContactSet", "ContactTold", "in_world"]
+
+MODELS = ("convex", "compliant")
+TOLD = ("contact_gap", "contact_slip", "contact_residual")  # besides forces, if it is asked for
+_CHECKED = Once[bool](64)
+_NAMES = Once[tuple[str, ...]](64)
+_WHOSE = Once[tuple[str, ...]](64)
+_GAPS = Once[Kernel](16)
+_DEEP = 1e-4  # [m]: what begins deeper than that in something rigid is told
+_HEAVY = 10.0  # times the weight: what begins with such a push of something soft is told
+
+
+@dataclass(frozen=True)
+class ContactSet:
+    """Contacts, and the model of them."""
+
+    parts: tuple[Any, ...]
+    model: str = "convex"
+    numbers: tuple[tuple[str, Any], ...] = field(default=(), compare=False)  # in the place of materials', by name
+    surfaces: Any = field(default=None, compare=False)  # (points, 4) in the place of materials' numbers, in a kernel
+    planes: tuple[Any, ...] = field(default=(), compare=False)  # by part: axes and height of a ground, in a kernel
+
+    @staticmethod
+    def of(given: Any, model: str, who: str = "simulate") -> ContactSet | None:
+        """One kind of contacts, or a list of them; nothing of none.  Raises TypeError and UnknownNameError."""
+        if model not in MODELS:
+            raise UnknownNameError("model of contacts", model, MODELS)
+        if given is None or isinstance(given, ContactSet):
+            return given
+        parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+        for one in parts or (given,):
+            if not isinstance(one, (ContactGround, ContactScene, ContactPair)):
+                raise TypeError(
+                    f"{who}: contacts: expected linkwork.simulation.ContactGround, ContactScene or ContactPair, or "
+                    f"a list of them, got {shown(one)}"
+                )
+        return ContactSet(parts, model)
+
+    def checked(self, robot: Any) -> None:
+        """Raises UnknownNameError and ValueError for what does not go with a robot."""
+        asked = tuple(name for name, _ in self.numbers)
+        bare = replace(self, surfaces=None, planes=())
+        _CHECKED.get((self, robot, asked), lambda: bare._looked_at(robot))
+
+    def check_number(self, robot: Any, name: str) -> None:
+        """Raises UnknownNameError for the name of a parameter that these contacts do not have."""
+        alone = replace(self, numbers=())
+        named = lambda: tuple(of for place in alone.places(robot, robot.neutral()) for of in place.of)  # noqa: E731
+        read_name(name, self.model, _WHOSE.get((alone, robot), named))
+
+    def varied(self, numbers: Mapping[str, Any]) -> ContactSet:
+        """The same contacts with numbers instead of their materials', by the names of parameters."""
+        return replace(self, numbers=tuple(numbers.items())) if numbers else self
+
+    def _looked_at(self, robot: Any) -> bool:
+        for part in self.parts:
+            part.checked(robot)
+        for place in self.places(robot, robot.neutral()):
+            m, who = place.material, f"simulate: contacts: {place.name}"
+            if self.model == "convex":
+                if m.dissipation > 0.0:
+                    raise ValueError(
+                        f"{who}: dissipation is of contact_model='compliant' alone: leave it out, or take that model"
+                    )
+                continue
+            if m.stiffness is None:
+                raise ValueError(f"{who}: compliant contacts have a stiffness [N/m^1.5]")
+            if m.restitution > 0.0:
+                raise ValueError(
+                    f"{who}: restitution is of contact_model='convex' alone: compliant contacts lose speed by their "
+                    f"dissipation [s/m], about its product with the speed of the impact; got {m.restitution:g}"
+                )
+        return True
+
+    def names(self, robot: Any) -> tuple[str, ...]:
+        """What each point is called."""
+        return _NAMES.get((self, robot), lambda: tuple(name for part in self.parts for name in part.names(robot)))
+
+    def places(self, robot: Any, q: Any) -> list[ContactPlace]:
+        """All points, at q (nq) of a trace, or at q (..., nq) of numbers."""
+        planes = self.planes or (None,) * len(self.parts)
+        found = [
+            place
+            for part, plane in zip(self.parts, planes, strict=True)
+            for place in (part.places(robot, q) if plane is None else part.places(robot, q, plane))
+        ]
+        if self.surfaces is not None:
+            compliant = self.model == "compliant"
+            rows = zip(found, self.surfaces, strict=True)
+            found = [replace(x, material=given_surface(x.material, row, compliant)) for x, row in rows]
+        if not self.numbers:
+            return found
+        return [replace(x, material=varied_surface(x.material, x.of, self.numbers, x.name)) for x in found]
+
+    def compliant(self, robot: Any, q: Any, v: Sequence[Any]) -> tuple[list[Any], Any]:
+        """The joint forces (nv) of compliant contacts, and each point's force in the world's axes (points, 3)."""
+        tau: list[Any] = [0.0] * robot.nv
+        forces = []
+        for place in self.places(robot, q):
+            J, m = velocity_rows(robot, q, place), place.material
+            c = [dot(row, v) for row in J]
+            force = compliant_force(c, place.gap, m.friction, m.stiffness, m.dissipation)
+            tau = [t + dot(column, force) for t, column in zip(tau, transposed(J), strict=True)]
+            forces.append(in_world(place.axes, force))
+        return tau, array(forces)
+
+    def wrenches(self, robot: Any, q: Any, forces: Any) -> list[tuple[str, str, list[Any]]]:
+        """Return each point's ``forces`` (points, 3) as wrenches (link, "world", numbers) on the links, at their
+        origins."""
+        every = zip(self.places(robot, q), forces, strict=True)
+        return [(link, "world", w) for place, force in every for link, w in place.wrenches(force)]
+
+    def gaps(self, robot: Any, q: Any) -> Any:
+        """How far apart the two are at each point [m], negative inside."""
+        return array([place.gap for place in self.places(robot, q)])
+
+    def slips(self, robot: Any, q: Any, v: Any, forces: Any) -> Any:
+        """How fast each point slides [m/s], where there is a force."""
+        found = []
+        for place, force in zip(self.places(robot, q), forces, strict=True):
+            first, second, _ = (dot(row, list(v)) for row in velocity_rows(robot, q, place))
+            pushed = dot(list(force), list(force))
+            found.append(where(lt(0.0, pushed), sqrt(first * first + second * second), 0.0))
+        return array(found)
+
+    def warn_of_overlaps(self, robot: Any, q: np.ndarray) -> None:
+        """A SimulationWarning that names what begins too deep at q (..., nq), and how deep it is."""
+        found = self._too_deep(robot, q)
+        if found:
+            more = f", and {len(found) - 4} more" if len(found) > 4 else ""
+            what = "simulate: what overlaps at the start is pushed apart: " + "; ".join(found[:4]) + more
+            warnings.warn(what, SimulationWarning, stacklevel=levels_up())
+
+    def measured(self, robot: Any, q: np.ndarray) -> list[tuple[ContactPlace, Any]]:
+        """Return all points, and their gaps [m] at q (..., nq) of numbers."""
+        try:
+            return [(place, place.gap) for place in self.places(robot, q)]
+        except TypeError:  # what walks round a hull does so for one state: a kernel does it for many
+            alone = replace(self, numbers=())
+            made = lambda: compile(lambda q: alone.gaps(robot, q), name="gaps", q=robot.configuration_space)  # noqa: E731
+            gaps = _GAPS.get((alone, robot), made)(q)
+            places = self.places(robot, robot.neutral())
+            return [(place, gaps[..., k]) for k, place in enumerate(places)]
+
+    def _too_deep(self, robot: Any, q: np.ndarray) -> list[str]:
+        """What overlaps already, by more than it should."""
+        weight = robot.mass * float(np.linalg.norm(robot.gravity))
+        found = []
+        for place, gap in self.measured(robot, q):
+            deepest = -float(np.min(gap, initial=np.inf))
+            k = place.material.stiffness
+            power = 1.5 if self.model == "compliant" else 1.0
+            if deepest > _DEEP and (k is None or np.any(k * deepest**power > _HEAVY * weight)):
+                found.append(f"{place.name} by {1e3 * deepest:.3g} mm")
+        return found
+
+
+@dataclass(frozen=True)
+class ContactTold:
+    """What is told of contacts besides their forces, by its name in `TOLD`."""
+
+    name: str
+
+    def __call__(self, contacts: ContactSet, robot: Any, state: Any) -> Any:
+        """Of a state of a simulation."""
+        if self.name == "contact_residual":
+            return state.residual
+        if self.name == "contact_gap":
+            return contacts.gaps(robot, state.q)
+        forces = state.forces
+        if contacts.model == "compliant":
+            _, forces = contacts.compliant(robot, state.q, list(state.v))
+        return contacts.slips(robot, state.q, state.v, forces)
+
+
+def in_world(axes: Sequence[Sequence[Any]], force: Sequence[Any]) -> list[Any]:
+    """A force by two tangents and the normal, in the world's axes."""
+    return [dot(column, force) for column in transposed(axes)]

@@ -1,0 +1,155 @@
+"""Contacts of a robot with the ground: points and spheres on its frames against a half-space."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.validation import floats
+from linkwork.errors import UnknownNameError
+from linkwork.simulation.contacts.contact_candidates import ContactPlace, frame_pose
+from linkwork.simulation.contacts.contact_materials import (
+    ContactMaterial,
+    check_restitution,
+    check_surface,
+    from_zero,
+    is_number,
+)
+from linkwork.spatial import Vec3
+
+__all__ = ["GROUND", "ContactGround", "ContactPoint"]
+
+GROUND = "ground"  # what parameters call the half-space
+
+
+@public_constructor
+@dataclass(frozen=True)
+class ContactPoint:
+    """A point, or with a radius [m] a sphere, at ``offset`` (3,) [m] in a frame of the robot.
+
+    ``friction`` and ``restitution`` are its own, instead of the ground's.
+    """
+
+    frame: str
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    radius: float = 0.0
+    friction: float | None = None
+    restitution: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.frame, str):
+            raise TypeError(f"ContactPoint: frame: expected a frame's name, got {self.frame!r}")
+        object.__setattr__(self, "offset", _three("ContactPoint: offset", self.offset))
+        from_zero("ContactPoint: radius", self.radius)
+        if self.friction is not None:
+            from_zero("ContactPoint: friction", self.friction)
+        if self.restitution is not None:
+            check_restitution("ContactPoint", self.restitution)
+        for name in ("radius", "friction", "restitution"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, None if given is None else float(given))
+
+    def checked(self, who: str, robot: Any) -> None:
+        """Raises UnknownNameError for a frame that the robot does not have, ValueError for one that does not move."""
+        if self.frame not in robot.frames:
+            raise UnknownNameError("frame", self.frame, [*robot.frames])
+        if not np.any(robot.jacobian(robot.random_configuration(seed=0), self.frame)):
+            raise ValueError(f"{who}: {self.frame!r} is fixed to the world: no joint moves it")
+
+    def of(self, material: ContactMaterial) -> ContactMaterial:
+        """A material with what is the point's own."""
+        own = {"friction": self.friction, "restitution": self.restitution}
+        return replace(material, **{name: x for name, x in own.items() if x is not None})
+
+
+@public_constructor
+@dataclass(frozen=True)
+class ContactGround:
+    """The half-space below a plane, and what of the robot touches it: all of it fixed when code is made.
+
+    ``points`` are `ContactPoint`, or names of frames, whose origins they are then.  ``friction`` is Coulomb's
+    coefficient, ``normal`` (3,) points out of the ground, whose points x have normal · x = ``height`` [m] in the world.
+    Contacts are as rigid as a step can tell, or have a ``stiffness`` [N/m].  What strikes the ground leaves it with
+    ``restitution`` (0 to 1) of its speed, by Newton's law.  ``dissipation`` [s/m] is of compliant contacts, as
+    `linkwork.simulation.ContactMaterial` has it.
+    """
+
+    points: tuple[ContactPoint, ...]
+    friction: float = 0.8
+    stiffness: float | None = None
+    normal: tuple[float, float, float] = field(default=(0.0, 0.0, 1.0))
+    height: float = 0.0
+    restitution: float = 0.0
+    dissipation: float = 0.0
+
+    def __post_init__(self) -> None:
+        given = (self.points,) if isinstance(self.points, (str, ContactPoint)) else self.points
+        if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
+            raise TypeError(f"ContactGround: points: expected contact points or names of frames, got {given!r}")
+        points = tuple(ContactPoint(p) if isinstance(p, str) else p for p in given)
+        for p in points:
+            if not isinstance(p, ContactPoint):
+                raise TypeError(f"ContactGround: points: expected contact points or names of frames, got {p!r}")
+        if not points:
+            raise ValueError("ContactGround: points: expected at least one")
+        object.__setattr__(self, "points", points)
+        check_surface("ContactGround", self)
+        n = np.array(_three("ContactGround: normal", self.normal))
+        length = float(np.linalg.norm(n))
+        if not length > 0.0:
+            raise ValueError(f"ContactGround: normal: expected a direction, got {self.normal}")
+        object.__setattr__(self, "normal", tuple((n / length).tolist()))
+        if not (is_number(self.height) and math.isfinite(self.height)):
+            raise ValueError(f"ContactGround: height: expected a finite number [m], got {self.height!r}")
+        object.__setattr__(self, "height", float(self.height))
+
+    def checked(self, robot: Any) -> None:
+        """Raises UnknownNameError for frames that the robot does not have."""
+        for p in self.points:
+            p.checked("ContactGround: points", robot)
+
+    def names(self, robot: Any) -> tuple[str, ...]:
+        """What each point is called."""
+        return tuple(f"{p.frame!r} and the ground" for p in self.points)
+
+    def places(self, robot: Any, q: Any, plane: tuple[Any, Any] | None = None) -> list[ContactPlace]:
+        """Each point's gap at q, (nq) of a trace or (..., nq) of numbers.
+
+        ``plane`` is its axes (3, 3) and height, where they are others than the ground's own.
+        """
+        axes, height = (self.axes(), self.height) if plane is None else plane
+        n = Vec3(*self.normal) if plane is None else Vec3(*axes[2])
+        found = []
+        for p, name in zip(self.points, self.names(robot), strict=True):
+            X = frame_pose(robot, q, p.frame)
+            arm = X.rotation @ Vec3(*p.offset)
+            gap = n.dot(X.translation + arm) - p.radius - height
+            arms, of = (None, arm - n * p.radius), (p.frame, GROUND)
+            found.append(ContactPlace(name, None, p.frame, arms, axes, gap, self._material(p), of))
+        return found
+
+    def _material(self, p: ContactPoint) -> ContactMaterial:
+        return p.of(ContactMaterial(self.friction, self.restitution, self.stiffness, self.dissipation))
+
+    def axes(self) -> list[list[float]]:
+        """Two tangents and the normal, of coordinate axes where the normal is one."""
+        n = np.array(self.normal)
+        other = np.eye(3)[int(np.argmin(np.abs(n)))]
+        first = other - n * (n @ other)
+        first /= np.linalg.norm(first)
+        return [(x + 0.0).tolist() for x in (first, np.cross(n, first), n)]
+
+
+def _three(what: str, given: Any) -> tuple[float, float, float]:
+    try:
+        found = floats(given)
+    except (TypeError, ValueError):
+        found = np.array(math.nan)
+    if found.shape != (3,) or not np.isfinite(found).all():
+        raise ValueError(f"{what}: expected three finite numbers, got {given!r}")
+    return tuple(found.tolist())

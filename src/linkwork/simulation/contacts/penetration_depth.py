@@ -1,0 +1,96 @@
+"""Depth of rigid contacts over all steps of a simulation, and the warning of what a step does not explain.
+
+Each step compares the gaps that it begins with anyway, so nothing is computed for it but some comparisons.  The gaps of
+the last state, with which no step begins, are computed once, at the end of a piece of a simulation.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.user_frames import levels_up
+from linkwork.errors import SimulationWarning
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.scalar.functions import fmax, fmin, lt, where
+from linkwork.kernels.kernel_cache import Once
+from linkwork.simulation.contacts.contact_candidates import ContactPlace
+
+__all__ = ["deepened", "depth_state", "rigid_gaps", "warn_of_depth"]
+
+_SUNK, _SUNK_PER_STEP = 1e-3, 50.0  # [m], [m/s²]: a depth beyond the first and the second times h² is warned of
+_FIRST = 3  # elements of the state before those of the pairs
+_POINT = re.compile(r" \(\d+ of \d+\)$")
+_PAIRS: Once[tuple[tuple[str, tuple[int, ...]], ...]] = Once(64)
+
+
+def _pairs(contacts: Any, robot: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return each pair of bodies that may touch, with the indices of its contact points."""
+    own = replace(contacts, numbers=(), surfaces=None, planes=())  # without numbers of a trace
+
+    def made() -> tuple[tuple[str, tuple[int, ...]], ...]:
+        found: dict[str, list[int]] = {}
+        for k, name in enumerate(own.names(robot)):
+            found.setdefault(_POINT.sub("", name), []).append(k)
+        return tuple((name, tuple(some)) for name, some in found.items())
+
+    return _PAIRS.get((own, robot), made)
+
+
+def depth_state(contacts: Any, robot: Any, leading: tuple[int, ...]) -> np.ndarray:
+    """Return the state (..., 3 + pairs) that `deepened` carries on, before the first step.
+
+    It is the greatest depth beyond that of the start [m], its pair, the steps before it, and each pair's depth at the
+    start [m].
+    """
+    return np.zeros((*leading, _FIRST + len(_pairs(contacts, robot))))
+
+
+def deepened(contacts: Any, robot: Any, state: Sequence[Any], gaps: Sequence[Any], steps: Any) -> Any:
+    """Return the state at a place that comes after ``steps`` steps, with ``gaps`` [m] by contact point."""
+    excess, pair, when, *begun = state
+    first = lt(steps, 0.5)
+    for k, (_, points) in enumerate(_pairs(contacts, robot)):
+        gap = gaps[points[0]]
+        for point in points[1:]:
+            gap = fmin(gap, gaps[point])
+        begun[k] = where(first, fmax(-gap, 0.0), begun[k])
+        beyond = -gap - begun[k]
+        deeper = lt(excess, beyond)
+        excess, pair, when = where(deeper, beyond, excess), where(deeper, float(k), pair), where(deeper, steps, when)
+    return array([excess, pair, when, *begun])
+
+
+def rigid_gaps(places: Sequence[ContactPlace]) -> list[Any]:
+    """Return the gaps [m] of contact points, inf in the place of those that are soft."""
+    return [place.gap if place.material.stiffness is None else math.inf for place in places]
+
+
+def warn_of_depth(contacts: Any, robot: Any, state: np.ndarray, h: float) -> None:
+    """Warn, by a SimulationWarning, of the deepest rigid contact, if a step of h [s] does not explain its depth.
+
+    ``state`` is that of `deepened` (..., 3 + pairs).
+    """
+    if not state.size:
+        return
+    rows = state.reshape(-1, state.shape[-1])
+    depth = rows[:, 0]
+    worst = int(np.argmax(depth))
+    if not depth[worst] > _SUNK + _SUNK_PER_STEP * h * h:
+        return
+    name, time = _pairs(contacts, robot)[int(rows[worst, 1])][0], h * rows[worst, 2]
+    whole = depth[worst] + rows[worst, _FIRST + int(rows[worst, 1])]
+    place = np.unravel_index(worst, state.shape[:-1])
+    of = f" in environment {', '.join(map(str, map(int, place)))}" if place else ""
+    warnings.warn(
+        f"simulate: contacts: {name} are rigid and overlap by {1e3 * whole:.3g} mm at "
+        f"{time:g} s{of}: take a shorter step, or make shapes thicker than what strikes them moves in one",
+        SimulationWarning,
+        stacklevel=levels_up(),
+    )

@@ -1,0 +1,221 @@
+"""What a controller may return besides joint forces, and controllers that are evaluated every so many steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.validation import instance
+from linkwork.expr.arrays.pytree import mapped, taken_apart
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control import cond
+from linkwork.expr.scalar.functions import lt
+from linkwork.expr.scalar.symbol import Graph, Symbol
+from linkwork.model.body import WORLD
+from linkwork.simulation.servo_actuators import ServoForces, Servos
+
+__all__ = [
+    "ControlOutput",
+    "HeldCommand",
+    "OutputForm",
+    "command_form",
+    "held_command",
+    "split_command",
+    "wrench_frames",
+]
+
+Scalars = Sequence[Any]
+Wrenches = tuple[tuple[str, str, Scalars], ...]  # (frame, expressed_in, (moment; force))
+
+
+@public_constructor
+@dataclass(frozen=True, eq=False)
+class ControlOutput:
+    """What a controller may return: joint forces or servos, and external wrenches that act over the step.
+
+    ``tau`` (nv) are joint forces [N·m, N], or `Servos`.  ``wrenches`` are (moment; force) (6,) [N·m, N] by the frame
+    that they act on, at its origin, in the axes of ``expressed_in``: a frame for all, or one for each.
+
+    >>> import linkwork as lw
+    >>> from linkwork.simulation import ControlOutput
+    >>> robot = lw.load("arm7")
+    >>> def controller(t, q, v):
+    ...     return ControlOutput(robot.gravity_force(q), wrenches={"hand": [0, 0, 0, 0, 0, 5.0]})
+    >>> found = robot.simulate(robot.neutral(), controller=controller, duration=0.1)
+    >>> bool(found)
+    True
+    """
+
+    tau: Any
+    wrenches: Mapping[str, Any] | None = None
+    expressed_in: str | Mapping[str, str] = "world"
+
+    def __post_init__(self) -> None:
+        if self.wrenches is not None:
+            instance("ControlOutput", "wrenches", self.wrenches, Mapping, what="a dict of wrenches (6,) by frame")
+        instance("ControlOutput", "expressed_in", self.expressed_in, str, Mapping, what="a frame, or a dict of them")
+
+    def checked_wrenches(self, robot: Any) -> Wrenches:
+        """Return (frame, axes, six scalars) of each wrench.
+
+        Raises TypeError and ValueError for what are no wrenches, UnknownNameError for a frame that is not there.
+        """
+        found = []
+        for frame, axes in wrench_frames("controller: ControlOutput", robot, self.wrenches, self.expressed_in):
+            numbers, _ = taken_apart(array((self.wrenches or {})[frame]), f"controller: wrenches[{frame!r}]")
+            if len(numbers) != 6:
+                raise ValueError(f"controller: wrenches[{frame!r}]: expected 6 numbers, got {len(numbers)}")
+            found.append((frame, axes, numbers))
+        return tuple(found)
+
+
+def wrench_frames(who: str, robot: Any, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
+    """Return the frames on which wrenches act, sorted, each with the frame whose axes it is expressed in.
+
+    Raises TypeError for what is no dict by frame, UnknownNameError for frames that are not there, and ValueError for a
+    frame that no wrench moves.
+    """
+    if wrenches is None:
+        return []
+    if not isinstance(wrenches, Mapping) or not all(isinstance(name, str) for name in wrenches):
+        raise TypeError(f'{who}: wrenches: expected a dict by frame, as in {{"hand": w}}, got {wrenches!r}')
+    axes = expressed_in if isinstance(expressed_in, Mapping) else dict.fromkeys(wrenches, expressed_in)
+    found = []
+    for frame in sorted(wrenches):
+        if robot.tree.frame(frame).body == WORLD:
+            raise ValueError(f"{who}: wrenches: frame {frame!r} is fixed to the world, which no wrench moves")
+        found.append((frame, robot.tree.frame(axes.get(frame, "world")).name))
+    for frame in axes:
+        if frame not in wrenches:
+            raise ValueError(f"{who}: expected axes of frames that wrenches act on, got {frame!r}")
+    return found
+
+
+def split_command(robot: Any, command: Any) -> tuple[Any, Wrenches]:
+    """Return the joint forces, or servos, that a controller returned, and its external wrenches."""
+    if isinstance(command, ControlOutput):
+        return command.tau, command.checked_wrenches(robot)
+    return command, ()
+
+
+@dataclass(frozen=True)
+class OutputForm:
+    """What a controller returns: servos or joint forces, wrenches on which frames, and which numbers are constants."""
+
+    servos: bool
+    wrenches: tuple[tuple[str, str], ...]
+    constants: tuple[float | None, ...]  # of all numbers of a command: None where it varies
+
+    def numbers(self, robot: Any, command: Any) -> list[Any]:
+        """Return the numbers of a command that vary."""
+        return [x for x, constant in zip(_flat(robot, command)[0], self.constants, strict=True) if constant is None]
+
+    def made(self, robot: Any, varying: Scalars) -> ControlOutput:
+        """Return the command of these varying numbers."""
+        rest = iter(varying)
+        every = [next(rest) if constant is None else constant for constant in self.constants]
+        wrenches = {}
+        for frame, _ in reversed(self.wrenches):
+            wrenches[frame], every = array(every[-6:]), every[:-6]
+        tau: Any = array(every)
+        if self.servos:
+            sizes = {f.name: robot.nq if f.name == "position" else robot.nv for f in fields(ServoForces)}
+            parts = {}
+            for name, size in sizes.items():
+                parts[name], every = array(every[:size]), every[size:]
+            tau = Servos(**parts)
+        return ControlOutput(tau, wrenches or None, dict(self.wrenches) or "world")
+
+
+def _flat(robot: Any, command: Any) -> tuple[list[Any], bool, Wrenches]:
+    """The numbers of a command, whether they are of servos, and its wrenches."""
+    tau, wrenches = split_command(robot, command)
+    servos = isinstance(tau, Servos)
+    if servos:
+        forces = tau.of(robot)
+        numbers = [x for f in fields(ServoForces) for x in getattr(forces, f.name)]
+    else:
+        numbers = list(taken_apart(array(tau), "controller: what it returns")[0])
+        if len(numbers) != robot.nv:
+            raise ValueError(f"controller: expected {robot.nv} joint forces, one for each velocity, got {len(numbers)}")
+    return [*numbers, *(x for _, _, w in wrenches for x in w)], servos, wrenches
+
+
+def command_form(setup: Any) -> OutputForm:
+    """Trace a simulation's controller once, alone, to see what it returns."""
+    graph, robot = Graph("controller"), setup.robot
+
+    def symbols(name: str, shape: tuple[int, ...]) -> Any:
+        found = np.array([*graph.inputs(name, shape), None], dtype=object)[:-1]
+        return array(found.reshape(shape)) if shape else found[0]
+
+    given = {name: symbols(name, shape) for name, shape in (*setup.inputs, *setup.signals) if name not in setup.hidden}
+    if setup.sensors is not None:
+        given |= setup.sensors.told(robot, symbols("readings", (setup.sensors.count(robot),)))
+    state = graph.input("t"), symbols("q", (robot.nq,)), symbols("v", (robot.nv,))
+    if setup.begins is None:
+        command = setup.controller(*state, **given)
+    else:
+        z = mapped(lambda x: symbols("z", np.shape(x)), setup.begins)
+        found = setup.controller(*state, z, **given)
+        if not (isinstance(found, tuple) and len(found) == 2):
+            raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {found!r}")
+        command = found[0]
+    numbers, servos, wrenches = _flat(robot, command)
+    constants = tuple(None if isinstance(x, Symbol) else float(x) for x in numbers)
+    return OutputForm(servos, tuple((frame, axes) for frame, axes, _ in wrenches), constants)
+
+
+_OWN, _HELD, _LEFT = "own", "held", "left"
+
+
+@dataclass(frozen=True)
+class HeldCommand:
+    """A controller that is evaluated every ``every`` steps, and whose command is held in between (zero-order hold)."""
+
+    controller: Any
+    every: int
+    form: OutputForm
+    robot: Any
+
+    @property
+    def _is_open(self) -> bool:
+        return bool(getattr(self.controller, "_is_open", False))
+
+    @cached_property
+    def start(self) -> dict[str, Any]:
+        """What is carried: the controller's own numbers, the command that is held, and steps until the next one."""
+        own = getattr(self.controller, "start", None)
+        count = sum(constant is None for constant in self.form.constants)
+        begun = {_HELD: np.zeros(count), _LEFT: np.zeros(())}
+        return begun if own is None else {_OWN: own, **begun}
+
+    def own(self, z: Any) -> Any:
+        """Return what the controller itself carries, of all that is carried."""
+        return z.get(_OWN)
+
+    def __call__(self, t: Any, q: Any, v: Any, z: Any, **given: Any) -> tuple[ControlOutput, Any]:
+        def evaluated(before: Any) -> Any:
+            if _OWN in before:
+                command, own = self.controller(t, q, v, before[_OWN], **given)
+                more = {_OWN: own}
+            else:
+                command, more = self.controller(t, q, v, **given), {}
+            numbers = self.form.numbers(self.robot, command)
+            return {**more, _HELD: array(numbers), _LEFT: 0.0 * before[_LEFT] + float(self.every - 1)}
+
+        def held(before: Any) -> Any:
+            return {**before, _LEFT: before[_LEFT] - 1.0}
+
+        after = cond(lt(z[_LEFT], 0.5), evaluated, held, z)
+        return self.form.made(self.robot, list(after[_HELD])), after
+
+
+def held_command(setup: Any, every: int) -> HeldCommand:
+    """Return the controller of a simulation, evaluated every so many steps."""
+    return HeldCommand(setup.controller, every, command_form(setup), setup.robot)

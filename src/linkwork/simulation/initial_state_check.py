@@ -1,0 +1,86 @@
+"""Check of the state that a simulation begins with: a robot's constraints hold there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.scalar.functions import sqrt
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
+from linkwork.simulation.contacts.contact_materials_surface_numbers import is_of_contacts
+from linkwork.simulation.simulation_spec import moving_robot
+
+__all__ = ["check_start"]
+
+_OPEN = 1e-6  # of the robot's length [m], and [rad]: what a configuration may leave open, as in `Robot.minimal`
+_FORBIDDEN = 1e-6  # the same of velocities [m/s, rad/s], and part of what each row makes of them
+
+_KERNELS: Once[Kernel] = Once(64)
+
+
+def check_start(
+    who: str,
+    robot: Any,
+    q: np.ndarray,
+    v: np.ndarray,
+    asked: Sequence[str] = (),
+    sizes: Mapping[str, tuple[int, ...]] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> None:
+    """Raise ValueError where q (..., nq) leaves constraints open at time 0, or v (..., nv) violates them.
+
+    ``parameters`` are arrays by the names of ``sizes``; ``asked`` are the robot's names for them, in the same order.
+    """
+    if not robot.constraints or q.size == 0:
+        return
+    kernel = _KERNELS.get((robot, tuple(asked), tuple((sizes or {}).items())), lambda: _made(robot, asked, sizes or {}))
+    leading = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
+    given = {"parameters": dict(parameters)} if parameters else {}
+    found = kernel(q=q, v=v, **given)
+    constraints, length = robot.tree.constraints, characteristic_length(robot.tree)
+    rows = [(name, unit, c.holonomic) for c in constraints for name, unit in zip(c.row_names, c.row_units, strict=True)]
+    bounds = [_OPEN * (length if unit == "m" else 1.0) for _, unit, holonomic in rows if holonomic]
+    _refuse(who, "q", found.error, np.array(bounds), [x[:2] for x in rows if x[2]])
+    least = np.array([_FORBIDDEN * (length if unit == "m" else 1.0) for _, unit, _ in rows])
+    _refuse(who, "v", found.rate, least + _FORBIDDEN * found.size, [(x, f"{unit}/s") for x, unit, _ in rows])
+
+
+def _made(robot: Any, asked: Sequence[str], sizes: Mapping[str, tuple[int, ...]]) -> Kernel:
+    def traced(q: Any, v: Any, parameters: Any = None) -> Any:
+        each = zip(asked, (parameters or {}).values(), strict=True)
+        moving = moving_robot(robot, {name: x for name, x in each if not is_of_contacts(name)})
+        G, v = moving.constraint_jacobian(q), list(v)
+        rates = [
+            sum((x * y for x, y in zip(row, v, strict=True)), s)
+            for row, s in zip(G, moving.constraint_drift(q), strict=True)
+        ]
+        sizes = [sqrt(sum((x * x * y * y for x, y in zip(row, v, strict=True)), 0.0)) for row in G]
+        return {"error": array(list(moving.constraint_error(q))), "rate": array(rates), "size": array(sizes)}
+
+    shapes: dict[str, Any] = {"q": robot.configuration_space, "v": (robot.nv,)}
+    if sizes:
+        shapes["parameters"] = dict(sizes)
+    return compile(traced, name="check_start", **shapes)
+
+
+def _refuse(who: str, what: str, left: np.ndarray, bounds: np.ndarray, rows: Sequence[tuple[str, str]]) -> None:
+    if not rows:
+        return
+    over = np.where(np.isfinite(left), np.abs(left) / bounds, np.inf)
+    if (over <= 1.0).all():
+        return
+    place = tuple(map(int, np.unravel_index(int(np.argmax(over)), over.shape)))
+    name, unit = rows[place[-1]]
+    of = f" in environment {', '.join(map(str, place[:-1]))}" if len(place) > 1 else ""
+    of += f" ({int((over > 1.0).any(axis=-1).sum())} of {over[..., 0].size} environments)" if len(place) > 1 else ""
+    expected = "an assembled configuration" if what == "q" else "a velocity that the constraints allow"
+    remedy = "robot.project(q) gives one nearby" if what == "q" else "q, v = robot.project(q, v) gives the nearest"
+    raise ValueError(
+        f"{who}: {what}: expected {expected}, got {float(np.abs(left[place])):.3g} {unit} of {name!r}{of}; {remedy}"
+    )

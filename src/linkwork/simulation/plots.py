@@ -1,0 +1,110 @@
+"""Simulations drawn with matplotlib: by time, as a strip, and moving."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.validation import integer, positive
+from linkwork.motion.plots import new_axes, pyplot
+from linkwork.parts.scene_plots import draw_robot, space_axes
+from linkwork.simulation.rollout.rollout import FORCES
+
+__all__ = ["moving_picture", "plot_simulation", "same_space", "strip_of"]
+
+_LEGEND = 12  # coordinates that a legend names
+_ROOM = 1.05  # of the space that a robot takes
+
+
+def plot_simulation(found: Any, environment: tuple[int, ...], axes: Any) -> Any:
+    """Joints, velocities, energies and contact forces by time, one below the other; events as lines."""
+    robot, t = found.robot_of(environment), found.t
+    q, v = found.q[environment], found.v[environment]
+    kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
+    rows = [
+        ("q", dict(zip(robot.q_names, q.T, strict=True))),
+        ("v", dict(zip(robot.v_names, v.T, strict=True))),
+        ("energy [J]", {"kinetic": kinetic, "potential": potential, "sum": kinetic + potential}),
+    ]
+    if FORCES in found.records:
+        sizes = np.linalg.norm(found.records[FORCES][environment], axis=-1)
+        rows.append(("contact [N]", dict(zip(found.contact_names, sizes.T, strict=True))))
+    axes = new_axes(len(rows), (8.0, 2.0 * len(rows))) if axes is None else axes
+    times = {event.time for event in found.events if event.environment == environment}
+    for axis, (what, lines) in zip(axes, rows, strict=False):
+        for name, x in lines.items():
+            axis.plot(t, x, label=name)
+        for time in times:
+            axis.axvline(time, color="0.85", linewidth=0.7, zorder=0)
+        axis.set_ylabel(what)
+        if len(lines) <= _LEGEND and what != "v":
+            axis.legend(fontsize="small", ncols=4)
+    np.atleast_1d(axes)[-1].set_xlabel("t [s]")
+    return axes
+
+
+def strip_of(found: Any, environment: tuple[int, ...], count: int, axes: Any) -> Any:
+    """The robot at so many times between the start and the end, side by side in the same space."""
+    count = integer("strip", "count", count, least=1, what="how often to draw the robot, a whole number")
+    chosen = _records(found, environment, count)
+    if axes is None:
+        figure = pyplot().figure(figsize=(2.2 * len(chosen), 2.6), layout="constrained")
+        axes = [figure.add_subplot(1, len(chosen), k + 1, projection="3d") for k in range(len(chosen))]
+    robot = found.robot_of(environment)
+    for axis, k in zip(axes, chosen, strict=False):
+        draw_robot(axis, robot, found.q[environment][k], alpha=0.5)
+        axis.set_title(f"{found.t[k]:.3g} s", fontsize="small")
+        axis.set_axis_off()
+    same_space(axes)
+    return axes
+
+
+def moving_picture(found: Any, environment: tuple[int, ...], speed: float, rate: float, axes: Any) -> Any:
+    """matplotlib's animation of the robot, ``speed`` times as quick as it was, at so many pictures a second."""
+    for name, x in (("speed", speed), ("rate", rate)):
+        positive("animation", name, x)
+    pyplot()
+    from matplotlib.animation import FuncAnimation
+
+    axes = space_axes() if axes is None else axes
+    robot, q = found.robot_of(environment), found.q[environment]
+    frames = _records(found, environment, max(int(np.ceil((found.t[-1] - found.t[0]) / speed * rate)), 1) + 1)
+    for k in _records(found, environment, 8):  # the space that all of it takes
+        draw_robot(axes, robot, q[k])
+    same_space([axes])
+    limits = axes.get_xlim(), axes.get_ylim(), axes.get_zlim()
+
+    def draw(k: int) -> Any:
+        for artist in (*axes.collections, *axes.lines):
+            artist.remove()
+        draw_robot(axes, robot, q[k], alpha=0.5)
+        axes.set(xlim=limits[0], ylim=limits[1], zlim=limits[2])
+        axes.set_title(f"{found.t[k]:.2f} s")
+        return (*axes.collections, *axes.lines)
+
+    draw(int(frames[0]))
+    return FuncAnimation(axes.figure, draw, frames=[int(k) for k in frames], interval=1000.0 / rate, blit=False)
+
+
+def _records(found: Any, environment: tuple[int, ...], count: int) -> np.ndarray:
+    """So many records at equal times, up to where the environment stopped."""
+    stopped = float(found.stopped_at[environment])
+    end = found.t[-1] if np.isnan(stopped) else stopped
+    wanted = np.linspace(found.t[0], end, max(int(count), 1))
+    last = len(found.t) - 1
+    after = np.clip(np.searchsorted(found.t, wanted), 1, max(last, 1))
+    near = np.where(wanted - found.t[after - 1] < found.t[np.minimum(after, last)] - wanted, after - 1, after)
+    return np.minimum(near, last)
+
+
+def same_space(axes: Any) -> None:
+    """A cube around all that is drawn, the same on all of them."""
+    boxes = np.array([[axis.get_xlim(), axis.get_ylim(), axis.get_zlim()] for axis in axes])
+    low, high = boxes[..., 0].min(axis=0), boxes[..., 1].max(axis=0)
+    half = 0.5 * _ROOM * float((high - low).max())
+    middle = 0.5 * (low + high)
+    for axis in axes:
+        for place, name in enumerate("xyz"):
+            getattr(axis, f"set_{name}lim")(middle[place] - half, middle[place] + half)
+        axis.set_box_aspect((1.0, 1.0, 1.0), zoom=1.4)

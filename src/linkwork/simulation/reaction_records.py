@@ -1,0 +1,68 @@
+"""Records of reactions: forces of constraints, and wrenches through joints, while a robot is simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.simulation.joint_limits import JointStops
+
+__all__ = ["REACTIONS", "RecordedReaction", "in_world_axes"]
+
+Scalars = Sequence[Any]
+
+REACTIONS = ("constraint_forces", "joint_wrenches", "loop_joint_wrenches")
+
+
+def in_world_axes(moving: Any, q: Any, wrenches: Sequence[tuple[str, str, Scalars]]) -> dict[str, Any]:
+    """Return external wrenches (frame, axes, numbers) by frame, in the world's axes."""
+    found: dict[str, Any] = {}
+    for frame, axes, numbers in wrenches:
+        w = array(list(numbers))
+        if axes != "world":
+            R = moving.pose(q, axes)[:3, :3]
+            w = array([*(R @ w[:3]), *(R @ w[3:])])
+        found[frame] = found[frame] + w if frame in found else w
+    return found
+
+
+@dataclass(frozen=True)
+class RecordedReaction:
+    """A record of "constraint_forces" (nc), "joint_wrenches" (nb, 6) or "loop_joint_wrenches" (loops, 6).
+
+    They are those of the state that is recorded, under the joint forces, wrenches and contact forces of the step before
+    it.  Where a step is one program with bounds (contacts, held limits, servos, sticking friction) they are those of
+    the step, with its accelerations.
+    """
+
+    what: str
+
+    def checked(self, robot: Any) -> None:
+        """Raise ValueError where a robot has none."""
+        if self.what == "constraint_forces" and not robot.constraints:
+            raise ValueError(f"simulate: record: {self.what!r}: robot {robot.name!r} has no constraints")
+        if self.what == "loop_joint_wrenches" and not len(robot.loops):
+            raise ValueError(f"simulate: record: {self.what!r}: robot {robot.name!r} has no joints that close loops")
+
+    def __call__(self, setup: Any, moving: Any, contacts: Any, t: Any, state: Any) -> Any:
+        q, v, tau = (array(list(x)) for x in (state.q, state.v, state.tau))
+        passive = bool(setup.passive)
+        timed = {"time": t} if any(one.timed for one in moving.constraints) else {}
+        acting = list(state.wrenches)
+        if contacts is not None:
+            forces = contacts.compliant(moving, q, list(v))[1] if setup.is_compliant else state.forces
+            acting += contacts.wrenches(moving, q, forces)
+        wrenches = in_world_axes(moving, q, acting) or None
+        if state.motion:
+            a, forces = state.motion
+        else:
+            if isinstance(setup.limits, JointStops):
+                tau = tau + array(setup.limits.forces(setup.robot, passive, list(q), list(v)))
+            a, forces = moving.constrained_forward_dynamics(q, v, tau, wrenches=wrenches, passive=passive, **timed)
+        if self.what == "constraint_forces":
+            return forces
+        given = {"constraint_forces": array(list(forces))} if moving.constraints else {}
+        method = getattr(moving, self.what)
+        return method(q, v, array(list(a)), wrenches=wrenches, passive=passive, **given, **timed)

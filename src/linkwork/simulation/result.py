@@ -1,0 +1,206 @@
+"""What a simulation gave."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork.kernels.robot_base import RobotBase
+from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.simulation.contacts.contact_materials_surface_numbers import is_of_contacts
+from linkwork.simulation.events import SLOTS, Occurrence
+from linkwork.simulation.result_files import load_simulation, save_simulation
+from linkwork.simulation.rollout.dense_output import OwnInterpolant, trajectory_through
+from linkwork.simulation.rollout.rollout import CONTROLLER, ENDED, GUARD, PILED, RUNNING, STATE, UNSOLVED
+
+__all__ = ["Simulation", "reason_of", "within_step"]
+
+_REASONS = {
+    RUNNING: "done",
+    CONTROLLER: "stopped: the controller gave a number that is not finite, or forces beyond all measure",
+    STATE: "stopped: its motion left what numbers can say",
+    ENDED: "ended by an event",
+    PILED: (
+        f"stopped: events pile up, more than {SLOTS} between two records: record more often, or end by an event with "
+        "stop=True what comes to rest"
+    ),
+    UNSOLVED: "stopped: the step's equations were not solved (a shorter step may do)",
+    GUARD: "stopped: the guard of an event is no number",
+}
+
+
+def reason_of(
+    place: tuple[int, ...],
+    status: np.ndarray,
+    time: np.ndarray,
+    ended_by: Mapping[tuple[int, ...], str],
+    watched: Sequence[str],
+) -> str:
+    """What happened to an environment, and when; events are called by their names."""
+    place, code = tuple(map(int, place)), float(status[place])
+    name = f"environment {', '.join(map(str, place))}: " if place else ""
+    why = _REASONS.get(code, _REASONS[GUARD])
+    if code == ENDED and place in ended_by:
+        why = why.replace("an event", f"the event {ended_by[place]!r}")
+    elif code >= GUARD and watched:
+        why = why.replace("an event", repr(watched[int(code - GUARD)]))
+    return name + why + (f" at {time[place]:g} s" if code else "")
+
+
+def within_step(status: Any, ended: Any) -> np.ndarray:
+    """How far in their last step environments ended [s], of when events say that they did."""
+    found: np.ndarray = np.where((status == ENDED) | (status == PILED), ended, 0.0)
+    return found
+
+
+@public
+class Simulation:
+    """Motion by time, of one state or of a batch: ``t`` (n,) [s], ``q`` (..., n, nq) and ``v`` (..., n, nv).
+
+    ``records`` has what else was asked for, by name, (..., n, ...).  ``stopped_at`` (...) is when an environment
+    stopped [s], NaN where it did not, and ``status`` (...) says why: 0 for done, 1 for the controller, 2 for the state,
+    3 for an event that ends it, 4 for events that pile up, 5 for a step whose equations were not solved, 6 + k for
+    event k whose guard is NaN.  A stopped environment keeps its last state.  ``events`` are
+    `linkwork.simulation.Occurrence`, by environment and time.  ``contact_names`` are of the points in records of
+    contacts, and ``parameters`` those that the robot and its contacts had instead of their own, by name, if there are
+    any.
+    """
+
+    __slots__ = (
+        "_own",
+        "_robot",
+        "_watched",
+        "_z",
+        "contact_names",
+        "events",
+        "parameters",
+        "q",
+        "records",
+        "status",
+        "stopped_at",
+        "t",
+        "v",
+    )
+
+    def __init__(
+        self,
+        robot: RobotBase,
+        t: np.ndarray,
+        q: Any,
+        v: Any,
+        records: dict[str, Any],
+        status: Any,
+        stopped_at: Any,
+        z: Any,
+        contact_names: tuple[str, ...] = (),
+        events: Sequence[Occurrence] = (),
+        own: OwnInterpolant | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        watched: Sequence[str] = (),
+    ) -> None:
+        self._robot, self._z, self._own, self._watched = robot, z, own, tuple(watched)
+        self.t, self.q, self.v, self.records = t, q, v, records
+        self.status, self.stopped_at = status, stopped_at
+        self.contact_names = contact_names
+        self.events, self.parameters = list(events), dict(parameters or {})
+
+    def __bool__(self) -> bool:
+        """Whether all environments went to the end, or to an event that ends them."""
+        return bool(np.all((self.status == RUNNING) | (self.status == ENDED)))
+
+    def __repr__(self) -> str:
+        shape = self.q.shape[:-2]
+        many = int(np.prod(shape)) if shape else 1
+        bad = int(np.count_nonzero((self.status != RUNNING) & (self.status != ENDED)))
+        of = f"{many} environments, " if shape else ""
+        end = f", {bad} of {many} stopped" if bad else ""
+        return f"<Simulation of {self._robot.name!r}: {of}{self.t[-1]:g} s in {len(self.t)} records{end}>"
+
+    @property
+    def controller_state(self) -> Any:
+        """What the controller carried at the end, if it carries anything."""
+        return self._z
+
+    def reasons(self) -> list[str]:
+        """What happened to each environment, with its number and time where it stopped."""
+        last = {event.environment: event.name for event in self.events}
+        every = np.ndindex(self.status.shape)
+        return [reason_of(place, self.status, self.stopped_at, last, self._watched) for place in every]
+
+    def trajectory(self, *environment: int) -> Trajectory:
+        """The motion of an environment: by cubics through q and v, of "dormand_prince" with ``every=1`` by its own.
+
+        It ends where the environment stopped, and has the jumps of events.
+
+        Raises ValueError where its number does not say which.
+        """
+        place = self._place("trajectory", environment)
+        found = self.q[place], self.v[place]
+        stopped = float(self.stopped_at[place])
+        end = None if np.isnan(stopped) else stopped
+        events = [event for event in self.events if event.environment == place]
+        return trajectory_through(self._robot, self.t, *found, events, end, self._own, place)
+
+    def _place(self, who: str, environment: tuple[int, ...]) -> tuple[int, ...]:
+        """Numbers from 0 on.  Raises ValueError."""
+        shape = self.q.shape[:-2]
+        if len(environment) != len(shape) or not all(-n <= k < n for n, k in zip(shape, environment, strict=True)):
+            raise ValueError(
+                f"{who}: expected {len(shape)} numbers for an environment of {shape}, got {len(environment)}: "
+                f"{environment}"
+            )
+        return tuple(range(n)[k] for n, k in zip(shape, environment, strict=True))
+
+    def robot_of(self, environment: tuple[int, ...] = ()) -> Any:
+        """The robot, with the parameters that it had in an environment."""
+        own: Any = self._robot
+        shape = self.q.shape[:-2]
+        if not self.parameters or (shape and not environment):
+            return own
+        each = {name: x[environment] for name, x in self.parameters.items() if not is_of_contacts(name)}
+        return own.with_parameters(each) if each else own
+
+    # -- files and pictures
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file ``.npz``, with which `load` gives the same arrays to the bit.
+
+        What a controller carried is not written, and trajectories of what is loaded are cubics through records.
+        """
+        save_simulation(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, robot: RobotBase) -> Simulation:
+        """What `save` wrote, of the same robot.
+
+        Raises ValueError for what is no such file, and where the robot has other joints.
+        """
+        return load_simulation(cls, path, robot)  # type: ignore[no-any-return]
+
+    def plot(self, *environment: int, axes: Any = None) -> Any:
+        """q, v, energies and contact forces by time, drawn with matplotlib: (``pip install "linkwork[figures]"``).
+
+        Gives the axes, one below the other.
+        """
+        from linkwork.simulation.plots import plot_simulation
+
+        return plot_simulation(self, self._place("plot", environment), axes)
+
+    def strip(self, *environment: int, count: int = 6, axes: Any = None) -> Any:
+        """The robot in space at so many times from start to end, side by side, drawn with matplotlib; the axes."""
+        from linkwork.simulation.plots import strip_of
+
+        return strip_of(self, self._place("strip", environment), count, axes)
+
+    def animation(self, *environment: int, speed: float = 1.0, rate: float = 25.0, axes: Any = None) -> Any:
+        """The robot moving in space, ``speed`` times as quick as it was, as matplotlib's animation.
+
+        Its ``save("run.gif")`` writes it, ``to_jshtml()`` shows it in a notebook; ``rate`` pictures are drawn a second.
+        """
+        from linkwork.simulation.plots import moving_picture
+
+        return moving_picture(self, self._place("animation", environment), speed, rate, axes)

@@ -1,0 +1,1 @@
+"""Roll-outs: time stepping of a robot and its compiled kernels."""

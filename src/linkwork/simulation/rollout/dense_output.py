@@ -1,0 +1,195 @@
+"""What lies between the records of a simulation: trajectories through them, over jumps, and by a method's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control import cond, scan
+from linkwork.expr.scalar.functions import lt
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.simulation.algorithms import adaptive_pieces
+from linkwork.simulation.algorithms.adaptive_runge_kutta import AdaptiveState, begun
+from linkwork.simulation.events import Occurrence
+from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
+from linkwork.simulation.simulation_spec import SimulationSetup
+
+__all__ = ["OwnInterpolant", "held_forces", "trajectory_through"]
+
+_PARTS = 8  # of each step in a call
+_SAME = 1e-9  # of a record's distance from the next: what is nearer to it is it
+
+_KERNELS: Once[Kernel] = Once(16)
+
+
+def held_forces(t: Any, q: Any, v: Any, tau: Any) -> Any:
+    """What a step held, to be recorded."""
+    return tau
+
+
+class _Stretch(NamedTuple):
+    """Where a motion is smooth: states at times (n,), and between which records (n - 1,) each of its parts is."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    step: np.ndarray
+
+
+@dataclass(frozen=True)
+class OwnInterpolant:
+    """A simulation by Dormand and Prince's method that recorded all steps, and the forces (..., n, nv) of each."""
+
+    setup: SimulationSetup
+    tau: np.ndarray
+    parameters: Mapping[str, Any]
+    leading: tuple[int, ...]
+
+    def trajectory(self, environment: tuple[int, ...], stretch: _Stretch) -> Trajectory:
+        """Through a stretch by the continuous extension of each of the method's own steps."""
+        setup, nv = self.setup, self.setup.robot.nv
+        own = {}
+        for (name, x), (_, shape) in zip(self.parameters.items(), setup.parameters, strict=True):
+            whole = np.broadcast_to(x, (*self.leading, *shape))
+            own[name] = whole[environment]
+        width = np.diff(stretch.t)
+        tau = self.tau[environment][stretch.step + 1]
+        start = begun([*stretch.q[0]], [*stretch.v[0]], 0.0, 0.0)
+        count = len(width)
+        state: Any = {
+            name: np.broadcast_to(np.asarray(x, dtype=float), (count, *np.shape(x))).copy()
+            for name, x in start._asdict().items()
+        }
+        state |= {"q": stretch.q[:-1], "v": np.pad(stretch.v[:-1], ((0, 0), (0, 4 * nv))), "width": width}
+        rows: list[Any] = []
+        while (state["time"] < width * (1.0 - 1e-12)).any():
+            more = {"parameters": own} if own else {}
+            found = _parts(setup)(state=state, tau=tau, until=width, **more)
+            state = found["state"]
+            rows.append(found["rows"])
+            if (state["steps"] > 1e3).any():
+                raise ValueError("trajectory: the simulation's own steps became too many")
+        start_, end, base, phi = (np.concatenate([getattr(x, k) for x in rows], axis=1) for k in _ROW)
+        end = np.minimum(end, width[:, None])
+        made = end > start_  # others were not needed
+        whole = np.concatenate([x.whole for x in rows], axis=1)[made][:, None]
+        r = np.moveaxis(phi[made].reshape(-1, 5, nv), 1, 0)
+        powers = [
+            r[0],
+            (r[1] + r[2]) / whole,
+            (r[3] + r[4] - r[2]) / whole**2,
+            -(r[3] + 2.0 * r[4]) / whole**3,
+            r[4] / whole**4,
+        ]
+        times = np.append((stretch.t[:-1, None] + start_)[made], stretch.t[-1])
+        return Trajectory.polynomial(times, np.stack(powers, axis=-1), robot=setup.robot, base=base[made])
+
+
+_ROW = ("start", "end", "base", "phi")
+
+
+class _Row(NamedTuple):
+    start: Any
+    end: Any
+    base: Any
+    phi: Any
+    whole: Any
+
+
+def _parts(setup: SimulationSetup) -> Kernel:
+    """Some of the method's own steps, each as its row."""
+
+    def traced(state: Any, tau: Any, until: Any, parameters: Any = None) -> Any:
+        own = setup.own(parameters)
+        pressed = setup.touched(parameters) if setup.is_compliant else None
+        dynamics = SimulatedDynamics(
+            setup.robot, own, setup.method, bool(setup.passive), until, pressed, limits=setup.limits
+        )
+        pieces = adaptive_pieces(dynamics.system(list(tau)), 0.0, until, lambda x: array(list(x)))
+
+        def further(state: AdaptiveState, _: Any) -> Any:
+            def one(state: AdaptiveState) -> AdaptiveState:
+                begun = pieces.begun(0.0, state.q, state.v[: setup.robot.nv])
+                return pieces.further(begun._replace(inside=state)).inside  # type: ignore[no-any-return]
+
+            needed = lt(state.time, until * (1.0 - 1e-12))
+            start = state.time
+            state = cond(needed, one, lambda s: s, state)
+            row = _Row(start, state.time, state.q, state.phi, state.time - state.start)
+            return state, row
+
+        end, rows = scan(further, AdaptiveState(**state), None, length=_PARTS)
+        return {"state": end._asdict(), "rows": rows}
+
+    def made() -> Kernel:
+        robot: Any = setup.robot
+        n = robot.nv
+        state = {"start": (), "time": (), "q": robot.configuration_space, "phi": (5 * n,), "v": (5 * n,)}
+        shapes: dict[str, Any] = {"state": state | {"width": (), "steps": ()}, "tau": (n,), "until": ()}
+        if setup.parameters:
+            shapes["parameters"] = dict(setup.parameters)
+        return compile(traced, name="between", **shapes)
+
+    key = (setup.robot, setup.passive, setup.contacts, setup.parameters, setup.asked)
+    return _KERNELS.get(key, made)
+
+
+def trajectory_through(
+    robot: Any,
+    t: np.ndarray,
+    q: np.ndarray,
+    v: np.ndarray,
+    events: Sequence[Occurrence],
+    end: float | None,
+    own: OwnInterpolant | None,
+    environment: tuple[int, ...],
+) -> Trajectory:
+    """Through records (n, ...) up to the ``end``, or all; jumps among the events part it.
+
+    Raises ValueError where there is nothing to go through.
+    """
+    sections: list[Any] = []
+    for stretch in _stretches(t, q, v, events, end):
+        if own is not None:
+            made = own.trajectory(environment, stretch)
+        else:
+            made = robot.spline(stretch.t, stretch.q, "hermite", velocity=stretch.v)
+        sections += made.sections
+    if not sections:
+        raise ValueError("trajectory: the environment stopped before its second record: there is nothing between")
+    return Trajectory(sections, robot)
+
+
+def _stretches(t: Any, q: Any, v: Any, events: Sequence[Occurrence], end: float | None) -> list[_Stretch]:
+    last = t[-1] if end is None else end
+    near = _SAME * float(np.diff(t).min()) if len(t) > 1 else 0.0
+    found: list[_Stretch] = []
+    nodes: list[Any] = []
+
+    def closed() -> None:
+        if len(nodes) > 1:
+            at, qs, vs, steps = (np.array(x) for x in zip(*nodes, strict=True))
+            found.append(_Stretch(at, qs, vs, steps[:-1]))
+
+    marks = [(float(x), k, None) for k, x in enumerate(t) if x <= last + near]
+    jumps = [e for e in events if not (np.array_equal(e.q, e.next_q) and np.array_equal(e.v, e.next_v))]
+    ends = [e for e in events if end is not None and abs(e.time - end) <= near]
+    every: list[Any] = [*marks, *((e.time, 0, e) for e in {id(e): e for e in (*jumps, *ends)}.values())]
+    for time, k, event in sorted(every, key=lambda x: (x[0], x[2] is not None)):
+        step = int(np.searchsorted(t, time + near, side="right")) - 1
+        if event is None:
+            if not nodes or time > nodes[-1][0] + near:
+                nodes.append((time, q[k], v[k], step))
+            continue
+        if nodes and time > nodes[-1][0] + near:
+            nodes.append((time, event.q, event.v, step))
+        closed()
+        nodes = [(time, event.next_q, event.next_v, step)]
+    closed()
+    return found

@@ -1,0 +1,353 @@
+"""Steps of a simulation, one after the other, on symbols or any other scalars.
+
+A sample that stops, because a number was none, keeps its state from then on, and its neighbours go on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.expr.arrays.pytree import mapped, put_together, taken_apart
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.autodiff.custom_derivative_still import still
+from linkwork.expr.control import cond, scan
+from linkwork.expr.control.loops import watching_while_loop
+from linkwork.expr.scalar.functions import and_, fabs, fmax, lt, where
+from linkwork.simulation.algorithms import (
+    METHODS,
+    StepPieces,
+    adaptive_pieces,
+    located_step,
+    shorter_steps,
+)
+from linkwork.simulation.contacts.contact_set import ContactTold
+from linkwork.simulation.contacts.penetration_depth import deepened
+from linkwork.simulation.control_output import command_form, split_command
+from linkwork.simulation.events import SLOTS, EventSlots, no_slots, watched
+from linkwork.simulation.reaction_records import RecordedReaction
+from linkwork.simulation.rollout.rollout_replayed import replayed
+from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
+from linkwork.simulation.sensors.sensor_readings import sensed
+from linkwork.simulation.servo_actuators import ServoForces, Servos
+from linkwork.simulation.simulation_spec import (
+    OWN,
+    SENSORS,
+    RecordedFunction,
+    SimulationSetup,
+    moving_robot,
+)
+
+__all__ = [
+    "CONTROLLER",
+    "ENDED",
+    "EVENTS",
+    "FORCES",
+    "GUARD",
+    "PILED",
+    "RUNNING",
+    "STATE",
+    "UNSOLVED",
+    "SimulationState",
+    "commanded",
+    "rolled",
+    "seen",
+]
+
+RUNNING, CONTROLLER, STATE, ENDED, PILED, UNSOLVED = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0  # why a sample stopped
+GUARD = 6.0  # and k more: the guard of event k is no number
+_MOVED = 1e-6  # of a step: what ended before is where it began
+_KEPT = 1000  # states that a gradient keeps of as many steps, or rows: of more it keeps those between segments
+_HUGE = 1e8  # [rad, m, rad/s, m/s, N m, N], in sum: what is beyond is no motion any more
+
+_FOREVER = 2**31 - 1  # steps of a row at most
+
+FORCES, EVENTS = "contact_forces", "events"
+
+Named = Mapping[str, Any]
+
+
+class SimulationState(NamedTuple):
+    """Where a simulation is: ``steps`` done, q, v, what the controller carries, why it stopped, the last forces of
+    joints and of contacts, with what was left of the program that finds these, what happened since the record, and what
+    records of reactions need of the last step."""
+
+    steps: Any
+    q: Any
+    v: Any
+    z: Any
+    status: Any
+    tau: Any = ()
+    forces: Any = ()
+    residual: Any = 0.0
+    events: Any = ()
+    wrenches: Any = ()  # external ones of the last step, (frame, axes, numbers) each, where reactions are recorded
+    motion: Any = ()  # acceleration of the last step and what constraints exerted in it, where it is found by a program
+    depths: Any = ()  # what `depth.deepened` carries on, where depths are watched
+
+
+def rolled(
+    setup: SimulationSetup,
+    start: SimulationState,
+    h: Any,
+    last: Any,
+    rows: int,
+    inputs: Named,
+    signals: Named,
+    parameters: Named,
+    *,
+    skipping: bool = False,
+    closely: bool = False,
+    segments: int | None = None,
+    every: Any = None,
+) -> tuple[SimulationState, tuple[Any, Any, Any]]:
+    """So many ``rows`` of steps: the state at the end, and q, v and what else is recorded, after each row.
+
+    ``signals`` have a row for each step, (rows, every, ...).  Steps from ``last`` on leave everything as it is; with
+    ``skipping`` rows of such are not computed.  Steps that are to be differentiated are found ``closely``; of these a
+    gradient keeps the states between ``segments`` of rows, or of the steps of a single row.  Rows have the setup's
+    number of steps, or ``every``, a symbol, where there are no signals.  Depths of rigid contacts are watched where the
+    start has their state.
+    """
+    own, contacts = setup.own(parameters), setup.touched(parameters)
+    compliant = contacts if setup.is_compliant else None
+    dynamics = SimulatedDynamics(
+        setup.robot, own, setup.method, bool(setup.passive), h, compliant, closely, setup.is_dry, setup.limits
+    )
+    method, watching = METHODS[setup.method], len(start.depths) > 0
+
+    def rows_of(function: Any, state: Any, given: Any, length: int, cuts: int | None = None) -> Any:
+        if not closely or length != 1:
+            if closely and cuts is None and length > _KEPT:
+                cuts = math.isqrt(length)
+            return scan(function, state, given, length=length, segments=None if cuts is None else min(cuts, length))
+        # a loop's derivative is by all that it carries: one step has one of its own
+        state, found = function(state, mapped(lambda x: x[0], given))
+        return state, mapped(lambda x: np.asarray(x)[None], found)
+
+    def advanced(acting: SimulatedDynamics, t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> Any:
+        """q, v and what is told, forces of joints, contacts and constraints, after a step as wide as that."""
+        moving = replace(acting, h=width)
+        if not setup.robot.nv:  # nothing moves, by any method
+            return q, v, told
+        if isinstance(tau, ServoForces) or setup.is_bounded:
+            q, v, given, *told, gaps = moving.touching(contacts, t, list(q), list(v), tau)
+            return q, v, (array(given), *told, array(gaps) if watching else ())
+        q, v = method.step(moving.system(tau), t, list(q), list(v), width)
+        solves = method.solves or (method.damped_within and setup.has_constraints)
+        if solves and v:  # a residual of 1 and more is of equations that were not solved
+            told = (*told[:2], where(lt(fabs(v[0]), math.inf), told[2], math.inf), *told[3:])
+        return *moving.held(t + width, q, v), told
+
+    def happening(acting: SimulatedDynamics, state: SimulationState, t: Any, tau: Any, told: Any) -> Any:
+        """A step in which events are looked for: q, v, what is told, how it ended, and what happened."""
+        known = state.events
+
+        def shorter(begin: Any, q: Any, v: Any, width: Any) -> tuple[Any, Any, Any]:
+            q, v, more = advanced(acting, t + begin, q, v, tau, width, told)
+            return array(list(q)), array(list(v)), more
+
+        pieces: StepPieces
+        adaptive = method.adaptive and not closely and setup.robot.nv > 0
+        if adaptive:
+            pieces = adaptive_pieces(acting.system(tau), t, h, lambda x: array(list(x)))
+        else:
+            pieces = shorter_steps(shorter, h, told)
+        guards, table, count = watched(setup.robot, setup.events), known.table, known.count
+        begun = state.q, state.v
+        if closely:  # looked for as numbers: what happens then is done again, and varies
+            table, count = no_slots(setup.robot).table, 0.0
+            numbers = still([*state.q, *state.v])
+            begun = array(numbers[: len(state.q)]), array(numbers[len(state.q) :])
+        found = located_step(pieces, guards, t, h, *begun, table, count)
+        ended = where(lt(0.5, found.stopped), ENDED, where(lt(SLOTS + 0.5, found.count), PILED, RUNNING))
+        ended = where(lt(0.5, found.lost), GUARD - 1.0 + found.lost, ended)
+        if closely:
+            rows = array(still([x for row in found.table for x in row])).reshape(np.shape(found.table))
+            again = replayed(shorter, guards, t, h, state.q, state.v, told, rows, found.count, found.stopped)
+            return list(again.q), list(again.v), again.more, ended, EventSlots((), found.count, again.seen)
+        q, v = dynamics.held(t + h, found.q, found.v) if adaptive else (found.q, found.v)
+        more = told if adaptive else found.piece.more
+        return list(q), list(v), more, ended, EventSlots(found.table, found.count, found.seen)
+
+    def noted(
+        state: SimulationState,
+        t: Any,
+        q: Any,
+        v: Any,
+        told: Any,
+        before: Any,
+        ended: Any,
+        events: Any,
+        wrenches: Any,
+    ) -> Any:
+        """What sensors carry on from a step, or from as much of it as there was."""
+        width = where(lt(ended, 0.5), h, events.ended) if setup.events else h
+        some = fmax(width, _MOVED * h) if setup.events else h
+        a = [(x - y) / some for x, y in zip(v, state.v, strict=True)]
+        pushed, forces, _, held, _ = told
+        after = sensed(setup, parameters, t + width, q, v, a, list(pushed), forces, before, held, wrenches)
+        return _either(lt(_MOVED * h, width), after, before) if setup.events else after
+
+    def step(state: SimulationState, now: Named | None) -> SimulationState:
+        t = h * state.steps
+        tau, z, wrenches = commanded(setup, t, state, {**inputs, **(now or {})})
+        acting = replace(dynamics, wrenches=wrenches) if wrenches else dynamics
+        carries = setup.carried(z)
+        carried, _ = taken_apart(() if carries is None else carries, "controller: what it carries")
+        ended, events = RUNNING, state.events
+        stepped = isinstance(tau, ServoForces) or setup.is_bounded  # then the step itself says what constraints exert
+        held = setup.no_constraint_forces if stepped else ()
+        forces_at_first = state.tau if isinstance(tau, ServoForces) else array(list(tau))
+        gaps = array([0.0] * len(state.forces)) if watching else ()
+        told = (forces_at_first, state.forces, state.residual, held, gaps)
+        if setup.events:
+            q, v, told, ended, events = happening(acting, state, t, tau, told)
+        else:
+            q, v, told = advanced(acting, t, state.q, state.v, tau, h, told)
+        if setup.sensors is not None:
+            z = {**z, SENSORS: noted(state, t, q, v, told, z[SENSORS], ended, events, wrenches)}
+        pushed, forces, residual, borne, gaps = told
+        tau, pressed, motion = list(pushed), state.wrenches, state.motion
+        if setup.records_reactions:
+            pressed = tuple(array(list(w)) for _, _, w in wrenches)
+            motion = (array([(x - y) / h for x, y in zip(v, state.v, strict=True)]), borne) if stepped else ()
+        told, moved = _finite(tau), _finite([*q, *v])
+        told = and_(told, _finite(carried, math.inf)) if carried else told
+        # of a sample that does not go on, gaps and so depths stay as they are
+        depths = deepened(contacts, setup.robot, state.depths, gaps, state.steps) if watching else ()
+        going = and_(lt(state.status, 0.5), lt(state.steps, last))
+        goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(told, moved))
+        lost = where(lt(residual, 1.0), STATE, UNSOLVED)
+        why = where(told, where(moved, ended, lost), CONTROLLER)
+        return SimulationState(
+            where(and_(goes, lt(ended, 0.5)), state.steps + 1.0, state.steps),
+            _either(goes, q, state.q),
+            _either(goes, v, state.v),
+            _either(goes, z, state.z),
+            where(going, why, state.status),
+            _either(goes, array(list(tau)), state.tau),
+            _either(goes, forces, state.forces),
+            where(goes, residual, state.residual),
+            _either(goes, events, state.events),
+            _either(goes, pressed, state.wrenches),
+            _either(goes, motion, state.motion),
+            depths,
+        )
+
+    start = start._replace(tau=array([0.0] * setup.robot.nv), forces=setup.no_forces)
+    frames: tuple[tuple[str, str], ...] = ()
+    if setup.records_reactions:
+        form = None if setup.controller is None else command_form(setup)
+        frames = tuple((frame, axes) for frame, axes, _ in setup.wrenches) + (() if form is None else form.wrenches)
+        start = start._replace(wrenches=tuple(array([0.0] * 6) for _ in frames))
+        if setup.is_bounded or (form is not None and form.servos):
+            none = setup.no_constraint_forces
+            start = start._replace(motion=(array([0.0] * setup.robot.nv), none))
+    if setup.events:
+        start = start._replace(events=EventSlots((), 0.0, 0.0) if closely else no_slots(setup.robot))
+
+    def row(state: SimulationState, now: Named | None) -> tuple[SimulationState, Any]:
+        def run(state: SimulationState) -> SimulationState:
+            if every is not None:
+
+                def counted(pair: tuple[Any, SimulationState]) -> tuple[Any, SimulationState]:
+                    return pair[0] + 1.0, step(pair[1], None)
+
+                def going(pair: tuple[Any, SimulationState]) -> Any:
+                    now = pair[1]
+                    return and_(and_(lt(pair[0], every), lt(now.steps, last)), lt(now.status, 0.5))
+
+                known, _ = taken_apart(state, "simulate: state")
+                found = watching_while_loop(going, counted, (0.0, state), _FOREVER, len(known))
+                return found.state[1]  # type: ignore[no-any-return]
+            cuts = segments if rows == 1 else None
+            found, _ = rows_of(lambda s, x: (step(s, x), None), state, now, setup.every, cuts)
+            return found  # type: ignore[no-any-return]
+
+        if setup.events and not closely:
+            state = state._replace(events=state.events._replace(table=no_slots(setup.robot).table, count=0.0))
+        state = cond(lt(state.steps, last), run, lambda state: state, state) if skipping else run(state)
+        pressed = tuple((*frame, w) for frame, w in zip(frames, state.wrenches, strict=True))
+        found = seen(setup, h, state._replace(wrenches=pressed), parameters)
+        return state, (state.q, state.v, {**found, EVENTS: state.events} if setup.events and not closely else found)
+
+    return rows_of(row, start, dict(signals) or None, rows, segments)  # type: ignore[no-any-return]
+
+
+def seen(setup: SimulationSetup, h: Any, state: SimulationState, parameters: Named | None) -> Any:
+    """What is recorded of a state, by name, with the forces of the step that led to it; of the robot and contacts with
+    these ``parameters``."""
+    robot: Any = setup.robot
+    moving, contacts = moving_robot(robot, setup.own(parameters)), setup.touched(parameters)
+    asked = (h * state.steps, state.q, state.v, array(list(state.tau)))
+    found = {}
+    for name, what in setup.records:
+        if isinstance(what, ContactTold):
+            found[name] = array(what(contacts, moving, state))  # type: ignore[arg-type]
+        elif isinstance(what, RecordedReaction):
+            found[name] = array(what(setup, moving, contacts, h * state.steps, state))
+        else:
+            found[name] = array(what(moving, *asked) if isinstance(what, RecordedFunction) else what(*asked))
+    if setup.sensors is not None:
+        found |= setup.sensors.told(robot, state.z[SENSORS])
+    if contacts is not None:
+        if setup.is_compliant:
+            found[FORCES] = contacts.compliant(moving, state.q, list(state.v))[1]
+        else:
+            found[FORCES] = state.forces
+    return found
+
+
+def commanded(
+    setup: SimulationSetup, t: Any, state: SimulationState, given: Named, *, now: bool = False
+) -> tuple[Any, Any, tuple[tuple[str, str, Any], ...]]:
+    """τ (nv) or servos, which ``now`` are their forces in this state, what the controller carries further, and the
+    external wrenches (frame, axes, numbers) of the simulation and of the controller.
+
+    Raises ValueError for a controller that gives another number of numbers, and for servos with another method.
+    """
+    n = setup.robot.nv
+    own = [(frame, axes, list(given[name])) for frame, axes, name in setup.wrenches]
+    wrenches: tuple[tuple[str, str, Any], ...] = tuple(own)
+    if setup.controller is None:
+        return [0.0] * n, state.z, wrenches
+    given = {name: x for name, x in given.items() if name not in setup.hidden}
+    if setup.sensors is not None:
+        given = {**given, **setup.sensors.told(setup.robot, state.z[SENSORS])}
+    if setup.begins is None:
+        command, z = setup.controller(t, state.q, state.v, **given), state.z
+    else:
+        found = setup.controller(t, state.q, state.v, setup.carried(state.z), **given)
+        if not (isinstance(found, tuple) and len(found) == 2):
+            raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {found!r}")
+        command, z = found
+        z = z if setup.sensors is None else {**state.z, OWN: z}
+    tau, more = split_command(setup.robot, command)
+    wrenches += more
+    if isinstance(tau, Servos):
+        setup.bounded("a controller that gives Servos")
+        servos = tau.of(setup.robot)
+        return (servos.now(setup.robot, state.q, state.v) if now else servos), z, wrenches
+    scalars, _ = taken_apart(array(tau), "controller: what it returns")
+    if len(scalars) != n:
+        raise ValueError(f"controller: expected {n} joint forces, one for each velocity, got {len(scalars)}")
+    return scalars, z, wrenches
+
+
+def _finite(numbers: Sequence[Any], least: float = _HUGE) -> Any:
+    """Whether they are numbers, in sum below that."""
+    return lt(sum((fabs(x) for x in numbers), 0.0), least)
+
+
+def _either(first: Any, new: Any, old: Any) -> Any:
+    """New numbers or old ones, of nested values."""
+    before, form = taken_apart(old, "controller: what it carries")
+    after, other = taken_apart(array(new) if isinstance(new, list) else new, "controller: what it carries")
+    if len(after) != len(before):
+        raise ValueError(f"controller: expected that it carries on {form}, as it began, got {other}")
+    return put_together(form, [where(first, a, b) for a, b in zip(after, before, strict=True)])

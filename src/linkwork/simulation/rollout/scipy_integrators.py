@@ -1,0 +1,149 @@
+"""SciPy's `solve_ivp` as the other way to simulate, from step to step in the chart about where each begins.
+
+What SciPy integrates are φ and v: φ̇ in the chart about q, v̇ = a(t, q ⊕ φ, v), under the forces that the step holds.
+At its end the chart is made anew, and what constraints hold is projected, as after any method's step.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.errors import UnknownNameError
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import Once
+from linkwork.simulation.result import Simulation
+from linkwork.simulation.rollout.rollout import CONTROLLER, RUNNING, STATE, SimulationState, commanded
+from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
+from linkwork.simulation.simulation_spec import SimulationSetup
+
+__all__ = ["scipy_solver", "solved_by_scipy"]
+
+_PREFIX = "scipy:"
+_SOLVERS = ("RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA")
+_RELATIVE, _ABSOLUTE = 1e-10, 1e-12
+
+
+class _Kernels(NamedTuple):
+    """The rates of (φ, v), the forces that a step holds, and the state at a step's end."""
+
+    rates: Kernel
+    command: Kernel
+    end: Kernel
+
+
+_KERNELS: Once[_Kernels] = Once(16)
+
+
+def scipy_solver(method: Any) -> str:
+    """The solver that ``"scipy:<solver>"`` names; nothing of other methods.  Raises UnknownNameError."""
+    if not (isinstance(method, str) and method.startswith(_PREFIX)):
+        return ""
+    solver = method.removeprefix(_PREFIX)
+    if solver not in _SOLVERS:
+        raise UnknownNameError("solver of SciPy's", solver, _SOLVERS)
+    return solver
+
+
+def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray) -> Simulation:
+    """Each environment by itself, in Python: slow, and another's.
+
+    Raises ValueError for what it does not do, ImportError where SciPy is not installed.
+    """
+    setup: SimulationSetup = run.setup
+    rigid = setup.contacts is not None and not setup.is_compliant
+    wrong = {
+        "record": setup.records,
+        "events": setup.events,
+        "wrenches": setup.wrenches,
+        "sensors": setup.sensors,
+        "convex contacts": rigid,
+        "a controller that carries something": setup.start is not None,
+    }
+    for what, asked in wrong.items():
+        if asked:
+            raise ValueError(f"simulate: method='{_PREFIX}{solver}' takes no {what}")
+    try:
+        solve_ivp: Any = importlib.import_module("scipy.integrate").solve_ivp
+    except ImportError:
+        raise ImportError(f"simulate: method='{_PREFIX}{solver}' needs SciPy: pip install scipy") from None
+    kernels = _KERNELS.get(setup, lambda: _made(setup))
+    n, total = len(run.leading), run.steps // setup.every
+    qs = np.empty((*run.leading, total + 1, q.shape[-1]))
+    vs = np.empty((*run.leading, total + 1, v.shape[-1]))
+    status, stopped = np.full(run.leading, RUNNING), np.full(run.leading, np.nan)
+
+    def own(given: Mapping[str, Any], place: tuple[int, ...], cores: Any) -> dict[str, Any]:
+        return {name: np.broadcast_to(x, (*run.leading, *core))[place] for (name, x), core in zip(
+            given.items(), cores, strict=True)}  # fmt: skip
+
+    for place in np.ndindex(run.leading):
+        at, rates = np.array(q[place]), np.array(v[place])
+        qs[place][0], vs[place][0] = at, rates
+        inputs = own(run.inputs, place, [shape for _, shape in setup.inputs])
+        varied = own(run.parameters, place, [shape for _, shape in setup.parameters])
+        rows = own(run.signals, place, [(run.steps, *shape) for _, shape in setup.signals])
+        given = {"parameters": varied} if varied else {}
+        for k in range(run.steps):
+            if status[place] == RUNNING:
+                t = run.h * k
+                told = {**inputs, **{name: x[k] for name, x in rows.items()}}
+                tau = kernels.command(t=t, q=at, v=rates, **({"told": told} if told else {}))
+                flat = np.concatenate([np.zeros(len(rates)), rates])
+                found = None
+                if np.isfinite(tau).all():
+
+                    def slope(t: float, x: np.ndarray, at: Any = at, tau: Any = tau, given: Any = given) -> Any:
+                        return kernels.rates(t=t, q=at, x=x, tau=tau, **given)
+
+                    tolerances = {"rtol": _RELATIVE, "atol": _ABSOLUTE}
+                    found = solve_ivp(slope, (t, t + run.h), flat, method=solver, **tolerances)
+                if found is None or not found.success or not np.isfinite(found.y).all():
+                    status[place], stopped[place] = CONTROLLER if found is None else STATE, t
+                else:
+                    at, rates = kernels.end(t=t + run.h, q=at, x=found.y[:, -1], **given)
+            if (k + 1) % setup.every == 0:
+                row = (k + 1) // setup.every
+                qs[place][row], vs[place][row] = at, rates
+    t = run.h * setup.every * np.arange(total + 1)
+    assert qs.ndim == n + 2
+    return Simulation(setup.robot, t, qs, vs, {}, status, stopped, None, parameters=run.whole_parameters())
+
+
+def _made(setup: SimulationSetup) -> _Kernels:
+    robot: Any = setup.robot
+    nv = robot.nv
+
+    def dynamics(parameters: Any) -> SimulatedDynamics:
+        own = setup.own(parameters)
+        pressed = setup.touched(parameters) if setup.is_compliant else None
+        return SimulatedDynamics(robot, own, setup.method, bool(setup.passive), 0.0, pressed, limits=setup.limits)
+
+    def rates(t: Any, q: Any, x: Any, tau: Any, parameters: Any = None) -> Any:
+        phi, v = dynamics(parameters).system(list(tau)).rates(t, list(q), list(x[:nv]), list(x[nv:]))
+        return array([*phi, *v])
+
+    def command(t: Any, q: Any, v: Any, told: Any = None) -> Any:
+        tau, _, wrenches = commanded(setup, t, SimulationState(0.0, q, v, (), RUNNING), told or {})
+        if wrenches:
+            raise ValueError(f"simulate: method='{_PREFIX}...' takes no wrenches")
+        return array(list(tau))
+
+    def end(t: Any, q: Any, x: Any, parameters: Any = None) -> Any:
+        moving = dynamics(parameters)
+        there = moving.system([0.0] * nv).moved(list(q), list(x[:nv]))
+        found = moving.held(t, there, list(x[nv:]))
+        return array(list(found[0])), array(list(found[1]))
+
+    state: dict[str, Any] = {"t": (), "q": robot.configuration_space}
+    more = {"parameters": dict(setup.parameters)} if setup.parameters else {}
+    told = dict((*setup.inputs, *setup.signals))
+    return _Kernels(
+        compile(rates, name="rates", **state, x=(2 * nv,), tau=(nv,), **more),
+        compile(command, name="command", **state, v=(nv,), **({"told": told} if told else {})),
+        compile(end, name="end", **state, x=(2 * nv,), **more),
+    )

@@ -1,0 +1,373 @@
+"""A robot as methods of simulation ask about it, on symbols."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from linkwork.dynamics.algorithms.force_element_forces import element_rows
+from linkwork.dynamics.algorithms.mass_matrix_inverse import FactoredInverse
+from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.scalar.functions import lt, tanh, where
+from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
+from linkwork.simulation.algorithms import METHODS, MotionSystem
+from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
+from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
+from linkwork.simulation.algorithms.free_body import flown, pushed_rates
+from linkwork.simulation.algorithms.ode_system import ElementResistance, StepForces
+from linkwork.simulation.algorithms.step_constraints import allowed_velocity
+from linkwork.simulation.contacts.contact_set import ContactSet, in_world
+from linkwork.simulation.contacts.penetration_depth import rigid_gaps
+from linkwork.simulation.joint_limits import JointStops
+from linkwork.simulation.joint_limits_bounded import dry_joints, joint_limits, loops_held, servos_held
+from linkwork.simulation.rollout.spring_steps import element_shares, implicit_shares
+from linkwork.simulation.servo_actuators import ServoForces
+from linkwork.simulation.simulation_spec import moving_robot
+
+__all__ = ["SimulatedDynamics"]
+
+Scalars = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class SimulatedDynamics:
+    """A robot with other ``parameters`` than its own, and how it is stepped by h [s]."""
+
+    robot: Any
+    parameters: Mapping[str, Any]
+    method: str
+    passive: bool
+    h: Any
+    contacts: ContactSet | None = None
+    closely: bool = False  # slips to rounding, for derivatives
+    dry: bool = False  # whether dry friction sticks
+    limits: str | JointStops | None = None
+    wrenches: tuple[tuple[str, str, Any], ...] = ()  # external ones: frame, axes, (moment; force)
+
+    @property
+    def moving(self) -> Any:
+        """The robot with these parameters."""
+        return moving_robot(self.robot, self.parameters)
+
+    def system(self, tau: Scalars) -> MotionSystem:
+        """Under joint forces τ (nv), held over the step, with what is in the joints, and compliant contacts."""
+        passive, moving, method = self.passive, self.moving, METHODS[self.method]
+
+        def pushed(q: Scalars, v: Scalars, tau: Scalars = tau) -> Any:
+            found = self._stopped(tau, q, v)
+            if self.contacts is None:
+                return array(found)
+            more, _ = self.contacts.compliant(moving, array(list(q)), v)
+            return array([a + b for a, b in zip(found, more, strict=True)])
+
+        timed = any(constraint.timed for constraint in self.robot.constraints)
+
+        def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
+            state = array(list(q)), array(list(v)), pushed(q, v)
+            if timed:
+                return list(moving.constrained_forward_dynamics(*state, time=t, passive=passive)[0])
+            return list(moving.forward_dynamics(*state, passive=passive))
+
+        def imbalance(t: Any, q: Scalars, v: Scalars, a: Scalars) -> Scalars:
+            needed = moving.inverse_dynamics(array(list(q)), array(list(v)), array(list(a)), passive=passive)
+            return [x - y for x, y in zip(needed, pushed(q, v), strict=True)]
+
+        if method.by_action:
+            return self._by_action(moving, acceleration, pushed)
+        if method.damped_within and self.robot.constraints:
+            return self._by_rattle(moving, acceleration, tau, pushed)
+        if not method.damped_within or self.robot.tree.has_couplings:
+            by_forces = method.by_forces and not self.robot.constraints  # whose forces accelerations know
+            return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
+        flying = partial(flown, moving.tree)
+        return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
+
+    def _stopped(self, tau: Scalars, q: Scalars, v: Scalars) -> list[Any]:
+        """Joint forces with those of external wrenches and of compliant stops, if there are any."""
+        found = list(tau)
+        if self.wrenches:
+            acting = {frame: array(list(w)) for frame, _, w in self.wrenches}
+            axes = {frame: expressed_in for frame, expressed_in, _ in self.wrenches}
+            pushed = self.moving.static_torque(array(list(q)), wrenches=acting, expressed_in=axes)
+            found = [a if is_zero(b) else a + b for a, b in zip(found, pushed, strict=True)]
+        if not isinstance(self.limits, JointStops):
+            return found
+        stops = self.limits.forces(self.robot, self.passive, q, v)
+        return [a if is_zero(b) else a + b for a, b in zip(found, stops, strict=True)]
+
+    def held(self, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
+        """The nearest state in which what closes loops, and what rolls, holds; of a robot without such, the state."""
+        method = METHODS[self.method]
+        if not self.robot.constraints or method.by_action or method.damped_within:  # whose steps end there
+            return list(q), list(v)
+        moving = self.moving
+        timed = {"time": t}
+        at = moving.project_configuration(array(list(q)), **timed)[0]
+        return list(at), list(moving.project_velocity(at, array(list(v)), **timed))
+
+    def _damped(self, moving: Any, pushed: Callable[..., Any]) -> Any:
+        """v̇ with damping of the step's end, and springs as in `springs`, with their shares g:
+
+            (M + h D + h² K (1 + 3 g)/4) v̇ = τ + τ_p − b − g h K v.
+
+        What is in a joint touches that joint alone, so D and K are on the diagonal, where armature is.
+        """
+        I, still = self._of_joints("armature"), array([0.0] * self.robot.nv)
+        without = dict.fromkeys(("damping", "friction", "stiffness"), still)
+        others = {key: x for key, x in self.parameters.items() if key.partition(":")[0] not in (*without, "armature")}
+
+        def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
+            at, held, rates = array(list(q)), pushed(q, v), array(pushed_rates(self.robot.tree, v))
+            if not self.passive:
+                return list(moving.forward_dynamics(at, rates, held))
+            extra, own, rows = self._resisting(moving, at, array(list(v)))
+            heavier = array([a + b for a, b in zip(I, extra, strict=True)])
+            forces = array([a + b for a, b in zip(held, own, strict=True)])
+            joints = self.robot.without_force_elements() if self.robot.force_elements else self.robot
+            alone = joints.with_parameters({**others, **without, "armature": heavier})  # what else acts is in own
+            if not rows:
+                return list(alone.forward_dynamics(at, rates, forces, passive=True))
+            M = with_resistance([list(row) for row in alone.mass_matrix(at, passive=True)], rows)
+            return FactoredInverse.of(moving.tree, M).applied(list(forces - alone.bias_force(at, rates)))
+
+        return acceleration
+
+    def _element_resistance(self, tree: Any, damped_after: bool) -> ElementResistance | None:
+        """How force elements resist in a step whose springs are taken by the midpoint rule, and dampers by it or after
+        it."""
+        if not (self.passive and self.robot.force_elements):
+            return None
+        h, shares = self.h, element_shares(self.robot, self.h)
+
+        def rows(q: Scalars, part: Callable[[Any, Any, Any], Any]) -> list[tuple[Scalars, Any]]:
+            each = [(row, part(k, c, shares[n])) for row, n, k, c in element_rows(tree, q)]
+            return [(row, c) for row, c in each if not is_zero(c)]
+
+        def within(q: Scalars) -> list[tuple[Scalars, Any]]:
+            return rows(q, lambda k, c, g: h * (0.25 * h * (k + g * k) + (0.0 if damped_after else 0.5 * c)))
+
+        def settling(q: Scalars) -> list[tuple[Scalars, Any]]:
+            return rows(q, lambda k, c, g: h * h * (g * k))
+
+        def after(q: Scalars) -> list[tuple[Scalars, Any]]:
+            return rows(q, lambda k, c, g: h * ((c if damped_after else 0.0) + h * (g * k)))
+
+        return ElementResistance(within, settling, after)
+
+    def _slopes(self, v: Scalars) -> list[tuple[Any, Any, Any]]:
+        """By velocity the slope of what resists it, D + s, the slope s of smooth dry friction alone, and the friction
+        f and the part of it that acts at v."""
+        D, f, v_s = (self._of_joints(name) for name in ("damping", "friction", "friction_velocity"))
+        found: list[tuple[Any, Any, Any]] = []
+        for d, dry, scale, x in zip(D, f, v_s, v, strict=True):
+            if is_zero(dry) or self.dry:
+                found.append((d, 0.0, (0.0, 0.0)))
+                continue
+            bent = tanh(x * (1.0 / scale))
+            slope = dry / scale * (1.0 - bent * bent)
+            found.append((d + slope, slope, (dry, bent)))
+        return found
+
+    def _without_friction(self) -> Any:
+        """The robot with these parameters, but no dry friction."""
+        if not any(not is_zero(x) for x in self._of_joints("friction")):
+            return self.moving
+        others = {key: x for key, x in self.parameters.items() if key.partition(":")[0] != "friction"}
+        return self.robot.with_parameters({**others, "friction": array([0.0] * self.robot.nv)})
+
+    def _resisting(self, moving: Any, q: Any, v: Any) -> tuple[list[Any], list[Any], list[tuple[Scalars, Any]]]:
+        """h D + h² K (1 + 3 g)/4 on the diagonal, and τ_p − g h K v; D with the slope of smooth dry friction.
+
+        And the rows in which force elements resist, by h c + h² g k: the force of their springs at the step's start is
+        symplectic already, and their stiffness counts where they are too stiff for the step.
+        """
+        K = self._of_joints("stiffness")
+        if self.dry:
+            moving = self._without_friction()
+        slopes = [slope for slope, _, _ in self._slopes(v)]
+        shares = implicit_shares(self.robot, K, self.h)
+        extra = [
+            self.h * (d + self.h * (k * (0.25 + 0.75 * g))) if not is_zero(k) else self.h * d
+            for d, k, g in zip(slopes, K, shares, strict=True)
+        ]
+        own = passive_force(moving.tree, q, v)
+        each = zip(own, K, shares, v, strict=True)
+        own = [a - self.h * (g * k) * x if not (is_zero(g) or is_zero(k)) else a for a, k, g, x in each]
+        if not self.robot.force_elements:
+            return extra, own, []
+        shares = element_shares(self.robot, self.h)
+        rows: list[tuple[Scalars, Any]] = []
+        for row, n, k, c in element_rows(moving.tree, list(q)):
+            stiff = self.h * (shares[n] * k)
+            if is_zero(stiff) and is_zero(c):
+                continue
+            rows.append((row, self.h * (c + stiff)))
+            rate = stiff * dot(row, list(v))
+            own = [a if is_zero(r) else a - rate * r for a, r in zip(own, row, strict=True)]
+        return extra, own, rows
+
+    def touching(
+        self, contacts: ContactSet | None, t: Any, q: Scalars, v: Scalars, tau: Scalars | ServoForces
+    ) -> tuple[list[Any], list[Any], list[Any], Any, Any, Any, list[Any]]:
+        """A step with contacts, and all else that has bounds: q, v, the joint forces, each point's force in the
+        world's axes (points, 3), what is left, what the rows of constraints exert (nc), and the gaps [m] of rigid
+        contacts that it began with, inf in the place of those of soft ones.
+
+        In one program with contacts are limits of joints, their dry friction, which sticks, servos, and what closes
+        loops.
+        """
+        moving, h = self.moving, self.h
+        at, rates, n = array(list(q)), array(pushed_rates(self.robot.tree, v)), self.robot.nv
+        M = moving.mass_matrix(at, passive=self.passive)
+        A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
+        servos = tau if isinstance(tau, ServoForces) else None
+        given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
+        extra, armature, pushed = [0.0] * n, [0.0] * n, self._stopped(given, q, v)
+        rows: list[tuple[Scalars, Any]] = []
+        pushed = with_loop_forces(moving.tree, q, v, pushed, None, bool(self.passive))
+        if self.passive:
+            armature = self._of_joints("armature")
+            extra, own, rows = self._resisting(moving, at, array(list(v)))
+            for k in range(n):
+                A[k][k] = A[k][k] + extra[k]
+            A = with_resistance(A, rows)
+            pushed = [a + b for a, b in zip(pushed, own, strict=True)]
+        forces = [a - b for a, b in zip(pushed, moving.bias_force(at, rates), strict=True)]
+        intervals = [] if servos is None else servos_held(moving, servos, A, q, h)
+        driven = [one.row.index(1.0) for one in intervals]
+        if self.limits is None or self.limits == "held":
+            intervals += joint_limits(self.robot, A, q, h)
+        closing, before = loops_held(moving, A, t, q, v, h), len(intervals)
+        intervals += [one for one in closing if one is not None]
+        if self.dry:
+            intervals += dry_joints(moving, A, v, h)
+        places = [] if contacts is None else contacts.places(moving, at)
+        touching = [place.at(moving, at) for place in places]
+
+        def change(w: Scalars) -> list[Any]:
+            """A (w − v) − p by inverse dynamics, whose derivative takes less than that of the mass matrix."""
+            apart = [x - y for x, y in zip(w, v, strict=True)]
+            moved = moving.inverse_dynamics(at, rates, array([x / h for x in apart]))
+            more = [m + e for m, e in zip(armature, extra, strict=True)]
+            each = zip(moved, more, apart, pushed, strict=True)
+            found = [h * (f - p) + m * x for f, m, x, p in each]
+            for row, c in rows:
+                push = c * dot(row, apart)
+                found = [a if is_zero(r) else a + push * r for a, r in zip(found, row, strict=True)]
+            return found
+
+        push = [h * f for f in forces]
+        found = contact_velocities(A, v, push, touching, intervals, h, change, self.closely)
+        w = [where(lt(found.residual, 1.0), x, math.inf) for x in found.v]  # what was not found is noticed
+        per = 1.0 / h
+        for k, impulse in zip(driven, found.pushes, strict=False):
+            given[k] = impulse / h  # so that what is bounded by h times a limit is within it, to the bit
+        pressed = [
+            in_world(place.axes, [x * per for x in gamma]) for place, gamma in zip(places, found.impulses, strict=True)
+        ]
+        pulls = iter(found.pushes[before:])
+        held = [0.0 if one is None else next(pulls) * per for one in closing]
+        end = flown(moving.tree, q, w, h)
+        if self.robot.constraints:
+            rates, impulses = allowed_velocity(DiscreteMechanics(moving.tree, bool(self.passive)), t + h, *end)
+            held = [a + b * per for a, b in zip(held, impulses, strict=True)]
+            end = end[0], rates
+        pressed_by = array(pressed) if pressed else ()
+        return *end, given, pressed_by, found.residual, array(held) if held else (), rigid_gaps(places)
+
+    def _of_joints(self, name: str) -> list[Any]:
+        """What is in the joints (nv), the robot's own or what comes in its place."""
+        found = [float(x) for x in getattr(self.robot, name)]
+        for key, x in self.parameters.items():
+            kind, _, joint = key.partition(":")
+            if kind == name:
+                where = self.robot.joint(joint).v_slice if joint else slice(None)
+                found[where] = list(x)
+        return found
+
+    def _by_action(self, moving: Any, acceleration: Any, pushed: Callable[..., Any]) -> MotionSystem:
+        """What variational methods need: the momenta of steps, and all forces besides gravity."""
+        passive = self.passive
+
+        def forces(t: Any, q: Scalars, v: Scalars) -> list[Any]:
+            held = with_loop_forces(moving.tree, q, v, pushed(q, v), None, passive)
+            if not passive:
+                return list(held)
+            own = passive_force(moving.tree, q, v)
+            return [a + b for a, b in zip(held, own, strict=True)]
+
+        mechanics = DiscreteMechanics(moving.tree, passive)
+        D, K, dry = (self._of_joints(name) for name in ("damping", "stiffness", "friction"))
+        linear = list(zip(D, K, strict=True)) if passive else [(0.0, 0.0)] * self.robot.nv
+        bends = self.contacts is not None or isinstance(self.limits, JointStops)
+        bends = bends or (passive and not all(map(is_zero, dry)))
+        settles = passive and not self.robot.tree.has_couplings
+        return MotionSystem(
+            self.robot.tree,
+            acceleration,
+            forces=forces,
+            mechanics=mechanics,
+            linear=linear,
+            bends=bends,
+            settling=self._settling(K) if settles else None,
+            elements=self._element_resistance(moving.tree, damped_after=False),
+        )
+
+    def _settling(self, K: Scalars) -> list[Any] | None:
+        """h² K of the joint springs that are too stiff for the step, if there are any springs."""
+        if all(map(is_zero, K)):
+            return None
+        shares = implicit_shares(self.robot, K, self.h)
+        return [self.h * self.h * (g * k) for g, k in zip(shares, K, strict=True)]
+
+    def _by_rattle(self, moving: Any, acceleration: Any, tau: Scalars, pushed: Callable[..., Any]) -> MotionSystem:
+        """What RATTLE needs: the momenta of steps, and forces by where in a step they act.
+
+        Joints that follow others share what resists them, so there it acts at the step's start.
+        """
+        passive, tree, still = self.passive, moving.tree, [0.0] * self.robot.nv
+        explicit = passive and tree.has_couplings
+        D, f, K = (self._of_joints(name) for name in ("damping", "friction", "stiffness"))
+        if explicit or not passive:
+            D = f = K = still
+
+        def of_state(t: Any, q: Scalars, v: Scalars) -> list[Any]:
+            given = [
+                x.item() if isinstance(x, np.generic) else x for x in pushed(q, v, still)
+            ]  # what is 0 is seen to be
+            found = with_loop_forces(tree, q, v, given, None, passive)
+            if not explicit:
+                return found
+            return [a + b for a, b in zip(found, passive_force(tree, q, v), strict=True)]
+
+        def springs(q: Scalars) -> list[Any]:
+            return passive_force(tree, q, still)
+
+        def resisting(v: Scalars) -> tuple[list[Any], list[Any]]:
+            slopes = self._slopes(v)
+            each = zip(slopes, implicit_shares(self.robot, K, self.h), K, strict=True)
+            added = [self.h * (d + self.h * (g * k)) for (d, _, _), g, k in each]
+            dry = zip(slopes, v, strict=True)
+            return added, [self.h * (slope * x - f * bent) for (_, slope, (f, bent)), x in dry]
+
+        none = all(map(is_zero, K))
+        resists = not (none and all(map(is_zero, [*D, *f])))
+        elements = None if explicit else self._element_resistance(tree, damped_after=True)
+        pulls = springs if not none or elements is not None else None
+        forces = StepForces(tau, of_state, pulls, K, resisting if resists else None)
+        mechanics = DiscreteMechanics(tree, bool(passive))
+        return MotionSystem(
+            self.robot.tree,
+            acceleration,
+            mechanics=mechanics,
+            step_forces=forces,
+            settling=self._settling(K),
+            elements=elements,
+        )

@@ -1,0 +1,169 @@
+"""Steps too long to be stable, told by the eigenvalues of a step.
+
+A step maps deviations of (q, v) linearly, to first order: what it multiplies by more than 1.5, or by less than −1, is
+no motion that the step resolves.  All is in it: stiffness and damping of joints, feedback of controllers, the method.
+
+Source: Hairer and Wanner, Solving Ordinary Differential Equations II, 2nd ed. 1996, section IV.2.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.user_frames import levels_up
+from linkwork.errors import SimulationWarning
+from linkwork.expr.arrays.pytree import mapped
+from linkwork.simulation.rollout.step_stability_stiff_contacts import warn_of_stiff_contacts
+from linkwork.simulation.simulation_spec import SimulationSetup
+
+__all__ = ["look_at_step", "warn_of_fast_turns"]
+
+EXPLICIT = ("semi_implicit_euler", "rk4")
+
+_MOST, _BACK = 1.5, 1e-3  # what a step may multiply by; and how much more than −1
+_DEVIATION = 1e-5
+_BESIDE_CONTACTS = 1e-8  # the same where contacts are or are not: so little that none begins or ends by it
+_HALVINGS = 12
+_TURN, _FINE = 0.3, 0.1  # [rad] in a step of a robot with loops: what is told of, and what keeps energy to some 1e-3
+_SEEN: set[Any] = set()  # what was simulated by what steps
+
+Step = Callable[[Any, Any, float], tuple[Any, Any]]
+
+
+def look_at_step(
+    setup: SimulationSetup,
+    h: float,
+    kernel: Callable[..., Any],
+    state: Mapping[str, Any],
+    groups: Mapping[str, Mapping[str, Any]],
+    signals: Mapping[str, Any],
+    leading: tuple[int, ...],
+    duration: float,
+) -> None:
+    """Warn of a step of h [s] that is too long for the first environment: once for what is asked with the same code.
+
+    ``kernel`` makes it; ``state`` and ``groups``, inputs and parameters by name, are of a batch (``leading``), and
+    ``signals`` of its first environment.  ``duration`` is how long it moves [s].
+    """
+    known = (replace(setup, every=1), h)
+    if known in _SEEN or 0 in leading or not _may_be_unstable(setup):
+        return
+    if len(_SEEN) > 256:
+        _SEEN.clear()
+    _SEEN.add(known)
+    n = len(leading)
+
+    def first(x: Any) -> Any:
+        x = np.asarray(x, dtype=float)
+        return x[(0,) * n] if n and x.shape[:n] == leading else x
+
+    cores = {"inputs": dict(setup.inputs), "parameters": dict(setup.parameters)}
+    own = mapped(first, dict(state))
+    for group, given in groups.items():
+        whole = {name: np.broadcast_to(x, (*leading, *cores[group][name])) for name, x in given.items()}
+        own[group] = {name: x[(0,) * n] for name, x in whole.items()}
+    if signals:
+        own["signals"] = signals
+    last = float(own["steps"]) + 1.0
+
+    def step(q: Any, v: Any, h: float) -> tuple[Any, Any]:
+        if n:
+            end = kernel(**{**own, "q": q, "v": v}, h=h, last=last)["end"]
+            return end["q"], end["v"]
+        ends = [kernel(**{**own, "q": a, "v": b}, h=h, last=last)["end"] for a, b in zip(q, v, strict=True)]
+        return np.array([end["q"] for end in ends]), np.array([end["v"] for end in ends])
+
+    told = _warn_of_long_step(setup, step, own["q"], own["v"], h)
+    if not told and setup.is_compliant and setup.method in EXPLICIT:
+        warn_of_stiff_contacts(setup, h, own["q"], own["v"], own.get("parameters", {}), duration)
+
+
+def warn_of_fast_turns(robot: Any, h: float, t: np.ndarray, v: np.ndarray) -> None:
+    """Warn of the fastest joint of a robot with loops that turns too far in a step of h [s], in records v (..., n, nv)
+    at times t (n,)."""
+    if not any(constraint.holonomic for constraint in robot.constraints) or not v.size:
+        return
+    turning = np.array([unit == "rad/s" for _, body in robot.tree.stacked() for unit in body.joint.v_units])
+    turned = np.where(turning, np.abs(v) * h, 0.0)
+    if not turned.max() > _TURN:
+        return
+    place = np.unravel_index(int(np.argmax(turned)), turned.shape)
+    of = f" in environment {', '.join(map(str, map(int, place[:-2])))}" if len(place) > 2 else ""
+    warnings.warn(
+        f"simulate: step: {robot.v_names[place[-1]]!r} turns by {turned[place]:.2g} rad in a step of {h:g} s at "
+        f"{t[place[-2]]:g} s{of}: too far for what constraints make of it; a step of {h * _FINE / turned[place]:.2g} s "
+        f"would do",
+        SimulationWarning,
+        stacklevel=levels_up(),
+    )
+
+
+def _may_be_unstable(setup: SimulationSetup) -> bool:
+    """Whether something in a step is taken at its start, and varies smoothly.
+
+    Controllers are, whatever the method; rigid contacts, which have no slopes, are taken at its end.
+    """
+    robot: Any = setup.robot
+    if not robot.nv:
+        return False
+    if any(event.jump is not None for event in setup.events):
+        return False
+    if setup.is_fed_back:
+        return True
+    return setup.method in EXPLICIT and (setup.contacts is None or setup.is_compliant)
+
+
+def _warn_of_long_step(setup: SimulationSetup, step: Step, q: np.ndarray, v: np.ndarray, h: float) -> bool:
+    """Warn where a step of h from q (nq,) and v (nv,) is not stable, with the eigenvalue, and with a step that is; told
+    whether that was so.
+
+    ``step(q, v, h)`` takes states (n, nq), (n, nv).
+    """
+    rigid = setup.contacts is not None and not setup.is_compliant
+    deviation = _BESIDE_CONTACTS if rigid else _DEVIATION
+    worst = _worst(setup.robot, step, q, v, h, deviation)
+    if worst is None:
+        return False
+    shorter = h
+    for _ in range(_HALVINGS):
+        shorter *= 0.5
+        if _worst(setup.robot, step, q, v, shorter, deviation) is None:
+            advice = f"{shorter:.2g} s would do"
+            break
+    else:
+        advice = f"{shorter:.2g} s is too long, too"
+    other = "or an implicit method"
+    if setup.is_fed_back:
+        other = (
+            "a controller's forces are held over a step, whatever the method, but those of Servos are the step's end's"
+        )
+    factor = f"{worst.real:.3g}" if abs(worst.imag) < 1e-9 * abs(worst) else f"{worst:.3g}"
+    joined = ", " if other.startswith("or") else "; "
+    warnings.warn(
+        f"simulate: step: {h:g} s is too long to be stable: at the start each step multiplies some deviation by the "
+        f"eigenvalue {factor}; {advice}{joined}{other}",
+        SimulationWarning,
+        stacklevel=levels_up(),
+    )
+    return True
+
+
+def _worst(robot: Any, step: Step, q: np.ndarray, v: np.ndarray, h: float, deviation: float) -> complex | None:
+    """The largest eigenvalue of a step that is not stable, if there is one."""
+    n = robot.nv
+    size = deviation * np.concatenate([np.ones(n), np.full(n, 1.0 + float(np.abs(v).max(initial=0.0)))])
+    moved = np.concatenate([np.diag(size), -np.diag(size)])
+    qs = robot.integrate(np.broadcast_to(q, (4 * n, robot.nq)), moved[:, :n])
+    ends, rates = step(qs, v + moved[:, n:], h)
+    way = np.concatenate([robot.difference(ends[2 * n :], ends[: 2 * n]), rates[: 2 * n] - rates[2 * n :]], axis=1)
+    A = (way / (2.0 * size[:, None])).T
+    if not np.isfinite(A).all():
+        return None
+    found = np.linalg.eigvals(A)
+    unstable = (np.abs(found) > _MOST) | ((np.abs(found) > 1.0 + _BACK) & (found.real < 0.0))
+    return complex(max(found[unstable], key=abs)) if unstable.any() else None

@@ -1,0 +1,112 @@
+"""All sensors of a simulation as one value, and the numbers that they carry from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.simulation.algorithms.random_numbers import MODULI, normal_numbers
+from linkwork.simulation.sensors.sensor import SensedState, Sensor
+
+__all__ = ["SensorSuite", "first_numbers"]
+
+
+class _Placed(NamedTuple):
+    """A sensor, and where its readings stand in what is carried: of now, and before them the ``late`` ones."""
+
+    name: str
+    sensor: Sensor
+    size: int
+    late: int  # how many steps later readings come
+    at: int
+
+    @property
+    def row(self) -> slice:
+        """What comes out now."""
+        return slice(self.at, self.at + self.size)
+
+
+@dataclass(frozen=True)
+class SensorSuite:
+    """Sensors by name, each with how many steps later its readings come.
+
+    What is carried is one array: two numbers of the generator, then of each sensor what comes out now, in one step, in
+    two, and so on up to its delay.
+    """
+
+    sensors: tuple[tuple[str, Sensor, int], ...]
+
+    @staticmethod
+    def of(given: Any, robot: Any, h: float, has_contacts: bool) -> SensorSuite | None:
+        """Raises TypeError, ValueError and UnknownNameError for what is no dict of sensors of the robot."""
+        if not given:
+            return None
+        if not isinstance(given, Mapping):
+            raise TypeError(f"sensors: expected a dict of sensors by name, got {given!r}")
+        for name, one in given.items():
+            if not isinstance(name, str) or not name.isidentifier() or name in ("t", "q", "v", "z"):
+                raise ValueError(f"sensors: expected identifiers besides t, q, v and z as names, got {name!r}")
+            if not isinstance(one, Sensor):
+                raise TypeError(f"sensors[{name!r}]: expected a sensor of linkwork.simulation, got {one!r}")
+            one.checked(robot, has_contacts)
+        return SensorSuite(tuple((name, one, round(one.delay / h)) for name, one in given.items()))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _, _ in self.sensors)
+
+    def count(self, robot: Any) -> int:
+        """How many numbers are carried."""
+        return 2 + sum((one.late + 1) * one.size for one in self._placed(robot))
+
+    def told(self, robot: Any, carried: Any) -> dict[str, Any]:
+        """The readings that come out now (...), by name."""
+        return {one.name: carried[..., one.row] for one in self._placed(robot)}
+
+    def sensed(self, seen: SensedState, carried: Any, first: bool = False) -> Any:
+        """What is carried on from a state; at the ``first`` one, readings come out at once."""
+        numbers = [*carried]
+        generator: Any = (numbers[0], numbers[1])
+        after: list[Any] = []
+        for one in self._placed(seen.robot):
+            found = list(one.sensor.readings(seen))
+            noise = one.sensor.each("noise", one.size)
+            if any(noise):
+                generator, drawn = normal_numbers(generator, one.size)
+                found = [x + s * z for x, s, z in zip(found, noise, drawn, strict=True)]
+            found = [x + b for x, b in zip(found, one.sensor.each("bias", one.size), strict=True)]
+            waiting = numbers[one.at + one.size : one.at + (one.late + 1) * one.size]
+            after += found * (one.late + 1) if first else [*waiting, *found]
+        return array([*generator, *after])
+
+    def _placed(self, robot: Any) -> Iterator[_Placed]:
+        at = 2
+        for name, sensor, late in self.sensors:
+            size = sensor.size(robot)
+            yield _Placed(name, sensor, size, late, at)
+            at += (late + 1) * size
+
+
+def first_numbers(seed: Any, leading: tuple[int, ...] | None) -> np.ndarray:
+    """The states of generators (..., 2), of environments whose seeds are ``seed`` + 0, 1, ..., or seeds (...) of each.
+
+    ``leading`` is None where only the seed is looked at, and its shape is not known yet.  Raises ValueError for what
+    are no whole numbers.
+    """
+    seeds = np.asarray(seed)
+    fits = not seeds.ndim or leading is None or seeds.shape == leading
+    if seeds.dtype.kind not in "iu" or isinstance(seed, np.matrix) or not fits or np.min(seeds, initial=0) < 0:
+        raise ValueError(
+            f"simulate: seed: expected a whole number, not negative, or one for each environment, got {seed!r}"
+        )
+    if leading is None:
+        return np.empty(0)
+    if not seeds.ndim:
+        seeds = int(seeds) + np.arange(int(np.prod(leading)), dtype=np.int64).reshape(leading)
+    states = [np.random.SeedSequence(int(s)).generate_state(2, np.uint64) for s in seeds.ravel()]
+    whole = [[float(1 + int(x) % int(m - 1.0)) for x, m in zip(state, MODULI, strict=True)] for state in states]
+    return np.array(whole).reshape(*leading, 2)

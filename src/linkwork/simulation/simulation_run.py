@@ -1,0 +1,340 @@
+"""Simulations, as people ask for them: read, run in pieces, and put together."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.console import Stream
+from linkwork._util.console__progress import Progress
+from linkwork._util.validation import integer
+from linkwork.expr.arrays.symbol_array import array, is_traced
+from linkwork.expr.scalar.functions import and_, lt, where
+from linkwork.motion.arguments import finite_number
+from linkwork.simulation.arguments import (
+    check_step,
+    cores_of,
+    given_numbers,
+    given_parameters,
+    given_signals,
+    given_state,
+    given_wrenches,
+    leading_of,
+    refuse_too_many,
+    whole_steps,
+)
+from linkwork.simulation.contacts.contact_set import ContactSet
+from linkwork.simulation.contacts.penetration_depth import depth_state, warn_of_depth
+from linkwork.simulation.control_output import HeldCommand, command_form, held_command
+from linkwork.simulation.events import checked_events, occurrences
+from linkwork.simulation.initial_state_check import check_start
+from linkwork.simulation.joint_limits import given_limits, warn_of_limits
+from linkwork.simulation.result import Simulation, within_step
+from linkwork.simulation.rollout.dense_output import OwnInterpolant, held_forces
+from linkwork.simulation.rollout.kernels import SimulationKernel, observer, piece, rows_of
+from linkwork.simulation.rollout.rollout import (
+    ENDED,
+    EVENTS,
+    FORCES,
+    PILED,
+    RUNNING,
+    SimulationState,
+    commanded,
+    rolled,
+    seen,
+)
+from linkwork.simulation.rollout.scipy_integrators import scipy_solver, solved_by_scipy
+from linkwork.simulation.rollout.spring_steps import warn_of_implicit_springs
+from linkwork.simulation.rollout.step_stability import look_at_step, warn_of_fast_turns
+from linkwork.simulation.sensors.sensor_readings import begun, noticed
+from linkwork.simulation.sensors.sensor_suite import SensorSuite, first_numbers
+from linkwork.simulation.simulation_spec import SENSORS, SimulationSetup, records_of
+
+__all__ = ["simulated"]
+
+
+def simulated(
+    robot: Any,
+    q: Any,
+    v: Any,
+    *,
+    controller: Any,
+    duration: Any,
+    step: Any,
+    method: str,
+    passive: bool | str,
+    record: Any,
+    every: int,
+    inputs: Mapping[str, Any] | None,
+    signals: Mapping[str, Any] | None,
+    parameters: Mapping[str, Any] | None,
+    contacts: Any,
+    contact_model: str,
+    limits: Any,
+    events: Any,
+    sensors: Any,
+    seed: Any,
+    wrenches: Mapping[str, Any] | None,
+    expressed_in: Any,
+    control_every: int,
+    segments: int | None,
+    progress: bool,
+) -> Simulation:
+    """See `Robot.simulate`."""
+    h = finite_number("simulate: step", step)
+    if not h > 0.0:
+        raise ValueError(f"simulate: step: expected a time above 0 [s], got {step!r}")
+    control_every = integer("simulate", "control_every", control_every, least=1, what="a number of steps")
+    check_step("simulate", controller, h * control_every)
+    steps = whole_steps(finite_number("simulate: duration", duration), h)
+    every = integer("simulate", "every", every, least=1, what="a number of steps")
+    if steps % every:
+        raise ValueError(
+            f"simulate: every: records are made after whole steps: {steps} steps of {h:g} s are no multiple of {every}"
+        )
+    if segments is not None:
+        segments = integer("simulate", "segments", segments, least=1, what="None or a whole number")
+    first_numbers(seed, None)  # raises for what is no seed
+    q, v = given_state(robot, q, v)
+    touching = ContactSet.of(contacts, contact_model)
+    sizes, varied = given_parameters(robot, parameters or {}, touching)
+    leading = leading_of(q, v, {name: (x, sizes[name]) for name, x in varied.items()})
+    constant = given_numbers("inputs", inputs or {})
+    rows, axes = given_signals(signals or {}, steps, h, leading, robot, controller)
+    if controller is None and (constant or rows):
+        argument = "inputs" if constant else "signals"
+        given = ", ".join(constant or rows)
+        raise ValueError(f"simulate: {argument}: expected a controller that takes {given}, got none; pass controller=")
+    refuse_too_many(steps // every + 1, leading, robot)
+    pushes = given_wrenches(robot, wrenches, expressed_in, steps, leading, {*constant, *rows})
+    for name in [name for name in constant if name in rows]:
+        raise ValueError(f"simulate: {name!r} is an input and a signal: one name is one thing")
+    cores = cores_of("simulate", robot, controller, constant, leading)
+    cores += tuple((name, (6,)) for name in pushes.constant)
+    constant, rows, axes = constant | pushes.constant, rows | pushes.rows, axes | pushes.axes
+    solver = scipy_solver(method)
+    setup = SimulationSetup(
+        robot,
+        "rk4" if solver else method,  # whose accelerations are those of a state
+        passive,
+        controller,
+        records_of(robot, record) + _own_record(method, every),
+        every,
+        cores,
+        tuple((name, x.shape[axes[name] + 1 :]) for name, x in rows.items()),
+        tuple(sizes.items()),
+        touching,
+        tuple(parameters or ()),
+        checked_events(events),
+        SensorSuite.of(sensors, robot, h, contacts is not None),
+        given_limits(limits),
+        pushes.names,
+    )
+    if control_every > 1 and controller is not None:
+        setup = replace(setup, controller=held_command(setup, control_every))
+    run = SimulationRun(setup, h, steps, leading, constant, rows, axes, varied, seed)
+    if any(map(is_traced, (q, v, *constant.values(), *rows.values(), *varied.values()))):
+        if solver:
+            raise ValueError("simulate: method: what SciPy solves is found in numbers, and no part of what is compiled")
+        return run.on_symbols(q, v, segments)
+    overlapping = setup.touched(varied)
+    if overlapping is not None:
+        overlapping.warn_of_overlaps(robot, q)
+    q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
+    check_start("simulate", robot, q, v, tuple(parameters or ()), sizes, varied)
+    if setup.is_implicit_in_joints:
+        warn_of_implicit_springs(robot, h)
+    found, depths = (solved_by_scipy(run, solver, q, v), None) if solver else run.on_numbers(q, v, progress)
+    warn_of_fast_turns(robot, h, found.t, found.v)
+    if limits is None:
+        warn_of_limits(robot, found.t, found.q)
+    if overlapping is not None and depths is not None and steps:
+        warn_of_depth(overlapping, robot, depths, h)
+    return found
+
+
+_HELD = "_held"  # the record of forces that a method's own interpolant needs
+
+
+def _own_record(method: str, every: int) -> tuple[Any, ...]:
+    return ((_HELD, held_forces),) if method == "dormand_prince" and every == 1 else ()
+
+
+def first_carried(setup: SimulationSetup, leading: tuple[int, ...], seed: Any) -> Any:
+    """What is carried at first, with the numbers that noise begins with."""
+    if setup.sensors is None:
+        return setup.start
+    carried = np.zeros((*leading, setup.sensors.count(setup.robot)))
+    carried[..., :2] = first_numbers(seed, leading)
+    return {**setup.start, SENSORS: carried}
+
+
+class SimulationRun:
+    """A simulation that is asked for: ``steps`` of h [s]."""
+
+    def __init__(
+        self,
+        setup: SimulationSetup,
+        h: float,
+        steps: int,
+        leading: tuple[int, ...],
+        inputs: Mapping[str, Any],
+        signals: Mapping[str, Any],
+        axes: Mapping[str, int],
+        parameters: Mapping[str, Any],
+        seed: Any,
+    ) -> None:
+        self.begins = first_carried(setup, leading, seed)
+        self.setup, self.h, self.steps, self.leading = setup, h, steps, leading
+        self.inputs, self.signals, self.parameters = inputs, signals, parameters
+        self.axes = axes  # of signals: which one the steps are
+
+    def on_symbols(self, q: Any, v: Any, segments: int | None) -> Simulation:
+        """All of it in the trace that symbols belong to."""
+        setup, total = self.setup, self.steps // self.setup.every
+        rows = {name: x.reshape(total, setup.every, *x.shape[1:]) for name, x in self.signals.items()}
+        now = {name: x[0] for name, x in self.signals.items()}
+        z = self.begins
+        if setup.sensors is not None:
+            z = {**z, SENSORS: begun(setup, self.parameters, q, v, z[SENSORS])}
+        start = SimulationState(0.0, q, v, () if z is None else z, RUNNING)
+        tau, _, wrenches = commanded(setup, 0.0, start, {**self.inputs, **now}, now=True)
+        begun_by = start._replace(tau=array(tau), forces=setup.no_forces, wrenches=wrenches)
+        first = seen(setup, self.h, begun_by, self.parameters)
+        asked = (float(self.steps), total, self.inputs, rows, self.parameters)
+        end, (qs, vs, records) = rolled(setup, start, self.h, *asked, closely=True, segments=segments)
+        qs, vs = np.concatenate([q[None], qs]), np.concatenate([v[None], vs])
+        told = {
+            name: np.concatenate([np.asarray(x)[None], records[name]]) for name, x in first.items() if name != _HELD
+        }
+        t = self.h * setup.every * np.arange(total + 1)
+        ended = self.h * end.steps
+        if setup.events:
+            within = and_(lt(ENDED - 0.5, end.status), lt(end.status, PILED + 0.5))
+            ended = ended + where(within, end.events.ended, 0.0)
+        stopped = where(lt(end.status, 0.5), math.nan, ended)
+        return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, self._carried(end.z), self._contact_names)
+
+    def on_numbers(self, q: Any, v: Any, progress: bool) -> tuple[Simulation, np.ndarray | None]:
+        """By pieces of compiled code; with the state of depths of rigid contacts, where they are watched."""
+        setup, n = self.setup, len(self.leading)
+        total = self.steps // setup.every
+        rows = rows_of(total)
+        state: dict[str, Any] = {"steps": np.zeros(self.leading), "q": q, "v": v, "status": np.zeros(self.leading)}
+        if setup.start is not None:
+            state["z"] = self.begins
+        if setup.watches_depth:
+            state["depths"] = depth_state(setup.contacts, setup.robot, self.leading)
+        if setup.sensors is not None:
+            carried = noticed(setup, q, v, self.parameters, self.begins[SENSORS])
+            state["z"] = {**self.begins, SENSORS: carried}
+        groups = {"inputs": self.inputs, "parameters": self.parameters}
+        held: dict[str, Any] = {name: x for name, x in groups.items() if x}
+        kernel: Any = piece(setup, rows) if total else None
+        if total:
+            self._warn(kernel, state, held, rows)
+        parts = [self._first(state, held)]
+        happened: list[tuple[Any, Any]] = []
+        ended: Any = 0.0
+        with Progress(Stream(sys.stderr if progress else None), "simulating: steps", max(self.steps, 1)) as bar:
+            for begin in range(0, total, max(rows, 1)):
+                now = {name: self._rows(name, begin, rows) for name in self.signals}
+                more = {"signals": now} if now else {}
+                found = kernel(**state, **held, **more, h=self.h, last=float(self.steps))
+                count, made = min(rows, total - begin), found["rows"]
+                going = state["status"] == RUNNING
+                state |= found["end"]
+                ended = np.where(going, state.pop("ended", 0.0), ended)
+                cut = (slice(None),) * n + (slice(count),)
+                told = {name: x[cut] for name, x in made.items() if name not in ("q", "v", EVENTS)}
+                if setup.events:
+                    happened.append((made[EVENTS].table[cut], made[EVENTS].count[cut]))
+                parts.append((made["q"][cut], made["v"][cut], told))
+                bar.advance(count * setup.every)
+        qs, vs = (np.concatenate([part[k] for part in parts], axis=n) for k in (0, 1))
+        records = {name: np.concatenate([part[2][name] for part in parts], axis=n) for name in parts[0][2]}
+        status = np.asarray(state["status"])
+        stopped = np.where(status == RUNNING, np.nan, self.h * state["steps"] + within_step(status, ended))
+        t = self.h * setup.every * np.arange(total + 1)
+        events = []
+        if happened:
+            tables, counts = (np.concatenate([part[k] for part in happened], axis=n) for k in (0, 1))
+            events = occurrences(setup.robot, setup.events, tables, counts)
+        held_by = records.pop(_HELD, None)
+        robot: Any = setup.robot
+        timed = any(constraint.timed for constraint in robot.constraints)
+        own = None
+        if held_by is not None and not (timed or self._is_pushed):  # whose forces the interpolant knows
+            own = OwnInterpolant(setup, held_by, self.parameters, self.leading)
+        z, names = self._carried(state.get("z")), self._contact_names
+        simulation = Simulation(
+            setup.robot,
+            t,
+            qs,
+            vs,
+            records,
+            status,
+            stopped,
+            z,
+            names,
+            events,
+            own,
+            self.whole_parameters(),
+            [event.name for event in setup.events],
+        )
+        return simulation, state.get("depths")
+
+    def _warn(self, kernel: SimulationKernel, state: Mapping[str, Any], held: Mapping[str, Any], rows: int) -> None:
+        """Of a step too long for the first environment to be stable: once for what is asked with the same code."""
+        each = {name: self._rows(name, 0, rows) for name in self.signals}
+        signals = {name: x[(0,) * self.axes[name]] for name, x in each.items()}
+        duration = self.h * self.steps
+        look_at_step(self.setup, self.h, kernel, state, held, signals, self.leading, duration)
+
+    def whole_parameters(self) -> dict[str, Any]:
+        """Those of each environment, by what they are called by the robot."""
+        every = zip(self.setup.asked, self.parameters.values(), self.setup.parameters, strict=True)
+        return {asked: np.broadcast_to(x, (*self.leading, *shape)) for asked, x, (_, shape) in every}
+
+    def _carried(self, z: Any) -> Any:
+        """What the controller carries, without what holds its command between its own steps."""
+        own = self.setup.carried(z)
+        return self.setup.controller.own(own) if isinstance(self.setup.controller, HeldCommand) else own
+
+    @property
+    def _is_pushed(self) -> bool:
+        """Whether external wrenches act."""
+        setup = self.setup
+        return bool(setup.wrenches) or (setup.controller is not None and bool(command_form(setup).wrenches))
+
+    @property
+    def _contact_names(self) -> tuple[str, ...]:
+        return () if self.setup.contacts is None else self.setup.contacts.names(self.setup.robot)
+
+    def _first(self, state: Mapping[str, Any], held: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+        """The record of the start."""
+        n = len(self.leading)
+        q, v = (np.expand_dims(state[x], n) for x in ("q", "v"))
+        if not (self.setup.records or self.setup.sensors) and self.setup.contacts is None:
+            return q, v, {}
+        if not (self.setup.records or self.setup.sensors) and not self.setup.is_compliant:
+            none = self.setup.no_forces
+            return q, v, {FORCES: np.zeros((*self.leading, 1, *none.shape))}
+        given = {name: x for name, x in state.items() if name not in ("status", "depths")}
+        given |= held
+        if self.signals:
+            given["signals"] = {name: np.take(x, 0, axis=self.axes[name]) for name, x in self.signals.items()}
+        found = observer(self.setup)(**given, h=self.h)["records"]
+        return q, v, {name: np.expand_dims(x, n) for name, x in found.items()}
+
+    def _rows(self, name: str, begin: int, rows: int) -> Any:
+        """The part of a signal that a piece takes, by record and step; the last piece repeats the last row."""
+        every, axis = self.setup.every, self.axes[name]
+        at = np.minimum(np.arange(begin * every, (begin + rows) * every), self.steps - 1)
+        taken = np.take(self.signals[name], at, axis=axis)
+        return taken.reshape(*taken.shape[:axis], rows, every, *taken.shape[axis + 1 :])

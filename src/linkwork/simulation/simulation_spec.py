@@ -1,0 +1,276 @@
+"""What a simulation is made of: all that its kernel depends on, as one value."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.messages import letters
+from linkwork.errors import UnknownNameError
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.kernels.robot_base import RobotBase
+from linkwork.simulation.algorithms import METHODS
+from linkwork.simulation.contacts.contact_materials_surface_numbers import is_of_contacts
+from linkwork.simulation.contacts.contact_set import TOLD, ContactSet, ContactTold
+from linkwork.simulation.events import Event
+from linkwork.simulation.joint_limits import JointStops
+from linkwork.simulation.reaction_records import REACTIONS, RecordedReaction
+from linkwork.simulation.sensors.sensor_suite import SensorSuite
+
+__all__ = ["OWN", "SENSORS", "RecordedFunction", "SimulationSetup", "moving_robot", "records_of"]
+
+Recorded = tuple[str, Callable[..., Any]]
+
+_TAKEN = ("t", "q", "v", "contact_forces", "events")
+_STATE = ("t", "q", "v", "tau")
+
+OWN, SENSORS = "controller", "sensors"  # of what is carried, where there are sensors
+
+
+@dataclass(frozen=True)
+class SimulationSetup:
+    """A robot, how it is stepped, what acts on it and what is written down of it.
+
+    ``shapes`` are those of inputs, signals and parameters by name; ``every`` is how many steps there are from record
+    to record.
+    """
+
+    robot: RobotBase
+    method: str
+    passive: bool | str
+    controller: Callable[..., Any] | None
+    records: tuple[Recorded, ...]
+    every: int
+    inputs: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    signals: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    contacts: ContactSet | None = None
+    asked: tuple[str, ...] = ()  # what the parameters are called by the robot
+    events: tuple[Event, ...] = ()
+    sensors: SensorSuite | None = None
+    limits: str | JointStops | None = None
+    wrenches: tuple[tuple[str, str, str], ...] = ()  # frames on which they act, axes, and the input that has them
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise UnknownNameError("method of simulation", str(self.method), METHODS)
+        if isinstance(self.passive, np.bool_):
+            object.__setattr__(self, "passive", bool(self.passive))
+        if not isinstance(self.passive, bool) and not self.is_dry:
+            raise ValueError(f"simulate: passive: expected True, False or 'coulomb', got {self.passive!r}")
+        if self.is_dry:
+            self.bounded("passive='coulomb'")
+        if self.limits == "held":
+            self.bounded("limits='held'", ", or limits='soft'")
+        if self.contacts is not None:
+            if not self.is_compliant:
+                self.bounded("contacts", ", or contact_model='compliant'")
+            named = {name: 1.0 for name in self.asked if is_of_contacts(name)}
+            self.contacts.varied(named).checked(self.robot)
+        elif any(isinstance(what, ContactTold) for _, what in self.records):
+            raise ValueError("simulate: record: there are no contacts to tell of: give contacts")
+        readings = () if self.sensors is None else self.sensors.names
+        others = {name for name, _ in (*self.inputs, *self.signals, *self.records)}
+        for name in readings:
+            if name in others or name in _TAKEN:
+                raise ValueError(f"simulate: sensors: the name {name!r} is one of an input, a signal or a record too")
+        if self.controller is None:
+            return
+        if not callable(self.controller):
+            raise TypeError(f"simulate: controller: expected a function of t, q and v, got {self.controller!r}")
+        arrays = [name for name, _ in (*self.inputs, *self.signals) if name not in self.hidden]
+        given = dict.fromkeys([*arrays, *readings])
+        places = [None] * (3 if self.begins is None else 4)
+        try:
+            signature = inspect.signature(self.controller)
+        except (TypeError, ValueError):  # a built-in function may not tell
+            return
+        try:
+            signature.bind(*places, **given)
+        except TypeError as error:
+            takes = ", ".join(["t", "q", "v", *(["z"] if len(places) > 3 else []), *given])
+            raise TypeError(f"simulate: controller: it is called as controller({takes}): {error}") from None
+
+    def bounded(self, what: str, otherwise: str = "") -> None:
+        """Raises ValueError where something is asked for that is in the default method's program alone."""
+        if self.method != "semi_implicit_euler":
+            got = f"got method={self.method!r}"
+        elif self.is_compliant:
+            got = "got contact_model='compliant'"
+        elif self.robot.tree.has_couplings:
+            got = "it has such joints"
+        else:
+            return
+        raise ValueError(
+            f"simulate: {what}: expected the method 'semi_implicit_euler', and a robot without joints that follow "
+            f"others{otherwise}; {got}"
+        )
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Names of inputs and signals that are external wrenches, and no arguments of the controller."""
+        return frozenset(name for _, _, name in self.wrenches)
+
+    @property
+    def records_reactions(self) -> bool:
+        """Whether forces of constraints or wrenches through joints are recorded."""
+        return any(isinstance(what, RecordedReaction) for _, what in self.records)
+
+    @property
+    def is_fed_back(self) -> bool:
+        """Whether a controller answers to the state."""
+        return self.controller is not None and not getattr(self.controller, "_is_open", False)
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether dry friction sticks: it is in the program of contacts then."""
+        return self.passive == "coulomb"
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether each step is a program with bounds, whatever the controller gives."""
+        touching = self.contacts is not None and not self.is_compliant
+        return touching or self.is_dry or self.limits == "held"
+
+    @property
+    def has_constraints(self) -> bool:
+        """True where the robot has constraints."""
+        robot: Any = self.robot
+        return bool(robot.constraints)
+
+    @property
+    def is_implicit_in_joints(self) -> bool:
+        """True where springs that are too stiff for the step are taken at its end."""
+        method = METHODS[self.method]
+        settles = method.damped_within or method.by_action
+        return settles and bool(self.passive) and not self.robot.tree.has_couplings
+
+    @property
+    def is_compliant(self) -> bool:
+        """Whether there are contacts whose forces follow from the state."""
+        return self.contacts is not None and self.contacts.model == "compliant"
+
+    @property
+    def watches_depth(self) -> bool:
+        """True where contacts may be rigid, so that depths are measured in every step."""
+        return self.contacts is not None and not self.is_compliant
+
+    @property
+    def no_forces(self) -> Any:
+        """Those of contacts before the first step (points, 3); nothing where the state tells them."""
+        if self.contacts is None or self.is_compliant:
+            return ()
+        return array([[0.0] * 3] * len(self.contacts.names(self.robot)))
+
+    @property
+    def no_constraint_forces(self) -> Any:
+        """Those of the robot's constraints before a step (nc); nothing where it has none."""
+        robot: Any = self.robot
+        count = sum(len(one.row_names) for one in robot.constraints)
+        return array([0.0] * count) if count else ()
+
+    @property
+    def begins(self) -> Any:
+        """What the controller carries from step to step, at first: nothing where it carries nothing."""
+        return getattr(self.controller, "start", None)
+
+    @property
+    def start(self) -> Any:
+        """The same, and what sensors carry, which is not known yet."""
+        if self.sensors is None:
+            return self.begins
+        carried = {SENSORS: np.zeros(self.sensors.count(self.robot))}
+        return carried if self.begins is None else {OWN: self.begins, **carried}
+
+    def carried(self, z: Any) -> Any:
+        """What the controller carries, of all that is; nothing where it carries nothing."""
+        return z if self.sensors is None else z.get(OWN)
+
+    def own(self, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The robot's parameters, of those in the order of the kernel's, by what they are called by the robot."""
+        every = zip(self.asked, (parameters or {}).values(), strict=True)
+        return {name: x for name, x in every if not is_of_contacts(name)}
+
+    def touched(self, parameters: Mapping[str, Any] | None) -> ContactSet | None:
+        """The contacts, with such of these parameters as are theirs."""
+        if self.contacts is None:
+            return None
+        every = zip(self.asked, (parameters or {}).values(), strict=True)
+        numbers = {name: x for name, x in every if is_of_contacts(name)}
+        return self.contacts.varied({name: x[()] if isinstance(x, np.ndarray) else x for name, x in numbers.items()})
+
+
+def moving_robot(robot: Any, own: Mapping[str, Any]) -> Any:
+    """The robot with its ``own`` parameters instead of those that it has."""
+    return robot.with_parameters(dict(own)) if own else robot
+
+
+def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
+    """What is to be written down besides q and v: functions of the robot by name, or functions of one's own."""
+    if isinstance(record, str) or not isinstance(record, Iterable):
+        raise TypeError(f"simulate: record: expected a list of names, or a dict of functions, got {record!r}")
+    asked: dict[str, Any] = dict(record) if isinstance(record, Mapping) else {}
+    for what in () if isinstance(record, Mapping) else record:
+        name = _called(what)
+        if asked.setdefault(name, what) != what:
+            raise ValueError(
+                f"simulate: record: {asked[name]!r} and {what!r} are both called {name!r}: name them, as in "
+                f"{{'first': {asked[name]!r}, ...}}"
+            )
+    found: list[Recorded] = []
+    for name, what in asked.items():
+        if not isinstance(name, str) or not name.isidentifier() or name in _TAKEN:
+            raise ValueError(
+                f"simulate: record: expected identifiers besides {', '.join(_TAKEN)} as names, got {name!r}"
+            )
+        if isinstance(what, str) and what in TOLD:
+            found.append((name, ContactTold(what)))
+            continue
+        if isinstance(what, str) and what in REACTIONS:
+            reaction = RecordedReaction(what)
+            reaction.checked(robot)
+            found.append((name, reaction))
+            continue
+        found.append((name, what if callable(what) else RecordedFunction(robot, what)))
+    return tuple(found)
+
+
+def _called(what: Any) -> str:
+    """The name of a record: identifiers stay, other letters, as in ("pose", "left/hand"), become underscores."""
+    if isinstance(what, str):
+        return what
+    if isinstance(what, Sequence) and what and all(isinstance(x, str) for x in what):
+        return letters("_".join(what))
+    raise TypeError(
+        f"simulate: record: expected a robot's function, as 'kinetic_energy' or ('pose', 'hand'), got {what!r}"
+    )
+
+
+@dataclass(frozen=True)
+class RecordedFunction:
+    """A function of the robot, asked with what it takes of q, v and τ."""
+
+    robot: Any
+    what: Any
+
+    def __post_init__(self) -> None:
+        if self.what == "tau":
+            return
+        self.robot.compile(self._asked)  # raises for what is no function
+
+    @property
+    def _asked(self) -> Any:
+        return self.what if isinstance(self.what, str) else tuple(self.what)
+
+    def __call__(self, robot: Any, t: Any, q: Any, v: Any, tau: Any) -> Any:
+        if self.what == "tau":
+            return tau
+        name, *frames = [self.what] if isinstance(self.what, str) else self.what
+        method = getattr(robot, name)
+        state = {"q": q, "v": v, "tau": tau}
+        taken = [state[x] for x in inspect.signature(method).parameters if x in state]
+        return method(*taken, *frames)

@@ -1,0 +1,47 @@
+"""Where a simulation that is stepped from Python is, as a value: what may be kept, and gone back to."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork._util.messages__printing import short_repr
+from linkwork.simulation.simulator_state_held_arrays import leaves, paired
+
+__all__ = ["SimulatorState", "copied_state"]
+
+
+class SimulatorState(NamedTuple):
+    """All of where a simulation is: arrays with the batch's shape before their own.
+
+    ``steps`` (...) were done, q (..., nq), v (..., nv), ``controller`` is what it carries, and ``status`` (...) is 0
+    for environments that go on; ``within`` (...) is how far in its step an event ended one [s].  A simulator's own
+    cannot be written to.
+    """
+
+    steps: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    controller: Any
+    status: np.ndarray
+    within: np.ndarray
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+
+def copied_state(given: Any, now: SimulatorState) -> SimulatorState:
+    """A state's own arrays, if it fits where a simulator is ``now``.
+
+    Raises ValueError for what is no state, for one of another batch or robot, and for numbers that are not finite.
+    """
+    fits = isinstance(given, SimulatorState) and all(
+        a.shape == b.shape and bool(np.isfinite(a).all())
+        for a, b in zip_longest(leaves(given), leaves(now), fillvalue=np.array(np.nan))
+    )
+    if not fits:
+        raise ValueError(f"Simulator.restore: expected a finite state with q {now.q.shape}, got {given!r:.60}")
+    found: SimulatorState = paired(lambda new, _: np.array(new), given, now)
+    return found

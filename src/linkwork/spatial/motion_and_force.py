@@ -1,0 +1,101 @@
+"""Spatial motion vectors (twists, spatial accelerations) and motion subspaces, over any scalar.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms (RBDA), Springer 2008, chapter 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.spatial.motion_and_force_force import Force
+from linkwork.spatial.vec3 import Vec3
+
+__all__ = ["Motion", "Subspace", "by_rows", "cross", "cross_star"]
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """A motion vector (ω; v): v is the linear part at the frame's origin.  Angular first, as in every array."""
+
+    angular: Vec3
+    linear: Vec3
+
+    @staticmethod
+    def zero() -> Motion:
+        """No motion."""
+        return _ZERO
+
+    @staticmethod
+    def of(elements: Sequence[Any]) -> Motion:
+        """From six coordinates: angular [rad/s], then linear [m/s]."""
+        return Motion(Vec3.of(elements[0:3]), Vec3.of(elements[3:6]))
+
+    def elements(self) -> tuple[Any, ...]:
+        """The six coordinates in the order of every array: angular, then linear."""
+        return (*self.angular, *self.linear)
+
+    def __add__(self, other: Motion) -> Motion:
+        return Motion(self.angular + other.angular, self.linear + other.linear)
+
+    def __sub__(self, other: Motion) -> Motion:
+        return Motion(self.angular - other.angular, self.linear - other.linear)
+
+    def __neg__(self) -> Motion:
+        return Motion(-self.angular, -self.linear)
+
+    def __mul__(self, k: Any) -> Motion:
+        return Motion(self.angular * k, self.linear * k)
+
+    def dot(self, F: Force) -> Any:
+        """The power V·F of a wrench on a motion [W]."""
+        return self.angular.dot(F.moment) + self.linear.dot(F.force)
+
+
+def cross(V: Motion, M: Motion) -> Motion:
+    """V × M, the rate of a motion vector M that moves with V (RBDA 2.31): (ω × ω_M; ω × v_M + v × ω_M)."""
+    return Motion(V.angular.cross(M.angular), V.angular.cross(M.linear) + V.linear.cross(M.angular))
+
+
+def cross_star(V: Motion, F: Force) -> Force:
+    """V ×* F, the rate of a force vector F that moves with V (RBDA 2.32): (ω × n + v × f; ω × f)."""
+    return Force(V.angular.cross(F.moment) + V.linear.cross(F.force), V.angular.cross(F.force))
+
+
+def by_rows(columns: Sequence[Motion | Force]) -> list[list[Any]]:
+    """The matrix (6 × n) of these columns, as a list of its rows."""
+    listed = [column.elements() for column in columns]
+    return [[column[i] for column in listed] for i in range(6)]
+
+
+@dataclass(frozen=True, slots=True)
+class Subspace:
+    """A basis of motions, one for each velocity of a joint: ``S @ v`` is a motion, ``S.T @ F`` the joint's torques."""
+
+    columns: tuple[Motion, ...]
+
+    def __matmul__(self, v: Sequence[Any]) -> Motion:
+        total = Motion.zero()
+        for column, rate in zip(self.columns, v, strict=True):
+            total = total + column * rate
+        return total
+
+    @property
+    def T(self) -> _Transposed:
+        """The transpose, which takes a wrench to the forces along the columns."""
+        return _Transposed(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Transposed:
+    rows: tuple[Motion, ...]
+
+    def __matmul__(self, F: Force) -> list[Any]:
+        return [row.dot(F) for row in self.rows]
+
+
+_ZERO = Motion(Vec3.zero(), Vec3.zero())

@@ -1,0 +1,204 @@
+"""Arrays in files: the same to the bit, and what is no such file."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import motion, simulation
+from linkwork._util import npz_archive as archive
+from linkwork._util.file_access import opened_regular, replaced
+from linkwork._util.npz_archive import OtherFileError, npz_path, open_archive, write_archive
+
+_FORMAT = "linkwork test 1"
+
+
+def _said(x: Any) -> np.ndarray:
+    return np.frombuffer(json.dumps(x).encode(), dtype=np.uint8)
+
+
+def test_arrays_come_back_to_the_bit(tmp_path: Path) -> None:
+    where = npz_path("save", tmp_path / "found.npz")
+    arrays = {
+        "x": np.array([0.1, -0.0, np.nan, np.inf]),
+        "search.y": np.zeros((0, 3)),
+        "flags": np.array([True, False]),
+    }
+    write_archive(where, {"format": _FORMAT, "lead": [2, 3], "none": None}, arrays)
+    with open_archive(where, _FORMAT, "Test.save") as reader:
+        assert reader.said == {"format": _FORMAT, "lead": [2, 3], "none": None} and {*reader.names} == {*arrays}
+        found = {name: reader.array(name, kind="any", finite=False) for name in reader.names}
+        assert [*reader.group("search")] == ["y"] and "x" in reader and "said" not in reader
+        for name, x in arrays.items():
+            assert (found[name].dtype, found[name].shape) == (x.dtype, x.shape)
+            assert found[name].tobytes() == x.tobytes(), name
+
+
+def test_what_is_no_such_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"save: path: expected a file named \.npz, got '.*found\.csv'"):
+        npz_path("save", tmp_path / "found.csv")
+    where, x = tmp_path / "found.npz", np.arange(3.0)
+    wrong: dict[str, Any] = {
+        "nothing in it": lambda: where.write_bytes(b""),
+        "no archive": lambda: where.write_bytes(b"something else"),
+        "one array": lambda: where.write_bytes(_bytes_of(x)),
+        "nothing said": lambda: np.savez(where, x=x),
+        "no text": lambda: np.savez(where, said=np.frombuffer(b"{", dtype=np.uint8)),
+        "a text alone": lambda: np.savez(where, said=_said("x")),
+        "a number": lambda: np.savez(where, said=_said(7)),
+        "objects": lambda: np.savez(where, said=np.array([{}], dtype=object), allow_pickle=True),
+        "another format": lambda: write_archive(where, {"format": "linkwork test 2"}, {"x": x}),
+        "a compressed array": lambda: np.savez_compressed(where, said=_said({"format": _FORMAT}), x=np.zeros(10**6)),
+        "an array is missing": lambda: write_archive(where, {"format": _FORMAT}, {"y": x}),
+    }
+    for name, write in wrong.items():
+        write()
+        with (
+            pytest.raises(ValueError, match=r"found\.npz: not a file that Test\.save wrote"),
+            open_archive(where, _FORMAT, "Test.save") as reader,
+        ):
+            assert reader.array("x") is not None, name
+    with pytest.raises(FileNotFoundError), open_archive(tmp_path / "none.npz", _FORMAT, "Test.save"):
+        pass
+
+
+def test_a_file_of_something_else_is_opened_once_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a file is of and what is in it are read in one opening; an undamaged file of another robot is told apart."""
+    where = npz_path("save", tmp_path / "found.npz")
+    write_archive(where, {"format": _FORMAT}, {})
+    with (
+        pytest.raises(ValueError, match=r"found\.npz: it is of another robot$"),
+        open_archive(where, _FORMAT, "Test.save"),
+    ):
+        raise OtherFileError("it is of another robot")
+    opened: list[Path] = []
+
+    def counted(path: Path) -> Any:
+        opened.append(path)
+        return opened_regular(path)
+
+    monkeypatch.setattr(archive, "opened_regular", counted)
+    own, other = lw.load("double_pendulum"), lw.load("arm6")
+    simulated = own.simulate([0.1, 0.1], duration=0.002, step=1e-3)
+    simulated.save(where)
+    assert (simulation.Simulation.load(where, robot=own).q == simulated.q).all() and len(opened) == 1
+    with pytest.raises(ValueError, match=r"found\.npz: q_names are .*, and those of robot 'arm6' are"):
+        simulation.Simulation.load(where, robot=other)
+    opened.clear()
+    line = motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0], [0.0, 0.5]]], robot=own)
+    line.save(where)
+    assert (motion.Trajectory.load(where, robot=own)(0.5).q == line(0.5).q).all() and len(opened) == 1
+    for robot, said in ((other, "q_names are"), (None, "a trajectory of a robot: robot= is to be")):
+        with pytest.raises(ValueError, match=rf"found\.npz: {said}"):
+            motion.Trajectory.load(where, robot=robot)
+
+
+def _bytes_of(x: np.ndarray) -> bytes:
+    file = BytesIO()
+    np.save(file, x)
+    return file.getvalue()
+
+
+def test_arrays_are_checked_against_what_is_expected(tmp_path: Path) -> None:
+    where = tmp_path / "found.npz"
+    arrays = {
+        "x": np.array([[1.0, 2.0], [3.0, np.nan]]),
+        "n": np.array([3, 4]),
+        "falling": np.array([2.0, 1.0]),
+        "flag": np.array([True]),
+        "text": np.array(["a"]),
+    }
+    write_archive(where, {"format": _FORMAT, "k": 1.5, "b": 1, "t": [1], "big": 10**400}, arrays)
+    wrong: list[tuple[str, Any]] = [
+        ("'x': expected finite numbers, got nan", lambda r: r.array("x", (2, 2))),
+        (r"'x': expected the shape \(3, n\), got \(2, 2\)", lambda r: r.array("x", (3, "n"))),
+        ("'x': expected the shape", lambda r: (r.array("n", ("m",)), r.array("x", ("m", 3)))),
+        ("'n': expected numbers from 4, got 3", lambda r: r.array("n", least=4)),
+        ("'n': expected numbers up to 3, got 4", lambda r: r.array("n", most=3)),
+        ("'falling': expected numbers that do not decrease", lambda r: r.array("falling", ordered=True)),
+        ("'flag': expected numbers, got bool", lambda r: r.array("flag")),
+        ("'x': expected integers, got float64", lambda r: r.array("x", kind="integer")),
+        ("'text': expected any, got <U1", lambda r: r.array("text", kind="any")),
+        ("'none' is missing", lambda r: r.array("none")),
+        ("'none' is missing", lambda r: r.text("none")),
+        ("k: expected an integer from 0 to", lambda r: r.integer("k", 0)),
+        ("k: expected a text, got 1.5", lambda r: r.text("k")),
+        ("b: expected true or false, got 1", lambda r: r.boolean("b")),
+        ("t: expected a list of texts", lambda r: r.texts("t")),
+        ("big: expected a finite number", lambda r: r.number("big")),
+    ]
+    for said, read in wrong:
+        with (
+            pytest.raises(ValueError, match=rf"found\.npz: not a file that Test\.save wrote: .*{said}"),
+            open_archive(where, _FORMAT, "Test.save") as reader,
+        ):
+            read(reader)
+
+
+def test_a_header_that_promises_more_than_the_file_has_takes_no_memory(tmp_path: Path) -> None:
+    where, x = tmp_path / "found.npz", np.zeros(4)
+    good = _bytes_of(x)
+    for shape in ("(4000000000000,)", "(-4,)", "(2, 3)", "(" + "1000000," * 4 + ")"):
+        head = good.replace(b"(4,)", shape.encode()) if len(shape) == 4 else _with_shape(good, shape)
+        with zipfile.ZipFile(where, "w") as file:
+            file.writestr("said.npy", _bytes_of(_said({"format": _FORMAT})))
+            file.writestr("x.npy", head)
+        with (
+            pytest.raises(ValueError, match=r"found\.npz: not a file that Test\.save wrote"),
+            open_archive(where, _FORMAT, "Test.save") as reader,
+        ):
+            reader.array("x")
+
+
+def _with_shape(array: bytes, shape: str) -> bytes:
+    """The bytes of an array (4,) whose head says another shape, in as many bytes."""
+    begin, end = array.index(b"'shape': "), array.index(b"\n")
+    text = f"'shape': {shape}, }}".encode()
+    return array[:begin] + text + b" " * (end - begin - len(text)) + array[end:]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="of POSIX systems")
+def test_only_regular_files_are_read_and_written(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.npz")
+    (tmp_path / "folder.npz").mkdir()
+    for name, kind in (("pipe.npz", "a pipe"), ("folder.npz", "a directory")):
+        with (
+            pytest.raises(ValueError, match=f"expected a regular file, this is {kind}"),
+            open_archive(tmp_path / name, _FORMAT, "Test.save"),
+        ):
+            pass
+        with pytest.raises(ValueError, match=f"expected the path of a regular file, got .*, this is {kind}"):
+            write_archive(tmp_path / name, {"format": _FORMAT}, {})
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe.npz", "folder.npz"}
+
+
+def test_a_file_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> None:
+    where = tmp_path / "found.npz"
+    write_archive(where, {"format": _FORMAT}, {"x": np.arange(3.0)})
+    before = where.read_bytes()
+    os.chmod(where, 0o640)
+
+    class Full:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        write_archive(where, {"format": _FORMAT}, {"x": np.arange(3.0), "y": Full()})
+    assert where.read_bytes() == before and [*tmp_path.iterdir()] == [where]
+    link = tmp_path / "link.npz"
+    link.symlink_to(where)
+    write_archive(link, {"format": _FORMAT}, {"x": np.zeros(5)})
+    assert link.is_symlink() and where.read_bytes() != before and where.stat().st_mode & 0o777 == 0o640
+    with pytest.raises(FileExistsError), replaced(where, overwrite=False):
+        pass
+    with replaced(tmp_path / "new.txt", text=True, overwrite=False) as file:
+        file.write("a\n")
+    assert (tmp_path / "new.txt").read_text(encoding="utf-8") == "a\n"

@@ -1,0 +1,143 @@
+"""Damaged and foreign files: an error of one kind that names the file, or a value that can be used; nothing else.
+
+A run of another seed: `LINKWORK_SEED=7 pytest tests/_util/test_damaged_files.py`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.gantry import gantry
+from linkwork.motion import Roadmap, Trajectory
+from linkwork.simulation import Simulation
+
+SEED = int(os.environ.get("LINKWORK_SEED", "0"))
+CASES = 150
+ROBOT, SCENE = gantry(), lw.Scene().with_box("wall", (0.2, 3.0, 1.0))
+GARBAGE: list[Any] = [None, True, -1, 10**30, 1.5, "", "x", [], [None], {}, {"a": 1}, ["a", 2], float("nan")]
+
+
+def damaged_bytes(data: bytes, rng: np.random.Generator) -> bytes:
+    """Bytes changed, cut, taken out or put in."""
+    at, size = int(rng.integers(len(data))), int(rng.integers(1, 200))
+    match int(rng.integers(4)):
+        case 0:
+            changed = bytearray(data)
+            for _ in range(int(rng.integers(1, 8))):
+                changed[int(rng.integers(len(data)))] = int(rng.integers(256))
+            return bytes(changed)
+        case 1:
+            return data[:at]
+        case 2:
+            return data[:at] + data[at + size :]
+        case _:
+            return data[:at] + rng.bytes(size) + data[at:]
+
+
+def damaged_array(x: np.ndarray, rng: np.random.Generator) -> Any:
+    """An array of another type or shape, or with numbers that cannot be."""
+    match int(rng.integers(9)):
+        case 0:
+            return x.astype("U5")
+        case 1:
+            return x[..., None]
+        case 2:
+            return x[:-1] if x.ndim and len(x) else np.zeros((0, 3))
+        case 3:
+            return x.astype(complex)
+        case 4:
+            return np.array(None)
+        case 5:
+            return np.zeros((0,) * x.ndim)
+        case 6:
+            return np.concatenate([x.ravel(), x.ravel()])
+        case _:
+            changed = np.array(x, dtype=float)
+            worst = (np.nan, np.inf, -np.inf, 1e300, -1.0, 0.0, 1e18)
+            changed.reshape(-1)[int(rng.integers(max(changed.size, 1))) :][:1] = worst[int(rng.integers(len(worst)))]
+            return changed
+
+
+def damaged(data: bytes, rng: np.random.Generator) -> bytes:
+    """A file of arrays that is damaged, as a whole or in one of its parts."""
+    if rng.random() < 0.4:
+        return damaged_bytes(data, rng)
+    with np.load(io.BytesIO(data)) as file:
+        arrays = {name: file[name] for name in file.files}
+    said = json.loads(arrays.pop("said").tobytes())
+    match int(rng.integers(5)):
+        case 0:
+            said.pop([*said][int(rng.integers(len(said)))])
+        case 1:
+            said[[*said][int(rng.integers(len(said)))]] = GARBAGE[int(rng.integers(len(GARBAGE)))]
+        case 2:
+            arrays.pop([*arrays][int(rng.integers(len(arrays)))])
+        case _:
+            name = [*arrays][int(rng.integers(len(arrays)))]
+            arrays[name] = damaged_array(arrays[name], rng)
+    packed = io.BytesIO()
+    np.savez(packed, said=np.frombuffer(json.dumps(said).encode(), np.uint8), **arrays, allow_pickle=True)
+    return packed.getvalue()
+
+
+def kinds(folder: Path) -> Iterator[tuple[str, Path, Callable[[Path], Any], Callable[[Any], None]]]:
+    """A good file of each kind, what reads it, and what uses what was read."""
+    ball = lw.Robot.build("ball", lw.Link("ball", lw.shapes.Sphere(0.1), mass=1.0), floating_base=True)
+    q = ball.random_configuration(seed=0, size=4)
+    q[:, 4:] = np.arange(12.0).reshape(4, 3)
+    spline = ball.spline([0.0, 0.5, 1.0, 2.0], q)
+    for name in ("way.npz", "way.csv"):
+        spline.save(folder / name)
+        yield (
+            name,
+            folder / name,
+            lambda path: Trajectory.load(path, robot=ball),
+            lambda way: way([*way.knots[:3], way.knots[-1]]),
+        )
+    run = ROBOT.simulate([0.1, 0.2], duration=0.02, record=["kinetic_energy"])
+    run.save(folder / "run.npz")
+    yield "run", folder / "run.npz", lambda path: Simulation.load(path, robot=ROBOT), lambda found: found.reasons()
+    roadmap = Roadmap(ROBOT, SCENE, nodes=30, lazy=True, seed=1)
+    roadmap.save(folder / "map.npz")
+    yield (
+        "map",
+        folder / "map.npz",
+        lambda path: Roadmap.load(path, ROBOT, SCENE),
+        lambda found: found.plan([-1.5, 0.1], [1.5, -0.1], simplify=False),
+    )
+
+
+def loaded(load: Callable[[Path], Any], path: Path) -> tuple[Any, str | None]:
+    """What is read, or what the error says."""
+    try:
+        return load(path), None
+    except ValueError as error:
+        return None, str(error)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_damaged_file_is_refused_by_name_or_read_whole(tmp_path: Path) -> None:
+    rng = np.random.default_rng(SEED)
+    for kind, path, load, use in kinds(tmp_path):
+        good, refused = path.read_bytes(), 0
+        load(path)
+        bad = path.with_stem(f"bad_{path.stem}")
+        for k in range(CASES):
+            data = damaged_bytes(good, rng) if path.suffix == ".csv" else damaged(good, rng)
+            bad.write_bytes(data)
+            found, said = loaded(load, bad)
+            if said is None:
+                use(found)
+            else:
+                assert bad.name in said, (kind, k, said)
+                refused += 1
+        assert refused > CASES // 3, (kind, refused)

@@ -1,0 +1,207 @@
+"""Which pairs are looked at: adjacent, disabled, found by sampling and proof, as SRDF has them; attached objects."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.collision import pair_classification as finding
+from linkwork.collision import separation_proof as never
+from linkwork.errors import ModelError, UnknownNameError
+from linkwork.model.collision_pairs import link_shapes
+from linkwork.shapes import Box, Sphere
+
+LINKS = ("base", "upper", "lower", "tip")
+
+
+def arm(limit=1.0):
+    """Three hinges in a plane, links of 1 m, with a ball at the end of each but the base."""
+    hinge, parts = lw.joints.Revolute((0.0, 0.0, 1.0)), [lw.Link(name, mass=1.0) for name in LINKS]
+    for k, (a, b) in enumerate(pairwise(LINKS)):
+        at, name = (float(k > 0), 0.0, 0.0), f"j{k}"
+        parts.append(lw.Joint.of(hinge, name=name, parent=a, child=b, placement=at, lower=-limit, upper=limit))
+    robot = lw.Robot.build("planar", *parts)
+    robot = robot.with_collisions("base", Sphere(0.1))
+    for name in LINKS[1:]:
+        robot = robot.with_collisions(name, Sphere(0.1).at((1.0, 0, 0)))
+    return robot
+
+
+def test_what_is_never_and_what_is_sometimes() -> None:
+    robot = arm()
+    assert robot.collision_pairs == (("base", "lower"), ("base", "tip"), ("upper", "tip"))
+    found = robot.find_collision_pairs(samples=300, seed=1)
+    kinds = {(pair.a, pair.b): (pair.kind, pair.proved) for pair in found.found}
+    assert kinds["base", "upper"] == ("adjacent", True)
+    assert kinds["base", "lower"] == kinds["upper", "tip"] == ("never", True)  # they stay 2 cos(1/2) apart
+    assert kinds["base", "tip"] == ("never", True)
+    wide = arm(2.9)
+    found = wide.find_collision_pairs(samples=300, seed=1)
+    kinds = {(pair.a, pair.b): pair.kind for pair in found.found}
+    assert kinds["base", "tip"] == "sometimes"
+    kept = wide.with_collision_pairs(found)
+    assert kept.collision_pairs == found.pairs and "sometimes" in str(found)
+    fat = arm().with_collisions("tip", Sphere(5.0))
+    kinds = {(pair.a, pair.b): (pair.kind, pair.proved) for pair in fat.find_collision_pairs(samples=50).found}
+    assert kinds["base", "tip"] == kinds["upper", "tip"] == ("always", True)
+    for shape, proved in ((lw.shapes.Capsule(5.0, 0.1), True), (lw.shapes.Cylinder(5.0, 9.0), False)):
+        fat = arm().with_collisions("tip", shape).with_collisions("base", lw.shapes.Capsule(0.1, 0.1))
+        kinds = {(pair.a, pair.b): (pair.kind, pair.proved) for pair in fat.find_collision_pairs(samples=20).found}
+        assert kinds["base", "tip"] == ("always", proved)  # depths that are searched for prove nothing
+    few = arm(2.9).find_collision_pairs(samples=1, seed=0)
+    assert any(pair.kind == "sometimes" and pair.least > 0.0 for pair in few.found)  # refuted by the proof
+
+
+def chain(rng, shapes, limit):
+    """Hinges about any axes, with a shape on each link."""
+    names = [f"link{k}" for k in range(len(shapes))]
+    parts = [lw.Link(name, mass=1.0) for name in names]
+    for k, (a, b) in enumerate(pairwise(names)):
+        axis, at = rng.normal(size=3), rng.uniform(0.2, 0.5, 3)
+        parts.append(
+            lw.Joint.of(
+                lw.joints.Revolute(axis), name=f"j{k}", parent=a, child=b, placement=at, lower=-limit, upper=limit
+            )
+        )
+    robot = lw.Robot.build("chain", *parts)
+    for name, shape in zip(names, shapes, strict=True):
+        robot = robot.with_collisions(name, shape.at(rng.uniform(-0.1, 0.1, 3)))
+    return robot
+
+
+def test_a_box_of_configurations_is_as_free_as_a_proof_says() -> None:
+    """Against distances at configurations in it, for every kind of shape."""
+    rng = np.random.default_rng(0)
+    hull = lw.shapes.Polytope(rng.uniform(-0.2, 0.2, (8, 3)))
+    box, cone = Box((0.3, 0.1, 0.2)), lw.shapes.Cone(0.2, 0.3)
+    robot = chain(rng, [cone, lw.shapes.Ellipsoid((0.1, 0.2, 0.3)), lw.shapes.Capsule(0.1, 0.3), box, hull], 2.0)
+    asked, proved = [], []
+    for a, b in robot.collision_pairs:
+        ranges = never.Ranges.between(robot.tree, a, b)
+        links = [[shape for shape in link_shapes(robot.tree) if shape.link == name] for name in (a, b)]
+        own = [*range(int(a[4:]), int(b[4:]))]
+        centers, half = rng.uniform(-1.0, 1.0, (6, len(own))), 10.0 ** rng.uniform(-2.0, -0.5, (6, len(own)))
+        proved.append(never._looked(robot.tree, links, ranges, centers, half))
+        q = np.zeros((6, 30, robot.nq))
+        q[..., own] = centers[:, None] + half[:, None] * rng.uniform(-1.0, 1.0, (6, 30, len(own)))
+        q[:, :20, own] = centers[:, None] + half[:, None] * rng.choice([-1.0, 1.0], (6, 20, len(own)))
+        q[:, 0, own] = centers
+        asked.append(q)
+    tight = 0
+    for k, found in enumerate(proved):
+        d = robot.distances(asked[k]).distance[..., k]
+        assert (found.apart <= d[:, 0] + 1e-12).all() and (found.gap <= d.min(1)).all()
+        tight += (found.apart - found.gap < 5.0 * (d[:, 0] - d.min(1))).sum()
+    assert tight >= 5  # and it is no idle bound
+
+
+def test_many_joints_and_whole_turns() -> None:
+    rng = np.random.default_rng(1)
+    small = chain(rng, [Sphere(0.05)] * 7, 0.3)
+    found = {(pair.a, pair.b): pair for pair in small.find_collision_pairs(samples=20).found}
+    assert found["link0", "link6"].kind == "never" and found["link0", "link6"].proved
+    # what samples miss is found where a proof meets it
+    straight = arm(1.2)
+    straight = straight.with_collisions("base", Sphere(0.05).at((0.5, 1.95, 0.0)))
+    few = {(pair.a, pair.b): pair for pair in straight.find_collision_pairs(samples=1, seed=3).found}
+    assert few["base", "tip"].kind == "sometimes" and few["base", "tip"].least > 0.0
+    parts = [lw.Link(name, mass=1.0) for name in LINKS[:3]]
+    for a, b in pairwise(LINKS[:3]):
+        hinge = lw.joints.Revolute((0.0, 0.0, 1.0))
+        parts.append(lw.Joint.of(hinge, name=b, parent=a, child=b, placement=(0.2, 0.0, 0.4)))
+    turning = lw.Robot.build("turning", *parts).with_collisions("base", Sphere(0.1))
+    turning = turning.with_collisions("lower", lw.shapes.Cylinder(0.2, 0.3)).with_collisions("upper", Sphere(0.01))
+    (pair,) = [pair for pair in turning.find_collision_pairs(samples=20).found if pair.kind != "adjacent"]
+    assert (pair.kind, pair.proved) == ("never", True)
+
+
+def test_what_first_samples_settle_is_not_sampled_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = arm(2.9)
+    whole = robot.find_collision_pairs(samples=400, prove=False)
+    monkeypatch.setattr(finding, "_MANY", 0)
+    asked = []
+    measure = type(robot).distances
+    monkeypatch.setattr(
+        type(robot), "distances", lambda self, q, **more: asked.append(more) or measure(self, q, **more)
+    )
+    again = robot.find_collision_pairs(samples=400, prove=False)
+    assert [(one.a, one.b, one.kind) for one in whole.found] == [(one.a, one.b, one.kind) for one in again.found]
+    assert ("base", "tip") in asked[1]["pairs"] and ("base", "tip") not in asked[2]["pairs"]
+
+
+def test_pairs_are_chosen_and_written() -> None:
+    robot = arm()
+    some = robot.with_collision_pairs([("tip", "base"), ("base", "upper")])
+    assert some.collision_pairs == (("base", "upper"), ("base", "tip")) and robot != some
+    again = arm().with_srdf_document(some.srdf_document())
+    assert again.collision_pairs == some.collision_pairs and again.srdf_document() == some.srdf_document()
+    assert arm().with_srdf_document(robot.srdf_document()) == robot
+    found = robot.with_collision_pairs(robot.find_collision_pairs(samples=100))
+    assert 'reason="Never"' in found.srdf_document() and found.collision_pairs == ()
+    with pytest.raises(ValueError, match="no pair"):
+        found.distances(np.zeros(3))
+    with pytest.raises(UnknownNameError, match="tip"):
+        robot.with_collision_pairs([("base", "tpi")])
+    with pytest.raises(ValueError, match="twice"):
+        robot.with_collision_pairs([("base", "base")])
+
+
+def test_srdf_is_read_strictly() -> None:
+    begin = '<robot name="planar"><group name="arm"/>'
+    for body, said in (
+        ('<disable_collisions link1="base" link2="tpi"/>', "tip"),
+        ('<disable_collisions link1="base"/>', "link2"),
+        ('<disable_collisions link1="base" link2="base"/>', "twice"),
+        ('<disable_collisions link1="base" link2="tip"/><disable_collisions link1="tip" link2="base"/>', "line 1"),
+        ('<disable_collision link1="base" link2="tip"/>', "disable_collisions"),
+        ('<disable_collisions link1="base" link2="tip" why="x"/>', "why"),
+        ('<link name="base"/>', "URDF"),
+    ):
+        with pytest.raises(ModelError, match=said):
+            arm().with_srdf_document(f"{begin}{body}</robot>")
+    with pytest.raises(ModelError):
+        arm().with_srdf_document("")
+    reason = '<disable_collisions link1="base" link2="tip" reason="Never"/>'
+    assert ("base", "tip") not in arm().with_srdf_document(f"{begin}{reason}</robot>").collision_pairs
+
+
+def test_what_is_held_is_looked_at() -> None:
+    robot = arm()
+    held = robot.with_attached("stick", Sphere(0.2), "tip", (1.5, 0, 0))
+    assert ("upper", "stick") in held.collision_pairs and ("lower", "stick") not in held.collision_pairs
+    q, scene = np.array([0.1, 0.2, 0.3]), lw.Scene().with_sphere("ball", 0.1, (5.0, 0, 0))
+    at = held.pose(q, "stick")[:3, 3]
+    found = held.distances(q, scene).of("stick", "ball")
+    assert abs(found.distance - (np.linalg.norm(at - [5.0, 0, 0]) - 0.3)) < 1e-14
+    free = robot.with_attached("stick", Sphere(0.2), "tip", (1.5, 0, 0), touching=["base", "upper"])
+    assert [pair for pair in free.collision_pairs if "stick" in pair] == []
+    assert free.without_attached("stick") == robot == held.without_attached("stick")
+    two = robot.with_collisions("tip", Sphere(0.1), Sphere(0.2).at((0.5, 0, 0)))
+    assert two.collision_shapes[-2:] == ("tip/0", "tip/1") and len(two.distances(q).pairs) == 5
+    assert two.distances(q, pairs=[("base", "tip")]).pairs == (("base", "tip/0"), ("base", "tip/1"))
+    with pytest.raises(UnknownNameError, match="stick"):
+        held.without_attached("stik")
+    with pytest.raises(UnknownNameError, match="tip"):
+        robot.without_attached("tip")
+    with pytest.raises(ValueError, match="already"):
+        held.with_attached("stick", Box((1, 1, 1)), "tip")
+    with pytest.raises(TypeError, match="shape"):
+        robot.with_attached("stick", "box", "tip")
+    with pytest.raises(UnknownNameError, match="upper"):
+        robot.with_attached("stick", Sphere(0.1), "tip", touching=["uper"])
+
+
+def test_what_is_not_proved_is_looked_at() -> None:
+    """Two links of an arm that touch where few samples are: no sample sees it, and no proof says that they never do."""
+    robot = lw.load("arm7")
+    found = robot.find_collision_pairs(samples=50)
+    kinds = {(pair.a, pair.b): pair for pair in found.found}
+    rare = kinds["upper_arm_proximal", "flange"]
+    assert rare.kind == "sometimes" or not rare.proved
+    assert ("upper_arm_proximal", "flange") in robot.with_collision_pairs(found).collision_pairs
+    dropped = set(kinds) - set(found.pairs)
+    assert all(kinds[pair].proved or kinds[pair].kind in ("always", "default") for pair in dropped)
+    assert {(one.a, one.b) for one in found.disabled} == dropped

@@ -1,0 +1,158 @@
+"""Robots with very many pairs of shapes: loops over tables find what code written out for each pair does."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import joints
+from linkwork.collision import algorithms as distances
+from linkwork.collision.algorithms import many_pairs
+from linkwork.collision.algorithms import shape_motion_bounds as shape_bounds
+from linkwork.collision.algorithms.displacement_bounds import motion_bounds
+from linkwork.collision.algorithms.many_pairs import forks_from
+from linkwork.collision.algorithms.path_bounds import bound_between, path_sums
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.joints import Revolute
+from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
+from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
+from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.model.body import WORLD
+from linkwork.model.collision_pairs import collision_pairs
+from linkwork.model.random_tree import random_tree
+from linkwork.model.straight_tree import straight_tree
+from linkwork.shapes import Capsule, HeightField, Sphere
+
+_SAMPLES = 61
+
+
+def _bush() -> lw.Robot:
+    """A tree with shapes of two kinds, one that is a field, and one that is fixed to the world."""
+    rng = np.random.default_rng(4)
+    robot = lw.Robot(random_tree(rng, 7, types=[joints.Revolute, joints.Prismatic, joints.Universal]))
+    for k in range(6):
+        robot = robot.with_collisions(f"body{k}", (Sphere(0.06), Capsule(0.04, 0.1))[k % 2])
+    robot = robot.with_collisions("body6", HeightField(rng.uniform(0.0, 0.05, (2, 2)), 0.1))
+    return robot.with_attached("post", Sphere(0.1), "world", [0.6, 0.2, 0.1])
+
+
+def _answers(robot: lw.Robot, q0: np.ndarray, q1: np.ndarray, monkeypatch: Any, *, many: bool) -> list[np.ndarray]:
+    tree = robot.tree
+    pairs, q_names = distances.shape_pairs(tree, collision_pairs(tree)), robot.nq
+    plain = [pair for pair in pairs if 6 not in pair]  # without the field, of which little is proved
+    with monkeypatch.context() as changed:
+        changed.setattr(many_pairs, "_MANY", 0 if many else math.inf)
+        changed.setattr(shape_bounds, "_MANY_BOUNDS", 0 if many else math.inf)
+
+        def asked(q0: Any, q1: Any) -> Any:
+            q, more = [*q0], (pairs, (), {})
+            nearest = distances.nearest_pair(tree, q, *more)
+            certified = distances.certified_edge(tree, q, [*q1], plain, (), {}, 0.0, 1e-4)
+            sampled = distances.sampled_edge(tree, q, [*q1], *more, 0.0, 0.05)
+            return array(
+                [
+                    distances.in_collision(tree, q, *more, 0.02),
+                    distances.minimum_distance(tree, q, *more),
+                    nearest.numbers[0],
+                    nearest.place,
+                    sampled.status,
+                    sampled.clearance,
+                    certified.status,
+                ]
+            )
+
+        kernel = lw.compile(asked, name="asked", q0=(q_names,), q1=(q_names,))
+        return list(np.moveaxis(kernel(q0, q1), -1, 0))
+
+
+def test_loops_over_tables_find_what_written_out_pairs_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = _bush()
+    rng = np.random.default_rng(1)
+    q0 = rng.uniform(-1.0, 1.0, (120, robot.nq))
+    q1 = q0 + 0.1 * rng.normal(size=q0.shape)
+    *plain, status = _answers(robot, q0, q1, monkeypatch, many=False)
+    *looped, other = _answers(robot, q0, q1, monkeypatch, many=True)
+    free = plain[4] == 0.0  # of what collides, the first pair that is found to is the last that is measured
+    for one, two in zip(plain[:5], looped[:5], strict=True):
+        assert one == pytest.approx(two, abs=1e-12)
+    assert plain[5][free] == pytest.approx(looped[5][free], abs=1e-12)
+    # bounds differ, so some may be undecided by one and not the other
+    assert not (np.minimum(status, other) == 0.0)[np.maximum(status, other) == 1.0].any()
+    assert {0.0, 1.0} <= set(status) and (status == other).mean() > 0.95
+    assert 0.1 < plain[0].mean() < 0.9 and 0.1 < free.mean() < 0.9
+
+
+def test_sums_along_the_tree_bound_all_motions() -> None:
+    rng = np.random.default_rng(7)
+    for seed in range(12):
+        tree = straight_tree(random_tree(np.random.default_rng(seed), 4, types=joints.ALL[1:], shape="chain"))
+        q0: list[float] = []
+        for _, body in tree.stacked():
+            free = [math.inf] * body.joint.nq
+            q0 += body.joint.random(rng, [-x for x in free], free, ()).tolist()
+        phi = difference(tree, q0, integrate(tree, q0, (0.4 * rng.normal(size=tree.nv)).tolist()))
+        sums = path_sums(tree, integrate(tree, q0, [0.5 * x for x in phi]), phi)
+        p = rng.uniform(-0.3, 0.3, 3)
+        point = lw.spatial.Vec3(*p.tolist())
+        reach = sums[3].D + float(np.linalg.norm([*tree.bodies[3].rotor.point(point)]))
+        times = np.linspace(0.0, 1.0, _SAMPLES).tolist()
+        poses = [forward_kinematics(tree, integrate(tree, q0, [t * x for x in phi])) for t in times]
+        for shared in (2, 1, 0, WORLD):
+            path = np.array([[*(X[3] if shared == WORLD else X[shared].inv() @ X[3]).point(point)] for X in poses])
+            bound = bound_between(reach, sums[3], sums[shared])
+            speed = np.linalg.norm(np.diff(path, axis=0), axis=-1).max() * (_SAMPLES - 1)
+            turn = np.linalg.norm(np.diff(path, 2, axis=0), axis=-1).max() * (_SAMPLES - 1) ** 2
+            assert speed <= bound.speed * (1.0 + 1e-9), (seed, shared)
+            assert turn <= bound.acceleration * (1.0 + 1e-9) + 1e-9, (seed, shared)
+
+
+def test_sums_of_a_straight_chain_are_its_bounds() -> None:
+    parts: list[Any] = []
+    for k in range(6):
+        parts.append(lw.Link(f"link{k}", mass=1.0))
+        parent = f"link{k - 1}" if k else "world"
+        place = [0.3, 0.0, 0.0]
+        parts.append(
+            lw.Joint.of(Revolute((0, 0, 1)), name=f"joint{k}", parent=parent, child=f"link{k}", placement=place)
+        )
+    tree = lw.Robot.build("chain", *parts).tree
+    phi = [0.1, 0.2, -0.3, 0.1, 0.05, 0.2]
+    sums = path_sums(tree, [0.0] * 6, phi)
+    known = motion_bounds(tree, [0.0] * 6, phi, 5, [lw.spatial.Vec3(0.2, 0.0, 0.0)])
+    for shared in (WORLD, 0, 3, 4):
+        found = bound_between(sums[5].D + 0.2, sums[5], sums[shared])
+        # s/2 of each joint inside is what a point may leave its lever by; along the links it cannot leave it
+        assert found.speed <= known[shared].speed + 1e-12
+        lever = sum(abs(phi[k]) * (0.2 + 0.3 * (5 - k)) for k in range(0 if shared == WORLD else shared + 1, 6))
+        assert found.speed == pytest.approx(lever, rel=1e-12)
+
+
+def test_forks_of_a_body_are_those_of_each_pair() -> None:
+    tree = random_tree(np.random.default_rng(3), 14)
+    for body in range(14):
+        assert forks_from(tree, body) == [fork(tree, body, other)[0] for other in range(14)]
+
+
+def test_a_robot_of_many_links_is_planned_for_in_loops() -> None:
+    parts: list[Any] = []
+    for k in range(48):
+        parts.append(lw.Link(f"link{k}", mass=1.0, collisions=[Sphere(0.05)]))
+        parent = f"link{k - 1}" if k else "world"
+        axis = ((0, 0, 1), (0, 1, 0))[k % 2]
+        parts.append(
+            lw.Joint.of(Revolute(axis), name=f"joint{k}", parent=parent, child=f"link{k}", placement=[0.2, 0.0, 0.0])
+        )
+    robot = lw.Robot.build("chain", *parts)
+    assert len(collision_pairs(robot.tree)) > 1000
+    start, goal = np.zeros(48), np.zeros(48)
+    goal[0::2] = 0.1
+    found = robot.plan(start, goal)
+    assert found.success and (found.path[0] == start).all() and (found.path[-1] == goal).all()
+    assert robot.edge_is_free(found.path[:-1], found.path[1:], method="sampled", resolution=0.01).free.all()
+    curled = np.zeros(48)
+    curled[0::2] = 0.3  # once around and into itself
+    assert robot.plan(start, curled).status == "goal in collision"

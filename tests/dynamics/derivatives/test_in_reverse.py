@@ -1,0 +1,70 @@
+"""Named derivatives of long trees are taken in reverse in a trace: they are those in many directions at once."""
+
+from __future__ import annotations
+
+import importlib
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.compiler.program import Program
+from linkwork.dynamics.algorithms.derivatives import kinematics_derivatives
+from linkwork.dynamics.algorithms.derivatives import momentum_and_energy_derivatives as momentum_derivatives
+from linkwork.dynamics.algorithms.derivatives import (
+    momentum_and_energy_derivatives_center_of_mass_derivatives as center_of_mass_derivatives,
+)
+from linkwork.dynamics.algorithms.derivatives import (
+    momentum_and_energy_derivatives_energy_derivatives as energy_derivatives,
+)
+from linkwork.expr.autodiff.graph_derivative_reverse import independent
+from linkwork.expr.scalar.symbol import Graph
+from linkwork.joints import Revolute
+from linkwork.kernels.function_request import read_request
+from linkwork.kernels.function_trace import trace_requests
+from linkwork.kernels.owners import OfRobot
+from linkwork.model.random_tree import random_tree
+from oracles.trees import TREES
+
+MODULE = importlib.import_module("linkwork.dynamics.algorithms.derivatives.tangent_autodiff")
+FILES = (center_of_mass_derivatives, energy_derivatives, kinematics_derivatives, momentum_derivatives)
+ROWS = [row for file in FILES for row in file.ROWS]
+
+
+def traced(tree, row, many) -> Program:
+    asked = (row.name, "tool1") if any(option.name == "frame" for option in row.options) else row.name
+    with mock.patch.object(MODULE, "_MANY", many):
+        subject = OfRobot(tree)
+        return trace_requests(subject, row.name, {row.name: read_request(subject, asked)})
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_in_reverse_as_forward(row):
+    rng = np.random.default_rng(0)
+    for name, tree in [*TREES.items()][::4]:
+        if not tree.nv or not any(frame.name == "tool1" for frame in tree.frames):
+            continue
+        one, other = traced(tree, row, -1), traced(tree, row, np.inf)
+        robot = lw.Robot(tree)
+        states = [
+            robot.random_configuration(rng, size=3) if port.name == "q" else rng.normal(size=(3, *port.shape))
+            for port in one.inputs
+        ]
+        for found, expected in zip(one.interpret(*states), other.interpret(*states), strict=True):
+            scale = np.abs(expected).max(initial=1.0)
+            np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * scale, err_msg=name)
+
+
+def test_a_long_chain_takes_operations_as_the_function_does():
+    counts = []
+    for n in (50, 100):
+        tree = random_tree(np.random.default_rng(1), n, types=[Revolute], shape="chain")
+        counts.append(traced(tree, momentum_derivatives.ROWS[0], MODULE._MANY).arithmetic)
+    assert counts[1] < 2.2 * counts[0]
+
+
+def test_only_variables_that_are_there_once_are_independent():
+    x, y = Graph().inputs("x", (2,))
+    assert independent([x, y]) and independent([])
+    assert not independent([x, x]) and not independent([x, 2.0 * y]) and not independent([x, 1.0])

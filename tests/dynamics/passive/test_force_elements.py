@@ -1,0 +1,217 @@
+"""Force elements between bodies: their forces are minus the slopes of their energy, what dampers take is never gained,
+and they are external wrenches on both ends, in every function that counts them."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
+from linkwork.dynamics.algorithms.force_element_forces import element_dissipation, element_energy, element_wrenches
+from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
+from linkwork.joints import ALL
+from linkwork.model.random_tree import random_tree
+
+REST = lw.pose((0.1, -0.2, 0.05), rpy=(0.2, 0.3, -0.1))
+ELEMENTS = (
+    lw.SpringDamper("tool1", "tool5", stiffness=30.0, damping=2.0, rest_length=0.4),
+    lw.SpringDamper("marker1", "marker0", stiffness=10.0),
+    lw.SpringDamper("body3", "ground0", damping=4.0),
+    lw.Bushing("tool2", "body6", stiffness=(3, 4, 5, 60, 70, 80), damping=(0.1, 0.2, 0.3, 4, 5, 6), rest=REST),
+    lw.Bushing("body4", "world", stiffness=(0, 0, 7, 0, 0, 0), name="torsion spring"),
+)
+
+
+def sprung(seed=0, elements=ELEMENTS):
+    """A random tree of every joint type, with elements, and a state of it."""
+    rng = np.random.default_rng(seed)
+    robot = lw.Robot(random_tree(rng, 7, types=ALL)).with_force_elements(*elements)
+    q = robot.random_configuration(rng)
+    return robot, q, rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+
+
+def lists(*arrays):
+    return [np.asarray(x).tolist() for x in arrays]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_springs_have_a_potential_and_dampers_take(seed):
+    for element in ELEMENTS:
+        robot, q, v, _ = sprung(seed, [element])
+        none = robot.without_force_elements().tree
+        tree, h = robot.tree, 1e-6
+        alone = np.array(passive_force(tree, *lists(q, 0.0 * v))) - passive_force(none, *lists(q, 0.0 * v))
+        for way in np.eye(robot.nv):
+            ahead, behind = (element_energy(tree, robot.integrate(q, s * way).tolist()) for s in (h, -h))
+            assert abs((ahead - behind) / (2.0 * h) + alone @ way) < 1e-6 * max(1.0, np.abs(alone).max()), element
+        moving = np.array(passive_force(tree, *lists(q, v))) - passive_force(none, *lists(q, v))
+        taken = element_dissipation(tree, *lists(q, v))
+        assert abs((moving - alone) @ v + taken) < 1e-9 * max(1.0, abs(taken)) and taken >= 0.0
+        total = np.zeros(6)  # seen from the world's origin, both ends feel opposite wrenches
+        for frame, axes, w in element_wrenches(tree, *lists(q, v)):
+            X = robot.pose(q, axes)
+            moment, force = X[:3, :3] @ w[:3], X[:3, :3] @ w[3:]
+            total += [*(moment + np.cross(robot.pose(q, frame)[:3, 3], force)), *force]
+        is_grounded = any(tree.frame(frame).body < 0 for frame in element.ends(tree))
+        assert is_grounded or np.abs(total).max() < 1e-9
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_dynamics_count_them_as_wrenches_on_both_ends(seed):
+    """In joint space, on the lighter tree, in bodies, and in their derivatives by exact differences of dual numbers."""
+    robot, q, v, a = sprung(seed)
+    free, tree = robot.without_force_elements(), robot.tree
+    wrenches = element_wrenches(tree, *lists(q, v))
+    known = np.array(inverse_dynamics(free.tree, *lists(q, v, a), wrenches, True))
+    size = np.abs(known).max()
+    assert np.abs(known - inverse_dynamics(tree, *lists(q, v, a), (), True)).max() < 1e-10 * size
+    tau = robot.inverse_dynamics(q, v, a, passive=True)
+    assert np.abs(tau - known).max() < 1e-9 * size
+    assert np.abs(tau - robot.inverse_dynamics(q, v, a)).max() > 1.0
+    assert np.abs(robot.forward_dynamics(q, v, tau, passive=True) - a).max() < 1e-7
+    elements, joints = np.array(passive_force(tree, *lists(q, v))), free.passive_force(q, v)
+    assert np.abs(robot.passive_force(q, v) - elements).max() < 1e-9 * size
+    assert np.abs(elements - joints).max() > 1.0
+    by_q, by_v, _ = map(np.array, inverse_dynamics_derivatives(tree, *lists(q, v, a), (), True))
+    h = 1e-5
+    for k, way in enumerate(h * np.eye(robot.nv)):
+        around = [robot.inverse_dynamics(robot.integrate(q, s * way), v, a, passive=True) for s in (1, -1)]
+        assert np.abs((around[0] - around[1]) / (2 * h) - by_q[:, k]).max() < 1e-6 * max(1.0, np.abs(by_q).max())
+        around = [robot.inverse_dynamics(q, v + s * way, a, passive=True) for s in (1, -1)]
+        assert np.abs((around[0] - around[1]) / (2 * h) - by_v[:, k]).max() < 1e-6 * max(1.0, np.abs(by_v).max())
+
+
+def test_power_balance_and_reactions():
+    """d/dt (T + U) = vᵀ τ − D, with U of springs; and bodies bear what elements exert on them."""
+    robot, q, v, _ = sprung(3)
+    tau, h = np.random.default_rng(1).normal(size=robot.nv), 1e-6
+    a = robot.forward_dynamics(q, v, tau, passive=True)
+
+    def energy(s):
+        at = robot.integrate(q, s * v)
+        return robot.kinetic_energy(at, v + s * a, passive=True) + robot.potential_energy(at, passive=True)
+
+    joints, _, lost = robot.power(q, v, tau, passive=True)
+    rate = (energy(h) - energy(-h)) / (2.0 * h)
+    assert abs(rate - (joints - lost)) < 1e-5 * max(1.0, abs(rate))
+    free = robot.without_force_elements()
+    wrenches = {f"end{k}": w for k, (_, _, w) in enumerate(element_wrenches(robot.tree, *lists(q, v)))}
+    for k, (frame, _, _) in enumerate(element_wrenches(robot.tree, *lists(q, v))):
+        free = free.with_frame(f"end{k}", frame, np.eye(4))
+    axes = {name: name for name in wrenches}
+    known = free.joint_wrenches(q, v, a, wrenches=wrenches, wrenches_expressed_in=axes)
+    assert np.abs(robot.joint_wrenches(q, v, a, passive=True) - known).max() < 1e-9 * np.abs(known).max()
+    assert np.abs(robot.joint_wrenches(q, v, a) - known).max() > 1.0
+    assert robot.force_element_wrenches(q, v).shape == (len(ELEMENTS), 6)
+
+
+def oscillator(**element):
+    rail = lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="mass")
+    robot = lw.Robot.build("oscillator", rail, lw.Link("mass", mass=2.0))
+    return robot.with_force_elements(lw.SpringDamper("world", "mass", **element))
+
+
+def test_an_oscillator_moves_as_the_textbook_says():
+    """z̈ = −g − (k z + c ż)/m by every method, at its order; energy stays where nothing takes it."""
+    k, c, m, T = 50.0, 1.0, 2.0, 0.4
+    robot = oscillator(stiffness=k, damping=c)
+    decay, low = c / (2.0 * m), -m * 9.81 / k
+    omega = np.sqrt(k / m - decay**2)
+    exact = low + np.exp(-decay * T) * (0.3 - low) * (np.cos(omega * T) + decay / omega * np.sin(omega * T))
+    methods = ("semi_implicit_euler", "rk4", "dormand_prince", "implicit_midpoint", "implicit_euler", "variational")
+    orders = dict(zip(methods, (1, 4, 5, 2, 1, 2), strict=True))
+    for method, order in orders.items():
+        errors = []
+        for h in (0.02, 0.01):
+            found = robot.simulate([0.3], duration=T, step=h, method=method)
+            errors.append(abs(found.q[-1, 0] - exact))
+        assert errors[1] < 1e-11 or errors[1] < 0.7 * 2.0**-order * 2.0 * errors[0], (method, errors)
+    still = oscillator(stiffness=k)
+    for method in methods[:4]:
+        found = still.simulate([0.3], duration=10.0, step=1e-3, method=method)
+        energy = still.kinetic_energy(found.q, found.v) + still.potential_energy(found.q, passive=True)
+        assert np.abs(energy - energy[0]).max() < 0.02 * np.ptp(still.potential_energy(found.q, passive=True)), method
+    rest = robot.equilibrium([0.3])
+    assert rest.stable and np.isclose(rest.q[0], low) and np.isclose(rest.stiffness[0], k / m)
+
+
+def test_springs_in_mechanisms_keep_energy_and_hold_them_still():
+    robot = lw.load("fourbar")
+    ends = [body.name for body in robot.tree.bodies]
+    robot = robot.with_force_elements(lw.SpringDamper(ends[0], ends[2], stiffness=200.0, rest_length=0.1))
+    q = robot.assemble(hold={"crank_hinge": 0.8}).q
+    found = robot.simulate(q, duration=1.0, method="rk4", record=["constraint_forces", "joint_wrenches"])
+    energy = robot.kinetic_energy(found.q, found.v, passive=True) + robot.potential_energy(found.q, passive=True)
+    assert np.abs(energy - energy[0]).max() < 1e-6 * np.ptp(robot.potential_energy(found.q, passive=True))
+    rest = robot.equilibrium(q)
+    assert rest.stable
+    still = rest.q, np.zeros(3), np.zeros(3)
+    tau, _, _ = robot.constrained_inverse_dynamics(*still, actuators="crank_hinge", passive=True)
+    assert np.abs(tau).max() < 1e-8
+    w = robot.joint_wrenches(*still, actuators=(), passive=True)
+    assert np.abs(w[:, [1]]).max() < 1e-8  # hinges are free
+
+
+def test_robots_with_elements_are_values_and_follow_their_edits():
+    robot, q, v, a = sprung(4)
+    again = pickle.loads(pickle.dumps(robot))
+    assert again == robot and hash(again) == hash(robot) and robot != robot.without_force_elements()
+    assert [e.name for e in robot.force_elements][-1] == "torsion spring"
+    assert robot.without_force_elements("torsion spring").with_force_elements(ELEMENTS[-1]) == robot
+    moved = robot.with_parameters({"point:marker0": [0.1, 0.2, 0.3]})
+    kernel = robot.compile(("inverse_dynamics", {"passive": True}), parameters=["point:marker0"])
+    assert np.allclose(kernel(q, v, a, [0.1, 0.2, 0.3]), moved.inverse_dynamics(q, v, a, passive=True), atol=1e-9)
+    rerooted = lw.load("arm7", floating_base=True).with_force_elements(lw.SpringDamper("world", "hand", stiffness=3.0))
+    other = rerooted.rerooted("hand")
+    at = rerooted.integrate(rerooted.neutral(), 0.3 * np.arange(13))
+    assert other.force_elements[0].references.points
+    assert np.isfinite(other.passive_force(other.neutral(), np.zeros(other.nv))).all() and np.isfinite(at).all()
+
+
+def test_files_of_loops_hold_elements():
+    robot = lw.load("fourbar").with_force_elements(
+        lw.SpringDamper("crank", "rocker", stiffness=20.0, rest_length=0.1),
+        lw.Bushing("coupler", "world", stiffness=(1, 2, 3, 4, 5, 6), damping=0.5, rest=REST, name="mount"),
+    )
+    text = robot.loops_document()
+    again = lw.load(lw.robots.path("fourbar")).with_loops_document(text)
+    assert again.force_elements[0] == robot.force_elements[0]
+    one, other = again.force_elements["mount"], robot.force_elements["mount"]
+    assert (one.stiffness, one.damping) == (other.stiffness, other.damping)
+    assert np.abs(np.subtract(one.rest.elements(), other.rest.elements())).max() < 1e-15
+    for wrong in ("spring_dampr", "bushing"):
+        with pytest.raises(lw.errors.ModelError, match="FORCE_ELEMENT"):
+            lw.load("fourbar").with_loops_document(
+                f'{{"version": 1, "force_elements": [{{"kind": "{wrong}", "frame": "crank", "relative_to": "crank"}}]}}'
+            )
+
+
+def test_what_is_wrong_with_elements_is_said():
+    robot = lw.load("arm7")
+    for wrong, error, message in (
+        (lw.SpringDamper("hand", "nowhere", stiffness=1.0), KeyError, "nowhere"),
+        (lw.SpringDamper("hand", "hand", stiffness=1.0), ValueError, "itself"),
+        (lw.Bushing("base", "world"), ValueError, "fixed to the world"),
+        ("spring", TypeError, "expected force elements"),
+    ):
+        with pytest.raises(error, match=message):
+            robot.with_force_elements(wrong)
+    spring = lw.SpringDamper("world", "hand", stiffness=1.0)
+    with pytest.raises(ValueError, match="already"):
+        robot.with_force_elements(spring, spring)
+    with pytest.raises(KeyError, match="force element"):
+        robot.without_force_elements("none")
+    for given in ({"stiffness": -1.0}, {"damping": np.nan}, {"rest_length": "long"}):
+        with pytest.raises(ValueError, match=f"SpringDamper: {next(iter(given))}"):
+            lw.SpringDamper("world", "hand", **given)
+    for given in ({"stiffness": (1, 2)}, {"damping": -1.0}, {"rest": np.zeros((4, 4))}):
+        with pytest.raises(ValueError, match=f"Bushing: {next(iter(given))}"):
+            lw.Bushing("world", "hand", **given)
+    held = robot.with_force_elements(spring)
+    with pytest.raises(ValueError, match="inverse_dynamics_regressor: it counts what joints exert"):
+        held.inverse_dynamics_regressor(np.zeros(7), np.zeros(7), np.zeros(7), passive=True)
+    held.inverse_dynamics_regressor(np.zeros(7), np.zeros(7), np.zeros(7))

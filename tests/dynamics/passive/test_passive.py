@@ -1,0 +1,197 @@
+"""What joints exert by themselves, and the armature that turns with them, on random trees of every joint type.
+
+The oracle is written here anew: each joint, a follower too, feels its springs, damping and friction at its own q and v,
+and what it does is felt by the numbers of the tree through its ratio.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from linkwork import joints
+from linkwork.dynamics.algorithms.passive_joint_forces import armature, spring_energy
+from linkwork.model.body import Drive
+from linkwork.model.random_tree import random_tree
+from oracles.comparison import EPS, assert_close, solving_bound
+from oracles.scalars import Direct, with_few_functions
+from oracles.trees import TREES, every_moving_tree, state
+
+LAWS = ("smooth", "coulomb")
+
+
+def direct(tree):
+    return Direct(tree, "batch")
+
+
+def own(body, numbers, offset=False):
+    """A joint's own numbers, from those of the tree."""
+    if body.coupling is None:
+        return numbers
+    return body.coupling.ratio * numbers + (body.coupling.offset if offset else 0.0)
+
+
+def ratio_of(body):
+    return 1.0 if body.coupling is None else body.coupling.ratio
+
+
+def energy(tree, q):
+    parts = tree.split_q(list(np.moveaxis(q, -1, 0)))
+    return sum(spring_energy(body, part) for body, part in zip(tree.bodies, parts, strict=True))
+
+
+def resisted(tree, v, law):
+    """−D v − friction, joint by joint."""
+    found = np.zeros_like(v)
+    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
+        w = own(body, v[..., place])
+        direction = np.sign(w) if law == "coulomb" else np.tanh(w / np.array(body.drive.friction_velocity))
+        found[..., place] -= ratio_of(body) * (np.array(body.damping) * w + np.array(body.friction) * direction)
+    return found
+
+
+def armature_of(tree):
+    found = np.zeros(tree.nv)
+    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
+        found[place] += ratio_of(body) ** 2 * np.array(body.drive.armature)
+    return found
+
+
+def without_springs(tree):
+    bodies = [replace(body, drive=replace(body.drive, stiffness=())) for body in tree.bodies]
+    return replace(tree, bodies=tuple(bodies))
+
+
+@every_moving_tree
+def test_force_of_damping_and_friction(tree):
+    q, v, _ = state(tree)
+    for law in LAWS:
+        found = direct(without_springs(tree)).passive_force(q, v, friction=law)
+        assert_close(found, resisted(tree, v, law), 10.0 * EPS * tree.nv, law, core=1)
+    v[0] = 0.0
+    assert not direct(without_springs(tree)).passive_force(q, v)[0].any()
+
+
+@every_moving_tree
+def test_force_of_springs_is_the_gradient_of_their_energy(tree):
+    """Along every velocity, by central differences of the energy over a motion at that velocity."""
+    f = direct(tree)
+    q, v, _ = state(tree)
+    h = 1e-5
+    for k in range(tree.nv):
+        ahead, behind = (energy(tree, f.integrate(q, s * h * np.eye(tree.nv)[k])) for s in (1.0, -1.0))
+        force = f.passive_force(q, np.zeros(tree.nv))[:, k]
+        assert np.allclose(-(ahead - behind) / (2.0 * h), force, rtol=1e-7, atol=1e-7 * (1.0 + energy(tree, q).max()))
+    rest = f.passive_force(q, v) - f.passive_force(q, np.zeros(tree.nv))
+    assert_close(rest, resisted(tree, v, "smooth"), 1e-12, core=1)  # springs and the rest add up
+
+
+@every_moving_tree
+def test_springs_near_their_rest_and_half_a_turn_away(tree):
+    """Finite and right: at rest nothing, beside it −K φ, and near π the gradient still."""
+    f = direct(tree)
+    rest = np.concatenate([body.drive.rest for _, body in tree.stacked()])
+    loose = replace(tree, bodies=tuple(replace(body, coupling=None) for body in tree.bodies))
+    if tree.has_couplings:
+        f, rest, tree = direct(loose), np.concatenate([b.drive.rest for _, b in loose.stacked()]), loose
+    K = np.concatenate([body.drive.stiffness for _, body in tree.stacked()])
+    zero = np.zeros(tree.nv)
+    assert np.allclose(f.passive_force(rest, zero), 0.0, atol=1e-14)
+    for scale in (1e-12, 1e-6):
+        phi = scale * np.random.default_rng(0).normal(size=tree.nv)
+        away = f.integrate(rest, phi)
+        phi = f.difference(rest, away)  # what rounding left of it
+        assert np.allclose(f.passive_force(away, zero), -K * phi, rtol=0.0, atol=20.0 * scale**2 + 1e-15)
+    h = 1e-5
+    for phi in np.random.default_rng(1).normal(size=(3, tree.nv)):
+        far = f.integrate(rest, 3.14 * phi / np.linalg.norm(phi[:3]))
+        force = f.passive_force(far, zero)
+        assert np.isfinite(force).all()
+        steps = h * np.eye(tree.nv)
+        slope = (energy(tree, f.integrate(far, steps)) - energy(tree, f.integrate(far, -steps))) / (2.0 * h)
+        assert np.allclose(-slope, force, rtol=1e-6, atol=1e-6 * (1.0 + np.abs(force).max()))
+
+
+@with_few_functions
+def test_mass_matrix_with_armature_to_the_bit(tree, f):
+    q, _, _ = state(tree)
+    M, laden = f.mass_matrix(q), f.mass_matrix(q, passive=True)
+    expected = M.copy()
+    k = np.arange(tree.nv)
+    expected[..., k, k] += armature_of(tree)
+    assert_close(laden, expected, 10.0 * EPS, core=2)
+    expected = M.copy()
+    expected[..., k, k] += armature(tree)
+    assert np.array_equal(laden, expected)
+
+
+@with_few_functions
+def test_inverse_dynamics_with_all_of_it(tree, f):
+    """τ = (M + armature) a + h − τ_p, for both laws."""
+    q, v, a = state(tree)
+    for law in LAWS:
+        parts = f.inverse_dynamics(q, v, a), armature_of(tree) * a, -f.passive_force(q, v, friction=law)
+        found = f.inverse_dynamics(q, v, a, passive=True, friction=law)
+        assert_close(found, sum(parts), 20.0 * EPS * max(1, tree.nv), law, core=1)
+        bias = f.bias_force(q, v, passive=True, friction=law)
+        assert_close(bias, f.bias_force(q, v) - f.passive_force(q, v, friction=law), 1e-14, law, core=1)
+    springs = f.passive_force(q, 0.0 * v)
+    assert_close(f.gravity_force(q, passive=True), f.gravity_force(q) - springs, 1e-14, core=1)
+
+
+@with_few_functions
+def test_forward_dynamics_inverts_inverse_dynamics(tree, f):
+    q, v, a = state(tree)
+    for law in LAWS:
+        tau = f.inverse_dynamics(q, v, a, passive=True, friction=law)
+        M, h = f.mass_matrix(q, passive=True), f.bias_force(q, v, passive=True, friction=law)
+        found = f.forward_dynamics(q, v, tau, passive=True, friction=law)
+        assert_close(found, a, solving_bound(M, (tau, h), a), law, core=1)
+
+
+@every_moving_tree
+def test_energy_balance(tree):
+    """d/dt (½ vᵀ (M + armature) v + springs) = (τ − damping − friction) · v, by differences along a motion."""
+    weightless = replace(tree, gravity=tree.gravity * 0.0)
+    f = direct(weightless)
+    q, v, tau = state(tree)
+    for law in LAWS:
+        a = f.forward_dynamics(q, v, tau, passive=True, friction=law)
+
+        def total(t, a=a):
+            there, rate = f.integrate(q, t * v + 0.5 * t * t * a), v + t * a
+            M = f.mass_matrix(there, passive=True)
+            return 0.5 * np.einsum("...i,...ij,...j->...", rate, M, rate) + energy(tree, there)
+
+        h = 1e-5
+        gained = (total(h) - total(-h)) / (2.0 * h)
+        power = np.sum((tau + resisted(tree, v, law)) * v, axis=-1)
+        assert np.allclose(gained, power, rtol=1e-6, atol=1e-6 * (1.0 + np.abs(total(0.0)).max())), law
+
+
+def test_joints_whose_damping_and_friction_do_not_act():
+    tree = TREES["mixed_0"]
+    still = replace(tree, bodies=tuple(replace(body, dynamics="none") for body in tree.bodies))
+    q, v, a = state(tree)
+    f = direct(still)
+    for law in LAWS:
+        springs = direct(tree).passive_force(q, 0.0 * v)
+        assert np.array_equal(f.passive_force(q, v, friction=law), springs)
+        tau = f.inverse_dynamics(q, 0.0 * v, a, passive=True, friction=law)  # no dry friction at rest either
+        found = f.forward_dynamics(q, 0.0 * v, tau, passive=True, friction=law)
+        assert_close(found, a, 1e-9, core=1)
+    assert np.array_equal(f.mass_matrix(q, passive=True), direct(tree).mass_matrix(q, passive=True))
+
+
+def test_armature_moves_what_has_no_inertia():
+    """A massless leaf that a rotor resists: its equation is armature · a = τ."""
+    tree = random_tree(np.random.default_rng(5), 3, types=[joints.Revolute], shape="chain")
+    nothing = type(tree.bodies[-1].inertia).zero()
+    bodies = [*tree.bodies[:-1], replace(tree.bodies[-1], inertia=nothing, drive=Drive(armature=(0.5,)))]
+    light = [replace(frame, inertia=nothing) if frame.body == 2 else frame for frame in tree.frames]
+    tree = replace(tree, bodies=tuple(bodies), frames=tuple(light))
+    q, v, a = state(tree)
+    f = Direct(tree, "floats")
+    tau = f.inverse_dynamics(q, v, a, passive=True)
+    assert_close(f.forward_dynamics(q, v, tau, passive=True), a, 1e-12, core=1)
+    resistance = tree.bodies[-1].damping[0] * v[:, 2] + tree.bodies[-1].friction[0] * np.tanh(v[:, 2] / 0.01)
+    assert_close(tau[:, 2], 0.5 * a[:, 2] + resistance, 1e-13, core=1)

@@ -1,0 +1,118 @@
+"""Identities between the functions and their derivatives, which are taken of the traced expressions: no differences."""
+
+import functools
+
+import numpy as np
+
+from linkwork import joints
+from linkwork.expr import adjoint, jacobian, tangent
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
+from linkwork.model.random_tree import random_tree
+from linkwork.robot_table import ROBOT
+from oracles.comparison import EPS, assert_close
+from oracles.scalars import Direct
+from oracles.trees import every_moving_tree, state
+
+
+class Traced:
+    """A tree's functions as expressions of q, v and a; derivatives in time along q̇(q, v) and a."""
+
+    def __init__(self, tree):
+        self.tree, graph = tree, Graph()
+        self.q, self.v, self.a = (graph.inputs(*x) for x in (("q", (tree.nq,)), ("v", (tree.nv,)), ("a", (tree.nv,))))
+        self.q_dot = self.rate_of_q(self.v)
+
+    def rate_of_q(self, v):
+        q, v = self.tree.split_q(self.q), self.tree.split_v(v)
+        return [x for i, body in self.tree.stacked() for x in body.joint.q_dot(q[i], v[i])]
+
+    def rate(self, outputs):
+        return tangent(outputs, [*self.q, *self.v], [*self.q_dot, *self.a])
+
+    def kinetic_energy(self):
+        M = ROBOT["mass_matrix"].compute(self.tree, self.q)
+        return sum((0.5 * x * y * M[i][j] for i, x in enumerate(self.v) for j, y in enumerate(self.v)), start=0.0)
+
+    def potential_energy(self):
+        """−Σ m g·c, from the poses of the bodies."""
+        poses = ROBOT["forward_kinematics"].compute(self.tree, self.q)
+        bodies = zip(self.tree.bodies, poses, strict=True)
+        moments = [X.rotation @ body.inertia.moment + X.translation * body.inertia.mass for body, X in bodies]
+        return sum((-self.tree.gravity.dot(moment) for moment in moments), start=0.0)
+
+    def values(self, outputs, q, v, a):
+        """The outputs' values, (samples, outputs)."""
+        symbols = zip([*self.q, *self.v, *self.a], np.concatenate([q, v, a], axis=-1).T, strict=True)
+        found = [np.broadcast_to(x, len(q)) for x in evaluate(outputs, dict(symbols))]
+        return np.stack(found, axis=-1) if found else np.zeros((len(q), 0))
+
+
+traced = functools.cache(Traced)
+
+
+@every_moving_tree
+def test_acceleration_is_the_rate_of_jacobian_times_velocity(tree):
+    t, (q, v, a) = traced(tree), state(tree)
+    for frame, A in (("tool1", "world"), ("body2", "tool0")):
+        rows = ROBOT["jacobian"].compute(tree, t.q, frame, relative_to=A, expressed_in=A)
+        J = [x for row in rows for x in row]
+        J_dot, J = (t.values(x, q, v, a).reshape(-1, 6, tree.nv) for x in (t.rate(J), J))
+        expected = np.einsum("nik,nk->ni", J_dot, v) + np.einsum("nik,nk->ni", J, a)
+        found = Direct(tree).acceleration(q, v, a, frame, relative_to=A, expressed_in=A)
+        assert_close(found, expected, 1e-12, core=1)
+
+
+@every_moving_tree
+def test_gravity_force_is_the_gradient_of_potential_energy(tree):
+    t, (q, v, a) = traced(tree), state(tree)
+    energy = [t.potential_energy()]
+    expected = Direct(tree).gravity_force(q)
+    forward = [tangent(energy, t.q, t.rate_of_q(unit.tolist()))[0] for unit in np.eye(tree.nv)]
+    assert_close(t.values(forward, q, v, a), expected, 1e-12, core=1)
+    gradient = adjoint(energy, t.q, [1.0])
+    rates = [t.rate_of_q(unit.tolist()) for unit in np.eye(tree.nv)]
+    reverse = [sum((x * y for x, y in zip(gradient, rate, strict=True)), start=0.0) for rate in rates]
+    assert_close(t.values(reverse, q, v, a), expected, 1e-12, core=1)
+
+
+@every_moving_tree
+def test_coriolis_forces_do_no_work_but_change_the_mass_matrix(tree):
+    """½ vᵀ Ṁ v = vᵀ (h − g): what Ṁ − 2C antisymmetric says, without naming C."""
+    t, (q, v, a) = traced(tree), state(tree)
+    M = [x for row in ROBOT["mass_matrix"].compute(tree, t.q) for x in row]
+    M_dot = t.values(tangent(M, t.q, t.q_dot), q, v, a).reshape(-1, tree.nv, tree.nv)
+    expected = np.einsum("ni,ni->n", v, Direct(tree).bias_force(q, v) - Direct(tree).gravity_force(q))
+    assert_close(0.5 * np.einsum("ni,nij,nj->n", v, M_dot, v), expected, 1e-12, core=0)
+
+
+@every_moving_tree
+def test_power_balance(tree):
+    """d(kinetic + potential energy)/dt = vᵀ τ."""
+    t, (q, v, a) = traced(tree), state(tree)
+    energy = t.kinetic_energy() + t.potential_energy()
+    power = np.einsum("ni,ni->n", v, Direct(tree).inverse_dynamics(q, v, a))
+    assert_close(t.values(t.rate([energy]), q, v, a)[:, 0], power, 1e-12, core=0)
+
+
+def test_lagranges_equations():
+    """τ_k = Σ M_kj a_j + Σ (∂M_kj/∂q_i − ½ ∂M_ij/∂q_k) v_i v_j + ∂PE/∂q_k, where q̇ = v."""
+    plain = [kind for kind in joints.ALL if kind.q_dot is joints.JointType.q_dot and kind is not joints.Fixed]
+    tree = random_tree(np.random.default_rng(1), 6, types=plain)
+    t, (q, v, a), n = traced(tree), state(tree), tree.nv
+    M = [x for row in ROBOT["mass_matrix"].compute(tree, t.q) for x in row]
+    D = t.values([x for row in jacobian(M, t.q) for x in row], q, v, a).reshape(-1, n, n, n)  # ∂M_kj/∂q_i
+    g = t.values(jacobian([t.potential_energy()], t.q)[0], q, v, a)
+    expected = np.einsum("nkj,nj->nk", t.values(M, q, v, a).reshape(-1, n, n), a) + g
+    expected += np.einsum("nkji,ni,nj->nk", D, v, v) - 0.5 * np.einsum("nijk,ni,nj->nk", D, v, v)
+    assert_close(Direct(tree).inverse_dynamics(q, v, a), expected, 1e-12, core=1)
+
+
+@every_moving_tree
+def test_forward_dynamics_by_torque_is_the_inverse_mass_matrix(tree):
+    t, (q, v, tau) = traced(tree), state(tree)
+    rows = jacobian(ROBOT["forward_dynamics"].compute(tree, t.q, t.v, t.a), t.a)
+    inverse = t.values([x for row in rows for x in row], q, v, tau).reshape(-1, tree.nv, tree.nv)
+    M = Direct(tree).mass_matrix(q)
+    bound = 2.0 * EPS * float(np.max(np.linalg.cond(M))) * tree.nv
+    assert_close(inverse @ M, np.broadcast_to(np.eye(tree.nv), M.shape), bound, core=2)

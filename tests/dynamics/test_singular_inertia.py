@@ -1,0 +1,137 @@
+"""Bodies without mass, and point masses: what can be computed is, and the rest is refused by the joint's name."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from linkwork import Joint, Link, Robot
+from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics
+from linkwork.errors import SingularInertiaError
+from linkwork.joints import ALL, Revolute, SphericalEuler
+from linkwork.model.random_tree import random_tree
+from linkwork.spatial import Inertia, Pose
+from oracles.comparison import assert_close, solving_bound
+from oracles.scalars import Direct
+from oracles.textbook import Textbook
+from oracles.trees import state
+
+MOVING = [kind for kind in ALL if kind.example(np.random.default_rng(0)).nv]
+
+
+def without_mass(tree, *bodies):
+    """The tree with some bodies, and what is welded to them, weighing nothing."""
+    lightened = [replace(b, inertia=Inertia.zero()) if i in bodies else b for i, b in enumerate(tree.bodies)]
+    frames = [replace(f, inertia=Inertia.zero()) if f.body in bodies else f for f in tree.frames]
+    return replace(tree, bodies=tuple(lightened), frames=tuple(frames))
+
+
+@pytest.mark.parametrize("kind", MOVING, ids=lambda kind: kind.type_name())
+def test_a_massless_body_at_the_end(kind):
+    last = random_tree(np.random.default_rng(1), 1, types=[kind]).bodies[0]
+    tree = random_tree(np.random.default_rng(0), 3, types=MOVING, shape="chain")
+    joint = {"joint": last.joint, "limits": last.limits, "damping": last.damping, "friction": last.friction}
+    tree = without_mass(replace(tree, bodies=(*tree.bodies[:2], replace(tree.bodies[2], **joint))), 2)
+    q, v, a = state(tree)
+    book = Textbook(tree, q, v, a)
+    robot = Robot(tree)
+    assert_close(robot.inverse_dynamics(q, v, a), book.inverse_dynamics(), 1e-13, core=1)
+    assert_close(robot.mass_matrix(q), book.mass_matrix(), 1e-13, core=2)
+    assert_close(robot.acceleration(q, v, a, "body2"), book.acceleration("body2"), 1e-12, core=1)
+    columns = tree.bodies[2].joint.S([*q.T[tree.q_slices[2]]]).columns
+    known = all(isinstance(x, float) for x in columns[-1].elements())  # a batch of zeros is not known to be zero
+    for f in (robot, Direct(tree, "floats"), *([Direct(tree)] if known else [])):
+        with pytest.raises(SingularInertiaError, match="joint2") as caught:
+            f.forward_dynamics(q, v, a)
+        assert caught.value.joint == "joint2"
+    with pytest.raises(SingularInertiaError, match="joint2"):
+        robot.compile(["mass_matrix", "forward_dynamics"])
+
+
+def test_the_joint_named_is_the_one_that_moves_nothing():
+    tree = without_mass(random_tree(np.random.default_rng(3), 4, types=MOVING, shape="chain"), 2, 3)
+    q, v, a = state(tree)
+    with pytest.raises(SingularInertiaError, match="joint3"):
+        Robot(tree).forward_dynamics(q, v, a)
+
+
+def test_massless_bodies_on_the_way_do_no_harm():
+    simple = [kind for kind in MOVING if kind.example(np.random.default_rng(0)).nv == 1]
+    tree = without_mass(random_tree(np.random.default_rng(3), 4, types=simple, shape="chain"), 0, 2)
+    q, v, a = state(tree)
+    assert np.all(np.linalg.cond(Direct(tree).mass_matrix(q)) < 1e5)
+    tau, f = Textbook(tree, q, v, a).inverse_dynamics(), Direct(tree)
+    bound = solving_bound(f.mass_matrix(q), (tau, f.bias_force(q, v)), a)
+    assert_close(Robot(tree).forward_dynamics(q, v, tau), a, bound, core=1)
+
+
+def test_motions_that_depend_on_each_other_are_named_as_such():
+    """At gimbal lock a body of mass is moved, but in two directions for three rates: that is no lack of inertia."""
+    tree = random_tree(np.random.default_rng(3), 1, types=[SphericalEuler])
+    for placement in (tree.bodies[0].placement, Pose.identity()):
+        body = replace(tree.bodies[0], joint=SphericalEuler("xyx"), placement=placement, rotor=Pose.identity())
+        locked = replace(tree, bodies=(body,))
+        q, v = [0.4, 0.0, 0.0], [0.1, 0.2, 0.3]
+        with pytest.raises(SingularInertiaError, match="joint 'joint0': its motions depend on each other") as caught:
+            forward_dynamics(locked, q, v, v)
+        assert (caught.value.joint, caught.value.motions) == ("joint0", True)
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+        with pytest.raises(SingularInertiaError, match="moves bodies without inertia") as caught:
+            forward_dynamics(without_mass(locked, 0), [0.4, 0.5, 0.0], v, v)
+        assert not caught.value.motions
+
+
+def test_dependent_motions_are_named_as_such_where_other_joints_follow_one_another():
+    rod = {"mass": 1.0, "com": (0.1, 0.2, -0.5), "inertia": (0.08, 0.09, 0.01)}
+    kinds = {"one": Revolute((0, 0, 1)), "two": Revolute((1, 0, 0)), "wrist": SphericalEuler("xyx")}
+    for order in (("one", "wrist", "two"), ("one", "two", "wrist"), ("wrist", "one", "two")):
+        links = [Link(f"after_{name}", **rod) for name in order]
+        parents = ("world", *(link.name for link in links))
+        joints = [
+            Joint.of(kinds[name], name=name, parent=parent, child=f"after_{name}")
+            for name, parent in zip(order, parents, strict=False)
+        ]
+        tree = Robot.build("r", links, joints).coupled({"two": ("one", 2.0, 0.1)}).tree
+        q = [0.0] * 4  # the wrist's middle angle is zero
+        with pytest.raises(SingularInertiaError, match="joint 'wrist': its motions depend on each other") as caught:
+            forward_dynamics(tree, q, [0.1] * 4, [0.1] * 4)
+        assert caught.value.motions
+        with pytest.raises(SingularInertiaError, match="moves bodies without inertia"):
+            forward_dynamics(without_mass(tree, 0, 1, 2), [0.4] * 4, [0.1] * 4, [0.1] * 4)
+
+
+POINT = """
+<robot name="point">
+  <link name="base"/>
+  <link name="arm"><inertial><origin xyz="{x} 0 0"/><mass value="2"/>
+    <inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
+</robot>"""
+
+
+def test_a_point_mass_on_an_arm():
+    robot = Robot.from_urdf_string(POINT.format(x=0.5))
+    assert robot.mass_matrix(np.array([0.3])).item() == pytest.approx(2.0 * 0.25, rel=1e-15)
+    a = robot.forward_dynamics(np.array([0.0]), np.array([0.0]), np.array([0.0]))
+    assert a.item() == pytest.approx(9.81 / 0.5, rel=1e-15)  # rotation about +y takes +x down
+
+
+def test_a_point_mass_on_the_axis():
+    """Nothing resists the hinge: everything else is defined."""
+    robot = Robot.from_urdf_string(POINT.format(x=0.0))
+    q = np.array([0.3])
+    assert robot.mass_matrix(q).item() == 0.0
+    assert robot.inverse_dynamics(q, q, q).item() == 0.0
+    with pytest.raises(SingularInertiaError, match="hinge"):
+        robot.forward_dynamics(q, q, q)
+
+
+def test_a_link_without_inertial_is_a_massless_frame():
+    tip = """<link name="tip"/><joint name="t" type="fixed"><parent link="arm"/><child link="tip"/>
+             <origin xyz="1 0 0"/></joint></robot>"""
+    text = POINT.format(x=0.5).replace("</robot>", tip)
+    robot = Robot.from_urdf_string(text)
+    assert "tip" in robot.frames
+    assert robot.mass == 2.0
+    assert robot.pose(robot.neutral(), "tip")[0, 3] == 1.0

@@ -1,0 +1,244 @@
+"""Methods of robots and joints, and kernels, on symbols: the program of their own kernel, and the same numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.facade import EVERY
+from linkwork.compiler.program import Program
+from linkwork.compiler.trace.trace import trace
+from linkwork.errors import SingularInertiaError, UnknownNameError
+from linkwork.expr.arrays.symbol_array import SymbolArray, filled, is_traced
+from linkwork.expr.autodiff.dual_numbers import Dual, seeded
+from linkwork.kernels.function_request import Request, read_request
+from linkwork.kernels.function_trace import input_ports, trace_requests
+from linkwork.kernels.owners import OfJoint, OfRobot, Subject
+from linkwork.kinematics.algorithms.joint import Site
+from linkwork.model.function_spec import Row
+from linkwork.robot_table import JOINT, ROBOT
+from oracles.scalars import names_for, share
+from oracles.trees import TREES, robot_of, state
+
+ARM = lw.load("arm7")
+
+
+def own(subject: Subject, request: Request) -> tuple[Program, dict[str, tuple[int, ...]]]:
+    """The program of a function's own kernel, and the shapes of its inputs."""
+    program = trace_requests(subject, request.label, {request.label: request}).unguarded
+    return program, {port.name: port.shape for port in input_ports(subject, {request.label: request})}
+
+
+def same(composed: Program, program: Program) -> None:
+    assert composed.inputs == program.inputs
+    assert [port.shape for port in composed.outputs] == [port.shape for port in program.outputs]
+    assert (composed.instructions, composed.results) == (program.instructions, program.results)
+
+
+@pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
+def test_a_method_on_symbols_is_the_program_of_its_kernel(tree: Any) -> None:
+    """Of every function of robots of all joint types, reversed ones and joints that follow others among them."""
+    robot = robot_of(tree)
+    subject = OfRobot(tree)
+    turn = [*TREES.values()].index(tree)
+    for row in map(ROBOT.get, share(turn, 16)):
+        frame = names_for(robot.tree, row)
+        try:
+            program, shapes = own(subject, read_request(subject, (row.name, *frame)))
+        except SingularInertiaError:
+            continue
+        method = getattr(robot, row.name)
+        same(trace(lambda **x: method(*x.values(), *frame), row.name, shapes), program)  # noqa: B023
+
+
+def test_what_was_called_with_numbers_before_makes_no_difference() -> None:
+    """Of functions some of whose results are empty, too."""
+    tree = TREES["composite_chain"]
+    robot, subject = lw.Robot(tree), OfRobot(tree)
+    for name in ("constrained_inverse_dynamics", "constrained_forward_dynamics", "inverse_dynamics"):
+        method = getattr(robot, name)
+        method(*state(tree, size=2))
+        program, shapes = own(subject, read_request(subject, name))
+        same(trace(lambda **x: method(*x.values()), name, shapes), program)  # noqa: B023
+
+
+@pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY)
+def test_so_is_a_joints(joint: lw.Joint) -> None:
+    for either in (joint, joint.reversed()):
+        for row in JOINT.values():
+            given = [row.optional] if row.optional else []
+            for optional in [(), *given]:
+                check_joint(either, row, optional)
+
+
+def check_joint(joint: lw.Joint, row: Row, optional: tuple[str, ...]) -> None:
+    subject = OfJoint(joint.name, Site(joint.type, joint.placement, joint.rotor, False))
+    program, shapes = own(subject, read_request(subject, row.name, optional))
+
+    def function(**x: Any) -> Any:
+        named = {name: x[name] for name in optional}
+        return getattr(joint, row.name)(*(x[name] for name in row.inputs), **named)
+
+    if sum(np.prod(shape, dtype=int) for shape in shapes.values()):
+        same(trace(function, row.name, shapes), program)
+
+
+def test_several_methods_share_common_work_in_one_kernel() -> None:
+    q, v, a = state(ARM.tree, size=5)
+
+    def everything(q: Any, v: Any, a: Any) -> dict[str, Any]:
+        frame = ARM.frames[-1]
+        return {
+            "X": ARM.pose(q, frame),
+            "J": ARM.jacobian(q, frame),
+            "M": ARM.mass_matrix(q),
+            "h": ARM.bias_force(q, v),
+            "a": ARM.forward_dynamics(q, v, a),
+            "stacked": ARM.gravity_force({"elbow": q[1]}),
+            "resisted": ARM.passive_torque(v),
+        }
+
+    kernel = lw.compile(everything, q=7, v=7, a=7)
+    expected = everything(q, v, a)
+    expected["stacked"] = ARM.gravity_force({"elbow": q[:, 1]})
+    for result in (kernel(q, v, a), [np.array(x) for x in zip(*map(kernel, q, v, a), strict=True)]):
+        for found, value in zip(result, expected.values(), strict=True):
+            np.testing.assert_allclose(found, value, rtol=1e-12, atol=1e-12)
+    assert np.array_equal(kernel(q, v, a).X, expected["X"])  # what shares nothing is the same to the bit
+    frame = ARM.frames[-1]
+    apart = [ARM.compile((name, frame)) for name in ("pose", "jacobian")]
+    together = lw.compile(lambda q: (ARM.pose(q, frame), ARM.jacobian(q, frame)), q=7)
+    assert together.arithmetic < sum(kernel.arithmetic for kernel in apart)
+
+
+def test_batches_of_symbols_broadcast_with_numbers() -> None:
+    (q,), (v,), _ = state(ARM.tree, size=1)
+
+    def two(q: Any, v: Any) -> Any:
+        found = ARM.inverse_dynamics(np.stack([q, 2.0 * q]), v, np.zeros(7))
+        assert isinstance(found, SymbolArray) and found.shape == (2, 7)
+        return found
+
+    found = lw.compile(two, q=7, v=7)(q, v)
+    assert np.allclose(found, ARM.inverse_dynamics([q, 2.0 * q], v, np.zeros(7)), rtol=1e-13, atol=1e-13)
+
+
+def test_other_scalars_of_ours_take_the_same_way() -> None:
+    """Dual numbers, and arrays whose elements are batches."""
+    (q,), (v,), _ = state(ARM.tree, size=1)
+    frame = ARM.frames[-1]
+    pose = ARM.pose(np.array(seeded(q.tolist(), v.tolist()), dtype=object), frame)
+    rate = np.array([x.tangent if isinstance(x, Dual) else 0.0 for x in pose.ravel()], float).reshape(4, 4)
+    assert np.allclose(rate[:3, 3], ARM.twist(q, v, frame)[3:], rtol=1e-12, atol=1e-12)
+    many, velocities, _ = state(ARM.tree, size=6)
+    columns = filled((7,), list(many.T))
+    force = ARM.bias_force(columns, filled((7,), list(velocities.T)))
+    assert np.allclose(
+        np.stack(list(force.tolist()), axis=-1), ARM.bias_force(many, velocities), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_no_kernel_is_made_for_symbols(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = lw.load("arm7")
+    monkeypatch.setattr("linkwork.kernels.robot_base.compile_requests", lambda *arguments: pytest.fail("made"))
+    trace(lambda q: robot.mass_matrix(q), "f", {"q": 7})
+
+
+def test_kernels_take_symbols() -> None:
+    inner = ARM.compile(["mass_matrix", "bias_force"])
+    q, v, _ = state(ARM.tree, size=3)
+
+    def momentum(q: Any, v: Any) -> Any:
+        found = inner(q, v=v)
+        assert found._fields == ("mass_matrix", "bias_force") == inner(np.zeros(7), np.zeros(7))._fields
+        return found.mass_matrix @ v + inner(np.stack([q, q]), v)[1][1]
+
+    found = lw.compile(momentum, q=7, v=7)(q, v)
+    expected = np.einsum("kij,kj->ki", ARM.mass_matrix(q), v) + ARM.bias_force(q, v)
+    assert np.allclose(found, expected, rtol=1e-13, atol=1e-13)
+    norm = lw.compile(lambda x: (x @ x) ** 0.5, x=3)
+    assert lw.compile(lambda x: norm(2.0 * x), x=3)([3.0, 0.0, 4.0]) == 10.0
+    assert is_traced(norm(seeded([1.0, 2.0, 2.0], [1.0, 0.0, 0.0])))
+
+
+def test_joints_methods_of_their_own_take_symbols() -> None:
+    for joint in EVERY.values():
+        if not joint.nq:
+            continue
+        rng = np.random.default_rng(0)
+        q, v = joint.random_configuration(rng), rng.normal(size=joint.nv)
+        kernel = lw.compile(
+            lambda q, v: (joint.regularity(q), joint.passive_torque(v), *joint.axes(q)),  # noqa: B023
+            q=joint.nq,
+            v=joint.nv,
+        )
+        expected = joint.regularity(q), joint.passive_torque(v), *joint.axes(q)
+        for found, value in zip(kernel.interpret(q, v), expected, strict=True):
+            np.testing.assert_allclose(found, value, rtol=1e-12, atol=1e-12)
+
+
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+    "another shape": (
+        lambda q: ARM.pose(q[:6], "hand"),
+        ValueError,
+        r"pose: q: .* shape \(\.\.\., 7\).*got shape \(6,\)",
+    ),
+    "one number": (lambda q: ARM.pose(q[0], "hand"), ValueError, r"got shape \(\)"),
+    "no frame": (lambda q: ARM.pose(q, "hend"), UnknownNameError, "did you mean 'hand'"),
+    "no joint": (lambda q: ARM.gravity_force({"elbo": q[0]}), UnknownNameError, "elbow"),
+    "out": (lambda q: ARM.gravity_force(q, out=np.zeros(7)), TypeError, "got symbols, which out= cannot take"),
+    "truth": (lambda q: ARM.gravity_force(q < 0.0), ValueError, "got a truth value"),
+    "texts": (lambda q: ARM.gravity_force([*q[:6], "x"]), ValueError, "'x' in it, which is no number"),
+    "no broadcast": (
+        lambda q: ARM.bias_force(np.stack([q, q]), np.zeros((3, 7))),
+        ValueError,
+        "leading dimensions do not broadcast",
+    ),
+    "a kernel's shape": (
+        lambda q: KERNEL(q[:3]),
+        ValueError,
+        r"gravity_force: expected q of shape \(\.\.\., 7\), got \(3,\)",
+    ),
+    "a kernel's out": (lambda q: KERNEL(q, out=np.zeros(7)), TypeError, "out: symbols cannot be written to an array"),
+    "a kernel's dict": (lambda q: KERNEL({"elbow": q[0]}), TypeError, "dicts by joint name are for a robot's methods"),
+    "too many": (lambda q: KERNEL(q, q), TypeError, "expected 1 arrays, got 2"),
+}
+KERNEL = ARM.compile("gravity_force")
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_wrong_is_told_as_for_numbers(what: str) -> None:
+    function, kind, text = REFUSED[what]
+    with pytest.raises(kind, match=text):
+        trace(function, "f", {"q": 7})
+
+
+def test_methods_inside_a_loop() -> None:
+    """Damped inverse kinematics: compiled, on floats, and uncompiled on a batch, which takes as many steps."""
+    frame, eye = ARM.frames[-1], np.eye(6)
+
+    @lw.compile(q=7, target=(4, 4))
+    def reach(q: Any, target: Any) -> Any:
+        def step(q: Any) -> Any:
+            J = ARM.jacobian(q, frame)
+            return q + J.T @ lw.solve(J @ J.T + 1e-8 * eye, lw.pose_difference(ARM.pose(q, frame), target))
+
+        def away(q: Any) -> Any:
+            return np.linalg.norm(lw.pose_difference(ARM.pose(q, frame), target)) > 1e-8
+
+        found = lw.while_loop(away, step, q, at_most=50)
+        return found.state, found.iterations
+
+    goal = state(ARM.tree, size=4)[0]
+    target = ARM.pose(goal, frame)
+    start = goal + 0.05
+    solution, iterations = reach(start, target)
+    assert np.abs(ARM.pose(solution, frame) - target).max() < 1e-7
+    assert (iterations > 1).all() and (iterations < 50).all()
+    on_batch, on_floats = reach.uncompiled(start, target), [reach.function(*x) for x in zip(start, target, strict=True)]
+    for found in (on_batch, [np.array(x) for x in zip(*on_floats, strict=True)]):
+        assert np.array_equal(found[1], iterations)
+        assert np.abs(found[0] - solution).max() < 1e-9

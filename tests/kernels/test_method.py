@@ -1,0 +1,62 @@
+"""Methods that are made of their signatures: they fit their rows, and say what is wrong as Python does."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.kernels.compiled_method import computed
+
+ARM = lw.load("arm7")
+Q = np.full(7, 0.3)
+
+
+def test_a_signature_that_is_not_its_rows_is_refused():
+    def pose(self, q, frame, *, out=None): ...
+
+    def mass_matrix(self, q, *, passive=True, out=None): ...
+
+    def bias_force(self, v, q, *, out=None): ...
+
+    def nothing(self, q): ...
+
+    for stub in (pose, mass_matrix, bias_force):
+        with pytest.raises(TypeError, match=f"{stub.__name__}: .*(its row|by default)"):
+            computed(stub)
+    with pytest.raises(KeyError):
+        computed(nothing)
+
+
+def test_it_is_the_method_that_was_written():
+    assert inspect.signature(ARM.pose).parameters["relative_to"].default == "world"
+    assert lw.Robot.pose.__doc__.startswith("X_AB")
+    assert lw.Robot.pose.__qualname__ == "Robot.pose"
+    assert "computed" in inspect.getsource(lw.Robot.pose)
+
+
+def test_messages_name_the_robots_method():
+    for call, message in (
+        (lambda: ARM.pose(Q), r"Robot\.pose\(\) missing 1 required positional argument: 'frame'"),
+        (lambda: ARM.pose(Q, "hand", "world"), r"Robot\.pose\(\) takes 3 positional arguments but 4 were given"),
+        (
+            lambda: ARM.pose(Q, "hand", relative="world"),
+            r"Robot\.pose\(\) got an unexpected keyword argument 'relative'",
+        ),
+        (lambda: ARM.mass_matrix(Q, passive=1.5), r"mass_matrix: passive: expected one of False, True, got 1\.5"),
+        (lambda: ARM.inverse_dynamics(Q, Q, Q, wrenches=[1.0] * 6), r"inverse_dynamics: wrenches: expected a dict by"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            call()
+
+
+def test_keywords_and_none_lead_to_the_same_code():
+    plain = ARM.pose(Q, "hand")
+    into = np.empty((4, 4))
+    assert np.array_equal(ARM.pose(Q, "hand", relative_to="world"), plain)
+    assert ARM.pose(Q, frame="hand", out=into) is into
+    assert np.array_equal(into, plain)
+    assert np.array_equal(ARM.bias_force(Q, Q, wrenches=None, gravity=None), ARM.bias_force(Q, v=Q))
+    assert np.array_equal(ARM.bias_force(Q, Q, wrenches={}), ARM.bias_force(Q, Q))

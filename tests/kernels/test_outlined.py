@@ -1,0 +1,230 @@
+"""Robots' functions outlined: equal to the straight line, for every joint type, whatever the tree is like."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from compiler.knobs import num_threads, outlining
+from linkwork.compiler.kernel import Kernel, made_from, make_ready
+from linkwork.compiler.outlined_calls import ROWS, Rows
+from linkwork.compiler.passes import optimize
+from linkwork.compiler.program import Program
+from linkwork.compiler.trace.trace import trace
+from linkwork.joints import ALL, Floating, Revolute, Spherical
+from linkwork.kernels.function_request import read_request
+from linkwork.kernels.function_trace import trace_requests
+from linkwork.kernels.owners import OfRobot
+from linkwork.model.random_tree import random_tree
+from linkwork.model.tree import Tree
+
+COUPLED = """<robot name="coupled"><link name="base"/>{}</robot>"""
+
+
+def traced(tree: Tree, *asked: Any) -> Program:
+    subject = OfRobot(tree)
+    requests = {f"out{k}": read_request(subject, one) for k, one in enumerate(asked)}
+    return trace_requests(subject, "function", requests)
+
+
+def outlined(program: Program) -> Kernel:
+    with outlining():
+        kernel = Kernel(program)
+        make_ready(kernel)
+        assert rows_in(kernel)
+    return kernel
+
+
+def rows_in(kernel: Kernel) -> Rows:
+    (found,) = (i.value for i in kernel.program.instructions if i.operation is ROWS)
+    assert isinstance(found, Rows)
+    return found
+
+
+def states(tree: Tree, program: Program, count: int) -> list[np.ndarray]:
+    rng, robot = np.random.default_rng(7), lw.Robot(tree)
+    return [
+        np.stack([robot.random_configuration(rng) for _ in range(count)])
+        if port.name in ("q", "q0", "q1")
+        else rng.normal(size=(count, *port.shape))
+        for port in program.inputs
+    ]
+
+
+def check(tree: Tree, *asked: Any, rtol: float = 1e-11) -> Kernel:
+    """Outlined, and the straight line interpreted; a state alone and in a batch."""
+    program = traced(tree, *asked)
+    kernel, arrays = outlined(program), states(tree, program, 21)
+    together, expected = kernel(*arrays), program.interpret(*arrays)
+    alone = kernel(*(x[5] for x in arrays))
+    for got, right, one in zip(
+        *(x if isinstance(x, tuple) else (x,) for x in (together, expected, alone)), strict=True
+    ):
+        scale = np.abs(right).max() + 1.0
+        np.testing.assert_allclose(got, right, rtol=0.0, atol=rtol * scale, err_msg=f"{asked} of {tree}")
+        np.testing.assert_array_equal(one, got[5])
+    return kernel
+
+
+def coupled(joints: int) -> Tree:
+    """A chain in which every third joint follows the one before it."""
+    text = "".join(
+        f'<link name="l{k}"><inertial><origin xyz="0.1 -0.02 0.03"/><mass value="{1 + 0.1 * k}"/><inertia ixx="0.01" '
+        f'iyy="0.02" izz="0.015" ixy="0" ixz="0.001" iyz="0"/></inertial></link><joint name="j{k}" type="revolute">'
+        f'<parent link="{f"l{k - 1}" if k else "base"}"/><child link="l{k}"/><origin xyz="0.2 0.1 {0.01 * k}"/>'
+        f'<axis xyz="0 {k % 2} {1 - k % 2}"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'
+        + (f'<mimic joint="j{k - 1}" multiplier="-0.5" offset="0.1"/>' if k % 3 == 2 else "")
+        + "</joint>"
+        for k in range(joints)
+    )
+    return lw.Robot.from_urdf_string(COUPLED.format(text), mimic="coupled").tree
+
+
+@pytest.mark.slow
+def test_trees_of_all_joint_types() -> None:
+    for shape in ("random", "chain", "star"):
+        tree = random_tree(np.random.default_rng(3), len(ALL) + 2, shape=shape)  # type: ignore[arg-type]
+        for asked in ("inverse_dynamics", "forward_dynamics", "forward_kinematics", "integrate"):
+            check(tree, asked)
+        if shape == "random":
+            check(tree, "mass_matrix")
+        check(tree, "difference", ("jacobian", "body9"), ("acceleration", "tool3"))
+
+
+def test_steps_of_a_tree_are_few() -> None:
+    tree = random_tree(np.random.default_rng(1), 30, types=[Spherical])
+    for asked, most in (("inverse_dynamics", 12), ("forward_dynamics", 40)):
+        kernel = check(tree, asked)
+        assert len(rows_in(kernel).bodies) <= most
+        assert kernel.program.arithmetic >= kernel.arithmetic
+
+
+def test_a_mass_matrix_is_made_of_steps_along_the_ancestors() -> None:
+    rows = rows_in(check(random_tree(np.random.default_rng(1), 20, types=[Revolute], shape="chain"), "mass_matrix"))
+    assert len(rows.rows) > 200 > 4 * len(rows.bodies)
+
+
+def test_joints_that_follow_others() -> None:
+    tree = coupled(12)
+    assert tree.has_couplings
+    for asked in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
+        check(tree, asked)
+
+
+def test_functions_of_a_robot_inside_of_ones_own() -> None:
+    robot = lw.Robot(random_tree(np.random.default_rng(2), 12, types=[Spherical]))
+
+    def energy_rate(q, v):
+        return v @ (robot.mass_matrix(q) @ v) + robot.bias_force(q, v)[0]
+
+    arrays = [robot.random_configuration(np.random.default_rng(0), size=9), np.ones((9, robot.nv))]
+    with outlining():
+        kernel = lw.compile(energy_rate, q=(robot.nq,), v=(robot.nv,))
+        found = kernel(*arrays)
+        assert len(rows_in(kernel).rows) > 2 * len(rows_in(kernel).bodies)
+    np.testing.assert_allclose(found, kernel.interpret(*arrays), rtol=1e-11)
+
+
+@pytest.mark.parametrize("asked", ["inverse_dynamics", "forward_dynamics"])
+def test_derivatives_of_kernels(asked: str) -> None:
+    for types, shape in (([Spherical], "random"), ([Revolute], "chain")):
+        robot = lw.Robot(random_tree(np.random.default_rng(2), 8, types=types, shape=shape))  # type: ignore[arg-type]
+        with outlining():
+            kernel = robot.compile(asked)
+            for derived in (kernel.vjp(), kernel.jvp("q", "v")):
+                program = made_from(derived)[0].traced
+                arrays = states(robot.tree, program, 9)
+                found, expected, alone = derived(*arrays), derived.interpret(*arrays), derived(*(x[4] for x in arrays))
+                rows = rows_in(derived)
+                assert len(rows.bodies) < 0.9 * len(rows.rows) or shape == "chain"
+                for one, other, single in zip(*map(listed, (found, expected, alone)), strict=True):
+                    np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-11 * (np.abs(other).max() + 1.0))
+                    np.testing.assert_array_equal(single, one[4])
+
+
+def listed(found: Any) -> tuple[np.ndarray, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+def test_derivatives_of_inverse_dynamics_are_a_form_for_pairs_of_joints() -> None:
+    tree = random_tree(np.random.default_rng(1), 24, types=[Revolute], shape="chain")
+    rows = rows_in(check(tree, "inverse_dynamics_derivatives"))
+    assert len(rows.rows) > 24 * 23 / 2 > 6 * len(rows.bodies)
+
+
+def test_what_comes_before_a_loop_is_outlined() -> None:
+    """Derivatives of forward dynamics of long chains are solved column by column, in a loop."""
+    module = importlib.import_module("linkwork.dynamics.algorithms.mass_matrix_inverse")
+    tree = random_tree(np.random.default_rng(1), 10, types=[Revolute], shape="chain")
+    with mock.patch.multiple(module, _LONG=-1, _PER_VELOCITY=1):
+        kernel = check(tree, "forward_dynamics_derivatives", rtol=1e-9)
+    names = [i.operation.name for i in kernel.program.instructions if i.operation.arity < 0]
+    assert names == ["rows", "loop"]
+    assert len(kernel.program.instructions) < 0.1 * kernel.arithmetic
+
+
+def test_what_waits_for_a_loop_may_ask_what_was_computed_before() -> None:
+    """Truth values are no numbers: they are computed again after the rows, from numbers that wait."""
+    robot = lw.Robot(random_tree(np.random.default_rng(5), 12, types=[Revolute], shape="chain"))
+
+    def asked(q: Any, v: Any, a: Any) -> Any:
+        tau = robot.inverse_dynamics(q, v, a)
+        total, _ = lw.scan(lambda s, x: (0.5 * s + x, None), tau[0], tau)
+        positive = tau[1] > 0.0
+        return np.where(np.logical_or(positive, tau[2] > tau[3]), total, -total)
+
+    q, v, a = np.random.default_rng(6).normal(size=(3, 20, robot.nv))
+    program = trace(asked, "asked", {"q": robot.nq, "v": robot.nv, "a": robot.nv})
+    kernel = outlined(program)
+    assert np.allclose(kernel(q, v, a), program.interpret(q, v, a)[0], rtol=1e-12, atol=1e-12)
+
+
+def test_guards_change_no_bit() -> None:
+    tree = random_tree(np.random.default_rng(2), 12, types=[Spherical, Floating])
+    program = traced(tree, "inverse_dynamics")
+    assert program.guards == 12
+    guarded, plain = outlined(program), outlined(without_guards(program))
+    arrays = states(tree, program, 9)
+    np.testing.assert_array_equal(guarded(*arrays), plain(*arrays))
+
+
+def without_guards(program: Program) -> Program:
+    count = len(program.results) - program.guards
+    kept = sorted(program.needed(program.results[:count]))
+    number = {k: n for n, k in enumerate(kept)}
+    marks = tuple(sum(k < mark for k in kept) for mark in program.marks)
+    instructions = [program.instructions[k] for k in kept]
+    instructions = [i._replace(args=tuple([number[a] for a in i.args])) for i in instructions]
+    results = tuple([number[r] for r in program.results[:count]])
+    return Program(program.name, program.inputs, program.outputs, tuple(instructions), results, 0, marks)
+
+
+def test_threads_give_the_same_bits() -> None:
+    tree = random_tree(np.random.default_rng(1), 12, types=[Revolute], shape="chain")
+    program = traced(tree, "forward_dynamics")
+    kernel, arrays = outlined(program), states(tree, program, 4000)
+    with num_threads(1):
+        alone = kernel(*arrays)
+    with num_threads(3):
+        np.testing.assert_array_equal(kernel(*arrays), alone)
+
+
+def test_batches_of_float32() -> None:
+    tree = random_tree(np.random.default_rng(1), 12, types=[Revolute], shape="chain")
+    program = traced(tree, "inverse_dynamics")
+    kernel, arrays = outlined(program), states(tree, program, 21)
+    found, expected = kernel(*(x.astype(np.float32) for x in arrays)), kernel(*arrays)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
+    np.testing.assert_array_equal(kernel(*(x[5:6].astype(np.float32) for x in arrays))[0], found[5])
+
+
+def test_large_robots_are_outlined_and_small_ones_are_not() -> None:
+    for bodies, expected in ((20, False), (130, True)):
+        program = optimize(traced(random_tree(np.random.default_rng(1), bodies, types=[Spherical]), "inverse_dynamics"))
+        assert any(i.operation is ROWS for i in program.instructions) == expected

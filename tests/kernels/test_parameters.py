@@ -1,0 +1,478 @@
+"""Kernels that take numbers of the robot as inputs: they are those of the robot with these numbers."""
+
+from __future__ import annotations
+
+import re
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import SingularInertiaError, UnknownNameError
+from linkwork.kernels.function_kernels import _content
+from linkwork.kernels.function_request import Request, read_request
+from linkwork.kernels.function_trace import input_ports, trace_requests
+from linkwork.kernels.owners import OfRobot
+from linkwork.model.composite_body import with_summed_inertias
+from linkwork.model.function_spec import PASSIVE
+from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of, read_parameters
+from linkwork.model.random_tree import random_inertia
+from linkwork.model.tree import Tree
+from linkwork.robot_table import ROBOT
+from linkwork.spatial.inertia_vector import parameters_of
+from oracles.comparison import assert_close
+from oracles.scalars import names_for, share
+from oracles.trees import TREES, robot_of, state
+
+ARM = lw.load("arm7")
+CASES = [  # trees, and what they take; the others' turns come with other functions
+    ("mixed_0", "links"),
+    ("mixed_1", "all"),
+    ("coupled_0", "places"),
+    ("coupled_1", "links"),
+    ("rerooted_coupled", "all"),
+    ("rerooted", "some places"),
+    ("composite_random", "places"),
+    ("floating_random", "links"),
+]
+
+IN_JOINTS = ("armature", "damping", "friction", "friction_velocity", "stiffness", "rest")
+GROUPS = {
+    "links": ["inertia:*", "gravity", *(f"{kind}:*" for kind in IN_JOINTS), "point:marker0", "direction:*"],
+    "all": ["inertia", "gravity", *IN_JOINTS],
+    "places": ["placement:*", "frame:*", "inertia:body0", "gravity", "damping"],
+    "some places": ["placement", "frame:tool1", "inertia:tool1"],
+}
+
+
+def requests_of(tree: Tree, rows: Any) -> dict[str, Request]:
+    """Functions of a robot with what is in joints, and of points and directions that are there."""
+    found = {}
+    for row in rows:
+        options = [{option.name: True} for option in row.options if option == PASSIVE]
+        names = list(names_for(tree, row, tree.frames[-3].name))
+        required = [option for option in row.options if option.required]
+        for k, option in enumerate(required):
+            names[k] = {"point": "marker0", "direction": "arrow"}.get(option.names, names[k])
+        found[row.name] = read_request(OfRobot(tree), (row.name, *names, *options))
+    return found
+
+
+def other_numbers(tree: Tree, asked: tuple[Parameter, ...], seed: int) -> dict[Parameter, np.ndarray]:
+    """Numbers that the robot could have, at some distance from its own."""
+    rng, found = np.random.default_rng(seed), {}
+    for p in asked:
+        own = np.reshape(p.nominal(tree), p.shape(tree))
+        if p.kind == "inertia" and p.name:
+            found[p] = own * rng.uniform(0.5, 1.5) + parameters_of(random_inertia(rng, 0.2))
+        elif p.kind == "inertia":
+            found[p] = own + [parameters_of(random_inertia(rng, 0.2)) for _ in own]
+        elif p.kind in ("placement", "frame"):
+            found[p] = rng.normal(size=own.shape) * 0.3
+        elif p.kind == "direction":
+            found[p] = own + rng.normal(size=3)
+            found[p] /= np.linalg.norm(found[p])
+        elif p.kind == "rest":
+            q = robot_of(tree).random_configuration(rng)
+            places = {b.joint_name: tree.q_slices[i] for i, b in enumerate(tree.bodies)}
+            found[p] = q[places[p.name]] if p.name else q
+        else:
+            found[p] = own * rng.uniform(0.3, 0.9, own.shape)
+    return found
+
+
+def inputs(tree: Tree, requests: dict[str, Request], seed: int = 0) -> list[np.ndarray]:
+    q, v, a = state(tree, seed, size=2)
+    rng = np.random.default_rng(seed + 1)
+    given = {"q": q, "v": v, "a": a, "q0": q[::-1], "q1": q}
+    ports = input_ports(OfRobot(tree), {key: replace(r, parameters=()) for key, r in requests.items()})
+    return [given[p.name] if p.name in given else rng.normal(size=(2, *p.shape)) for p in ports]
+
+
+def with_parameters(requests: dict[str, Request], asked: tuple[Parameter, ...]) -> dict[str, Request]:
+    return {key: replace(request, parameters=asked) for key, request in requests.items()}
+
+
+@pytest.mark.parametrize(("name", "group"), CASES)
+def test_every_function_takes_parameters(name: str, group: str) -> None:
+    """At the robot's own numbers it is what it was; at others, that of the robot which has them."""
+    tree, turn = TREES[name], CASES.index((name, group))
+    asked = read_parameters(tree, "compile", GROUPS[group])
+    often = ["inverse_dynamics", "passive_force", "pose", "point_position", "direction_vector"]  # these depend on all
+    requests = requests_of(tree, map(ROBOT.get, dict.fromkeys([*often, *share(turn, 8)])))
+    arrays = inputs(tree, requests)
+    subject = OfRobot(tree)
+    program = trace_requests(subject, "f", with_parameters(requests, asked))
+    for numbers in ({p: np.reshape(p.nominal(tree), p.shape(tree)) for p in asked}, other_numbers(tree, asked, 7)):
+        edited = robot_of(tree).with_parameters({str(p): x for p, x in numbers.items()})
+        expected = trace_requests(OfRobot(edited.tree), "g", requests).interpret(*arrays)
+        found = program.interpret(*arrays, *numbers.values())
+        for port, x, y in zip(program.outputs, found, expected, strict=True):
+            assert_close(x, y, 1e-11, f"{group}: {port.name}", core=len(port.shape))
+
+
+def numbered(robot: lw.Robot, numbers: dict[str, Any]) -> dict[str, Any]:
+    """By the names of inputs."""
+    return dict(zip(robot.parameters(numbers), numbers.values(), strict=True))
+
+
+def arm_states(size: int = 3) -> tuple[np.ndarray, ...]:
+    return tuple(np.random.default_rng(1).normal(size=(3, size, 7)))
+
+
+def load_of(mass: float, com: Any, about: Any) -> lw.spatial.Inertia:
+    J = lw.spatial.Symmetric3.diagonal(*about)
+    return lw.spatial.Inertia.at_center(mass, lw.spatial.Vec3.of(com), J)
+
+
+PHI, D = [0.0, 0.0, 0.4], [0.05, -0.01, -0.02]
+X = np.array(
+    [[np.cos(0.4), -np.sin(0.4), 0, 0.05], [np.sin(0.4), np.cos(0.4), 0, -0.01], [0, 0, 1, -0.02], [0, 0, 0, 1.0]]
+)
+
+
+def test_robots_edited_by_other_methods_agree() -> None:
+    """Inertias, gravity, what is in joints, placements, frames, points and directions: each by the method that there is
+    for it."""
+
+    def marked(camera: np.ndarray, tip: Any, sight: Any, on: lw.Robot) -> lw.Robot:
+        there = on.with_frame("camera", "hand", camera).with_point("tip", "camera", tip)
+        return there.with_direction("sight", "camera", sight)
+
+    camera = lw.pose([0.0, 0.1, 0.2], rpy=[0.3, 0.2, 0.1])
+    robot = marked(camera, [0.1, 0.0, 0.0], [0.0, 0.6, 0.8], ARM)
+    one, other = load_of(0.7, [0.01, 0.02, 0.1], [2e-3, 3e-3, 1e-3]), load_of(3.0, [0.0, 0.0, 0.2], [0.02, 0.02, 0.01])
+    rows = {"armature": np.linspace(0.01, 0.07, 7), "stiffness": np.linspace(1.0, 2.0, 7), "rest": np.full(7, 0.1)}
+    numbers = {
+        "inertia:hand": parameters_of(one),
+        "inertia:forearm_distal": parameters_of(other),
+        "gravity": [1.0, 2.0, -9.0],
+        "damping:elbow": [0.7],
+        **rows,
+        "placement:wrist_flex": [*PHI, *D],
+        "frame:camera": [*PHI, *D],
+        "point:tip": [0.0, 0.2, 0.1],
+        "direction:sight": [1.0, 0.0, 0.0],
+    }
+    wrist = ARM.joint("wrist_flex")
+    edited = ARM.with_inertia("hand", inertia=one).with_inertia("forearm_distal", inertia=other)
+    edited = edited.with_gravity([1.0, 2.0, -9.0]).with_joint(wrist.with_placements(wrist.stator_placement @ X))
+    edited = edited.with_joint_dynamics(damping={"elbow": 0.7}, **rows)
+    edited = marked(camera @ X, [0.0, 0.2, 0.1], [1.0, 0.0, 0.0], edited)
+    functions = [("inverse_dynamics", {"passive": True}), ("forward_dynamics", {"passive": True}), ("pose", "camera")]
+    functions += [("point_position", "tip"), ("direction_vector", "sight"), "center_of_mass", "kinetic_energy"]
+    kernel = robot.compile(functions, parameters=numbers)
+    q, v, a = arm_states()
+    found = kernel(q, v, a, a, **numbered(robot, numbers))
+    expected = edited.compile(functions)(q, v, a, a)
+    with_them = robot.with_parameters(numbers).compile(functions)(q, v, a, a)
+    for name, x, y, z in zip(found._fields, found, expected, with_them, strict=True):
+        assert_close(x, y, 1e-11, name)
+        assert_close(z, y, 1e-11, name)
+
+
+def test_files_with_other_numbers_agree() -> None:
+    """Of a fixed joint that carries a hand with fingers, and with what is welded to it."""
+    text = lw.robots.path("arm7_gripper").read_text()
+    before = '<origin xyz="0 0 0.107" rpy="0 0 0"/>'
+    assert text.count(before) == 1
+    moved = text.replace(before, '<origin xyz="0.05 -0.01 0.087" rpy="0 0 0.4"/>')
+    robot, edited = lw.Robot.from_urdf_string(text), lw.Robot.from_urdf_string(moved)
+    q, v, a = np.random.default_rng(2).normal(size=(3, 3, robot.nv))
+    for name in ("placement:hand_mount", "frame:hand"):
+        for asked in ("forward_kinematics", "inverse_dynamics", ("pose", "tool"), ("jacobian", "tool"), "mass_matrix"):
+            kernel = robot.compile(asked, parameters=name)
+            arrays = [{"q": q, "v": v, "a": a}[port.name] for port in kernel.inputs[:-1]]
+            assert_close(kernel(*arrays, [*PHI, *D]), edited.compile(asked)(*arrays), 1e-12, f"{name} {asked}")
+        assert_close(robot.with_parameters({name: [*PHI, *D]}).mass_matrix(q), edited.mass_matrix(q), 1e-12, name)
+        turned, other = robot.rerooted("left_finger"), edited.rerooted("left_finger")  # whose joint sits on the hand
+        turned = turned.with_parameters({name: [*PHI, *D]})
+        assert_close(turned.mass_matrix(q), other.mass_matrix(q), 1e-12, name)
+        assert_close(turned.pose(q, "wrist"), other.pose(q, "wrist"), 1e-12, name)
+
+
+def test_a_moving_link_is_placed_on_its_joint() -> None:
+    """As where the joint's rotor is placed."""
+    elbow = ARM.joint("elbow")
+    edited = ARM.with_joint(elbow.with_placements(rotor=elbow.rotor_placement @ X))
+    q, v, a = arm_states()
+    asked = ["inverse_dynamics", ("pose", "tool"), ("pose", elbow.child)]
+    found = ARM.compile(asked, parameters=f"frame:{elbow.child}")(q, v, a, [*PHI, *D])
+    for x, y in zip(found, edited.compile(asked)(q, v, a), strict=True):
+        assert_close(x, y, 1e-12)
+
+
+def test_torques_are_linear_in_inertias() -> None:
+    """Their differences are the columns of the regressor, exactly but for rounding."""
+    kernel = ARM.compile("inverse_dynamics", parameters="inertia")
+    q, v, a = arm_states(1)
+    own = ARM.parameters("inertia")["inertia"]
+    units = np.eye(own.size).reshape(-1, *own.shape)
+    columns = kernel(q, v, a, own + units) - kernel(q, v, a, own)
+    assert_close(columns.T, ARM.inverse_dynamics_regressor(q, v, a)[0], 1e-12)
+
+
+def test_derivatives_by_parameters() -> None:
+    """By symbols in the place of a robot's numbers, against differences of robots that have others."""
+    names = ["inertia:hand", "placement:elbow", "damping", "gravity"]
+    numbers = dict(zip(names, ARM.parameters(names).values(), strict=True))
+    numbers["inertia:hand"] = np.array(parameters_of(load_of(0.7, [0.01, 0.02, 0.1], [2e-3, 3e-3, 1e-3])))
+
+    def f(q: Any, v: Any, tau: Any, x: Any) -> Any:
+        parts = np.split(x, np.cumsum([10, 6, 7]))
+        a = ARM.with_parameters(dict(zip(names, parts, strict=True))).forward_dynamics(q, v, tau, passive=True)
+        return lw.expr.array(lw.expr.jacobian(list(a), list(x)))
+
+    q, v, tau = np.random.default_rng(1).normal(size=(3, 7))
+    x = np.concatenate([*numbers.values()])
+    found = lw.compile(f, q=7, v=7, tau=7, x=x.size)(q, v, tau, x)
+    kernel = ARM.compile(("forward_dynamics", {"passive": True}), parameters=names)
+
+    def at(y: np.ndarray) -> np.ndarray:
+        return kernel(q, v, tau, *np.split(y, np.cumsum([10, 6, 7]), axis=-1))
+
+    h = 1e-5 * np.eye(x.size)
+    differences = (8.0 * (at(x + h) - at(x - h)) - (at(x + 2.0 * h) - at(x - 2.0 * h))) / 12e-5
+    assert_close(found, differences.T, 1e-7)
+
+
+def test_kernels_are_differentiated_by_parameters() -> None:
+    """The regressor is the derivative of torques by inertias, as matrix and as gradient; springs' rest has tangents."""
+    kernel = ARM.compile("inverse_dynamics", parameters=["inertia", "gravity"])
+    q, v, a = arm_states()
+    own = ARM.parameters(["inertia", "gravity"])
+    Y = ARM.inverse_dynamics_regressor(q, v, a)
+    assert_close(kernel.jacobian("inertia")(q, v, a, **own).reshape(Y.shape), Y, 1e-12)
+    w = np.random.default_rng(5).normal(size=(3, 7))
+    back = kernel.vjp("inertia")(q, v, a, **own, w_inverse_dynamics=w)
+    assert_close(back.reshape(3, -1), np.einsum("sip,si->sp", Y, w), 1e-12)
+    tree = TREES["mixed_0"]
+    robot, (q, v, _) = robot_of(tree), state(tree, size=1)
+    springs = robot.compile("passive_force", parameters=["rest"])
+    rest, step = robot.parameters("rest")["rest"], 1e-6 * np.eye(robot.nv)
+    found = springs.jacobian("rest")(q[0], v[0], rest)
+    ends = [springs(q[0], v[0], robot.integrate(rest, sign * step)) for sign in (1.0, -1.0)]
+    assert_close(found, (ends[0] - ends[1]).T / 2e-6, 1e-7)
+
+
+def test_wrenches_on_frames_that_are_moved() -> None:
+    asked = ("inverse_dynamics", {"wrenches": {"tool": "tool", "hand": "world"}})
+    kernel = ARM.compile(asked, parameters=["frame:hand", "frame:tool"])
+    edited = ARM.with_parameters({"frame:hand": [*PHI, *D], "frame:tool": [*D, *PHI]})
+    q, v, a = arm_states()
+    w = np.random.default_rng(6).normal(size=(2, 3, 6))
+    wrenches = {port.name: x for port, x in zip(kernel.inputs[3:5], w, strict=True)}
+    found = kernel(q, v, a, **wrenches, frame_hand=[*PHI, *D], frame_tool=[*D, *PHI])
+    assert_close(found, edited.compile(asked)(q, v, a, **wrenches), 1e-12)
+
+
+def test_a_joint_that_moves_nothing_until_it_is_given_a_load() -> None:
+    """What is singular at the robot's own numbers is refused as a constant, and not as an input."""
+    pendulum = lw.load("double_pendulum")
+    idle = pendulum.with_parameters({"inertia:lower_rod": np.zeros(10)})
+    q, v, tau = np.random.default_rng(7).normal(size=(3, 4, 2))
+    with pytest.raises(SingularInertiaError):
+        idle.forward_dynamics(q, v, tau)
+    kernel = idle.compile("forward_dynamics", parameters="inertia:lower_rod")
+    own = pendulum.parameters("inertia:lower_rod")
+    assert_close(kernel(q, v, tau, **own), pendulum.forward_dynamics(q, v, tau), 1e-12)
+    assert not np.isfinite(kernel(q, v, tau, np.zeros(10))).any(axis=-1).all()
+    with pytest.raises(SingularInertiaError):
+        idle.compile("forward_dynamics", parameters="gravity")(q, v, tau, [0.0, 0.0, -9.81])
+
+
+def test_parameters_broadcast_with_states() -> None:
+    names = ["inertia:hand", "gravity"]
+    kernel = ARM.compile("inverse_dynamics", parameters=names)
+    assert [str(port) for port in kernel.inputs] == ["q(7)", "v(7)", "a(7)", "inertia_hand(10)", "gravity(3)"]
+    q, v, a = arm_states(5)
+    rng = np.random.default_rng(3)
+    loads = np.array([parameters_of(random_inertia(rng, 0.2)) for _ in range(4)])
+    g = rng.normal(size=(4, 3))
+    found = kernel(q, v, a, loads[:, None], g[:, None])
+    assert found.shape == (4, 5, 7)
+    for k in range(4):
+        robot = ARM.with_parameters({"inertia:hand": loads[k], "gravity": g[k]})
+        assert_close(found[k], robot.inverse_dynamics(q, v, a), 1e-12)
+        assert np.array_equal(kernel(q, v, a, loads[k], g[k]), found[k])
+    assert np.array_equal(kernel(q, v, a, inertia_hand=loads[0], gravity=g[0]), found[0])
+
+
+def test_kernels_with_parameters_run_on_threads() -> None:
+    kernel = ARM.compile("forward_dynamics", parameters=["inertia:hand"])
+    q, v, tau = arm_states(200)
+    own = np.linspace(1.0, 2.0, 200)[:, None] * parameters_of(load_of(0.7, [0.0, 0.0, 0.1], [2e-3, 2e-3, 1e-3]))
+    expected, found = kernel(q, v, tau, own), {}
+
+    def run(k: int) -> None:
+        found[k] = kernel(q[k::8], v[k::8], tau[k::8], own[k::8])
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k in range(8):
+        assert np.array_equal(found[k], expected[k::8])
+
+
+def test_what_a_kernel_is_named_by() -> None:
+    """Other parameters, or another robot, are another program; the same are the same kernel."""
+
+    def content(robot: lw.Robot, *names: str) -> Any:
+        asked = read_parameters(robot.tree, "compile", names)
+        return _content(OfRobot(robot.tree), with_parameters(requests_of(robot.tree, [ROBOT["bias_force"]]), asked))
+
+    assert ARM.compile("bias_force", parameters="gravity") is ARM.compile("bias_force", parameters=["gravity"])
+    assert ARM.compile("bias_force", parameters="gravity") is not ARM.compile("bias_force")
+    heavier = ARM.with_inertia("hand", mass=1.0)
+    found = [content(ARM), content(ARM, "gravity"), content(ARM, "inertia:hand"), content(ARM, "inertia:tool")]
+    found += [content(heavier, "inertia:hand"), content(ARM, "damping"), content(ARM, "damping", "gravity")]
+    assert len(set(found)) == len(found)
+
+
+def test_dry_friction_that_holds() -> None:
+    """As of the robot with these bounds; the bound at rest follows the other where none is stated."""
+    robot = lw.load("double_pendulum").with_joint_dynamics(friction=0.5)
+    asked = ("forward_dynamics", {"passive": True, "friction": "coulomb"})
+    q, v, tau = np.random.default_rng(4).normal(size=(3, 20, 2))
+    v[::2] = 0.0
+    for names in (["friction"], ["friction", "static_friction"]):
+        numbers = dict(zip(names, ([0.8, 0.3], [1.1, 0.9]), strict=False))
+        edited = robot.with_joint_dynamics(**numbers)
+        found = robot.compile(asked, parameters=names)(q, v, tau, **numbers)
+        assert_close(found, edited.forward_dynamics(q, v, tau, passive=True, friction="coulomb"), 1e-12, str(names))
+
+
+def test_gravity_as_an_option_and_as_a_parameter_is_one_input() -> None:
+    kernel = ARM.compile(["mass_matrix", ("gravity_force", {"gravity": True})], parameters=["gravity"])
+    assert [port.name for port in kernel.inputs] == ["q", "gravity"]
+    q, *_ = arm_states()
+    assert_close(kernel(q, [0.0, 1.0, 2.0])[1], ARM.gravity_force(q, gravity=[0.0, 1.0, 2.0]), 1e-14)
+
+
+def test_bodies_as_a_whole() -> None:
+    """Their own links have what the others on them do not, where there is no such link too; these stay."""
+    for name in ("mixed_0", "rerooted"):
+        tree = TREES[name]
+        tools = [f for f in tree.frames if f.name not in {b.name for b in tree.bodies}]
+        bare = replace(tree, frames=tuple(tools), bodies=with_summed_inertias(tree.bodies, tools))
+        for robot in (lw.Robot(tree), lw.Robot(bare)):
+            own = robot.parameters("inertia")["inertia"]
+            other = own + np.array(parameters_of(random_inertia(np.random.default_rng(0), 5.0)))
+            edited = robot.with_parameters({"inertia": other})
+            assert_close(edited.inertial_parameters(), other.ravel(), 1e-14)
+            for tool in tools:
+                assert edited.tree.frame(tool.name) == tool
+
+
+def test_names_of_inputs() -> None:
+    robot = ARM.with_point("left tip", "tool").with_point("left-tip", "tool", [0.1, 0.0, 0.0])
+    asked = read_parameters(robot.tree, "compile", ["point:left*", "inertia", "placement:elb?w"])
+    assert [*inputs_of(asked).values()] == ["point_left_tip", "point_left_tip_1", "inertia", "placement_elbow"]
+    assert [*robot.parameters("rest:*")] == [f"rest_{joint.name}" for joint in robot.joints]
+    assert robot.parameters("inertia_hand").keys() == robot.parameters("inertia:hand").keys()
+    assert robot.with_parameters(robot.parameters(["inertia:*", "damping", "gravity", "placement"])) == robot
+    for word, kind in KINDS.items():
+        assert kind.doc and word.isidentifier()
+
+
+BAD = {
+    "inertia:forarm_distal": "no link named 'forarm_distal'; did you mean 'forearm_distal'",
+    "inerta:hand": "no parameter named 'inerta:hand'; did you mean 'inertia:hand'",
+    "damping:hand": "no joint named 'hand'; it is a link, carried by joint 'hand_mount'",
+    "inertia:elbow": "no link named 'elbow'; it is a joint, which carries link 'forearm_proximal'",
+    "point:tool": "no point named 'tool'; it is fixed to frame 'tool'",
+    "direction:tool.z": "no direction named 'tool.z'; it is fixed to frame 'tool'",
+    "damping:x*": "no joint named 'x*'",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_names_that_are_not_there(name: str) -> None:
+    for use in (lambda: ARM.compile("inverse_dynamics", parameters=[name]), lambda: ARM.parameters(name)):
+        with pytest.raises(UnknownNameError) as error:
+            use()
+        assert BAD[name] in str(error.value)
+
+
+def test_what_cannot_be_a_parameter() -> None:
+    def refused(names: Any, *words: str, kind: type[Exception] = ValueError, robot: lw.Robot = ARM) -> None:
+        with pytest.raises(kind) as error:
+            robot.compile("inverse_dynamics", parameters=names)
+        for word in words:
+            assert word in str(error.value), error.value
+
+    refused(["inertia:hand", "inertia:hand"], "'inertia:hand' is given twice")
+    refused(["inertia", "inertia:hand"], "'inertia:hand' is in 'inertia' already")
+    refused(["damping:*", "damping"], "'damping' is in 'damping:*' already")
+    refused(["frame:hand", "placement:hand_mount"], "in 'frame:hand' already")
+    refused("point", "'point' names no point", "point:")
+    refused("gravity:earth", "write 'gravity'")
+    refused(["damping"], "inverse_dynamics does not depend on damping", '"passive": True')
+    refused(["frame:tool"], "inverse_dynamics does not depend on frame:tool")
+    refused([3], "expected texts", kind=TypeError)
+    refused(3, "expected texts", kind=TypeError)
+    bare = lw.load("arm7", inertia="ignore")
+    with pytest.raises(ValueError, match="without its inertias"):
+        bare.compile(("pose", "tool"), parameters=["inertia:hand"])
+    kernel = ARM.compile("mass_matrix", parameters="inertia:hand")
+    with pytest.raises(ValueError, match="operand 1"):
+        kernel(np.zeros(7), np.zeros(9))
+
+
+def test_what_no_robot_can_have() -> None:
+    def refused(values: Any, *words: str, kind: type[Exception] = ValueError) -> None:
+        with pytest.raises(kind) as error:
+            ARM.with_parameters(values)
+        for word in words:
+            assert word in str(error.value), error.value
+
+    thin = [2.0, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.3]
+    refused({"inertia:hand": thin}, "inertia:hand: no body has these numbers", "principal moment", "from_log_cholesky")
+    whole = ARM.parameters("inertia")["inertia"]
+    whole[3, 0] = -1.0
+    refused({"inertia": whole}, "row 3, body 'forearm_proximal'", "the mass is -1 kg")
+    loaded = ARM.with_payload("hand", 5.0)
+    with pytest.raises(ValueError, match="leave to link 'flange' is no inertia: the mass is -"):
+        loaded.with_parameters({"inertia": 0.5 * loaded.parameters("inertia")["inertia"]})
+    refused({"inertia:hand": np.zeros(9)}, "shape (10,)", "ten inertial parameters")
+    refused({"gravity": [0.0, np.nan, 0.0]}, "gravity: expected numbers of shape (3,)")
+    refused({"damping": -np.ones(7)}, "damping", "none negative")
+    refused({"point:tip": [0.0, 0.0, 0.0]}, "no point", kind=UnknownNameError)
+    refused([1.0], "expected a dict", kind=TypeError)
+
+
+def test_a_robot_with_symbols_is_of_use_in_a_trace_only() -> None:
+
+    def torque(q: Any, mass: Any) -> Any:
+        load = parameters_of(load_of(1.0, [0.0, 0.0, 0.1], [1e-3, 1e-3, 1e-3]))
+        robot = ARM.with_parameters({"inertia:tool": [mass * x for x in load]})
+        with pytest.raises(TypeError, match="has symbols for some of its numbers"):
+            robot.compile("mass_matrix")
+        for edit in (lambda: robot.locked(["elbow"]), lambda: robot.with_frame("f", "hand")):
+            with pytest.raises(TypeError, match="has symbols for inertia:tool: edit it first"):
+                edit()
+        again = robot.with_parameters({"gravity": [0.0, 0.0, -1.62]})
+        return again.gravity_force(q), again.center_of_mass(np.zeros(7)), robot.inverse_dynamics(q, q, q)
+
+    kernel = lw.compile(torque, q=7, mass=())
+    q, *_ = arm_states()
+    moon = ARM.with_payload("tool", 2.0, [0.0, 0.0, 0.1], [2e-3, 2e-3, 2e-3])
+    found = kernel(q, 2.0)
+    assert_close(found[2], moon.inverse_dynamics(q, q, q), 1e-12)
+    moon = moon.with_gravity([0.0, 0.0, -1.62])
+    assert_close(found[0], moon.gravity_force(q), 1e-12)
+    assert_close(found[1], np.broadcast_to(moon.center_of_mass(np.zeros(7)), (3, 3)), 1e-12)
+
+
+def test_no_algorithm_compares_a_number_with_zero() -> None:
+    """Where it is a symbol that has no answer: `is_zero` asks what is known."""
+    files = (Path(lw.__file__).parent / "algorithms").rglob("*.py")
+    assert [
+        f"{file.name}: {line}" for file in files for line in re.findall(r".*[!=]= 0\.0.*", file.read_text("utf-8"))
+    ] == []

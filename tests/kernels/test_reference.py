@@ -1,0 +1,149 @@
+"""docs/reference.md: the tables of functions as people read them, a method for each, and all other published names.
+
+`python -m pytest tests/kernels/test_reference.py --update-golden` writes them anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import linkwork as lw
+from linkwork import robot_table as algorithms
+from linkwork.dynamics.base_parameters import BaseParameters
+from linkwork.kinematics.point_methods_placed_point import PlacedDirection, PlacedPoint
+from linkwork.mechanisms.integrability import Integrability
+from linkwork.mechanisms.mobility.minimal_coordinates import MinimalCoordinates
+from linkwork.mechanisms.mobility.mobility_analysis_report import Mobility
+from linkwork.model.function_spec import QUANTITIES, Row, Shape
+from linkwork.parts.placed_link import PlacedLink
+from linkwork.robot_table import JOINT, ROBOT
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
+BEGIN = "## "
+MORE = (
+    ("Robots: what else there is", lw.Robot, ROBOT),
+    ("Joints: what else there is", lw.Joint, JOINT),
+    ("Links to build with, `linkwork.Link`", lw.Link, {}),
+    ("Links of a robot, `robot.links`", PlacedLink, {}),
+    ("Points of a robot, `robot.points`", PlacedPoint, {}),
+    ("Directions of a robot, `robot.directions`", PlacedDirection, {}),
+    ("Kernels", lw.Kernel, {}),
+    ("Scenes, `linkwork.Scene`", lw.Scene, {}),
+    ("What `Robot.base_parameters` gives", BaseParameters, {}),
+    ("What `Robot.integrability` gives", Integrability, {}),
+    ("What `Robot.mobility` gives", Mobility, {}),
+    ("Minimal coordinates, what `Robot.minimal` gives", MinimalCoordinates, {}),
+    ("What `check_joint` gives, `linkwork.JointReport`", lw.JointReport, {}),
+)
+COLUMNS = "| method | takes | gives | units | |\n|---|---|---|---|---|\n"
+
+
+def shaped(name: str, shape: Shape) -> str:
+    return f"{name} ({', '.join(['...', *map(str, shape)])})".strip()
+
+
+def line(row: Row) -> str:
+    takes = [shaped(name, QUANTITIES[name].shape) for name in row.inputs]
+    takes += [f"[{shaped(name, QUANTITIES[name].shape)}]" for name in row.optional]
+    takes += [f"[{name}]" for name in row.acting_on]
+    takes += [option.name if option.required else f"[{option.name}]" for option in row.options]
+    more = [replace(row.by_wrench, name=f"{row.by_wrench.name}wrench_<frame>")] if row.by_wrench else []
+    outputs = [*row.outputs, *more]
+    gives = ", ".join(shaped(output.name, output.shape) for output in outputs)
+    units = "; ".join(dict.fromkeys(output.units for output in row.outputs if output.units))
+    return f"| `{row.name}` | {', '.join(takes)} | {gives} | {units} | {row.doc} |\n".replace("|  |", "| |")
+
+
+def part(title: str, rows: Mapping[str, Row]) -> str:
+    """The rows of a table by subject, the folder that their algorithms are in."""
+    text, subject = f"{BEGIN}{title}\n", ""
+    for row in rows.values():
+        folder = row.compute.__module__.split(".")[2]
+        if folder != subject:
+            subject = folder
+            says = (inspect.getdoc(getattr(algorithms, folder)) or "").split("\n")[0]
+            text += f"\n{says}\n\n{COLUMNS}"
+        text += line(row)
+    return text
+
+
+def says(text: str | None) -> str:
+    """The first sentence of a docstring, or its first line where that is shorter, as a cell of a table."""
+    line = (text or "").split("\n")[0]
+    sentence = line.split(".  ")[0]
+    return (sentence if sentence.endswith("...") else sentence.removesuffix(".")).replace("``", "`").replace("|", "\\|")
+
+
+def names(title: str, found: Mapping[str, Any], what: str = "name") -> str:
+    """A table of names with what their docstrings say, and a line of those that are plain values."""
+    told = {name: says(inspect.getdoc(value)) for name, value in found.items() if not is_plain(value)}
+    rows = "".join(f"| `{name}` | {text} |\n" for name, text in told.items())
+    values = ", ".join(f"`{name}`" for name, value in found.items() if is_plain(value))
+    more = f"\nBesides, values that it is made of: {values}.\n" if values else ""
+    return f"\n{BEGIN}{title}\n\n| {what} | |\n|---|---|\n{rows}{more}"
+
+
+def is_plain(value: Any) -> bool:
+    """Whether it is a field or a tuple, which has no docstring of its own."""
+    return inspect.ismemberdescriptor(value) or isinstance(value, tuple)
+
+
+def others(kind: type, rows: Mapping[str, Row]) -> dict[str, Any]:
+    """The published members of a class that are in no table of functions."""
+    found = {name: inspect.getattr_static(kind, name) for name in sorted(dir(kind)) if name not in rows}
+    return {name: getattr(value, "__func__", value) for name, value in found.items() if not name.startswith("_")}
+
+
+def reference() -> str:
+    tables = f"{part('Of a robot', ROBOT)}\n{part('Of a joint', JOINT)}"
+    for title, kind, rows in MORE:
+        tables += names(title, others(kind, rows), "method or property")
+    types = {kind.__name__: kind for kind in lw.joints.ALL}
+    tables += names("Joint types, `linkwork.joints`", types, "type")
+    kinds = {kind.__name__: kind for kind in (lw.constraints.Constraint, lw.constraints.Asking, *lw.constraints.ALL)}
+    tables += names("Constraints, `linkwork.constraints`", kinds)
+    elements = {kind.__name__: kind for kind in (lw.force_elements.ForceElement, *lw.force_elements.ALL)}
+    tables += names("Force elements, `linkwork.force_elements`", elements)
+    more = (
+        ("Errors and warnings", lw.errors),
+        ("Shapes", lw.shapes),
+        ("Inertial parameters of a body", lw.parameters),
+        ("Identification", lw.identify),
+    )
+    for title, module in more:
+        found = {name: getattr(module, name) for name in module.__all__}
+        tables += names(f"{title}, `{module.__name__}`", found)
+    return tables
+
+
+def test_every_published_name_is_on_a_page() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in sorted(PAGE.parent.glob("*.md")))
+    words = set(re.findall(r"\w+", pages))
+    modules = (lw, lw.errors, lw.expr, lw.identify, lw.joints, lw.parameters, lw.robots, lw.shapes)
+    published = {name for module in modules for name in module.__all__ if not name.startswith("__")}
+    assert len(published) > 60 and published - words == set()
+
+
+def test_the_page_has_the_tables(update_golden: bool) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    head = text[: text.find(BEGIN)] if BEGIN in text else text
+    if update_golden:
+        PAGE.write_text(head + reference(), encoding="utf-8")
+        return
+    hint = "python -m pytest tests/kernels/test_reference.py --update-golden writes it anew"
+    assert text[len(head) :] == reference(), hint
+
+
+def test_every_row_has_a_method() -> None:
+    for owner, rows in ((lw.Robot, ROBOT), (lw.Joint, JOINT)):
+        for name, row in rows.items():
+            method = getattr(owner, name)
+            taken = inspect.signature(method).parameters
+            assert inspect.getdoc(method), name
+            assert [*taken][1 : 1 + len(row.inputs)] == [*row.inputs], name
+            assert {*row.optional, *(option.name for option in row.options)} <= {*taken}, name

@@ -1,0 +1,138 @@
+"""Functions compiled before they are needed: several at a time, each once, with progress that people can follow."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+from linkwork.kernels import function_kernels as kernels
+from linkwork.kernels import robot_base as module
+
+FUNCTIONS: list[Any] = ["gravity_force", "mass_matrix", ("pose", "link_2"), "bias_force"]
+
+
+@pytest.fixture
+def arm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> lw.Robot:
+    monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
+    found = lw.load("double_pendulum")
+    FUNCTIONS[2] = ("pose", found.frames[-1])
+    return found
+
+
+class Compiled:
+    """Counts kernels that are made, and how many were at the same time: the first waits for ``together`` of them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.names: list[str] = []
+        self.now = self.most = 0
+        self.together = 1
+        changed, compile_requests = threading.Condition(), module.compile_requests
+
+        def counted(tree: Any, name: str, requests: Any) -> Any:
+            with changed:
+                self.names.append(name)
+                self.now += 1
+                self.most = max(self.most, self.now)
+                changed.notify_all()
+                changed.wait_for(lambda: self.most >= self.together, timeout=600.0)
+            try:
+                return compile_requests(tree, name, requests)
+            finally:
+                with changed:
+                    self.now -= 1
+
+        monkeypatch.setattr(module, "compile_requests", counted)
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Compiled:
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    return Compiled(monkeypatch)
+
+
+def test_functions_are_compiled_several_at_a_time_and_then_ready(arm: lw.Robot, compiled: Compiled) -> None:
+    compiled.together = 3
+    arm.warm_up([*FUNCTIONS, "mass_matrix", FUNCTIONS[0]])
+    assert len(compiled.names) == len(set(compiled.names)) == 4
+    assert compiled.most == 3
+    q = arm.neutral()
+    frame = FUNCTIONS[2][1]
+    results = arm.gravity_force(q), arm.mass_matrix(q), arm.pose(q, frame), arm.bias_force(q, q)
+    assert len(compiled.names) == 4
+    fresh = lw.load("double_pendulum")
+    for got, expected in zip(
+        results,
+        (fresh.gravity_force(q), fresh.mass_matrix(q), fresh.pose(q, frame), fresh.bias_force(q, q)),
+        strict=True,
+    ):
+        assert np.array_equal(got, expected)
+    arm.warm_up(FUNCTIONS)
+    arm.warm_up([])
+    assert len(compiled.names) == 8  # four of them the fresh robot's
+
+
+def test_many_threads_that_ask_for_one_kernel_compile_it_once(arm: lw.Robot, compiled: Compiled) -> None:
+    together, results = threading.Barrier(8), []
+
+    def work(k: int) -> None:
+        together.wait()
+        if k % 2:
+            arm.warm_up(["mass_matrix", "gravity_force"])
+        results.append(arm.mass_matrix(arm.neutral()))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(compiled.names) == ["gravity_force", "mass_matrix"]
+    assert len(results) == 8 and all(np.array_equal(result, results[0]) for result in results)
+
+
+@pytest.mark.parametrize("progress", [True, False, None])
+def test_progress_goes_to_standard_error(
+    arm: lw.Robot, progress: bool | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arm.warm_up(FUNCTIONS, progress=progress)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    lines = [f"compiling: {share} % of 4" for share in (25, 50, 75, 100)]
+    assert printed.err.splitlines() == (lines if progress else [])  # by itself, only in a terminal
+
+
+def test_what_is_wrong_is_said_before_anything_is_compiled(arm: lw.Robot, compiled: Compiled) -> None:
+    for wrong in ("mass_matrix", {"mass_matrix": 1}, None, 3):
+        with pytest.raises(TypeError, match="warm_up: expected a list of functions"):
+            arm.warm_up(wrong)  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match="mass_matrx"):
+        arm.warm_up(["mass_matrix", "mass_matrx"])
+    with pytest.raises(UnknownNameError, match="nowhere"):
+        arm.warm_up(["mass_matrix", ("pose", "nowhere")])
+    with pytest.raises(TypeError, match="pose: expected"):
+        arm.warm_up(["mass_matrix", "pose"])
+    assert compiled.names == []
+
+
+def test_an_error_while_compiling_is_raised_and_the_rest_is_usable(
+    arm: lw.Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace_requests = kernels.trace_requests
+
+    def fails(tree: Any, name: str, requests: Any) -> Any:
+        if name == "mass_matrix":
+            raise ArithmeticError("no luck")
+        return trace_requests(tree, name, requests)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kernels, "trace_requests", fails)
+        for _ in range(2):
+            with pytest.raises(ArithmeticError, match="no luck"):
+                arm.warm_up(FUNCTIONS)
+        assert arm.gravity_force(arm.neutral()).shape == (2,)
+    assert arm.mass_matrix(arm.neutral()).shape == (2, 2)

@@ -1,0 +1,113 @@
+"""Manipulability and its gradient: NumPy's singular values, differences, a closed form, and where J loses rank."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.joints import Prismatic, Revolute
+from linkwork.model.random_tree import random_tree
+from linkwork.robot_table import ROBOT
+from oracles.comparison import assert_close
+from oracles.scalars import Direct
+from oracles.trees import TREES, state
+
+ROWS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
+CHAINS = {n: random_tree(np.random.default_rng(n), n, types=[Revolute, Prismatic], shape="chain") for n in (2, 5, 6, 8)}
+SOME = {
+    **CHAINS,
+    **{name: TREES[name] for name in ("mixed_0", "mixed_chain", "coupled_0", "coupled_chain", "rerooted")},
+}
+BETWEEN = (("tool4", "world"), ("tool1", "world"), ("tool1", "body0"), ("body1", "tool4"))
+
+
+def cases():
+    for (name, tree), (B, A) in itertools.product(SOME.items(), BETWEEN):
+        if {B, A} <= {"world", *(frame.name for frame in tree.frames)}:
+            yield f"{name} {B} {A}", tree, B, A
+
+
+def test_it_is_the_product_of_the_singular_values():
+    for what, tree, B, A in cases():
+        q, _, _ = state(tree, seed=1)
+        f = Direct(tree)
+        J = f.jacobian(q, B, relative_to=A)
+        moving = np.any(J != 0.0, axis=(0, 1))
+        for part, rows in ROWS.items():
+            found = f.manipulability(q, B, relative_to=A, part=part)
+            values = np.linalg.svd(J[:, rows][..., moving], compute_uv=False)
+            expected = np.prod(values, axis=-1) if moving.any() else np.zeros(len(q))
+            assert_close(found, expected, 1e-13, f"{what} {part}", core=0)
+
+
+def test_gradient_against_differences():
+    """Along a velocity for each sample; of the fourth order, as w bends much near where it is zero."""
+    h = 1e-3
+    for what, tree, B, A in cases():
+        q, v, _ = state(tree, seed=2)
+        f = Direct(tree)
+        at = [f.integrate(q, n * h * v) for n in (-2, -1, 1, 2)]
+        for part in ROWS:
+            found = np.sum(f.manipulability_gradient(q, B, relative_to=A, part=part) * v, axis=-1)
+            w = [f.manipulability(x, B, relative_to=A, part=part) for x in at]
+            slope = (w[0] - 8.0 * w[1] + 8.0 * w[2] - w[3]) / (12.0 * h)
+            assert_close(found, slope, 1e-8, f"{what} {part}", core=0)
+
+
+def test_gradient_by_dual_numbers():
+    for what, tree, B, A in cases():
+        q, v, _ = (x[0].tolist() for x in state(tree, seed=3, size=1))
+        moving = seeded(q, ROBOT["velocity_to_configuration_derivative"].compute(tree, q, v))
+        for part in ROWS:
+            w = ROBOT["manipulability"].compute(tree, moving, B, relative_to=A, part=part)
+            found = Direct(tree, "floats").manipulability_gradient(q, B, relative_to=A, part=part) @ np.array(v)
+            assert_close(found, parts(w, moving[0].level)[1], 1e-11, f"{what} {part}")
+
+
+def test_two_links_in_a_plane():
+    """w = l₁ l₂ |sin q₂|: nothing but the elbow matters, and there is nothing at the stretched arm."""
+    robot = lw.load("double_pendulum")
+    elbow, tip = (robot.pose(robot.neutral(), frame)[[0, 2], 3] for frame in ("lower_rod", "tip"))  # axes along y
+    links = np.linalg.norm(elbow) * np.linalg.norm(tip - elbow)
+    q = np.random.default_rng(0).uniform(-3.0, 3.0, size=(50, 2))
+    assert_close(robot.manipulability(q, "tip", part="position"), links * np.abs(np.sin(q[:, 1])), 1e-14, core=0)
+    slope = links * np.cos(q[:, 1]) * np.sign(np.sin(q[:, 1]))
+    expected = np.stack([np.zeros(50), slope], axis=-1)
+    assert_close(robot.manipulability_gradient(q, "tip", part="position"), expected, 1e-13, core=1)
+
+
+@pytest.mark.parametrize("kind", ["compiled", "floats"])
+def test_at_singular_configurations_it_is_zero_and_all_is_finite(kind):
+    robot = lw.load("arm6")
+    f = robot if kind == "compiled" else Direct(robot.tree, "floats")
+    q = np.zeros((3, 6))
+    q[1, 1], q[2, 4] = 0.3, np.pi
+    for part in ROWS:
+        w = f.manipulability(q, "tool", part=part)
+        gradient = f.manipulability_gradient(q, "tool", part=part)
+        assert np.all(np.isfinite(gradient))
+        singular = np.linalg.matrix_rank(robot.jacobian(q, "tool")[:, ROWS[part]]) < (6 if part == "all" else 3)
+        assert singular.any() or part != "all"
+        assert_close(w[singular], np.zeros(singular.sum()), 1e-15, core=0)
+
+
+def test_axes_that_are_one_leave_nothing():
+    links, hinge = ("a", "b", "c"), Revolute((0.0, 0.0, 1.0))
+    joints = [
+        lw.Joint.of(hinge, name=child.upper(), parent=parent, child=child)
+        for parent, child in zip(("world", *links), links, strict=False)
+    ]
+    robot = lw.Robot.build("coaxial", *(lw.Link(name, mass=1.0) for name in links), *joints)
+    q = robot.random_configuration(seed=0, size=5)
+    for part in ROWS:
+        assert not robot.manipulability(q, "c", part=part).any()
+        assert not robot.manipulability_gradient(q, "c", part=part).any()
+
+
+def test_what_nothing_moves_has_none():
+    robot = lw.load("arm6")
+    q = robot.random_configuration(seed=0, size=2)
+    assert not robot.manipulability(q, "tool", relative_to="tool").any()
+    assert not robot.manipulability_gradient(q, "tool", relative_to="tool").any()

@@ -1,0 +1,201 @@
+"""Random mechanisms: random trees, closed by joints of any type where they are; and functions of them on floats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.constraints import LoopJoint
+from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
+from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
+from linkwork.joints import ALL, Cylindrical, Floating, JointType, Prismatic, Revolute, Spherical, Universal
+from linkwork.kinematics.algorithms.forward_kinematics_frame_kinematics import pose
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import constrained_forward_dynamics
+from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
+from linkwork.mechanisms.algorithms.constraints.constraint_rows import (
+    constraint_bias,
+    constraint_error,
+    constraint_jacobian,
+)
+from linkwork.model.body import Frame
+from linkwork.model.random_tree import random_pose, random_tree
+from linkwork.model.tree import Tree
+from linkwork.model.tree_constraints import with_constraints
+from linkwork.spatial import Pose
+from oracles.coupling import randomly_coupled
+
+__all__ = ["KINDS", "Mechanism", "closed", "mechanism", "mechanisms", "ring"]
+
+KINDS = {kind.type_name(): kind for kind in ALL}
+_CHAIN = (Spherical, Revolute, Cylindrical, Universal, Prismatic)
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A tree with constraints, assembled at q; all functions on floats."""
+
+    tree: Tree
+    q: list[float]
+
+    @property
+    def M(self) -> np.ndarray:
+        return np.array(mass_matrix(self.tree, self.q), dtype=float)
+
+    @property
+    def error(self) -> np.ndarray:
+        return self.error_at(self.q)
+
+    def error_at(self, q: Sequence[float]) -> np.ndarray:
+        return np.array(constraint_error(self.tree, list(q)), dtype=float)
+
+    @property
+    def G(self) -> np.ndarray:
+        return np.array(constraint_jacobian(self.tree, self.q), dtype=float).reshape(-1, self.tree.nv)
+
+    def h(self, v: np.ndarray) -> np.ndarray:
+        return np.array(bias_force(self.tree, self.q, v.tolist()), dtype=float)
+
+    def gamma(self, v: np.ndarray) -> np.ndarray:
+        return np.array(constraint_bias(self.tree, self.q, v.tolist()), dtype=float)
+
+    def feasible(self, seed: int = 0) -> np.ndarray:
+        """A velocity of order 1 that the constraints allow; zero where they allow none."""
+        drawn = np.random.default_rng(seed).normal(size=self.tree.nv)
+        _, sizes, rows = np.linalg.svd(np.vstack([self.G, np.zeros((1, self.tree.nv))]))
+        kept = rows[: int(np.sum(sizes > 1e-9))]
+        moving: np.ndarray = drawn - kept.T @ (kept @ drawn)
+        return moving
+
+    def accelerations(self, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        a, forces = constrained_forward_dynamics(self.tree, self.q, v.tolist(), tau.tolist())
+        return np.array(a, dtype=float), np.array(forces, dtype=float)
+
+    def dense(self, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, float]:
+        """a by dense least squares, and the condition of what was solved: of M, and of the rows' part of full rank."""
+        M, G = self.M, self.G
+        free = np.linalg.solve(M, tau - self.h(v))
+        L = np.linalg.cholesky(M)
+        J = np.linalg.solve(L, G.T).T
+        a = free - np.linalg.solve(L.T, np.linalg.lstsq(J, G @ free + self.gamma(v), rcond=1e-11)[0])
+        sizes = np.linalg.svd(J, compute_uv=False)
+        kept = sizes[sizes > 1e-11 * np.max(sizes, initial=0.0)]
+        cond = float(np.max(kept, initial=1.0) / np.min(kept, initial=np.inf)) if len(kept) else 1.0
+        return a, float(np.linalg.cond(M)) * cond**2
+
+    def at(self, q: Sequence[float]) -> Mechanism:
+        return replace(self, q=[float(x) for x in q])
+
+
+def closed(tree: Tree, q: Sequence[float], name: str, joint: JointType, frame: str, other: str, seed: int = 0) -> Tree:
+    """The tree with a loop from one frame to the body of another, where M is placed so that the loop is closed at q."""
+    rng = np.random.default_rng(seed)
+    free = np.full(joint.nq, np.inf)
+    for q_J in joint.random(rng, -free, free, (50,)).tolist():
+        if float(joint.regularity(q_J)) > 0.2:
+            break
+    body = tree.frame(other).body
+    X_WM = pose(tree, q, frame) @ joint.X(q_J)
+    owner = next(f for f in tree.frames if f.body == body)
+    X_WB = pose(tree, q, owner.name) @ owner.placement.inv()
+    M = Frame(f"{name}_M", body, X_WB.inv() @ X_WM)
+    return with_constraints(replace(tree, frames=(*tree.frames, M)), [LoopJoint(name, joint, M.name, frame)])
+
+
+def regular(tree: Tree, seed: int) -> list[float]:
+    """A configuration away from singular coordinates."""
+    rng = np.random.default_rng(seed)
+    q: list[float] = []
+    for _, body in tree.stacked():
+        free = np.full(body.joint.nq, np.inf)
+        drawn = body.joint.random(rng, -free, free, (50,)).tolist()
+        q += next(x for x in drawn if float(body.joint.regularity(x)) > 0.2)
+    return q
+
+
+def mechanism(kind: type[JointType], seed: int = 0) -> Mechanism:
+    """A chain of joints of several types, closed from its end to the ground by a joint of this type."""
+    tree = random_tree(np.random.default_rng(seed), 4, types=_CHAIN[:4], shape="chain")
+    q = regular(tree, seed)
+    joint = kind.example(np.random.default_rng(seed + 1))
+    return Mechanism(closed(tree, q, "loop", joint, "ground0", "tool3", seed + 2), q)
+
+
+def mechanisms() -> dict[str, Mechanism]:
+    """Beside those of one type: several loops that share bodies, couplings, a floating base, loops of all types."""
+    found = {}
+    rng = np.random.default_rng(7)
+    tree = random_tree(rng, 7, types=ALL)
+    q = regular(tree, 1)
+    for k, (kind, a, b) in enumerate(((Universal, 6, 2), (Cylindrical, 5, 3))):
+        tree = closed(tree, q, f"loop{k}", kind.example(rng), f"tool{a}", f"tool{b}", k)
+    found["two loops in a random tree"] = Mechanism(tree, q)
+    tree = random_tree(rng, 8, types=(Floating, Revolute, Spherical, Prismatic), shape="random")
+    tree = randomly_coupled(tree, 2, 3)
+    q = regular(tree, 2)
+    tree = closed(tree, q, "loop", Spherical(), "tool7", "tool1", 5)
+    found["couplings and a floating body"] = Mechanism(tree, q)
+    tree = random_tree(rng, 6, types=(Revolute, Universal), shape="star")
+    q = regular(tree, 3)
+    for k in range(2):
+        tree = closed(tree, q, f"loop{k}", Spherical(), f"tool{k + 1}", f"tool{k + 3}", k)
+    found["a platform's legs"] = Mechanism(tree, q)
+    return found
+
+
+def ring(
+    kinds: tuple[type[JointType], type[JointType]], seed: int, **resisting: float
+) -> tuple[list[Mechanism], list[np.ndarray], list[list[float]]]:
+    """The world, b0, b1, b2 and back by joints of four types, opened at the last joint and at the one before it.
+
+    Both at the same state, which is returned besides: q and v of the joints that they share are the same, others' are
+    those of the loop.  What resists is in the third joint.
+    """
+    rng = np.random.default_rng(seed)
+    types = [kind.example(rng) for kind in (Spherical, Cylindrical, *kinds)]
+    q = [configuration(joint, rng) for joint in types]
+    sides = [(random_pose(rng), random_pose(rng)) for _ in types]
+    X = Pose.identity()
+    for joint, q_k, (place, rotor) in zip(types[:3], q, sides, strict=False):
+        X = X @ place @ joint.X(q_k) @ rotor
+    sides[3] = (X @ sides[3][1].inv() @ types[3].X(q[3]).inv(), sides[3][1])
+    ends = [("world", "b0"), ("b0", "b1"), ("b1", "b2"), ("world", "b2")]
+    links = [lw.Link(f"b{k}", mass=1.0 + k, com=(0.1, 0.2, -0.1 * k), inertia=(0.3, 0.2, 0.25)) for k in range(3)]
+    found = []
+    for loop in (3, 2):
+        joints = []
+        for k, (joint, (parent, child), (place, rotor)) in enumerate(zip(types, ends, sides, strict=True)):
+            more = {"placement": place, "rotor": rotor, **(resisting if k == 2 else {})}
+            if k != loop:
+                joints.append(lw.Joint.of(joint, name=f"j{k}", parent=parent, child=child, **more))
+        robot = lw.Robot.build("ring", *links, *joints).with_frame("F", ends[loop][0], sides[loop][0])
+        robot = robot.with_frame("M", "b2", sides[loop][1].inv().formed())
+        tree = robot.with_loop(f"j{loop}", types[loop], "F", "M", **(resisting if loop == 2 else {}))._tree
+        found.append(Mechanism(tree, placed(tree.q_slices, tree, q)))
+    one, other = found
+    v = one.feasible(seed)
+    V = KinematicState(one.tree, one.q, v.tolist()).between("M", "F").twist
+    rates = [*split(one.tree, v), types[3].v_of_twist(q[3], V)]
+    return found, [v, np.array(placed(other.tree.v_slices, other.tree, rates))], q
+
+
+def configuration(joint: JointType, rng: np.random.Generator) -> list[float]:
+    """A regular one that the type prefers of its transform."""
+    free = np.full(joint.nq, np.inf)
+    drawn = joint.random(rng, -free, free, (50,)).tolist()
+    return [float(x) for x in joint.principal(next(q for q in drawn if float(joint.regularity(q)) > 0.2))]
+
+
+def split(tree: Tree, v: np.ndarray) -> list[list[float]]:
+    return [v[tree.v_slices[tree.joint_index(f"j{k}")]].tolist() for k in range(3)]
+
+
+def placed(slices: Any, tree: Tree, numbers: list[list[float]]) -> list[float]:
+    """The numbers of the tree's joints, where these are."""
+    found = np.zeros(max(s.stop for s in slices))
+    for i, body in enumerate(tree.bodies):
+        found[slices[i]] = numbers[int(body.joint_name[1:])]
+    return [float(x) for x in found]

@@ -1,0 +1,128 @@
+"""How steps of robots vary, against differences; what one problem's steps and policies are, on any scalar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork.joints import Floating, Prismatic, Revolute
+from linkwork.model.random_tree import random_tree
+from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
+from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics
+from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics
+from linkwork.optimal.features import PathContact
+
+
+def _state(dynamics: RobotDynamics, rng: np.random.Generator) -> list[float]:
+    tree = dynamics.tree
+    q = [x for _, body in tree.stacked() for x in body.asked("zero")]
+    there = dynamics.moved([*q, *[0.0] * tree.nv], rng.uniform(-0.6, 0.6, 2 * tree.nv).tolist())
+    return [float(x) for x in there]
+
+
+def _differences(dynamics: Dynamics, x: list[float], u: list[float], h: float = 1e-6) -> np.ndarray:
+    n, y = dynamics.size, dynamics.step(x, u)
+    columns = []
+    for k in range(n + len(u)):
+        ends = []
+        for sign in (h, -h):
+            e = np.zeros(n + len(u))
+            e[k] = sign
+            there = dynamics.step(dynamics.moved(x, e[:n].tolist()), [a + b for a, b in zip(u, e[n:], strict=True)])
+            ends.append(np.array(dynamics.apart(y, there), dtype=float))
+        columns.append((ends[0] - ends[1]) / (2.0 * h))
+    return np.array(columns).T
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "runge_kutta_4"])
+def test_steps_vary_as_differences_say(integrator: str) -> None:
+    """Random trees of joints that turn, slide and float; rows by hand and by differentiation of the step agree."""
+    rng = np.random.default_rng(3)
+    for trial in range(2):
+        tree = random_tree(
+            np.random.default_rng(trial), 3, types=(Revolute, Floating) if trial else (Revolute, Prismatic)
+        )
+        dynamics = RobotDynamics(tree, 0.02, tuple(range(0, tree.nv, 2)), integrator, passive=trial == 1)
+        x, u = _state(dynamics, rng), rng.uniform(-1.0, 1.0, dynamics.controls).tolist()
+        y, linear = dynamics.linear(x, u)
+        assert np.abs(np.subtract(y, dynamics.step(x, u))).max() < 1e-12
+        basis = np.eye(dynamics.size + dynamics.controls)
+        found = np.array([linear.changed(e.tolist()) for e in basis], dtype=float).T
+        known = _differences(dynamics, x, u)
+        size = np.abs(known).max()
+        assert np.abs(found - known).max() < 1e-7 * size
+        by_hand = np.array(Dynamics.linear(dynamics, x, u)[1].factors[0], dtype=float)
+        assert np.abs(found - by_hand).max() < 1e-10 * size
+        V = rng.uniform(-1.0, 1.0, (dynamics.size, dynamics.size))
+        V = V + V.T
+        assert np.abs(np.array(linear.hessian(V.tolist()), dtype=float) - found.T @ V @ found).max() < 1e-10 * size**2
+        assert np.abs(np.array(linear.gradient(V[0].tolist()), dtype=float) - found.T @ V[0]).max() < 1e-10 * size
+
+
+def test_second_derivatives_are_those_of_the_rows() -> None:
+    """Curvature in closed form, where it is, and by differentiation, against differences of Fᵀw."""
+    rng = np.random.default_rng(5)
+    for types in ((Revolute, Prismatic), (Revolute,)):
+        tree = random_tree(np.random.default_rng(1), 3, types=types)
+        dynamics = RobotDynamics(tree, 0.05, (0, 2))
+        n = dynamics.size
+        x, u = _state(dynamics, rng), rng.uniform(-1.0, 1.0, 2).tolist()
+        w = rng.uniform(-1.0, 1.0, n).tolist()
+        found = np.array(dynamics.curvature(x, u, w), dtype=float)
+        assert np.abs(found - np.array(Dynamics.curvature(dynamics, x, u, w), dtype=float)).max() < 1e-10
+        for k in range(n + 2):
+            ends = []
+            for sign in (1e-6, -1e-6):
+                e = np.zeros(n + 2)
+                e[k] = sign
+                there = dynamics.moved(x, e[:n].tolist()), (np.array(u) + e[n:]).tolist()
+                ends.append(np.array(dynamics.linear(*there)[1].gradient(w), dtype=float))
+            assert np.abs((ends[0] - ends[1]) / 2e-6 - found[k]).max() < 1e-7 * (1.0 + np.abs(found).max())
+
+
+@pytest.mark.parametrize(("integrator", "joints"), [("semi_implicit_euler", 3), ("stormer_verlet", 2)])
+def test_joint_forces_of_accelerations_vary_as_differences_say(integrator: str, joints: int) -> None:
+    """Random trees with what holds a point or a sole: rows and second derivatives of τ are those of differences, and
+    forward dynamics of τ makes the same step."""
+    rng = np.random.default_rng(5)
+    floats = integrator == "stormer_verlet"
+    kinds = (Floating, Revolute) if floats else (Revolute, Prismatic)
+    tree = random_tree(np.random.default_rng(1), joints, types=kinds)
+    contact = PathContact("foot", tree.bodies[-1].name, surface=floats)
+    n, h = tree.nv, 0.02
+    own = tree, h, tuple(range(n)), integrator, floats
+    dynamics = InverseDynamics(*own, (("other", 2), ("foot", contact.size)), (contact,))
+    x, u = _state(dynamics, rng), rng.uniform(-1.0, 1.0, dynamics.controls)
+    y, linear = dynamics.linear(x, u.tolist())
+    basis, m = np.eye(dynamics.size + dynamics.controls), dynamics.size
+    found = np.array([linear.changed(e.tolist()) for e in basis], dtype=float).T
+    known = _differences(dynamics, x, u.tolist())
+    assert np.abs(found - known).max() < 1e-7 * np.abs(known).max()
+    assert np.abs(np.subtract(y, dynamics.step(x, u.tolist()))).max() < 1e-14
+
+    def torque(x: list[float], u: Any) -> np.ndarray:
+        return np.array(dynamics.torque(x, list(u), floats, 0.0), dtype=float)
+
+    if not floats:
+        alone = [*u[:n], *[0.0] * (dynamics.controls - n)]
+        forward = RobotDynamics(*own).step(x, torque(x, alone).tolist())
+        assert np.abs(np.subtract(forward, y)).max() < 1e-12
+
+    def varied_by(compute: Any, way: np.ndarray) -> np.ndarray:
+        ends = [compute(dynamics.moved(x, (s * way[:m]).tolist()), u + s * way[m:]) for s in (1e-5, -1e-5)]
+        return np.asarray((ends[0] - ends[1]) / 2e-5)
+
+    def rows(x: list[float], u: Any) -> np.ndarray:
+        none = np.zeros((dynamics.controls, m))
+        return np.array(dynamics.motors(x, list(u), none, 0.0)[1], dtype=float)
+
+    by_x = np.array([varied_by(torque, e) for e in basis[:m]]).T
+    assert np.abs(rows(x, u) - by_x).max() < 1e-7 * np.abs(by_x).max()
+    w, way = rng.uniform(-1.0, 1.0, n), rng.uniform(-1.0, 1.0, len(basis))
+    way[:n] = 0.0 if floats else way[:n]  # turning twice counts as the mean of both orders
+    bent = np.array(dynamics.torque_curvature(x, u.tolist(), w.tolist(), floats, 0.0), dtype=float)
+    known = varied_by(lambda x, u: w @ rows(x, u), way)
+    assert np.abs(bent[:m] @ way - known).max() < 1e-6 * np.abs(known).max()
+    assert np.abs(bent - bent.T).max() < 1e-12 * np.abs(bent).max()

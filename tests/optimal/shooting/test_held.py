@@ -1,0 +1,210 @@
+"""Contacts by phases, impacts, loops and wheels along motions by forward dynamics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import Joint, Link
+from linkwork.joints import Planar, Prismatic, Revolute
+from linkwork.optimal.algorithms.shooting.contact_dynamics import HeldDynamics, Holding
+from linkwork.optimal.features import ContactStays, PathContact
+
+PITCH = Revolute((0, 1, 0))
+LEGS = 0.3  # [m]
+MONOPED = lw.Robot.build(
+    "monoped",
+    Link("cart", mass=0.5),
+    Link("body", mass=3.0, inertia=(0.1, 0.1, 0.1)),
+    Link("thigh", mass=0.5, com=(0, 0, -0.15), inertia=(5e-3, 5e-3, 1e-3)),
+    Link("shank", mass=0.3, com=(0, 0, -0.15), inertia=(3e-3, 3e-3, 1e-3)),
+    Joint.of(Prismatic((1, 0, 0)), name="x", parent="world", child="cart"),
+    Joint.of(Prismatic((0, 0, 1)), name="z", parent="cart", child="body"),
+    Joint.of(PITCH, name="hip", parent="body", child="thigh"),
+    Joint.of(PITCH, name="knee", parent="thigh", child="shank", placement=(0, 0, -LEGS)),
+).with_frame("foot", "shank", (0, 0, -LEGS))
+START = np.array([0.0, 2 * LEGS * np.cos(0.6), -0.6, 1.2])
+FRICTION = 0.06  # little: the foot is about to slip at some steps
+MOTORS = ["hip", "knee"]
+FOOT = PathContact("foot", "foot")
+
+
+def _step(dynamics: HeldDynamics, x: Any, u: Any) -> np.ndarray:
+    return np.array(dynamics.led([*x], [*u]), dtype=float)
+
+
+def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
+    """Also where it moves against what begins to hold it: momentum changes by the impulse, energy by what is lost."""
+    tree, h, u = MONOPED.tree, 0.02, [1.0, -2.0]
+    rng = np.random.default_rng(0)
+    for surface, on in ((False, 1.0), (True, 1.0), (False, 0.0)):
+        contact = PathContact("foot", "foot", surface=surface)
+        holding = (Holding(contact, ContactStays(contact)),)
+        dynamics = HeldDynamics(tree, h, (2, 3), holdings=holding, active=(on,), time=0.5)
+        q, v = START, rng.normal(size=4)
+        y, linear = dynamics.linear([*q, *v], u)
+        y = np.array(y, dtype=float)
+        assert np.allclose(_step(dynamics, [*q, *v], u), y, atol=1e-9)
+        q1, v1, f = y[:4], y[4:8], y[8:]
+        way = MONOPED.pose(q1, "foot") - MONOPED.pose(q, "foot")
+        assert (np.abs(way[:3, 3]).max() < 1e-14) == bool(on) and (np.abs(f).max() == 0.0) == (not on)
+        if surface:
+            assert np.abs(way).max() < 1e-14
+        # M (v⁺ − v) = h (τ − c + Jᵀ f), and what the foot's impulse takes
+        J = MONOPED.jacobian(q, "foot", expressed_in="foot" if surface else "world")[6 - contact.size :]
+        M, tau = MONOPED.mass_matrix(q), np.array([0.0, 0.0, *u])
+        impulse = h * (tau - MONOPED.bias_force(q, v) + J.T @ f)
+        assert np.abs(M @ (v1 - v) - impulse).max() < 1e-12 * max(1.0, np.abs(f).max())
+        assert np.isclose(0.5 * v1 @ M @ v1 - 0.5 * v @ M @ v, 0.5 * (v1 + v) @ impulse, atol=1e-11)
+        whole = np.array([*linear.rows(), *linear.more], dtype=float)
+        for k in range(10):
+            ends = []
+            for sign in (1e-6, -1e-6):
+                e = sign * np.eye(10)[k]
+                ends.append(_step(dynamics, np.concatenate([q, v]) + e[:8], u + e[8:]))
+            assert np.allclose(whole[:, k], (ends[0] - ends[1]) / 2e-6, rtol=1e-5, atol=1e-5)
+
+
+def test_an_impact_of_no_time_is_that_of_a_robot_with_constraints() -> None:
+    held = MONOPED.with_point("toe", "foot", (0, 0, 0))
+    held = held.with_constraints(lw.Ball("toe", at=held.pose(START, "foot")[:3, 3], name="toe"))
+    v = np.array([0.3, -1.2, 0.5, -0.7])
+    known = held.constrained_impact(START, v)
+    dynamics = HeldDynamics(MONOPED.tree, 1e-7, (2, 3), holdings=(Holding(FOOT, ContactStays(FOOT)),), active=(1.0,))
+    y = _step(dynamics, [*START, *v], [0.0, 0.0])
+    assert np.abs(y[4:8] - known.v).max() < 1e-5
+    assert np.abs(1e-7 * y[8:] - known.constraint_impulses).max() < 1e-5
+    M = MONOPED.mass_matrix(START)
+    lost = 0.5 * v @ M @ v - 0.5 * y[4:8] @ M @ y[4:8]
+    assert lost > 0.1 and np.isclose(lost, 0.5 * (v - y[4:8]) @ M @ (v - y[4:8]), rtol=1e-4)  # and gravity
+
+
+def _hop() -> lw.Problem:
+    """Off the ground, and back on it at rest."""
+    problem = lw.Problem(MONOPED, steps=15, duration=0.75, phases={"push": (0, 5), "fly": (5, 8), "land": (8, 15)})
+    problem.contact("foot", at="push", friction=FRICTION)
+    problem.contact("foot", at="land", friction=FRICTION, height=0.0, name="landing")
+    problem.add(lw.optimal.TorqueFeature(MOTORS), "squares", scale=0.02, name="effort")
+    problem.add("velocity", "squares", scale=0.05)
+    problem.add("velocity", "equality", at=-1, name="rest")
+    return problem.add("configuration", "equality", at=-1, target=START, name="back")
+
+
+def test_a_hop_is_an_optimum_by_inverse_dynamics() -> None:
+    """Iterative LQR and multiple shooting find the same one, of which conditions hold by another text of its steps."""
+    problem, T, h = _hop(), 15, 0.05
+    given: dict[str, Any] = {"actuated": MOTORS, "control_limits": False, "at_most": 400}
+    found = problem.solve(START, solver="shooting", **given)
+    again = problem.solve(START, solver="ilqr", controls=found.controls + 0.01, **given)
+    given |= {"solver": "ilqr", "dynamics": "inverse", "second_order": False}
+    inverse = problem.solve(START, **given)  # forces as controls, and what holds as constraints
+    assert inverse.success and abs(found.cost - inverse.cost) < 1e-7 * found.cost, inverse.explain()
+    assert np.abs(inverse.controls - found.controls).max() < 1e-3
+    for one in (found, again, inverse):
+        assert one.success and max(one.violations.values()) < 1e-8, one.explain()
+    assert abs(found.cost - again.cost) < 1e-7 * found.cost
+    force = found.variables["foot"] + found.variables["landing"]
+    assert (force[5:8] == 0.0).all() and force[8:, 2].min() > 0.0
+    assert np.abs(MONOPED.pose(found.q[7:], "foot")[:, 2, 3]).max() < 1e-8
+    weight, flight = 9.81 * MONOPED.mass, slice(5, 8)
+
+    def taken(z: np.ndarray) -> tuple[np.ndarray, ...]:
+        """By inverse dynamics of a path, with forces at the foot: v, joint forces, places of the foot, forces."""
+        q, f = z[: 4 * T].reshape(T, 4), z[4 * T :].reshape(T, 2).copy()
+        f[flight] = 0.0
+        before = np.vstack([START, q[:-1]])
+        v = (q - before) / h
+        slow = np.vstack([np.zeros(4), v[:-1]])
+        pulled = np.einsum("tki,tk->ti", MONOPED.jacobian(before, "foot")[:, [3, 5]], f)
+        a = np.einsum("tij,tj->ti", MONOPED.mass_matrix(before), v - slow) / h
+        return (
+            v,
+            a + MONOPED.bias_force(before, slow) - pulled,
+            MONOPED.pose(np.vstack([START, q]), "foot")[:, [0, 2], 3],
+            f,
+        )
+
+    def cost(z: np.ndarray) -> float:
+        v, tau, _, f = taken(z)
+        return 0.5 * sum(float((x * x).sum()) for x in (0.05 * v, 0.02 * tau[:, 2:], 1e-2 / weight * f))
+
+    def equal(z: np.ndarray) -> np.ndarray:
+        v, tau, foot, _ = taken(z)
+        stays = np.delete(np.diff(foot, axis=0), flight, axis=0)
+        ends = z[4 * T - 4 : 4 * T] - START, v[-1]  # with these the foot is on the ground
+        return np.concatenate([tau[:, :2].ravel() / weight, stays.ravel(), *ends])
+
+    def within(z: np.ndarray) -> np.ndarray:
+        f = np.delete(taken(z)[3], flight, axis=0)
+        return np.asarray((FRICTION * f[:, 1] + 1e-3 - np.sqrt(f[:, 0] ** 2 + 1e-6)) / weight)
+
+    z = np.concatenate([found.q.ravel(), force[:, [0, 2]].ravel()])
+    assert np.abs(equal(z)).max() < 1e-8 and within(z).min() > -1e-8 and abs(cost(z) - found.cost) < 1e-8
+    assert np.abs(taken(z)[1][:, 2:] - found.controls).max() < 1e-6
+
+    # its gradient is a combination of those of what holds, of inequalities with a sign
+    def gradient(of: Any) -> np.ndarray:
+        ways = 1e-6 * np.eye(z.size)
+        return np.array([(of(z + way) - of(z - way)) / 2e-6 for way in ways])
+
+    pressed = within(z) < 1e-6
+    assert pressed.any()
+    slope, rows = gradient(cost), np.hstack([gradient(equal), -gradient(within)[:, pressed]])
+    forces, *_ = np.linalg.lstsq(rows, -slope, rcond=1e-9)
+    assert np.abs(rows @ forces + slope).max() < 1e-5 * np.abs(slope).max()
+    assert (forces[-pressed.sum() :] > -1e-6).all()
+
+
+def test_loops_and_wheels_hold_along_a_motion() -> None:
+    """A four-bar whose rows depend on each other, driven by its crank; and a sleigh on its blade."""
+    turn = Revolute((0, -1, 0))
+
+    def bar(name: str, parent: str, length: float, x: float) -> list[Any]:
+        inertia = (0.01, length**2 / 12, length**2 / 12)
+        joint = Joint.of(turn, name=f"{name}_joint", parent=parent, child=name, placement=(x, 0, 0))
+        return [Link(name, mass=1.0, com=(length / 2, 0, 0), inertia=inertia), joint]
+
+    four = lw.Robot.build(
+        "four", bar("crank", "world", 0.3, 0.0), bar("coupler", "crank", 1.0, 0.3), bar("rocker", "world", 0.8, 1.0)
+    )
+    four = four.with_frame("a", "coupler", (1.0, 0, 0)).with_frame("b", "rocker", (0.8, 0, 0))
+    four = four.with_loop("pin", turn, "a", "b")
+    q = four.assemble(np.array([0.5, 0.3, 1.8])).q
+    problem = lw.Problem(four, steps=12, duration=0.8)
+    problem.add(lw.optimal.TorqueFeature(["crank_joint"]), "squares", scale=0.1, name="effort")
+    problem.add(lambda w: w.q("crank_joint") - q[0] - 1.0, "equality", at=-1, name="turned")
+    problem.add(lambda w: w.v("crank_joint"), "equality", at=-1, name="at rest")
+    found = problem.solve(q, solver="ilqr", actuated=["crank_joint"], control_limits=False)
+    assert found.success and np.abs(four.constraint_error(found.q)).max() < 1e-12
+    inverse = problem.add(lw.optimal.TorqueFeature(["coupler_joint", "rocker_joint"]), "equality", name="none").solve(q)
+    assert inverse.success and abs(found.cost / inverse.cost - 1.0) < 0.05
+    sled = lw.Robot.build(
+        "sled",
+        Link("sled", mass=2.0, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.2)),
+        Joint.of(Planar(), name="place", parent="world", child="sled"),
+    ).with_constraints(lw.Skate("sled"))
+    way = lw.Problem(sled, steps=12, duration=1.0).add("torque", "squares", scale=0.1, name="effort")
+    way.add("configuration", "equality", at=-1, target=[0.5, 0.3, 0.0]).add("velocity", "equality", at=-1)
+    slid = way.solve(np.zeros(3), solver="shooting", control_limits=False)
+    assert slid.success and max(slid.violations.values()) < 1e-9
+    middle = np.vstack([np.zeros(3), slid.q])[:-1] + 0.5 * np.diff(np.vstack([np.zeros(3), slid.q]), axis=0)
+    step = np.diff(np.vstack([np.zeros(3), slid.q]), axis=0)[:, :2]
+    across = np.stack([-np.sin(middle[:, 2]), np.cos(middle[:, 2])], axis=1)
+    assert np.abs((across * step).sum(axis=1)).max() < 1e-12 and abs(slid.cost / way.solve(np.zeros(3)).cost - 1) < 0.02
+
+
+def test_what_is_held_otherwise_is_refused() -> None:
+    problem = lw.Problem(MONOPED, steps=4, duration=0.2).add("velocity", "squares")
+    sliding = lw.Problem(MONOPED, steps=4).add("velocity", "squares").contact("foot", stays=False)
+    problem.contact("foot")
+    for options, said in (({"integrator": "runge_kutta_4"}, "integrator"), ({"second_order": True}, "second_order")):
+        with pytest.raises(ValueError, match=f"{said}: where contacts or constraints hold"):
+            problem.solve(START, solver="ilqr", **options)
+    with pytest.raises(ValueError, match="contact 'foot': stays"):
+        sliding.solve(START, solver="ilqr")
+    problem.variable("slack", 2)
+    with pytest.raises(ValueError, match="but the problem has slack"):
+        problem.solve(START, solver="shooting")

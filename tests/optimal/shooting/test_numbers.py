@@ -1,0 +1,151 @@
+"""Motions by forward dynamics of robots with other numbers in each call, and from where another search ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import Joint, Link
+from linkwork.joints import Prismatic, Revolute
+from linkwork.optimal.result import OptimalResult
+from linkwork.optimal.shooting import shooting_kernel
+
+ARM = lw.load("double_pendulum").with_payload("tip", 0.0)
+LEG = lw.Robot.build(
+    "leg",
+    Link("cart", mass=0.5),
+    Link("body", mass=3.0),
+    Link("rod", mass=0.5, com=(0, 0, -0.3), inertia=(5e-3, 5e-3, 1e-3)),
+    Joint.of(Prismatic((1, 0, 0)), name="x", parent="world", child="cart"),
+    Joint.of(Prismatic((0, 0, 1)), name="z", parent="cart", child="body"),
+    Joint.of(Revolute((0, 1, 0)), name="hip", parent="body", child="rod"),
+).with_frame("foot", "rod", (0, 0, -0.6))
+LIMIT = 40.0
+EVERY: tuple[dict[str, Any], ...] = (
+    {"solver": "ilqr", "control_limits": LIMIT},
+    {"solver": "shooting", "control_limits": LIMIT, "dynamics": "inverse"},
+)
+
+
+def _ball(mass: float) -> np.ndarray:
+    J = 0.4 * mass * 0.05**2
+    return np.array([mass, 0, 0, 0, J, 0, 0, J, 0, J])
+
+
+def _lift(robot: lw.Robot) -> lw.Problem:
+    problem = lw.Problem(robot, steps=20, duration=1.0)
+    problem.add("torque", "squares", scale=0.1, name="effort")
+    problem.add("configuration", "equality", at=-1, target=[1.2, 0.4], name="there")
+    return problem.add("velocity", "equality", at=-1, name="rest")
+
+
+def _refuses(*_: Any) -> Any:
+    raise AssertionError("another kernel was made")
+
+
+def _same(found: Any, fixed: Any, k: int, one: lw.Robot) -> None:
+    """The k-th of a batch is the motion of a robot whose numbers are fixed, and obeys its equations."""
+    assert found.success[k] and fixed.success, (found.explain(k), fixed.explain())
+    assert abs(found.cost[k] - fixed.cost) < 1e-8 * fixed.cost and np.abs(found.q[k] - fixed.q).max() < 1e-5
+    assert np.abs(found.controls[k] - fixed.controls).max() < 1e-3
+    h = 0.05
+    before = np.concatenate([np.zeros((1, 4)), np.concatenate([found.q[k], found.velocities[k]], axis=-1)[:-1]])
+    tau = one.inverse_dynamics(before[:, :2], before[:, 2:], found.accelerations[k])
+    assert np.abs(tau - found.controls[k]).max() < 1e-6 and np.abs(found.residuals["effort"][k] - tau).max() < 1e-6
+    assert np.abs(before[:, 2:] + h * found.accelerations[k] - found.velocities[k]).max() < 1e-9
+
+
+def test_loads_in_the_hand_come_with_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One kernel for all, torques or accelerations as controls: an optimum is that of the robot with the number."""
+    problem, balls = _lift(ARM), np.array([_ball(m) for m in (0.0, 0.1, 0.5)])
+    heavy = ARM.with_parameters({"inertia:payload": balls[2]})
+    for options in EVERY:
+        found = problem.solve([0.0, 0.0], parameters={"inertia:payload": balls}, **options)
+        # from there, for an arm has several optima, and scales in the search are those of the robot that it is posed of
+        _same(found, _lift(heavy).solve([0.0, 0.0], guess=found.q[2], **options), 2, heavy)
+        _same(found, problem.solve([0.0, 0.0], **options), 0, ARM)
+        with monkeypatch.context() as patch:
+            patch.setattr(shooting_kernel, "_compiled", _refuses)
+            alone = problem.solve([0.0, 0.0], parameters={"inertia_payload": balls[1]}, **options)
+            assert np.array_equal(alone.q, found.q[1]) and alone.cost == found.cost[1]
+            seeds = problem.solve(
+                [0.0, 0.0], parameters={"inertia:payload": balls}, seeds=2, every_seed=True, **options
+            )
+            assert np.array_equal(seeds.attempts.q[:, 0], found.q)
+        assert found.cost[2] > 1.2 * found.cost[0]
+
+
+def test_numbers_of_a_robot_that_stands() -> None:
+    """Where a contact holds it, in the forces of that, too; and of what is in joints."""
+    problem = lw.Problem(LEG, steps=10, duration=0.5)
+    problem.contact("foot", friction=None, effort=0.0)
+    problem.add(lw.optimal.TorqueFeature(["hip"], passive=True), "squares", scale=0.1, name="effort")
+    problem.add(lw.ik.PostureTask(), "squares", at=-1, scale=10.0, target=[0.4, 0.5, 0.0], name="there")
+    start, gravity, damping = [0.0, 0.6, 0.3], [0.0, 0.0, -1.62], [0.0, 0.0, 0.5]
+    options = {"solver": "ilqr", "actuated": ["hip"], "control_limits": False, "passive": True}
+    found = problem.solve(start, parameters={"gravity": [gravity, LEG.gravity], "damping": damping}, **options)
+    other = LEG.with_parameters({"gravity": gravity, "damping": damping})
+    same = lw.Problem(other, steps=10, duration=0.5)
+    same.contact("foot", friction=None, effort=0.0)
+    for entry in problem.entries[-2:]:
+        same.add(entry.feature, entry.kind, at=-1 if entry.single else None, scale=entry.scale, target=entry.target,
+                 name=entry.name)  # fmt: skip
+    fixed = same.solve(start, **options)
+    assert found.success.all() and fixed.success
+    assert abs(found.cost[0] - fixed.cost) < 1e-9 * (1.0 + fixed.cost) and np.abs(found.q[0] - fixed.q).max() < 1e-6
+    force = found.variables["foot"]
+    assert np.abs(force[0] - fixed.variables["foot"]).max() < 1e-4 and np.abs(force[1] - force[0]).max() > 1.0
+
+
+def test_a_search_goes_on_from_where_another_ended() -> None:
+    """At its optimum at once; from near it sooner than without, to the same optimum."""
+    problem = _lift(ARM).add(lw.optimal.VelocityLimits(upper=2.2), "inequality", name="speed")
+    for options in EVERY:
+        one = problem.solve([0.0, 0.0], **options)
+        again = problem.solve([0.0, 0.0], warm=one, **options)
+        assert again.success and again.iterations <= 2 and abs(again.cost - one.cost) < 1e-8 * one.cost
+        assert np.abs(again.multipliers["speed"] - one.multipliers["speed"]).max() < 1e-3
+        starts = np.array([[0.05, 0.0], [0.0, -0.05]])
+        asked = {"targets": {"there": [1.15, 0.42]}, **options}
+        cold, warm = problem.solve(starts, **asked), problem.solve(starts, warm=one, **asked)
+        assert cold.success.all() and warm.success.all() and (warm.iterations < cold.iterations).all()
+        assert np.abs(cold.cost - warm.cost).max() < 1e-7 * cold.cost.max()
+        assert np.abs(cold.q - warm.q).max() < 1e-4
+        many = problem.solve(starts, warm=warm, seeds=2, every_seed=True, **asked)
+        assert (many.attempts.iterations[:, 0] <= 2).all() and np.abs(many.attempts.q[:, 0] - warm.q).max() < 1e-6
+        assert (problem.solve(starts, warm=many, **asked).iterations <= 2).all()
+        few = problem.solve([0.0, 0.0], at_most=4, **options)
+        assert problem.solve([0.0, 0.0], warm=few, **options).success
+
+
+def test_what_is_no_number_or_result_is_said() -> None:
+    problem, given = _lift(ARM), EVERY[0]
+
+    def solve(**options: Any) -> Any:
+        return problem.solve([0.0, 0.0], at_most=1, **given | options)
+
+    for wrong, said in (
+        ({"inertia:payload": [1.0]}, r"inertia:payload: expected numbers \(\.\.\., 10\)"),
+        ({"gravity": "down"}, "gravity: expected numbers"),
+        ({"gravity": [0.0, 0.0, np.nan]}, "finite"),
+        ({"inertia:payload": np.stack([_ball(1.0), -_ball(1.0)])}, r"inertia:payload\[1\]: no body has these"),
+        ({"inertia": ARM.parameters("inertia")["inertia"], "inertia:tip": _ball(1.0)}, "already"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            solve(parameters=wrong)
+    with pytest.raises(lw.errors.UnknownNameError, match=r"inertia:payload|'payload'"):
+        solve(parameters={"inertia:paylod": _ball(1.0)})
+    with pytest.raises(TypeError, match="parameters: expected a dict"):
+        solve(parameters=[1.0])
+    one = solve()
+    with pytest.raises(TypeError, match=r"warm: expected a result .* give guess=, its q"):
+        solve(warm=object.__new__(OptimalResult))
+    with pytest.raises(TypeError, match=r"warm: expected a result .* got 3"):
+        solve(warm=3)
+    with pytest.raises(ValueError, match="the same controls"):
+        solve(warm=one, actuated=[ARM.joints[0].name])
+    with pytest.raises(ValueError, match="the same problem"):
+        problem.add("acceleration", "squares").solve([0.0, 0.0], warm=one, **given)

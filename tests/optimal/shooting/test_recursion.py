@@ -1,0 +1,111 @@
+"""Sweeps, roll-outs and their loop on problems of which the answer is known."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.optimal.algorithms.shooting.augmented_cost import AskedTerms
+from linkwork.optimal.algorithms.shooting.ilqr import Shooting
+from linkwork.optimal.algorithms.shooting.search_state import RollOut
+from linkwork.optimal.algorithms.shooting.step_dynamics import Stepped
+
+T, H = 30, 0.05
+A = np.array([[1.0, H], [0.0, 1.0]])
+B = np.array([[0.5 * H * H], [H]])
+TOLD = ("cost", "violation", "gap", "decrement", "iterations", "status")
+CART = Stepped(lambda x, u: [x[0] + H * x[1] + 0.5 * H * H * u[0], x[1] + H * u[0]], 2, 1)
+FREE = np.zeros((T, 2))
+MOTION = np.stack([np.linspace(0.0, 1.0, T), np.full(T, 0.3)], axis=1)
+
+
+@cache
+def _solver(kinds: tuple[str, ...], limited: bool, gaps: bool, linear: bool = True) -> lw.Kernel:
+    """A cart on a line that shall be at 1, at rest: rows of its place, its speed, and its speed beyond 0.95."""
+
+    def solved(start, w0, w1, u, x, bound):
+        terms = AskedTerms(("squares",), kinds, lambda x, u, g: u, lambda y, g: [y[0] - 1.0, y[1], y[1] - 0.95])
+        limits = ([-bound], [bound]) if limited else None
+        problem = Shooting(CART, terms, list(start), np.zeros((T, 0)), (w0, w1), limits, gaps)
+        found = problem.solve(RollOut(x, u))
+        told = np.array([getattr(found, name) for name in TOLD])
+        return {
+            "x": found.motion.x,
+            "u": found.motion.u,
+            "K": found.gains,
+            "forces": found.multipliers[1],
+            "told": told,
+        }
+
+    return lw.compile(solved, start=2, w0=(T, 1), w1=(T, 3), u=(T, 1), x=(T, 2), bound=())
+
+
+def _told(found) -> dict[str, float]:
+    return dict(zip(TOLD, found.told.tolist(), strict=True))
+
+
+def test_a_linear_quadratic_problem_takes_an_iteration() -> None:
+    """One step is all: the second only finds that nothing is left; policy and cost are those of Riccati's sweep."""
+    w1 = np.tile([1.0, 0.5, 0.0], (T, 1))
+    w1[-1] = [4.0, 2.0, 0.0]
+    start = np.array([0.2, -0.4])
+    found = _solver(("squares",) * 3, False, False)(start, np.full((T, 1), 0.3), w1, np.zeros((T, 1)), FREE, 1.0)
+    told = _told(found)
+    Q = np.diag([1.0, 0.25])
+    known = lw.control.lqr_horizon(A, B, Q, [[0.09]], end=np.diag([16.0, 4.0]), steps=T)
+    assert told["status"] == 0 and told["iterations"] == 2 and told["decrement"] < 1e-25
+    assert np.abs(found.K + known.K).max() < 1e-12 * np.abs(known.K).max()
+    away = start - [1.0, 0.0]
+    first = away @ Q @ away  # what the start costs is no matter of the control
+    assert abs(2.0 * told["cost"] - (away @ known.X[0] @ away - first)) < 1e-11
+    assert np.abs(found.u[0] + known.K[0] @ away).max() < 1e-12
+
+
+def test_least_energy_by_multipliers_in_a_box_and_from_a_motion_with_gaps() -> None:
+    """From rest to rest with least Σ u²: the least-norm solution of its linear equations; and with bounds a convex
+    program, whose conditions hold."""
+    reach = np.hstack([np.linalg.matrix_power(A, T - 1 - t) @ B for t in range(T)])  # x_T = reach u
+    w1 = np.zeros((T, 3))
+    w1[-1, :2] = 1.0
+    given = np.zeros(2), np.full((T, 1), 0.1), w1, np.zeros((T, 1)), MOTION
+    known = np.linalg.pinv(reach) @ [1.0, 0.0]
+    kinds = ("equality", "equality", "inequality")
+    for limited, gaps in ((False, False), (True, False), (True, True)):
+        found = _solver(kinds, limited, gaps)(*given, 100.0)
+        told = _told(found)
+        assert told["status"] == 0 and told["violation"] < 1.0 and told["gap"] < 1e-9, (limited, gaps, told)
+        assert np.abs(found.u[:, 0] - known).max() < 1e-6
+        forces = found.forces[-1, :2]
+        assert np.abs(0.01 * found.u[:, 0] + reach.T @ forces).max() < 1e-8  # the gradient of the Lagrangian
+    bound, w1[:, 2] = 2.5, 1.0
+    for gaps in (False, True):
+        found = _solver(kinds, True, gaps)(*given, bound)
+        told, u, x = _told(found), found.u[:, 0], found.x
+        assert told["status"] == 0 and told["violation"] < 1.0
+        assert np.abs(u).max() == bound and 0 < (np.abs(u) == bound).sum() < T  # exactly
+        assert (x[:, 1] < 0.95 + 1e-9).all() and (x[:, 1] > 0.95 - 1e-8).any()
+        speed = np.zeros((T, T))  # of all steps, by all controls
+        for t in range(T):
+            speed[t:, t] = H
+        slope = 0.01 * u + reach.T @ found.forces[-1, :2] + speed.T @ found.forces[:, 2]
+        inside = np.abs(u) < bound
+        assert np.abs(slope[inside]).max() < 1e-7
+        assert (slope[~inside] * np.sign(u[~inside]) < 1e-9).all() and (found.forces[:, 2] >= 0.0).all()
+        assert np.abs(found.forces[:, 2] * (x[:, 1] - 0.95)).max() < 1e-9
+
+
+def test_each_problem_alone_as_in_a_batch_and_beside_one_with_nan() -> None:
+    """The same bits; what is no number is said of its own problem alone."""
+    kernel = _solver(("equality", "equality", "inequality"), True, True)
+    w1 = np.zeros((T, 3))
+    w1[-1, :2] = 1.0
+    starts = np.random.default_rng(0).uniform(-0.5, 0.5, (11, 2))
+    starts[4, 0] = np.nan
+    rest = np.full((T, 1), 0.1), w1, np.zeros((T, 1)), MOTION, 8.0
+    together = kernel(starts, *rest)
+    for k in (0, 3, 4, 5, 10):
+        alone = kernel(starts[k], *rest)
+        assert all(np.array_equal(a, b[k], equal_nan=True) for a, b in zip(alone, together, strict=True))
+    assert together.told[:, -1].tolist() == [3.0 if k == 4 else 0.0 for k in range(11)]

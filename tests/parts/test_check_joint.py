@@ -1,0 +1,85 @@
+"""`check_joint` on every type there is, and on joints that break the contract, each in one line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.broken_joints import BREAKS, Broken, Crank, Hinge, Stated, WrongSlides, WrongZero
+from helpers.facade import EVERY, every_joint
+from helpers.joints import Swivel
+from linkwork.errors import JointContractError
+from linkwork.joints import JointType
+from linkwork.parts.joint_checks.check_context import Bare
+from linkwork.parts.joint_checks.check_joint import LINES
+from linkwork.parts.joint_checks.declaration_checks import RESULTS
+
+
+@every_joint
+def test_every_type_keeps_the_contract(joint: lw.Joint) -> None:
+    report = lw.check_joint(joint.type, samples=4)
+    assert report.passed, str(report)
+    report.raise_if_failed()
+    assert "keeps the contract" in str(report)
+
+
+def test_a_joint_of_a_robot_is_tried_within_its_bounds() -> None:
+    report = lw.check_joint(lw.load("arm7").joint("elbow"), samples=3, rng=np.random.default_rng(1))
+    assert report.passed
+
+
+def _made(kind: type[JointType]) -> JointType:
+    return kind(0.5) if issubclass(kind, Swivel) else kind()
+
+
+@pytest.mark.parametrize("kind", BREAKS, ids=lambda kind: kind.__name__)
+def test_a_broken_line_is_named(kind: type[JointType]) -> None:
+    report = lw.check_joint(_made(kind), samples=3)
+    assert not report.passed
+    assert BREAKS[kind] in [line.name for line in report.failures]
+    assert "FAIL" in str(report)
+    with pytest.raises(JointContractError, match=f"joint type {kind.__name__} breaks the contract:\nFAIL"):
+        report.raise_if_failed()
+
+
+def test_nothing_that_a_type_can_say_goes_unchecked() -> None:
+    """Every public name of the contract is held by a line, every line holds one that there is, and each can fail."""
+    said = {name for name in (*vars(JointType), *JointType.__annotations__) if not name.startswith("_")}
+    lines = [line for line in LINES if line not in RESULTS]
+    assert {name for line in lines for name in (line.holds or (line.name,))} == said
+    assert {line.name for line in LINES} - set(BREAKS.values()) == {"compiled", "dynamics"}
+
+
+def test_wrong_statements_are_wrong_physics_and_do_not_pass() -> None:
+    """A robot's mass matrix with them against the same joint without statements: off by far more than rounding."""
+
+    def arm(kind: JointType) -> lw.Robot:
+        robot = lw.load("arm7")
+        for joint in robot.joints[1:4]:
+            robot = robot.with_joint(joint.with_type(kind))
+        return robot
+
+    q = arm(Crank()).random_configuration(np.random.default_rng(0))
+    for kind, same, wrong in ((WrongSlides(), Bare(Hinge()), "slides"), (Stated(), Crank(), "felt")):
+        assert np.max(np.abs(arm(kind).mass_matrix(q) - arm(same).mass_matrix(q))) > 1e-3
+        failures = [line.name for line in lw.check_joint(kind, samples=2).failures]
+        assert wrong in failures and "dynamics" in failures
+    for kind, same in ((Hinge(), Bare(Hinge())), (Crank(), Bare(Crank()))):
+        expected = arm(same).mass_matrix(q)
+        assert np.max(np.abs(arm(kind).mass_matrix(q) - expected)) <= 1e-13 * np.max(np.abs(expected))
+
+
+def test_what_a_joint_raises_is_told_with_its_line() -> None:
+    (line,) = [line for line in lw.check_joint(Broken(), samples=1).failures if line.name == "bias"]
+    assert line.problem.startswith("AttributeError: 'list' object has no attribute 'nonsense' in Broken.bias, line ")
+    assert line.problem.endswith(": return q.nonsense")
+
+
+def test_a_zero_elsewhere_is_found() -> None:
+    (line,) = [line for line in lw.check_joint(WrongZero(), samples=1).failures if line.name == "zero"]
+    assert "X is not the identity there, but it is at q = [" in line.problem
+
+
+def test_the_example_of_every_joint_is_a_value() -> None:
+    assert all(line.passed for line in lw.check_joint(EVERY["floating"]).lines if line.name == "value")

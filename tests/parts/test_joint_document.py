@@ -1,0 +1,43 @@
+"""docs/joints.md: every function and every test that it names is there, and it names every function."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import linkwork as lw
+from linkwork.robot_table import JOINT
+
+HERE = Path(__file__).parent
+TEXT = (HERE.parents[1] / "docs" / "joints.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| (.+?) \| (.+?) \| `(test_\w+\.py)::(test_\w+)` \|$", TEXT, flags=re.MULTILINE)
+
+
+def test_the_tables_have_rows() -> None:
+    lines = [line for line in TEXT.splitlines() if "::test_" in line]
+    assert len(ROWS) == len(lines) > 80
+
+
+@pytest.mark.parametrize("file", sorted({file for _, _, file, _ in ROWS}))
+def test_every_test_that_is_named_is_there(file: str) -> None:
+    source = (HERE / file).read_text(encoding="utf-8")
+    missing = [name for _, _, there, name in ROWS if there == file and f"def {name}(" not in source]
+    assert missing == []
+
+
+def test_every_function_that_is_named_is_there() -> None:
+    for _, here, _, _ in ROWS:
+        for name in re.findall(r"`([\w.]+)`", here):
+            first, _, last = name.rpartition(".")
+            owners = {"Robot": [lw.Robot], "linkwork.joints": [lw.joints], "linkwork": [lw]}.get(first)
+            if first == "joints" or name in ("Joint", "check_joint", "ConfigurationWarning", "world_pose"):
+                continue  # some types come with the joints' own work
+            found = [owner for owner in owners or [lw.Joint, lw.Robot] if hasattr(owner, last)]
+            assert found, name
+
+
+def test_every_function_of_a_joint_is_named() -> None:
+    named = {name for _, here, _, _ in ROWS for name in re.findall(r"`([\w.]+)`", here)}
+    assert {name for name in JOINT if not name.startswith(("off_", "split_wrench_in"))} <= named

@@ -1,0 +1,332 @@
+"""The functions of a joint by itself, on arrays: against the contract on floats, and against what they mean."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.facade import EVERY, SAMPLES, every_joint, every_moving_joint, matrix, near, six, state
+from linkwork.joints import JointType
+from linkwork.kernels import function_kernels as kernels
+from linkwork.model.function_spec import QUANTITIES
+from linkwork.robot_table import JOINT
+from linkwork.spatial import Force
+
+
+def sample_by_sample(function: Any, *arrays: np.ndarray) -> np.ndarray:
+    rows = [function(*(a.tolist() for a in row)) for row in zip(*arrays, strict=True)]
+    return np.array([[float(x) for x in row] for row in rows])
+
+
+def columns(parts: Any) -> list[Any]:
+    return [x for row in zip(*(part.elements() for part in parts), strict=True) for x in row]
+
+
+# -- the table, the methods, and what is compiled
+
+
+def test_a_method_for_every_row() -> None:
+    for name, row in JOINT.items():
+        method = getattr(lw.Joint, name)
+        parameters = list(inspect.signature(method).parameters)[1:]
+        assert tuple(parameters[: len(row.inputs)]) == row.inputs, name
+        text = inspect.getdoc(method)
+        assert text and "->" in text, name
+        assert all(key in QUANTITIES for key in row.inputs)
+        assert ("child" in parameters or "on" in parameters) == row.placed
+
+
+def test_equal_types_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    compiled = kernels.compile_requests
+    monkeypatch.setattr(kernels, "compile_requests", lambda *a: made.append(a) or compiled(*a))
+    for name in ("one", "other"):
+        joint = lw.Joint.of(lw.joints.Revolute((0.25, 0.5, -1.0)), name=name)
+        joint.transform([0.3])
+        joint.transform([0.4])
+    assert len(made) == 1
+    monkeypatch.setattr(kernels._of_joints, "most", 2)
+    for k in range(5):
+        lw.Joint.of(lw.joints.Revolute((1.0, k, 0.0))).transform([0.1])
+    assert len(kernels._of_joints) <= 2
+
+
+@every_joint
+def test_batches_broadcast_and_single_samples_agree(joint: lw.Joint) -> None:
+    q, v, _ = state(joint)
+    together = joint.twist(q[:, None], v[None, :])
+    assert together.shape == (SAMPLES, SAMPLES, 6)
+    for i in range(SAMPLES):
+        assert np.array_equal(joint.twist(q[i], v[i]), together[i, i])
+    out = np.empty((SAMPLES, 6))
+    assert joint.twist(q, v, out=out) is out
+    assert np.array_equal(out, np.einsum("iij->ij", together))
+    assert joint.transform(np.zeros((0, joint.nq))).shape == (0, 4, 4)
+
+
+@pytest.mark.parametrize("name", ["fixed", "revolute", "floating"])
+def test_float32_in_float32_out(name: str) -> None:
+    joint = EVERY[name]
+    q, v, _ = state(joint)
+    found = joint.twist(q.astype(np.float32), v.astype(np.float32))
+    assert found.dtype == np.float32
+    near(found, joint.twist(q, v), 1e-6)
+
+
+# -- kinematics
+
+
+@every_joint
+def test_transform(joint: lw.Joint) -> None:
+    q, _, _ = state(joint)
+    near(joint.transform(q), sample_by_sample(lambda q: joint.type.X(q).elements(), q))
+
+
+@every_joint
+def test_twist(joint: lw.Joint) -> None:
+    """S v; and the transform's rate along the step that v gives."""
+    q, v, _ = state(joint)
+    V = joint.twist(q, v)
+    near(V, np.einsum("nij,nj->ni", joint.motion_subspace(q), v))
+    h = 1e-6
+    X, ahead, behind = (joint.transform(joint.global_coordinates(q, s * h * v)) for s in (0.0, 1.0, -1.0))
+    near(V, six(np.linalg.inv(X) @ (ahead - behind) / (2.0 * h)), within=1e-8)
+
+
+@every_joint
+def test_joint_twist_is_the_subspace_times_the_velocity(joint: lw.Joint) -> None:
+    q, v, _ = state(joint, 1)
+    near(joint.twist(q, v), np.einsum("nij,nj->ni", joint.motion_subspace(q), v))
+
+
+@every_joint
+def test_spatial_acceleration(joint: lw.Joint) -> None:
+    """The rate of the twist while v changes at rate a."""
+    q, v, a = state(joint)
+    A = joint.spatial_acceleration(q, v, a)
+    near(A, np.einsum("nij,nj->ni", joint.motion_subspace(q), a) + joint.bias_acceleration(q, v))
+    h = 1e-6
+    ahead, behind = (joint.twist(joint.global_coordinates(q, s * h * v), v + s * h * a) for s in (1.0, -1.0))
+    near(A, (ahead - behind) / (2.0 * h), within=1e-7)
+
+
+@every_joint
+def test_bias_acceleration(joint: lw.Joint) -> None:
+    q, v, _ = state(joint)
+    near(joint.bias_acceleration(q, v), sample_by_sample(lambda q, v: joint.type.bias(q, v).elements(), q, v))
+    near(joint.bias_acceleration(q, v), joint.spatial_acceleration(q, v, 0.0 * v))
+
+
+@every_joint
+def test_motion_subspace(joint: lw.Joint) -> None:
+    q, _, _ = state(joint)
+    S = joint.motion_subspace(q)
+    assert S.shape == (SAMPLES, 6, joint.nv)
+    near(S, sample_by_sample(lambda q: columns(joint.type.S(q).columns), q))
+
+
+@every_joint
+def test_configuration_of(joint: lw.Joint) -> None:
+    q, _, _ = state(joint)
+    X = joint.transform(q)
+    near(joint.transform(joint.configuration_of(X)), X, within=1e-12)
+
+
+@every_joint
+def test_velocity_of(joint: lw.Joint) -> None:
+    """Of motions of the joint their velocities; of others those of least squares."""
+    q, v, _ = state(joint)
+    near(joint.velocity_of(q, joint.twist(q, v)), v, within=1e-12)
+    any_twist = np.random.default_rng(3).normal(size=(SAMPLES, 6))
+    least = [np.linalg.lstsq(S, V, rcond=None)[0] for S, V in zip(joint.motion_subspace(q), any_twist, strict=True)]
+    near(joint.velocity_of(q, any_twist), np.array(least), within=1e-12)
+
+
+@every_joint
+def test_gap(joint: lw.Joint) -> None:
+    """Nothing at the joint's poses; told by the wrenches that the joint bears half a turn away from them."""
+    q, _, _ = state(joint)
+    X = joint.transform(q)
+    near(joint.gap(X), np.zeros((SAMPLES, 6)), within=1e-12)
+    away = X @ np.diag([1.0, -1.0, -1.0, 1.0])
+    q, gap = joint.configuration_of(away), joint.gap(away)
+    told = np.linalg.norm(np.einsum("nik,ni->nk", joint.constraint_wrench_subspace(q), gap), axis=-1)
+    missed = np.abs(joint.transform(q) - away).max(axis=(-2, -1))
+    assert np.all(told >= 0.5 * missed - 1e-12)
+
+
+@every_joint
+def test_constraint_wrench_subspace(joint: lw.Joint) -> None:
+    q, _, _ = state(joint)
+    S, T = joint.motion_subspace(q), joint.constraint_wrench_subspace(q)
+    assert T.shape == (SAMPLES, 6, 6 - joint.nv)
+    near(np.swapaxes(T, -1, -2) @ S, np.zeros((SAMPLES, 6 - joint.nv, joint.nv)), within=1e-12)
+    for one in T:
+        assert np.linalg.matrix_rank(one) == 6 - joint.nv
+
+
+# -- forces
+
+
+@every_joint
+def test_torque(joint: lw.Joint) -> None:
+    """Power: τ·v = w·(S v); and no torque of a wrench of the constraint."""
+    q, v, _ = state(joint)
+    w = np.random.default_rng(5).normal(size=(SAMPLES, 6))
+    tau = joint.torque(q, w)
+    near(tau, sample_by_sample(lambda q, w: joint.type.torque(q, Force.of(w)), q, w))
+    near(np.sum(tau * v, axis=-1), np.sum(w * joint.twist(q, v), axis=-1))
+    T = joint.constraint_wrench_subspace(q)
+    borne = np.einsum("nij,j->ni", T, np.linspace(-1.0, 1.0, 6 - joint.nv))
+    near(joint.torque(q, borne), np.zeros((SAMPLES, joint.nv)), within=1e-12)
+
+
+# -- the configuration
+
+
+@every_joint
+def test_velocity_to_configuration_derivative(joint: lw.Joint) -> None:
+    q, v, _ = state(joint)
+    q_dot = joint.velocity_to_configuration_derivative(q, v)
+    h = 1e-6
+    ahead, behind = (joint.global_coordinates(q, s * h * v) for s in (1.0, -1.0))
+    near(q_dot, (ahead - behind) / (2.0 * h), within=1e-8)
+
+
+@every_joint
+def test_velocity_to_configuration_derivative_jacobian(joint: lw.Joint) -> None:
+    q, v, _ = state(joint)
+    J = joint.velocity_to_configuration_derivative_jacobian(q)
+    assert J.shape == (SAMPLES, joint.nq, joint.nv)
+    near(np.einsum("nij,nj->ni", J, v), joint.velocity_to_configuration_derivative(q, v))
+
+
+@every_joint
+def test_configuration_derivative_to_velocity(joint: lw.Joint) -> None:
+    q, v, _ = state(joint)
+    near(joint.configuration_derivative_to_velocity(q, joint.velocity_to_configuration_derivative(q, v)), v, 1e-12)
+
+
+@every_joint
+def test_configuration_derivative_to_velocity_jacobian(joint: lw.Joint) -> None:
+    q, _, _ = state(joint)
+    q_dot = np.random.default_rng(3).normal(size=(SAMPLES, joint.nq))
+    J = joint.configuration_derivative_to_velocity_jacobian(q)
+    assert J.shape == (SAMPLES, joint.nv, joint.nq)
+    near(np.einsum("nij,nj->ni", J, q_dot), joint.configuration_derivative_to_velocity(q, q_dot), 1e-12)
+
+
+@every_joint
+def test_configuration_derivative_to_velocity_adjoint(joint: lw.Joint) -> None:
+    q, v, f_v = state(joint)
+    f_q = joint.configuration_derivative_to_velocity_adjoint(q, f_v)
+    assert f_q.shape == (SAMPLES, joint.nq)
+    power = np.sum(f_q * joint.velocity_to_configuration_derivative(q, v), axis=-1)
+    near(power, np.sum(f_v * v, axis=-1), 1e-12)
+
+
+@every_joint
+def test_local_coordinates(joint: lw.Joint) -> None:
+    """φ leads back to q; it is zero at q0; φ̇ is its rate while q moves."""
+    q0, v, phi = state(joint)
+    phi = 0.3 * phi
+    q = joint.global_coordinates(q0, phi)
+    found = joint.local_coordinates(q0, q, v)
+    near(found.phi, phi, 1e-12)
+    near(joint.local_coordinates(q0, q0, v).phi, 0.0 * phi, 1e-15)
+    h = 1e-6
+    ahead, behind = (joint.local_coordinates(q0, joint.global_coordinates(q, s * h * v), v).phi for s in (1.0, -1.0))
+    near(found.phi_dot, (ahead - behind) / (2.0 * h), 1e-7)
+
+
+@every_joint
+def test_global_coordinates(joint: lw.Joint) -> None:
+    q0, phi, _ = state(joint)
+    near(joint.global_coordinates(q0, phi), sample_by_sample(joint.type.retract, q0, phi))
+    near(joint.transform(joint.global_coordinates(q0, 0.0 * phi)), joint.transform(q0))
+
+
+@every_joint
+def test_normalize_configuration(joint: lw.Joint) -> None:
+    q, _, _ = state(joint)
+    near(joint.normalize_configuration(q), q, 1e-15)
+    near(joint.normalize_configuration(1.25 * q), sample_by_sample(joint.type.normalize, 1.25 * q))
+
+
+@every_joint
+def test_principal_value(joint: lw.Joint) -> None:
+    q, _, _ = state(joint)
+    principal = joint.principal_value(q)
+    near(joint.transform(principal), joint.transform(q), 1e-12)
+    near(joint.principal_value(principal), principal, 1e-14)
+
+
+@every_joint
+def test_random_configuration(joint: lw.Joint) -> None:
+    assert joint.random_configuration(seed=0).shape == (joint.nq,)
+    assert joint.random_configuration(seed=0, size=5).shape == (5, joint.nq)
+    assert np.array_equal(
+        joint.random_configuration(seed=0, size=(2, 3)), joint.random_configuration(seed=0, size=(2, 3))
+    )
+    off = joint.normalize_configuration(joint.random_configuration(seed=1, size=50)) - joint.random_configuration(
+        seed=1, size=50
+    )
+    assert np.max(np.abs(off), initial=0.0) <= 1e-15
+
+
+@every_joint
+def test_zero_configuration(joint: lw.Joint) -> None:
+    zero = joint.zero_configuration()
+    assert zero.tolist() == list(joint.type.zero())
+    near(joint.transform(zero), matrix(joint.type.X(joint.type.zero())), 1e-15)
+
+
+# -- how many, and which
+
+
+@every_joint
+def test_num_positions(joint: lw.Joint) -> None:
+    assert joint.num_positions == joint.nq == len(joint.type.q_units) == joint.zero_configuration().size
+
+
+@every_joint
+def test_num_velocities(joint: lw.Joint) -> None:
+    assert joint.num_velocities == joint.nv == len(joint.type.v_units)
+
+
+@every_joint
+def test_num_constraints(joint: lw.Joint) -> None:
+    assert joint.num_constraints == 6 - joint.nv == joint.constraint_wrench_subspace(state(joint)[0]).shape[-1]
+
+
+@every_joint
+def test_is_floating(joint: lw.Joint) -> None:
+    assert joint.is_floating == (joint.num_constraints == 0)
+
+
+@every_moving_joint
+def test_has_fixed_subspaces(joint: lw.Joint) -> None:
+    S = joint.motion_subspace(state(joint, n=8)[0])
+    assert joint.has_fixed_subspaces == bool(np.ptp(S, axis=0).max() <= 1e-14)
+
+
+def test_bounds() -> None:
+    """`position_bounds`, `velocity_bounds`, `effort_bounds`: lower and upper, one for each number."""
+    joint = lw.Joint.of(lw.joints.Floating(), lower=-2.0, velocity=[1, 2, 3, 4, 5, 6], effort=7.0)
+    assert joint.position_bounds.lower.tolist() == [-2.0] * 7
+    assert joint.position_bounds.upper.tolist() == [np.inf] * 7
+    assert joint.velocity_bounds.lower.tolist() == [-1, -2, -3, -4, -5, -6]
+    assert joint.velocity_bounds.upper.tolist() == [1, 2, 3, 4, 5, 6]
+    assert joint.effort_bounds.lower.tolist() == [-7.0] * 6
+    assert joint.effort_bounds.upper.tolist() == [7.0] * 6
+    assert not joint.position_bounds.lower.flags.writeable
+
+
+def test_a_joint_has_a_direction() -> None:
+    joint = EVERY["revolute"]
+    assert joint.links == ("before", "after")
+    assert isinstance(joint.type, JointType)

@@ -1,0 +1,118 @@
+"""Margins by kind of pair and by pair, pairs that may touch, and plans that look at some pairs alone."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.planning.clearance_margins import Margins, read_margins
+from linkwork.planning.planning_space import PlanningSpace
+
+
+def _crane() -> lw.Robot:
+    """A hand on three sliders that holds a box."""
+    parts: list[lw.Link | lw.Joint] = [lw.Link("ground")]
+    names = ["along", "across", "hand"]
+    for k, (name, parent) in enumerate(zip(names, ["ground", *names], strict=False)):
+        axis = tuple(float(k == j) for j in range(3))
+        shapes = [lw.shapes.Sphere(0.02)] if name == "hand" else []
+        parts.append(lw.Link(name, *shapes, mass=1.0))
+        slider = lw.joints.Prismatic(axis)
+        parts.append(lw.Joint.of(slider, name=f"{name}_slider", parent=parent, child=name, lower=-1.0, upper=1.0))
+    held = lw.shapes.Box((0.2, 0.2, 0.2))
+    return lw.Robot.build("crane", *parts).with_attached("box", held, "hand", (0.0, 0.0, -0.1), touching=["hand"])
+
+
+ROBOT = _crane()
+SCENE = (
+    lw.Scene().with_box("table", (2.0, 2.0, 0.2), (0.0, 0.0, -0.3)).with_box("wall", (0.02, 2.0, 0.4), (0.0, 0.0, 0.0))
+)
+START, GOAL = np.array([-0.5, 0.0, 0.0]), np.array([0.5, 0.0, 0.0])  # the box stands on the table
+
+
+def _least(path: np.ndarray, *pair: str) -> float:
+    """The least distance of a pair all along a path of straight ways."""
+    t = np.linspace(0.0, 1.0, 500)[:, None]
+    q = np.concatenate([a + t * (b - a) for a, b in pairwise(path)])
+    return float(ROBOT.distances(q, SCENE, pairs=[pair]).distance.min())
+
+
+@pytest.mark.parametrize("edges", ["certified", "sampled"])
+def test_what_is_held_is_lifted_from_where_it_stands_and_put_down(edges: str) -> None:
+    told = ROBOT.plan(START, GOAL, SCENE, edges=edges)
+    assert told.status == "start in collision"
+    assert "'box' touches 'table': touching=[('box', 'table')] lets them touch" in told.reason
+    for how in ({"touching": [("box", "table")]}, {"margin": {("table", "box"): -1e-3}}):
+        for method in ("connect", "optimal"):
+            found = ROBOT.plan(START, GOAL, SCENE, edges=edges, resolution=0.01, method=method, iterations=1, **how)
+            assert found, found.reason
+            room = 0.0 if edges == "certified" else 0.01
+            assert _least(found.path, "box", "wall") > -room and _least(found.path, "box", "table") > -1e-3 - room
+    deep = START - [0.0, 0.0, 0.01]
+    found = ROBOT.plan(deep, GOAL, SCENE, edges=edges, resolution=0.01, touching=[("box", "table")])
+    assert found and -0.0102 < _least(found.path, "box", "table") < -0.0099
+
+
+def test_margins_are_those_of_each_pair() -> None:
+    up, over = (q + np.array([0.0, 0.0, 0.05]) for q in (START, GOAL))
+    wide = ROBOT.plan(up, over, SCENE, margin={"scene": 0.04, ("box", "wall"): 0.1})
+    assert wide and _least(wide.path, "box", "wall") > 0.1 and _least(wide.path, "box", "table") > 0.04
+    assert ROBOT.plan(up, over, SCENE, margin=0.06).status == "start in collision"
+    told = ROBOT.plan(up, over, SCENE, margin={("box", "table"): 0.06})
+    assert "'box' is 0.05 m from 'table', within the margin of 0.06 m" in told.reason
+    through = ROBOT.plan(up, over, SCENE, pairs=[("hand", "wall"), ("box", "table")])
+    assert through and _least(through.path, "box", "wall") < 0.0 < _least(through.path, "hand", "wall")
+    assert len(ROBOT.plan(up, over, SCENE, pairs=[("box", "table")]).path) == 2
+    how = {"margin": {"scene": 0.02, ("box", "wall"): 0.1}, "lazy": True}
+    found = lw.motion.Roadmap(ROBOT, SCENE, nodes=100, **how).plan(up, over)
+    assert found and _least(found.path, "box", "wall") > 0.1
+
+
+def test_what_are_no_margins_or_pairs_is_refused() -> None:
+    assert read_margins(0.1) == Margins(0.1, 0.1) and read_margins({}) == Margins()
+    for what, how in {
+        r"plan: margin: expected 'self', 'scene' or a pair of names .*, got 'slf'": {"margin": {"slf": 0.1}},
+        r"plan: margin\['scene'\]: expected a finite number \[m\], got nan": {"margin": {"scene": float("nan")}},
+        r"plan: margin: expected a finite number \[m\], got True": {"margin": True},
+        r"plan: margin: \('box', 'hand'\) is no pair that is looked at": {"margin": {("hand", "box"): 0.0}},
+        r"named 'tabel'; did you mean 'table'": {"touching": [("box", "tabel")]},
+        r"plan: touching: expected pairs of names of links and obstacles, got 'box'": {"touching": "box"},
+        r"plan: touching: expected two names, got 'box' twice": {"touching": [("box", "box")]},
+        r"plan: pairs: expected pairs of names, as in \[\('box', 'table'\)\], got 5": {"pairs": 5},
+    }.items():
+        with pytest.raises((ValueError, KeyError), match=what):
+            ROBOT.plan(START, GOAL, SCENE, **how)
+    with pytest.raises(KeyError, match=r"'tabel'.*of obstacles, plan\(touching=\) takes pairs"):
+        ROBOT.with_attached("bag", lw.shapes.Sphere(0.1), "hand", touching=["tabel"])
+
+
+def test_one_set_of_kernels_serves_any_margins() -> None:
+    """What is free, of shapes and obstacles in loops and one by one, is what distances say."""
+    arm = lw.load("arm7")
+    scene = lw.Scene().with_half_space("floor", (0.0, 0.0, -0.4))
+    rng = np.random.default_rng(4)
+    for k in range(5):
+        scene = scene.with_box(f"box{k}", (0.1, 0.2, 0.3), rng.uniform(-0.8, 0.8, 3))
+        scene = scene.with_sphere(f"ball{k}", 0.05, rng.uniform(-0.8, 0.8, 3))
+    q = np.array([arm.random_configuration(seed=k) for k in range(400)])
+    measured = arm.distances(q, scene)
+    kernels = []
+    for part in (0.001, 0.003, 0.01):  # of the configurations are nearer than a pair's margin, which may be below 0
+        every = np.quantile(measured.distance, part, axis=0) - 1e-3
+        margins = dict(zip(measured.pairs, every.tolist(), strict=True))
+        assert every.min() < 0.0 < every.max()
+        space = PlanningSpace(arm, scene, margin=read_margins({"self": 0.002, "scene": 0.03, **margins}))
+        room = (measured.distance - every).min(axis=1)
+        assert 10 < (room > 0.0).sum() < 390
+        assert (space.free(q) == (room > 0.0)).all()
+        ends = q[:-1] + 0.05 * (q[1:] - q[:-1])
+        free = space.edges_are_free(q[:-1], ends)
+        t = np.linspace(0.0, 1.0, 9)[:, None, None]
+        between = arm.distances(q[:-1] + t * (ends - q[:-1]), scene).distance - every
+        worst = between.min(axis=(0, 2))
+        assert (worst[free] > 0.0).all() and free[worst > 0.03].all() and free.any() and not free.all()
+        kernels.append((len(space.blocks), space._calls("edge_is_free certified")[0][0]))
+    assert kernels[0] == kernels[1] == kernels[2] and kernels[0][0] == 1

@@ -1,0 +1,355 @@
+"""Paths among obstacles: what they move in, that they are free and the same for a seed, and why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.collision.algorithms.displacement_bounds_reaches import joint_reaches
+from linkwork.model.random_tree import random_tree
+from linkwork.model.straight_tree import straight_tree
+from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
+from linkwork.planning.search.halton_samples import halton
+from linkwork.planning.search.search_tree import PlanningTree
+
+WALL = lw.Scene().with_box("wall", (0.1, 0.4, 0.4), (3.0, 0.0, 0.0))
+
+
+def _bounded(robot: lw.Robot) -> lw.Robot:
+    """Lengths within a metre of zero."""
+    tree, bodies = robot.tree, []
+    for body in robot.tree.bodies:
+        low = [-1.0 if unit == "m" else -np.inf for unit in body.joint.q_units]
+        limits = replace(body.limits, lower=tuple(low), upper=tuple(-x for x in low))
+        bodies.append(replace(body, limits=limits))
+    return lw.Robot(replace(tree, bodies=tuple(bodies)))
+
+
+def test_every_joint_type_has_differences_samples_and_bounds() -> None:
+    every = lw.Robot(random_tree(np.random.default_rng(0), 18)).with_collisions("body0", lw.shapes.Sphere(0.1))
+    with pytest.raises(ValueError, match=r"is a length within \[-inf, inf\] m.*limits=\{"):
+        PlanningSpace(every, WALL)
+    robot = _bounded(every)
+    space = PlanningSpace(robot, WALL)
+    q = space.samples(3).take(64)
+    assert np.array_equal(q, space.samples(3).take(64)) and not np.array_equal(q, space.samples(4).take(64))
+    assert np.isfinite(q).all() and space.within(q).all() and np.allclose(q, robot.normalize(q))
+    q0, q1 = q[:32], q[32:]
+    phi = space.difference(q0, q1)
+    assert space.turning.any() and np.abs(phi[:, space.turning]).max() <= np.pi
+    assert np.abs(space.difference(space.integrate(q0, phi), q1)).max() < 1e-6
+    assert np.allclose(space.between(q1, q0[:3]), space.length(space.difference(q0[:3, None], q1[None])) ** 2)
+    way = space.counted(q)
+    assert np.abs(robot.difference(way[:-1], way[1:])[:, space.turning]).max() <= np.pi + 1e-12
+
+
+def test_points_of_halton_are_those_of_the_book() -> None:
+    assert np.allclose(
+        halton(1, 6, [2, 3]).T, [[1 / 2, 1 / 4, 3 / 4, 1 / 8, 5 / 8, 3 / 8], [1 / 3, 2 / 3, 1 / 9, 4 / 9, 7 / 9, 2 / 9]]
+    )
+    assert np.allclose(halton(4, 3, [2, 3]), halton(1, 6, [2, 3])[3:])
+
+
+def test_trees_grow_and_lead_to_their_roots() -> None:
+    tree = PlanningTree(np.zeros((1, 2)))
+    for k in range(1, 200):
+        assert tree.extend(np.array([[k, -k]]), np.array([k // 2 if k > 1 else 0])) == [k]
+    assert [int(tree.q[k, 0]) for k in tree.nodes_to(100)] == [100, 50, 25, 12, 6, 3, 1, 0]
+
+
+def test_a_tree_is_cut_with_what_grew_on_it() -> None:
+    tree = PlanningTree(np.zeros((2, 1)))
+    places = tree.extend(np.arange(2.0, 7.0)[:, None], np.array([0, 2, 1, 3, 4]))
+    assert places.tolist() == [2, 3, 4, 5, 6]
+    tree.cut([3])
+    assert tree.q[:, 0].tolist() == [0.0, 0.0, 2.0, 4.0, 6.0] and tree.parent.tolist() == [-1, -1, 0, 1, 3]
+
+
+def _arm() -> lw.Robot:
+    """Two capsules on a turret that turns without end."""
+    tilt, Joint = lw.joints.Revolute((0, 1, 0)), lw.Joint
+    return lw.Robot.build(
+        "arm",
+        lw.Link("base", lw.shapes.Sphere(0.08), mass=1.0),
+        lw.Link("turret", mass=1.0),
+        lw.Link("upper", lw.shapes.Capsule(0.04, 0.4).at((0, 0, 0.2)), mass=1.0),
+        lw.Link("fore", lw.shapes.Capsule(0.04, 0.3).at((0, 0, 0.15)), mass=1.0, frames={"tip": (0, 0, 0.35)}),
+        Joint.of(lw.joints.Revolute((0, 0, 1)), name="pan", parent="base", child="turret", placement=(0, 0, 0.15)),
+        Joint.of(tilt, name="shoulder", parent="turret", child="upper", lower=-2.0, upper=2.0),
+        Joint.of(tilt, name="elbow", parent="upper", child="fore", placement=(0, 0, 0.4), lower=-2.6, upper=2.6),
+    )
+
+
+SCENE = (
+    lw.Scene()
+    .with_box("wall", (0.5, 0.05, 0.5), (0.5, 0.0, 0.25))
+    .with_box("board", (0.5, 1.0, 0.03), (0.5, 0.0, -0.1))
+    .with_box("post", (0.06, 0.06, 1.0), (-0.3, 0.0, 0.5))
+)
+START, GOAL = np.array([0.6, 1.4, 0.3]), np.array([-0.6, 1.4, 0.3])
+
+
+@pytest.fixture(scope="module")
+def arm() -> lw.Robot:
+    return _arm()
+
+
+def _least(robot: lw.Robot, path: np.ndarray, scene: lw.Scene | None) -> float:
+    """The least distance at configurations 1e-3 apart."""
+    least, straight = np.inf, lw.Robot(straight_tree(robot.tree))
+    for q0, q1 in pairwise(path):
+        phi = straight.difference(q0, q1)
+        t = np.linspace(0.0, 1.0, 2 + int(np.linalg.norm(phi) / 1e-3))[:, None]
+        least = min(least, float(robot.minimum_distance(straight.integrate(q0, t * phi), scene).min()))
+    return least
+
+
+def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
+    assert not arm.edge_is_free(START, GOAL, SCENE)
+    for seed in range(5):
+        found = arm.plan(START, GOAL, SCENE, seed=seed)
+        assert found and found.status == "solved" and found.goal == 0
+        turns = (found.path[-1] - GOAL) / (2.0 * np.pi)
+        assert np.array_equal(found.path[0], START) and np.abs(turns - [round(turns[0]), 0.0, 0.0]).max() < 1e-12
+        assert _least(arm, found.path, SCENE) > 0.0
+        assert abs(found.cost - np.linalg.norm(np.diff(found.path, axis=0), axis=1).sum()) < 1e-12
+        assert found.cost <= arm.plan(START, GOAL, SCENE, seed=seed, searches=1).cost
+        rough = arm.plan(START, GOAL, SCENE, seed=seed, simplify=False)
+        assert found.cost <= rough.cost and _least(arm, rough.path, SCENE) > 0.0
+        threads = lw.get_num_threads()
+        try:
+            lw.set_num_threads(1 if threads > 1 else 2)
+            assert np.array_equal(found.path, arm.plan(START, GOAL, SCENE, seed=seed).path)
+        finally:
+            lw.set_num_threads(threads)
+    wide = arm.plan(START, GOAL, SCENE, margin=0.02)
+    assert wide and _least(arm, wide.path, SCENE) > 0.02
+    sampled = arm.plan(START, GOAL, SCENE, edges="sampled", resolution=0.02)
+    assert sampled and _least(arm, sampled.path, SCENE) > -0.02
+    assert len(found.tree.q) == len(found.tree.parent) == found.nodes and found.tree.parent.max() < found.nodes
+
+
+def test_what_is_held_is_looked_at_and_weights_count(arm: lw.Robot) -> None:
+    holding = arm.with_attached("rod", lw.shapes.Capsule(0.02, 0.2), "tip")
+    found = holding.plan(START, GOAL, SCENE)
+    assert found and _least(holding, found.path, SCENE) > 0.0
+    near = [0.35, 1.4, 0.3]
+    assert arm.plan(START, near, SCENE)
+    club = arm.with_attached("club", lw.shapes.Capsule(0.25, 0.01), "tip")
+    told = club.plan(START, near, SCENE)
+    assert told.status == "goal in collision" and "'club' is" in told.reason and "'wall'" in told.reason
+    for scale in (2.0**-7, 2.0**7):
+        scaled = arm.plan(START, GOAL, SCENE, weights=scale)
+        assert abs(scaled.cost - scale * arm.plan(START, GOAL, SCENE).cost) < 1e-9 * scaled.cost
+    heavy = arm.plan(START, GOAL, SCENE, weights={"pan": 3.0})
+    way = np.diff(heavy.path, axis=0) * [3.0, 1.0, 1.0]
+    assert heavy and abs(heavy.cost - np.linalg.norm(way, axis=1).sum()) < 1e-12
+
+
+def test_goals_of_every_kind(arm: lw.Robot) -> None:
+    q = np.array([[-0.6, 1.2, 0.5], [-2.0, 0.5, 1.0]])
+    X = arm.pose(q, "tip")
+    inside = lw.motion.PoseRegion("tip", X[1], [0.0] * 6, [0.0] * 6)
+    for goal, how, which in (
+        (q, {}, {0, 1}),
+        (X[0], {"frame": "tip"}, {0}),
+        (X, {"frame": "tip"}, {0, 1}),
+        ({"tip": X[1]}, {}, {0}),
+        ({"pan": -0.6, "shoulder": 1.2, "elbow": 0.5}, {}, {0}),
+        (inside, {}, {0}),
+        ([inside, q[0], {"tip": X[0]}], {}, {0, 1, 2}),
+        (X[0].tolist(), {"frame": "tip"}, {0}),
+        (X.tolist(), {"frame": "tip"}, {0, 1}),
+        ([q[0], X[1]], {"frame": "tip"}, {0, 1}),
+        ([q[0].tolist(), X[1].tolist(), inside], {"frame": "tip"}, {0, 1, 2}),
+    ):
+        found = arm.plan(START, goal, SCENE, **how)
+        assert found and found.goal in which, found.reason
+        end = arm.pose(found.path[-1], "tip")
+        assert min(np.abs(lw.pose_difference(end, one)).max() for one in X) < 1e-5
+    several = arm.plan(np.array([START, q[1]]), q[1], SCENE)
+    assert several and len(several.path) == 2 and several.cost == 0.0
+    standing = several.trajectory()
+    assert standing.duration == 0.0 and standing.path_length() == 0.0 and not standing.extremes(1).upper.any()
+    assert several.timed(acceleration=1.0).duration == 0.0
+
+
+def test_angles_without_limits_go_the_short_way(arm: lw.Robot) -> None:
+    found = arm.plan([3.0, 1.0, 0.3], [-3.0, 1.0, 0.3])
+    assert found and abs(found.cost - (2 * np.pi - 6.0)) < 1e-9
+    assert np.abs(found.path[-1] - [2 * np.pi - 3.0, 1.0, 0.3]).max() < 1e-12
+    assert abs(found.trajectory().path_length() - found.cost) < 1e-6
+
+
+def test_what_floats_goes_through_a_window() -> None:
+    rod = lw.Robot.build("rod", lw.Link("rod", lw.shapes.Capsule(0.05, 0.5), mass=1.0), floating_base=True)
+    window = lw.Scene()
+    for name, size, place in (
+        ("low", (0.1, 2.0, 0.6), (0.0, 0.0, -0.7)),
+        ("high", (0.1, 2.0, 0.6), (0.0, 0.0, 0.2)),
+        ("left", (0.1, 0.6, 2.0), (0.0, -1.0, 0.0)),
+        ("right", (0.1, 0.6, 2.0), (0.0, 1.0, 0.0)),
+    ):
+        window = window.with_box(name, size, place)
+    here, there = np.array([1.0, 0, 0, 0, -0.8, 0, 0]), np.array([-1.0, 0, 0, 0, 0.8, 0, 0])
+    with pytest.raises(ValueError, match=r"'floating_base.x' is a length .*limits="):
+        rod.plan(here, there, window)
+    limits = {"floating_base.x": (-1.0, 1.0), "floating_base.y": (-0.9, 0.9), "floating_base.z": (-0.9, 0.9)}
+    found = rod.plan(here, there, window, limits=limits, time_budget=60.0)
+    assert found and len(found.path) > 2 and _least(rod, found.path, window) > 0.0
+    assert np.allclose(np.linalg.norm(found.path[:, :4], axis=1), 1.0)
+    assert np.abs(rod.difference(found.path[-1], there)).max() < 1e-9
+    assert abs(found.trajectory(smooth=True).duration - found.cost) < 1e-9
+
+
+def test_trajectories_go_along_the_path(arm: lw.Robot) -> None:
+    found = arm.plan(START, GOAL, SCENE)
+    straight = found.trajectory()
+    assert abs(straight.duration - found.cost) < 1e-12 and np.allclose(straight(straight.knots).q, found.path)
+    timed = found.timed(velocity=1.0, acceleration=5.0)
+    q = timed.trajectory(np.linspace(0.0, timed.duration, 2000)).q
+    assert float(arm.minimum_distance(q, SCENE).min()) > 0.0
+    assert np.allclose(q[[0, -1]], found.path[[0, -1]])
+
+
+def test_corners_are_blended_by_what_is_proved(arm: lw.Robot) -> None:
+    found = arm.plan(START, GOAL, SCENE)
+    smooth, straight = found.trajectory(smooth=True), found.trajectory()
+    assert len(found.path) > 2 and abs(smooth.duration - straight.duration) < 1e-12
+    t = np.linspace(0.0, smooth.duration, 20_001)
+    state = smooth(t)
+    assert float(arm.minimum_distance(state.q, SCENE).min()) > 0.0
+    assert np.allclose(state.q[[0, -1]], found.path[[0, -1]]) and np.abs(state.q - straight(t).q).max() < 0.6
+    jump = np.abs(np.diff(state.v, axis=0)).max()
+    assert jump < 0.05 < np.abs(np.diff(straight(t).v, axis=0)).max()
+    assert np.abs(np.diff(state.a, axis=0)).max() < 0.05 * np.abs(state.a).max()
+    limits = {"velocity": 1.0, "acceleration": 5.0}
+    assert found.timed(smooth=True, **limits).duration < found.timed(**limits).duration
+    limits |= {"jerk": 60.0, "points": 100}
+    timed = found.timed(smooth=True, **limits)
+    assert timed.speed[1:-1].min() > 0.0 and timed.duration < 0.9 * found.timed(**limits).duration
+    assert timed.trajectory.limits_kept(velocity=1.0, acceleration=5.0, jerk=60.0, tolerance=1e-4)
+    # how far points move is bounded
+    slide = lw.Joint.of(
+        lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart", lower=-1.0, upper=2.0
+    )
+    cart = lw.Robot.build("cart", lw.Link("cart", lw.shapes.Box((0.1, 0.1, 0.1)), mass=1.0), slide)
+    rng = np.random.default_rng(0)
+    for robot, link, place in ((arm, "fore", [0.0, 0.0, 0.34]), (cart, "cart", [0.05, 0.05, 0.05])):
+        reach = joint_reaches(robot.tree, robot.lower, robot.upper)
+        q = robot.random_configuration(rng, size=500)
+        delta = rng.uniform(-0.1, 0.1, q.shape)
+        moved = [robot.pose(x, link) @ [*place, 1.0] for x in (q, q + delta)]
+        assert (np.linalg.norm(moved[0] - moved[1], axis=1) <= np.abs(delta) @ reach + 1e-12).all()
+    ball = lw.Robot(random_tree(rng, 2, types=[lw.joints.Spherical]))
+    with pytest.raises(TypeError, match="nothing bounds how far it takes points"):
+        joint_reaches(ball.tree, ball.lower, ball.upper)
+
+
+def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocked = np.array([0.0, 1.4, 0.3])
+    apart = {"pan": (-0.7, 0.7), "shoulder": (1.3, 1.5), "elbow": (0.0, 0.6)}
+    spent = {"time_budget": 0.1, "limits": apart}
+    around = lw.Scene().with_box("crate", (0.4, 0.4, 0.4))
+    far = lw.pose((3.0, 0.0, 0.0))
+    for start, goal, scene, how, status, words in (
+        (blocked, GOAL, SCENE, {}, "start in collision", ["the start", "'fore'", "m deep in 'wall'"]),
+        (START, blocked, SCENE, {}, "goal in collision", ["goal is in collision", "'fore'", "'wall'"]),
+        (START, [blocked, blocked], SCENE, {}, "goal in collision", ["goal[0]", "goal[1]"]),
+        ([0.6, 2.5, 0.0], GOAL, SCENE, {}, "start outside limits", ["'shoulder'", "2.5", "beyond its limit of 2"]),
+        (START, [0.6, 0.5, -3.0], SCENE, {}, "goal outside limits", ["'elbow'", "beyond its limit of -2.6"]),
+        (START, far, SCENE, {"frame": "tip"}, "goal unreachable", ["out of reach", "m"]),
+        (START, GOAL, around, {}, "start in collision", ["'crate' contains the robot's base", "'base'"]),
+        (
+            START,
+            GOAL,
+            SCENE,
+            spent,
+            "budget spent",
+            ["configurations explored from the start", "rounds", "time_budget="],
+        ),
+    ):
+        found = arm.plan(start, goal, scene, **how)
+        assert not found and found.status == status, found.reason
+        assert all(word in found.reason for word in words), found.reason
+        assert found.path.shape == (0, 3) and found.cost == np.inf and found.goal is None
+        with pytest.raises(ValueError, match="there is no path"):
+            found.trajectory()
+    assert found.nodes > 2 and found.tree.q.shape == (found.nodes, 3)  # what was explored is told, where time ends, too
+    with monkeypatch.context() as few:
+        few.setattr("linkwork.planning.plan_path._NODES", 10)
+        full = arm.plan(START, GOAL, SCENE, limits=apart, time_budget=600.0)
+    assert full.status == "budget spent" and "another seed=" in full.reason and "time_budget" not in full.reason
+    told: list[tuple[float, int]] = []
+    arm.plan(START, GOAL, SCENE, limits=apart, time_budget=0.02, progress=lambda *spent: told.append(spent))
+    assert told and told[-1][0] >= 0.02 and told[-1][1] >= 2
+
+
+def test_long_edges_are_sampled_in_parts_and_the_clock_is_looked_at_between(arm: lw.Robot) -> None:
+    space = PlanningSpace(arm, SCENE, edges="sampled", resolution=2e-6)
+    here, there = np.array([[0.6, 0.2, 0.3]]), np.array([[1.0, 0.2, 0.3]])
+    assert space.edges_are_free(here, there).all()  # 200 000 samples
+    assert not space.edges_are_free(START[None], GOAL[None]).any()
+    space.is_left = lambda: False
+    with pytest.raises(OutOfTimeError):
+        space.edges_are_free(here, there)
+    certified = PlanningSpace(arm, SCENE)
+    certified.is_left = lambda: False
+    assert certified.edges_are_free(here, there).all()  # what takes little is not asked for
+    with pytest.raises(OutOfTimeError):
+        certified.edges_are_free(np.repeat(here, 1000, axis=0), np.repeat(there, 1000, axis=0))
+    fine = arm.plan(START, GOAL, SCENE, edges="sampled", resolution=1e-7, time_budget=0.05)
+    assert fine.status == "budget spent" and not fine.path.size
+
+
+def test_what_is_refused(arm: lw.Robot) -> None:
+    for arguments, how, error, words in (
+        (([np.nan, 0.0, 0.0], GOAL), {}, ValueError, "start.*NaN"),
+        ((START, [0.0, np.nan, 0.0]), {}, ValueError, "goal.*NaN"),
+        ((START, [0.0, 0.0]), {}, ValueError, r"goal: .*\(\.\.\., 3\)"),
+        ((START, []), {}, ValueError, "goal"),
+        ((START, np.eye(4)), {}, ValueError, "say the frame: frame="),
+        ((START, np.eye(4)), {"frame": "tap"}, lw.errors.UnknownNameError, "tip"),
+        ((START, np.eye(3)), {"frame": "tip"}, ValueError, "expected a pose"),
+        ((START, np.eye(2)), {"frame": "tip"}, ValueError, "expected a pose"),
+        ((START, [START, GOAL]), {"frame": "tip"}, ValueError, "expected a pose"),
+        ((START, 2.0 * np.eye(4)), {"frame": "tip"}, ValueError, "plan: goal: expected a pose.* with a rotation"),
+        ((START, {"tip": 2.0 * np.eye(4)}), {}, ValueError, r"plan: goal\['tip'\]: expected a pose.* with a rotation"),
+        ((np.empty((0, 3)), GOAL), {}, ValueError, r"start: expected a configuration.*got shape \(0, 3\)"),
+        ((START, GOAL, "table"), {}, TypeError, "scene"),
+        ((START, GOAL), {"method": "conect"}, ValueError, "connect"),
+        ((START, GOAL), {"edges": "sample"}, ValueError, "sampled"),
+        ((START, GOAL), {"seed": -1}, ValueError, "seed"),
+        ((START, GOAL), {"margin": np.nan}, ValueError, "margin"),
+        ((START, GOAL), {"resolution": 0.0}, ValueError, "resolution"),
+        ((START, GOAL), {"time_budget": np.nan}, ValueError, "time_budget"),
+        ((START, GOAL), {"progress": 3}, TypeError, "progress"),
+        ((START, GOAL), {"searches": 0}, ValueError, "searches"),
+        ((START, GOAL), {"weights": [1.0, 0.0, 1.0]}, ValueError, "weights"),
+        ((START, GOAL), {"weights": {"pan": "heavy"}}, ValueError, "plan: weights: 'pan': expected .*'heavy'"),
+        ((START, GOAL), {"weights": {"pan": [1.0, 2.0]}}, ValueError, "plan: weights: 'pan': expected a number"),
+        ((START, GOAL), {"limits": {"pan": ("a", 1.0)}}, ValueError, "plan: limits: 'pan': lower: expected .*'a'"),
+        ((START, GOAL), {"limits": {"pan": (0.0, "b")}}, ValueError, "plan: limits: 'pan': upper: expected .*'b'"),
+        ((START, GOAL), {"limits": {"elbo": (0.0, 1.0)}}, lw.errors.UnknownNameError, "elbow"),
+    ):
+        with pytest.raises(error, match=words):
+            arm.plan(*arguments, **how)
+    hinge = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), parent="world", child="rod")
+    bare = lw.Robot.build("bare", lw.Link("rod", mass=1.0), hinge)
+    with pytest.raises(ValueError, match="has no collision shapes"):
+        bare.plan([0.0], [1.0])
+
+
+def test_the_picture_has_the_obstacles(arm: lw.Robot) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    axes = arm.plan(START, GOAL, SCENE).plot("tip")
+    assert len(axes.collections) >= len(SCENE.obstacles) and axes.get_title() == "solved"
+    apart = {"pan": (-0.7, 0.7), "shoulder": (1.3, 1.5), "elbow": (0.0, 0.6)}
+    spent = arm.plan(START, GOAL, SCENE, limits=apart, time_budget=0.05)
+    assert spent.plot("tip").get_title() == "budget spent"
+    matplotlib.pyplot.close("all")

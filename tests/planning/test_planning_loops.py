@@ -1,0 +1,196 @@
+"""Searches and shortcuts as loops: around a disc in a plane, on plain numbers and compiled; trees that are cut."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.scalar.functions import and_, fabs, lt, or_, where
+from linkwork.kinematics.algorithms.low_discrepancy import rates, spread
+from linkwork.planning.algorithms.multi_start_search import SearchWanted, searched
+from linkwork.planning.algorithms.path_shortcuts import cut_short
+from linkwork.planning.algorithms.rrt_connect import DEAD, Sampling, Trees, grown
+from linkwork.planning.algorithms.straight_segments import Ways, touching
+
+ROOM, SPACING, WALL = 96, 0.05, 2.0
+START, GOALS = np.array([-2.0, 0.1]), np.array([[2.0, 0.0], [2.2, 0.5]])
+
+
+LIMITS = np.array([[-3.0, -3.0], [3.0, 3.0]])
+LENGTHS = np.linalg.norm(GOALS - START, axis=1)
+SHIFT = [0.1, 0.2, 0.3, 0.4, 0.5]
+
+
+def _looks(wall: float = 0.0) -> Any:
+    """Around a disc of a radius of 1 m, and a margin; and a thin wall behind it, so many metres to both sides."""
+
+    def touches(q: list[Any], margin: Any) -> Any:
+        in_disc = lt(q[0] * q[0] + q[1] * q[1], (1.0 + margin) ** 2)
+        in_wall = and_(lt(fabs(q[0] - 1.5), 0.05 + margin), lt(fabs(q[1]), wall + margin))
+        return where(or_(in_disc, in_wall), 1.0, 0.0)
+
+    return touching(touches)
+
+
+def _sampling() -> Sampling:
+    pairs = np.column_stack([np.tile(START, (2, 1)), GOALS - START, LENGTHS, [1.0, 1.5]])
+    return Sampling(pairs, 2.0, 0.3, 1e30, SHIFT, 0.0, LIMITS, LIMITS, 0.2, 10.0)
+
+
+def _grow(nodes: Any, links: Any, numbers: Any) -> tuple[Any, Any, Any]:
+    ways, trees = Ways([1.0, 1.0], (False, False)), Trees(nodes, links, 3.0, (1.0, 2.0))
+    found = grown(ways, _looks()(0.0), trees, _sampling(), numbers[0], numbers[1], at_most=1000)
+    told = [*found.trees.counts, *found.met, found.number, found.rounds]
+    return found.trees.nodes, found.trees.links, array(told)
+
+
+def _cut(nodes: Any, links: Any, numbers: Any) -> tuple[Any, Any, Any]:
+    ways, (count, length) = Ways([1.0, 1.0], (False, False)), (numbers[0], numbers[1])
+    hope = (1e30, 1.0)
+    looks = _looks()(0.0)
+    found = cut_short(ways, looks, nodes, links, count, length, [0.3, 0.7], SPACING, numbers[2], hope, at_most=1000)
+    return found.nodes, found.links, array([found.length, found.tried, found.looks])
+
+
+def _search(nodes: Any, links: Any, path: Any, after: Any, best: Any, numbers: Any) -> tuple[Any, ...]:
+    """Numbers: searches, rounds of all, whether trees grow on, rows of them, and of each, the last sample's number."""
+    searches, at_most, growing, *sizes, first = list(numbers)
+    roots = np.column_stack([[START, *GOALS], [0.0, 1.0, 1.0], [LENGTHS.min(), *LENGTHS]])
+    wanted = SearchWanted(roots, 3.0, 1.01, 0.2, SPACING, searches, 60.0, at_most, [0.3, 0.7], 60.0, 1.0)
+    trees, looks = Trees(nodes, links, sizes[0], (sizes[1], sizes[2])), _looks(WALL)
+    ways = Ways([1.0, 1.0], (False, False))
+    found = searched(
+        ways,
+        looks(0.0),
+        looks(0.01),
+        trees,
+        path,
+        after,
+        best,
+        _sampling()._replace(first=first),
+        wanted,
+        growing,
+        at_most=10_000,
+    )
+    told = [found.best.count, found.best.length, found.trees.total, *found.trees.counts, *found[2:]]
+    return found.trees.nodes, found.trees.links, found.best.path, array(told)
+
+
+def _begun() -> tuple[np.ndarray, np.ndarray]:
+    nodes, links = np.zeros((ROOM, 2)), np.zeros((ROOM, 2))
+    nodes[:3], links[:3] = [START, *GOALS], [[0.0, -1.0], [1.0, -1.0], [1.0, -1.0]]
+    return nodes, links
+
+
+def _way(nodes: Any, side: Any, parent: Any, here: int, there: int) -> np.ndarray:
+    """The rows from a start to a goal over two nodes that met, one of each tree."""
+    halves = []
+    for k in sorted((here, there), key=lambda k: side[k]):
+        half = [k]
+        while parent[half[-1]] >= 0:
+            half.append(parent[half[-1]])
+        halves.append(half)
+    return np.array(nodes[[*halves[0][::-1], *halves[1][1:]]])
+
+
+def _length(path: np.ndarray) -> float:
+    return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
+
+
+def test_points_are_spread_evenly() -> None:
+    for d in (1, 2, 10):
+        g = 1.0 / rates(d)[0]
+        assert abs(g ** (d + 1) - g - 1.0) < 1e-12
+        points = np.array([spread(float(n), [0.3] * d) for n in range(1, 1001)])
+        assert ((points >= 0.0) & (points < 1.0)).all()
+        for column in points.T:
+            counts = np.histogram(column, 10, (0.0, 1.0))[0]
+            assert abs(counts - 100).max() <= 12  # random ones are off by up to about 30
+
+
+def test_trees_meet_and_paths_are_cut_short() -> None:
+    nodes, links, told = _grow(*_begun(), np.array([0.2, 400.0]))
+    count, (here, there) = int(told[0] + told[1]), told[2:4].astype(int)
+    side, parent = links[:count].astype(int).T
+    assert told[0] == (side == 0).sum() and here >= 0 and side[here] != side[there] and told[5] <= 400
+    assert (parent[3:] < np.arange(3, count)).all() and (parent[3:] >= 0).all()
+    assert (side[parent[3:]] == side[3:]).all()
+    for k in range(3, count):
+        step = np.linalg.norm(nodes[k] - nodes[parent[k]])
+        assert step < 0.2 * 4 + 1e-9 and np.linalg.norm(nodes[k]) >= 1.0
+    path = _way(nodes, side, parent, here, there)
+    assert np.array_equal(path[0], START) and (path[-1] == GOALS).all(axis=1).any()
+    compiled = lw.compile(_grow, nodes=(ROOM, 2), links=(ROOM, 2), numbers=2)
+    again = compiled(*_begun(), np.array([0.2, 400.0]))
+    assert all(np.abs(a - b).max() < 1e-9 for a, b in zip((nodes, links, told), again, strict=True))
+    assert compiled(*_begun(), np.array([0.2, 3.0]))[2][5] == 3.0
+
+    table, after = np.zeros((ROOM, 2)), np.full((ROOM, 2), -1.0)
+    table[: len(path)] = path
+    after[: len(path) - 1] = np.stack(
+        [np.arange(1.0, len(path)), np.linalg.norm(np.diff(path, axis=0), axis=1)], axis=1
+    )
+    cut = lw.compile(_cut, nodes=(ROOM, 2), links=(ROOM, 2), numbers=3)
+    lengths = []
+    for trials in (0.0, 10.0, 60.0):
+        given = (table, after, np.array([len(path), _length(path), trials]))
+        found = _cut(*given)
+        assert all(np.abs(a - b).max() < 1e-9 for a, b in zip(found, cut(*given), strict=True))
+        rows, onward, (length, tried, _) = found
+        chain = [0]
+        while onward[chain[-1], 0] >= 0.0:
+            chain.append(int(onward[chain[-1], 0]))
+        short = rows[chain]
+        assert np.array_equal(short[[0, -1]], path[[0, -1]]) and tried <= trials
+        assert abs(length - _length(short)) < 1e-9
+        for a, b in pairwise(short):
+            t = np.linspace(0.0, 1.0, 2 + int(np.linalg.norm(b - a) / 1e-3))[:, None]
+            assert np.linalg.norm(a + t * (b - a), axis=1).min() > 0.97  # of ways that are looked at 0.2 apart, or less
+        lengths.append(length)
+    assert lengths[0] == _length(path) > lengths[1] > lengths[2]
+    # along two tangents and an arc, to the nearer goal, as a string would be
+    tight = 2.0 * np.sqrt(4.0 - 1.0) + np.pi - 2.0 * np.arccos(0.5)
+    assert lengths[2] < 1.1 * tight
+
+
+def test_searches_find_shorter_and_shorter_paths() -> None:
+    """From nothing, in pieces, with edges that turn out to be blocked, and not at all where it is straight."""
+    shapes = {"nodes": (ROOM, 2), "links": (ROOM, 2), "path": (ROOM, 2), "after": (ROOM, 2), "best": (ROOM, 2)}
+    tables = [np.zeros(shape) for shape in shapes.values()]
+    kernel = lw.compile(_search, **shapes, numbers=7)
+    lengths = []
+    for searches in (1.0, 4.0):
+        given = np.array([searches, 4000.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        nodes, links, best, told = kernel(*tables, given)
+        again = _search(*tables, given)
+        assert all(np.abs(a - b).max() < 1e-9 for a, b in zip((nodes, links, best, told), again, strict=True))
+        count, length, total, first, second, number, done, rounds, explored, growing, full = told.tolist()
+        path = best[: int(count)]
+        assert np.array_equal(path[0], START) and (path[-1] == GOALS).all(axis=1).any()
+        assert abs(_length(path) - length) < 1e-9 and done == searches and not growing and not full
+        assert 0.0 < rounds < 4000.0 and number <= rounds and explored >= total
+        for a, b in pairwise(path):
+            t = np.linspace(0.0, 1.0, 2 + int(np.linalg.norm(b - a) / 1e-3))[:, None]
+            q = a + t * (b - a)
+            assert np.linalg.norm(q, axis=1).min() > 1.0 - SPACING**2 / 8.0
+            assert not ((abs(q[:, 0] - 1.5) < 0.05 - SPACING) & (abs(q[:, 1]) < WALL - SPACING)).any()
+        side, parent = links[: int(total)].astype(int).T
+        assert [first, second] == [(side == 0).sum(), (side == 1).sum()]
+        lengths.append(length)
+        assert (side == DEAD).any()  # trees go through the wall, unseen, until a path of them is looked at
+        alive = (side != DEAD) & (parent >= 0)
+        assert (side[parent[alive]] == side[alive]).all()
+    assert lengths[1] <= lengths[0]
+    # in pieces of a few rounds, the same path as at once
+    nodes, links, *rest = tables
+    told = np.zeros(11)
+    for _ in range(400):
+        given = np.array([1.0, 5.0, told[9], *told[2:6]])
+        nodes, links, best, told = kernel(nodes, links, *rest, given)
+        if told[0]:
+            break
+    assert told[0] > 0.0 and told[6] == 1.0
