@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.arguments_states import random_states
+from linkwork.cli.arguments import random_states
 from linkwork.cli.benchmark.function_timings import environment, threads
 from linkwork.cli.benchmark.paired_timing import Call, Comparison, Effort, compare
 from linkwork.cli.benchmark.pinocchio_peer import Pinocchio

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from linkwork import Kernel, Robot
-from linkwork.cli.arguments_states import random_states
+from linkwork.cli.arguments import random_states
 from linkwork.cli.benchmark.function_timings import threads
 from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
 from linkwork.cli.output import Stream, Terminal

@@ -14,8 +14,7 @@ import linkwork as lw
 from linkwork.compiler.program import Port, Program
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.kernels.function_trace import elements_of
-from linkwork.model.simplify.align_joint_frames import seated
-from linkwork.model.simplify.align_joint_frames_tilt import tilted
+from linkwork.model.simplify.align_joint_frames import seated, tilted
 from linkwork.model.simplify.regroup_inertia import regrouped
 from linkwork.model.simplify.shift_origins import slid
 from linkwork.model.tree import Tree

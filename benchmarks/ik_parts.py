@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from linkwork._util.console__progress import Progress
+from linkwork._util.console import Progress
 from linkwork.cli.benchmark.paired_timing import Effort
 from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 from linkwork.cli.output import Terminal

@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.pinocchio_peer_pinocchio_model import PinocchioModel
+from linkwork.cli.benchmark.pinocchio_peer import PinocchioModel
 
 from .robots import NotInstalled, example_robots, quietly
 

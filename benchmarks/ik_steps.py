@@ -17,8 +17,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.cli.benchmark.paired_timing import Effort
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
-from linkwork.cli.benchmark.pinocchio_peer_pinocchio_model import PinocchioModel
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare, PinocchioModel
 
 from .ik_peers import module, quiet
 from .ik_protocol import Stopwatch

@@ -16,8 +16,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.cli.benchmark.function_timings import threads
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
-from linkwork.cli.benchmark.pinocchio_peer_pinocchio_model import PinocchioModel
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare, PinocchioModel
 
 from .ik_protocol import TOLERANCE, Measured, Stopwatch, errors
 from .robots import ROBOTS

@@ -25,7 +25,7 @@ from unittest import mock
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.arguments_states import random_states
+from linkwork.cli.arguments import random_states
 from linkwork.cli.benchmark.function_timings import environment, threads
 from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
 from linkwork.cli.output import table

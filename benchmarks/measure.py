@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from linkwork import Robot
-from linkwork.cli.arguments_states import random_states
+from linkwork.cli.arguments import random_states
 from linkwork.cli.benchmark.function_timings import (
     agreement,
     batch_calls,

@@ -12,8 +12,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.cli.benchmark.paired_timing import Call
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
-from linkwork.cli.benchmark.pinocchio_peer_pinocchio_model import PinocchioModel
+from linkwork.cli.benchmark.pinocchio_peer import CannotCompare, PinocchioModel
 from linkwork.joints import Fixed, Revolute
 
 __all__ = ["Held", "Mechanism", "Peer", "four_bar", "four_bars", "held_humanoid", "side_by_side"]

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.motion.profiles.profile_kinds import KINDS
-from linkwork.motion.profiles.profile_kinds_kernels import profile_kernel
+from linkwork.motion.profiles.profile_kinds import KINDS, profile_kernel
 
 from .motion_rows import MotionRow
 from .targets import MOTION, Target

@@ -9,8 +9,7 @@ import numpy as np
 
 from linkwork.compiler.program import CONSTANT, Instruction
 from linkwork.expr import linalg
-from linkwork.expr.control.branch_and_call_instructions import Choice
-from linkwork.expr.control.branch_and_call_instructions_call import Subroutine
+from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.control.table_access import Put, Take
 from linkwork.expr.scalar.block import Region

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.control.branch_and_call_instructions import Choice
-from linkwork.expr.control.branch_and_call_instructions_call import Subroutine
+from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
 from linkwork.expr.control.table_access import Put, Take
 from linkwork.expr.scalar.block import Listing

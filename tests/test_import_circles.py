@@ -34,7 +34,7 @@ ALLOWED = {
     ("linkwork.motion.timing.timed_path", "linkwork.robot"): "for types only: the robot of a path",
     ("linkwork.motion.timing.time_optimal", "linkwork.robot"): "for types only: paths that a robot times",
     (
-        "linkwork.shapes.shape_geometry",
+        "linkwork.shapes.shape",
         "linkwork.shapes.shape",
     ): "for types only: a shape makes geometry, which has a shape",
 }

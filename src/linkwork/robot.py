@@ -12,38 +12,22 @@ from linkwork._util.checked_arguments import public, public_methods
 from linkwork._util.foreign_names import FOREIGN_NAMES, add_foreign_names
 from linkwork.collision.collision_pair_methods import CollisionMethods
 from linkwork.dynamics.derivative_methods import DerivativeMethods
-from linkwork.dynamics.methods import DynamicsMethods
-from linkwork.dynamics.methods_forces import ForceMethods
-from linkwork.dynamics.methods_inertia import InertiaMethods
-from linkwork.dynamics.momentum_methods import MomentumMethods
-from linkwork.dynamics.momentum_methods_regressors import RegressorMethods
-from linkwork.ik.methods import InverseKinematicsMethods
-from linkwork.ik.methods_closed_form import ClosedFormMethods
-from linkwork.kernels.compiled_method import is_computed
-from linkwork.kernels.compiled_method_inherited_names import named_after
-from linkwork.kinematics.methods import KinematicsMethods
-from linkwork.kinematics.methods_configuration import ConfigurationMethods
-from linkwork.kinematics.methods_jacobians import JacobianMethods
+from linkwork.dynamics.methods import DynamicsMethods, ForceMethods, InertiaMethods
+from linkwork.dynamics.momentum_methods import MomentumMethods, RegressorMethods
+from linkwork.ik.methods import ClosedFormMethods, InverseKinematicsMethods
+from linkwork.kernels.compiled_method import is_computed, named_after
+from linkwork.kinematics.methods import ConfigurationMethods, JacobianMethods, KinematicsMethods
 from linkwork.kinematics.point_methods import PointMethods
-from linkwork.mechanisms.assembly_methods import AssemblyMethods
-from linkwork.mechanisms.assembly_methods_integrability import IntegrabilityMethods
-from linkwork.mechanisms.assembly_methods_mobility import MobilityMethods
-from linkwork.mechanisms.methods import ConstrainedDynamicsMethods
-from linkwork.mechanisms.methods_mechanisms import ReducedMethods
+from linkwork.mechanisms.assembly_methods import AssemblyMethods, IntegrabilityMethods, MobilityMethods
+from linkwork.mechanisms.methods import ConstrainedDynamicsMethods, ReducedMethods
 from linkwork.model.tree import Report
-from linkwork.motion.methods import CartesianMethods
-from linkwork.motion.methods_motion import MotionMethods
-from linkwork.motion.methods_profiles import ProfileMethods
-from linkwork.parts.constraint_methods import ConstraintMethods
-from linkwork.parts.constraint_methods_loop_files import LoopFileMethods
+from linkwork.motion.methods import CartesianMethods, MotionMethods, ProfileMethods
+from linkwork.parts.constraint_methods import ConstraintMethods, LoopFileMethods
 from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry, Options, read_robot
 from linkwork.parts.force_element_methods import ForceElementMethods
-from linkwork.parts.methods import StructureMethods
-from linkwork.parts.methods_compiling import CompilingMethods
-from linkwork.parts.methods_limits import LimitMethods
+from linkwork.parts.methods import CompilingMethods, LimitMethods, StructureMethods
 from linkwork.parts.parameter_methods import ParameterMethods
-from linkwork.parts.robot_editing import EditingMethods
-from linkwork.parts.robot_editing_collision_hulls import CollisionHullMethods
+from linkwork.parts.robot_editing import CollisionHullMethods, EditingMethods
 from linkwork.parts.robot_plot import PlottingMethods
 from linkwork.planning.methods import PlanningMethods
 from linkwork.simulation.methods import SimulationMethods

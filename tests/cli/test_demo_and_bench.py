@@ -88,7 +88,7 @@ def test_bench_of_joints_that_follow_others(linkwork):
 
 
 def test_bench_alone(linkwork, monkeypatch):
-    monkeypatch.setattr("linkwork.cli.benchmark.pinocchio_peer_pinocchio_model.pinocchio_version", lambda: None)
+    monkeypatch.setattr("linkwork.cli.benchmark.pinocchio_peer.pinocchio_version", lambda: None)
     ran = linkwork("bench", "double_pendulum", "--batch", "4")
     assert ran.code == 0
     assert "Pinocchio" not in ran.out

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.cli.arguments_states import random_states
+from linkwork.cli.arguments import random_states
 from linkwork.cli.benchmark.function_timings import agreement
 from linkwork.cli.benchmark.pinocchio_peer import (
     COUNTERPARTS,
@@ -107,6 +107,6 @@ def test_what_cannot_be_compared_says_so(urdf, monkeypatch):
     text_only = lw.Robot.from_urdf_string(MIXED)
     with pytest.raises(CannotCompare, match="not read from a file"):
         Pinocchio(text_only)
-    monkeypatch.setattr("linkwork.cli.benchmark.pinocchio_peer_pinocchio_model.pinocchio_version", lambda: None)
+    monkeypatch.setattr("linkwork.cli.benchmark.pinocchio_peer.pinocchio_version", lambda: None)
     with pytest.raises(CannotCompare, match="not installed"):
         Pinocchio(robot)

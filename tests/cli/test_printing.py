@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from linkwork._util.console__progress import Progress
+from linkwork._util.console import Progress
 from linkwork.cli.benchmark.paired_timing import Call, Effort, compare, percentiles
 from linkwork.cli.output import Stream, escaped, finite, label, numbers, table, width
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from linkwork.cli.arguments_states import random_states
+from linkwork.cli.arguments import random_states
 from linkwork.kernels.owners import OfRobot, shape_of
 from linkwork.robot_table import ROBOT
 from oracles.example_robots import shipped

@@ -10,8 +10,7 @@ import pytest
 from linkwork.cli.benchmark.paired_timing import Effort
 from linkwork.cli.commands import bench
 from linkwork.cli.main import main
-from linkwork.cli.output import width
-from linkwork.cli.output_tables import folded
+from linkwork.cli.output import folded, width
 from oracles.example_robots import EXAMPLES, SHIPPED
 
 ROBOTS = [*SHIPPED, *(e for e in EXAMPLES if e.name in ("panda", "tiago", "pr2", "talos", "icub", "allegro"))]

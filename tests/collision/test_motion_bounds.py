@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 
 from linkwork import joints
-from linkwork.collision.algorithms.displacement_bounds import check_bounded, constant_twist, motion_bounds
-from linkwork.collision.algorithms.displacement_bounds_enclosure import Enclosure, largest
+from linkwork.collision.algorithms.displacement_bounds import (
+    Enclosure,
+    check_bounded,
+    constant_twist,
+    largest,
+    motion_bounds,
+)
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
 from linkwork.model.body import WORLD

@@ -17,7 +17,7 @@ import warnings
 warnings.simplefilter("ignore")  # NumPy says that it does not support this
 import numpy as np
 import linkwork as lw
-from linkwork.compiler.runtime.cpython_interpreter import in_main_interpreter
+from linkwork.compiler.runtime.cpython import in_main_interpreter
 assert not in_main_interpreter()
 single = np.linspace(0.0, 1.0, 120, dtype=np.float32).reshape(40, 3)
 called, listed, raw = (lw.compile(lambda x: k * x, x=3) for k in (2.0, 3.0, 4.0))

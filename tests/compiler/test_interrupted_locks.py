@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from linkwork._util.console__notice import _elsewhere, shown_elsewhere
+from linkwork._util.console import _elsewhere, shown_elsewhere
 from linkwork._util.fork_safe_lock import Lock
-from linkwork.compiler.runtime import threads_llvm_lock as llvm_lock
-from linkwork.compiler.runtime.cpython_collector import _pauses, without_collections
+from linkwork.compiler.runtime import threads as llvm_lock
+from linkwork.compiler.runtime.cpython import _pauses, without_collections
 from linkwork.kernels.kernel_cache import Once
 
 

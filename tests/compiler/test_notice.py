@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import linkwork as lw
-from linkwork._util import console__notice as _notice
+from linkwork._util import console as _notice
 
 
 class Terminal(io.StringIO):

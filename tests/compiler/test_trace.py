@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from linkwork.compiler.program import Port
-from linkwork.compiler.runtime.cpython_collector import without_collections
+from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.compiler.trace import trace as trace_module
 from linkwork.compiler.trace.trace import compile, trace
 from linkwork.errors import TraceWarning

@@ -10,8 +10,7 @@ from linkwork.mechanisms.algorithms.constraints.binding import settled
 from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import derived
 from linkwork.model.random_tree import random_tree
-from linkwork.model.tree_constraints import with_constraints
-from linkwork.model.tree_constraints_marks import with_direction
+from linkwork.model.tree_constraints import with_constraints, with_direction
 
 TIME = 0.6
 J = lw.joints

@@ -11,8 +11,8 @@ import linkwork as lw
 from helpers.fourbars import HINGE, fourbars, parallel
 from linkwork.joints import Composite, Cylindrical, JointType, Planar, Revolute, Spherical, SphericalEuler, Universal
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.mechanisms.algorithms.constrained_forward_dynamics import constrained_forward_dynamics
-from linkwork.mechanisms.algorithms.constrained_forward_dynamics_forward_derivatives import (
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import (
+    constrained_forward_dynamics,
     constrained_forward_dynamics_derivatives,
 )
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_configuration, loop_velocity

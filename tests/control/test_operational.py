@@ -11,7 +11,7 @@ import linkwork as lw
 from linkwork.control import Admittance, ComputedTorque, HybridForcePosition, Impedance, OperationalSpace, WholeBody
 from linkwork.errors import UnknownNameError
 from linkwork.ik import JointTask, OrientationTask, PoseTask, PositionTask, PostureTask
-from linkwork.ik.algorithms.task_stack_state import TaskState
+from linkwork.ik.algorithms.task_stack import TaskState
 from linkwork.simulation import ContactGround, ContactPoint
 
 SIZES = (0.5, 0.4, 0.3, 0.2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import linkwork as lw
-from linkwork.identify import convex_inertia_fit_deformed as deformed
+from linkwork.identify import convex_inertia_fit as deformed
 from linkwork.identify.parameter_reconstruction import with_deformed_bodies
 
 __all__ = ["deformed_robot", "motion", "pendulum_motion"]

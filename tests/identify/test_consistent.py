@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import identify, parameters
-from linkwork.identify import convex_inertia_fit_deformed as deformed
+from linkwork.identify import convex_inertia_fit as deformed
 from oracles.comparison import assert_close
 from oracles.example_robots import shipped
 from oracles.trees import TREES, robot_of

@@ -362,7 +362,7 @@ def test_a_root_between():
 
 def test_which_joints_turn():
     """By what their functions say, not by their type."""
-    from linkwork.ik.algorithms.closed_form.axis_geometry_chain import turns_only
+    from linkwork.ik.algorithms.closed_form.axis_geometry import turns_only
 
     z = lw.spatial.Vec3(0.0, 0.0, 1.0)
     turning = {joint for joint in lw.joints.ALL if turns_only(joint.example(np.random.default_rng(0)))}

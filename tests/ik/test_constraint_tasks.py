@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import ik
-from linkwork.ik.algorithms.task_stack_state import TaskState
+from linkwork.ik.algorithms.task_stack import TaskState
 from linkwork.ik.arguments import check_tasks
 
 ARM = lw.load("arm7")

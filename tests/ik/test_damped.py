@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import UnknownNameError
-from linkwork.ik.algorithms.newton_projection_damped import newton_step
+from linkwork.ik.algorithms.newton_projection import newton_step
 
 ARM = lw.load("arm7")
 

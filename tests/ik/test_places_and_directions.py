@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import ik
-from linkwork.ik.algorithms.task_stack_state import TaskState
+from linkwork.ik.algorithms.task_stack import TaskState
 from linkwork.ik.arguments import check_tasks
 
 ARM = lw.load("arm7").with_point("tip", "hand", (0.0, 0.05, 0.1)).with_direction("way", "hand", (0.6, 0.0, 0.8))

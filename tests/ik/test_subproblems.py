@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from linkwork.ik.algorithms.closed_form.cos_sin_pair import UnitAngle, equation
-from linkwork.ik.algorithms.closed_form.trigonometric_equations import on_circle
-from linkwork.ik.algorithms.closed_form.trigonometric_equations_two_angles import Sinusoid, coupled_angles
+from linkwork.ik.algorithms.closed_form.trigonometric_equations import Sinusoid, coupled_angles, on_circle
 from linkwork.ik.algorithms.closed_form.wrist_angles import three_angles
 
 N = 20000

@@ -11,7 +11,7 @@ import pytest
 import linkwork as lw
 from linkwork import ik
 from linkwork.errors import UnknownNameError
-from linkwork.ik.algorithms.task_stack_state import TaskState
+from linkwork.ik.algorithms.task_stack import TaskState
 from linkwork.ik.arguments import check_tasks
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from oracles.trees import TREES, robot_of

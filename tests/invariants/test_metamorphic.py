@@ -19,7 +19,7 @@ from invariants.changes import (
 )
 from linkwork.model.body import Frame
 from linkwork.model.random_tree import random_pose
-from linkwork.model.tree_edits_reroot import rerooted
+from linkwork.model.tree_edits import rerooted
 from linkwork.spatial import Quaternion, Rotation, Vec3
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import linkwork as lw
 from linkwork import robot_table as algorithms
 from linkwork.dynamics.base_parameters import BaseParameters
-from linkwork.kinematics.point_methods_placed_point import PlacedDirection, PlacedPoint
+from linkwork.kinematics.point_methods import PlacedDirection, PlacedPoint
 from linkwork.mechanisms.integrability import Integrability
 from linkwork.mechanisms.mobility.minimal_coordinates import MinimalCoordinates
-from linkwork.mechanisms.mobility.mobility_analysis_report import Mobility
+from linkwork.mechanisms.mobility.mobility_analysis import Mobility
 from linkwork.model.function_spec import QUANTITIES, Row, Shape
 from linkwork.parts.placed_link import PlacedLink
 from linkwork.robot_table import JOINT, ROBOT

@@ -13,7 +13,7 @@ from linkwork.constraints import LoopJoint
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.joints import ALL, Cylindrical, Floating, JointType, Prismatic, Revolute, Spherical, Universal
-from linkwork.kinematics.algorithms.forward_kinematics_frame_kinematics import pose
+from linkwork.kinematics.algorithms.forward_kinematics import pose
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import constrained_forward_dynamics
 from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import (

@@ -12,9 +12,8 @@ from linkwork.constraints import LoopJoint
 from linkwork.dynamics.algorithms.momentum.energy_and_power import kinetic_energy, potential_energy
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.joints import ALL, Reversed
-from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.kinematics.algorithms.configuration_manifold_rates import velocity_to_configuration_derivative
-from linkwork.kinematics.algorithms.forward_kinematics_frame_kinematics import acceleration
+from linkwork.kinematics.algorithms.configuration_manifold import integrate, velocity_to_configuration_derivative
+from linkwork.kinematics.algorithms.forward_kinematics import acceleration
 from linkwork.model.tree_constraints import with_constraints, without_constraints
 from mechanisms.mechanisms import KINDS, Mechanism, mechanism, mechanisms, ring
 

@@ -12,7 +12,7 @@ from linkwork.constraints import LoopJoint
 from linkwork.dynamics.algorithms.force_element_forces import element_wrenches
 from linkwork.errors import UnderactuatedError
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import constrained_forward_dynamics
-from linkwork.mechanisms.algorithms.constraint_forces_joint_wrench import (
+from linkwork.mechanisms.algorithms.constraint_forces import (
     constrained_joint_wrenches,
     loop_joint_wrenches,
 )

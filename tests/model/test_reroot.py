@@ -11,7 +11,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.joints import ALL, Floating, Prismatic, Revolute
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.random_tree import random_tree
-from linkwork.model.tree_edits_reroot import rerooted
+from linkwork.model.tree_edits import rerooted
 from linkwork.spatial import Pose
 from oracles.comparison import assert_close
 from oracles.coupling import randomly_coupled

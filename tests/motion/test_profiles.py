@@ -19,8 +19,7 @@ from linkwork.motion.algorithms.profiles.jerk_limited_profile import (
 )
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest, jerk_limited
 from linkwork.motion.algorithms.profiles.trapezoidal_profile import trapezoid
-from linkwork.motion.profiles.profile_kinds import KINDS
-from linkwork.motion.profiles.profile_kinds_kernels import ProfileNumbers, profile_kernel
+from linkwork.motion.profiles.profile_kinds import KINDS, ProfileNumbers, profile_kernel
 from linkwork.motion.profiles.slow_motions import slowed
 
 LIMITS = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}

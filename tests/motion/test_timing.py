@@ -11,8 +11,8 @@ from scipy.interpolate import CubicSpline
 
 import linkwork as lw
 from linkwork.motion import MotionLimit, Trajectory, time_optimal
+from linkwork.motion.timing import toppra as kernels
 from linkwork.motion.timing import toppra as sweeps
-from linkwork.motion.timing import toppra_kernels as kernels
 from linkwork.motion.timing.arguments import MotionAsked
 from linkwork.motion.timing.segment_grid import first_of
 from linkwork.motion.timing.toppra_single_kernel import quick

@@ -13,7 +13,7 @@ from linkwork.model.random_tree import random_tree
 from linkwork.motion import Trajectory
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.trajectory.piecewise_evaluation import pieces_at
-from linkwork.motion.trajectory.trajectory_construction_quintic import through_states
+from linkwork.motion.trajectory.trajectory_construction import through_states
 
 TIMES = np.array([0.0, 0.7, 1.5, 2.0, 3.1])
 INSIDE = np.array([0.3, 0.9, 1.7, 2.6])

@@ -7,8 +7,14 @@ import pytest
 
 import linkwork as lw
 from linkwork.expr import sqrt
-from linkwork.optimal.algorithms.block_banded import WindowShare, border_solved, eliminated, substituted
-from linkwork.optimal.algorithms.block_banded_wide import eliminated_wide, substituted_wide
+from linkwork.optimal.algorithms.block_banded import (
+    WindowShare,
+    border_solved,
+    eliminated,
+    eliminated_wide,
+    substituted,
+    substituted_wide,
+)
 
 
 @pytest.mark.parametrize(("depth", "many"), [(0, 0), (1, 2), (2, 1), (3, 3)])

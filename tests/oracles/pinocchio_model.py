@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from linkwork import Robot
-from linkwork.cli.benchmark.pinocchio_peer_pinocchio_model import PinocchioModel
+from linkwork.cli.benchmark.pinocchio_peer import PinocchioModel
 
 from .example_robots import Example
 

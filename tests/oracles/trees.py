@@ -12,7 +12,7 @@ from linkwork import Robot, joints
 from linkwork.model.body import WORLD
 from linkwork.model.random_tree import random_inertia, random_tree
 from linkwork.model.tree import Tree
-from linkwork.model.tree_edits_reroot import rerooted
+from linkwork.model.tree_edits import rerooted
 
 from .coupling import randomly_coupled
 

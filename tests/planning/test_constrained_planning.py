@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.planning.path_constraints import KeptTasks
-from linkwork.planning.path_constraints_constrained import ConstrainedSpace
+from linkwork.planning.path_constraints import ConstrainedSpace, KeptTasks
 
 UPRIGHT = lw.ik.AlignTask("hand.z", target=(0.0, 0.0, 1.0), name="cup")
 ROOM = (

@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from helpers.gantry import gantry
 from linkwork.planning.planning_space import PlanningSpace
-from linkwork.planning.search.informed_planner_informed import InformedSamples, least_ways
+from linkwork.planning.search.informed_planner import InformedSamples, least_ways
 from linkwork.planning.search.neighbor_graph import Adjacency, ShortestLengths, components, near_pairs
 
 WIDE, TALL, OWN = 1.0, 1.3, 0.1  # the box, and what moves around it [m]

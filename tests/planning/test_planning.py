@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.collision.algorithms.displacement_bounds_reaches import joint_reaches
+from linkwork.collision.algorithms.displacement_bounds import joint_reaches
 from linkwork.model.random_tree import random_tree
 from linkwork.model.straight_tree import straight_tree
 from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace

@@ -12,8 +12,7 @@ from linkwork import joints
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.simulation import ContactGround, ContactPoint, Servos
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
-from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval
-from linkwork.simulation.algorithms.contact.contact_terms_cone import cone_impulse
+from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, cone_impulse
 
 G = 9.81
 

@@ -19,7 +19,7 @@ from helpers.cut_four_bar import (
     newton_euler,
     turned,
 )
-from linkwork.mechanisms.algorithms.constraint_forces_joint_wrench import constrained_joint_wrench
+from linkwork.mechanisms.algorithms.constraint_forces import constrained_joint_wrench
 from linkwork.simulation import ContactGround, ForceTorqueSensor
 
 

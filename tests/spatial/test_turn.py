@@ -11,7 +11,7 @@ from helpers.spatial import scalars_of
 from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.spatial import Matrix3, Rotation, Symmetric3, Vec3
-from linkwork.spatial.rotation_turn import Turn
+from linkwork.spatial.rotation import Turn
 
 X, Y, Z = AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 QUARTERS = [Rotation.from_rpy(*(0.5 * math.pi * n for n in turns)) for turns in itertools.product(range(4), repeat=3)]

@@ -1,4 +1,7 @@
-"""Several tasks at once, on threads whose stacks are large enough to compile on; on none where none can be started."""
+"""Several tasks at once, on threads whose stacks are large enough to compile on; on none where none can be started.
+
+Doing several things at once, with progress shown on standard error.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,13 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from linkwork._util.console import Progress, Stream, shown_elsewhere
 from linkwork._util.fork_safe_lock import Lock
 
-__all__ = ["run"]
+__all__ = ["in_parallel", "run"]
+
 
 T = TypeVar("T")
 _STACK = 1 << 23  # bytes: LLVM takes more than threads have where a system or a program gives them little
@@ -112,3 +117,17 @@ def _stack_size(size: int) -> int:
         return threading.stack_size(size)
     except (ValueError, RuntimeError):
         return 0
+
+
+def in_parallel(tasks: Sequence[Callable[[], Any]], label: str, progress: bool | None) -> None:
+    """Call every task, as many at a time as there are processors.
+
+    ``progress`` says whether it shows; None: where standard error is a terminal.  The first error is raised when the
+    tasks that had begun are done.
+    """
+    if not tasks:
+        return
+    log = Stream(sys.stderr)
+    show = log.is_terminal if progress is None else progress
+    with shown_elsewhere(), Progress(log if show else Stream(None), label, len(tasks)) as bar:
+        run(tasks, done=lambda: bar.advance(1))

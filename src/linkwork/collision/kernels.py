@@ -9,7 +9,7 @@ from typing import Any
 from linkwork.collision import algorithms
 from linkwork.collision.algorithms import PairMargins
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.geometry.solids_rows import SolidKind
+from linkwork.geometry.solids import SolidKind
 from linkwork.kernels.compiler_api import Kernel, Space, compile
 from linkwork.kernels.kernel_cache import Once
 from linkwork.model.tree import Tree

@@ -25,8 +25,7 @@ from linkwork.collision.result import RobotDistances
 from linkwork.collision.separation_proof import in_two, is_simple, never_touch
 from linkwork.geometry.fields import FIELDS
 from linkwork.geometry.pairs.pair_dispatch import is_closed_form
-from linkwork.geometry.solids import SOLIDS, solid
-from linkwork.geometry.solids_rows import anchor, reach_of
+from linkwork.geometry.solids import SOLIDS, anchor, reach_of, solid
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.model.body import DisabledPair
 from linkwork.model.collision_pairs import LinkShape, adjacent, link_shapes, pairs_of_links

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from linkwork._util.console__notice import Notice
+from linkwork._util.console import Notice
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.cache.disk_cache import Cache, Entry, digest, shared
 from linkwork.compiler.cache.program_digest import content
@@ -19,7 +19,7 @@ from linkwork.compiler.codegen.float_type import DOUBLE, Real
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import Port, Program
-from linkwork.compiler.runtime.cpython_collector import without_collections
+from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.compiler.runtime.jit import MachineCode, emit, is_object_file, link, text_bytes
 
 __all__ = ["DEBUG", "CompiledPart", "KernelCode", "Recipe", "Source", "compiled"]

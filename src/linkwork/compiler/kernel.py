@@ -22,14 +22,13 @@ from linkwork.compiler.derivatives.kernel_derivatives import Differentiable
 from linkwork.compiler.derivatives.tangent_spaces import Spaces
 from linkwork.compiler.operation_counts import WhileLoop
 from linkwork.compiler.program import Port, Program
-from linkwork.compiler.runtime.cpython_interpreter import in_main_interpreter
+from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.fastcall import holds, make_fast
 from linkwork.compiler.runtime.gufunc import signature
 from linkwork.compiler.runtime.jit import assembly
 from linkwork.compiler.runtime.numpy_call import GeneralCall
 from linkwork.compiler.runtime.reference_call import run_uncompiled
-from linkwork.compiler.trace.pytree_ports import Nesting, taking
-from linkwork.compiler.trace.pytree_ports_arguments import in_order
+from linkwork.compiler.trace.pytree_ports import Nesting, in_order, taking
 from linkwork.expr.arrays.pytree import Leaf
 from linkwork.expr.arrays.symbol_array import is_traced
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from linkwork.compiler.outlined_calls import Rows
-from linkwork.expr.control.branch_and_call_instructions import Choice
-from linkwork.expr.control.branch_and_call_instructions_call import Subroutine
+from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
 from linkwork.expr.scalar.block import Listing, bodies_of

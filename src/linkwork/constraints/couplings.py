@@ -21,7 +21,7 @@ from linkwork.constraints.arguments import (
     plain_joint,
 )
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
-from linkwork.constraints.jacobian_rows_chained import chained
+from linkwork.constraints.jacobian_rows import chained
 from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
 from linkwork.expr.scalar.symbol import Symbol
 

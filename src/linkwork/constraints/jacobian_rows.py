@@ -1,15 +1,23 @@
-"""Rows of velocities along lines: what a body's motion may not do at a point, in a direction."""
+"""Rows of velocities along lines: what a body's motion may not do at a point, in a direction.
+
+Functions of what a constraint knows the rates of: their rows and biases, by the chain rule.
+
+Points and directions of a frame B, as they move relative to a frame A.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.constraints.constraint import Between, Rates
+from linkwork.constraints.constraint import Between, Kinematics, Rates
+from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
+from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.scalar.functions import copysign
 from linkwork.spatial import Force, Motion, Vec3
 
-__all__ = ["VelocityLine", "along", "sizes_of"]
+__all__ = ["AXES", "SeenPoint", "VelocityLine", "across", "along", "chained", "seen_point", "sizes_of", "timed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +56,89 @@ def sizes_of(columns: Sequence[Motion], F: Force) -> list[Any]:
     """The squares of the powers of a wrench on motions, as if each had its direction."""
     moment, force = F.moment.dot(F.moment), F.force.dot(F.force)
     return [C.angular.dot(C.angular) * moment + C.linear.dot(C.linear) * force for C in columns]
+
+
+Scalars = Sequence[Any]
+
+
+def chained(function: Callable[[list[Any]], Scalars], values: Scalars, velocity: Scalars, rates: Rates) -> Rates:
+    """The rates of f(y): rows ∂f/∂y G, bias f″(ẏ, ẏ) + ∂f/∂y γ, with those of y given.
+
+    The bias is the second derivative by time of f along y + ẏ t + γ t²/2.
+    """
+    moving = seeded(values, [Directions(dict(enumerate(row))) for row in rates.rows])
+    tangents = [parts(x, moving[0].level)[1] for x in function(list(moving))]
+    count = len(rates.rows[0]) if rates.rows else 0
+    rows = [[t.get(k) if isinstance(t, Directions) else 0.0 for k in range(count)] for t in tangents]
+    first = seeded(values, velocity)
+    level = first[0].level
+    second = seeded(first, [Dual(x, y, level) for x, y in zip(velocity, rates.bias, strict=True)])
+    found = [parts(x, second[0].level)[1] for x in function(list(second))]
+    return Rates(rows, [parts(x, level)[1] for x in found])
+
+
+def timed(function: Callable[[Any], Scalars], time: Any) -> tuple[list[Any], list[Any]]:
+    """The first and the second derivative of functions of time."""
+    (first,) = seeded([time], [1.0])
+    (second,) = seeded([first], [1.0])
+    found = [parts(x, second.level)[1] for x in function(second)]
+    pairs = [parts(x, first.level) for x in found]
+    return [rate for rate, _ in pairs], [acceleration for _, acceleration in pairs]
+
+
+AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class SeenPoint:
+    """A point that is fixed to B, seen from A."""
+
+    between: Between
+    position: Vec3  # r, in B
+
+    @property
+    def place(self) -> Vec3:
+        """R r + p, in A."""
+        return self.between.pose.point(self.position)
+
+    @property
+    def own_velocity(self) -> Vec3:
+        """v + ω × r: its velocity relative to A, in B's axes."""
+        V = self.between.twist
+        velocity: Vec3 = V.linear + V.angular.cross(self.position)
+        return velocity
+
+    @property
+    def velocity(self) -> Vec3:
+        """The same in A's axes: the rate of its place."""
+        found: Vec3 = self.between.pose.rotation @ self.own_velocity
+        return found
+
+    def line(self, direction: Vec3) -> VelocityLine:
+        """Through it along a direction that is fixed in A, which so turns in B."""
+        e = self.between.pose.rotation.inv_act(direction)
+        return VelocityLine(e, e.cross(self.between.twist.angular), self.position, Vec3.zero())
+
+    def rates(self, *directions: Vec3) -> Rates:
+        """What its velocity is along directions that are fixed in A, a row each, and its acceleration while v̇ = 0."""
+        return along(self.between, [self.line(direction) for direction in directions])
+
+
+def seen_point(k: Kinematics, point: str, relative_to: str) -> SeenPoint:
+    """A point, or a frame's origin, seen from a frame."""
+    frame, position = k.place_of(point)
+    return SeenPoint(k.between(frame, relative_to), position)
+
+
+def across(n: Vec3) -> tuple[Vec3, Vec3]:
+    """Two unit vectors at right angles to a unit vector and to each other: coordinate axes where it is one.
+
+    Source: Duff and others, Building an orthonormal basis, revisited, J. Computer Graphics Techniques 6, 2017.
+    """
+    sign = copysign(1.0, n.z)
+    a = -1.0 / (sign + n.z)
+    b = n.x * n.y * a
+    return (
+        Vec3(1.0 + sign * n.x * n.x * a, sign * b, -(sign * n.x)),
+        Vec3(b, sign + n.y * n.y * a, -n.y),
+    )

@@ -10,8 +10,7 @@ from typing import Any
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import fixed_together, given_number, name_or
 from linkwork.constraints.constraint import Between, Constraint, Kinematics, Rates, References
-from linkwork.constraints.jacobian_rows import sizes_of
-from linkwork.constraints.jacobian_rows_seen import across
+from linkwork.constraints.jacobian_rows import across, sizes_of
 from linkwork.expr.scalar.functions import and_, atan2, lt, sqrt, where
 from linkwork.spatial import Force, Vec3
 

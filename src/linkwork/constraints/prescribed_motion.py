@@ -9,8 +9,7 @@ from typing import Any, Self
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import fixed_together, name_or, plain_joint
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
-from linkwork.constraints.jacobian_rows_chained import timed
-from linkwork.constraints.jacobian_rows_seen import AXES, SeenPoint, seen_point
+from linkwork.constraints.jacobian_rows import AXES, SeenPoint, seen_point, timed
 from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
 from linkwork.expr.scalar.symbol import Graph
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import fixed_together, given_number, given_place, name_or
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
-from linkwork.constraints.jacobian_rows_seen import AXES, seen_point
+from linkwork.constraints.jacobian_rows import AXES, seen_point
 from linkwork.spatial import Pose, Vec3, by_rows
 from linkwork.spatial.arguments import given_pose
 

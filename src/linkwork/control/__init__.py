@@ -1,14 +1,11 @@
 """Control: laws of robots, linear-quadratic regulators, receding plans."""
 
-from linkwork.control.cartesian_controllers import HybridForcePosition, Impedance
-from linkwork.control.cartesian_controllers_admittance import Admittance
+from linkwork.control.cartesian_controllers import Admittance, HybridForcePosition, Impedance
 from linkwork.control.joint_controllers import PD, PID, ComputedTorque, GravityCompensation, JointImpedance
-from linkwork.control.linear_quadratic.lqr_controllers import HoldingRegulator, hold
-from linkwork.control.linear_quadratic.lqr_controllers_tracking import TrackingRegulator, track
+from linkwork.control.linear_quadratic.lqr_controllers import HoldingRegulator, TrackingRegulator, hold, track
 from linkwork.control.linear_quadratic.lqr_gains import HorizonRegulator, Regulator, lqr, lqr_horizon
 from linkwork.control.mpc.mpc import Controller
-from linkwork.control.mpc.mpc_plan import RecedingPlan
-from linkwork.control.mpc.mpc_plan_command import Command
+from linkwork.control.mpc.mpc_plan import Command, RecedingPlan
 from linkwork.control.task_controllers import OperationalSpace
 from linkwork.control.whole_body import WholeBody, WholeBodyAnswer
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.checked_arguments import public, public_constructor
-from linkwork._util.messages__printing import short_repr
-from linkwork.control.algorithms.operational_space_forces_motion import drift_along
+from linkwork._util.messages import short_repr
+from linkwork.control.algorithms.operational_space_forces import drift_along
 from linkwork.control.algorithms.whole_body_qp import (
     BodyContact,
     BodyDynamics,
@@ -19,7 +19,7 @@ from linkwork.control.algorithms.whole_body_qp import (
     body_forces,
 )
 from linkwork.control.controller_base import Shapes, from_zero, positive_number
-from linkwork.control.task_controllers_task_law import TaskLaw
+from linkwork.control.task_controllers import TaskLaw
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import lt, where

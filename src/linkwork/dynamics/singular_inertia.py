@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.user_frames import levels_up
-from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
-from linkwork.dynamics.algorithms.mass_matrix_pivots import mass_pivots, mass_sizes, owners, yielding
+from linkwork.dynamics.algorithms.mass_matrix import mass_matrix, mass_pivots, mass_sizes, owners, yielding
 from linkwork.errors import ConfigurationWarning, SingularInertiaError
 from linkwork.expr.scalar.functions import where
 from linkwork.kernels.function_request import Request

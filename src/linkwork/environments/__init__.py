@@ -1,7 +1,6 @@
 """Environments for learning, by gymnasium's interface: ``pip install "linkwork[environments]"``."""
 
-from linkwork.environments.control_tasks import TASKS
-from linkwork.environments.control_tasks_task import ControlTask
+from linkwork.environments.control_tasks import TASKS, ControlTask
 from linkwork.environments.vector_environment import VectorEnvironment, register_tasks
 
 __all__ = ["TASKS", "ControlTask", "VectorEnvironment"]

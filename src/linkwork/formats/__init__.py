@@ -1,7 +1,6 @@
 """Reading robots from files."""
 
-from linkwork.formats.loops_file import parse_loops, read_loops
-from linkwork.formats.loops_file_loops_text import loops_text
+from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
 from linkwork.formats.srdf import parse_srdf, srdf_text
 from linkwork.formats.urdf.urdf_reader import parse_urdf, read_urdf
 from linkwork.formats.xml_document import Budget

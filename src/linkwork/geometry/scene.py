@@ -15,8 +15,7 @@ from linkwork._util.messages import listed, repeated
 from linkwork.errors import UnknownNameError
 from linkwork.geometry.fields import FIELDS, field_row
 from linkwork.geometry.scene_document import check_keys, read_document, said_of, shape_of
-from linkwork.geometry.solids import SOLIDS, solid
-from linkwork.geometry.solids_rows import KINDS, SolidKind, anchor, kind_of, reach_of, solid_row
+from linkwork.geometry.solids import KINDS, SOLIDS, SolidKind, anchor, kind_of, reach_of, solid, solid_row
 from linkwork.shapes import (
     Box,
     Capsule,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.messages__printing import label, number, table
+from linkwork._util.messages import label, number, table
 from linkwork.dynamics.base_parameters import BaseParameters
 from linkwork.identify.linear_least_squares import RANK, triangular
 from linkwork.identify.measurements import Measurements, joint_weights, read

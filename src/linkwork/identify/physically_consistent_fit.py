@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork.dynamics import inertial_parameters as inertial
 from linkwork.dynamics.algorithms.regressors.joint_parameter_regressors import joint_numbers
-from linkwork.identify import convex_inertia_fit_deformed as deformed
+from linkwork.identify import convex_inertia_fit as deformed
 from linkwork.identify.base_parameter_fit import held_out_errors
 from linkwork.identify.convex_inertia_fit import ConvexProblem
 from linkwork.identify.estimate_tables import body_lines, error_lines, joint_lines

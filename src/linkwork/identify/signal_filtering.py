@@ -1,10 +1,13 @@
 """Velocities and accelerations of measured positions: a low-pass filter without delay, and central differences.
 
 Source: Gautier, Dynamic identification of robots with power model, IEEE ICRA 1997 (Butterworth, forward and backward).
+
+SciPy, which is imported where it is used.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +15,11 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork.identify.measurements import is_plain, number, read_array, whole
-from linkwork.identify.signal_filtering_extra import scipy_part
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import Array
 from linkwork.robot import Robot
 
-__all__ = ["Signals", "differentiate", "low_pass"]
+__all__ = ["Signals", "differentiate", "low_pass", "scipy_part"]
 
 
 class Signals(NamedTuple):
@@ -123,3 +125,13 @@ def _filtered(who: str, x: np.ndarray, rate: float, cutoff: float, order: int) -
     pad = min(len(x) - 1, int(3.0 * rate / frequency))
     found: np.ndarray = signal.sosfiltfilt(sections, x, axis=0, padlen=pad)
     return found
+
+
+def scipy_part(who: str, part: str) -> Any:
+    """A module of SciPy's.  Raises ImportError, with the remedy, where it is not installed."""
+    try:
+        return importlib.import_module(f"scipy.{part}")
+    except ImportError as error:
+        raise ImportError(
+            f'identify.{who} takes SciPy, which is not installed: pip install "linkwork[identify]"'
+        ) from error

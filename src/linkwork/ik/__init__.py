@@ -9,7 +9,7 @@ from linkwork.ik.closed_form import ArmBranches, ClosedForm
 from linkwork.ik.differential import DifferentialIK
 from linkwork.ik.failure_analysis import LimitInTheWay, Singularity
 from linkwork.ik.ik_problem import IKProblem
-from linkwork.ik.path_ik_path_result import JointJump, PathResult
+from linkwork.ik.path_ik import JointJump, PathResult
 from linkwork.ik.reach_bounds import ReachProof
 from linkwork.ik.result import IKResult
 from linkwork.ik.tasks import AlignTask as AlignTask

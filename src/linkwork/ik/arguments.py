@@ -13,7 +13,7 @@ from linkwork._util.validation import floats, number
 from linkwork._util.validation import names as names_of
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.expr.scalar.symbol import Graph
-from linkwork.ik.algorithms.task_stack_state import TaskState
+from linkwork.ik.algorithms.task_stack import TaskState
 from linkwork.ik.tasks.modifiers import ConstraintTask, LoopRange, as_task
 from linkwork.ik.tasks.task import Task
 from linkwork.kinematics.algorithms.relative_kinematics import fork

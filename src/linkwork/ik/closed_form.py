@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.messages import quoted
-from linkwork._util.messages__printing import short_repr
+from linkwork._util.messages import quoted, short_repr
 from linkwork._util.validation import floats, integer
 from linkwork.expr.scalar.functions import where
 from linkwork.ik.algorithms.closed_form.arm_branches import ArmBranch, arm_branches, redundant_angle

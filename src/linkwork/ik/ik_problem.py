@@ -37,10 +37,8 @@ from linkwork.ik.kernels import (
     solver_kernel,
     target_shapes,
 )
-from linkwork.ik.multiple_solutions import several
-from linkwork.ik.multiple_solutions_going_on import from_answers, go_on, until
-from linkwork.ik.path_ik import JUMP, follow
-from linkwork.ik.path_ik_path_result import PathResult
+from linkwork.ik.multiple_solutions import from_answers, go_on, several, until
+from linkwork.ik.path_ik import JUMP, PathResult, follow
 from linkwork.ik.reach_bounds import Chain
 from linkwork.ik.result import IKResult
 from linkwork.ik.soft_restarts import FEW_STARTS, STARTS, SoftRows, search_on

@@ -20,8 +20,7 @@ from linkwork.ik.algorithms import levenberg_marquardt as levenberg
 from linkwork.ik.algorithms import task_priorities as levels
 from linkwork.ik.algorithms.joint_bounds import LimitBox
 from linkwork.ik.algorithms.levenberg_marquardt import SearchFound
-from linkwork.ik.algorithms.newton_projection import projection
-from linkwork.ik.algorithms.newton_projection_damped import damped
+from linkwork.ik.algorithms.newton_projection import damped, projection
 from linkwork.ik.algorithms.sqp import nearest
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.ik.tasks.task import Task

@@ -281,9 +281,9 @@ class IKResult:
         configurations by velocities, all else number by number.
 
         An answer moves by the least step that keeps hard tasks done, exactly so where as many rows as joints determine
-        it; the nearest configuration as its conditions say (`linkwork.ik.algorithms.solution_derivative`), soft tasks not counted.
-        Joints at limits stay there.  Where that is no derivative, at singularities, for answers that failed, and on the
-        other side where a limit is only touched, numbers are finite all the same.
+        it; the nearest configuration as its conditions say (`linkwork.ik.algorithms.solution_derivative`), soft tasks
+        not counted. Joints at limits stay there.  Where that is no derivative, at singularities, for answers that
+        failed, and on the other side where a limit is only touched, numbers are finite all the same.
 
         Raises ValueError for what no answer depends on.
         """

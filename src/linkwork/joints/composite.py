@@ -13,9 +13,9 @@ from linkwork.expr.scalar.functions import fmin
 from linkwork.joints.axis import random_axis
 from linkwork.joints.base.joint_type import JointType, Scalars
 from linkwork.joints.base.parameter_check import finite, refused
-from linkwork.joints.quaternion_joints_spherical import Spherical
+from linkwork.joints.quaternion_joints import Spherical
 from linkwork.joints.revolute import Revolute
-from linkwork.joints.translational_prismatic import Prismatic
+from linkwork.joints.translational import Prismatic
 from linkwork.spatial import Motion, Pose, Rotation, Subspace, Vec3, cross
 from linkwork.spatial.arguments import given_pose
 

@@ -1,7 +1,11 @@
-"""The cylindrical joint: rotation about an axis and translation along it."""
+"""The cylindrical joint: rotation about an axis and translation along it.
+
+The helical joint: rotation about an axis that advances along it, as a screw in its nut.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork.expr.scalar.functions import floor
 from linkwork.joints.axis import across, angle_about, off_axis, random_axis, unit_axis
 from linkwork.joints.base.joint_type import JointType, Scalars
+from linkwork.joints.base.parameter_check import finite
 from linkwork.spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 
-__all__ = ["Cylindrical"]
+__all__ = ["Cylindrical", "Helical"]
 
 
 @public_constructor
@@ -71,3 +77,68 @@ class Cylindrical(JointType):
 
     def reversed(self) -> Cylindrical:
         return Cylindrical(-self.axis)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class Helical(JointType):
+    """q (1,): angle [rad], zero when F and M coincide.  v (1,): rate [rad/s].  q̇ = v.
+
+    It advances by pitch · q along its axis, so S = (a; pitch · a).  [RBDA, table 4.1]
+    """
+
+    axis: Vec3  # unit; the same coordinates in F and M
+    pitch: float  # advance per radian [m/rad]: the lead of the screw over 2π
+
+    nq, nv = 1, 1
+    q_units, v_units = ("rad",), ("rad/s",)
+
+    if TYPE_CHECKING:  # any three numbers make an axis
+
+        def __init__(self, axis: Iterable[float], pitch: float) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis, "helical"))
+        object.__setattr__(self, "pitch", finite(self.pitch, "helical", "pitch"))
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Helical:
+        return cls(random_axis(rng), float(rng.uniform(-0.5, 0.5)))
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose(Rotation.about(self.axis, q[0]), self.axis * (self.pitch * q[0]))
+
+    def S(self, q: Scalars) -> Subspace:
+        return Subspace((Motion(self.axis, self.axis * self.pitch),))
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        return Motion.zero()
+
+    def q_of(self, X: Pose) -> list[Any]:
+        """The angle of the nearest turn about the axis, and as many whole turns as come nearest to the advance."""
+        angle = angle_about(self.axis, X.rotation)
+        if self.pitch == 0.0:
+            return [angle]
+        turns = floor((self.axis.dot(X.translation) * (1.0 / self.pitch) - angle) * (0.5 / math.pi) + 0.5)
+        return [angle + turns * (2.0 * math.pi)]
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        """(a·ω + h a·v) / (1 + h²)."""
+        along = self.axis.dot(V.angular) + self.axis.dot(V.linear) * self.pitch
+        return [along * (1.0 / (1.0 + self.pitch * self.pitch))]
+
+    def gap(self, X: Pose) -> Motion:
+        return off_axis(self.axis, X, self.q_of(X)[0] * self.pitch)
+
+    def slides(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
+    def turns(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """Without ∫(a·r)² dm, a the axis: how far along it the masses spread."""
+        return Inertia(inertia.mass, inertia.moment, across(inertia.about, self.axis))
+
+    def reversed(self) -> Helical:
+        return Helical(-self.axis, self.pitch)

@@ -1,4 +1,7 @@
-"""The spherical joint with modified Rodrigues parameters."""
+"""The spherical joint with modified Rodrigues parameters.
+
+The floating joint with modified Rodrigues parameters.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.joints.base.joint_type import JointType, Scalars
-from linkwork.joints.quaternion_joints_spherical import ANY_FORCE, ANY_TURN
+from linkwork.joints.quaternion_joints import ANY_FORCE, ANY_MOTION, ANY_TURN
 from linkwork.spatial import (
     MRP,
     Force,
@@ -20,8 +23,9 @@ from linkwork.spatial import (
     Subspace,
     Vec3,
 )
+from linkwork.spatial.quaternion import translation_of_twist, twist_of_translation
 
-__all__ = ["SphericalMRP", "random_parameters"]
+__all__ = ["FloatingMRP", "SphericalMRP"]
 
 
 @dataclass(frozen=True)
@@ -101,3 +105,81 @@ def random_parameters(rng: np.random.Generator, size: tuple[int, ...]) -> np.nda
     epsilon = rng.normal(size=(*size, 4))
     epsilon /= np.linalg.norm(epsilon, axis=-1, keepdims=True)
     return epsilon[..., 1:] / (1.0 + np.abs(epsilon[..., :1]))
+
+
+@dataclass(frozen=True)
+class FloatingMRP(JointType):
+    """q (6,): modified Rodrigues parameters σ = tan(θ/4) times the axis, of R_FM, then M's origin in F [m].
+
+    v (6,): twist of M relative to F in M's coordinates, (ω [rad/s]; v [m/s]), so S = 1.  q̇ ≠ v:
+    σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)),  ṗ = R v.  No σ is singular: only a whole turn
+    is, where it would be infinite; ``principal`` and ``retract`` give the one of σ and its shadow −σ/σ² with |σ| ≤ 1.
+    ``retract`` is the exponential of SE(3).  [Schaub and Junkins, section 3.6]
+    """
+
+    nq, nv = 6, 6
+    q_units = ("1", "1", "1", "m", "m", "m")
+    v_units = ("rad/s", "rad/s", "rad/s", "m/s", "m/s", "m/s")
+    q_names = ("sx", "sy", "sz", "x", "y", "z")
+    v_names = ("wx", "wy", "wz", "vx", "vy", "vz")
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> FloatingMRP:
+        return cls()
+
+    @classmethod
+    def type_name(cls) -> str:
+        return "floating (MRP)"
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose(_sigma(q).rotation(), Vec3.of(q[3:6]))
+
+    def S(self, q: Scalars) -> Subspace:
+        return ANY_MOTION
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        return Motion.zero()
+
+    def q_of(self, X: Pose) -> list[Any]:
+        return [*MRP.of(Quaternion.of(X.rotation)).sigma, *X.translation]
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return [*V.elements()]
+
+    def gap(self, X: Pose) -> Motion:
+        return Motion.zero()
+
+    def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
+        sigma = _sigma(q)
+        return [*sigma.rate(Vec3.of(v[0:3])), *(sigma.rotation() @ Vec3.of(v[3:6]))]
+
+    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+        sigma = _sigma(q)
+        return [*sigma.velocity(Vec3.of(q_dot[0:3])), *sigma.rotation().inv_act(Vec3.of(q_dot[3:6]))]
+
+    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+        epsilon, p = _sigma(q).quaternion(), Vec3.of(q[3:6])
+        turn, v = Vec3.of(phi[0:3]), Vec3.of(phi[3:6])
+        moved = p + epsilon.rotation() @ translation_of_twist(turn, v)
+        return [*MRP.of(epsilon @ Quaternion.exp(turn)).sigma, *moved]
+
+    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+        epsilon, p = _sigma(q).quaternion(), Vec3.of(q[3:6])
+        turn = (epsilon.conjugate() @ _sigma(other).quaternion()).log()
+        between = epsilon.rotation().inv_act(Vec3.of(other[3:6]) - p)
+        return [*turn, *twist_of_translation(turn, between)]
+
+    def principal(self, q: Scalars) -> list[Any]:
+        return [*_sigma(q).short().sigma, *q[3:6]]
+
+    def random(
+        self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
+    ) -> np.ndarray:
+        """Rotations drawn evenly from SO(3), with |σ| ≤ 1; positions as for any joint."""
+        q = super().random(rng, lower, upper, size)
+        q[..., 0:3] = random_parameters(rng, size)
+        return q
+
+
+def _sigma(q: Scalars) -> MRP:
+    return MRP(Vec3.of(q[0:3]))

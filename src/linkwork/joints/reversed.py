@@ -12,7 +12,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.joints.base.joint_type import JointType, Scalars
 from linkwork.joints.base.parameter_check import refused
 from linkwork.joints.planar import Planar
-from linkwork.joints.quaternion_joints_floating import Floating
+from linkwork.joints.quaternion_joints import Floating
 from linkwork.joints.universal import Universal
 from linkwork.spatial import Inertia, Motion, Pose, Subspace, Vec3
 

@@ -1,19 +1,23 @@
-"""The revolute joint: rotation about one axis."""
+"""The revolute joint: rotation about one axis.
+
+The revolute joint without bounds: an angle as its sine and cosine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.joints.axis import across, angle_about, off_axis, random_axis, unit_axis
+from linkwork.expr.scalar.functions import atan2, cos, sin, sqrt
+from linkwork.joints.axis import across, angle_about, circle_about, off_axis, random_axis, unit_axis
 from linkwork.joints.base.joint_type import JointType, Scalars
 from linkwork.spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 
-__all__ = ["Revolute"]
+__all__ = ["Revolute", "UnboundedRevolute"]
 
 
 @public_constructor
@@ -72,3 +76,95 @@ class Revolute(JointType):
 
     def reversed(self) -> Revolute:
         return Revolute(-self.axis)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class UnboundedRevolute(JointType):
+    """q (2,): sine and cosine of the angle, in this order; angle 0 when F and M coincide.  v (1,): rate [rad/s].
+
+    q̇ ≠ v: ṡ = c v, ċ = −s v.  Otherwise as `Revolute`, but whole turns are not counted.  [RBDA, table 4.1]
+    """
+
+    axis: Vec3  # unit; the same coordinates in F and M
+
+    nq, nv = 2, 1
+    q_units, v_units = ("1", "1"), ("rad/s",)
+    q_names = ("sin", "cos")
+    unit_length = ((0, 1),)
+
+    if TYPE_CHECKING:  # any three numbers make an axis
+
+        def __init__(self, axis: Iterable[float]) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis, "unbounded revolute"))
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> UnboundedRevolute:
+        return cls(random_axis(rng))
+
+    def X(self, q: Scalars) -> Pose:
+        s, c = q
+        return Pose(Rotation.turning(self.axis, c, s), Vec3.zero())
+
+    def S(self, q: Scalars) -> Subspace:
+        return Subspace((Motion(self.axis, Vec3.zero()),))
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        return Motion.zero()
+
+    def q_of(self, X: Pose) -> list[Any]:
+        return self.normalize(circle_about(self.axis, X.rotation))
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return [self.axis.dot(V.angular)]
+
+    def gap(self, X: Pose) -> Motion:
+        return off_axis(self.axis, X, 0.0)
+
+    def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
+        s, c = q
+        return [c * v[0], -s * v[0]]
+
+    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+        s, c = q
+        return [c * q_dot[0] - s * q_dot[1]]
+
+    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+        (s, c), (ds, dc) = q, (sin(phi[0]), cos(phi[0]))
+        return self.normalize([s * dc + c * ds, c * dc - s * ds])
+
+    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+        """The short way round."""
+        (s, c), (s1, c1) = q, other
+        return [atan2(s1 * c - c1 * s, c1 * c + s1 * s)]
+
+    def zero(self) -> list[float]:
+        return [0.0, 1.0]
+
+    def normalize(self, q: Scalars) -> list[Any]:
+        s, c = q
+        scale = 1.0 / sqrt(s * s + c * c)
+        return [s * scale, c * scale]
+
+    def random(
+        self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
+    ) -> np.ndarray:
+        """Angles drawn evenly from the circle, whatever the bounds."""
+        super().random(rng, lower, upper, ())  # they must be as many
+        angle = rng.uniform(-np.pi, np.pi, size)
+        return np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+
+    def slides(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
+    def turns(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """As a revolute joint."""
+        return Revolute(self.axis).felt(inertia)
+
+    def reversed(self) -> UnboundedRevolute:
+        return UnboundedRevolute(-self.axis)

@@ -19,9 +19,9 @@ import numpy as np
 
 from linkwork.joints.base.joint_type import JointType, Scalars
 from linkwork.joints.composite import Composite
-from linkwork.joints.mrp_joints_floating_mrp import FloatingMRP
+from linkwork.joints.mrp_joints import FloatingMRP
 from linkwork.joints.planar import Planar
-from linkwork.joints.quaternion_joints_floating import Floating
+from linkwork.joints.quaternion_joints import Floating
 from linkwork.joints.reversed import Reversed
 from linkwork.spatial import Force, Motion, Pose, Subspace, Vec3
 

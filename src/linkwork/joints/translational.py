@@ -1,12 +1,20 @@
-"""The translational joint: translation in every direction."""
+"""The translational joint: translation in every direction.
+
+The fixed joint: two bodies welded together.
+
+The prismatic joint: translation along one axis.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.joints.axis import random_axis, unit_axis
 from linkwork.joints.base.joint_type import JointType, Scalars
 from linkwork.spatial import (
     Force,
@@ -19,7 +27,7 @@ from linkwork.spatial import (
     Vec3,
 )
 
-__all__ = ["Translational"]
+__all__ = ["Fixed", "Prismatic", "Translational"]
 
 
 @dataclass(frozen=True)
@@ -61,3 +69,87 @@ class Translational(JointType):
 
 
 _AXES = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Fixed(JointType):
+    """q (0,), v (0,): no motion.  X = 1."""
+
+    nq, nv = 0, 0
+    q_units = v_units = ()
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Fixed:
+        return cls()
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose.identity()
+
+    def S(self, q: Scalars) -> Subspace:
+        return Subspace(())
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        return Motion.zero()
+
+    def q_of(self, X: Pose) -> list[Any]:
+        return []
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return []
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """Nothing: there is no motion to feel it."""
+        return Inertia.zero()
+
+    def reversed(self) -> Fixed:
+        return self
+
+
+@public_constructor
+@dataclass(frozen=True)
+class Prismatic(JointType):
+    """q (1,): displacement [m], zero when F and M coincide.  v (1,): rate [m/s].  q̇ = v.  [RBDA, table 4.1]"""
+
+    axis: Vec3  # unit; the same coordinates in F and M
+
+    nq, nv = 1, 1
+    q_units, v_units = ("m",), ("m/s",)
+
+    if TYPE_CHECKING:  # any three numbers make an axis
+
+        def __init__(self, axis: Iterable[float]) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis, "prismatic"))
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Prismatic:
+        return cls(random_axis(rng))
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose(Rotation.identity(), self.axis * q[0])
+
+    def S(self, q: Scalars) -> Subspace:
+        return Subspace((Motion(Vec3.zero(), self.axis),))
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        return Motion.zero()
+
+    def q_of(self, X: Pose) -> list[Any]:
+        return [self.axis.dot(X.translation)]
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return [self.axis.dot(V.linear)]
+
+    def slides(self) -> tuple[Vec3, ...]:
+        return Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)
+
+    def turns(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """Without the rotational inertia: the joint turns nothing."""
+        return Inertia(inertia.mass, inertia.moment, Symmetric3.zero())
+
+    def reversed(self) -> Prismatic:
+        return Prismatic(-self.axis)

@@ -2,12 +2,15 @@
 
 A kernel takes well-formed arrays by itself; this file is asked only when it did not, or when it met a number
 that is not finite or a configuration that is none.
+
+What random configurations are drawn from, and how many: the arguments that robots and joints share.
 """
 
 from __future__ import annotations
 
+import operator
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +27,8 @@ from linkwork.kernels.owners import OfRobot, Subject, configurations
 from linkwork.model.coupled_joints import coupling_text
 from linkwork.model.function_spec import Quantity, quantity_of
 
-__all__ = ["Asked", "real_array", "stacked"]
+__all__ = ["Asked", "Size", "generator_of", "leading_of", "real_array", "stacked"]
+
 
 Arrays = Sequence[Any]
 ArrayOf = Callable[[str, Any], np.ndarray]
@@ -305,3 +309,42 @@ def stacked(
 def _shown(array: np.ndarray) -> str:
     few = array.ndim <= 1 and array.size <= 12 and array.dtype != object
     return f": [{', '.join(f'{float(x):.6g}' for x in np.ravel(array))}]" if few else ""
+
+
+Size = int | tuple[int, ...] | None
+
+
+def generator_of(rng: np.random.Generator | None, seed: int | None) -> np.random.Generator:
+    """The generator that is given, one from a seed, or a fresh one.
+
+    Raises TypeError for a bare number, which could be meant as a seed and as how many, and for both at once.
+    """
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        if isinstance(rng, (int, np.integer)):
+            message = f"{rng} alone could be a seed or how many: write seed={rng} or size={rng}"
+        else:
+            message = f"expected a numpy.random.Generator, such as numpy.random.default_rng(0), got {rng!r}"
+        raise TypeError(f"random_configuration: {message}")
+    if rng is None:
+        try:
+            return np.random.default_rng(seed)
+        except (TypeError, ValueError) as error:
+            message = f"seed: expected a whole number that is not negative, or a generator, got {seed!r}"
+            raise type(error)(f"random_configuration: {message}") from None
+    if seed is not None:
+        raise TypeError(f"random_configuration: expected a generator or a seed, got both, with seed={seed!r}")
+    return rng
+
+
+def leading_of(size: Size) -> tuple[int, ...]:
+    """The leading dimensions of what is drawn: none, so many, or these.  Raises ValueError for a negative one,
+    TypeError for what is no whole number."""
+    try:
+        given = () if size is None else size if isinstance(size, Iterable) else (size,)
+        shape = tuple(operator.index(n) for n in given)
+    except TypeError:
+        expected = "a whole number or a tuple of whole numbers"
+        raise TypeError(f"random_configuration: size: expected {expected}, got {size!r}") from None
+    if any(n < 0 for n in shape):
+        raise ValueError(f"random_configuration: expected a size that is not negative, got {size!r}")
+    return shape

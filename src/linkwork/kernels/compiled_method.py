@@ -3,6 +3,8 @@
 What is called is code made for the signature.  A call with arrays alone, and with the names that are required, finds
 its kernel by one look into a dictionary; Python looks up each keyword that is left out, so a call with some goes on to
 a function that has them, which looks once more, with the options in the key.
+
+The names that Python's own messages give to methods of a class that is made of parts.
 """
 
 from __future__ import annotations
@@ -11,14 +13,17 @@ import inspect
 import sys
 from collections.abc import Callable
 from functools import update_wrapper
+from inspect import unwrap
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeVar
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import is_ours, raise_named
 from linkwork.robot_table import ROBOT
 
-__all__ = ["computed", "is_computed"]
+__all__ = ["computed", "is_computed", "named_after"]
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -93,3 +98,12 @@ def {name}(self, {", ".join(first)}, **more):
 def is_computed(method: Any) -> bool:
     """Return True for a method that `computed` made."""
     return hasattr(method, "_is_computed")
+
+
+def named_after(whole: type[Any]) -> None:
+    """Methods that a class inherits go by its own name in messages: "Robot.pose() missing 1 required ..."."""
+    for part in whole.__mro__[1:-1]:
+        for name, method in vars(part).items():
+            if isinstance(method, FunctionType):
+                for one in (method, unwrap(method)):
+                    one.__qualname__, one.__module__ = f"{whole.__name__}.{name}", whole.__module__

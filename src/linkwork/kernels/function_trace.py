@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from linkwork.compiler.program import Port, Program
-from linkwork.compiler.runtime.cpython_collector import without_collections
+from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.dynamics.algorithms.implicit_forward_dynamics import RULES
 from linkwork.dynamics.singular_inertia import inertia_guards, refuse_singular_inertia
 from linkwork.expr.autodiff.custom_derivative import ruled

@@ -12,10 +12,8 @@ from numpy.typing import ArrayLike
 from linkwork._util.validation import instance, shown
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import Kernel, Space
-from linkwork.kernels.function_call import checked
-from linkwork.kernels.function_call_composing import lazily
-from linkwork.kernels.function_kernels import compile_requests
-from linkwork.kernels.function_kernels_spaces import configuration_space
+from linkwork.kernels.function_call import checked, lazily
+from linkwork.kernels.function_kernels import compile_requests, configuration_space
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.kernel_cache import Once
 from linkwork.kernels.owners import OfRobot, has_symbols

@@ -1,21 +1,28 @@
-"""Points and directions fixed to bodies, and frames of one's own."""
+"""Points and directions fixed to bodies, and frames of one's own.
+
+Points and directions of a robot, as people hold them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.messages import numbers
 from linkwork._util.named_tuple_list import Named
 from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.robot_base import Array, RobotBase, edits
-from linkwork.kinematics.point_methods_placed_point import PlacedDirection, PlacedPoint
-from linkwork.model.tree_constraints_marks import with_direction, with_frame, with_point
+from linkwork.model.body import Direction, Point
+from linkwork.model.tree_constraints import with_direction, with_frame, with_point
+from linkwork.parts.joint.joint_editing import fixed_array
 from linkwork.spatial import Pose
 
-__all__ = ["PointMethods"]
+__all__ = ["PlacedDirection", "PlacedPoint", "PointMethods"]
+
 
 Names = str | Sequence[str]
 
@@ -258,3 +265,53 @@ class PointMethods(RobotBase):
         Directions are named, or given, as in `direction_vector`.  Columns of joints that are not between A and the
         direction are zero.  q (..., nq) -> (..., np, 3, nv) [1], without np for one.
         """
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PlacedPoint:
+    """A named point of a robot, fixed to a frame: an immutable value, equal and hashable by content."""
+
+    point: Point
+
+    @property
+    def name(self) -> str:
+        """What functions of points call it."""
+        return self.point.name
+
+    @property
+    def frame(self) -> str:
+        """The name of the frame that it is fixed to."""
+        return self.point.frame
+
+    @property
+    def position(self) -> np.ndarray:
+        """From the frame's origin, in its axes (3,) [m]."""
+        return fixed_array([*self.point.position])
+
+    def __repr__(self) -> str:
+        return f"<PlacedPoint {self.name!r}: at {numbers(self.position)} in {self.frame!r}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PlacedDirection:
+    """A named direction of a robot, fixed to a frame: an immutable value, equal and hashable by content."""
+
+    direction: Direction
+
+    @property
+    def name(self) -> str:
+        """What functions of directions call it."""
+        return self.direction.name
+
+    @property
+    def frame(self) -> str:
+        """The name of the frame that it is fixed to."""
+        return self.direction.frame
+
+    @property
+    def vector(self) -> np.ndarray:
+        """Of unit length, in the frame's axes (3,) [1]."""
+        return fixed_array([*self.direction.vector])
+
+    def __repr__(self) -> str:
+        return f"<PlacedDirection {self.name!r}: along {numbers(self.vector)} in {self.frame!r}>"

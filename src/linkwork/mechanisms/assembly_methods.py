@@ -1,4 +1,9 @@
-"""Configurations and velocities that a robot's constraints allow."""
+"""Configurations and velocities that a robot's constraints allow.
+
+Which of a robot's constraints of velocities are constraints of positions.
+
+What a mechanism can do: its degrees of freedom by name, and minimal coordinates.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.validation import floats
+from linkwork.errors import UnknownNameError
+from linkwork.kernels.array_arguments import stacked
 from linkwork.kernels.compiled_method import computed
+from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.mechanisms.assembly import (
     Assembly,
@@ -20,8 +29,16 @@ from linkwork.mechanisms.assembly import (
     found_branches,
     projected,
 )
+from linkwork.mechanisms.integrability import Integrability, integrability_of
+from linkwork.mechanisms.mobility.configuration_sampling import Mechanism
+from linkwork.mechanisms.mobility.coordinate_selection import assembled_at, minimal_of
+from linkwork.mechanisms.mobility.length_scaling import Scales, characteristic_length
+from linkwork.mechanisms.mobility.minimal_coordinates import MinimalCoordinates
+from linkwork.mechanisms.mobility.mobility_analysis import Mobility, assembled_near, mobility_of
+from linkwork.model.function_spec import QUANTITIES
+from linkwork.spatial.arguments import given_numbers
 
-__all__ = ["AssemblyMethods"]
+__all__ = ["AssemblyMethods", "IntegrabilityMethods", "MobilityMethods"]
 
 
 class AssemblyMethods(RobotBase):
@@ -200,3 +217,117 @@ class AssemblyMethods(RobotBase):
         q (..., nq) -> (..., nv, nv) [1, m, 1/m].  Exact where what is held determines all; where it does not, it is
         the least change.
         """
+
+
+class IntegrabilityMethods(RobotBase):
+    """Which constraints are of positions, and which of velocities alone."""
+
+    __slots__ = ()
+
+    def integrability(self, q: Array, *, time: float = 0.0) -> Integrability:
+        """Which combinations of the velocity constraints come from constraints of positions, and which do not.
+
+        By Frobenius' theorem: the velocities that all constraints allow are grown by Lie brackets until they are
+        involutive, which is what can be reached; q (nq,) is a configuration at which holonomic constraints hold, and
+        ``time`` [s] is for those that depend on it.  The answer is for what can be reached from q;
+        `Integrability.generic` tells whether it is so beside q too.  Where velocities have more freedom at q than
+        beside it, as in a mechanism at a dead point, the answer is for beside it.
+
+        >>> import linkwork as lw
+        >>> base = lw.Joint.of(lw.joints.Planar(), name="base", parent="world", child="body")
+        >>> sledge = lw.Robot.build("sledge", base, lw.Link("body", mass=1.0))
+        >>> print(sledge.with_constraints(lw.Skate("body")).integrability([0.1, 0.2, 0.3]))
+        sledge: degrees of freedom: 2 of velocity, 3 of configuration
+          brackets: 2 → 3
+          positions follow from 0 of 1 constraints of velocities
+          not by themselves: body skates: across
+        >>> print(sledge.with_constraints(lw.NoSlip("body", "world.y")).integrability([0.1, 0.2, 0.3]))
+        sledge: degrees of freedom: 2 of velocity, 2 of configuration
+          positions follow from 1 of 1 constraints of velocities
+            body does not slip: along world.y: base.y stays
+
+        Raises ValueError for a configuration that is none or that is off the constraints of positions, and for
+        constraints that no velocity obeys, TypeError for a robot with symbols for numbers.
+        """
+        if has_symbols(self._subject):
+            raise TypeError(f"integrability: robot {self.name!r} has symbols for some of its numbers: it needs numbers")
+        try:
+            at = np.asarray(self._asked("integrate", (q, np.zeros(self.nv)), {}, {}, None))  # looked at, normalised
+        except UnknownNameError as error:
+            raise error.at("integrability: q") from None
+        except ValueError as error:
+            raise ValueError(str(error).replace("integrate:", "integrability:", 1)) from None
+        if at.ndim != 1:
+            raise ValueError(f"integrability: q: expected one configuration ({self.nq},), got shape {at.shape}")
+        t = float(given_numbers(time, "integrability: time: expected a number [s]", ()))
+        return integrability_of(self._tree, at, t)
+
+
+class MobilityMethods(RobotBase):
+    """What constraints leave free."""
+
+    __slots__ = ()
+
+    def mobility(
+        self, q: Array | None = None, *, length: float | None = None, time: float | None = None, seed: int = 0
+    ) -> Mobility:
+        """Degrees of freedom, and which rows and joints are what to them, by name: print it.
+
+        q (nq,), made to obey the constraints where it does not quite; without it an assembled configuration is looked
+        for, from `neutral` on.  The rank is that of the rows with angles times ``length`` [m], by default how long
+        links are, by the largest gap of the singular values.  What is *redundant* (dependent everywhere) and what
+        *singular* (only here) is told by configurations along random motions from there, drawn by ``seed``; where no
+        configuration obeys all constraints, the rows are *inconsistent*.
+
+        Raises ValueError for q of another shape, or that is not finite, and for a length that is not positive.
+        """
+        return mobility_of(self, self._one("mobility", "q", q), self._scales("mobility", length), time, seed)
+
+    def minimal(
+        self,
+        independent: str | Sequence[str] | None = None,
+        at: Array | None = None,
+        *,
+        speeds: str | Sequence[str] | None = None,
+        length: float | None = None,
+        time: float | None = None,
+        least: float = 1e-6,
+    ) -> MinimalCoordinates:
+        """Minimal coordinates: ``independent`` ones by name, or chosen by pivots at an assembled configuration ``at``.
+
+        Names are joints' or of `v_names`.  ``speeds`` are the independent velocities: the same, but where constraints
+        of velocities, such as rolling, leave fewer of them; then these are chosen among the coordinates unless they are
+        named.  The margin of a choice is the smallest singular value of the dependent columns of the rows, with angles
+        times ``length`` as in `mobility`; one below ``least`` is refused.  Without ``at`` an assembled configuration is
+        looked for.
+
+        Raises ValueError for coordinates that depend on each other, or leave others undetermined, and says which; and
+        for a configuration that is not assembled.  UnknownNameError for a name that is not there.
+        """
+        mechanism = Mechanism(self, self._scales("minimal", length), time)
+        given = self._one("minimal", "at", at)
+        if not (isinstance(least, (int, float)) and 0.0 < least < 1.0):
+            raise ValueError(f"minimal: least: expected a number between 0 and 1, got {least!r}")
+        found = None if given is not None else assembled_near(mechanism, None)
+        return minimal_of(mechanism, assembled_at(mechanism, found, given), independent, speeds, float(least))
+
+    def _scales(self, who: str, length: float | None) -> Scales:
+        if length is None:
+            length = characteristic_length(self._tree)
+        if not (isinstance(length, (int, float)) and np.isfinite(length) and length > 0.0):
+            raise ValueError(f"{who}: length: expected a positive number of metres, got {length!r}")
+        return Scales.of(self._tree, float(length))
+
+    def _one(self, who: str, what: str, q: Array | None) -> np.ndarray | None:
+        """One configuration, finite and on its manifold."""
+        if q is None:
+            return None
+        if isinstance(q, Mapping):
+            q = stacked(self._subject, QUANTITIES["q"], q)
+        array = floats(q)
+        if array.shape != (self.nq,):
+            raise ValueError(f"{who}: {what}: expected one configuration of {self.nq} numbers, got shape {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{who}: {what}: there is a number in it that is not finite")
+        found: np.ndarray = self.normalize(array)  # type: ignore[attr-defined]
+        return found

@@ -9,8 +9,7 @@ from linkwork._util.messages import quoted
 from linkwork.errors import Findings, Issue, Location, UnknownNameError
 from linkwork.model.description import Attachments
 from linkwork.model.tree import Tree
-from linkwork.model.tree_constraints import ConstraintBuilder
-from linkwork.model.tree_constraints_marks import MarkBuilder
+from linkwork.model.tree_constraints import ConstraintBuilder, MarkBuilder
 from linkwork.model.tree_force_elements import ForceElementBuilder
 
 __all__ = ["attached"]

@@ -1,7 +1,7 @@
 """A robot as a file or a program describes it: links and joints by name, each with the place it comes from.
 
-The formats' readers and `Robot.build` give a `Description`; `linkwork.model.tree_builder` makes a `Tree` of it, or says what
-is wrong.
+The formats' readers and `Robot.build` give a `Description`; `linkwork.model.tree_builder` makes a `Tree` of it, or
+says what is wrong.
 """
 
 from __future__ import annotations

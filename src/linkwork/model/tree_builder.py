@@ -18,8 +18,7 @@ from linkwork.model.body import WORLD, Body, Following, Frame, Limits
 from linkwork.model.checks.topology_check import check_names, check_structure
 from linkwork.model.checks.value_check import check_values
 from linkwork.model.composite_body import composed, with_summed_inertias
-from linkwork.model.coupled_joints import coupled
-from linkwork.model.coupled_joints_mimic import flatten_mimics, ignored_mimics
+from linkwork.model.coupled_joints import coupled, flatten_mimics, ignored_mimics
 from linkwork.model.description import Attachments, Description, JointDescription
 from linkwork.model.tree import Report, Tree
 from linkwork.spatial import Inertia, Pose, Vec3

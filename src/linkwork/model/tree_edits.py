@@ -2,20 +2,30 @@
 
 What a locked joint carried is welded to what carried it; its numbers leave q and v, and its name stays as that of a
 fixed joint.
+
+A tree in which one joint is opened: behind it stands one that lets everything go.
+
+Another root for a tree: the same mechanism, whose joints on the way to the new root are seen from the other side.
+
+The joint between two bodies stays where it is: what was X_parent_child = placement · X(q) · rotor becomes
+X_child_parent = rotor⁻¹ · X(q)⁻¹ · placement⁻¹.  Every joint keeps its name, its q, v and τ, and its place in q and v.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from itertools import pairwise
 
-from linkwork.model.body import WORLD, Body, Frame
-from linkwork.model.composite_body import composed, told, with_summed_inertias
+from linkwork.joints import Floating
+from linkwork.model.body import WORLD, Body, Drive, Frame, Limits
+from linkwork.model.composite_body import composed, summed, told, with_summed_inertias
 from linkwork.model.tree import Tree
-from linkwork.model.tree_constraints import refuse_locked
-from linkwork.spatial import Pose
+from linkwork.model.tree_constraints import of_the_world, refuse_locked, renamed_frames
+from linkwork.spatial import Inertia, Pose
 
-__all__ = ["locked"]
+__all__ = ["locked", "opened", "rerooted"]
 
 
 def locked(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
@@ -72,3 +82,219 @@ def _tidy(X: Pose) -> Pose:
 
 
 _IDENTITY = Pose.identity()
+
+
+def opened(tree: Tree, joint: str) -> Tree:
+    """The tree with a `Floating` joint between a joint's moving frame M and what the joint carries.
+
+    Its numbers come last in q and v, behind all others, which stay where they are.  At its zero configuration and
+    velocity nothing moves otherwise than before, and its force is the wrench (moment; force) that M exerts on what
+    hangs on it, at M's origin and in M's axes.  Numbers of the tree may be of any scalars; none of them is looked at.
+    Raises UnknownNameError.
+    """
+    at = tree.joint_index(joint)
+
+    def moved(i: int) -> int:
+        return i if i < at else i + 1
+
+    def behind(body: Body) -> Body:
+        parent = body.parent if body.parent == WORLD else moved(body.parent)
+        return body if parent == body.parent else replace(body, parent=parent)
+
+    taken = {frame.name for frame in tree.frames} | {body.name for body in tree.bodies}
+    name = next(x for k in range(len(taken) + 1) if (x := f"{joint}: M{k or ''}") not in taken)
+    whole, free = tree.bodies[at], Floating()
+    stub = replace(whole, name=name, rotor=Pose.identity(), inertia=Inertia.zero())
+    let_go = replace(
+        whole,
+        parent=at,
+        joint_name=f"{name} lets go",
+        joint=free,
+        placement=Pose.identity(),
+        limits=Limits.none(free),
+        damping=(0.0,) * free.nv,
+        friction=(0.0,) * free.nv,
+        mimic=None,
+        coupling=None,
+        drive=Drive(),
+    )
+    bodies = (*tree.bodies[:at], stub, let_go, *map(behind, tree.bodies[at + 1 :]))
+    frames = tuple(frame if frame.body == WORLD else replace(frame, body=moved(frame.body)) for frame in tree.frames)
+    order = tuple(i if i <= at else i + 1 for i in tree.order)
+    bare = tuple(replace(frame, inertia=Inertia.zero()) for frame in frames)  # inertias may be symbols
+    parts = {f.name: getattr(tree, f.name) for f in fields(Tree) if f.init}  # of a tree, or what stands for one
+    found = Tree(**(parts | {"bodies": bodies, "frames": bare, "stacking": (*order, at + 1)}))
+    return found.made_of(frames=frames)
+
+
+def rerooted(tree: Tree, name: str) -> Tree:
+    """The tree with the named link (or frame) as its root.
+
+    Where a joint that rules nothing out carries the link's branch from the world, a floating base, this joint carries
+    the link's body instead: its q becomes the pose of the link in the joint's frame F.  Otherwise the link is fixed to
+    the world, and its frame is the world's; what was fixed to the world becomes a body, named for the first of its
+    links that no fixed joint welds, in that link's frame.  A link "world" without mass or shapes is no part of the
+    robot and is left out; frames, points and directions on it, or on the world itself, stay where they are on what was
+    fixed to the world.  The vector of gravity is as before, in the axes of the world.
+
+    Raises UnknownNameError where there is no such frame, and ValueError where what was fixed to the world has no link
+    that can name it.
+    """
+    frame = tree.frame(name)
+    path = _path(tree, frame.body)
+    if path and tree.bodies[path[0]].joint.is_floating:
+        return _carried(tree, frame, path)
+    return _fixed(tree, frame, path)
+
+
+def _path(tree: Tree, body: int) -> list[int]:
+    """The bodies from the world's child down to this one."""
+    path = []
+    while body != WORLD:
+        path.append(body)
+        body = tree.bodies[body].parent
+    return path[::-1]
+
+
+def _carried(tree: Tree, frame: Frame, path: list[int]) -> Tree:
+    """The floating joint before the path carries its last body."""
+    bodies = {i: body for i, body in enumerate(tree.bodies) if i not in path}
+    for child, parent in pairwise(path):
+        bodies[child] = _reversed(tree, tree.bodies[child].name, tree.bodies[child].inertia, parent)
+    last, floating = tree.bodies[path[-1]], tree.bodies[path[0]]
+    bodies[path[-1]] = replace(floating, name=last.name, inertia=last.inertia, rotor=_inverse(frame.placement))
+    if floating.links is not None:
+        bodies[path[-1]] = replace(bodies[path[-1]], links=(floating.links[0], frame.name))
+    return _ordered(tree, bodies, list(tree.frames))
+
+
+def _fixed(tree: Tree, frame: Frame, path: list[int]) -> Tree:
+    """The path's last body becomes the ground, and the ground a body."""
+    X_new = {frame.body: _inverse(frame.placement)}  # by body: its old frame seen from its new one, where they differ
+    bodies = {i: body for i, body in enumerate(tree.bodies) if i not in path}
+    if not path and frame.placement != _IDENTITY:
+        tree = _off_the_world(tree, frame)
+    frames = list(tree.frames)
+    if path:
+        ground = _namesake(tree, [f for f in frames if f.body == WORLD and not _is_plain_world(f)])
+        tree = _off_the_world(tree, ground)
+        frames = [f for f in tree.frames if not _is_plain_world(f)]
+        frames = [
+            replace(f, welded_to=ground.name) if f.welded_to == "world" and f is not ground else f for f in frames
+        ]
+        X_new[WORLD] = _inverse(ground.placement)
+        inertia = summed([_frame_moved(f, X_new) for f in frames if f.body == WORLD])
+        body = _reversed(tree, ground.name, inertia, path[0])
+        bodies[WORLD] = replace(body, rotor=body.rotor @ ground.placement)
+        for child, parent in pairwise(path):
+            bodies[child] = _reversed(tree, tree.bodies[child].name, tree.bodies[child].inertia, parent)
+    bodies = {i: _moved_reroot(body, X_new) for i, body in bodies.items()}
+    return _ordered(tree, bodies, [_frame_moved(f, X_new) for f in frames], ground=frame.body)
+
+
+def _ordered(tree: Tree, bodies: dict[int, Body], frames: list[Frame], ground: int = WORLD) -> Tree:
+    """The tree of bodies by their old indices, of which ``ground`` is now the world.
+
+    Parents come first, and else bodies as their joints are stacked: a tree that is built so stays as it is.
+    """
+    rank = {tree.bodies[i].joint_name: k for k, i in enumerate(tree.order)}
+    children: dict[int, list[tuple[int, int]]] = {}
+    for i, body in bodies.items():
+        children.setdefault(body.parent, []).append((rank[body.joint_name], i))
+    index, ranks = {ground: WORLD}, []
+    found: list[Body] = []
+    ready = list(children.get(ground, ()))
+    heapq.heapify(ready)
+    while ready:
+        place, i = heapq.heappop(ready)
+        index[i] = len(found)
+        found.append(replace(bodies[i], parent=index[bodies[i].parent]))
+        ranks.append(place)
+        for child in children.get(i, ()):
+            heapq.heappush(ready, child)
+    return replace(
+        tree,
+        bodies=tuple(found),
+        frames=tuple(f if f.body == index[f.body] else replace(f, body=index[f.body]) for f in frames),
+        stacking=tuple(sorted(range(len(ranks)), key=ranks.__getitem__)),
+    )
+
+
+def _reversed(tree: Tree, name: str, inertia: Inertia, parent: int) -> Body:
+    """A body carried by the joint that carried the body ``parent`` from it."""
+    old = tree.bodies[parent]
+    return replace(
+        old,
+        name=name,
+        parent=parent,
+        joint=old.joint.reversed(),
+        placement=_inverse(old.rotor),
+        rotor=_inverse(old.placement),
+        inertia=inertia,
+        links=old.links and old.links[::-1],
+    )
+
+
+def _namesake(tree: Tree, fixed: list[Frame]) -> Frame:
+    """The link that names what was fixed to the world."""
+    links = [f for f in fixed if f.fixed_joint is not None or f.welded_to is None] or fixed
+    named = [f for f in links if f.fixed_joint is None] or links
+    if not named or any(f.name == "world" for f in fixed):
+        problem = "a link 'world' with mass or shapes: rename it" if named else "no link that could name it"
+        raise ValueError(f"rerooted: what is fixed to the world in robot {tree.name!r} has {problem}")
+    return named[0]
+
+
+def _off_the_world(tree: Tree, ground: Frame) -> Tree:
+    """The tree whose points and directions on "world" are, where they were, on a frame that is fixed to it."""
+    X = ground.placement.inv() @ tree.frame("world").placement
+    points = [
+        replace(p, frame=ground.name, position=X.point(p.position)) if p.frame == "world" else p for p in tree.points
+    ]
+    directions = [
+        replace(d, frame=ground.name, vector=X.rotation @ d.vector) if d.frame == "world" else d
+        for d in tree.directions
+    ]
+    tree = replace(tree, points=tuple(points), directions=tuple(directions))
+    return _constraints_off_the_world(tree, ground, X) if of_the_world(tree) else tree
+
+
+def _constraints_off_the_world(tree: Tree, ground: Frame, X: Pose) -> Tree:
+    """The tree whose constraints know the world by the ground's name, or by that of a frame at its place on it."""
+    if X == _IDENTITY:
+        return renamed_frames(tree, {"world": ground.name})
+    taken = {frame.name for frame in tree.frames}
+    name = next(name for name in (f"{ground.name}_world{'_' * k}" for k in range(len(taken) + 1)) if name not in taken)
+    place = tree.frame("world").placement
+    marker = Frame(name, WORLD, place, welded_to=ground.name)
+    return renamed_frames(replace(tree, frames=(*tree.frames, marker)), {"world": name})
+
+
+def _is_plain_world(frame: Frame) -> bool:
+    return (
+        frame.name == "world"
+        and frame.body == WORLD
+        and frame.inertia == _NO_INERTIA
+        and not frame.visuals
+        and not frame.collisions
+    )
+
+
+def _moved_reroot(body: Body, X_new: dict[int, Pose]) -> Body:
+    """The body where it was, on a parent whose frame is another."""
+    X = X_new.get(body.parent, _IDENTITY)
+    return body if X == _IDENTITY else replace(body, placement=X @ body.placement)
+
+
+def _frame_moved(frame: Frame, X_new: dict[int, Pose]) -> Frame:
+    X = X_new.get(frame.body, _IDENTITY)
+    if X == _IDENTITY:
+        return frame
+    return replace(frame, placement=_IDENTITY if _inverse(frame.placement) == X else X @ frame.placement)
+
+
+def _inverse(X: Pose) -> Pose:
+    return X if X == _IDENTITY else X.inv().formed()
+
+
+_NO_INERTIA = Inertia.zero()

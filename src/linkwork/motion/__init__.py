@@ -7,13 +7,13 @@ from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.path_constructors import arc, line, polyline, pose_spline
 from linkwork.motion.cartesian.result import Deviation, FollowedPath
 from linkwork.motion.profiles.profile import ProfileFunction, profile
-from linkwork.motion.profiles.profile_kinds_kernels import ProfileNumbers
+from linkwork.motion.profiles.profile_kinds import ProfileNumbers
 from linkwork.motion.splines.spline import spline
 from linkwork.motion.timing.limits import MotionLimit
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
 from linkwork.motion.trajectory.trajectory import Trajectory, TrajectoryState
 from linkwork.motion.trajectory.trajectory_extremes import Extremes
-from linkwork.planning.goals_region import PoseRegion
+from linkwork.planning.goals import PoseRegion
 from linkwork.planning.result import PlanResult, PlanTree
 from linkwork.planning.roadmap import Roadmap
 

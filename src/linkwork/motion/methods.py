@@ -1,4 +1,9 @@
-"""Joints that follow a path in space."""
+"""Joints that follow a path in space.
+
+Reference motion of a robot.
+
+Motion of a robot from one state to another, within limits.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +17,11 @@ from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.path_following import followed_path
 from linkwork.motion.cartesian.result import FollowedPath
+from linkwork.motion.profiles.profile import Kind, Synchronize, robot_profile
+from linkwork.motion.splines.spline import spline_of
+from linkwork.motion.trajectory.trajectory import Trajectory
 
-__all__ = ["CartesianMethods"]
+__all__ = ["CartesianMethods", "MotionMethods", "ProfileMethods"]
 
 
 class CartesianMethods(RobotBase):
@@ -92,3 +100,100 @@ class CartesianMethods(RobotBase):
             margin=margin,
             resolution=resolution,
         )
+
+
+class MotionMethods(RobotBase):
+    """Trajectories (see the page on motion)."""
+
+    __slots__ = ()
+
+    def spline(
+        self,
+        times: ArrayLike,
+        q: Any,
+        kind: str = "cubic",
+        *,
+        boundary: str | None = None,
+        velocity: Any = None,
+        acceleration: Any = None,
+        degree: int | None = None,
+        control: bool = False,
+        floating: str | None = None,
+        turns: str = "counted",
+    ) -> Trajectory:
+        """A trajectory through configurations q (n, nq) at times (n,) that increase [s].
+
+        ``kind`` is
+
+        - "cubic": accelerations have no jump.  ``boundary`` is "natural" (none at the ends; the default), "clamped"
+          (at rest there, or with ``velocity`` (2, nv)), "launched" (with ``velocity`` (nv,) at the begin, "natural" at
+          the end) or "periodic" (the last point is the first);
+        - "hermite": cubics with given velocities (n, nv), or those of parabolas through neighbours;
+        - "quintic": of degree five with given velocities and accelerations (n, nv), or those of parabolas;
+        - "bspline": of any ``degree``, 3 by default, with all derivatives continuous but the last; with ``control`` the
+          points are control points, which it passes by, in whose hull it stays;
+        - "linear": at constant velocity from point to point, with jumps of v;
+        - "slerp": the same for robots whose rotations stand alone;
+        - "screw", "decoupled": the same, floating joints moving along screws, or turning by slerp and going straight;
+        - "squad": spherical quadrangles, v without jumps.
+
+        Every kind runs on the manifold of the robot's configurations: rotations go the short way round, angles as they
+        are counted, and v and a are those that the robot's functions take.  ``floating`` says for any kind how floating
+        joints move: "screw", the default, or "decoupled".  With ``turns="short"`` angles without limits go the short
+        way from point to point too, so the trajectory's differ from the points' by whole turns.  Constraints of a robot
+        are not looked at.
+
+        In a function that is compiled, q and velocities may be symbols, so the trajectory is differentiated by them.
+
+        Raises ValueError for times that do not increase, fewer than two points, numbers that are not finite, wrong
+        shapes, options that do not go with the kind, and rotations too far apart for a spline's equations to be solved.
+        """
+        given = {"boundary": boundary, "velocity": velocity, "acceleration": acceleration, "degree": degree}
+        return spline_of(self, times, q, kind, floating, given, control, turns)
+
+
+class ProfileMethods(RobotBase):
+    """Reference motion from state to state (see the page on reference motion)."""
+
+    __slots__ = ()
+
+    def profile(
+        self,
+        q0: Array,
+        q1: Array,
+        *,
+        v0: Array | None = None,
+        v1: Array | None = None,
+        a0: Array | None = None,
+        a1: Array | None = None,
+        kind: Kind = "jerk",
+        synchronize: Synchronize = "time",
+        velocity: Any = None,
+        acceleration: Any = None,
+        jerk: Any = None,
+        duration: float | None = None,
+    ) -> Trajectory:
+        """The trajectory from one configuration to another, with velocities and accelerations at both ends.
+
+        q0, q1 (nq,) are within the joints' limits; v0, v1 and a0, a1 (nv,) are 0 if they are left out.  ``kind``,
+        ``synchronize`` and ``duration`` are those of `linkwork.motion.profile`.  ``velocity`` limits are those of the
+        robot's file unless they are given; files say nothing of ``acceleration`` and ``jerk``, which have to be given
+        where the kind needs them: a number, an array (nv,), a pair (lower, upper), or a dict of these by joint.
+
+        Joints that turn without end go the short way, so a goal may be reached whole turns off.  A joint whose
+        configuration is no plain numbers (a ball, a free flyer) moves along one velocity, the difference of q0 and q1,
+        each component of which keeps its limits; velocities at its ends have to be along it.  Limits of positions are
+        looked at for q0 and q1 alone.
+
+        >>> import numpy as np
+        >>> import linkwork as lw
+        >>> arm = lw.load("arm6")
+        >>> way = arm.profile(np.zeros(6), np.full(6, 0.5), acceleration=5.0, jerk=50.0)
+        >>> bool(np.allclose(way(way.duration).q, 0.5))
+        True
+
+        Raises ValueError, with the reason, where there is no such motion; UnknownNameError for another kind.
+        """
+        given = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+        options = (kind, synchronize, duration)
+        return robot_profile(self, (q0, q1, v0, v1, a0, a1), options, given)

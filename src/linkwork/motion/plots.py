@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.validation import integer
-from linkwork.motion.arguments_reading import places_of, read_limit
-from linkwork.motion.trajectory.trajectory_extremes_limits import read_positions
+from linkwork.motion.arguments import places_of, read_limit
+from linkwork.motion.trajectory.trajectory_extremes import read_positions
 
 __all__ = ["new_axes", "plot_trajectory", "pyplot"]
 

@@ -1,26 +1,36 @@
 """IPOPT on a problem of optimal motion, through CasADi: what other solvers are held against.
 
 It takes the place of the kernel that searches: a state of a search in, and out again when IPOPT has ended.
+
+A path as a nonlinear program of CasADi's: variables, features as functions, exact sparse derivatives.
+
+Each feature is traced once, as it is in a window on symbols, and is a `casadi.Function` from then on, called at the
+steps where it counts.  Configurations are q̄_t ⊕ x_t with q̄ the first guess, and x_t the variables, so that nothing
+leaves the joints' manifolds.  Numbers of a call are parameters of the program.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork.kernels.compiler_api import compile
 from linkwork.kernels.kernel_cache import Once
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.kernel_parameters import inputs_of
 from linkwork.model.parametrized_tree import parametrised
+from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, STUCK, VIOLATED
-from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathPoint, PathProgram
-from linkwork.optimal.ipopt_nonlinear import NonlinearPath, NonlinearResult, weights_of
+from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathEntry, PathPoint, PathProgram
 from linkwork.optimal.kernels import TOLD, numbers_of, point_of, shapes_of, state_shapes
 
 __all__ = ["refereed", "solve_by_casadi"]
+
 
 Array = np.ndarray[Any, Any]
 _made: Once[NonlinearPath] = Once(32)
@@ -93,3 +103,191 @@ def solve_by_casadi(
     key = program, counts.tobytes(), method, at_most
     made = _made.get(key, lambda: NonlinearPath(casadi, program, counts, method, {"print_time": False, method: own}))
     return made.solve(numbers, guess)
+
+
+class NonlinearResult(NamedTuple):
+    """What was found.  By constraint: multipliers (T, rows) of its scaled rows, and its largest violation."""
+
+    point: PathPoint
+    cost: float
+    multipliers: dict[int, Array]
+    violations: dict[int, float]
+    status: str
+    success: bool
+    iterations: int
+
+
+class NonlinearPath:
+    """A problem whose entries count at certain steps, for one of CasADi's solvers of nonlinear programs."""
+
+    def __init__(
+        self, casadi: Any, program: PathProgram, counts: Array, method: str, options: Mapping[str, Any]
+    ) -> None:
+        """``counts`` (T, E) says where entries count."""
+        self.program, self.counts = program, counts
+        tree, T = program.tree, program.steps
+        functions = [_function(program, entry) for entry in program.entries]
+        self._moved = _moved(tree)
+        symbols = casadi.SX if all(f.is_a("SXFunction") for f in functions) else casadi.MX
+        x, u = symbols.sym("x", tree.nv, T), symbols.sym("u", program.extra, T)
+        p = symbols.sym("p", program.many)
+        about, past = symbols.sym("about", tree.nq, T), symbols.sym("past", tree.nq, program.depth)
+        clocks = symbols.sym("clocks", _clock(program), T)
+        sizes = [_size(tree, entry) for entry in program.entries]
+        weights = symbols.sym("weights", len(program.entries), T)
+        scales, lower, upper = (symbols.sym(name, program.rows) for name in ("scales", "lower", "upper"))
+        targets = [symbols.sym(f"target{k}", size, T) for k, size in enumerate(sizes)]
+        steps = [self._moved(about[:, t], x[:, t]) for t in range(T)]
+        configurations = [past[:, k] for k in range(program.depth)] + steps
+        before = [symbols(program.extra, 1)] * program.depth  # of steps before the first: zeros
+        variables = before + [u[:, t] for t in range(T)]
+        cost, rows = symbols(0), []
+        self._places: list[tuple[int, int]] = []  # entry and step of each group of rows
+        for k, (entry, function) in enumerate(zip(program.entries, functions, strict=True)):
+            for t in np.flatnonzero(counts[:, k]).tolist():
+                window, count = slice(t, t + program.depth + 1), program.counted(k, t)
+                own = slice(program.rows_of[k].start, program.rows_of[k].start + count)
+                c = function(
+                    casadi.horzcat(*configurations[window][::-1]).T,
+                    casadi.horzcat(*variables[window][::-1]).T,
+                    p,
+                    clocks[:, t],
+                    targets[k][:, t],
+                )[:count]
+                s = weights[k, t] * scales[own]
+                if entry.kind == "cost":
+                    cost += casadi.dot(s, c)
+                elif entry.kind == "squares":
+                    r = s * c
+                    if entry.bounded:
+                        r = r - casadi.fmin(casadi.fmax(r, s * lower[own]), s * upper[own])
+                    cost += 0.5 * casadi.sumsqr(r)
+                else:
+                    rows.append(s * c)
+                    self._places.append((k, t))
+        unknowns = casadi.vertcat(casadi.vec(casadi.vertcat(x, u)), p)
+        given = (about, past, clocks, weights, scales, lower, upper, *targets)
+        nlp = {
+            "x": unknowns,
+            "f": cost,
+            "g": casadi.vertcat(*rows) if rows else symbols(0, 1),
+            "p": casadi.vertcat(*map(casadi.vec, given)),
+        }
+        self._solver = casadi.nlpsol("path", method, nlp, dict(options))
+
+    def solve(self, numbers: OptimalNumbers, guess: PathPoint) -> NonlinearResult:
+        """From a first guess on."""
+        program, T = self.program, self.program.steps
+        weights, scales = weights_of(program, numbers), np.asarray(numbers.scales, float)
+        about, past = np.asarray(guess.q, float), np.asarray(numbers.past, float)
+        if not program.started:
+            past = np.repeat(about[:1], program.depth, axis=0)
+        columns = [
+            about, past, np.array(program.clocks(numbers), float), weights, scales, _finite(numbers.lower),
+            _finite(numbers.upper),
+        ]  # fmt: skip
+        for k, entry in enumerate(program.entries):
+            target = np.asarray(numbers.targets[k], float)
+            columns.append(target if entry.moving else np.broadcast_to(target.ravel(), (T, target.size)))
+        low, high, sizes = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
+        for k, t in self._places:
+            entry, count = program.entries[k], program.counted(k, t)
+            own = slice(program.rows_of[k].start, program.rows_of[k].start + count)
+            s = weights[t, k] * scales[own]
+            bounds = (np.zeros(count), np.zeros(count))
+            if entry.bounded:
+                bounds = np.asarray(numbers.lower, float)[own], np.asarray(numbers.upper, float)[own]
+            elif entry.kind == "inequality":
+                bounds = np.full(count, -np.inf), np.zeros(count)
+            low.append(s * bounds[0])
+            high.append(s * bounds[1])
+            sizes.append(s)
+        free = np.full(T * program.width, np.inf)
+        start = np.hstack([np.zeros((T, program.tree.nv)), np.reshape(guess.u, (T, program.extra))])
+        found = self._solver(
+            x0=np.concatenate([start.ravel(), np.ravel(guess.p)]),
+            p=np.concatenate([np.ravel(x) for x in columns]),
+            lbx=np.concatenate([-free, np.ravel(numbers.floor)]),
+            ubx=np.concatenate([free, np.ravel(numbers.ceiling)]),
+            lbg=np.concatenate(low),
+            ubg=np.concatenate(high),
+        )
+        g = np.array(found["g"]).ravel()
+        missed = np.maximum(np.maximum(np.concatenate(low) - g, g - np.concatenate(high)), 0.0)
+        return self._read(found, about, missed / np.concatenate(sizes))
+
+    def _read(self, found: Mapping[str, Any], about: Array, missed: Array) -> NonlinearResult:
+        program, T = self.program, self.program.steps
+        unknowns, forces = (np.array(found[name]).ravel() for name in ("x", "lam_g"))
+        steps = unknowns[: T * program.width].reshape(T, program.width)
+        q = np.array(
+            [np.array(self._moved(a, x)).ravel() for a, x in zip(about, steps[:, : program.tree.nv], strict=True)]
+        )
+        multipliers = {k: np.zeros((T, program.entries[k].count)) for k in program.hard}
+        violations = dict.fromkeys(program.hard, 0.0)
+        start = 0
+        for k, t in self._places:
+            count = program.counted(k, t)
+            multipliers[k][t, :count] = forces[start : start + count]
+            violations[k] = max(violations[k], float(missed[start : start + count].max()))
+            start += count
+        said = self._solver.stats()
+        point = PathPoint(q, steps[:, program.tree.nv :], unknowns[T * program.width :])
+        status, success, cost = str(said.get("return_status", "")), bool(said["success"]), float(found["f"])
+        return NonlinearResult(point, cost, multipliers, violations, status, success, int(said["iter_count"]))
+
+
+def weights_of(program: PathProgram, numbers: OptimalNumbers) -> Array:
+    """By step and entry (T, E): how much it counts; entries with a step of their own count there."""
+    found = np.zeros((program.steps, len(program.entries)))
+    for k, entry in enumerate(program.entries):
+        if entry.at is None:
+            found[:, k] = np.asarray(numbers.weights, float)[:, k]
+        else:
+            found[entry.at, k] = 1.0
+    return found
+
+
+def _finite(x: Any) -> Array:
+    """Bounds that an expression may have in it: where there is none, a number beyond all."""
+    found: Array = np.clip(np.asarray(x, float), -1e20, 1e20)
+    return found
+
+
+def _function(program: PathProgram, entry: PathEntry) -> Any:
+    """An entry's values in a window: by configurations, variables, parameters, clock and target."""
+    deep = program.depth + 1
+
+    def values(Q: Any, U: Any, P: Any, clock: Any, target: Any) -> Any:
+        window = program.window([list(q) for q in Q], [list(u) for u in U], list(P), list(clock))
+        return np.array(entry.feature.values(window, list(target)))
+
+    shapes = {
+        "Q": (deep, program.tree.nq),
+        "U": (deep, program.extra),
+        "P": (program.many,),
+        "clock": (_clock(program),),
+        "target": (_size(program.tree, entry),),
+    }
+    return compile(values, name="feature", **shapes).to_casadi()
+
+
+def _clock(program: PathProgram) -> int:
+    """How many numbers `PathProgram.clocks` has for a step."""
+    return (program.depth + 2) * (1 + program.durations)
+
+
+def _size(tree: Tree, entry: PathEntry) -> int:
+    """How many numbers an entry aims at."""
+    aim = entry.feature.target_of
+    sizes = {"nq": tree.nq, "nv": tree.nv}
+    return 0 if aim is None else math.prod(sizes[n] if isinstance(n, str) else n for n in aim.shape)
+
+
+def _moved(tree: Tree) -> Any:
+    """q ⊕ v."""
+
+    def moved(q: Sequence[Any], v: Sequence[Any]) -> Any:
+        return np.array(integrate(tree, list(q), list(v)))
+
+    return compile(moved, name="moved", q=(tree.nq,), v=(tree.nv,)).to_casadi()

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork._util.messages import quoted
-from linkwork._util.messages__printing import short_repr
+from linkwork._util.messages import quoted, short_repr
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, scalars
 from linkwork.ik.traced_ik import moved_target, way_size

@@ -1,25 +1,32 @@
-"""Constraints of a robot: putting them on, and what they rule out."""
+"""Constraints of a robot: putting them on, and what they rule out.
+
+A robot's loops and other constraints as text, and from it.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.file_access import replaced
 from linkwork._util.named_tuple_list import Named
 from linkwork.constraints import Constraint
+from linkwork.formats import loops_text, parse_loops
 from linkwork.joints import JointType
 from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches, edits
 from linkwork.mechanisms.algorithms.constraints.binding import settled
+from linkwork.model.attached_constraints import attached
 from linkwork.model.body import FRICTION_VELOCITY
 from linkwork.model.tree_constraints import with_constraints, without_constraints
 from linkwork.parts.joint.joint import Joint
 from linkwork.parts.joint.loop_joint_view import ClosingJoint, closing_joints, loop_of
 from linkwork.spatial.arguments import given_text
 
-__all__ = ["ConstraintMethods"]
+__all__ = ["ConstraintMethods", "LoopFileMethods"]
 
 
 class ConstraintMethods(RobotBase):
@@ -197,3 +204,44 @@ class ConstraintMethods(RobotBase):
         With ``stabilization`` (...) [s], a time constant T, G a + γ + 2/T (G v + σ) + φ/T² = 0: what a motion is off
         the constraints fades as e^(−t/T).  Nothing of the kind is done unless asked for: `project` is exact.
         """
+
+
+class LoopFileMethods(RobotBase):
+    """What a file beside the robot's says of it: see the page on robot files."""
+
+    __slots__ = ()
+
+    def loops_document(self) -> str:
+        """Return the JSON text of a file of loops: constraints, force elements, and frames, points and directions.
+
+        Frames, points and directions are those that are no links'; `linkwork.load` takes the file as ``loops=``.
+
+        >>> import linkwork as lw
+        >>> robot = lw.load("fourbar")
+        >>> lw.load(lw.robots.path("fourbar")).with_loops_document(robot.loops_document()) == robot
+        True
+
+        Raises TypeError for a constraint or force element that no file can say: one made from a function, or of a kind
+        of one's own.
+        """
+        return loops_text(self._tree)
+
+    def save_loops(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write `loops_document` to a file.  Raises FileExistsError for one that is there, unless ``overwrite``."""
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"save_loops: path: expected the path of a file, got {path!r}")
+        text = self.loops_document()
+        with replaced(path, text=True, overwrite=overwrite) as file:
+            file.write(text)
+
+    @edits
+    def with_loops_document(self, text: str | bytes, *, form: Literal["json", "yaml"] = "json") -> Self:
+        """Return the robot with all that the text of a file of loops says.
+
+        These are frames, points, directions, constraints and force elements.
+
+        Raises ModelError that lists all that is wrong with it, with lines; ImportError for YAML without PyYAML.
+        """
+        if form not in ("json", "yaml"):
+            raise ValueError(f"with_loops_document: form: expected 'json' or 'yaml', got {form!r}")
+        return type(self)(attached(self._tree, parse_loops(text, form=form)))

@@ -1,25 +1,42 @@
-"""What a robot is made of: joints, links and frames by name, the names of its numbers, and how it is shown."""
+"""What a robot is made of: joints, links and frames by name, the names of its numbers, and how it is shown.
+
+Kernels of a robot's functions, one or several together.
+
+A robot as notebooks show it: its tree, and a table of its joints.  Every name is escaped.
+
+The limits of a whole robot, and what damping and friction exert on it, joints that follow others included.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from html import escape
 from typing import Any, cast
 
 import numpy as np
 
 from linkwork._util.console import Stream
+from linkwork._util.messages import label, number, numbers
 from linkwork._util.named_tuple_list import Named
+from linkwork._util.thread_pool import in_parallel
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.robot_base import RobotBase
+from linkwork.kernels.compiler_api import Kernel, make_ready
+from linkwork.kernels.function_request import Request, read_request, read_requests
+from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.coordinate_names import index_of, names_of
+from linkwork.model.coupled_joints import bounds
+from linkwork.model.kernel_parameters import read_parameters
+from linkwork.model.tree import Tree
 from linkwork.parts.joint.joint import Joint, joint_of
 from linkwork.parts.joint.loop_joint_view import closing_joints
-from linkwork.parts.methods_html import robot_html
+from linkwork.parts.joint.passive_parameters import resistance
 from linkwork.parts.placed_link import PlacedLink, fixed_joints_of, links_of, placed_link
-from linkwork.parts.tree_drawing import constraint_lines, tree_lines
+from linkwork.parts.tree_drawing import axis_text, constraint_lines, follows_text, slice_text, tree_lines
 
-__all__ = ["StructureMethods"]
+__all__ = ["CompilingMethods", "LimitMethods", "StructureMethods"]
 
 
 class StructureMethods(RobotBase):
@@ -115,3 +132,156 @@ class StructureMethods(RobotBase):
 
     def _repr_html_(self) -> str:
         return robot_html(self._tree)
+
+
+class CompilingMethods(RobotBase):
+    """What makes kernels before they are needed, or of several functions."""
+
+    __slots__ = ()
+
+    def compile(self, functions: Any, *, parameters: str | Iterable[str] = (), name: str | None = None) -> Kernel:
+        """A kernel for one or several of the robot's functions, which then share all common work.
+
+        ``functions`` is a name (``"mass_matrix"``), a name with a frame (``("jacobian", "hand")``, and options as
+        ``("jacobian", "hand", {"expressed_in": "hand"})``), a list of such, or a dict of such that names the outputs.
+        The kernel takes the inputs that any of them take, in the order q, v, a, tau; several results come as a named
+        tuple.  In a list, a function asked for once is named as it is, and otherwise with its frame:
+        ``jacobian_left_foot``.
+
+        ``parameters`` are numbers of the robot that the kernel takes as inputs too, after the others and in this order:
+        ``["inertia:forearm", "gravity"]`` gives it the inputs ``inertia_forearm`` and ``gravity``.  They broadcast and
+        are differentiated as all inputs are; `parameters` lists what there is, and gives the robot's own numbers.
+
+        Unlike the robot's methods, a kernel lets NaN and infinity pass through as IEEE 754 has it.
+        """
+        requests = read_requests(self._subject, "compile", functions)
+        asked = read_parameters(self._tree, "compile", parameters)
+        if asked:
+            requests = {key: replace(request, parameters=asked) for key, request in requests.items()}
+        if name is not None and not name.isidentifier():
+            raise ValueError(f"compile: name: expected an identifier as the name of the kernel, got {name!r}")
+        return self._kernel(name or "_".join(requests), requests)
+
+    def warm_up(self, functions: Sequence[Any], *, progress: bool | None = None) -> None:
+        """Compile functions before they are needed, several at a time.
+
+        ``functions`` is a list of what `compile` takes one of: ``["inverse_dynamics", ("jacobian", "hand")]``.  The
+        robot's methods are then ready for use.  What the cache on disk holds is not compiled.  ``progress`` says
+        whether standard error shows how far it is; by itself it does where that is a terminal.
+
+        Raises what `compile` raises for a function that it does not know, before anything is compiled, and
+        SingularInertiaError as the functions do.
+        """
+        if isinstance(functions, (str, Mapping)) or not isinstance(functions, Iterable):
+            raise TypeError(f"warm_up: expected a list of functions, got {functions!r}")
+        requests = list(dict.fromkeys(read_request(self._subject, asked) for asked in functions))
+        in_parallel([partial(self._warmed_up, request) for request in requests], "compiling", progress)
+
+    def _warmed_up(self, request: Request) -> None:
+        """A method's code, for single calls and for batches."""
+        self._prepared(request)
+        make_ready(self._kernel(request.label, {request.label: request}))
+
+
+_MOST = 200  # lines of the tree and rows of the table that are shown
+
+
+def robot_html(tree: Tree) -> str:
+    """The tree in a <pre>, and below it a <table> with a row for each joint."""
+    joints = f"{len(tree.bodies)} moving joint{'' if len(tree.bodies) == 1 else 's'}"
+    mass = "" if tree.inertias_ignored else f", {number(tree.mass)} kg"
+    head = f"<b>{escape(label(tree.name))}</b>: {joints}, nq {tree.nq}, nv {tree.nv}{mass}"
+    lines = tree_lines(tree)
+    drawn = escape("\n".join([*lines[:_MOST], *_more(len(lines), "links")]))
+    rows = [_row(tree, i) for i in tree.order[:_MOST]]
+    table = _tag("tr", *(_tag("th", escape(name)) for name in _HEADER)) + "".join(rows) if rows else ""
+    rest = "".join(_tag("div", escape(text)) for text in _more(len(tree.bodies), "joints"))
+    return _tag("div", _tag("div", head), f'<pre style="line-height: 1.2">{drawn}</pre>', _tag("table", table), rest)
+
+
+_HEADER = ("joint", "type", "axis", "q", "v", "lower", "upper", "velocity", "effort", "follows")
+
+
+def _row(tree: Tree, i: int) -> str:
+    body = tree.bodies[i]
+    lower, upper = body.limits.positions
+    cells = (
+        label(body.joint_name),
+        body.joint.type_name(),
+        axis_text(body.joint),
+        slice_text(tree.q_slices[i]),
+        slice_text(tree.v_slices[i]),
+        *(numbers(x) if len(x) else "-" for x in (lower, upper, body.limits.velocity, body.limits.effort)),
+        "" if body.coupling is None else follows_text(body.coupling),
+    )
+    return _tag("tr", *(_tag("td", escape(cell)) for cell in cells))
+
+
+def _more(count: int, what: str) -> Sequence[str]:
+    return [f"… and more: {count} {what} in all"] if count > _MOST else []
+
+
+def _tag(name: str, *inner: str) -> str:
+    return f"<{name}>{''.join(inner)}</{name}>"
+
+
+class LimitMethods(RobotBase):
+    """Bounds of the numbers of q, v and τ, in their order; there are none where they are infinite."""
+
+    __slots__ = ()
+
+    @property
+    def lower(self) -> np.ndarray:
+        """The least configuration (nq,) that the joints' limits allow [rad, m]; −inf where there is none.
+
+        Limits that are switched off do not count.  Where joints follow others, all of them are within theirs.  Raises
+        ValueError, with the joints' names, where they nowhere are.
+        """
+        return self._positions(0)
+
+    @property
+    def upper(self) -> np.ndarray:
+        """The greatest configuration (nq,) that the joints' limits allow [rad, m], as `lower`."""
+        return self._positions(1)
+
+    @property
+    def velocity_limits(self) -> np.ndarray:
+        """The greatest speeds (nv,) of the joints [rad/s, m/s]: |v| is not to be more; inf where there is none.
+
+        A joint that follows another with a ratio bounds its speed to its own limit divided by |ratio|.
+        """
+        tree = self._tree
+        limits = np.full(tree.nv, np.inf)
+        for body, place in zip(tree.bodies, tree.v_slices, strict=True):
+            ratio = 1.0 if body.coupling is None else abs(body.coupling.ratio)
+            if ratio > 0.0:
+                limits[place] = np.minimum(limits[place], np.array(body.limits.velocity) / ratio)
+        return limits
+
+    @property
+    def effort_limits(self) -> np.ndarray:
+        """The greatest joint forces (nv,) [N·m, N]: |τ| is not to be more; inf where there is none.
+
+        They are those of the joints that have numbers of their own: a joint that follows another is not driven itself.
+        """
+        return np.array([x for _, body in self._tree.stacked() for x in body.limits.effort], dtype=float)
+
+    def passive_torque(self, v: Array) -> np.ndarray:
+        """τ = −damping · v − friction · sign(v), what damping and dry friction of all joints exert at velocity v.
+
+        What they exert on joints that follow others counts for their masters, times the ratio; nothing comes from
+        joints whose ``dynamics`` is "none".  sign(0) is 0.  The functions of dynamics include it with ``passive=True``
+        alone, springs and armature too: see `passive_force`.
+        v (..., nv) -> (..., nv) [N·m, N].
+        """
+        damping, friction = np.zeros((2, self.nv))
+        for body, place in zip(self._tree.bodies, self._tree.v_slices, strict=True):
+            if body.dynamics != "none":
+                ratio = 1.0 if body.coupling is None else body.coupling.ratio
+                damping[place] += ratio * ratio * np.array(body.damping)
+                friction[place] += abs(ratio) * np.array(body.friction)
+        return resistance(self._subject, v, damping, friction)
+
+    def _positions(self, side: int) -> np.ndarray:
+        found = bounds(self._tree)
+        return np.array([x for i, _ in self._tree.stacked() for x in found[i][side]], dtype=float)

@@ -10,9 +10,8 @@ import numpy as np
 from linkwork.errors import UnknownNameError
 from linkwork.joints import Fixed
 from linkwork.model.body import WORLD, Frame
-from linkwork.model.checks.inertia_check_physical import taken_apart
-from linkwork.model.tree import Tree
-from linkwork.model.tree_meant import another_kind
+from linkwork.model.checks.inertia_check import taken_apart
+from linkwork.model.tree import Tree, another_kind
 from linkwork.parts.joint.joint import Joint
 from linkwork.parts.joint.joint_editing import fixed_array, matrix_of
 from linkwork.shapes import Geometry

@@ -1,35 +1,42 @@
-"""Editing a robot: every method gives a new robot, and the old one stays as it is."""
+"""Editing a robot: every method gives a new robot, and the old one stays as it is.
+
+A robot's meshes as hulls that distances can be measured of.
+
+Which joints to lock, and where: what users say, looked at, with all that follows.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork.errors import Findings, Location, ModelError
+from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import edits
 from linkwork.mechanisms.algorithms.constraints.binding import settled_anew
-from linkwork.model.body import Frame
-from linkwork.model.checks.inertia_check import check_inertial
-from linkwork.model.checks.inertia_check_physical import taken_apart
+from linkwork.model.body import Body, Frame
+from linkwork.model.checks.inertia_check import check_inertial, taken_apart
 from linkwork.model.checks.value_check import check_joint_values
 from linkwork.model.composite_body import told, with_summed_inertias
+from linkwork.model.coupled_joints import coupling_text
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_builder import read_gravity
 from linkwork.model.tree_edits import locked
-from linkwork.parts.construction.link_building import joint_description
+from linkwork.parts.construction.link import joint_description
 from linkwork.parts.construction.robot_constructors import Constructors
 from linkwork.parts.joint.joint import Joint, body_with, joint_of
 from linkwork.parts.placed_link import link_frame
-from linkwork.parts.robot_editing_locking import held_configurations
-from linkwork.shapes import Geometry
+from linkwork.shapes import Geometry, Mesh, Polytope
+from linkwork.shapes.mesh_files import load_mesh
 from linkwork.spatial import Inertia, Symmetric3, Vec3
 from linkwork.spatial.arguments import given_inertia
 
-__all__ = ["EditingMethods"]
+__all__ = ["CollisionHullMethods", "EditingMethods"]
 
 
 class EditingMethods(Constructors):
@@ -166,8 +173,6 @@ class EditingMethods(Constructors):
 
 
 # -- inertias as people write them
-
-
 def _checked(who: str, mass: Any, com: Any, about: Symmetric3, shapes: Sequence[Geometry]) -> tuple[Inertia, Findings]:
     """The inertia about the link's origin, and what the reader's rules find odd about it.  Raises ValueError."""
     weight = real_array(f"{who}: mass: expected a number [kg]", mass)
@@ -186,3 +191,116 @@ def _weighed(tree: Tree, frames: tuple[Frame, ...], findings: Findings) -> Tree:
     bodies = with_summed_inertias(tree.bodies, frames)
     report = Report((*tree.report.warnings, *findings.warnings))
     return replace(tree, bodies=bodies, frames=frames, report=report)
+
+
+class CollisionHullMethods(Constructors):
+    """How a robot whose shapes are known is made of one with files of meshes."""
+
+    __slots__ = ()
+
+    @edits
+    def with_collision_hulls(
+        self,
+        folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        *,
+        at_most: int | None = 32,
+        pieces: bool = False,
+        unit: float | None = None,
+    ) -> Self:
+        """The robot with the convex hull of each mesh that collides in the mesh's place; this opens the files.
+
+        The files are looked for in ``folders`` and are opened nowhere else (`linkwork.shapes.load_mesh`, which takes
+        the `mesh` extra).  A hull of more than ``at_most`` vertices becomes an outer hull of so many, which holds the
+        mesh; by how much it is too large is said by its ``excess`` [m], and by `report`: an issue MESH_HULL a mesh, and
+        MESH_OPEN for a surface that is open or inside out.  With ``pieces``, the mesh is taken apart into convex pieces
+        first (`LoadedMesh.convex_pieces`, the `decompose` extra), and hollows stay hollow.  ``unit`` [m] is that of the
+        files' numbers.  Other shapes, and what links look like, stay as they are.
+
+        Raises what `load_mesh` does, with the link's name before it.
+        """
+        known: dict[Mesh, tuple[Polytope, ...]] = {}
+        issues: list[Issue] = []
+        frames = []
+        for frame in self._tree.frames:
+            found = []
+            for geometry in frame.collisions:
+                mesh = geometry.shape
+                if not isinstance(mesh, Mesh):
+                    found.append(geometry)
+                    continue
+                if mesh not in known:
+                    known[mesh], told = _hulls(frame.name, mesh, folders, at_most, pieces, unit)
+                    issues += told
+                found += [replace(geometry, shape=hull) for hull in known[mesh]]
+            frames.append(replace(frame, collisions=tuple(found)))
+        report = Report((*self._tree.report.warnings, *issues))
+        return type(self)(replace(self._tree, frames=tuple(frames), report=report))
+
+
+def _hulls(
+    link: str, mesh: Mesh, folders: object, at_most: int | None, pieces: bool, unit: float | None
+) -> tuple[tuple[Polytope, ...], list[Issue]]:
+    where = Location(element=f"link[{link}]/collision/mesh[{mesh.uri}]")
+    try:
+        loaded = load_mesh(mesh, folders, unit=unit)  # type: ignore[arg-type]
+        hulls = loaded.convex_pieces(at_most) if pieces else (loaded.convex_hull(at_most),)
+    except (ValueError, OSError) as error:
+        raise type(error)(f"with_collision_hulls: link {link!r}: {error}") from error
+    issues = [Issue("MESH_OPEN", f"{loaded.file.name}: {odd}: its hull stands for it", where) for odd in loaded.issues]
+    most = max(hull.excess for hull in hulls)
+    count = max(len(hull.vertices) for hull in hulls)
+    message = f"{loaded.file.name}: {len(hulls)} hull(s) of at most {count} vertices, {most:.3g} m too large at most"
+    return hulls, [*issues, Issue("MESH_HULL", message, where)]
+
+
+_ROUNDING = 1e-9  # [rad, m] how far beyond a limit, or off what it follows, a locked joint may be
+
+
+def held_configurations(tree: Tree, joints: Mapping[str, Any] | Iterable[str]) -> dict[int, list[float]]:
+    """By body: the configurations of the joints to lock, followers of these included: see `Robot.locked`."""
+    if isinstance(joints, str) or not isinstance(joints, Iterable):
+        raise TypeError(f"locked: expected a dict of configurations by joint, or a list of joints, got {joints!r}")
+    given = list(joints.items()) if isinstance(joints, Mapping) else [(name, None) for name in joints]
+    for name, _ in given:
+        if not isinstance(name, str):
+            raise TypeError(f"locked: expected names of joints, got {name!r}")
+        if name in tree.fixed_joints:
+            raise ValueError(f"locked: joint {name!r} is a fixed joint already")
+    values = {tree.joint_index(name): value for name, value in given}
+    held = {i: _held(tree.bodies[i], x) for i, x in values.items() if tree.bodies[i].coupling is None}
+    for i, body in enumerate(tree.bodies):
+        if body.coupling is None:
+            continue
+        master = tree.joint_index(body.coupling.joint)
+        equation = coupling_text(body.joint_name, body.coupling)
+        if master in held:
+            held[i] = _within(body, body.coupling.q(held[master]))
+        elif i in values:
+            raise ValueError(f"locked: joint {body.joint_name!r} follows another, {equation}: lock that one")
+        if values.get(i) is not None and np.max(np.abs(np.subtract(_held(body, values[i]), held[i]))) > _ROUNDING:
+            raise ValueError(
+                f"locked: joint {body.joint_name!r} cannot be at {values[i]!r}, because {equation} is {held[i]}"
+            )
+    return held
+
+
+def _held(body: Body, value: Any) -> list[float]:
+    """The configuration that a joint is locked at: None stands for its zero."""
+    if value is None:
+        return _within(body, body.asked("zero"))
+    array = real_array(f"locked: joint {body.joint_name!r}: expected {body.joint.nq} numbers", value)
+    numbers = array[np.newaxis] if array.ndim == 0 else array
+    if numbers.shape != (body.joint.nq,):
+        expected = "a number" if body.joint.nq == 1 else f"{body.joint.nq} numbers"
+        raise ValueError(f"locked: joint {body.joint_name!r}: expected {expected}, got shape {array.shape}")
+    return _within(body, body.joint.checked(numbers, body.joint_name).tolist())
+
+
+def _within(body: Body, q: Sequence[float]) -> list[float]:
+    for x, low, high in zip(q, *body.limits.positions, strict=True):
+        if not low - _ROUNDING <= x <= high + _ROUNDING:
+            raise ValueError(
+                f"locked: joint {body.joint_name!r} at {x:.6g} is outside of its limits [{low:.6g}, {high:.6g}]; "
+                f"joint.with_position_limits_enabled(False) switches them off"
+            )
+    return list(q)

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork._util.messages__printing import cut, escaped, label, number, numbers, width
+from linkwork._util.messages import cut, escaped, label, number, numbers, width
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.joints import JointType
 from linkwork.model.body import WORLD, Body, Direction, Following, Frame, Point

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.collision.methods_asked import AskedPairs
+from linkwork.collision.methods import AskedPairs
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.model.collision_pairs import link_shapes

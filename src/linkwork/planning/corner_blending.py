@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.collision.algorithms.displacement_bounds_reaches import joint_reaches
+from linkwork.collision.algorithms.displacement_bounds import joint_reaches
 from linkwork.planning.planning_space import PlanningSpace
 
 __all__ = ["blended"]

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.console import Stream
-from linkwork._util.console__progress import Progress
+from linkwork._util.console import Progress, Stream
 from linkwork._util.messages import nearest
 from linkwork._util.validation import integer
 from linkwork.collision.motion_validity import METHODS
@@ -22,8 +21,7 @@ from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.planning.clearance_margins import read_margins, read_pairs, touching_margins
 from linkwork.planning.collision_space import base_inside, collisions_of, limits_of
 from linkwork.planning.goals import GoalsFound, goals_found, read_goals
-from linkwork.planning.path_constraints import KeptTasks
-from linkwork.planning.path_constraints_constrained import ConstrainedSpace
+from linkwork.planning.path_constraints import ConstrainedSpace, KeptTasks
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.result import CostSoFar, PlanResult
 from linkwork.planning.search.informed_planner import improved

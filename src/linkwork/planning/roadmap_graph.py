@@ -17,9 +17,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from linkwork._util.console import Stream
-from linkwork._util.console__notice import shown_elsewhere
-from linkwork._util.console__progress import Progress
+from linkwork._util.console import Progress, Stream, shown_elsewhere
 from linkwork.planning.collision_space import base_inside
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.search.neighbor_graph import (

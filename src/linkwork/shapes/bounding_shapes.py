@@ -12,19 +12,12 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import integer
-from linkwork.shapes.composed_shapes_rounded import Rounded
+from linkwork.shapes.composed_shapes import Rounded
 from linkwork.shapes.hull_simplification import distance_from_hull, outer_vertices
-from linkwork.shapes.polytope import Polytope, given_points
-from linkwork.shapes.polytope_balls import smallest_ball
-from linkwork.shapes.primitives import Box
-from linkwork.shapes.primitives_capsule import Capsule
-from linkwork.shapes.primitives_cone import Cone
-from linkwork.shapes.primitives_cylinder import Cylinder
-from linkwork.shapes.primitives_ellipsoid import Ellipsoid
-from linkwork.shapes.primitives_sphere import Sphere
+from linkwork.shapes.polytope import Polytope, given_points, smallest_ball
+from linkwork.shapes.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from linkwork.shapes.quickhull import hull_triangles
-from linkwork.shapes.shape import Shape
-from linkwork.shapes.shape_geometry import Geometry
+from linkwork.shapes.shape import Geometry, Shape
 from linkwork.spatial import Pose, Rotation, Vec3
 
 __all__ = ["Fit", "bounding_box", "bounding_capsule", "bounding_sphere", "convex_hull"]

@@ -1,16 +1,26 @@
-"""What shapes that are given by arrays have in common."""
+"""What shapes that are given by arrays have in common.
+
+The distance field: signed distances at the points of a grid.
+
+The height field: ground.
+
+The point cloud: what a depth camera or a lidar saw.
+"""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.checked_arguments import public
+from linkwork._util.validation import is_real
 from linkwork.shapes.shape import Unweighed, sizes
 from linkwork.spatial.arguments import given_numbers
 
-__all__ = ["Sampled", "ends_of_grid", "frozen", "given_array", "placed_grid"]
+__all__ = ["DistanceField", "HeightField", "PointCloud", "Sampled", "frozen"]
+
 
 _WORDS = {2: "two", 3: "three"}
 
@@ -79,3 +89,111 @@ def frozen(numbers: np.ndarray) -> np.ndarray:
     copy = np.array(numbers, dtype=float, order="C")
     copy.setflags(write=False)
     return copy
+
+
+@public
+@dataclass(frozen=True, slots=True, eq=False)
+class DistanceField(Sampled):
+    """Signed distances (l, m, n) [m] at the points origin + (spacing[0] i, spacing[1] j, spacing[2] k).
+
+    ``spacing`` [m] is one number or three, ``origin`` (3,) [m], the middle of the grid at zero if left out.  Between
+    points distances are interpolated, which is off by ``error`` at most; beyond the grid there is taken to be nothing.
+    `linkwork.distance_field` makes one of shapes.
+
+    Raises ValueError for fewer than two points along an axis, numbers that are not finite, and a spacing that is not
+    above zero.
+    """
+
+    values: Any
+    spacing: Any
+    origin: Any = None
+
+    def __post_init__(self) -> None:
+        what = "distance field"
+        expected = f"{what}: values: expected numbers (l, m, n) [m], at least (2, 2, 2)"
+        values = given_array(self.values, expected, 3, (2, 2, 2))
+        spacing, origin = placed_grid(what, self.spacing, self.origin, values.shape)
+        for name, value in (("values", values), ("spacing", spacing), ("origin", origin)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def error(self) -> float:
+        """How far interpolated distances are off at most, if those at the points are right: half of a cell's diagonal.
+
+        A distance d changes by no more than one goes, so Σ wᵢ d(cᵢ) is off by Σ wᵢ ‖p − cᵢ‖ ≤ √(Σ wᵢ ‖p − cᵢ‖²), and
+        that is √(Σ t (1 − t) h²) over the axes.
+        """
+        return 0.5 * float(np.linalg.norm(self.spacing))
+
+    @property
+    def reach(self) -> float:
+        ends = ends_of_grid(self.spacing, self.origin, self.values.shape)
+        return float(np.linalg.norm(ends))
+
+
+@public
+@dataclass(frozen=True, slots=True, eq=False)
+class HeightField(Sampled):
+    """Ground under a grid: all that lies below its triangles, down to any depth.
+
+    ``heights`` (m, n) [m] are z above the points origin + (spacing[0] i, spacing[1] j); ``spacing`` [m] is one number
+    or two, ``origin`` (2,) [m], the middle of the grid at zero if left out.  Each cell has two triangles, on both sides
+    of the line from (i, j) to (i + 1, j + 1).  Beyond the grid is nothing: let it reach further than what stands on
+    it.
+
+    Raises ValueError for fewer than two rows or columns, numbers that are not finite, and a spacing that is not above
+    zero.
+
+    >>> from linkwork import shapes
+    >>> ground = shapes.HeightField([[0.0, 0.0], [0.1, 0.1]], 0.5)
+    >>> ground.origin, round(ground.reach, 4)
+    ((-0.25, -0.25), 0.3674)
+    """
+
+    heights: Any
+    spacing: Any
+    origin: Any = None
+
+    def __post_init__(self) -> None:
+        what = "height field"
+        heights = given_array(self.heights, f"{what}: heights: expected numbers (m, n) [m], at least (2, 2)", 2, (2, 2))
+        spacing, origin = placed_grid(what, self.spacing, self.origin, heights.shape)
+        for name, value in (("heights", heights), ("spacing", spacing), ("origin", origin)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def reach(self) -> float:
+        """Of the surface: the ground below it has no end."""
+        ends = ends_of_grid(self.spacing, self.origin, self.heights.shape)
+        return float(np.linalg.norm([*ends, np.abs(self.heights).max()]))
+
+
+@public
+@dataclass(frozen=True, slots=True, eq=False)
+class PointCloud(Sampled):
+    """Points (n, 3) [m], each a ball of that radius [m], which may be zero.
+
+    Raises ValueError for a cloud without points, numbers that are not finite and a radius below zero.
+
+    >>> from linkwork import shapes
+    >>> shapes.PointCloud([[0.0, 3.0, 4.0]], 0.01).reach
+    5.01
+    """
+
+    points: Any
+    radius: float = 0.0
+
+    def __post_init__(self) -> None:
+        expected = "point cloud: points: expected an array (n, 3) [m] of one point at least"
+        points = given_array(self.points, expected, 2, (1, 3))
+        if points.shape[1] != 3:
+            raise ValueError(f"{expected}, got an array of shape {points.shape}")
+        object.__setattr__(self, "points", points)
+        radius = self.radius
+        if not (is_real(radius) and radius == 0):
+            radius = sizes("point cloud", "radius", radius)
+        object.__setattr__(self, "radius", float(radius))
+
+    @property
+    def reach(self) -> float:
+        return float(np.linalg.norm(self.points, axis=1).max()) + self.radius

@@ -1,4 +1,17 @@
-"""The box."""
+"""The box.
+
+The capsule.
+
+The cone.
+
+The cylinder.
+
+The ellipsoid.
+
+The half-space.
+
+The sphere.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork.shapes.mass_properties import Moments, of_polytope_grown
+from linkwork.shapes.mass_properties import Moments, arc, line, of_ellipsoid_grown, of_polytope_grown, of_revolution
 from linkwork.shapes.quickhull import hull_triangles
-from linkwork.shapes.shape import Shape, sizes
-from linkwork.spatial import Symmetric3
+from linkwork.shapes.shape import Shape, Unweighed, sizes
+from linkwork.spatial import Symmetric3, Vec3
 
-__all__ = ["Box"]
+__all__ = ["Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "HalfSpace", "Sphere"]
 
 
 @public
@@ -44,3 +57,216 @@ class Box(Shape):
     def _grown(self, radius: float) -> Moments:
         corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
         return of_polytope_grown(corners * self.size, hull_triangles(corners), radius)
+
+
+@public
+@dataclass(frozen=True, slots=True)
+class Capsule(Shape):
+    """All points within a radius of a segment along z, about the origin: a cylinder with a half sphere at either end.
+
+    ``radius`` [m], above zero, and ``length`` [m], between the centres of the half spheres: zero makes a sphere.
+    Raises ValueError.
+    """
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", sizes("capsule", "radius", self.radius))
+        object.__setattr__(self, "length", sizes("capsule", "length", self.length, zero=True))
+
+    @property
+    def reach(self) -> float:
+        return self.radius + 0.5 * self.length
+
+    @property
+    def volume(self) -> float:
+        return math.pi * self.radius * self.radius * (self.length + 4.0 / 3.0 * self.radius)
+
+    def gyration(self) -> Symmetric3:
+        # Of the cylinder, and of both half spheres, whose centres of mass lie 3/8 r beyond their flat sides.
+        r, l = self.radius, self.length
+        tube = l / (l + 4.0 / 3.0 * r)
+        caps = 1.0 - tube
+        along = tube * 0.5 * r * r + caps * 0.4 * r * r
+        across = tube * (0.25 * r * r + l * l / 12.0) + caps * (0.4 * r * r + 0.375 * r * l + 0.25 * l * l)
+        return Symmetric3.diagonal(across, across, along)
+
+    def _support(self, units: np.ndarray) -> np.ndarray:
+        points = units * self.radius
+        points[..., 2] += np.where(units[..., 2] < 0.0, -0.5, 0.5) * self.length
+        return points
+
+    def _grown(self, radius: float) -> Moments:
+        whole = Capsule(self.radius + radius, self.length)
+        return Moments.of(whole.volume, whole.center, whole.gyration())
+
+
+@public
+@dataclass(frozen=True, slots=True)
+class Cone(Shape):
+    """A cone about the z axis: its base, of that radius, at z = −length/2, its apex at z = length/2 [m].
+
+    Its centre of mass lies a quarter of its length above the base.  Raises ValueError where a size is not above zero.
+    """
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", sizes("cone", "radius", self.radius))
+        object.__setattr__(self, "length", sizes("cone", "length", self.length))
+
+    @property
+    def reach(self) -> float:
+        return math.hypot(self.radius, 0.5 * self.length)
+
+    @property
+    def volume(self) -> float:
+        return math.pi / 3.0 * self.radius * self.radius * self.length
+
+    @property
+    def center(self) -> Vec3:
+        return Vec3(0.0, 0.0, -0.25 * self.length)
+
+    def gyration(self) -> Symmetric3:
+        square = self.radius * self.radius
+        across = 0.15 * square + 0.0375 * self.length * self.length
+        return Symmetric3.diagonal(across, across, 0.3 * square)
+
+    @property
+    def bound(self) -> tuple[Vec3, float]:
+        r, l = self.radius, self.length
+        if r >= l:  # the base's circle is the sphere's
+            return Vec3(0.0, 0.0, -0.5 * l), r
+        radius = 0.5 * (l + r * (r / l))  # through the apex and the base's circle
+        return Vec3(0.0, 0.0, 0.5 * l - radius), radius
+
+    def _support(self, units: np.ndarray) -> np.ndarray:
+        points = rim(units, self.radius)
+        flat = np.hypot(units[..., 0], units[..., 1])
+        apex = units[..., 2] * self.length > flat * self.radius
+        points[..., 2] = -0.5 * self.length
+        return np.where(apex[..., None], [0.0, 0.0, 0.5 * self.length], points)
+
+    def _grown(self, radius: float) -> Moments:
+        half, r, right = 0.5 * self.length, self.radius, 0.5 * math.pi
+        slope = math.atan2(r, self.length)  # of the side's normal
+        up, out = radius * math.sin(slope), radius * math.cos(slope)
+        side = line((up - half, up + half), (r + out, out))
+        return of_revolution([arc(-half, r, radius, -right, slope), side, arc(half, 0.0, radius, slope, right)])
+
+
+@public
+@dataclass(frozen=True, slots=True)
+class Cylinder(Shape):
+    """A cylinder about the origin, its axis along z: radius and length [m], both above zero (ValueError)."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", sizes("cylinder", "radius", self.radius))
+        object.__setattr__(self, "length", sizes("cylinder", "length", self.length))
+
+    @property
+    def reach(self) -> float:
+        return math.hypot(self.radius, 0.5 * self.length)
+
+    @property
+    def volume(self) -> float:
+        return math.pi * self.radius * self.radius * self.length
+
+    def gyration(self) -> Symmetric3:
+        square = self.radius * self.radius
+        across = 0.25 * square + self.length * self.length / 12.0
+        return Symmetric3.diagonal(across, across, 0.5 * square)
+
+    def _support(self, units: np.ndarray) -> np.ndarray:
+        points = rim(units, self.radius)
+        points[..., 2] = np.where(units[..., 2] < 0.0, -0.5, 0.5) * self.length
+        return points
+
+    def _grown(self, radius: float) -> Moments:
+        half, r, right = 0.5 * self.length, self.radius, 0.5 * math.pi
+        side = line((-half, half), (r + radius, r + radius))
+        return of_revolution([arc(-half, r, radius, -right, 0.0), side, arc(half, r, radius, 0.0, right)])
+
+
+def rim(units: np.ndarray, radius: float) -> np.ndarray:
+    """The farthest points along directions (..., 3) of a circle about z, at z = 0; along z, its centre is given."""
+    points = np.zeros_like(units)
+    flat = units[..., :2]
+    length = np.hypot(flat[..., :1], flat[..., 1:])
+    points[..., :2] = np.where(length > 0.0, flat / np.where(length > 0.0, length, 1.0), 0.0) * radius
+    return points
+
+
+@public
+@dataclass(frozen=True, slots=True)
+class Ellipsoid(Shape):
+    """An ellipsoid about the origin: its radii along x, y and z [m], all above zero (ValueError)."""
+
+    radii: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radii", sizes("ellipsoid", "radii", self.radii, 3))
+
+    @property
+    def reach(self) -> float:
+        return max(self.radii)
+
+    @property
+    def volume(self) -> float:
+        return 4.0 / 3.0 * math.pi * math.prod(self.radii)
+
+    def gyration(self) -> Symmetric3:
+        x, y, z = (0.2 * a * a for a in self.radii)
+        return Symmetric3.diagonal(y + z, x + z, x + y)
+
+    def _support(self, units: np.ndarray) -> np.ndarray:
+        unit = np.array(self.radii) / self.reach  # so that nothing underflows
+        image = units * unit
+        return np.asarray(self.radii * image / np.sqrt((image * image).sum(axis=-1, keepdims=True)))
+
+    def _grown(self, radius: float) -> Moments:
+        return of_ellipsoid_grown(self.radii, radius)
+
+
+@dataclass(frozen=True, slots=True)
+class HalfSpace(Unweighed):
+    """All that lies below z = 0 of its frame: a floor.  It has no volume, no reach and no farthest points."""
+
+    @property
+    def reach(self) -> None:
+        return None
+
+
+@public
+@dataclass(frozen=True, slots=True)
+class Sphere(Shape):
+    """A sphere about the origin: radius [m], above zero (ValueError)."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", sizes("sphere", "radius", self.radius))
+
+    @property
+    def reach(self) -> float:
+        return self.radius
+
+    @property
+    def volume(self) -> float:
+        return 4.0 / 3.0 * math.pi * self.radius * self.radius * self.radius
+
+    def gyration(self) -> Symmetric3:
+        moment = 0.4 * self.radius * self.radius
+        return Symmetric3.diagonal(moment, moment, moment)
+
+    def _support(self, units: np.ndarray) -> np.ndarray:
+        return units * self.radius
+
+    def _grown(self, radius: float) -> Moments:
+        whole = Sphere(self.radius + radius)
+        return Moments.of(whole.volume, whole.center, whole.gyration())

@@ -1,8 +1,12 @@
-"""What shapes have in common."""
+"""What shapes have in common.
+
+Where a shape sits on a link, and what it looks like.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,11 +14,10 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork.shapes.mass_properties import Moments
-from linkwork.shapes.shape_geometry import Geometry, Material
-from linkwork.spatial import Symmetric3, Vec3
+from linkwork.spatial import Pose, Symmetric3, Vec3
 from linkwork.spatial.arguments import LARGEST, given_numbers, given_pose
 
-__all__ = ["Shape", "Unweighed", "sizes"]
+__all__ = ["Geometry", "Material", "Shape", "Unweighed", "sizes"]
 
 
 @public
@@ -108,3 +111,35 @@ def sizes(of: str, name: str, value: Any, *shape: int, zero: bool = False) -> An
     if (numbers > LARGEST).any():
         raise ValueError(f"{expected} and at most {LARGEST:g} m, got {value!r}")
     return tuple(numbers.tolist()) if shape else float(numbers)
+
+
+@public
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Colour (red, green, blue and alpha, 1 if left out, in [0, 1]) and texture file of a visual shape, where given.
+
+    Raises ValueError for a colour that is none.
+    """
+
+    name: str = ""
+    rgba: tuple[float, float, float, float] | None = None
+    texture: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.rgba is None:
+            return
+        expected = "material: rgba: expected three or four numbers between 0 and 1"
+        rgba = given_numbers(self.rgba, expected, (3,), (4,)).tolist()
+        if min(rgba) < 0.0 or max(rgba) > 1.0:
+            raise ValueError(f"{expected}, got {self.rgba!r}")
+        object.__setattr__(self, "rgba", (*rgba, 1.0)[:4])
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """A shape and its pose in the link's frame: see `Shape.at`."""
+
+    shape: Shape
+    origin: Pose
+    name: str = ""
+    material: Material | None = None

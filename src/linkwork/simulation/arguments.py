@@ -13,7 +13,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.kernels.array_arguments import real_array
 from linkwork.motion.trajectory.trajectory import Trajectory
-from linkwork.simulation.contacts.contact_materials_surface_numbers import check_number, input_name, is_of_contacts
+from linkwork.simulation.contacts.contact_materials import check_number, input_name, is_of_contacts
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.control_output import wrench_frames
 

@@ -12,7 +12,7 @@ from linkwork.expr.scalar.functions import sqrt
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import Once
 from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
-from linkwork.simulation.contacts.contact_materials_surface_numbers import is_of_contacts
+from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.simulation_spec import moving_robot
 
 __all__ = ["check_start"]

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.console import Stream
-from linkwork._util.console__progress import Progress
+from linkwork._util.console import Progress, Stream
 from linkwork._util.validation import integer
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import and_, lt, where

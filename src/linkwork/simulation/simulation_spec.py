@@ -14,7 +14,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.simulation.algorithms import METHODS
-from linkwork.simulation.contacts.contact_materials_surface_numbers import is_of_contacts
+from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.contacts.contact_set import TOLD, ContactSet, ContactTold
 from linkwork.simulation.events import Event
 from linkwork.simulation.joint_limits import JointStops

@@ -27,7 +27,7 @@ from linkwork.simulation.arguments import (
     over,
     replaced_parameters,
 )
-from linkwork.simulation.contacts.contact_materials_surface_numbers import is_of_contacts
+from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.events import Event, Occurrence, checked_events, occurrences
 from linkwork.simulation.initial_state_check import check_start
@@ -40,8 +40,7 @@ from linkwork.simulation.rollout.step_stability import look_at_step
 from linkwork.simulation.sensors.sensor_readings import noticed
 from linkwork.simulation.sensors.sensor_suite import SensorSuite, first_numbers
 from linkwork.simulation.simulation_spec import OWN, SENSORS, SimulationSetup
-from linkwork.simulation.simulator_state import SimulatorState, copied_state
-from linkwork.simulation.simulator_state_held_arrays import leaves, locked, not_plain, paired
+from linkwork.simulation.simulator_state import SimulatorState, copied_state, leaves, locked, not_plain, paired
 
 __all__ = ["Simulator"]
 

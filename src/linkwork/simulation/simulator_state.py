@@ -1,16 +1,20 @@
-"""Where a simulation that is stepped from Python is, as a value: what may be kept, and gone back to."""
+"""Where a simulation that is stepped from Python is, as a value: what may be kept, and gone back to.
+
+Arrays that a simulator holds and hands out, in nested values.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork._util.messages__printing import short_repr
-from linkwork.simulation.simulator_state_held_arrays import leaves, paired
+from linkwork._util.messages import short_repr
+from linkwork.expr.arrays.pytree import mapped
 
-__all__ = ["SimulatorState", "copied_state"]
+__all__ = ["SimulatorState", "copied_state", "leaves", "locked", "not_plain", "paired"]
 
 
 class SimulatorState(NamedTuple):
@@ -44,4 +48,27 @@ def copied_state(given: Any, now: SimulatorState) -> SimulatorState:
     if not fits:
         raise ValueError(f"Simulator.restore: expected a finite state with q {now.q.shape}, got {given!r:.60}")
     found: SimulatorState = paired(lambda new, _: np.array(new), given, now)
+    return found
+
+
+def locked(x: Any) -> np.ndarray:
+    """An array that is not written to."""
+    found = np.asarray(x)
+    found.setflags(write=False)
+    return found
+
+
+def not_plain(*arrays: Any) -> None:
+    """What a quick call says of arrays that it does not take."""
+
+
+def paired(function: Callable[[Any, Any], Any], new: Any, old: Any) -> Any:
+    """A function of two values of one nesting, array by array."""
+    others = iter(leaves(old))
+    return mapped(lambda x: function(np.asarray(x), next(others)), new)
+
+
+def leaves(value: Any) -> list[np.ndarray]:
+    found: list[np.ndarray] = []
+    mapped(lambda x: found.append(np.asarray(x)), value)
     return found

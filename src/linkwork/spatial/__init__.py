@@ -27,13 +27,11 @@ Angular parts come first everywhere; units are SI and radians.  Sources are give
 
 from linkwork.spatial.inertia import ArticulatedInertia, Inertia
 from linkwork.spatial.matrix3 import Matrix3, Symmetric3
-from linkwork.spatial.motion_and_force import Motion, Subspace, by_rows, cross, cross_star
-from linkwork.spatial.motion_and_force_force import Force
+from linkwork.spatial.motion_and_force import Force, Motion, Subspace, by_rows, cross, cross_star
 from linkwork.spatial.mrp import MRP
 from linkwork.spatial.pose import InversePose, Pose
 from linkwork.spatial.quaternion import Quaternion
-from linkwork.spatial.rigid_motion import RigidMotion
-from linkwork.spatial.rigid_motion_frame_motion import FrameMotion
+from linkwork.spatial.rigid_motion import FrameMotion, RigidMotion
 from linkwork.spatial.rotation import Rotation
 from linkwork.spatial.vec3 import Vec3
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.spatial.matrix3 import Matrix3, Symmetric3
-from linkwork.spatial.motion_and_force import Motion
-from linkwork.spatial.motion_and_force_force import Force
+from linkwork.spatial.motion_and_force import Force, Motion
 from linkwork.spatial.vec3 import Vec3
 
 __all__ = ["ArticulatedInertia", "Inertia"]

@@ -24,8 +24,7 @@ from typing import Any
 from linkwork.expr.scalar.functions import exp, log, sqrt
 from linkwork.spatial.inertia import Inertia
 from linkwork.spatial.matrix3 import Symmetric3
-from linkwork.spatial.motion_and_force import Motion
-from linkwork.spatial.motion_and_force_force import Force
+from linkwork.spatial.motion_and_force import Force, Motion
 from linkwork.spatial.rigid_motion import RigidMotion
 from linkwork.spatial.vec3 import Vec3
 

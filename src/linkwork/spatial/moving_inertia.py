@@ -19,8 +19,7 @@ from dataclasses import dataclass
 
 from linkwork.spatial.inertia import Inertia
 from linkwork.spatial.matrix3 import Matrix3, Symmetric3
-from linkwork.spatial.motion_and_force import Motion
-from linkwork.spatial.motion_and_force_force import Force
+from linkwork.spatial.motion_and_force import Force, Motion
 from linkwork.spatial.pose import Pose
 from linkwork.spatial.rigid_motion import second_moments
 from linkwork.spatial.vec3 import Vec3

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from linkwork.spatial.inertia import ArticulatedInertia, Inertia
-from linkwork.spatial.motion_and_force import Motion, Subspace
-from linkwork.spatial.motion_and_force_force import Force
+from linkwork.spatial.motion_and_force import Force, Motion, Subspace
 from linkwork.spatial.quaternion import Quaternion
 from linkwork.spatial.rotation import Rotation
 from linkwork.spatial.vec3 import Vec3

@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from expr.control.cases import CASES, Case
-from linkwork.compiler.casadi import to_casadi_casadi_control as casadi_control
+from linkwork.compiler.casadi import to_casadi as casadi_control
 from linkwork.compiler.casadi.to_casadi import to_casadi
 from linkwork.expr import adjoint, array, fori, scan, sin, take, while_loop
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.compiler.derivatives.sparsity import Pattern
-from linkwork.compiler.derivatives.sparsity_choosing import estimate
+from linkwork.compiler.derivatives.sparsity import Pattern, estimate
 from linkwork.compiler.kernel import made_from
 from linkwork.expr import cos, sin, where
 

@@ -7,9 +7,7 @@ import pytest
 
 from linkwork import Robot
 from linkwork.dynamics.algorithms import mass_matrix_inverse as factored_inverse
-from linkwork.dynamics.algorithms.derivatives import (
-    forward_dynamics_derivatives_forward_dynamics_hessian as forward_dynamics_hessian,
-)
+from linkwork.dynamics.algorithms.derivatives import forward_dynamics_derivatives as forward_dynamics_hessian
 from linkwork.expr.control.loop_instruction import Loop
 from oracles.comparison import assert_close
 from oracles.scalars import Direct

@@ -11,14 +11,10 @@ import pytest
 import linkwork as lw
 from linkwork.compiler.program import Program
 from linkwork.dynamics.algorithms.derivatives import kinematics_derivatives
+from linkwork.dynamics.algorithms.derivatives import momentum_and_energy_derivatives as center_of_mass_derivatives
+from linkwork.dynamics.algorithms.derivatives import momentum_and_energy_derivatives as energy_derivatives
 from linkwork.dynamics.algorithms.derivatives import momentum_and_energy_derivatives as momentum_derivatives
-from linkwork.dynamics.algorithms.derivatives import (
-    momentum_and_energy_derivatives_center_of_mass_derivatives as center_of_mass_derivatives,
-)
-from linkwork.dynamics.algorithms.derivatives import (
-    momentum_and_energy_derivatives_energy_derivatives as energy_derivatives,
-)
-from linkwork.expr.autodiff.graph_derivative_reverse import independent
+from linkwork.expr.autodiff.graph_derivative import independent
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints import Revolute
 from linkwork.kernels.function_request import read_request

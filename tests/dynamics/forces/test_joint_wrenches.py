@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.kinematics.algorithms.joint.joint_functions_forces import reaction
+from linkwork.kinematics.algorithms.joint.joint_functions import reaction
 from linkwork.model.body import WORLD
 from linkwork.model.joint_site import Site
 from linkwork.spatial import Inertia

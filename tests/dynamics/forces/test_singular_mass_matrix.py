@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.dynamics.algorithms.mass_matrix_pivots import mass_pivots, mass_sizes, yielding
+from linkwork.dynamics.algorithms.mass_matrix import mass_pivots, mass_sizes, yielding
 from linkwork.dynamics.singular_inertia import refuse_singular_inertia
 from linkwork.errors import ConfigurationWarning, SingularInertiaError
 from linkwork.joints import Prismatic, Revolute, Spherical

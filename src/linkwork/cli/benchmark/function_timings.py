@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.cli.arguments_states import random_states
+from linkwork.cli.arguments import random_states
 from linkwork.cli.benchmark.paired_timing import Call
 from linkwork.cli.benchmark.pinocchio_peer import Pinocchio, disagreement
 from linkwork.kernels.compiler_api import get_num_threads, set_num_threads

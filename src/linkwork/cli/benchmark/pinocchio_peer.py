@@ -1,21 +1,232 @@
-"""Pinocchio beside linkwork, where it is installed: its calls in the form that is fastest there, ready to be timed."""
+"""Pinocchio beside linkwork, where it is installed: its calls in the form that is fastest there, ready to be timed.
+
+A robot as Pinocchio's model: states and results translated between the two conventions.  All of it is here.
+
+Here: joints as `Robot.joints`, (ω; v), unit quaternions (w, x, y, z) before the position, an angle or (sin, cos) for a
+joint without limits.  There: joints in an order of its own, (v; ω), the position before (x, y, z, w), (cos, sin), and
+a free joint called "root_joint".  Pinocchio is no dependency: it is imported when a model is made.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linkwork.cli.benchmark.paired_timing import Call
-from linkwork.cli.benchmark.pinocchio_peer_pinocchio_model import CannotCompare, PinocchioModel, pinocchio_version
+from linkwork.model.tree_builder import FLOATING_BASE
+from linkwork.parts.joint.joint import Joint
+from linkwork.robot import Robot
 from linkwork.robot_table import ROBOT
 
-__all__ = ["COUNTERPARTS", "FUNCTIONS", "CannotCompare", "Pinocchio", "disagreement", "pinocchio_version"]
+__all__ = ["COUNTERPARTS", "FUNCTIONS", "Pinocchio", "PinocchioModel", "disagreement"]
+
+
+class CannotCompare(Exception):
+    """Pinocchio is not installed, or does not have this robot."""
+
+
+def pinocchio_version() -> str | None:
+    """The version of the Pinocchio that is installed, if one is."""
+    try:
+        return str(importlib.import_module("pinocchio").__version__)
+    except (ImportError, AttributeError):  # another package has this name, too
+        return None
+
+
+class PinocchioModel:
+    """A robot as Pinocchio reads it, from the robot's file or from ``text``, asked with arrays (samples, ...) of ours.
+
+    Where the robot's joints follow others, so do those there.  Raises CannotCompare.
+    """
+
+    def __init__(self, robot: Robot, text: str | None = None) -> None:
+        if pinocchio_version() is None:
+            raise CannotCompare("Pinocchio is not installed")
+        self.pin: Any = importlib.import_module("pinocchio")
+        if text is None and robot.tree.source is None:
+            raise CannotCompare("the robot was not read from a file")
+        self.robot = robot
+        joints = [robot.joint(body.joint_name) for _, body in robot.tree.stacked()]
+        free = [self.pin.JointModelFreeFlyer()] if joints and joints[0].name == FLOATING_BASE else []
+        try:
+            read = Path(str(robot.tree.source)).read_text(encoding="utf-8") if text is None else text
+            self.model: Any = self.pin.buildModelFromXML(read, *free, mimic=robot.tree.has_couplings)
+        except Exception as error:  # it raises what C++ throws
+            raise CannotCompare(f"Pinocchio does not read this robot: {error}") from error
+        self.model.gravity.linear = robot.gravity
+        if self.model.njoints != len(robot.joints) + 1 or self.model.nv != robot.nv:
+            raise CannotCompare("Pinocchio reads another number of joints")
+        self.data: Any = self.model.createData()
+        self.configurations = [(joint.q_slice, *self._configuration(joint)) for joint in joints]
+        self._v = np.zeros(robot.nv, dtype=int)  # where each of our velocities stands there
+        for joint in joints:
+            order = _SWAP if joint.nv == 6 else range(joint.nv)
+            self._v[joint.v_slice] = [self._joint(joint).idx_v + k for k in order]
+
+    def _joint(self, joint: Joint) -> Any:
+        name = "root_joint" if joint.name == FLOATING_BASE else joint.name
+        if not self.model.existJointName(name):
+            raise CannotCompare(f"Pinocchio has no joint {name!r}")
+        return self.model.joints[self.model.getJointId(name)]
+
+    def _configuration(self, joint: Joint) -> tuple[slice, Callable[[np.ndarray], np.ndarray]]:
+        """Where a joint's configuration is there, and what it is."""
+        there = self._joint(joint)
+        translate = _CONFIGURATIONS.get((joint.nq, joint.nv, int(there.nq)))
+        if translate is None:
+            raise CannotCompare(f"no translation of the joint {joint.name!r}, a {joint.type_name}")
+        return slice(there.idx_q, there.idx_q + there.nq), translate
+
+    # -- from here to there, and back
+
+    def q(self, q: np.ndarray) -> np.ndarray:
+        """Our configurations (..., nq) as they are there."""
+        result = np.empty((*q.shape[:-1], self.model.nq))
+        for ours, there, translate in self.configurations:
+            result[..., there] = translate(q[..., ours])
+        return result
+
+    def v(self, v: np.ndarray) -> np.ndarray:
+        """Our velocities, accelerations or joint forces (..., nv) as they are there."""
+        result = np.empty_like(v)
+        result[..., self._v] = v
+        return result
+
+    def ours(self, v: np.ndarray) -> np.ndarray:
+        """Velocities (..., nv) from there, or columns of a Jacobian, as they are here."""
+        return v[..., self._v]
+
+    @staticmethod
+    def swapped(six: np.ndarray) -> np.ndarray:
+        """Motions or forces (6, ...) with linear and angular part exchanged."""
+        return six[_SWAP]
+
+    def each(self, function: Callable[..., Any], q: np.ndarray, *v: np.ndarray) -> np.ndarray:
+        """What a function of model, data and a state there gives for each of our states: an independent reference."""
+        states = zip(self.q(q), *map(self.v, v), strict=True)
+        return np.array([np.array(function(self.model, self.data, *state)) for state in states])
+
+    # -- its answers
+
+    def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        return self.ours(self.each(self.pin.rnea, q, v, a))
+
+    def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        return self.ours(self.each(self.pin.aba, q, v, tau))
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        return self._square(self._symmetric(self.each(self.pin.crba, q)))
+
+    def forward_kinematics(self, q: np.ndarray) -> np.ndarray:
+        frames = [self.frame(body) for body in self.robot.bodies]
+
+        def poses(model: Any, data: Any, q: np.ndarray) -> list[np.ndarray]:
+            self.pin.framesForwardKinematics(model, data, q)
+            return [data.oMf[frame].homogeneous.copy() for frame in frames]
+
+        return self.each(poses, q)
+
+    def jacobian(self, q: np.ndarray, frame: str) -> np.ndarray:
+        """In the world's axes, at the frame's origin."""
+        at = self.frame(frame), self.pin.LOCAL_WORLD_ALIGNED
+
+        def one(model: Any, data: Any, q: np.ndarray) -> np.ndarray:
+            return self.swapped(self.pin.computeFrameJacobian(model, data, q, *at))
+
+        return self.ours(self.each(one, q))
+
+    def jacobian_derivative(self, q: np.ndarray, v: np.ndarray, frame: str) -> np.ndarray:
+        """In the world's axes, at the frame's origin."""
+        at = self.frame(frame), self.pin.LOCAL_WORLD_ALIGNED
+
+        def one(model: Any, data: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            self.pin.computeJointJacobiansTimeVariation(model, data, q, v)
+            return self.swapped(self.pin.getFrameJacobianTimeVariation(model, data, *at))
+
+        return self.ours(self.each(one, q, v))
+
+    def mass_matrix_inverse(self, q: np.ndarray) -> np.ndarray:
+        return self._square(self._symmetric(self.each(self.pin.computeMinverse, q)))
+
+    def inverse_dynamics_derivatives(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
+        by_q, by_v, rest = self._apart(self.pin.computeRNEADerivatives, q, v, a)
+        return self._square(by_q), self._square(by_v), self._square(self._symmetric(rest))
+
+    def forward_dynamics_derivatives(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
+        by_q, by_v, rest = self._apart(self.pin.computeABADerivatives, q, v, tau)
+        return self._square(by_q), self._square(by_v), self._square(self._symmetric(rest))
+
+    def _apart(self, function: Callable[..., Any], *state: np.ndarray) -> np.ndarray:
+        """The results of a function that has several, which it may keep: one after the other."""
+        return np.moveaxis(self.each(lambda *given: [np.array(x) for x in function(*given)], *state), 1, 0)
+
+    def coriolis_matrix(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self._square(self.each(self.pin.computeCoriolisMatrix, q, v))
+
+    def center_of_mass_jacobian(self, q: np.ndarray) -> np.ndarray:
+        """What is fixed to the world counts here, and not there."""
+        share = (self.robot.mass - self.robot.tree.fixed_inertia.mass) / self.robot.mass
+        found: np.ndarray = share * self.ours(self.each(self.pin.jacobianCenterOfMass, q))
+        return found
+
+    def centroidal_momentum_matrix(self, q: np.ndarray) -> np.ndarray:
+        """What is fixed to the world counts here, and not there: the momentum is about another point."""
+        fixed, moving = self.robot.tree.fixed_inertia, self.robot.mass - self.robot.tree.fixed_inertia.mass
+
+        def one(model: Any, data: Any, q: np.ndarray) -> np.ndarray:
+            A = self.swapped(self.pin.computeCentroidalMap(model, data, q))
+            center = self.pin.centerOfMass(model, data, q)
+            away = center - (moving * center + np.array([*fixed.moment])) / self.robot.mass
+            A[:3] += np.cross(away, A[3:], axis=0)
+            return A
+
+        return self.ours(self.each(one, q))
+
+    def inverse_dynamics_regressor(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Body by body: mass, first moments, and xx, xy, xz, yy, yz, zz of the inertia about the body's origin."""
+        Y = self.each(self.pin.computeJointTorqueRegressor, q, v, a)[:, self._v]
+        columns = [10 * (self._joint(self.robot.joint(body.joint_name)).id - 1) for body in self.robot.tree.bodies]
+        found: np.ndarray = Y[..., (np.array(columns)[:, None] + _PARAMETERS).ravel()]
+        return found
+
+    def _symmetric(self, matrices: np.ndarray) -> np.ndarray:
+        """Those of which the upper triangle is given."""
+        upper = np.triu(matrices)
+        found: np.ndarray = upper + np.swapaxes(np.triu(upper, 1), -1, -2)
+        return found
+
+    def _square(self, matrices: np.ndarray) -> np.ndarray:
+        """Matrices (..., nv, nv) in our order of velocities, for rows and columns."""
+        found: np.ndarray = matrices[..., self._v[:, None], self._v]
+        return found
+
+    def frame(self, name: str) -> int:
+        """The index there of a link's frame."""
+        if not self.model.existFrame(name, self.pin.FrameType.BODY):
+            raise CannotCompare(f"Pinocchio has no link {name!r}")
+        return int(self.model.getFrameId(name, self.pin.FrameType.BODY))
+
+
+_SWAP = [3, 4, 5, 0, 1, 2]  # linear first to angular first, and back
+_PARAMETERS = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]  # of xx, xy, yy, xz, yz, zz there, in our order
+# By our nq and nv and Pinocchio's nq: a joint's configuration there, from ours.
+_CONFIGURATIONS: dict[tuple[int, int, int], Callable[[np.ndarray], np.ndarray]] = {
+    (1, 1, 1): lambda q: q,
+    (1, 1, 2): lambda q: np.concatenate([np.cos(q), np.sin(q)], axis=-1),
+    (2, 1, 2): lambda q: q[..., ::-1],
+    (4, 3, 4): lambda q: q[..., [1, 2, 3, 0]],
+    (7, 6, 7): lambda q: q[..., [4, 5, 6, 1, 2, 3, 0]],
+}
+
 
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "forward_kinematics")
-"""What `linkwork bench` measures."""
 
+
+"""What `linkwork bench` measures."""
 States = Mapping[str, np.ndarray]
 
 
@@ -105,6 +316,7 @@ _SINGLE = {
     "forward_dynamics_derivatives": "pin.computeABADerivatives(model, data, q, v, tau)",
 }
 COUNTERPARTS = tuple(_SINGLE)
-"""The functions that Pinocchio has too."""
 
+
+"""The functions that Pinocchio has too."""
 _IN_PARALLEL = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}

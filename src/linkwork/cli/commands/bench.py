@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from linkwork import __version__
-from linkwork._util.console__progress import Progress
+from linkwork._util.console import Progress
 from linkwork.cli.arguments import (
     BAD_MODEL,
     FAILED,
@@ -28,8 +28,7 @@ from linkwork.cli.benchmark.function_timings import (
 )
 from linkwork.cli.benchmark.paired_timing import Comparison, Effort, compare
 from linkwork.cli.benchmark.pinocchio_peer import FUNCTIONS, CannotCompare, Pinocchio, pinocchio_version
-from linkwork.cli.output import Terminal, escaped, label, number, quantity
-from linkwork.cli.output_tables import columns_of, folded
+from linkwork.cli.output import Terminal, columns_of, escaped, folded, label, number, quantity
 from linkwork.errors import SingularInertiaError
 from linkwork.robot import Robot
 from linkwork.robot_table import ROBOT

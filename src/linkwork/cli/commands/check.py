@@ -10,9 +10,8 @@ import numpy as np
 
 from linkwork import __version__
 from linkwork.cli.arguments import FAILED, add_json, add_robot, robot_of
-from linkwork.cli.output import Terminal, escaped, finite, label, number, quantity
-from linkwork.cli.output_tables import columns_of, folded
-from linkwork.mechanisms.mobility.mobility_analysis_report import Mobility
+from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
+from linkwork.mechanisms.mobility.mobility_analysis import Mobility
 from linkwork.parts.tree_drawing import constraint_rows
 from linkwork.robot import Robot
 

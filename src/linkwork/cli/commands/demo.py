@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from linkwork import __version__
-from linkwork._util.console__progress import Progress
-from linkwork.cli.arguments import FAILED, add_json, load_robot, positive
-from linkwork.cli.arguments_states import random_states
-from linkwork.cli.output import Terminal, label, number, numbers, quantity
-from linkwork.cli.output_tables import columns_of
+from linkwork._util.console import Progress
+from linkwork.cli.arguments import FAILED, add_json, load_robot, positive, random_states
+from linkwork.cli.output import Terminal, columns_of, label, number, numbers, quantity
 from linkwork.kernels.compiler_api import get_num_threads
 from linkwork.parts.tree_drawing import tree_lines
 from linkwork.robot import Robot

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import __version__
-from linkwork._util.console__progress import Progress
+from linkwork._util.console import Progress
 from linkwork.cli.arguments import (
     BAD_MODEL,
     CommandError,

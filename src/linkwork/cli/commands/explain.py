@@ -8,10 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from linkwork import __version__
-from linkwork._util.messages__printing import cut
+from linkwork._util.messages import cut
 from linkwork.cli.arguments import USAGE, CommandError, add_json, add_robot, robot_of
-from linkwork.cli.output import Terminal, escaped, label, number, quantity, table, width
-from linkwork.cli.output_tables import columns_of
+from linkwork.cli.output import Terminal, columns_of, escaped, label, number, quantity, table, width
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import CodeFacts, code_facts
 from linkwork.kernels.operation_report import Explanation, Work, explain

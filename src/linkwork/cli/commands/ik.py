@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import __version__
-from linkwork._util.console__progress import Progress
+from linkwork._util.console import Progress
 from linkwork.cli.arguments import (
     BAD_MODEL,
     FAILED,
@@ -30,8 +30,7 @@ from linkwork.cli.arguments import (
     robot_of,
 )
 from linkwork.cli.benchmark.function_timings import threads
-from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
-from linkwork.cli.output_tables import columns_of, folded
+from linkwork.cli.output import Terminal, columns_of, escaped, folded, label, number, quantity, table
 from linkwork.errors import UnknownNameError
 from linkwork.robot import Robot
 

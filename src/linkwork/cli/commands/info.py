@@ -12,8 +12,7 @@ import numpy as np
 from linkwork import __version__
 from linkwork.cli.arguments import add_json, add_robot, robot_of
 from linkwork.cli.commands.check import CONSTRAINTS, mobility_data, mobility_lines
-from linkwork.cli.output import Terminal, escaped, finite, label, number, numbers, quantity
-from linkwork.cli.output_tables import columns_of, folded
+from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, numbers, quantity
 from linkwork.constraints import Constraint
 from linkwork.errors import Issue
 from linkwork.model.body import WORLD, Frame

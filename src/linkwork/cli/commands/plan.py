@@ -9,31 +9,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork import __version__
-from linkwork._util.console__progress import Progress
+from linkwork._util.console import Progress
 from linkwork.cli.arguments import (
     BAD_MODEL,
     FAILED,
     USAGE,
     CommandError,
+    add_files,
     add_json,
     add_meshes,
     add_robot,
+    check_files,
+    configuration_of,
     from_zero,
     number_from,
+    number_of,
     robot_of,
     scene_of,
     with_meshes,
-)
-from linkwork.cli.arguments_given import (
-    add_files,
-    check_files,
-    configuration_of,
-    number_of,
     words_of,
     write_files,
 )
-from linkwork.cli.output import Terminal, escaped, finite, label, number, quantity
-from linkwork.cli.output_tables import columns_of, folded
+from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.errors import UnknownNameError
 from linkwork.kinematics.poses import pose
 from linkwork.motion.trajectory.trajectory import Trajectory

@@ -13,22 +13,19 @@ from linkwork.cli.arguments import (
     FAILED,
     USAGE,
     CommandError,
+    add_files,
     add_json,
     add_robot,
+    check_files,
+    configuration_of,
     from_zero,
+    named_numbers,
     number_from,
     positive,
     robot_of,
-)
-from linkwork.cli.arguments_given import (
-    add_files,
-    check_files,
-    configuration_of,
-    named_numbers,
     write_files,
 )
-from linkwork.cli.output import Terminal, escaped, finite, label, number, quantity
-from linkwork.cli.output_tables import columns_of, folded
+from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.control.joint_controllers import PD, ComputedTorque, GravityCompensation
 from linkwork.errors import UnknownNameError
 from linkwork.robot import Robot

@@ -18,7 +18,7 @@ from linkwork.collision.algorithms.shape_placement import PlacedShape, placed_sh
 from linkwork.expr.control import cond
 from linkwork.expr.scalar.functions import and_, exp, fmin, log, lt, where
 from linkwork.geometry.pairs import distance_once, signed_distance_once
-from linkwork.geometry.solids_rows import SolidKind, SolidRow
+from linkwork.geometry.solids import SolidKind, SolidRow
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.model.tree import Tree

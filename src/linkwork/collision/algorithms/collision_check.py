@@ -23,7 +23,7 @@ from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, where
 from linkwork.geometry.cores import FieldCore, HalfSpaceCore, Solid
 from linkwork.geometry.pairs import distance_once, within_called
 from linkwork.geometry.separation_bounds import EXTENTS
-from linkwork.geometry.solids_rows import SolidKind, SolidRow
+from linkwork.geometry.solids import SolidKind, SolidRow
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 

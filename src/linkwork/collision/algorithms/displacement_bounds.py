@@ -30,29 +30,45 @@ The bounds are relative to the ancestor: two bodies of one robot move relative t
 Sources: Schwarzer, Saha and Latombe, Adaptive dynamic collision checking for single and multiple articulated robots in
 complex environments, 2005; Zhang, Redon, Lee and Kim, Continuous collision detection for articulated models using
 Taylor models and temporal culling, 2007.
+
+Numbers that are known up to a radius, over any scalar: what a function may give while its arguments move.
+
+A function over any scalar that is given `Enclosure` numbers gives one that holds all its values: |x − center| ≤ radius
+for every choice of the arguments within theirs.  What is no sum, product, sine or cosine is refused with a TypeError.
+
+Source: van der Hoeven, Ball arithmetic, 2010.
+
+How far points of a robot can be from where its joints turn.
+
+A point p that a joint carries, at r in the joint's moving frame, moves by the twist (ω; v) there by ω × r + v, so no
+farther than |ω| |r| + |v| by a unit of the joint's number, as long as the twist stays: on the whole of a straight
+segment Σ_k (|ω_k| r_k + |v_k|) |Δq_k| bounds the way.  r is bounded by the lengths from frame to frame, and by how far
+joints slide within their limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from linkwork.collision.algorithms.displacement_bounds_enclosure import Enclosure, largest
 from linkwork.expr.linalg.sparse_dot import is_zero
-from linkwork.expr.scalar.functions import fmax, sqrt
+from linkwork.expr.scalar.functions import cos, fabs, fmax, fmin, sin, sqrt
+from linkwork.expr.scalar.operations import Operation
 from linkwork.joints import JointType
 from linkwork.joints.straight_motion import StraightJoint
 from linkwork.model.body import WORLD, Body
+from linkwork.model.collision_pairs import link_shapes
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Vec3
 
-__all__ = ["MotionBound", "check_bounded", "constant_twist", "motion_bounds"]
+__all__ = ["Enclosure", "MotionBound", "check_bounded", "constant_twist", "joint_reaches", "largest", "motion_bounds"]
+
 
 Scalars = Sequence[Any]
-
 _SAME = 1e-9  # of a twist, relative to its size
 _SAMPLES = 8
 
@@ -169,3 +185,103 @@ def length(v: Vec3) -> Any:
     """|v|, which is no root where one coordinate is all there is."""
     square = v.dot(v)
     return 0.0 if is_zero(square) else sqrt(square)
+
+
+class Enclosure:
+    """All numbers within a radius of a center, both of any scalar."""
+
+    __slots__ = ("center", "radius")
+    __array_ufunc__ = None
+
+    _precedence = 1.5  # above symbols, which may be parts; below dual numbers, whose parts may be balls
+
+    def __init__(self, center: Any, radius: Any) -> None:
+        self.center = center
+        self.radius = radius
+
+    def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> Enclosure:
+        rule = {"sin": sin, "cos": cos}.get(operation.name)
+        if rule is None:
+            raise TypeError(f"{operation.name}: nothing bounds it over a range")
+        return Enclosure(rule(self.center), fmin(self.radius, 2.0))
+
+    def __neg__(self) -> Enclosure:
+        return Enclosure(-self.center, self.radius)
+
+    def __add__(self, other: Any) -> Enclosure:
+        b, s = _split(other)
+        return Enclosure(self.center + b, self.radius + s)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Enclosure:
+        b, s = _split(other)
+        return Enclosure(self.center - b, self.radius + s)
+
+    def __rsub__(self, other: Any) -> Enclosure:
+        return Enclosure(other - self.center, self.radius)
+
+    def __mul__(self, other: Any) -> Any:
+        if not isinstance(other, Enclosure):
+            return 0.0 if is_zero(other) else Enclosure(self.center * other, fabs(other) * self.radius)
+        (a, r), (b, s) = _split(self), _split(other)
+        return Enclosure(a * b, fabs(a) * s + fabs(b) * r + r * s)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, Enclosure):
+            raise TypeError("div: nothing bounds it over a range")
+        return self * (1.0 / other)
+
+    def __repr__(self) -> str:
+        return f"Enclosure({self.center!r}, {self.radius!r})"
+
+
+def largest(x: Any) -> Any:
+    """The largest absolute value."""
+    center, radius = _split(x)
+    return fabs(center) + radius
+
+
+def _split(x: Any) -> tuple[Any, Any]:
+    return (x.center, x.radius) if isinstance(x, Enclosure) else (x, 0.0)
+
+
+def joint_reaches(tree: Tree, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """By number of v (nv,): how far any point of a collision shape moves at most by a unit of it [m/rad, m/m], between
+    limits (nq,).
+
+    Raises TypeError for joints whose twists do not stay, or whose configurations are no plain numbers, ValueError where
+    a shape, or a joint that slides, has no end.
+    """
+    far = np.full(len(tree.bodies), -math.inf)  # from the body's origin, of what it carries: of nothing, −∞
+    for one in link_shapes(tree):
+        if one.body != WORLD:
+            reach = math.inf if one.shape.reach is None else one.shape.reach
+            far[one.body] = max(far[one.body], _size(one.placement.translation) + reach)
+    found = np.zeros(tree.nv)
+    for i in reversed(range(len(tree.bodies))):  # children come after their parents
+        body = tree.bodies[i]
+        joint = body.joint
+        if joint.nq != joint.nv or not (joint.has_fixed_subspaces or (joint.nv == 1 and constant_twist(joint))):
+            raise TypeError(f"joint {body.joint_name!r} ({joint.type_name()}): nothing bounds how far it takes points")
+        own = far[i] + _size(body.rotor.translation)  # from the moving frame's origin
+        slide = _size(joint.X(joint.zero()).translation)
+        ratio, offset = (1.0, 0.0) if body.coupling is None else (body.coupling.ratio, body.coupling.offset)
+        low, high = lower[tree.q_slices[i]], upper[tree.q_slices[i]]
+        for k, column in enumerate(joint.S(joint.zero()).columns):
+            turning, sliding = _size(column.angular), _size(column.linear)
+            if own > -math.inf:
+                found[tree.v_slices[i].start + k] += abs(ratio) * (sliding + (turning * own if turning > 0.0 else 0.0))
+            if sliding > 0.0:
+                slide += sliding * (abs(ratio) * max(abs(low[k]), abs(high[k])) + abs(offset))
+        if body.parent != WORLD:
+            far[body.parent] = max(far[body.parent], own + slide + _size(body.placement.translation))
+    if not np.isfinite(found).all():
+        raise ValueError("a shape, or a joint that slides, has no end, so nothing bounds how far points move")
+    return found
+
+
+def _size(v: Iterable[Any]) -> float:
+    return math.hypot(*(float(x) for x in v))

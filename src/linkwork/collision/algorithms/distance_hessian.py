@@ -29,7 +29,7 @@ from linkwork.expr.control import cond, scan
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import lt
 from linkwork.geometry.pairs import motion_response, signed_distance_once
-from linkwork.geometry.solids_rows import SolidKind, SolidRow
+from linkwork.geometry.solids import SolidKind, SolidRow
 from linkwork.joints.base.from_transform import units
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
 from linkwork.kinematics.algorithms.relative_kinematics import fork

@@ -16,7 +16,7 @@ from linkwork.collision.algorithms.shape_placement import PlacedShape, by_kind
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond, scan, take, while_loop
 from linkwork.expr.scalar.functions import fmin, lt, or_
-from linkwork.geometry.solids_rows import SolidKind, SolidRow
+from linkwork.geometry.solids import SolidKind, SolidRow
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
 

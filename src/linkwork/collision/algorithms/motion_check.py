@@ -38,7 +38,7 @@ from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt
 from linkwork.geometry.cores import BoxCore, Core, FieldCore, PointCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.pairs import PAIRS, signed_distance_once
-from linkwork.geometry.solids_rows import SolidKind, SolidRow, anchor
+from linkwork.geometry.solids import SolidKind, SolidRow, anchor
 from linkwork.geometry.support_points import support
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics

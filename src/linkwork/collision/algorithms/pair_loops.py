@@ -18,7 +18,7 @@ from linkwork.expr.arrays.symbol_array import scalars
 from linkwork.expr.control import cond, scan
 from linkwork.expr.scalar.functions import or_
 from linkwork.geometry.pairs.pair_dispatch import is_closed_form
-from linkwork.geometry.solids_rows import SolidKind
+from linkwork.geometry.solids import SolidKind
 
 __all__ = ["FEW", "listed", "over_own_pairs", "over_scene"]
 

@@ -14,8 +14,7 @@ from linkwork.collision.algorithms.many_pairs import are_many
 from linkwork.collision.algorithms.path_bounds import PathSums, bound_between, path_sums
 from linkwork.geometry.cores import SegmentCore
 from linkwork.geometry.fields import FIELDS
-from linkwork.geometry.solids import solid
-from linkwork.geometry.solids_rows import anchor, reach_of
+from linkwork.geometry.solids import anchor, reach_of, solid
 from linkwork.model.body import WORLD
 from linkwork.model.collision_pairs import LinkShape, link_shapes
 from linkwork.model.tree import Tree

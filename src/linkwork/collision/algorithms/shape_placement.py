@@ -8,8 +8,7 @@ from typing import Any
 
 from linkwork.geometry.cores import FieldCore
 from linkwork.geometry.fields import FIELDS, field_row
-from linkwork.geometry.solids import solid
-from linkwork.geometry.solids_rows import SolidKind, SolidRow, kind_of, reach_of, solid_row
+from linkwork.geometry.solids import SolidKind, SolidRow, kind_of, reach_of, solid, solid_row
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
 from linkwork.model.body import WORLD
 from linkwork.model.collision_pairs import LinkShape, link_shapes

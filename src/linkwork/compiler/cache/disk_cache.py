@@ -40,7 +40,7 @@ from linkwork._util.user_frames import levels_up
 from linkwork.compiler.cache.secure_directory import Opened, UntrustedError, opened, reason, untrusted_place
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.runtime import fastcall
-from linkwork.compiler.runtime.cpython_interpreter import in_main_interpreter
+from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.errors import CacheWarning
 
 __all__ = ["Cache", "CacheWarning", "Entry", "Place", "digest", "directory", "place", "shared"]

@@ -16,7 +16,7 @@ from linkwork.compiler.casadi.to_casadi import import_casadi
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import CONSTANT, Port, Program
-from linkwork.compiler.runtime.cpython_collector import without_collections
+from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.expr.scalar import composed_functions as c
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import BY_NAME

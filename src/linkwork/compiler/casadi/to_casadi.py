@@ -1,19 +1,31 @@
 """A program as a `casadi.Function`: it runs on CasADi's numbers as on any others.
 
 The rows of the table of operations say what CasADi calls them; what has no counterpart there is refused by name.
+
+Loops, choices, calls and tables on CasADi's numbers: written out on SX, as functions on MX.
 """
 
 from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from linkwork.compiler.casadi.to_casadi_casadi_control import ControlWriter
+from linkwork.compiler.operation_counts import counted
+from linkwork.compiler.outlined_calls import Rows
 from linkwork.compiler.passes import ALL, optimize
-from linkwork.compiler.program import Program
+from linkwork.compiler.program import Instruction, Program
+from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
+from linkwork.expr.control.loop_instruction import Loop
+from linkwork.expr.control.table_access import Put, Take
+from linkwork.expr.linalg.frontal_elimination import FrontElimination
+from linkwork.expr.scalar.block import Listing, Region
+from linkwork.expr.scalar.functions import eq, floor, le, or_, where
+from linkwork.expr.scalar.multi_result import Bundle
 
 __all__ = ["import_casadi", "to_casadi"]
+
 
 _OTHERS = [one_pass.__name__ for one_pass in ALL if one_pass.__name__ != "drop_rules"]
 
@@ -73,3 +85,137 @@ def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
     if len(shape) < 2:
         return math.prod(shape), 1
     return math.prod(shape[:-1]), shape[-1]
+
+
+MOST_WRITTEN_OUT = 10_000  # operations of a function of SX that has loops
+
+
+class ControlWriter:
+    """Runs listings on CasADi's numbers."""
+
+    def __init__(self, casadi: Any, name: str) -> None:
+        self._casadi, self._name = casadi, name
+        self._functions: dict[tuple[Region, int], Any] = {}
+
+    def world(self, listing: Listing) -> tuple[Any, Callable[[Any], list[Any]]]:
+        """SX or MX, and what takes the elements out of a matrix of it."""
+        has_bodies = any(isinstance(i.value, (Loop, Choice, Subroutine)) for i in listing.instructions)
+        if has_bodies and sum(counted(listing).values()) > MOST_WRITTEN_OUT:
+            return self._casadi.MX, lambda matrix: self._split(self._casadi.vec(matrix), matrix.numel())
+        return self._casadi.SX, lambda matrix: matrix.elements()
+
+    def run(self, listing: Listing, elements: Sequence[Any], symbols: Any) -> list[Any]:
+        """The results for elements of SX or MX."""
+
+        def apply(instruction: Instruction, arguments: list[Any]) -> Any:
+            operation, bundle = instruction.operation, instruction.value
+            if isinstance(bundle, Rows):
+                return bundle.run(arguments, apply, symbols)
+            if isinstance(bundle, Bundle):
+                return self._results(bundle, arguments, symbols)
+            called = operation.casadi
+            if operation.composition is None and isinstance(called, str) and not hasattr(self._casadi, called):
+                raise ValueError(f"{self._name}: CasADi has no operation for linkwork's {operation.name!r}")
+            return operation(*arguments)
+
+        return listing.run(elements, apply, symbols)
+
+    def _results(self, bundle: Bundle, arguments: list[Any], symbols: Any) -> list[Any]:
+        if isinstance(bundle, Take):
+            return _taken(bundle, arguments)
+        if isinstance(bundle, Put):
+            return _put(bundle, arguments)
+        if isinstance(bundle, Loop) and bundle.conditional:
+            raise ValueError(
+                f"{self._name}: CasADi has no loop of unknown length, as while_loop is (and root and fixed_point have "
+                f"one in them): write scan or fori, or solve equations with casadi.rootfinder"
+            )
+        on_mx = symbols is self._casadi.MX
+        if isinstance(bundle, Loop):
+            return (self._accumulated if on_mx else self._written_out)(bundle, arguments)
+        if isinstance(bundle, Choice):
+            condition, *taken = arguments
+            if on_mx:
+                chosen = self._casadi.Function.if_else("choice", *map(self._function, bundle.bodies))
+                return self._split(chosen(condition, self._column(taken)), bundle.count)
+            yes, no = (self.run(body, taken, symbols) for body in bundle.bodies)
+            return [where(condition, a, b) for a, b in zip(yes, no, strict=True)]
+        if isinstance(bundle, Subroutine):
+            if on_mx:
+                return self._split(self._function(bundle.body)(self._column(arguments)), bundle.count)
+            return self.run(bundle.body, arguments, symbols)
+        if isinstance(bundle, FrontElimination):
+            return bundle.written_out(arguments)
+        raise ValueError(f"{self._name}: CasADi has no counterpart of {bundle.operation.name!r}")
+
+    def _written_out(self, loop: Loop, arguments: list[Any]) -> list[Any]:
+        state, stacked, outside = loop.split(arguments)
+        kept: list[list[Any]] = [[] for _ in range(loop.at_most)]
+        for t in reversed(range(loop.at_most)) if loop.backward else range(loop.at_most):
+            here = stacked[t * loop.inputs : (t + 1) * loop.inputs]
+            found = self.run(loop.body, [*state, *here, *outside], self._casadi.SX)
+            state, kept[t] = found[: loop.carried], found[loop.carried :]
+        return [*state, *(x for row in kept for x in row)]
+
+    def _accumulated(self, loop: Loop, arguments: list[Any]) -> list[Any]:
+        """The loop as `mapaccum`: columns are steps."""
+        casadi, steps = self._casadi, loop.at_most
+        if not steps:
+            return arguments[: loop.carried]
+        state, stacked, outside = (self._column(part) for part in loop.split(arguments))
+        slices = casadi.reshape(stacked, loop.inputs, steps)
+        order = list(reversed(range(steps)))
+        if loop.backward:
+            slices = slices[:, order]
+        step = self._function(loop.body, loop)
+        states, kept = step.mapaccum("loop", steps)(state, slices, casadi.repmat(outside, 1, steps))
+        if loop.backward:
+            kept = kept[:, order]
+        last = self._split(states[:, steps - 1], loop.carried)
+        return [*last, *self._split(casadi.vec(kept), steps * loop.kept)]
+
+    def _function(self, body: Region, loop: Loop | None = None) -> Any:
+        """A body as a function of a column or, of a loop, of what is carried, the inputs of a step, and the rest."""
+        key = body, -1 if loop is None else loop.carried
+        if key in self._functions:
+            return self._functions[key]
+        symbols, elements_of = self.world(body)
+        sizes, ends = [body.takes], [len(body.results)]
+        if loop is not None:
+            sizes = [loop.carried, loop.inputs, body.takes - loop.carried - loop.inputs]
+            ends = [loop.carried, loop.kept]
+        columns = [symbols.sym(f"x{k}", size) for k, size in enumerate(sizes)]
+        found = self.run(body, [x for column in columns for x in elements_of(column)], symbols)
+        results, start = [], 0
+        for count in ends:
+            part = found[start : start + count]
+            results.append(self._casadi.vertcat(*part) if part else symbols(0, 1))
+            start += count
+        made = self._functions[key] = self._casadi.Function("body", columns, results)
+        return made
+
+    def _column(self, numbers: Sequence[Any]) -> Any:
+        return self._casadi.vertcat(*numbers) if numbers else self._casadi.MX(0, 1)
+
+    def _split(self, column: Any, count: int) -> list[Any]:
+        return self._casadi.vertsplit(column) if count else []
+
+
+def _taken(take: Take, arguments: list[Any]) -> list[Any]:
+    """A choice between the rows, one after the other."""
+    index, *numbers = arguments
+    entries: Sequence[Any] = numbers or take.table
+    place = floor(index)
+    found = list(entries[: take.columns])
+    for row in range(1, take.rows):
+        above = le(float(row), place)
+        found = [where(above, x, y) for x, y in zip(entries[row * take.columns :], found, strict=False)]
+    known = or_(le(index, 0.0), le(0.0, index))  # not NaN; x == x is true for CasADi before it is computed
+    return [where(known, x, index) for x in found]
+
+
+def _put(put: Put, arguments: list[Any]) -> list[Any]:
+    """A choice for every number of the table."""
+    index, row, table = put.split(arguments)
+    here = [eq(floor(index), float(line)) for line in range(put.rows)]
+    return [where(here[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]

@@ -15,8 +15,7 @@ import ctypes
 import sys
 from typing import Any
 
-from linkwork.compiler.codegen.llvm_ir import MOST_UNROLLED, Function, Text
-from linkwork.compiler.codegen.llvm_ir_flags import restore_flags, save_flags
+from linkwork.compiler.codegen.llvm_ir import MOST_UNROLLED, Function, Text, restore_flags, save_flags
 from linkwork.compiler.codegen.nontemporal_stores import STREAMED, is_streamed
 from linkwork.compiler.codegen.packing import SIDE_BY_SIDE, packing, packing_functions
 from linkwork.compiler.codegen.register_loop import direct_function, is_direct

@@ -1,4 +1,11 @@
-"""The writer of LLVM IR text: a function names its values and knows loops and branches; a text is made of functions."""
+"""The writer of LLVM IR text: a function names its values and knows loops and branches; a text is made of functions.
+
+The processor's floating-point flags, left as they were found, in LLVM IR.
+
+NumPy makes warnings of them, and a branch of ``where`` that is not chosen may well divide by zero.
+
+Squares of numbers in vectors, transposed in registers, in LLVM IR.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from linkwork.compiler.codegen.float_type import LARGE, Real
+from linkwork.compiler.codegen.target import Target
 
-__all__ = ["MOST_UNROLLED", "Function", "Text", "structure"]
+__all__ = ["MOST_UNROLLED", "Function", "Text", "restore_flags", "save_flags", "structure", "transpose"]
+
 
 _CHAINS = 4
 _FOUR = 4  # numbers that are looked at together
@@ -296,3 +305,43 @@ class Function:
     def _start(self, label: str) -> None:
         self._lines.append(f"{label}:")
         self._block = label
+
+
+def save_flags(f: Function, target: Target) -> str:
+    """Keep the processor's floating-point flags; on processors not known here they are let be."""
+    if target.triple.startswith("x86_64"):
+        f.declare("declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)")
+        kept = f.let("alloca i32, align 4")
+        f.do(f"call void @llvm.x86.sse.stmxcsr(ptr {kept})")
+        return kept
+    if target.triple.startswith(("aarch64", "arm64")):
+        f.declare("declare i64 @llvm.aarch64.get.fpsr()", "declare void @llvm.aarch64.set.fpsr(i64)")
+        return f.let("call i64 @llvm.aarch64.get.fpsr()")
+    return ""
+
+
+def restore_flags(f: Function, target: Target, kept: str) -> None:
+    if target.triple.startswith("x86_64"):
+        f.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {kept})")
+    elif kept:
+        f.do(f"call void @llvm.aarch64.set.fpsr(i64 {kept})")
+
+
+def transpose(f: Function, vectors: list[str], real: Real, lanes: int) -> list[str]:
+    """Transpose squares of numbers side by side in as many vectors as a square has rows: exchange halves, quarters ...
+
+    The squares fill the lanes of the vectors.
+    """
+    kind, d, rows = real.vector(lanes), 1, len(vectors)
+    while d < rows:
+        low = [k if not k & d else lanes + k - d for k in range(lanes)]
+        high = [k + d if not k & d else lanes + k for k in range(lanes)]
+        after = list(vectors)
+        for i in range(rows):
+            if not i & d:
+                for place, chosen in ((i, low), (i + d, high)):
+                    mask = ", ".join(f"i32 {k}" for k in chosen)
+                    pair = f"{kind} {vectors[i]}, {kind} {vectors[i + d]}"
+                    after[place] = f.let(f"shufflevector {pair}, <{lanes} x i32> <{mask}>")
+        vectors, d = after, 2 * d
+    return vectors

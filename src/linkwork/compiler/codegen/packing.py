@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwork.compiler.codegen.float_type import Real
-from linkwork.compiler.codegen.llvm_ir import Function, Text
-from linkwork.compiler.codegen.llvm_ir_transpose import transpose
+from linkwork.compiler.codegen.llvm_ir import Function, Text, transpose
 from linkwork.compiler.codegen.nontemporal_stores import is_streamed, unpack_streamed
 from linkwork.compiler.codegen.straight_line import Layout
 from linkwork.compiler.loops.loop_program_code import ControlLayout

@@ -12,7 +12,7 @@ those lanes are written that are columns.
 from __future__ import annotations
 
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.llvm_ir_flags import restore_flags, save_flags
+from linkwork.compiler.codegen.llvm_ir import restore_flags, save_flags
 from linkwork.compiler.codegen.straight_line import Layout, block_on_registers
 
 __all__ = ["along_entry", "along_function", "columns_along"]

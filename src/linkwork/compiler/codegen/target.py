@@ -10,7 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from linkwork.compiler.codegen.float_type import Real
-from linkwork.compiler.runtime.threads_llvm_lock import LLVM_LOCK
+from linkwork.compiler.runtime.threads import LLVM_LOCK
 
 __all__ = ["EFFORT", "VARIABLE", "Target", "host", "levels"]
 

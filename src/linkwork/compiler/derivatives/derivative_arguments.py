@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.compiler.build import Source
-from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces
-from linkwork.compiler.derivatives.tangent_spaces_tangents import Tangent
+from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces, Tangent
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.trace.pytree_ports import Nesting, port_names
 from linkwork.errors import UnknownNameError

@@ -11,10 +11,9 @@ from linkwork.compiler.build import Recipe
 from linkwork.compiler.derivatives.derivative_arguments import Base, Chosen
 from linkwork.compiler.derivatives.program_replay import Replay
 from linkwork.compiler.derivatives.sparsity import Pattern
-from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces
-from linkwork.compiler.derivatives.tangent_spaces_tangents import Tangent
+from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces, Tangent
 from linkwork.compiler.program import Port, Program
-from linkwork.compiler.runtime.cpython_collector import without_collections
+from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.compiler.trace.pytree_ports import Nesting, port_names
 from linkwork.errors import NotDifferentiableError
 from linkwork.expr.arrays.pytree import Form, Leaf

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from linkwork.compiler.derivatives.program_replay import Replay
-from linkwork.compiler.derivatives.tangent_spaces_tangents import Tangent
+from linkwork.compiler.derivatives.tangent_spaces import Tangent
 from linkwork.expr.autodiff.graph_derivative import forward, is_zero
 
 __all__ = ["directional", "rows_of"]

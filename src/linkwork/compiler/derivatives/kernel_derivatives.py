@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, Self
 
 from linkwork._util.checked_arguments import public
-from linkwork.compiler.derivatives import kernel_hessian_second_order as second_order
+from linkwork.compiler.derivatives import kernel_hessian as second_order
 from linkwork.compiler.derivatives import kernel_jacobian as first_order
 from linkwork.compiler.derivatives.derivative_arguments import Base
 from linkwork.compiler.derivatives.derivative_recipes import Derivative

@@ -21,8 +21,8 @@ from linkwork.compiler.derivatives.derivative_recipes import (
     weights_of,
 )
 from linkwork.compiler.derivatives.program_replay import Replay
-from linkwork.compiler.derivatives.sparsity_choosing import Estimate, estimate
-from linkwork.compiler.derivatives.tangent_spaces_tangents import Tangent
+from linkwork.compiler.derivatives.sparsity import Estimate, estimate
+from linkwork.compiler.derivatives.tangent_spaces import Tangent
 from linkwork.compiler.program import Port
 from linkwork.errors import NotDifferentiableError
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from linkwork.compiler.derivatives.program_replay import Replay
-from linkwork.compiler.derivatives.tangent_spaces_tangents import Tangent
+from linkwork.compiler.derivatives.tangent_spaces import Tangent
 from linkwork.expr.autodiff.custom_derivative import RULED
 from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero
 from linkwork.expr.scalar.functions import where

@@ -2,16 +2,26 @@
 
 The numbers of a configuration may be more than its degrees of freedom (a quaternion's four, of three).  Its tangent
 vector has a number for each degree of freedom; `Block` says how such a vector moves the numbers.
+
+One array that is differentiated, or differentiated by: its numbers, and how tangent vectors move them.
+
+q̇ = N(q) v.  Without a space, N is the identity.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-__all__ = ["Block", "Space", "Spaces"]
+from linkwork.compiler.program import Port
+from linkwork.expr.autodiff.graph_derivative import forward, is_zero
+from linkwork.expr.scalar.symbol import Symbol
+
+__all__ = ["Block", "Space", "Spaces", "Tangent", "total"]
+
 
 Map = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 
@@ -86,3 +96,124 @@ class Spaces(NamedTuple):
 
     inputs: Mapping[str, Space] = _NONE
     outputs: Mapping[str, Space] = _NONE
+
+
+Row = Mapping[int, Any]  # of derivatives, sparse: direction -> value
+
+
+@dataclass(frozen=True)
+class Tangent:
+    """An array and, where it is a point of one, its space."""
+
+    port: Port
+    space: Space | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of a tangent vector."""
+        return self.port.shape if self.space is None else self.space.tangent_shape
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    # -- of what is differentiated by
+
+    def columns(self, q: Sequence[Any]) -> list[dict[int, Any]]:
+        """N(q), a sparse row for each number of q."""
+        if self.space is None:
+            return [{k: 1.0} for k in range(self.port.size)]
+        rows: list[dict[int, Any]] = [{} for _ in q]
+        for block in self.space.blocks:
+            numbers, places = q[block.q], range(self.space.nv)[block.v]
+            for direction, unit in zip(places, _units(len(places)), strict=True):
+                for k, x in zip(range(len(q))[block.q], block.q_dot(numbers, unit), strict=True):
+                    if not is_zero(x):
+                        rows[k][direction] = x
+        return rows
+
+    def moved(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
+        """q̇ = N(q) v."""
+        return list(v) if self.space is None else self.space.q_dot(q, v)
+
+    def gradient(self, columns: Sequence[Row], by_numbers: Sequence[Any]) -> list[Any]:
+        """The gradient by the tangent vector, Nᵀ g, from that by the numbers of q, where `columns` gave N."""
+        if self.space is None:
+            return list(by_numbers)
+        found: list[list[Any]] = [[] for _ in range(self.size)]
+        for row, g in zip(columns, by_numbers, strict=True):
+            if not is_zero(g):
+                for direction, n in row.items():
+                    found[direction].append(n * g)
+        return [total(terms) for terms in found]
+
+    def bends(self, q: Sequence[Any]) -> dict[tuple[int, int], list[tuple[int, Any]]]:
+        """How paths of constant velocity bend: for directions i ≤ j, the numbers of Q_ij that are not zero.
+
+        With q(φ) = q ⊕ φ, Q_ij = ∂²q/∂φ_i∂φ_j at φ = 0 is the symmetric part of D(N e_i) N e_j.
+        """
+        if self.space is None:
+            return {}
+        found: dict[tuple[int, int], list[tuple[int, Any]]] = {}
+        for block in self.space.blocks:
+            numbers, places = list(q[block.q]), range(self.space.nv)[block.v]
+            columns = [block.q_dot(numbers, unit) for unit in _units(len(places))]
+            if not any(isinstance(x, Symbol) for column in columns for x in column):
+                continue  # the same everywhere
+            seeds = [
+                {j: x for j, column in enumerate(columns) if not is_zero(x := column[k])} for k in range(len(numbers))
+            ]
+            rates = [forward(column, numbers, seeds) for column in columns]
+            for i in range(len(places)):
+                for j in range(i, len(places)):
+                    for k, place in enumerate(range(len(q))[block.q]):
+                        one, other = rates[i][k].get(j, 0.0), rates[j][k].get(i, 0.0)
+                        x = one if i == j else (one + other) * 0.5
+                        if not is_zero(x):
+                            found.setdefault((places[i], places[j]), []).append((place, x))
+        return found
+
+    # -- of what is differentiated
+
+    def measured(self, q: Sequence[Any], rows: Sequence[Row]) -> list[dict[int, Any]]:
+        """The rows of derivatives by tangent coordinates, v_of(q, q̇), from those of the numbers."""
+        if self.space is None:
+            return [dict(row) for row in rows]
+        found: list[dict[int, Any]] = [{} for _ in range(self.size)]
+        for block in self.space.blocks:
+            numbers, moving = q[block.q], rows[block.q]
+            for direction in dict.fromkeys(key for row in moving for key in row):
+                rates = block.v_of(numbers, [row.get(direction, 0.0) for row in moving])
+                for place, x in zip(range(self.space.nv)[block.v], rates, strict=True):
+                    if not is_zero(x):
+                        found[place][direction] = x
+        return found
+
+    def weighed(self, q: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+        """The weights of the numbers, from those of the tangent coordinates: ⟨λ, q̇⟩ = ⟨w, v_of(q, q̇)⟩."""
+        if self.space is None:
+            return list(weights)
+        found: list[Any] = [0.0] * len(q)
+        for block in self.space.blocks:
+            numbers, own = q[block.q], weights[block.v]
+            if all(map(is_zero, own)):
+                continue
+            places = range(len(q))[block.q]
+            for place, unit in zip(places, _units(len(places)), strict=True):
+                rates = block.v_of(numbers, unit)
+                found[place] = total([x * w for x, w in zip(rates, own, strict=True) if not is_zero(w)])
+        return found
+
+
+def total(terms: Sequence[Any]) -> Any:
+    """Their sum, 0.0 of none."""
+    if not terms:
+        return 0.0
+    found = terms[0]
+    for term in terms[1:]:
+        found = found + term
+    return found
+
+
+def _units(count: int) -> list[list[float]]:
+    return [[1.0 if j == k else 0.0 for j in range(count)] for k in range(count)]

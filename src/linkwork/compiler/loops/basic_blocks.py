@@ -1,12 +1,14 @@
 """Pieces of straight-line code of a program with loops: they load what waits in a frame, and leave what others need.
 
 Short pieces stand in the driver that runs them, long ones are functions of their own, in modules of their own.
+
+Numbers put in place by a table: of thousands of loads and stores in one piece of code, LLVM takes long for each.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linkwork.compiler.codegen.float_type import Real
@@ -14,13 +16,13 @@ from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import Text
 from linkwork.compiler.codegen.table_lookup import bundle
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.loops.basic_blocks_moves import MANY, move_numbers
 from linkwork.compiler.loops.execution_plan import CONTROL, FRAME, SLICE, Control, Piece, Scope, Spot
 from linkwork.compiler.program import CONSTANT, INPUT
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.scalar.multi_result import PART
 
-__all__ = ["INLINE", "PieceCode", "Pointers"]
+__all__ = ["INLINE", "MANY", "PieceCode", "Pointers", "move_numbers"]
+
 
 _COUNTED = {32: 1 << 24, 64: 1 << 53}  # steps: a number counts no further
 INLINE = 400  # instructions of a body that stands in its driver as a whole
@@ -207,3 +209,43 @@ class PieceCode(ABC):
         if spot.area == SLICE:
             return f.get(at.columns[spot.column], spot.number)
         return f.splat(f.load(self.real.name, at.columns[spot.column], self.real.bytes))
+
+
+MANY = 512  # numbers that a table is worth
+
+
+def move_numbers(
+    f: Instructions,
+    real: Real,
+    name: str,
+    moves: Sequence[tuple[int, int]],
+    constants: Sequence[tuple[float, int]],
+    frame: str,
+    to_frame: str = "",
+) -> None:
+    """Copy numbers from place to place in a frame, or in another, and put constants into places; tables get names from
+    ``name``."""
+    other = to_frame or frame
+    width = real.bytes * f.lanes
+    if moves:
+        table = _table(f, f"{name}.moves", "i32", [str(place * width) for move in moves for place in move])
+        with f.loop(len(moves)) as k:
+            entry = f.at(table, f.let(f"shl i64 {k}, 3"))
+            start, to = _address(f, frame, f.at(entry, 0)), _address(f, other, f.at(entry, 4))
+            f.put(f.get(start, 0), to, 0)
+    if constants:
+        numbers = _table(f, f"{name}.constants", real.name, [real.literal(number) for number, _ in constants])
+        places = _table(f, f"{name}.places", "i32", [str(place * width) for _, place in constants])
+        with f.loop(len(constants)) as k:
+            number = f.load(real.name, f.at(numbers, f.let(f"shl i64 {k}, {real.shift}")), real.bytes)
+            f.put(f.splat(number), _address(f, other, f.at(places, f.let(f"shl i64 {k}, 2"))), 0)
+
+
+def _address(f: Instructions, frame: str, entry: str) -> str:
+    return f.at(frame, f.let(f"zext i32 {f.load('i32', entry, 4)} to i64"))
+
+
+def _table(f: Instructions, name: str, kind: str, entries: Sequence[str]) -> str:
+    listed = ", ".join([f"{kind} {entry}" for entry in entries])
+    f.declare(f"{name} = internal constant [{len(entries)} x {kind}] [{listed}], align 64")
+    return name

@@ -3,6 +3,8 @@
 All that outlives a piece of straight-line code stands in a *frame*: one number of all lanes after the other, the inputs
 first.  A scope (the program, or a body inside it) is a list of steps, which run one after the other: pieces of
 straight-line code, and loops, choices and calls between them, whose arguments the piece before has put in place.
+
+About how much work a program with loops is: instructions, those in loops as often as they may run.
 """
 
 from __future__ import annotations
@@ -13,16 +15,29 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from linkwork.compiler.loops.in_place_tables import Stored
-from linkwork.compiler.outlined_calls import ROWS
-from linkwork.compiler.program import CONSTANT, INPUT
-from linkwork.expr.control.branch_and_call_instructions import CHOICE
-from linkwork.expr.control.branch_and_call_instructions_call import CALL
-from linkwork.expr.control.loop_instruction import LOOP
-from linkwork.expr.linalg.frontal_elimination import FRONT
-from linkwork.expr.scalar.block import Listing, Region
-from linkwork.expr.scalar.multi_result import PART
+from linkwork.compiler.outlined_calls import ROWS, Rows
+from linkwork.compiler.program import CONSTANT, INPUT, SINCOS
+from linkwork.expr.control.branch_and_call_instructions import CALL, CHOICE
+from linkwork.expr.control.loop_instruction import LOOP, Loop
+from linkwork.expr.control.table_access import PUT
+from linkwork.expr.linalg.frontal_elimination import FRONT, FrontElimination
+from linkwork.expr.scalar.block import Listing, Region, bodies_of
+from linkwork.expr.scalar.multi_result import PART, Bundle
 
-__all__ = ["CONTROL", "FRAME", "SLICE", "TABLE", "Column", "Control", "Memory", "Piece", "Scope", "Spot"]
+__all__ = [
+    "CONTROL",
+    "FRAME",
+    "SLICE",
+    "TABLE",
+    "Column",
+    "Control",
+    "Memory",
+    "Piece",
+    "Scope",
+    "Spot",
+    "samples_cost",
+]
+
 
 CONTROL = frozenset((LOOP, CHOICE, CALL, ROWS, FRONT))
 FRAME, SLICE, TABLE = "frame", "slice", "table"
@@ -140,3 +155,29 @@ class Memory:
     def take(self, count: int) -> int:
         self.size += count
         return self.size - count
+
+
+_USUAL = 16  # steps of a loop with a condition, if it may do more
+_FUNCTION = 20  # instructions of an elementary function
+
+
+def samples_cost(listing: Listing) -> float:
+    """The instructions that a sample takes, where loops with a condition do the usual number of steps."""
+    total = 0.0
+    for instruction in listing.instructions:
+        if instruction.operation is PART and listing.instructions[instruction.args[0]].operation is PUT:
+            continue  # a number that stays where it is, as a rule
+        total += 1.0
+        if instruction.operation.lowering.kind == "vector" or instruction.operation is SINCOS:
+            total += _FUNCTION
+        bundle = instruction.value
+        if isinstance(bundle, Loop):
+            times = min(bundle.at_most, _USUAL) if bundle.conditional else bundle.at_most
+            total += times * samples_cost(bundle.body)
+        elif isinstance(bundle, Rows):
+            total += sum(times * samples_cost(body) for body, times in bundle.runs)
+        elif isinstance(bundle, FrontElimination):
+            total += sum(bundle.operations.values())
+        elif isinstance(bundle, Bundle):
+            total += sum(map(samples_cost, bodies_of(bundle)))
+    return total

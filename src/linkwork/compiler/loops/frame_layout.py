@@ -24,8 +24,7 @@ from linkwork.compiler.loops.frontal_elimination_code import front_places
 from linkwork.compiler.loops.in_place_tables import stored_tables
 from linkwork.compiler.outlined_calls import Rows
 from linkwork.compiler.program import CONSTANT, INPUT
-from linkwork.expr.control.branch_and_call_instructions import Choice
-from linkwork.expr.control.branch_and_call_instructions_call import Subroutine
+from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
 from linkwork.expr.scalar.block import Listing, Region

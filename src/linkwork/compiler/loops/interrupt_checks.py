@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from linkwork.compiler.codegen.llvm_ir import Function, Text
 from linkwork.compiler.outlined_calls import Rows
-from linkwork.compiler.runtime.cpython_interpreter import in_main_interpreter
+from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.interrupts import attend_function, interrupts_address
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination

@@ -15,8 +15,7 @@ from linkwork.compiler.codegen.straight_line import end_sample, memory
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.basic_blocks import INLINE, Pointers
 from linkwork.compiler.loops.driver_code import ControlCode
-from linkwork.compiler.loops.execution_plan import Control, Memory, Piece, Scope
-from linkwork.compiler.loops.execution_plan_cost import samples_cost
+from linkwork.compiler.loops.execution_plan import Control, Memory, Piece, Scope, samples_cost
 from linkwork.compiler.loops.lane_refill import refill_function
 from linkwork.compiler.program import Program
 from linkwork.expr.control.loop_instruction import Loop

@@ -12,10 +12,9 @@ from functools import partial
 
 from linkwork.compiler.codegen.float_type import Real
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.llvm_ir_transpose import transpose
+from linkwork.compiler.codegen.llvm_ir import transpose
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.loops.execution_plan import SLICE, TABLE, Control, Memory, Scope, Spot
-from linkwork.compiler.loops.execution_plan_cost import samples_cost
+from linkwork.compiler.loops.execution_plan import SLICE, TABLE, Control, Memory, Scope, Spot, samples_cost
 from linkwork.compiler.loops.interrupt_checks import end_if_interrupted, period_of
 from linkwork.expr.control.loop_instruction import Loop
 

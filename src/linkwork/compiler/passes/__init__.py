@@ -7,14 +7,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from linkwork.compiler.passes.instruction_schedule import schedule
-from linkwork.compiler.passes.loop_cleanup import trim_loops
-from linkwork.compiler.passes.loop_cleanup_merge_loops import merge_loops
+from linkwork.compiler.passes.loop_cleanup import merge_loops, trim_loops
 from linkwork.compiler.passes.outlining.outline import outline
-from linkwork.compiler.passes.simplifications import dead_code
-from linkwork.compiler.passes.simplifications_drop_rules import drop_rules
-from linkwork.compiler.passes.simplifications_fold_constants import fold_constants
-from linkwork.compiler.passes.simplifications_fuse import fuse
-from linkwork.compiler.passes.simplifications_pair_sincos import pair_sincos
+from linkwork.compiler.passes.simplifications import dead_code, drop_rules, fold_constants, fuse, pair_sincos
 from linkwork.compiler.passes.store_forwarding import look_through_puts
 from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import Instruction, Program

@@ -25,7 +25,7 @@ import time
 from typing import Any
 
 from linkwork.compiler.codegen.llvm_ir import Function
-from linkwork.compiler.runtime.cpython_interpreter import in_main_interpreter
+from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.threads import MOST_THREADS
 
 __all__ = [

@@ -23,7 +23,7 @@ from linkwork._util.thread_pool import run
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.interrupt_checks import SYMBOL, attention_text
 from linkwork.compiler.runtime.cpython import held
-from linkwork.compiler.runtime.threads_llvm_lock import LLVM_LOCK, run_without_lock
+from linkwork.compiler.runtime.threads import LLVM_LOCK, run_without_lock
 
 __all__ = ["MachineCode", "assembly", "emit", "is_object_file", "link", "text_bytes"]
 

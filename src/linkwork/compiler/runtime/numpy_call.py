@@ -1,10 +1,14 @@
-"""A kernel's call with any arguments, through NumPy: batches, other types, names, arrays to write to, symbols."""
+"""A kernel's call with any arguments, through NumPy: batches, other types, names, arrays to write to, symbols.
+
+A program's operations on symbols, or on other scalars of ours: how a kernel is called while a function is traced.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -12,18 +16,19 @@ import numpy as np
 from linkwork.compiler.build import KernelCode, Source
 from linkwork.compiler.codegen.batch_loop import State
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
-from linkwork.compiler.program import Port
+from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.buffer_pool import LARGE, empty, owner
-from linkwork.compiler.runtime.cpython_interpreter import in_main_interpreter
+from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.gufunc import make_gufunc
 from linkwork.compiler.runtime.interrupts import interrupts_address
-from linkwork.compiler.runtime.numpy_call_on_symbols import on_symbols
 from linkwork.compiler.runtime.threads import setting_address
 from linkwork.compiler.runtime.typed_loop import FLOAT64, TypedLoop, are_single, is_double, takes_single
-from linkwork.compiler.trace.pytree_ports_arguments import in_order
-from linkwork.expr.arrays.symbol_array import is_traced
+from linkwork.compiler.trace.pytree_ports import in_order
+from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
+from linkwork.expr.scalar.precision import in_double
 
 __all__ = ["SAY_WHAT_IS_MASKED", "GeneralCall"]
+
 
 _MASKED = np.ma.MaskedArray
 SAY_WHAT_IS_MASKED = "say what its masked numbers are, with its method filled()"
@@ -258,3 +263,21 @@ class GeneralCall:
             wanted = ", ".join(["...", *map(str, port.shape)])
             raise ValueError(f"{self.name}: expected {port.name} of shape ({wanted}), got {shape}")
         return shape[:count]
+
+
+def on_symbols(program: Program, arrays: Sequence[Any]) -> list[Any]:
+    """The outputs for arrays of shape (..., *port shape) with any scalars in them.  Raises TypeError for too many."""
+    if len(arrays) != len(program.inputs):
+        raise TypeError(f"{program.name}: expected {len(program.inputs)} arrays, got {len(arrays)}")
+    ends = list(accumulate((port.size for port in program.outputs), initial=0))
+    unguarded = program.unguarded
+
+    def sample(*elements: list[Any]) -> list[list[Any]]:
+        given = [x for part in elements for x in part]
+        if program.in_double:
+            in_double(given)
+        found = unguarded.run(given)
+        return [found[start:end] for start, end in pairwise(ends)]
+
+    ranks, shapes = [len(port.shape) for port in program.inputs], [port.shape for port in program.outputs]
+    return over_samples(sample, [scalars(x) for x in arrays], ranks, shapes)

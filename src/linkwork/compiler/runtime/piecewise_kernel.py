@@ -14,7 +14,7 @@ from linkwork._util.thread_pool import run
 from linkwork.compiler.codegen.piecewise_lookup import along_entry
 from linkwork.compiler.kernel import Kernel, made_from
 from linkwork.compiler.runtime.buffer_pool import empty
-from linkwork.compiler.runtime.cpython_interpreter import in_main_interpreter
+from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.threads import get_num_threads
 from linkwork.compiler.trace.trace import trace
 

@@ -2,6 +2,8 @@
 
 A kernel's code knows flat arrays only.  A kernel with nested inputs or outputs takes its arguments apart and puts its
 results together around the same call.
+
+Arguments of a call by place.
 """
 
 from __future__ import annotations
@@ -19,10 +21,9 @@ import numpy as np
 from linkwork._util.validation import shown
 from linkwork.compiler.derivatives.tangent_spaces import Space
 from linkwork.compiler.program import Port
-from linkwork.compiler.trace.pytree_ports_arguments import in_order
 from linkwork.expr.arrays.pytree import Form, Leaf, children, is_nested, leaves_of, remade
 
-__all__ = ["Nesting", "form_of_shapes", "port_names", "spaces_of_shapes", "taking"]
+__all__ = ["Nesting", "form_of_shapes", "in_order", "port_names", "spaces_of_shapes", "taking"]
 
 
 @dataclass(frozen=True)
@@ -214,3 +215,15 @@ def port_names(who: str, key: str, form: Form | Leaf) -> list[Port]:
         if not port.name.isidentifier() or keyword.iskeyword(port.name):
             raise TypeError(f"{who}: expected parts named by identifiers, got {port.name!r}")
     return ports
+
+
+def in_order(who: str, names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    """All arguments by place.  Raises TypeError for names that are not there, or twice, and for those missing."""
+    left = names[len(arguments) :]
+    for name in named:
+        if name not in left:
+            raise TypeError(f"{who}: unexpected or repeated argument {name!r}; the inputs are {names}")
+    missing = [name for name in left if name not in named]
+    if missing:
+        raise TypeError(f"{who}: missing argument {missing[0]!r}; the inputs are {names}")
+    return (*arguments, *(named[name] for name in left))

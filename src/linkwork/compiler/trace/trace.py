@@ -1,35 +1,44 @@
-"""From a Python function of arrays to a program: it is run once, on arrays of symbols."""
+"""From a Python function of arrays to a program: it is run once, on arrays of symbols.
+
+Running a user's function on symbols: what goes wrong names the user's own line.
+"""
 
 from __future__ import annotations
 
 import inspect
 import keyword
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, NoReturn, overload
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.user_frames import line_of, place_of
 from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import Port, Program
-from linkwork.compiler.runtime.cpython_collector import without_collections
+from linkwork.compiler.runtime.cpython import without_collections
 from linkwork.compiler.trace.pytree_ports import Nesting, form_of_shapes, port_names, spaces_of_shapes
 from linkwork.compiler.trace.side_effects import SideEffects
-from linkwork.compiler.trace.trace_running import run_on_symbols, written_at
 from linkwork.expr.arrays.pytree import Form, Leaf, is_nested, leaves_of, put_together, taken_apart
+from linkwork.expr.scalar.numpy_protocol import AS_AN_INDEX
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = ["Trace", "compile", "compile_guarded", "trace", "traced_function"]
+
 
 Shape = Any  # a whole number, a tuple of such, a space, or a tuple, named tuple, dataclass or dict of shapes
 
 
 @overload
 def compile(function: Callable[..., Any], /, *, name: str | None = None, **shapes: Shape) -> Kernel: ...
+
+
 @overload
 def compile(*, name: str | None = None, **shapes: Shape) -> Callable[[Callable[..., Any]], Kernel]: ...
+
+
 @public
 def compile(function: Callable[..., Any] | None = None, /, *, name: str | None = None, **shapes: Shape) -> Any:
     """Compile a Python function of arrays to machine code.
@@ -232,3 +241,61 @@ def _check_elements(name: str, key: str, elements: list[Any]) -> None:
             raise TypeError(f"{name}: {key} has a truth value; return where(condition, 1.0, 0.0) instead")
         if not isinstance(element, (Symbol, int, float, np.integer, np.floating)):
             raise TypeError(f"{name}: {key} has an element that is no number: {element!r}")
+
+
+_INDEX = ("only integers, slices", "arrays used as indices must be")
+_PLAIN_ARRAY = "which has no callable"  # what NumPy says of an array that holds symbols and numbers
+
+
+def run_on_symbols(function: Callable[..., Any], arguments: Mapping[str, Any], name: str) -> Any:
+    """What the function returns.  What it raises says at which line of the user's, as far as it is about symbols."""
+    try:
+        return function(**arguments)
+    except RecursionError as error:
+        if not str(error).startswith("maximum recursion depth"):  # linkwork's own, of `call`
+            raise
+        where = line_of(error.__traceback__)
+        message = (
+            f"{name}: it calls itself without end while it is traced: what a symbol says can end no recursion of "
+            f"Python's; linkwork.while_loop, scan and fori are loops\n    at {where}"
+        )
+    except Exception as error:
+        _tell(error)
+        raise
+    raise RecursionError(message)
+
+
+def _tell(error: Exception) -> None:
+    """Add to an error where it is, in the message itself where it is about symbols, and as a note otherwise."""
+    where = line_of(error.__traceback__)
+    text = error.args[0] if len(error.args) == 1 and isinstance(error.args[0], str) else ""
+    if not where or "\n    at " in text:  # it was told when a function inside of this one was traced
+        return
+    if isinstance(error, IndexError) and text.startswith(_INDEX):
+        _raise_as(TypeError(f"{AS_AN_INDEX}\n    at {where}"), error)
+    if _PLAIN_ARRAY in text:
+        better = "linkwork.expr.array makes arrays of symbols and numbers on which NumPy's functions work"
+        _raise_as(TypeError(f"{text}: {better}\n    at {where}"), error)
+    if type(error) in (TypeError, ValueError) and text and _raised_here(error):
+        error.args = (f"{text}\n    at {where}",)
+    else:
+        error.add_note(f"at {where}")
+
+
+def _raise_as(better: Exception, error: Exception) -> NoReturn:
+    raise better from error
+
+
+def _raised_here(error: Exception) -> bool:
+    """Whether linkwork raised it."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    module = traceback.tb_frame.f_globals.get("__name__", "") if traceback is not None else ""
+    return bool(module.partition(".")[0] == "linkwork")
+
+
+def written_at(name: str, function: Callable[..., Any]) -> str:
+    """A function's name and where it is written, for what is found when it has returned."""
+    place = place_of(function)
+    return f"{name} ({place})" if place else name

@@ -18,25 +18,33 @@ Sources: Khatib, A unified approach for motion and force control of robot manipu
 RA-3(1), 1987; Sentis and Khatib, Synthesis of whole-body behaviors through hierarchical control of behavioral
 primitives, Int. J. Humanoid Robotics 2(4), 2005; Nakamura and Hanafusa, ASME J. Dyn. Syst. Meas. Control 108, 1986
 (damping near singularities alone).
+
+How tasks move: their errors e, the rows J of their rates, and J̇ v, what they accelerate by themselves.
+
+J̇ v is the derivative of J(q) v along q̇(v), v held: by dual numbers, in one direction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.sparse_tangent import Directions
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import eq, fmax, where
+from linkwork.ik.algorithms.task_stack import Stack, TaskState
+from linkwork.kinematics.algorithms.configuration_manifold import velocity_to_configuration_derivative
 from linkwork.model.tree import Tree
 
-__all__ = ["Level", "regular", "task_forces"]
+__all__ = ["Level", "TaskMotion", "drift_along", "regular", "task_forces", "task_motion"]
+
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
-
 _LEAST = 1e-12  # part of the diagonal with which the condition is looked at
 
 
@@ -104,3 +112,48 @@ def regular(S: Rows, size: Any, condition: float) -> Semidefinite:
     least = where(none, 0.0, 1.0 / where(none, 1.0, inverses))
     more = fmax(size / (condition - 1.0) - least, 0.0)
     return Semidefinite.of([list(row) + [0.0] * (m - len(row)) for row in S], [more] * m, 0.0)
+
+
+class TaskMotion(NamedTuple):
+    """e, J by rows, and J̇ v; J v, of which tasks may tell more than J has rows."""
+
+    errors: list[Any]
+    rows: list[list[Any]]
+    drifts: list[Any]
+    rates: list[list[Any]]  # by task
+
+
+def task_motion(stack: Stack, q: Scalars, v: Scalars) -> TaskMotion:
+    """Of all tasks, one row after the other, by the rows with which controllers move them."""
+    q_dot = velocity_to_configuration_derivative(stack.tree, q, v)
+    moving = seeded(list(q), [Directions({0: x}) for x in q_dot])
+    level = moving[0].level
+    k = TaskState(stack.tree, moving)
+
+    def split(x: Any) -> tuple[Any, Any]:
+        value, tangent = parts(x, level)
+        return value, tangent.get(0) if isinstance(tangent, Directions) else 0.0
+
+    found = TaskMotion([], [], [], [])
+    for task, target in zip(stack.tasks, stack.targets, strict=True):
+        at = task.moving_rows(k, target)
+        both = [[split(x) for x in row] for row in at.rows]
+        rows = [[x for x, _ in row] for row in both]
+        m = len(at.errors)
+        found.errors.extend(split(x)[0] for x in at.errors)
+        found.rows.extend(rows[:m])
+        found.drifts.extend(dot([x for _, x in row], v) for row in both[:m])
+        found.rates.append([dot(row, v) for row in rows])
+    return found
+
+
+def drift_along(tree: Tree, rows: Callable[[Scalars], list[list[Any]]], q: Scalars, v: Scalars) -> list[Any]:
+    """J̇ v of rows that are a function of q."""
+    moving = seeded(list(q), [Directions({0: x}) for x in velocity_to_configuration_derivative(tree, q, v)])
+    level = moving[0].level
+
+    def rate(x: Any) -> Any:
+        tangent = parts(x, level)[1]
+        return tangent.get(0) if isinstance(tangent, Directions) else 0.0
+
+    return [dot([rate(x) for x in row], v) for row in rows(moving)]

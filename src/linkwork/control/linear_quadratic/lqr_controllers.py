@@ -1,17 +1,24 @@
-"""Regulators that hold a robot at a state: linearised there, for one state or a batch of them."""
+"""Regulators that hold a robot at a state: linearised there, for one state or a batch of them.
+
+Regulators along a trajectory: gains by Riccati's recursion, one a step of time, as a value.
+"""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.messages__printing import short_repr
+from linkwork._util.messages import short_repr
+from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.validation import optional, positive
 from linkwork.control.linear_quadratic.arguments import (
     acting_places,
@@ -23,11 +30,16 @@ from linkwork.control.linear_quadratic.arguments import (
     state_cost,
 )
 from linkwork.control.linear_quadratic.dense_linearization import linearized
-from linkwork.control.linear_quadratic.lqr_gains import lqr
+from linkwork.control.linear_quadratic.lqr_gains import lqr, lqr_horizon
 from linkwork.expr.arrays.symbol_array import array, is_traced
+from linkwork.expr.control import take
 from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.expr.scalar.functions import floor, fmax, fmin
+from linkwork.kernels.array_arguments import real_array
+from linkwork.motion.trajectory.trajectory import Trajectory
 
-__all__ = ["HoldingRegulator", "hold"]
+__all__ = ["HoldingRegulator", "TrackingRegulator", "hold", "track"]
+
 
 Integrator = Literal["semi_implicit_euler", "euler", "runge_kutta_4"]
 
@@ -135,3 +147,173 @@ def hold(
         names = ", ".join(["q", *(name for name, value in given.items() if value is not None), "Q, R"])
         raise ValueError(f"hold: {names}: expected what can be regulated; {error}") from None
     return HoldingRegulator(robot, at, rate, forces, K, X, residual, A, B, acting, step)
+
+
+_FORMAT = "linkwork tracking regulator 1"
+_ARRAYS = ("times", "K", "X", "acting")
+_SETTLED = 200  # steps at the end's state, whose cost is that of the end
+
+
+@public
+@dataclass(frozen=True, eq=False)
+class TrackingRegulator:
+    """τ(t, q, v) = τ_ref(t) − K(t) x, x = (q ⊖ q_ref(t), v − v_ref(t)), along a trajectory.
+
+    τ_ref are the forces of inverse dynamics.  ``times`` (T + 1,) are those of its steps, ``K`` (T, m, 2nv) the gains,
+    linear in time between steps, and ``X`` (T + 1, 2nv, 2nv) what is left to pay from there: xᵀX x.  ``acting`` (m,)
+    are the places in τ of forces that act.  Before the trajectory's start and after its end it holds its ends.
+    """
+
+    trajectory: Trajectory
+    times: np.ndarray
+    K: np.ndarray
+    X: np.ndarray
+    acting: np.ndarray
+    passive: bool = False
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    @property
+    def robot(self) -> Any:
+        """The robot that is moved."""
+        return self.trajectory.robot
+
+    def __call__(self, t: Any, q: Any, v: Any) -> Any:
+        """The joint forces (..., nv) at times (...) in states q (..., nq), v (..., nv); of symbols those of one state,
+        so that it is a controller of `Robot.simulate` as it is."""
+        if is_traced([t, q, v]):
+            return self._on_symbols(t, q, v)
+        time, wanted = self._at(t)
+        tau = self._forces(wanted)
+        x = self._deviation(wanted, q, v)
+        tau = tau + np.zeros((*x.shape[:-1], 1))
+        tau[..., self.acting] -= (self._gains(time) @ x[..., None])[..., 0]
+        return tau
+
+    def _on_symbols(self, t: Any, q: Any, v: Any) -> Any:
+        wanted, m = self.trajectory(t, outside="hold"), len(self.acting)
+        last = float(max(len(self.K) - 2, 0))
+        place = fmin(fmax((t - self.times[0]) / (self.times[1] - self.times[0]), 0.0), len(self.K) - 1.0)
+        k = fmin(floor(place), last)
+        part, table = place - k, self.K.reshape(len(self.K), -1)
+        gains = (1.0 - part) * take(table, k) + part * take(table, k + 1.0)
+        x = np.concatenate([self.robot.difference(wanted.q, q), array(list(v)) - wanted.v])
+        tau = self.robot.inverse_dynamics(*wanted[:3], passive=self.passive)
+        found: list[Any] = [0.0] * self.robot.nv
+        for place_in_tau, row in zip(self.acting, gains.reshape(m, -1), strict=True):
+            found[place_in_tau] = tau[place_in_tau] - dot(list(row), list(x))
+        return array(found)
+
+    def feedforward(self, t: ArrayLike) -> np.ndarray:
+        """The forces (..., nv) of the trajectory alone."""
+        return self._forces(self._at(t)[1])
+
+    def gains(self, t: ArrayLike) -> np.ndarray:
+        """K (..., m, 2nv) at times (...)."""
+        return self._gains(self._at(t)[0])
+
+    def deviation(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """x (..., 2nv): how far states are from those of the trajectory."""
+        return self._deviation(self._at(t)[1], q, v)
+
+    def _at(self, t: ArrayLike) -> tuple[np.ndarray, Any]:
+        time = np.asarray(real_array("TrackingRegulator: t: expected a time or an array of times [s]", t), dtype=float)
+        return time, self.trajectory(time, outside="hold")
+
+    def _forces(self, wanted: Any) -> np.ndarray:
+        tau = self.robot.inverse_dynamics(*wanted, passive=self.passive)
+        found: np.ndarray = np.zeros_like(tau)
+        found[..., self.acting] = tau[..., self.acting]
+        return found
+
+    def _gains(self, time: np.ndarray) -> np.ndarray:
+        place = np.clip((time - self.times[0]) / (self.times[1] - self.times[0]), 0.0, len(self.K) - 1.0)
+        k = np.minimum(place.astype(int), max(len(self.K) - 2, 0))
+        part = (place - k)[..., None, None]
+        found: np.ndarray = (1.0 - part) * self.K[k] + part * self.K[np.minimum(k + 1, len(self.K) - 1)]
+        return found
+
+    def _deviation(self, wanted: Any, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        rate = matching("TrackingRegulator", "v", v, self.robot.nv, "nv") - wanted.v
+        moved = deviation_of("TrackingRegulator", self.robot, wanted.q, q)
+        shape = np.broadcast_shapes(moved.shape, rate.shape)
+        return np.concatenate([np.broadcast_to(moved, shape), np.broadcast_to(rate, shape)], axis=-1)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file ``.npz``, with which `load` gives the same to the bit; the robot is not in it."""
+        where = npz_path("save", path)
+        with tempfile.TemporaryDirectory() as folder:
+            inner = Path(folder) / "trajectory.npz"
+            self.trajectory.save(inner)
+            way = np.frombuffer(inner.read_bytes(), dtype=np.uint8)
+        said = {"format": _FORMAT, "passive": self.passive}
+        write_archive(where, said, {"trajectory": way, **{name: getattr(self, name) for name in _ARRAYS}})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, robot: Any) -> TrackingRegulator:
+        """What `save` wrote, of this robot.  Raises ValueError for another's, and for what is no such file."""
+        where = npz_path("load", path)
+        with open_archive(where, _FORMAT, "TrackingRegulator.save") as reader:
+            passive = reader.boolean("passive")
+            way_bytes = reader.array("trajectory", (None,), kind="integer", least=0, most=255).astype(np.uint8)
+            reader.sizes["state"] = 2 * robot.nv
+            times = reader.array("times", ("times",), ordered=True)
+            acting = reader.array("acting", ("acting",), kind="integer", least=0, most=robot.nv - 1)
+            K = reader.array("K", ("steps", "acting", "state"))
+            if len(K) + 1 != len(times) or not len(K):
+                raise ValueError(f"expected a time more than steps, got {len(times)} times and {len(K)} steps")
+            X = reader.array("X", ("times", "state", "state"))
+            with tempfile.TemporaryDirectory() as folder:
+                inner = Path(folder) / "trajectory.npz"
+                inner.write_bytes(way_bytes.tobytes())
+                way = Trajectory.load(inner, robot=robot)
+            return cls(way, times, K, X, acting, passive=passive)
+
+
+@public
+def track(
+    robot: Any,
+    trajectory: Trajectory,
+    *,
+    Q: Any = 1.0,
+    R: Any = 1.0,
+    end: Any = None,
+    step: float = 0.01,
+    actuators: str | Iterable[str] | None = None,
+    passive: bool = False,
+) -> TrackingRegulator:
+    """The linear-quadratic regulator along a trajectory of the robot, in steps of time of about ``step`` [s].
+
+    Q is what deviations (q ⊖ q_ref, v − v_ref) cost in a step and R what forces of ``actuators`` do, as in `hold`;
+    ``end`` is what deviations cost when it is over, or, left out, about what it costs to stay at the last state.
+
+    Raises ValueError for a trajectory that needs forces from joints that are no actuators.
+
+    >>> import linkwork as lw
+    >>> arm = lw.load("arm6")
+    >>> way = arm.spline([0.0, 1.0], [arm.neutral(), arm.random_configuration(seed=0)], boundary="clamped")
+    >>> along = lw.control.track(arm, way, Q=(100.0, 1.0), R=0.01)
+    >>> q, v, a = way(0.5)
+    >>> bool(abs(along(0.5, q, v) - arm.inverse_dynamics(q, v, a)).max() < 1e-9), along.K.shape
+    (True, (100, 6, 12))
+    """
+    acting = acting_places("track", robot, actuators)
+    if not isinstance(trajectory, Trajectory):
+        raise TypeError(f"track: trajectory: expected a lw.motion.Trajectory, got {trajectory!r}")
+    if trajectory.robot != robot:
+        raise ValueError(f"track: trajectory: expected one of robot {robot.name!r}, got {trajectory!r}")
+    if not (np.isfinite(step) and step > 0.0):
+        raise ValueError(f"track: step: expected seconds above 0, got {step!r}")
+    cost, effort = state_cost("track", "Q", Q, robot.nv), cost_matrix("track", "R", R, len(acting))
+    times, (q, v, a) = trajectory.sampled(step=step)
+    tau = robot.inverse_dynamics(q, v, a, passive=passive)
+    tau = forces_that_act("track", robot, tau, acting, "the trajectory")
+    A, B = robot.linearize(q, v, tau, step=times[1] - times[0], passive=passive)
+    B = np.ascontiguousarray(B[..., acting])
+    if end is None:
+        last = lqr_horizon(A[-1], B[-1], cost, effort, end=cost, steps=_SETTLED).X[..., 0, :, :]
+    else:
+        last = state_cost("track", "end", end, robot.nv)
+    K, X = lqr_horizon(A[:-1], B[:-1], cost, effort, end=last)
+    return TrackingRegulator(trajectory, times, K, X, acting, passive)

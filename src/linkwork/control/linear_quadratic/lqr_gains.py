@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.messages__printing import short_repr
+from linkwork._util.messages import short_repr
 from linkwork._util.validation import integer
 from linkwork.control.linear_quadratic.dense_riccati import dense_regulator
 from linkwork.expr.arrays.symbol_array import array, is_traced
-from linkwork.expr.equations.linear_quadratic import LinearQuadratic
-from linkwork.expr.equations.linear_quadratic_riccati_sweep import riccati_sweep
+from linkwork.expr.equations.linear_quadratic import LinearQuadratic, riccati_sweep
 from linkwork.expr.equations.riccati import riccati
 from linkwork.expr.scalar.functions import where
 from linkwork.kernels.compiler_api import Kernel, compile

@@ -17,8 +17,7 @@ import numpy as np
 from linkwork.control.mpc.mpc_plan import RecedingPlan
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
-from linkwork.expr.equations.linear_quadratic import LinearQuadratic
-from linkwork.expr.equations.linear_quadratic_riccati_sweep import riccati_step
+from linkwork.expr.equations.linear_quadratic import LinearQuadratic, riccati_step
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import Once
 from linkwork.model.kernel_parameters import Parameter, inputs_of

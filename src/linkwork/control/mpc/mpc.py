@@ -27,8 +27,18 @@ from linkwork.control.linear_quadratic.arguments import (
     state_cost,
 )
 from linkwork.control.mpc.constrained_gains import HeldPlans
-from linkwork.control.mpc.mpc_plan import ROUNDING, RecedingPlan, followed, plan_kernel
-from linkwork.control.mpc.mpc_plan_command import BRAKING, FAILED, LATE, PLANNED, SHORT, Command
+from linkwork.control.mpc.mpc_plan import (
+    BRAKING,
+    FAILED,
+    LATE,
+    PLANNED,
+    ROUNDING,
+    SHORT,
+    Command,
+    RecedingPlan,
+    followed,
+    plan_kernel,
+)
 from linkwork.control.mpc.mpc_solvers import AugmentedPlanner, Planner, Search, within_effort
 from linkwork.control.mpc.shooting_mpc import ShootingPlanner
 from linkwork.kernels.compiler_api import Kernel, make_ready

@@ -14,8 +14,7 @@ from linkwork.optimal.algorithms.shooting.cost_terms import split_entries
 from linkwork.optimal.arguments import ByStep
 from linkwork.optimal.kernels import TOLD
 from linkwork.optimal.problem_arrays import PENALTY, prepared
-from linkwork.optimal.robot_parameters import by_environment, nominal_numbers
-from linkwork.optimal.robot_parameters_motors import motor_places
+from linkwork.optimal.robot_parameters import by_environment, motor_places, nominal_numbers
 from linkwork.optimal.schedule import Schedule
 from linkwork.optimal.shooting.contact_phases import holding_forces, phases_of
 from linkwork.optimal.shooting.shooting_kernel import shooting_kernel

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple
 
-from linkwork.dynamics.algorithms.mass_matrix_pivots import mass_solved
+from linkwork.dynamics.algorithms.mass_matrix import mass_solved
 from linkwork.expr.control import while_loop
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import and_, eq, fabs, lt, not_, or_, sign, where

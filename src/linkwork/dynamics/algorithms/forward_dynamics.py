@@ -14,8 +14,7 @@ from linkwork.dynamics.algorithms.coulomb_friction import dry_friction, with_dry
 from linkwork.dynamics.algorithms.coupled_joint_dynamics import coupled_forward_dynamics
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
-from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
-from linkwork.dynamics.algorithms.mass_matrix_pivots import mass_solved
+from linkwork.dynamics.algorithms.mass_matrix import mass_matrix, mass_solved
 from linkwork.dynamics.algorithms.passive_joint_forces import with_passive_force
 from linkwork.errors import SingularInertiaError
 from linkwork.expr.linalg.sparse_dot import is_zero

@@ -19,8 +19,7 @@ from linkwork.dynamics.algorithms.coulomb_friction import dry_friction, starting
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
 from linkwork.dynamics.algorithms.forward_dynamics import inverse_resistance
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force, inverse_dynamics
-from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
-from linkwork.dynamics.algorithms.mass_matrix_pivots import mass_solved, owners
+from linkwork.dynamics.algorithms.mass_matrix import mass_matrix, mass_solved, owners
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, less
 from linkwork.model.body import WORLD

@@ -1,19 +1,35 @@
 """The joint-space mass matrix: the composite-rigid-body algorithm.
 
 Sources: Walker and Orin, ASME J. DSMC 104, 1982; Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 6.
+
+The pivots of the mass matrix: what resists each velocity while those of the joints after it are free.
+
+M = Lᵀ D L has them on its diagonal D, and the articulated-body algorithm divides by them: D_k = S_k · I_A S_k.  M is
+singular where one of them is zero: then some motion moves no inertia.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, sections 6.5 and 7.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from linkwork.dynamics.algorithms.passive_joint_forces import armature
+from linkwork.errors import SingularInertiaError, SingularMatrixError
+from linkwork.expr.autodiff.custom_derivative import ruled
+from linkwork.expr.linalg.factorizations import METHODS
+from linkwork.expr.linalg.ldl_and_cholesky import ltdl_factors
+from linkwork.expr.linalg.linear_solve import Solve
+from linkwork.expr.linalg.pivots import Pivots
+from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.functions import fabs
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import PASSIVE, Output, Row
 from linkwork.model.tree import Tree
+from linkwork.spatial import ArticulatedInertia, Inertia, Motion
 
-__all__ = ["ROWS", "mass_matrix"]
+__all__ = ["ROWS", "mass_matrix", "mass_pivots", "mass_sizes", "mass_solved", "owners", "yielding"]
 
 
 def mass_matrix(tree: Tree, q: Sequence[Any], passive: bool = False) -> list[list[Any]]:
@@ -44,6 +60,117 @@ def mass_matrix(tree: Tree, q: Sequence[Any], passive: bool = False) -> list[lis
         for k, alone in enumerate(armature(tree)):
             M[k][k] += alone
     return M
+
+
+Scalars = Sequence[Any]
+Inverse = Callable[[Any], Any]
+_PART = 1e-9  # of a body's size that its inertia has to have in every direction, to resist by itself
+
+
+def mass_pivots(
+    tree: Tree, q: Scalars, armature: bool = False, held: Collection[int] = (), inverse: Inverse = lambda D: 1.0 / D
+) -> dict[int, Any]:
+    """D_k by the numbers k of velocities, but for those of the joints of bodies that are ``held``, of which the
+    accelerations are given.  ``inverse`` is how 1/D is taken."""
+    if tree.has_couplings:
+        M = mass_matrix(tree, q, armature)
+        free = [k for k, i in enumerate(owners(tree)) if i not in held]
+        _, D, _ = ltdl_factors([[M[k][j] for j in free] for k in free], Pivots("mass_pivots", zero=True))
+        return dict(zip(free, D, strict=True))
+    q, found = tree.split_q(q), {}
+    X = {i: body.X(q[i]) for i, _, body in tree.outward()}
+    S = {i: body.S(q[i]) for i, _, body in tree.outward()}
+    I_A = {i: ArticulatedInertia.of(body.inertia) for i, _, body in tree.outward()}
+    for i, p, body in tree.inward():
+        I_a = I_A[i]
+        rotors = body.armature if armature else [0.0] * len(S[i])
+        numbers = [] if i in held else range(tree.nv)[tree.v_slices[i]]
+        for k, column, rotor in [*zip(numbers, S[i].columns, rotors, strict=False)][::-1]:
+            U = I_a @ column
+            found[k] = column.dot(U) + rotor
+            I_a = I_a.freed(column, U, inverse(found[k]), alone=is_zero(rotor))
+        if p != WORLD:
+            I_A[p] += X[i] @ I_a
+    return found
+
+
+def mass_sizes(tree: Tree, q: Scalars, armature: bool = False) -> list[Any]:
+    """What the mass matrix's diagonal (nv) is made of, in size: it and the pivots are rounded by some units of that."""
+    q = tree.split_q(q)
+    composite = {i: body.inertia for i, _, body in tree.outward()}
+    sizes: dict[int, list[Any]] = {}
+    for i, p, body in tree.inward():
+        columns = body.S(q[i]).columns
+        rotors = body.armature if armature else [0.0] * len(columns)
+        sizes[i] = [_size(composite[i], column) + rotor for column, rotor in zip(columns, rotors, strict=True)]
+        if p != WORLD:
+            composite[p] += body.X(q[i]) @ composite[i]
+    return tree.gathered(sizes)
+
+
+def yielding(tree: Tree, q: Scalars, armature: bool = False) -> list[int]:
+    """The numbers of the velocities that inertia may stop to resist, in some configurations.
+
+    It does not where the joint's own body resists them by itself, whatever the joints after it do; q is any
+    configuration.  Where joints follow others, all bodies have to.
+    """
+    q = tree.split_q(q)
+    found: list[int] = []
+    for i, _, body in tree.outward():
+        numbers = range(tree.nv)[tree.v_slices[i]]
+        if numbers and not (_is_solid(body.inertia) or (armature and all(body.armature))):
+            columns = body.S(q[i]).columns
+            steady = len(columns) == 1 and columns == body.S([x + 0.7 for x in q[i]]).columns
+            if not (steady and columns[0].dot(body.inertia @ columns[0]) > _PART * _size(body.inertia, columns[0])):
+                found += numbers
+    return found if not (tree.has_couplings and found) else [*range(tree.nv)]
+
+
+def _is_solid(inertia: Inertia) -> bool:
+    """Whether a body's inertia resists every motion."""
+    if inertia.mass <= 0.0:
+        return False
+    at_center = inertia.shifted(inertia.moment * (-1.0 / inertia.mass)).about
+    a, b, c = at_center.xx, at_center.yy, at_center.zz
+    f, g, h = at_center.yz, at_center.xz, at_center.xy
+    minor, size = a * b - h * h, a + b + c
+    determinant = c * minor - f * (a * f - g * h) + g * (h * f - b * g)
+    return bool(a > _PART * size and minor > _PART * size**2 and determinant > _PART * size**3)
+
+
+def mass_solved(tree: Tree, M: Sequence[Sequence[Any]], b: Scalars, numbers: Sequence[int] | None = None) -> list[Any]:
+    """x of M x = b, by LᵀDL, which keeps the zeros that branches have with each other.
+
+    M is the mass matrix, or those of its rows and columns that have the ``numbers`` of these velocities.
+
+    Raises SingularInertiaError naming the joint where a number is known not to be a pivot of a mass matrix.
+    """
+    method, n = METHODS["pos"], len(b)
+    try:
+        return ruled(Solve("mass_matrix", method, n, 1, told=False), [*(M[i][j] for i, j in method.reads(n)), *b])
+    except SingularMatrixError as error:
+        place = error.pivot if numbers is None else numbers[error.pivot]
+        raise SingularInertiaError(tree.bodies[owners(tree)[place]].joint_name) from None
+
+
+def owners(tree: Tree) -> list[int]:
+    """The body whose joint each number of a velocity is of."""
+    found = [WORLD] * tree.nv
+    for i, _ in tree.stacked():
+        for k in range(tree.nv)[tree.v_slices[i]]:
+            found[k] = i
+    return found
+
+
+def _size(inertia: Inertia, S: Motion) -> Any:
+    """S · I S of the absolute values of all numbers in it."""
+    m, h, J = inertia.mass, inertia.moment, inertia.about
+    w, v = [fabs(x) for x in S.angular], [fabs(x) for x in S.linear]
+    rows = ((J.xx, J.xy, J.xz), (J.xy, J.yy, J.yz), (J.xz, J.yz, J.zz))
+    angular = sum(fabs(x) * w[r] * w[c] for r, row in enumerate(rows) for c, x in enumerate(row))
+    arms = [fabs(x) for x in h]
+    mixed = sum(arms[r] * (w[(r + 1) % 3] * v[(r + 2) % 3] + w[(r + 2) % 3] * v[(r + 1) % 3]) for r in range(3))
+    return angular + 2.0 * mixed + fabs(m) * sum(x * x for x in v)
 
 
 ROWS = (

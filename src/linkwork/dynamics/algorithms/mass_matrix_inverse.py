@@ -13,6 +13,13 @@ is badly conditioned.  M⁻¹ is applied in either of two ways, whichever takes 
 An element of M⁻¹ and the one across the diagonal are one number.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.5 (LᵀDL and its sparsity) and chapter 7.
+
+The inverse of the mass matrix, and products with it.
+
+M⁻¹ is formed from factors of M (`factored_inverse`).  A product M⁻¹ x needs no matrix: it is the acceleration under the
+joint forces x, at rest without gravity, by articulated bodies.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.5 (LᵀDL and its sparsity) and chapter 7.
 """
 
 from __future__ import annotations
@@ -21,22 +28,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.dynamics.algorithms.forward_dynamics import inverse_resistance
+from linkwork.dynamics.algorithms.forward_dynamics import articulated_bodies, inverse_resistance
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.errors import SingularInertiaError
 from linkwork.expr.control.vmap import each
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored
 from linkwork.joints.base.from_transform import units
 from linkwork.model.body import WORLD
+from linkwork.model.function_spec import PASSIVE, Output, Row
 from linkwork.model.tree import Tree
-from linkwork.spatial import ArticulatedInertia, Force, Motion, Pose, Subspace
+from linkwork.spatial import ArticulatedInertia, Force, Motion, Pose, Subspace, Vec3
 
-__all__ = ["ArticulatedInverse", "FactoredInverse", "handed_on", "inverse_mass_matrix"]
+__all__ = ["ROWS", "ArticulatedInverse", "FactoredInverse", "handed_on", "inverse_mass_matrix"]
+
 
 Scalars = Sequence[Any]
 SparseRows = list[dict[int, Any]]  # by column, in their order, what is not zero
 Matrix = list[list[Any]]
-
 _LONG = 10_000  # products and sums of a matrix's columns, from which on they are computed in a loop
 _PER_VELOCITY = 24  # products and sums of a column for each velocity, where wrenches and accelerations are handed on
 
@@ -281,3 +289,38 @@ def _inverse(D: Any, whole: Any, alone: Any, joint: str) -> Any:
     if isinstance(D, float) and 1e-15 * whole >= D:
         raise SingularInertiaError(joint, motions=isinstance(alone, float) and alone > 1e-15 * whole)
     return 1.0 / D
+
+
+def mass_matrix_inverse(tree: Tree, q: Scalars, passive: bool = False) -> list[list[Any]]:
+    """M(q)⁻¹, nv × nv, symmetric; with ``passive`` M has the joints' armature on its diagonal.
+
+    Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
+    """
+    return FactoredInverse.of(tree, mass_matrix(tree, q, passive)).matrix
+
+
+def mass_matrix_solve(tree: Tree, q: Scalars, x: Scalars, passive: bool = False) -> list[Any]:
+    """M(q)⁻¹ x (nv), without M: the accelerations under joint forces x, at rest without gravity."""
+    return articulated_bodies(tree.under(Vec3.zero()), q, [0.0] * tree.nv, x, armature=passive)
+
+
+ROWS = (
+    Row.of(
+        mass_matrix_inverse,
+        "q",
+        Output(("nv", "nv"), "1/(kg·m²), 1/(kg·m), 1/kg"),
+        "Inverse of the joint-space mass matrix.",
+        options=(PASSIVE,),
+        joint_space=True,
+        regular=True,
+    ),
+    Row.of(
+        mass_matrix_solve,
+        "q x",
+        Output(("nv",), "rad/s², m/s²"),
+        "Product of the inverse mass matrix with joint forces.",
+        options=(PASSIVE,),
+        joint_space=True,
+        regular=True,
+    ),
+)

@@ -2,7 +2,7 @@
 
 from linkwork.dynamics.algorithms.impact import ROWS as _IMPACT
 from linkwork.dynamics.algorithms.joint_wrenches import ROWS as _ACROSS
-from linkwork.dynamics.algorithms.joint_wrenches_static_torque import ROWS as _STATIC
+from linkwork.dynamics.algorithms.joint_wrenches import ROWS as _STATIC
 
 __all__ = ["ROWS"]
 

@@ -3,6 +3,8 @@
 `ruled` applies a rule to numbers of any kind.  On symbols the results are remembered together with their rule, so that
 `tangent`, `jacobian` and `adjoint` ask the rule instead of going through the operations; the rule is dropped when
 code is made.  So a linear solve is differentiated with the factors that are there, and a root without the iterations.
+
+Numbers with another derivative than that of the way on which they were found: none, or that of other numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from typing import Any, ClassVar
 from linkwork.expr.scalar.multi_result import Bundle, Row, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 
-__all__ = ["RULED", "Rule", "Ruled", "ruled"]
+__all__ = ["RULED", "Rule", "Ruled", "moved_as", "ruled", "still"]
+
 
 RULED = bundle_operation("ruled")
 
@@ -117,3 +120,44 @@ def _pushed(
             if not (isinstance(derivative, float) and derivative == 0.0):
                 row[key] = derivative
     return list(found)
+
+
+Scalars = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class _Still(Rule):
+    """Numbers as they are, without a derivative."""
+
+    def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
+        return inputs, []
+
+    def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
+        return [0.0] * len(results)
+
+    def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
+        return [0.0] * len(inputs)
+
+
+@dataclass(frozen=True)
+class _MovedAs(Rule):
+    """The first half of numbers, with the derivative of the others."""
+
+    def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
+        return inputs[: len(inputs) // 2], []
+
+    def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
+        return direction[len(results) :]
+
+    def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
+        return [*([0.0] * len(results)), *weights]
+
+
+def still(numbers: Scalars) -> list[Any]:
+    """The same numbers, without derivatives."""
+    return ruled(_Still(), numbers)
+
+
+def moved_as(numbers: Scalars, others: Scalars) -> list[Any]:
+    """Numbers that are found elsewhere, with the derivatives of others."""
+    return ruled(_MovedAs(), [*numbers, *others])

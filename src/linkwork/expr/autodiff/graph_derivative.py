@@ -5,6 +5,8 @@
 branch of ``where`` stays zero even where that branch's own derivative is infinite there.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapters 3 and 7.
+
+Derivatives in reverse, where the scalars know what they are made of: those of few results by many inputs.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["adjoint", "forward", "is_zero", "jacobian", "tangent"]
+__all__ = ["adjoint", "forward", "gradients", "independent", "is_zero", "jacobian", "tangent"]
+
 
 _WHERE, _NOT = BY_NAME["where"], BY_NAME["not_"]
 T = TypeVar("T")
@@ -189,3 +192,13 @@ def is_zero(x: Any) -> bool:
     if isinstance(x, Symbol):
         return x.op is CONSTANT and x.value == 0.0
     return bool(x == 0.0)
+
+
+def independent(inputs: Sequence[Any]) -> bool:
+    """Whether `gradients` can be asked for: these are the variables of a trace, each there once."""
+    return all(isinstance(x, Symbol) and x.op is INPUT for x in inputs) and len({id(x) for x in inputs}) == len(inputs)
+
+
+def gradients(outputs: Sequence[Any], inputs: Sequence[Any]) -> list[list[Any]]:
+    """The derivatives of each output by all inputs, at a small multiple of the outputs' cost for each output."""
+    return [adjoint([x], inputs, [1.0]) if isinstance(x, Symbol) else [0.0] * len(inputs) for x in outputs]

@@ -16,7 +16,7 @@ import numpy as np
 
 from linkwork.errors import NotDifferentiableError
 from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero
-from linkwork.expr.control.closure_conversion_differentiated import Differentiated, keys_of
+from linkwork.expr.control.closure_conversion import Differentiated, keys_of
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import on_arrays, reachable, way_of
 from linkwork.expr.scalar.multi_result import Bundle, Row, bundle_operation

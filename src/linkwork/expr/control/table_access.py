@@ -1,4 +1,7 @@
-"""Tables: the entry of an index that is known only when code runs, which is taken or replaced."""
+"""Tables: the entry of an index that is known only when code runs, which is taken or replaced.
+
+Tables that loops carry and change: rows of numbers of any scalar.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,8 @@ from linkwork.expr.scalar.multi_result import Bundle, Row, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["PUT", "TAKE", "Put", "Take", "put", "take"]
+__all__ = ["PUT", "TAKE", "Put", "Take", "entry", "put", "table_of", "take", "with_entry"]
+
 
 TAKE = bundle_operation("take")
 PUT = bundle_operation("put")
@@ -224,3 +228,25 @@ def _row_of(value: Any, shape: tuple[int, ...], *, batches: bool) -> list[Any]:
         expected = f"an array of shape {shape}, as the rows of table are" if shape else "a number, as the table has"
         raise ValueError(f"put: value: expected {expected}, got {form}")
     return numbers
+
+
+def table_of(rows: Sequence[Sequence[Any]]) -> Any:
+    """Rows as a table."""
+    return np.stack([_row(numbers) for numbers in rows])
+
+
+def entry(table: Any, index: Any) -> Any:
+    """The row at an index, as a list."""
+    return list(np.moveaxis(np.asarray(take(table, index)), -1, 0))
+
+
+def with_entry(table: Any, index: Any, numbers: Sequence[Any]) -> Any:
+    """The table with a row in the place of what stands at an index, if there is such a place."""
+    return np.asarray(put(table, index, _row(numbers)))
+
+
+def _row(numbers: Sequence[Any]) -> np.ndarray:
+    row = np.empty(len(numbers), dtype=object)  # an element may be a batch, which stays one
+    for k, x in enumerate(numbers):
+        row[k] = x
+    return row

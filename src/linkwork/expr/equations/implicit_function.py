@@ -15,7 +15,7 @@ from typing import Any
 
 from linkwork.expr.autodiff.custom_derivative import Rule, ruled
 from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
-from linkwork.expr.control.closure_conversion_differentiated import Differentiated
+from linkwork.expr.control.closure_conversion import Differentiated
 from linkwork.expr.control.loop_instruction import NOT_A_NUMBER
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.factorizations import METHODS

@@ -1,4 +1,20 @@
-"""What a linear-quadratic regulator is asked for, over any scalar."""
+"""What a linear-quadratic regulator is asked for, over any scalar.
+
+Cholesky's root of a symmetric matrix whose pivots are kept above bounds, over any scalar.
+
+Of a matrix that is nowhere negative but for rounding, pivots that are rounding would be divided by: bounds of that
+size change it by no more.
+
+Source: Golub and Van Loan, Matrix Computations, section 4.2.8.
+
+Riccati's recursion over a horizon, over any scalar: from the end, a step of time after the other.
+
+    K_t = (R + BᵀX₊B)⁻¹(AᵀX₊B + N)ᵀ,   X_t = Q + AᵀX₊A − (AᵀX₊B + N) K_t,   X_T = Q_end,
+
+with X₊ = X_{t+1} and the A, B, Q, R, N of step t.
+
+Source: Bertsekas, Dynamic Programming and Optimal Control, vol. 1, section 4.1.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +23,14 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from linkwork.expr.equations.linear_quadratic_bounded_root import TINY, BoundedRoot
-from linkwork.expr.equations.matmul_lists import Matrix, by_rows, gram, shifted
-from linkwork.expr.linalg.sparse_dot import added, mirrored, negated, rows_of
-from linkwork.expr.scalar.functions import fmax, fmin, lt
+import numpy as np
 
-__all__ = ["LinearQuadratic"]
+from linkwork.expr.control.loops import scan
+from linkwork.expr.equations.matmul_lists import by_rows, gram, products, shifted, solved_columns
+from linkwork.expr.linalg.sparse_dot import added, dot, less, mirrored, negated, rows_of, transposed
+from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt
+
+__all__ = ["TINY", "BoundedRoot", "LinearQuadratic", "riccati_step", "riccati_sweep"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +74,63 @@ class LinearQuadratic:
         rest_root = BoundedRoot.of(shifted(added(self.Q, negated(gram(half))), more), [TINY] * n)
         pivots = (row[-1] for root in (R_root, rest_root) for row in root.rows)
         return lt(2.0 * TINY**0.5, reduce(fmin, pivots))
+
+
+Matrix = list[list[Any]]
+TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRoot:
+    """A lower triangle L with L Lᵀ = M, its rows without what is zero, and 1/L[i][i]."""
+
+    rows: Matrix
+    inverses: list[Any]
+
+    @staticmethod
+    def of(M: Matrix, least: Sequence[Any]) -> BoundedRoot:
+        """Of a symmetric M, of which the lower triangle is read, with pivots that are at least so large."""
+        rows: Matrix = []
+        inverses: list[Any] = []
+        for i in range(len(M)):
+            row: list[Any] = []
+            for j in range(i):
+                row.append(less(M[i][j], row, rows[j][:j]) * inverses[j])
+            pivot = sqrt(fmax(less(M[i][i], row, row), least[i]))
+            rows.append([*row, pivot])
+            inverses.append(1.0 / pivot)
+        return BoundedRoot(rows, inverses)
+
+    def solved(self, column: Sequence[Any]) -> list[Any]:
+        """L⁻¹ times a column."""
+        found: list[Any] = []
+        for row, inverse, x in zip(self.rows, self.inverses, column, strict=True):
+            found.append(less(x, row[:-1], found) * inverse)
+        return found
+
+    def from_left(self, row: Sequence[Any]) -> list[Any]:
+        """A row times L."""
+        n = len(row)
+        return [dot(row[j:], [self.rows[i][j] for i in range(j, n)]) for j in range(n)]
+
+
+def riccati_step(of: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
+    """X of this step, by that of the next, and the gains."""
+    XA, XB = products(X, of.A), products(X, of.B)
+    T = added(products(transposed(of.B), XA), transposed(of.N))
+    S = mirrored(added(of.R, products(transposed(of.B), XB)))
+    K = solved_columns(S, T, "pos")
+    return mirrored(added(of.Q, products(transposed(of.A), XA), negated(products(transposed(T), K)))), K
+
+
+def riccati_sweep(matrices: Sequence[Any], end: Any) -> tuple[Any, Any]:
+    """X (T + 1, n, n) and K (T, m, n), of A (T, n, n), B, Q, R and N, a row a step; ``end`` (n, n), whose lower
+    triangle is read."""
+
+    def step(X: Any, given: Any) -> tuple[Any, Any]:
+        now, K = riccati_step(LinearQuadratic.of(*given), [list(row) for row in X])
+        return np.array(now), (np.array(now), np.array(K))
+
+    end = np.array(mirrored([list(row) for row in end]))
+    _, (X, K) = scan(step, end, tuple(matrices), backward=True)
+    return np.concatenate([X, [end]]), K

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.control.loops import while_loop
-from linkwork.expr.equations.linear_quadratic_bounded_root import TINY, BoundedRoot
+from linkwork.expr.equations.linear_quadratic import TINY, BoundedRoot
 from linkwork.expr.equations.matmul_lists import (
     Matrix,
     by_rows,

@@ -5,15 +5,11 @@ docs/linear_algebra.md has the equations, the choices, the accuracy and what eac
 
 from linkwork.expr.linalg.householder_qr import qr
 from linkwork.expr.linalg.jacobi_eigen import eigh, eigvalsh
-from linkwork.expr.linalg.ldl_and_cholesky import ldl, ltdl
-from linkwork.expr.linalg.ldl_and_cholesky_cholesky import cholesky
+from linkwork.expr.linalg.ldl_and_cholesky import cholesky, ldl, ltdl
 from linkwork.expr.linalg.least_squares import lstsq
-from linkwork.expr.linalg.linear_solve import solve, solve_triangular
-from linkwork.expr.linalg.linear_solve_determinant import det, slogdet
-from linkwork.expr.linalg.linear_solve_inverse import inv
+from linkwork.expr.linalg.linear_solve import det, inv, slogdet, solve, solve_triangular
 from linkwork.expr.linalg.lu_pivoting import lu
-from linkwork.expr.linalg.singular_values import svd, svdvals
-from linkwork.expr.linalg.singular_values_pseudoinverse import pinv
+from linkwork.expr.linalg.singular_values import pinv, svd, svdvals
 
 __all__ = [
     "cholesky",

@@ -13,8 +13,7 @@ from typing import Any
 
 from linkwork._util.messages import nearest
 from linkwork.expr.linalg.ldl_and_cholesky import ltdl_factors
-from linkwork.expr.linalg.lu_pivoting import lu_factors
-from linkwork.expr.linalg.lu_pivoting_exchanges import exchanged
+from linkwork.expr.linalg.lu_pivoting import exchanged, lu_factors
 from linkwork.expr.linalg.pivots import Pivots
 from linkwork.expr.linalg.sparse_dot import Rows, less, rows_of, transposed
 

@@ -1,7 +1,8 @@
 """Symmetric equations of many unknowns, of which the first are eliminated: one instruction, whose code is loops.
 
 What is written out operation by operation grows as n³, and takes long to compile from some thirty unknowns on.  Here a
-front of any size is the same few loops (`compiler/loops/frontal_elimination_code.py`), which work where its numbers stand.
+front of any size is the same few loops (`compiler/loops/frontal_elimination_code.py`), which work where its numbers
+stand.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
-from linkwork.expr.control.branch_and_call_instructions_call import Subroutine
+from linkwork.expr.control.branch_and_call_instructions import Subroutine
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.expr.scalar.multi_result import Bundle, Row, bundle_operation

@@ -4,6 +4,8 @@ LᵀDL eliminates the last row first.  In the mass matrix of a tree of bodies, p
 zero that a branch has with another zero, so that it costs what the branches cost.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, Springer 2008, section 6.5.
+
+Cholesky's factorization, over any scalar: L D Lᵀ first, whose pivots only wait for a division each.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from linkwork._util.checked_arguments import public
 from linkwork.expr.linalg.array_conversion import Found, applied, square
 from linkwork.expr.linalg.pivots import Pivots
 from linkwork.expr.linalg.sparse_dot import Rows, less
+from linkwork.expr.scalar.functions import sqrt
 
-__all__ = ["ldl", "ltdl", "ltdl_factors"]
+__all__ = ["cholesky", "ldl", "ltdl", "ltdl_factors"]
 
 
 @public
@@ -65,3 +68,35 @@ def ltdl_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]
         for j in range(i):
             lower[i][j] = scaled[i][j] * inverse[i]
     return lower, [scaled[i][i] for i in range(n)], inverse
+
+
+@public
+def cholesky(A: Any, *, status: bool = False) -> Any:
+    """L of A = L Lᵀ, a lower triangle, where A is symmetric and positive definite: its lower triangle is read.
+
+    With ``status`` also 0, or one more than the place of the first pivot that is not positive.  Without, floats raise
+    SingularMatrixError.
+    """
+    matrices = square("cholesky", A)
+    n = matrices.shape[-1]
+
+    def compute(rows: list[list[Any]], told: bool) -> Found:
+        pivots = Pivots("cholesky", positive=True, told=told)
+        scaled: list[list[Any]] = []  # rows of the triangle of L D Lᵀ, times D
+        inverse: list[Any] = []
+        for i in range(n):
+            row: list[Any] = []
+            unit: list[Any] = []
+            for j in range(i):
+                row.append(less(rows[i][j], unit, scaled[j][:j]))
+                unit.append(row[j] * inverse[j])
+            row.append(less(rows[i][i], unit, row))
+            inverse.append(pivots.inverse(row[i], i))
+            scaled.append(row)
+        roots = [sqrt(row[-1]) for row in scaled]  # none waits for another, as they would if rows were divided by them
+        factors = [root * x for root, x in zip(roots, inverse, strict=True)]
+        lower = [[x * f for x, f in zip(row[:-1], factors, strict=False)] for row in scaled]
+        return [[x for i in range(n) for x in [*lower[i], roots[i], *[0.0] * (n - 1 - i)]]], pivots.status
+
+    found = applied("cholesky", compute, [(matrices, 2)], [(n, n)], status, positive=True)
+    return found if status else found[0]

@@ -13,7 +13,7 @@ from linkwork.expr import linalg
 from linkwork.expr.arrays.symbol_array import scalars
 from linkwork.expr.linalg.householder_qr import QRResult
 from linkwork.expr.linalg.jacobi_eigen import EighResult
-from linkwork.expr.linalg.linear_solve_determinant import SlogdetResult
+from linkwork.expr.linalg.linear_solve import SlogdetResult
 from linkwork.expr.linalg.singular_values import SVDResult
 
 __all__ = ["cholesky", "det", "eigh", "eigvalsh", "inv", "pinv", "qr", "slogdet", "solve", "svd", "svdvals"]

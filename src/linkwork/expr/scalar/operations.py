@@ -1,9 +1,9 @@
 """What a scalar operation is, and how it is applied to any kind of number.
 
-A row of the table says all there is to say of an operation.  The rows are written in `linkwork.expr.scalar.functions`, each
-as the function that people call; `BY_NAME` holds them.  Everything that walks expressions reads rows: the functions
-over any scalar, the traced symbol, dual numbers, differentiation, the interpreter, the compiler, CasADi both ways, the
-tables in the docs and the tests.
+A row of the table says all there is to say of an operation.  The rows are written in `linkwork.expr.scalar.functions`,
+each as the function that people call; `BY_NAME` holds them.  Everything that walks expressions reads rows: the
+functions over any scalar, the traced symbol, dual numbers, differentiation, the interpreter, the compiler, CasADi both
+ways, the tables in the docs and the tests.
 
 A kind of number of our own takes part by defining ``_apply(operation, arguments)`` and ``_precedence``: of all
 arguments the one of highest precedence decides.

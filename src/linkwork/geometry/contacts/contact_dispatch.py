@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from linkwork.geometry.contacts.contact_manifold import Touching, one_point
-from linkwork.geometry.contacts.face_clipping import box_box, segment_box
-from linkwork.geometry.contacts.face_clipping_caps import box_cylinder
+from linkwork.geometry.contacts.face_clipping import box_box, box_cylinder, segment_box
 from linkwork.geometry.contacts.half_space_contacts import ON_HALF_SPACES
 from linkwork.geometry.contacts.support_polygon import outlines
 from linkwork.geometry.cores import (

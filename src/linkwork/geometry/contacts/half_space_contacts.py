@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from linkwork.expr.scalar.functions import copysign, fabs, fmax, le, lt, sqrt, where
-from linkwork.geometry.contacts.contact_manifold import Contact, Touching, each_once
-from linkwork.geometry.contacts.contact_manifold_corners import CORNERS, corners_along
+from linkwork.geometry.contacts.contact_manifold import CORNERS, Contact, Touching, corners_along, each_once
 from linkwork.geometry.cores import (
     BoxCore,
     ConeCore,

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.scalar.functions import and_, fmax, fmin, le, lt, where
-from linkwork.geometry.contacts.contact_manifold import Contact, Touching, chosen, some_of
-from linkwork.geometry.contacts.contact_manifold_corners import CORNERS, corners_along
+from linkwork.geometry.contacts.contact_manifold import CORNERS, Contact, Touching, chosen, corners_along, some_of
 from linkwork.geometry.contacts.face_clipping import contact_along, or_nearest
 from linkwork.geometry.cores import Core
 from linkwork.geometry.distance import SignedDistance

@@ -7,13 +7,14 @@ from linkwork.geometry.fields.distance_grid import Voxels, voxel_arrays, voxel_d
 from linkwork.geometry.fields.field_dispatch import (
     FIELDS,
     Field,
+    FieldKind,
     distance_of_shapes,
     field_distance,
+    field_row,
     is_bounded,
     is_measured,
     least_of,
 )
-from linkwork.geometry.fields.field_dispatch_rows import FieldKind, field_row
 from linkwork.geometry.fields.height_field import Ground, ground_arrays, ground_distance
 from linkwork.geometry.fields.height_field_ray import ground_ray
 from linkwork.geometry.fields.point_cloud import Cloud, cloud_arrays, cloud_distance, least_of_points

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from linkwork.expr.autodiff.custom_derivative_still import still
+from linkwork.expr.autodiff.custom_derivative import still
 from linkwork.expr.control import while_loop
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, where
 from linkwork.geometry.fields.height_field import Ground, surface_under

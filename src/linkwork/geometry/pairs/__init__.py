@@ -1,12 +1,16 @@
 """Signed distances of pairs of cores, a family a file; `PAIRS` says which function is of which pair."""
 
 from linkwork.geometry.pairs.closed_form.box_box import box_box, box_box_gap
-from linkwork.geometry.pairs.closed_form.point_pairs import point_box, point_point, point_segment
-from linkwork.geometry.pairs.closed_form.point_pairs_half_space import half_space_convex
-from linkwork.geometry.pairs.closed_form.point_pairs_point_ellipsoid import point_ellipsoid
-from linkwork.geometry.pairs.closed_form.point_pairs_point_round import point_cone, point_cylinder
-from linkwork.geometry.pairs.closed_form.segment_pairs import segment_segment
-from linkwork.geometry.pairs.closed_form.segment_pairs_segment_box import segment_box
+from linkwork.geometry.pairs.closed_form.point_pairs import (
+    half_space_convex,
+    point_box,
+    point_cone,
+    point_cylinder,
+    point_ellipsoid,
+    point_point,
+    point_segment,
+)
+from linkwork.geometry.pairs.closed_form.segment_pairs import segment_box, segment_segment
 from linkwork.geometry.pairs.collision_query import WITHIN, within
 from linkwork.geometry.pairs.distance_derivatives import motion_response
 from linkwork.geometry.pairs.pair_dispatch import PAIRS, signed_distance

@@ -15,8 +15,7 @@ from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, not_, or_, 
 from linkwork.geometry.cores import BoxCore, Core, CylinderCore, PointCore, SegmentCore, Solid
 from linkwork.geometry.pairs.closed_form.box_box import box_box, box_box_gap
 from linkwork.geometry.pairs.closed_form.box_cylinder import box_cylinder_within, segment_cylinder
-from linkwork.geometry.pairs.closed_form.segment_pairs import nearest_of_segments
-from linkwork.geometry.pairs.closed_form.segment_pairs_segment_box import nearest_to_box
+from linkwork.geometry.pairs.closed_form.segment_pairs import nearest_of_segments, nearest_to_box
 from linkwork.geometry.pairs.convex.gjk_simplex import nearest
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference
 from linkwork.geometry.pairs.pair_dispatch import has_own, signed_distance

@@ -18,9 +18,14 @@ from linkwork.geometry.cores import (
     Solid,
 )
 from linkwork.geometry.distance import SignedDistance
-from linkwork.geometry.pairs.closed_form.point_pairs import point_box, point_point, point_segment
-from linkwork.geometry.pairs.closed_form.point_pairs_half_space import half_space_convex
-from linkwork.geometry.pairs.closed_form.point_pairs_point_round import point_cone, point_cylinder
+from linkwork.geometry.pairs.closed_form.point_pairs import (
+    half_space_convex,
+    point_box,
+    point_cone,
+    point_cylinder,
+    point_point,
+    point_segment,
+)
 from linkwork.geometry.pairs.closed_form.segment_pairs import segment_segment
 from linkwork.geometry.pairs.distance_derivatives import varied
 from linkwork.geometry.support_points import SUPPORTS

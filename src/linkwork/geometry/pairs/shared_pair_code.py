@@ -10,7 +10,7 @@ from linkwork.geometry.cores import FieldCore, Solid
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.pairs.collision_query import within
 from linkwork.geometry.pairs.pair_dispatch import is_closed_form, signed_distance
-from linkwork.geometry.solids_rows import KINDS, SolidKind, kind_of, solid_row
+from linkwork.geometry.solids import KINDS, SolidKind, kind_of, solid_row
 
 __all__ = ["distance_once", "signed_distance_once", "within_called", "within_once"]
 

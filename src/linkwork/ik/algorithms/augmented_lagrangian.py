@@ -28,8 +28,7 @@ from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from linkwork.ik.algorithms.damped_least_squares import full, newton_step, shortened
-from linkwork.ik.algorithms.joint_bounds import LimitBox
-from linkwork.ik.algorithms.joint_bounds_ranges import is_infinite, is_one_number, nearest, scaled_bound
+from linkwork.ik.algorithms.joint_bounds import LimitBox, is_infinite, is_one_number, nearest, scaled_bound
 from linkwork.ik.algorithms.levenberg_marquardt import SearchFound, longest_steps
 from linkwork.ik.algorithms.levenberg_marquardt import search as search_hard
 from linkwork.ik.algorithms.restarts import begun

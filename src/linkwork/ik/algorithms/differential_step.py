@@ -23,8 +23,7 @@ from typing import Any, NamedTuple
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import eq, fabs, fmax, fmin, le, lt, sqrt, where
 from linkwork.ik.algorithms.bounded_least_squares import boxed_least_squares
-from linkwork.ik.algorithms.joint_bounds_ranges import nearest, scaled_bound
-from linkwork.ik.algorithms.joint_bounds_velocity_box import MotionLimits
+from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest, scaled_bound
 from linkwork.ik.algorithms.task_stack import Stack, Stacked
 from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 

@@ -24,14 +24,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative_still import moved_as, still
+from linkwork.expr.autodiff.custom_derivative import moved_as, still
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, product, transposed
 from linkwork.expr.scalar.functions import le, or_, where
 from linkwork.expr.scalar.symbol import Symbol
-from linkwork.ik.algorithms.joint_bounds import LimitBox
-from linkwork.ik.algorithms.joint_bounds_ranges import times
+from linkwork.ik.algorithms.joint_bounds import LimitBox, times
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 

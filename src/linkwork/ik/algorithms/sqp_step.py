@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, mirrored
 from linkwork.expr.scalar.functions import and_, lt, or_, where
-from linkwork.ik.algorithms.joint_bounds import LimitBox
-from linkwork.ik.algorithms.joint_bounds_ranges import times
+from linkwork.ik.algorithms.joint_bounds import LimitBox, times
 
 __all__ = ["QuadraticStep", "Quadratics"]
 

@@ -13,8 +13,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import finite_number, names
 from linkwork.geometry.fields import FIELDS
 from linkwork.geometry.scene import Scene
-from linkwork.geometry.solids import SOLIDS
-from linkwork.geometry.solids_rows import SolidKind
+from linkwork.geometry.solids import SOLIDS, SolidKind
 from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget
 from linkwork.shapes import Compound
 

@@ -17,7 +17,7 @@ from typing import Any
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import fixed_together
 from linkwork.constraints.constraint import References
-from linkwork.constraints.jacobian_rows_seen import across
+from linkwork.constraints.jacobian_rows import across
 from linkwork.expr.scalar.functions import and_, atan2, eq, le, lt, sqrt, where
 from linkwork.ik.tasks.frame_tasks import moves
 from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget

@@ -1,23 +1,71 @@
-"""A task that is a function of the user's."""
+"""A task that is a function of the user's.
+
+What tasks and features that are functions of the user's have in common.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import place_of
-from linkwork._util.validation import names
+from linkwork._util.validation import integer, names
 from linkwork.constraints.constraint import References
-from linkwork.constraints.user_functions import Asking
+from linkwork.constraints.user_functions import Asking, refuse_pickling
 from linkwork.expr.scalar.symbol import Symbol
-from linkwork.ik.tasks.function_task_function_rows import FunctionRows, read_shape
-from linkwork.ik.tasks.task import TOLERANCE, Scalars, Task, TaskKinematics
+from linkwork.ik.tasks.task import TOLERANCE, Scalars, Task, TaskKinematics, TaskTarget
 
-__all__ = ["AskingAll", "FunctionTask"]
+__all__ = ["AskingAll", "FunctionRows", "FunctionTask", "read_shape"]
+
+
+class FunctionRows:
+    """What a function aims at, and what its rows are called."""
+
+    _kind: ClassVar[str]  # "task" or "feature"
+    name: str
+    function: Callable[..., Any]
+    shape: tuple[int, ...] | None  # of what it aims at
+    units: str | tuple[str, ...]  # of all rows, or of each
+    count: int  # of rows
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """The user's function."""
+        return (self.function,)
+
+    @property
+    def target_of(self) -> TaskTarget | None:
+        """What its function gets, if anything."""
+        return None if self.shape is None else TaskTarget(self.shape, "numbers", "what its function gets")
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """A name for each row."""
+        return (self.name,) if self.count == 1 else tuple(f"{self.name}[{i}]" for i in range(self.count))
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        """The unit of each row."""
+        return (self.units,) * self.count if isinstance(self.units, str) else self.units
+
+    def __getstate__(self) -> dict[str, Any]:
+        refuse_pickling(self, self._kind)
+        return self.__dict__
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
+        return self
+
+
+def read_shape(who: str, shape: Any) -> tuple[int, ...] | None:
+    """The shape of what a function aims at, if it aims at anything.  Raises ValueError."""
+    if shape is None:
+        return None
+    sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+    return tuple(integer(who, "shape", n, least=1, what="a whole number, or several,") for n in sizes)
 
 
 class AskingAll(Asking):

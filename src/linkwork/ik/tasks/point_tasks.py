@@ -10,7 +10,7 @@ from typing import Any
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import fixed_together
 from linkwork.constraints.constraint import References
-from linkwork.constraints.jacobian_rows_seen import seen_point
+from linkwork.constraints.jacobian_rows import seen_point
 from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.ik.tasks.frame_tasks import moves
 from linkwork.ik.tasks.task import (

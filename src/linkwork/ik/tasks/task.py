@@ -25,7 +25,7 @@ import numpy as np
 from linkwork._util.validation import integer
 from linkwork.constraints.constraint import Constraint, Kinematics, References
 from linkwork.geometry.scene import Scene
-from linkwork.geometry.solids_rows import SolidKind
+from linkwork.geometry.solids import SolidKind
 from linkwork.joints import JointType
 from linkwork.spatial import Vec3
 

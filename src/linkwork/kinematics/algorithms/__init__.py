@@ -1,8 +1,7 @@
 """Where a robot's bodies and frames are, and how they move."""
 
 from linkwork.kinematics.algorithms.forward_kinematics import ROWS as _BODIES
-from linkwork.kinematics.algorithms.forward_kinematics_frame_kinematics import ROWS as _FRAMES
 
 __all__ = ["ROWS"]
 
-ROWS = (*_BODIES, *_FRAMES)
+ROWS = (*_BODIES,)

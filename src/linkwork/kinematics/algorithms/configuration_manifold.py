@@ -1,6 +1,8 @@
 """Configurations as points of a manifold: integrate, difference and normalize, joint by joint.
 
 Source: Sola, Deray and Atchuthan, A micro Lie theory for state estimation in robotics, 2018.
+
+Rates of a configuration and velocities, joint by joint: q̇ is not v where a joint has a quaternion, say.
 """
 
 from __future__ import annotations
@@ -11,7 +13,15 @@ from typing import Any
 from linkwork.model.function_spec import Output, Row
 from linkwork.model.tree import Tree
 
-__all__ = ["ROWS", "difference", "integrate", "normalize"]
+__all__ = [
+    "ROWS",
+    "configuration_derivative_to_velocity",
+    "difference",
+    "integrate",
+    "normalize",
+    "velocity_to_configuration_derivative",
+]
+
 
 Scalars = Sequence[Any]
 
@@ -34,6 +44,18 @@ def normalize(tree: Tree, q: Scalars) -> list[Any]:
     return [x for i, body in tree.stacked() for x in body.asked("normalize", q[i])]
 
 
+def velocity_to_configuration_derivative(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
+    """q̇ (nq): how the configuration changes at velocity v."""
+    q, v = tree.split_q(q), tree.split_v(v)
+    return [x for i, body in tree.stacked() for x in body.asked("q_dot", q[i], v[i])]
+
+
+def configuration_derivative_to_velocity(tree: Tree, q: Scalars, q_dot: Scalars) -> list[Any]:
+    """v (nv): the velocity at which the configuration changes at rate q̇."""
+    q, q_dot = tree.split_q(q), tree.split_q(q_dot)
+    return [x for i, body in tree.stacked() for x in body.asked("v_of", q[i], q_dot[i])]
+
+
 ROWS = (
     Row.of(
         integrate,
@@ -53,5 +75,17 @@ ROWS = (
         Output(("nq",), "rad, m, 1", configuration=True),
         "Nearest configuration on the joints' manifolds: quaternions become unit.",
         any_configuration=True,
+    ),
+    Row.of(
+        velocity_to_configuration_derivative,
+        "q v",
+        Output(("nq",), "rad/s, m/s, 1/s"),
+        "Rate at which the configuration changes at a velocity.",
+    ),
+    Row.of(
+        configuration_derivative_to_velocity,
+        "q q_dot",
+        Output(("nv",), "rad/s, m/s"),
+        "Velocity at which the configuration changes at a rate.",
     ),
 )

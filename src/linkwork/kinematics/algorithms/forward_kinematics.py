@@ -1,16 +1,34 @@
-"""Forward kinematics: the poses of all bodies, by chaining the joints' transforms."""
+"""Forward kinematics: the poses of all bodies, by chaining the joints' transforms.
+
+Kinematics of a frame B relative to a frame A, expressed in a frame E, at a point P of B.
+
+Only the joints between A and B matter: see `between`.  Twists are taken at the origin of P as a point of B; the default
+P is B's own origin.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 2 and 4; composition of accelerations with the
+Coriolis term: any text of mechanics, e.g. Kane and Levinson, Dynamics, 1985, section 2.8.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from linkwork.kinematics.algorithms.relative_kinematics import (
+    STILL,
+    View,
+    chain_motion,
+    chain_twist,
+    moved,
+    pose_between,
+    rotated,
+)
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import Output, Row
+from linkwork.model.function_spec import Output, Row, frame_options
 from linkwork.model.tree import Tree
-from linkwork.spatial import Pose
+from linkwork.spatial import Motion, Pose
 
-__all__ = ["ROWS", "forward_kinematics"]
+__all__ = ["ROWS", "VIEW", "acceleration", "forward_kinematics", "pose", "twist"]
 
 
 def forward_kinematics(tree: Tree, q: Sequence[Any]) -> list[Pose]:
@@ -22,4 +40,87 @@ def forward_kinematics(tree: Tree, q: Sequence[Any]) -> list[Pose]:
     return [X[i] for i, _, _ in tree.outward()]
 
 
-ROWS = (Row.of(forward_kinematics, "q", Output(("nb", 4, 4), "1, m"), "Poses of all bodies in the world."),)
+Scalars = Sequence[Any]
+
+
+def pose(tree: Tree, q: Scalars, frame: str, relative_to: str = "world") -> Pose:
+    """X_AB: the pose of frame B in frame A (``relative_to``)."""
+    return pose_between(tree, tree.split_q(q), tree.frame(relative_to), tree.frame(frame))
+
+
+def twist(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    frame: str,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+    at: str | None = None,
+) -> Motion:
+    """(ω; v) of frame B relative to A, expressed in E: v is the velocity of the point of B at P."""
+    q, v = tree.split_q(q), tree.split_v(v)
+    view = View(tree, q, frame, relative_to, expressed_in, at)
+    V_B, V_A = (chain_twist(tree, q, v, chain) for chain in view.chains)
+    V_B, V_A = view.X_EB @ (view.B.placement.inv() @ V_B), view.X_EA @ (view.A.placement.inv() @ V_A)
+    return moved(V_B - V_A, view.point)
+
+
+def acceleration(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    frame: str,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+    at: str | None = None,
+) -> Motion:
+    """(ω̇; v̇) of frame B relative to A, expressed in E.
+
+    The rates are those an observer fixed in A sees; v̇ is the (classical) acceleration of the point of B at P.
+    """
+    q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
+    view = View(tree, q, frame, relative_to, expressed_in, at)
+    chain_B, chain_A = view.chains
+    R_EB, R_EA = view.X_EB.rotation, view.X_EA.rotation
+    V_B = rotated(R_EB, view.B.placement.inv() @ chain_twist(tree, q, v, chain_B))
+    V_A = rotated(R_EA, view.A.placement.inv() @ chain_twist(tree, q, v, chain_A))
+    B, A = (chain_motion(tree, q, v, a, chain) for chain in view.chains)
+    B, A = B.through(view.B.placement, STILL, STILL), A.through(view.A.placement, STILL, STILL)
+    r = view.X_EB.translation - view.X_EA.translation
+    w_A, w_AB = V_A.angular, V_B.angular - V_A.angular
+    v_AB = V_B.linear - V_A.linear - w_A.cross(r)
+    alpha_A, a_A = R_EA @ A.angular_acceleration, R_EA @ A.acceleration
+    alpha = R_EB @ B.angular_acceleration - alpha_A - w_A.cross(w_AB)
+    linear = R_EB @ B.acceleration - a_A - alpha_A.cross(r) - w_A.cross(w_A.cross(r)) - w_A.cross(v_AB) * 2.0
+    d = view.point - view.X_EB.translation
+    return Motion(alpha, linear + alpha.cross(d) + w_AB.cross(w_AB.cross(d)))
+
+
+VIEW = frame_options("frame", "relative_to", "expressed_in", "at")
+
+
+ROWS = (
+    Row.of(forward_kinematics, "q", Output(("nb", 4, 4), "1, m"), "Poses of all bodies in the world."),
+    Row.of(
+        pose,
+        "q",
+        Output((4, 4), "1, m"),
+        "Pose of a frame relative to another.",
+        options=frame_options("frame", "relative_to"),
+    ),
+    Row.of(
+        twist,
+        "q v",
+        Output((6,), "rad/s, m/s"),
+        "Twist (ω; v) of a frame relative to another.",
+        options=VIEW,
+    ),
+    Row.of(
+        acceleration,
+        "q v a",
+        Output((6,), "rad/s², m/s²"),
+        "Acceleration (ω̇; v̇) of a frame relative to another.",
+        options=VIEW,
+    ),
+)

@@ -1,7 +1,7 @@
 """Configurations of a robot as points of a manifold."""
 
 from linkwork.kinematics.algorithms import configuration_manifold as manifold
-from linkwork.kinematics.algorithms import configuration_manifold_rates as rates
+from linkwork.kinematics.algorithms import configuration_manifold as rates
 
 ROWS = (*manifold.ROWS, *rates.ROWS)
 

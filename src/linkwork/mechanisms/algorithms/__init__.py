@@ -9,18 +9,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives import forward_dynamics_derivatives
-from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives_forward_dynamics_hessian import (
+from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives import (
+    forward_dynamics_derivatives,
     forward_dynamics_hessian,
     forward_dynamics_second_derivatives,
 )
-from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
-from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives_inverse_dynamics_hessian import (
+from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import (
+    inverse_dynamics_derivatives,
     inverse_dynamics_hessian,
     inverse_dynamics_second_derivatives,
 )
 from linkwork.dynamics.algorithms.derivatives.linearize import linearize
-from linkwork.dynamics.algorithms.derivatives.momentum_and_energy_derivatives_energy_derivatives import (
+from linkwork.dynamics.algorithms.derivatives.momentum_and_energy_derivatives import (
     potential_energy_derivatives,
 )
 from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics
@@ -28,31 +28,25 @@ from linkwork.dynamics.algorithms.hybrid_dynamics import hybrid_dynamics
 from linkwork.dynamics.algorithms.impact import impact
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force, gravity_force, inverse_dynamics
 from linkwork.dynamics.algorithms.joint_wrenches import joint_wrench_split, joint_wrenches
-from linkwork.dynamics.algorithms.momentum.energy_and_power import lagrangian, potential_energy
-from linkwork.dynamics.algorithms.momentum.energy_and_power_power import power
+from linkwork.dynamics.algorithms.momentum.energy_and_power import lagrangian, potential_energy, power
 from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
-from linkwork.dynamics.algorithms.regressors.inertial_regressors import inverse_dynamics_regressor
-from linkwork.dynamics.algorithms.regressors.inertial_regressors_energy_regressors import (
+from linkwork.dynamics.algorithms.regressors.inertial_regressors import (
+    inverse_dynamics_regressor,
     kinetic_energy_regressor,
     potential_energy_regressor,
 )
 from linkwork.mechanisms.algorithms.assembly_solver import ROWS as _ASSEMBLE
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import ROWS as _FORWARD
-from linkwork.mechanisms.algorithms.constrained_forward_dynamics import constrained_accelerations
-from linkwork.mechanisms.algorithms.constrained_forward_dynamics_forward_derivatives import ROWS as _FORWARD_DERIVATIVES
-from linkwork.mechanisms.algorithms.constrained_forward_dynamics_forward_derivatives import (
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import (
     constrained_acceleration_derivatives,
+    constrained_accelerations,
     constrained_linearize,
 )
 from linkwork.mechanisms.algorithms.constrained_inertia import ROWS as _INERTIA
-from linkwork.mechanisms.algorithms.constrained_inertia_constrained_impact import ROWS as _IMPACT
-from linkwork.mechanisms.algorithms.constrained_inertia_constrained_impact import impact_of_constrained
+from linkwork.mechanisms.algorithms.constrained_inertia import impact_of_constrained
 from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import ROWS as _INVERSE
-from linkwork.mechanisms.algorithms.constrained_inverse_dynamics_inverse_derivatives import ROWS as _INVERSE_DERIVATIVES
 from linkwork.mechanisms.algorithms.constraint_forces import ROWS as _AMBIGUITY
-from linkwork.mechanisms.algorithms.constraint_forces_constraint_power import ROWS as _POWER
-from linkwork.mechanisms.algorithms.constraint_forces_joint_wrench import ROWS as _JOINT_WRENCH
-from linkwork.mechanisms.algorithms.constraint_forces_joint_wrench import (
+from linkwork.mechanisms.algorithms.constraint_forces import (
     constrained_joint_wrench_split,
     constrained_joint_wrenches,
 )
@@ -60,28 +54,21 @@ from linkwork.mechanisms.algorithms.constraint_projection import ROWS as _PROJEC
 from linkwork.mechanisms.algorithms.dependent_coordinates import ROWS as _CLOSING
 from linkwork.mechanisms.algorithms.loop_joint_functions import ROWS as _LOOP_JOINTS
 from linkwork.mechanisms.algorithms.reduced_dynamics import ROWS as _MINIMAL
-from linkwork.mechanisms.algorithms.reduced_dynamics_reduced_linearize import ROWS as _REDUCED_LINEARIZE
 from linkwork.mechanisms.algorithms.velocity_embedding import ROWS as _EXPLICIT
 
 __all__ = ["INSTEAD", "OF_JOINTS_ALONE", "ROWS", "TREES_OWN"]
 
 _ALL = (
     *_FORWARD,
-    *_FORWARD_DERIVATIVES,
     *_LOOP_JOINTS,
-    *_JOINT_WRENCH,
     *_INVERSE,
-    *_INVERSE_DERIVATIVES,
-    *_IMPACT,
     *_INERTIA,
     *_AMBIGUITY,
-    *_POWER,
     *_PROJECT,
     *_ASSEMBLE,
     *_EXPLICIT,
     *_CLOSING,
     *_MINIMAL,
-    *_REDUCED_LINEARIZE,
 )
 ROWS = tuple(replace(row, in_double=True) for row in _ALL)  # as what of constraints depends on others is decided there
 

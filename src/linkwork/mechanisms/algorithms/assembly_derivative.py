@@ -20,8 +20,7 @@ from typing import Any
 
 from linkwork.expr.autodiff.custom_derivative import Rule, ruled
 from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero, tangent
-from linkwork.expr.control.closure_conversion import closed, lent
-from linkwork.expr.control.closure_conversion_differentiated import Differentiated
+from linkwork.expr.control.closure_conversion import Differentiated, closed, lent
 from linkwork.expr.linalg.sparse_dot import dot, transposed
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.symbol import Symbol

@@ -1,9 +1,10 @@
 """How the rows of constraints vary with a robot's state, at given accelerations and forces.
 
 Only the numbers that constraints touch have a row in anything of this: what constraints compute runs on numbers that
-carry sparse rows of derivatives (`linkwork.expr.autodiff.sparse_tangent`).  Rows that are the powers of fixed wrenches on the motion
-of a frame have a closed form: along a column c of a joint on the way, all before it turn by −c × as the frame sees
-them, so with V and A what those before the joint do, V_m, A_m what it does itself and V_after what those after it do,
+carry sparse rows of derivatives (`linkwork.expr.autodiff.sparse_tangent`).  Rows that are the powers of fixed wrenches
+on the motion of a frame have a closed form: along a column c of a joint on the way, all before it turn by −c × as the
+frame sees them, so with V and A what those before the joint do, V_m, A_m what it does itself and V_after what those
+after it do,
 
     by q:  ∂A = −c × A + A_m' + (−c × V) × V_m + V × V_m' + (V_m' − c × V) × V_after,
     by v:  ∂A = V × c + c × V_after + A_m',

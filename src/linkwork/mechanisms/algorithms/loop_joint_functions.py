@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork.constraints import LoopJoint
-from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives_passive_derivatives import force_derivatives
+from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import force_derivatives
 from linkwork.dynamics.algorithms.passive_joint_forces import exerted
 from linkwork.joints.base.from_transform import units
 from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.validation import integer
-from linkwork.mechanisms.assembly.assembly_search import check_tolerance, solved
-from linkwork.mechanisms.assembly.assembly_search_starts import everywhere
+from linkwork.mechanisms.assembly.assembly_search import check_tolerance, everywhere, solved
 from linkwork.mechanisms.assembly.result import sign_of, slack_of
 from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,

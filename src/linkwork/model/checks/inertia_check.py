@@ -1,4 +1,15 @@
-"""What is wrong with a link's numbers, or suspicious about them."""
+"""What is wrong with a link's numbers, or suspicious about them.
+
+The rotational inertias that a body can have, and the nearest of them to one that none has.
+
+With Σ = ∫ r rᵀ dm, the second moments of mass about the centre, the rotational inertia is J = tr(Σ) 1 − Σ, and some
+distribution of mass has it exactly where Σ = ½ tr(J) 1 − J has no negative eigenvalue: moments that are not negative
+and the triangle inequality between them are the same in one.  (Σ is the upper block of the pseudo-inertia, a 4 × 4
+matrix of the ten inertial parameters, about the centre of mass; see Wensing, Kim and Slotine, 2018.)
+
+The nearest possible inertia is that of the nearest such Σ in the Frobenius norm, which does not depend on the axes: the
+negative second moments along principal axes become zero, and all others, the mass and its centre stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +20,21 @@ from typing import Any
 import numpy as np
 
 from linkwork.errors import Findings, Issue, Location
-from linkwork.model.checks.inertia_check_physical import nearest_possible, taken_apart
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Symmetric3, Vec3
 from linkwork.spatial.arguments import LARGEST
 
-__all__ = ["FARTHEST", "SUSPICIOUS", "all_finite", "check_inertial", "principal_moments", "why_impossible"]
+__all__ = [
+    "FARTHEST",
+    "SUSPICIOUS",
+    "all_finite",
+    "check_inertial",
+    "nearest_possible",
+    "principal_moments",
+    "taken_apart",
+    "why_impossible",
+]
+
 
 FARTHEST = 0.5  # relative: half of the second moments of mass, beyond which what is given tells little of the body
 SUSPICIOUS = 1e12  # numbers beyond it are suspicious
@@ -184,3 +204,33 @@ def _size(shapes: Sequence[Geometry]) -> tuple[Vec3, float] | None:
 
 _SIGNS = "no body has a negative moment: are the signs of ixy, ixz, iyz and the order of the numbers right?"
 _WITHOUT = 'for kinematics alone, inertia="ignore" loads the robot without inertias'
+
+
+def taken_apart(inertia: Inertia) -> tuple[float, Vec3, Symmetric3]:
+    """Mass, centre of mass and the rotational inertia about it, in the same axes: what `Inertia.at_center` is made of.
+
+    Where there is no mass, the origin stands for its centre.
+    """
+    if inertia.mass == 0.0:
+        return 0.0, Vec3.zero(), inertia.about
+    center = inertia.moment * (1.0 / inertia.mass)
+    return float(inertia.mass), center, inertia.shifted(-center).about
+
+
+def nearest_possible(about: Symmetric3) -> tuple[Symmetric3, float]:
+    """The rotational inertia about the centre of mass that a body can have and that is nearest to this one, and how
+    far it is: ‖Σ' − Σ‖ / ‖Σ‖, a number from 0 (it is itself possible) to 1 (nothing of it is).
+    """
+    xx, xy, xz, yy, yz, zz = about.elements()
+    scale = max(abs(a) for a in about.elements())  # so that nothing leaves float64's range on the way
+    if scale == 0.0:
+        return about, 0.0
+    J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / scale
+    moments, axes = np.linalg.eigh(0.5 * np.trace(J) * np.eye(3) - J)
+    missing = np.maximum(-moments, 0.0)
+    if not missing.any():
+        return about, 0.0
+    change = (axes * missing) @ axes.T
+    change = scale * (np.trace(change) * np.eye(3) - change)
+    upper = [float(change[i, j]) for i in range(3) for j in range(i, 3)]
+    return about + Symmetric3(*upper), float(np.linalg.norm(missing) / np.linalg.norm(moments))

@@ -7,8 +7,7 @@ from dataclasses import replace
 from linkwork.model.body import Frame
 from linkwork.model.composite_body import without_inertias
 from linkwork.model.parametrized_tree import Numbers, parametrised
-from linkwork.model.simplify.align_joint_frames import seated
-from linkwork.model.simplify.align_joint_frames_tilt import tilted
+from linkwork.model.simplify.align_joint_frames import seated, tilted
 from linkwork.model.simplify.regroup_inertia import regrouped
 from linkwork.model.simplify.shift_origins import slid
 from linkwork.model.tree import Tree

@@ -1,8 +1,13 @@
-"""Ways of a frame in space: poses by how far it has gone."""
+"""Ways of a frame in space: poses by how far it has gone.
+
+Way points on a path, one after the other, and where they end.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +20,8 @@ from linkwork.kinematics.poses import pose_difference
 from linkwork.motion.cartesian.path_segments import ReversedPiece, WayPiece, leg_of
 from linkwork.spatial import Pose
 
-__all__ = ["CartesianPath"]
+__all__ = ["CartesianPath", "Steps", "grid"]
+
 
 _FARTHEST = 1e100  # [m] from which on products of lengths overflow
 _SAME = 1e-6  # [m, rad]: poses that are one
@@ -166,3 +172,27 @@ def _off(X: np.ndarray, who: str, distance: Any, axis: Any) -> np.ndarray:
     found: np.ndarray = X.copy()
     found[:3, 3] -= number(far) * (X[:3, :3] @ way)
     return found
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Configurations q (k, nq) at places s (k,) of a path; ``changed`` (k,) where one is no neighbour of the last.
+
+    Of a way that does not come to the end, ``missed`` is the next place, which could not be reached.
+    """
+
+    s: np.ndarray
+    q: np.ndarray
+    changed: np.ndarray
+    missed: float | None = None
+
+    @property
+    def end(self) -> float:
+        """How far they come."""
+        return float(self.s[-1]) if len(self.s) else 0.0
+
+
+def grid(knots: np.ndarray, step: float) -> np.ndarray:
+    """Places to begin with: all knots, and equal steps between them, two at least and about ``step``."""
+    found = [np.linspace(a, b, max(int(np.ceil((b - a) / step)), 2) + 1)[:-1] for a, b in pairwise(knots)]
+    return np.append(np.concatenate(found), knots[-1])

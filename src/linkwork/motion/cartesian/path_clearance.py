@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from linkwork.collision.algorithms.displacement_bounds_reaches import joint_reaches
+from linkwork.collision.algorithms.displacement_bounds import joint_reaches
 from linkwork.motion.cartesian.arguments import AskedPath
 from linkwork.motion.cartesian.waypoint_refinement import Curve
 

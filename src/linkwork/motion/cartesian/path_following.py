@@ -15,14 +15,11 @@ from linkwork.kernels.array_arguments import real_array
 from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.motion.arguments import finite_number
 from linkwork.motion.cartesian.arguments import FREE_ROWS, HABITS, AskedPath
-from linkwork.motion.cartesian.cartesian_path import CartesianPath
-from linkwork.motion.cartesian.cartesian_path_steps import Steps, grid
-from linkwork.motion.cartesian.configuration_choice import branch_steps
-from linkwork.motion.cartesian.configuration_choice_tracking import tracked
+from linkwork.motion.cartesian.cartesian_path import CartesianPath, Steps, grid
+from linkwork.motion.cartesian.configuration_choice import branch_steps, tracked
 from linkwork.motion.cartesian.path_clearance import levers
 from linkwork.motion.cartesian.result import Deviation, FollowedPath
-from linkwork.motion.cartesian.tracking_outcome import SceneAsked, farthest
-from linkwork.motion.cartesian.tracking_outcome_reasons import Ended
+from linkwork.motion.cartesian.tracking_outcome import Ended, SceneAsked, farthest
 
 __all__ = ["followed_path"]
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from linkwork.motion.cartesian.arguments import AskedPath
-from linkwork.motion.cartesian.cartesian_path_steps import Steps
+from linkwork.motion.cartesian.cartesian_path import Steps
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 __all__ = ["Curve", "Filled", "filled", "quintics"]

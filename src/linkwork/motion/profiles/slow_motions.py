@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.motion.profiles.profile_kinds_kernels import ProfileNumbers
+from linkwork.motion.profiles.profile_kinds import ProfileNumbers
 
 __all__ = ["slowed"]
 

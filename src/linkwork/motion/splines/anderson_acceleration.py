@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.autodiff.custom_derivative_still import still
+from linkwork.expr.autodiff.custom_derivative import still
 from linkwork.expr.control import while_loop
 from linkwork.expr.equations import fixed_point
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, where

@@ -10,14 +10,18 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import Once
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace, motion_of
-from linkwork.motion.algorithms.curves.curve_kinds_pieces import polynomial
-from linkwork.motion.algorithms.hermite_interpolation import cubic_between, straight_between
-from linkwork.motion.algorithms.hermite_interpolation_quadrangle import inner_point
-from linkwork.motion.algorithms.hermite_interpolation_slopes import correction, mean_slope
+from linkwork.motion.algorithms.curves.curve_kinds import polynomial
+from linkwork.motion.algorithms.hermite_interpolation import (
+    correction,
+    cubic_between,
+    inner_point,
+    mean_slope,
+    straight_between,
+)
 from linkwork.motion.splines.anderson_acceleration import settled, settled_on_symbols
 from linkwork.motion.splines.euclidean_spline import plain_cubics
 from linkwork.motion.trajectory.map_segments import Rows, between_points, each, of_pieces, one_sign, rows_of
-from linkwork.motion.trajectory.trajectory_construction_quintic import through_states
+from linkwork.motion.trajectory.trajectory_construction import through_states
 from linkwork.motion.trajectory.trajectory_segment import Section
 
 __all__ = ["cubic", "estimated", "hermite", "quintic", "squad", "straight"]

@@ -16,7 +16,7 @@ import numpy as np
 from linkwork.motion.timing.arguments import MotionAsked
 from linkwork.motion.timing.limits import PathNumbers
 from linkwork.motion.timing.rest_start import PHASES, RAMP, ramped, through
-from linkwork.motion.trajectory.time_scaling_arc_length import lengths_of
+from linkwork.motion.trajectory.time_scaling import lengths_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_segment import shifted
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import bounds
 from linkwork.kernels.array_arguments import real_array
-from linkwork.motion.arguments_reading import places_of, read_limit
+from linkwork.motion.arguments import places_of, read_limit
 
 if TYPE_CHECKING:
     from linkwork.robot import Robot

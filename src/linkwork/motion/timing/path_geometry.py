@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork.motion.timing.segment_grid import beside, jumps
 from linkwork.motion.trajectory.trajectory import Trajectory
-from linkwork.motion.trajectory.trajectory_construction_remade import chained
+from linkwork.motion.trajectory.trajectory_construction import chained
 from linkwork.motion.trajectory.trajectory_segment import Section
 
 __all__ = ["Beneath", "beneath", "evened", "stands_still"]

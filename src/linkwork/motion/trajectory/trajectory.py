@@ -17,16 +17,16 @@ from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import le, where
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.arguments import Outside, finite_number, times_within
-from linkwork.motion.trajectory.time_scaling_arc_length import length_of, speed_of
-from linkwork.motion.trajectory.trajectory_construction import coordinate_section, polynomial_section
-from linkwork.motion.trajectory.trajectory_construction_remade import (
+from linkwork.motion.trajectory.time_scaling import length_of, speed_of
+from linkwork.motion.trajectory.trajectory_construction import (
     at_one_speed,
     at_other_times,
     chained,
+    coordinate_section,
+    polynomial_section,
     refuse_jumps,
 )
-from linkwork.motion.trajectory.trajectory_extremes import Extremes, extremes_of
-from linkwork.motion.trajectory.trajectory_extremes_limits import margins_of
+from linkwork.motion.trajectory.trajectory_extremes import Extremes, extremes_of, margins_of
 from linkwork.motion.trajectory.trajectory_files import load_trajectory, save_trajectory
 from linkwork.motion.trajectory.trajectory_segment import Section
 

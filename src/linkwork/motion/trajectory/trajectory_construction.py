@@ -1,19 +1,35 @@
-"""Sections of polynomials that people give, as `Trajectory.polynomial` and `Trajectory.by_coordinate` take them."""
+"""Sections of polynomials that people give, as `Trajectory.polynomial` and `Trajectory.by_coordinate` take them.
+
+Trajectories through states of motion: polynomials of degree five.
+
+What trajectories are made of others: sections one after the other, and at other times.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
-from linkwork.motion.algorithms.curves.curve_kinds_pieces import FAR
-from linkwork.motion.arguments import bases, finite_array, increasing, space_of
+from linkwork.motion.algorithms.curves.curve_kinds import FAR
+from linkwork.motion.algorithms.hermite_interpolation import quintic_between
+from linkwork.motion.arguments import bases, finite_array, finite_number, increasing, space_of
+from linkwork.motion.trajectory.map_segments import Rows, between_points, each, one_sign
+from linkwork.motion.trajectory.time_scaling import clock_by_length, clocked, monotone_clock, speed_of
 from linkwork.motion.trajectory.trajectory_segment import Section
 
-__all__ = ["coordinate_section", "polynomial_section"]
+__all__ = [
+    "at_one_speed",
+    "at_other_times",
+    "chained",
+    "coordinate_section",
+    "polynomial_section",
+    "refuse_jumps",
+    "through_states",
+]
 
 
 def polynomial_section(times: Any, coefficients: Any, robot: RobotBase | None, base: Any) -> Section:
@@ -65,3 +81,63 @@ def coordinate_section(
         base = np.zeros(space.nq)
     arrays = {"starts": starts, "coefficients": c, "base": bases(who, space, base, (space.nq,), robot)}
     return Section(space, KINDS["by_coordinate"], arrays, first, last)
+
+
+def through_states(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows, a: Rows) -> Section:
+    """q (n, nq), v and a (n, nv) at times t (n,), and between each two a polynomial of degree five."""
+    q = one_sign(space, q)
+
+    def piece(h: object, *states: list[object]) -> list[list[object]]:
+        return quintic_between(space, h, *states)
+
+    return between_points(space, t, q, each(piece, np.diff(t), q[:-1], q[1:], v[:-1], v[1:], a[:-1], a[1:]))
+
+
+def chained(sections: Iterable[Section], start: float) -> list[Section]:
+    """One after the other, from a time on."""
+    found: list[Section] = []
+    for section in sections:
+        found.append(section.moved(found[-1].end if found else start))
+    return found
+
+
+def refuse_jumps(first: Any, other: Any, name: Callable[[int], str], tolerance: float) -> None:
+    """Raises ValueError where q or v of the other's beginning is not that of the first one's end."""
+    end, begin = first(first.end_time), other(other.start_time)
+    space = first.sections[0].space
+    gap = np.abs(np.asarray(space.local([*end.q], [*begin.q]), dtype=float))
+    for what, apart in (("q", gap), ("v", np.abs(begin.v - end.v))):
+        if apart.size and apart.max() > tolerance:
+            k = int(apart.argmax())
+            raise ValueError(
+                f"spliced: {what} of {name(k)} jumps by {apart[k]:.6g} where the other begins; allow_jump=True lets it"
+            )
+
+
+def at_other_times(trajectory: Any, times: Any) -> Sequence[Section]:
+    """All longer by a factor, or with new times for the knots."""
+    if np.ndim(times) == 0:
+        scale = finite_number("retimed: scale", times)
+        if scale <= 0.0:
+            raise ValueError(f"retimed: expected a factor above 0, got {times!r}")
+        return chained([s.scaled(0.0, scale) for s in trajectory.sections], trajectory.start_time)
+    knots = trajectory.knots
+    new = increasing("retimed", times)
+    if len(new) != len(knots):
+        raise ValueError(f"retimed: expected {len(knots)} times, one for each of its knots, got {len(new)}")
+    if np.array_equal(new, knots):
+        same: Sequence[Section] = trajectory.sections
+        return same
+    return clocked(trajectory.sections, monotone_clock(new, knots), new, knots)
+
+
+def at_one_speed(trajectory: Any, speed: Any, weights: Any, frame: str | None) -> list[Section]:
+    """At the speed of joint space or of a frame."""
+    who = "by_length"
+    wanted = finite_number(f"{who}: speed", speed)
+    if wanted <= 0.0:
+        raise ValueError(f"{who}: speed: expected a number above 0, got {speed!r}")
+    knots = trajectory.knots
+    rate = speed_of(who, trajectory, weights, frame)
+    clock, new = clock_by_length(who, knots, rate, wanted, trajectory.start_time)
+    return clocked(trajectory.sections, clock, new, knots)

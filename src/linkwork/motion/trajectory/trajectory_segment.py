@@ -13,9 +13,8 @@ from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.kernels.compiler_api import Along, Kernel, compile, recycled
 from linkwork.kernels.kernel_cache import Once
 from linkwork.motion.algorithms.curves import KINDS, Clock, CurveKind, CurveSpace, curve_motion
-from linkwork.motion.algorithms.curves.curve_kinds_pieces import FAR
-from linkwork.motion.trajectory.piecewise_evaluation import pieces_at
-from linkwork.motion.trajectory.piecewise_evaluation_along import along_pieces
+from linkwork.motion.algorithms.curves.curve_kinds import FAR
+from linkwork.motion.trajectory.piecewise_evaluation import along_pieces, pieces_at
 
 __all__ = ["Section", "composed", "frozen", "shifted"]
 

@@ -11,8 +11,14 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
 from linkwork.expr.scalar.functions import fabs, fmax, lt, where
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.optimal.algorithms.block_banded import Eliminated, WindowShare, eliminated, substituted
-from linkwork.optimal.algorithms.block_banded_wide import eliminated_wide, substituted_wide
+from linkwork.optimal.algorithms.block_banded import (
+    Eliminated,
+    WindowShare,
+    eliminated,
+    eliminated_wide,
+    substituted,
+    substituted_wide,
+)
 from linkwork.optimal.algorithms.path_nlp import PathPoint
 from linkwork.optimal.algorithms.path_steps import Duals, PathSteps
 from linkwork.optimal.algorithms.path_window import PathWindow

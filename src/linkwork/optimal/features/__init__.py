@@ -10,17 +10,17 @@ from linkwork.optimal.features.contact_features import ContactStays as ContactSt
 from linkwork.optimal.features.contact_features import FrictionCone as FrictionCone
 from linkwork.optimal.features.contact_features import PathContact as PathContact
 from linkwork.optimal.features.contact_features import SurfaceCone as SurfaceCone
+from linkwork.optimal.features.dynamics_features import EnergyFeature as EnergyFeature
+from linkwork.optimal.features.dynamics_features import MomentumFeature as MomentumFeature
 from linkwork.optimal.features.dynamics_features import PowerFeature as PowerFeature
 from linkwork.optimal.features.dynamics_features import TorqueFeature as TorqueFeature
 from linkwork.optimal.features.dynamics_features import UnactuatedFeature as UnactuatedFeature
-from linkwork.optimal.features.dynamics_features_mass import EnergyFeature as EnergyFeature
-from linkwork.optimal.features.dynamics_features_mass import MomentumFeature as MomentumFeature
 from linkwork.optimal.features.feature import Feature as Feature
 from linkwork.optimal.features.feature import FeatureRows as FeatureRows
 from linkwork.optimal.features.feature import TaskFeature as TaskFeature
 from linkwork.optimal.features.feature import Window as Window
+from linkwork.optimal.features.function_feature import AskingWindow as AskingWindow
 from linkwork.optimal.features.function_feature import FunctionFeature as FunctionFeature
-from linkwork.optimal.features.function_feature_asking import AskingWindow as AskingWindow
 from linkwork.optimal.features.limits import AccelerationLimits as AccelerationLimits
 from linkwork.optimal.features.limits import JerkLimits as JerkLimits
 from linkwork.optimal.features.limits import PositionLimits as PositionLimits
@@ -29,9 +29,9 @@ from linkwork.optimal.features.limits import VelocityLimits as VelocityLimits
 from linkwork.optimal.features.motion_features import AccelerationFeature as AccelerationFeature
 from linkwork.optimal.features.motion_features import ConfigurationFeature as ConfigurationFeature
 from linkwork.optimal.features.motion_features import JerkFeature as JerkFeature
+from linkwork.optimal.features.motion_features import ParameterFeature as ParameterFeature
+from linkwork.optimal.features.motion_features import VariableFeature as VariableFeature
 from linkwork.optimal.features.motion_features import VelocityFeature as VelocityFeature
-from linkwork.optimal.features.motion_features_numbers import ParameterFeature as ParameterFeature
-from linkwork.optimal.features.motion_features_numbers import VariableFeature as VariableFeature
 
 BY_NAME: dict[str, type[Feature]] = {
     "configuration": ConfigurationFeature,

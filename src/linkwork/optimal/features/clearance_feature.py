@@ -14,7 +14,7 @@ from linkwork._util.validation import integer
 from linkwork.expr.linalg.sparse_dot import product
 from linkwork.expr.scalar.functions import exp, fmin, log, lt, where
 from linkwork.geometry.scene import Scene
-from linkwork.geometry.solids_rows import SolidKind
+from linkwork.geometry.solids import SolidKind
 from linkwork.ik.tasks.clearance_task import scene_numbers, scene_rows
 from linkwork.ik.tasks.task import TaskKinematics, TaskTarget
 from linkwork.optimal.features.arguments import one_of, text

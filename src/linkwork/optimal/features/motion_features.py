@@ -1,4 +1,7 @@
-"""How a path moves: configurations, and differences of them by time, a row each velocity."""
+"""How a path moves: configurations, and differences of them by time, a row each velocity.
+
+Decision variables themselves as features: those of each step, and parameters of the whole path.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,16 @@ from linkwork.ik.tasks.task import TaskTarget
 from linkwork.optimal.features.arguments import text
 from linkwork.optimal.features.feature import Feature, Scalars, Window
 
-__all__ = ["AccelerationFeature", "ConfigurationFeature", "JerkFeature", "MotionFeature", "VelocityFeature", "less"]
+__all__ = [
+    "AccelerationFeature",
+    "ConfigurationFeature",
+    "JerkFeature",
+    "MotionFeature",
+    "ParameterFeature",
+    "VariableFeature",
+    "VelocityFeature",
+    "less",
+]
 
 
 @dataclass(frozen=True)
@@ -114,3 +126,41 @@ class JerkFeature(MotionFeature):
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         return less(w.jerk(), target)
+
+
+@dataclass(frozen=True)
+class _NumbersFeature(Feature):
+    """Decision variables by name."""
+
+    name: str
+    count: int = field(default=0, compare=False, repr=False)  # known once it is a problem's
+
+    depth = 0
+
+    def __post_init__(self) -> None:
+        text(type(self).__name__, "name", self.name, empty=False)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return (self.name,) if self.count == 1 else tuple(f"{self.name}[{k}]" for k in range(self.count))
+
+    def settled(self, robot: Any, w: Window) -> Self:
+        return replace(self, count=len(self.values(w, ())))
+
+
+@public_constructor
+@dataclass(frozen=True)
+class VariableFeature(_NumbersFeature):
+    """The variables of a step that are called so."""
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        return w.variables(self.name)
+
+
+@public_constructor
+@dataclass(frozen=True)
+class ParameterFeature(_NumbersFeature):
+    """A parameter of the whole path."""
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        return w.parameter(self.name)

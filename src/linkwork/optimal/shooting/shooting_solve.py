@@ -3,10 +3,13 @@
 What is unknown are the forces of motors; a motion is what they make of the start.  Features are asked of each step and
 of the state that it reaches, squares and costs are those of the path, and constraints enter by multipliers.  Limits of
 motors hold exactly.  By inverse dynamics accelerations are unknown, and forces of motors follow from the motion.
+
+Problems by inverse dynamics: motors as constraints on what a motion takes.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from inspect import signature
 from types import SimpleNamespace
 from typing import Any
@@ -28,6 +31,8 @@ from linkwork.optimal.arguments import (
     read_tolerances,
     together,
 )
+from linkwork.optimal.contact_schedule import weight_of
+from linkwork.optimal.features import TorqueFeature
 from linkwork.optimal.features.arguments import one_of
 from linkwork.optimal.initial_guesses import guesses
 from linkwork.optimal.problem_arrays import PENALTY, prepared
@@ -35,23 +40,23 @@ from linkwork.optimal.robot_parameters import (
     along,
     axes_of,
     forces_of_motion,
+    motor_limits,
+    motor_places,
+    read_finite,
     read_robot_numbers,
     robot_inputs,
 )
-from linkwork.optimal.robot_parameters_motors import motor_limits, motor_places, read_finite
 from linkwork.optimal.schedule import Schedule
 from linkwork.optimal.shooting.contact_phases import HoldingPhases, holding_controls, phases_of
 from linkwork.optimal.shooting.shooting_calls import Watching, gone_on, in_pieces, searched, stopped
 from linkwork.optimal.shooting.shooting_kernel import ShootingRecipe, row_data, row_tolerances, shooting_kernel
 from linkwork.optimal.shooting.shooting_result import ShootingResult, best_of_seeds, search_of, shooting_result
-from linkwork.optimal.shooting.shooting_solve_inverse import DYNAMICS, with_motors
 
 __all__ = ["SHOOTING", "SHOOTING_OPTIONS", "ShootingResult", "shot"]
 
+
 Array = np.ndarray[Any, Any]
-
 SHOOTING = ("ilqr", "shooting")
-
 AT_MOST = 200
 TOLERANCE = 1e-9  # of constraints
 STEP_TOLERANCE = 1e-6  # the root of how much cost may be left, beside the cost
@@ -205,6 +210,8 @@ def shot(
 
 
 SHOOTING_OPTIONS = tuple(signature(shot).parameters)[3:-1]
+
+
 """What `shot` is asked with besides the problem, its start, the solver and a controller's schedule."""
 
 
@@ -261,3 +268,59 @@ def _first(
 def _joined(a: Array, b: Array) -> Array:
     """Side by side."""
     return np.concatenate([a, np.broadcast_to(b, (*a.shape[:-1], b.shape[-1]))], axis=-1)
+
+
+DYNAMICS = ("forward", "inverse")
+
+
+def with_motors(who: str, problem: Any, places: tuple[int, ...], limits: tuple[Array, Array], passive: bool) -> Any:
+    """The problem, and what motors are: no torque where there is none ("no motor"), and their limits ("motors").
+
+    What the problem says of all steps by itself is not said again.  Raises ValueError for what inverse dynamics does
+    not answer.
+    """
+    if problem.parameters:
+        raise ValueError(
+            f"{who}: it knows no parameters and no free durations, but the problem has {', '.join(problem.parameters)}"
+        )
+    low, high = limits
+    key = ("inverse", places, low.tobytes(), high.tobytes(), passive)
+    found = problem.prepared.get(key)
+    if found is None:
+        found = problem.prepared[key] = _posed(problem, places, low, high, passive)
+    return found
+
+
+def _posed(problem: Any, places: tuple[int, ...], low: Array, high: Array, passive: bool) -> Any:
+    found = copy(problem)
+    found.entries, found.variables = list(problem.entries), dict(problem.variables)
+    found._changed()
+    tree = problem.robot.tree
+    owned = {body.joint_name: range(tree.nv)[tree.v_slices[i]] for i, body in tree.stacked() if body.joint.nv}
+    known = {
+        k
+        for entry in problem.entries
+        if isinstance(entry.feature, TorqueFeature) and entry.kind == "equality" and entry.target is None
+        and len(entry.steps) == problem.steps and entry.lower is None and (entry.scale > 0.0).all()
+        for k in entry.feature.places
+    }  # fmt: skip
+    idle = [name for name, own in owned.items() if not known.issuperset(own) and not set(own) & set(places)]
+    if idle:
+        feature = TorqueFeature(idle, passive=passive)
+        found.add(feature, "equality", scale=1.0 / weight_of(problem), name=_fresh(found, "no motor"))
+    bounds = dict(zip(places, zip(low, high, strict=True), strict=True))
+    limited = [
+        name for name, own in owned.items()
+        if own and set(own) <= set(places) and any(np.isfinite(bounds[k]).any() for k in own)
+    ]  # fmt: skip
+    if limited:
+        below, above = (np.array([bounds[k][side] for name in limited for k in owned[name]]) for side in (0, 1))
+        feature = TorqueFeature(limited, passive=passive)
+        found.add(feature, "inequality", lower=below, upper=above, name=_fresh(found, "motors"))
+    return found
+
+
+def _fresh(problem: Any, name: str) -> str:
+    """A name that no feature of the problem has."""
+    taken = {entry.name for entry in problem.entries}
+    return next(x for x in (name, *(f"{name} {k}" for k in range(2, 1000))) if x not in taken)

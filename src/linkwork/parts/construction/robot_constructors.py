@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from linkwork._util.validation import name as named
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.model.coupled_joints import coupled, read_couplings
-from linkwork.model.tree_edits_reroot import rerooted
+from linkwork.model.tree_edits import rerooted
 from linkwork.parts.construction.denavit_hartenberg import dh_parts
-from linkwork.parts.construction.link_building import Part, built
+from linkwork.parts.construction.link import Part, built
 from linkwork.parts.construction.robot_loading import (
     BuildOptions,
     LoadOptions,

@@ -15,9 +15,8 @@ from linkwork.expr.arrays.symbol_array import is_traced, over_samples
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import asked
 from linkwork.joints.base.generic_rank import independent_motions
-from linkwork.kernels.array_arguments import Asked
-from linkwork.kernels.array_arguments_sampling import Size, generator_of, leading_of
-from linkwork.kernels.compiled_method_inherited_names import named_after
+from linkwork.kernels.array_arguments import Asked, Size, generator_of, leading_of
+from linkwork.kernels.compiled_method import named_after
 from linkwork.kernels.compiler_api import Port
 from linkwork.model.body import FRICTION_VELOCITY, WORLD, Body, Drive, Following, Limits
 from linkwork.model.coupled_joints import read_mimic
@@ -31,9 +30,9 @@ from linkwork.parts.joint.passive_parameters import (
     drive_arrays,
     fixed_array,
     given_drive,
+    resistance,
     stated_drive,
 )
-from linkwork.parts.joint.passive_parameters_passive import resistance
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import given_text
 

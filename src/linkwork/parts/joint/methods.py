@@ -12,10 +12,8 @@ from linkwork._util.validation import shown
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import asked, blaming
 from linkwork.kernels.compiler_api import Space
-from linkwork.kernels.function_call import checked
-from linkwork.kernels.function_call_composing import lazily
-from linkwork.kernels.function_kernels import joint_kernel
-from linkwork.kernels.function_kernels_spaces import configuration_space
+from linkwork.kernels.function_call import checked, lazily
+from linkwork.kernels.function_kernels import configuration_space, joint_kernel
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.owners import OfJoint
 from linkwork.kinematics.algorithms.joint import Site

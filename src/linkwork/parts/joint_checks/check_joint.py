@@ -18,8 +18,7 @@ from linkwork.joints.base.error_context import own_line
 from linkwork.parts.joint.joint import Joint
 from linkwork.parts.joint_checks.check_context import Line, Trial
 from linkwork.parts.joint_checks.declaration_checks import RESULTS, STATEMENTS
-from linkwork.parts.joint_checks.motion_checks import MOTION
-from linkwork.parts.joint_checks.motion_checks_reached import REACHED
+from linkwork.parts.joint_checks.motion_checks import MOTION, REACHED
 
 __all__ = ["LINES", "JointLine", "JointReport", "check_joint"]
 

@@ -19,7 +19,7 @@ from linkwork.model.random_tree import random_inertia
 from linkwork.model.simplify import lightened
 from linkwork.model.tree import Tree
 from linkwork.parts.joint_checks.check_context import TOLERANCE, Bare, Line, Trial, flat, matrix, off
-from linkwork.parts.joint_checks.motion_checks_reached import reaches
+from linkwork.parts.joint_checks.motion_checks import reaches
 from linkwork.spatial import Force, Inertia, Pose, Rotation, Vec3
 
 __all__ = ["RESULTS", "STATEMENTS"]

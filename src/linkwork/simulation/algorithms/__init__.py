@@ -1,7 +1,12 @@
 """Motion by time: a file a method, over any scalar, on the manifold of configurations."""
 
-from linkwork.simulation.algorithms.event_location import WatchedFunction, located_step
-from linkwork.simulation.algorithms.event_location_pieces import StepPieces, adaptive_pieces, shorter_steps
+from linkwork.simulation.algorithms.event_location import (
+    StepPieces,
+    WatchedFunction,
+    adaptive_pieces,
+    located_step,
+    shorter_steps,
+)
 from linkwork.simulation.algorithms.ode_system import MotionSystem
 from linkwork.simulation.algorithms.step_methods import METHODS, StepMethod
 

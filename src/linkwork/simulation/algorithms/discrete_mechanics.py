@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.dynamics.algorithms.derivatives.momentum_and_energy_derivatives_energy_derivatives import (
+from linkwork.dynamics.algorithms.derivatives.momentum_and_energy_derivatives import (
     kinetic_energy_derivatives,
 )
 from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force

@@ -3,18 +3,56 @@
 Source: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, chapters I.1 and IV.8 (Runge-Kutta
 methods of Munthe-Kaas, here with the exact rates of local coordinates); Hairer, Norsett and Wanner, Solving Ordinary
 Differential Equations I, 2nd ed. 1993, tables II.1.2 and II.5.2.
+
+Implicit methods, which stiff springs and dampers do not make unstable: a root of nv equations a step.
+
+Source: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, section I.1; Simo and Wong,
+Unconditionally stable algorithms for rigid body dynamics, 1991 (the midpoint rule on rotations).
+
+A variational method: motion that makes the discrete action of `discrete_mechanics` stationary.
+
+    p + f − Gᵀλ = −D₁S(q, q⁺),      p⁺ = D₂S(q, q⁺) + f − G⁺ᵀμ,
+
+with half of what forces without potential do in a step at either end, and the impulses of constraints at both ends
+(`step_constraints`).  Momenta that symmetry keeps are kept to rounding, and energy does not drift.  Springs too stiff
+for the step settle by what the system adds to M⁺ at the end.
+
+Source: Marsden and West, Discrete mechanics and variational integrators, Acta Numerica 2001, parts 1 and 3.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.equations.root_finding import monotone_root
+from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.expr.scalar.functions import lt, where
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State, plus
 from linkwork.simulation.algorithms.rattle import rattle
+from linkwork.simulation.algorithms.step_constraints import (
+    FoundStep,
+    StepConstraints,
+    monotone,
+    released_velocity,
+    with_energy,
+)
 
-__all__ = ["DORMAND_PRINCE", "RK4", "Tableau", "runge_kutta", "semi_implicit_euler", "stages"]
+__all__ = [
+    "DORMAND_PRINCE",
+    "RK4",
+    "Tableau",
+    "implicit_euler",
+    "implicit_midpoint",
+    "runge_kutta",
+    "semi_implicit_euler",
+    "stages",
+    "variational",
+]
+
 
 Scalars = Sequence[Any]
 
@@ -43,7 +81,6 @@ class Tableau:
 
 
 RK4 = Tableau((0.0, 0.5, 0.5, 1.0), ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)), (1 / 6, 1 / 3, 1 / 3, 1 / 6))
-
 DORMAND_PRINCE = Tableau(
     (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0),
     (
@@ -80,3 +117,97 @@ def runge_kutta(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any, ta
     phi_rates, v_rates = stages(system, tableau, t, q, v, h)
     phi = plus([0.0] * len(v), h, *zip(tableau.b, phi_rates, strict=True))
     return system.moved(q, phi), plus(v, h, *zip(tableau.b, v_rates, strict=True))
+
+
+_STEPS = 30  # of Newton's method
+
+
+def implicit_midpoint(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
+    """v⁺ = v + h a(t + h/2, q ⊕ h w/2, w), q⁺ = q ⊕ h w at the mean w of v and v⁺: of second order, its own reverse.
+
+    Nothing damps or gains that does not in the equations, as long as they are linear; stable at any step.
+    """
+
+    def residual(w: Any) -> Any:
+        there = system.moved(q, [0.5 * h * x for x in w])
+        a = [2.0 * (x - start) / h for x, start in zip(w, v, strict=True)]
+        return array(_left(system, t + 0.5 * h, there, list(w), a))
+
+    w = _solved(residual, v)
+    return system.moved(q, [h * x for x in w]), [2.0 * x - start for x, start in zip(w, v, strict=True)]
+
+
+def implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
+    """v⁺ = v + h a(t + h, q ⊕ h v⁺, v⁺), q⁺ = q ⊕ h v⁺: of first order; what is too quick for the step is damped."""
+
+    def residual(w: Any) -> Any:
+        there = system.moved(q, [h * x for x in w])
+        a = [(x - start) / h for x, start in zip(w, v, strict=True)]
+        return array(_left(system, t + h, there, list(w), a))
+
+    w = _solved(residual, v)
+    return system.moved(q, [h * x for x in w]), w
+
+
+def _left(system: MotionSystem, t: Any, q: Scalars, v: Scalars, a: Scalars) -> list[Any]:
+    """What of the equations of motion is left at an acceleration: of forces, which stiffness leaves nearly linear."""
+    if system.imbalance is not None:
+        return list(system.imbalance(t, q, v, a))
+    return [x - y for x, y in zip(a, system.acceleration(t, q, v), strict=True)]
+
+
+def _solved(residual: Any, start: Scalars) -> list[Any]:
+    """The root; infinite where Newton's method did not find one, so that it is noticed.
+
+    Masses, dampers and dry friction resist more the faster they move, so the residual grows with w.
+    """
+    found = monotone_root(residual, array(list(start)), at_most=_STEPS, tolerance=1e-12)
+    return [where(lt(found.status, 0.5), x, math.inf) for x in found.value]
+
+
+def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
+    """A step by the discrete Euler-Lagrange equations: of second order; infinite where it was not found."""
+    assert system.mechanics is not None
+    mechanics, elements, settled = system.mechanics, system.elements, system.settled(q)
+
+    def pushed(w: Scalars) -> list[Any]:
+        """Half of what forces without potential do in the step."""
+        if system.forces is None:
+            return [0.0] * len(w)
+        found = system.forces(t + 0.5 * h, *mechanics.halfway(q, w, h))
+        return [0.5 * h * f + a for f, a in zip(found, settled(w), strict=True)]
+
+    carried, weight = mechanics.momentum(q, v), mechanics.weight(q)
+    p = [a - 0.5 * h * b for a, b in zip(carried, weight, strict=True)]
+
+    def left(w: Scalars) -> list[Any]:
+        """The equations' residual: momentum with which the step leaves, less what is there."""
+        leaving, _ = mechanics.kinetic_momenta(q, w, h)
+        return [a - b - f for a, b, f in zip(leaving, p, pushed(w), strict=True)]
+
+    def like(w: Scalars) -> list[Any]:
+        """The residual for short steps: momentum, and forces, which may be stiff."""
+        return [m - f for m, f in zip(mechanics.momentum(q, w), pushed(w), strict=True)]
+
+    if mechanics.tree.constraints:
+        within = () if elements is None else elements.within(q)
+        stiff = [0.5 * h * d + 0.25 * h * h * k for d, k in system.linear]
+        if system.settling is not None:
+            stiff = [a + 0.25 * b for a, b in zip(stiff, system.settling, strict=True)]
+        inverse = mechanics.inverse(q, stiff, within)
+        constraints = StepConstraints.at(mechanics, inverse, t, q, h)
+        found = constraints.bent(left, like, v) if system.bends else constraints.solved(left, v)
+    else:
+        w, status = monotone(left, like, v)
+        w = [where(lt(status, 0.5), x, math.inf) for x in w]  # what was not found is noticed
+        found = FoundStep(w, mechanics.space.retract(q, [h * x for x in w]), None)
+    w, end, _ = found
+    _, arriving = mechanics.kinetic_momenta(q, w, h)
+    pushes, last = pushed(w), mechanics.weight(end)
+    arriving = [a + f - 0.5 * h * g for a, f, g in zip(arriving, pushes, last, strict=True)]
+    added, resists = system.settling, () if elements is None else elements.after(end)
+    after = released_velocity(mechanics, t + h, end, arriving, added, resists)
+    work = 2.0 * dot(mechanics.halfway(q, w, h)[1], pushes)
+    energy = 0.5 * dot(v, carried) + work
+    rolls = not all(constraint.holonomic for constraint in mechanics.tree.constraints)
+    return end, with_energy(mechanics, q, found, after, arriving, energy, added, resists, always=rolls)

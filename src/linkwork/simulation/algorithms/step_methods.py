@@ -6,9 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkwork.simulation.algorithms.adaptive_runge_kutta import dormand_prince
-from linkwork.simulation.algorithms.fixed_step_integrators import runge_kutta, semi_implicit_euler
-from linkwork.simulation.algorithms.fixed_step_integrators_implicit import implicit_euler, implicit_midpoint
-from linkwork.simulation.algorithms.fixed_step_integrators_variational import variational
+from linkwork.simulation.algorithms.fixed_step_integrators import (
+    implicit_euler,
+    implicit_midpoint,
+    runge_kutta,
+    semi_implicit_euler,
+    variational,
+)
 from linkwork.simulation.algorithms.ode_system import State
 
 __all__ = ["METHODS", "StepMethod"]

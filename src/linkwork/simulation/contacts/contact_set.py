@@ -20,7 +20,7 @@ from linkwork.kernels.kernel_cache import Once
 from linkwork.simulation.algorithms.compliant_forces import compliant_force
 from linkwork.simulation.contacts.collision_shape_contacts import ContactPair, ContactScene
 from linkwork.simulation.contacts.contact_candidates import ContactPlace, velocity_rows
-from linkwork.simulation.contacts.contact_materials_surface_numbers import given_surface, read_name, varied_surface
+from linkwork.simulation.contacts.contact_materials import given_surface, read_name, varied_surface
 from linkwork.simulation.contacts.ground_contact import ContactGround
 
 __all__ = ["MODELS", "TOLD", "ContactSet", "ContactTold", "in_world"]

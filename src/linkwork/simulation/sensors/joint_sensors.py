@@ -8,7 +8,7 @@ from typing import Any
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.expr.scalar.functions import floor
-from linkwork.mechanisms.algorithms.constraint_forces_joint_wrench import constrained_joint_wrench
+from linkwork.mechanisms.algorithms.constraint_forces import constrained_joint_wrench
 from linkwork.simulation.sensors.sensor import SensedState, Sensor
 
 __all__ = ["Encoder", "ForceTorqueSensor"]

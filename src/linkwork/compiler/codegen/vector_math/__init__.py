@@ -18,12 +18,12 @@ from linkwork.compiler.codegen.simd_values import Code, Number
 from linkwork.compiler.codegen.vector_math import exponential
 from linkwork.compiler.codegen.vector_math import float32_functions as single
 from linkwork.compiler.codegen.vector_math import inverse_trigonometric as inverse
-from linkwork.compiler.codegen.vector_math import inverse_trigonometric_root as root
+from linkwork.compiler.codegen.vector_math import inverse_trigonometric as root
 from linkwork.compiler.codegen.vector_math import logarithm_and_power as logarithm
-from linkwork.compiler.codegen.vector_math import logarithm_and_power_power as power
+from linkwork.compiler.codegen.vector_math import logarithm_and_power as power
 from linkwork.compiler.codegen.vector_math import sincos as circular
+from linkwork.compiler.codegen.vector_math import sincos as tangent
 from linkwork.compiler.codegen.vector_math import sincos_float32 as circular32
-from linkwork.compiler.codegen.vector_math import sincos_tangent as tangent
 
 __all__ = ["CODES", "LANES", "vector_function"]
 

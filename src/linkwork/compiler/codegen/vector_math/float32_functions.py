@@ -11,8 +11,7 @@ import math
 from collections.abc import Callable
 
 from linkwork.compiler.codegen.simd_values import Code, Int, Mask, Number
-from linkwork.compiler.codegen.vector_math.logarithm_and_power import decomposed, with_edges
-from linkwork.compiler.codegen.vector_math.logarithm_and_power_power import with_special_cases
+from linkwork.compiler.codegen.vector_math.logarithm_and_power import decomposed, with_edges, with_special_cases
 from linkwork.compiler.codegen.vector_math.sincos_float32 import reduce32
 
 __all__ = ["ASIN", "ATAN", "BODIES", "COS", "SIN", "Q", "R"]

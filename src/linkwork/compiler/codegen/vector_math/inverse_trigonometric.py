@@ -6,6 +6,12 @@ minimax polynomial for what is then below tan(pi/8) in size, with a correction f
 asin and acos: a minimax polynomial up to 1/2, and beyond it asin x = pi/2 - 2 asin sqrt((1 - x)/2).
 
 Special cases are those of C99, Annex F; `docs/mathematics.md` has the errors.
+
+The length of a vector of two components, in float64.
+
+The components are scaled by a power of two where their squares could overflow or fade; the sum of the squares is formed
+with what it misses, and the root corrected for that and for its own rounding.  Special cases are those of C99, Annex F;
+`docs/mathematics.md` has the error.
 """
 
 from __future__ import annotations
@@ -13,9 +19,10 @@ from __future__ import annotations
 import math
 
 from linkwork.compiler.codegen.simd_values import Code, Mask, Number
-from linkwork.compiler.codegen.vector_math.double_double import add_fast, divide, remainder, two_sum
+from linkwork.compiler.codegen.vector_math.double_double import add_fast, divide, multiply, remainder, two_sum
 
 __all__ = ["ASIN", "ATAN", "acos", "asin", "atan", "atan2"]
+
 
 # atan q = q + q^3 (A0 + A1 z + ...), z = q^2 up to tan(pi/8)^2 (1 + 2^-20), and asin q = q + q^3 (B0 + B1 z + ...),
 # z up to (1 + 2^-20)/4.  Found with the Remez exchange algorithm in 300-bit arithmetic, the error taken relative to q.
@@ -49,7 +56,6 @@ ASIN = (
     -0.021102191949842496,
     0.03269137305594229,
 )
-
 # pi/4, pi/2 and pi as sums of two doubles; the first ends in zeros, so that its multiples up to 4 are exact
 _EIGHTH = (math.pi / 4, 3.061616997868383e-17)
 _QUARTER = (math.pi / 2, 6.123233995736766e-17)
@@ -131,3 +137,23 @@ def acos(code: Code, x: Number) -> Number:
     head, left = add_fast(negative.where(_HALF[0], zero), t + t)
     large = head + (left + (negative.where(_HALF[1], zero) + (u + u)))
     return small.where(near_right, large)
+
+
+def hypot(code: Code, x: Number, y: Number) -> Number:
+    """sqrt(x^2 + y^2); infinity if one of the two is infinite, even if the other is NaN."""
+    a, b = abs(x), abs(y)
+    swapped = a < b
+    a, b = swapped.where(b, a), swapped.where(a, b)
+    large, small = a > 2.0**500, a < 2.0**-450
+    scale = large.where(2.0**-600, small.where(2.0**700, code.number(1.0)))
+    back = large.where(2.0**600, small.where(2.0**-700, code.number(1.0)))
+    a2, a2_low = multiply(code, a * scale, a * scale)
+    b2, b2_low = multiply(code, b * scale, b * scale)
+    square, left = add_fast(a2, b2)
+    root = square.sqrt()
+    root2, root2_low = multiply(code, root, root)
+    missed = ((square - root2) - root2_low) + (left + (a2_low + b2_low))
+    length = (root + missed / (root + root)) * back
+    length = a.equals(0.0).where(b, length)
+    endless = a.equals(math.inf) | b.equals(math.inf)
+    return endless.where(math.inf, length)

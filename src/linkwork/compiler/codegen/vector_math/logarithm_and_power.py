@@ -3,17 +3,31 @@
 x = 2^k m with m between sqrt(1/2) and sqrt(2); with f = m - 1 and s = f / (2 + f), log m = 2 artanh s =
 f - f^2/2 + s (f^2/2 + R(s^2)), where R is a minimax polynomial; and log x = k ln 2 + log m.  The large terms are added
 with what their sums miss.  `docs/mathematics.md` has the error.
+
+x^y in float64: e^(y log x), with the logarithm to about 2^-68 of itself.
+
+log|x| is found as in `logarithm`, but with s, s^2 and the first terms of the series as sums of two numbers, and so is
+its product with y; e^(sum of two numbers) is that of `exponential`.  Special cases are those of C99, Annex F;
+`docs/mathematics.md` has the error.
 """
 
 from __future__ import annotations
 
 import math
 
-from linkwork.compiler.codegen.simd_values import Code, Number
-from linkwork.compiler.codegen.vector_math.double_double import add_fast, multiply
-from linkwork.compiler.codegen.vector_math.exponential import LN2_HIGH, LN2_LOW
+from linkwork.compiler.codegen.simd_values import Code, Mask, Number
+from linkwork.compiler.codegen.vector_math.double_double import (
+    Pair,
+    add_fast,
+    add_pairs,
+    divide,
+    multiply,
+    multiply_pairs,
+)
+from linkwork.compiler.codegen.vector_math.exponential import LN2_HIGH, LN2_LOW, reduced, scaled
 
-__all__ = ["R", "decomposed", "log", "with_edges"]
+__all__ = ["R", "decomposed", "log", "with_edges", "with_special_cases"]
+
 
 # log((1 + s)/(1 - s)) = 2 s + s (R0 z + R1 z^2 + ...), z = s^2.  Found with the Remez exchange algorithm in 300-bit
 # arithmetic on 0 <= z <= 0.0294373 (s^2 for m = sqrt(2), and 2^-20 more), the error taken relative to 2 s.  Each
@@ -28,7 +42,6 @@ R = (
     0.15314064982556982,
     0.14795878466573667,
 )
-
 _ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
 _ONE = 1023 << 52
 _TWO_52 = 0x433 << 52  # the bits of 2^52
@@ -64,3 +77,69 @@ def with_edges(x: Number, result: Number) -> Number:
     result = x.equals(math.inf).where(math.inf, result)
     result = x.equals(0.0).where(-math.inf, result)
     return (x >= 0.0).where(result, math.nan)
+
+
+# log((1 + s)/(1 - s)) = 2 s + s^3 (2/3 + z (2/5 + z (P0 + P1 z + ...))), z = s^2: as for `logarithm.R`, on the same
+# range.  Largest error as they stand, relative to 2 s: 2^-80.
+P = (
+    0.2857142857142852,
+    0.2222222222225288,
+    0.18181818174450007,
+    0.15384616333159506,
+    0.13333261045156733,
+    0.11768069369975974,
+    0.10432654576536432,
+    0.1094673188946827,
+)
+# 2/3 and 2/5: what the doubles next to them lack is a power of two times the double
+_TWO_THIRDS = (2 / 3, 2 / 3 * 2.0**-54)
+_TWO_FIFTHS = (2 / 5, -2 / 5 * 2.0**-54)
+
+
+def _log(code: Code, x: Number) -> Pair:
+    """The logarithm of a positive finite number."""
+    k, m = decomposed(x)
+    f = m - 1.0
+    s = divide(code, (f, code.number(0.0)), add_fast(2.0, f))
+    z, z_low = multiply(code, s[0], s[0])
+    z_pair = z, code.fma(s[0] + s[0], s[1], z_low)
+    fifth, fifth_low = add_fast(_TWO_FIFTHS[0], z * code.polynomial(z, P))
+    third = add_pairs(_TWO_THIRDS, multiply_pairs(code, z_pair, (fifth, fifth_low + _TWO_FIFTHS[1])))
+    cubic = multiply_pairs(code, multiply_pairs(code, s, z_pair), third)
+    log_m = add_pairs((s[0] + s[0], s[1] + s[1]), cubic)
+    return add_pairs((k * LN2_HIGH, k * LN2_LOW), log_m)
+
+
+def _is_integer(size: Number) -> Mask:
+    """Whether a number that is not negative is an integer; infinity is one."""
+    return ((size + 2.0**52) - 2.0**52).equals(size) | (size >= 2.0**52)
+
+
+def pow(code: Code, x: Number, y: Number) -> Number:
+    """x^y."""
+    logarithm = _log(code, abs(x))
+    # beyond 2^65 nothing changes, as |log x| is at least 2^-53 or else 0
+    near = (y > 2.0**65).where(2.0**65, y)
+    near = (near < -(2.0**65)).where(-(2.0**65), near)
+    product, low = multiply(code, near, logarithm[0])
+    low = code.fma(near, logarithm[1], low)
+    over, under = product > 720.0, product < -760.0
+    product = under.where(-760.0, over.where(720.0, product))
+    n, r, t = reduced(code, product, (over | under).where(0.0, low))
+    head, left = add_fast(1.0, r)
+    return with_special_cases(code, x, y, scaled(head + (left + t), n))
+
+
+def with_special_cases(code: Code, x: Number, y: Number, result: Number) -> Number:
+    """x^y, given |x|^y where |x| is neither 0 nor infinite; beyond 2^65 of y, only whether it is 0, 1 or infinite."""
+    size, y_size = abs(x), abs(y)
+    negative = y < 0.0
+    edge = size.equals(0.0) | size.equals(math.inf)
+    result = edge.where((size.equals(math.inf) ^ negative).where(math.inf, 0.0), result)
+    integer = _is_integer(y_size)
+    odd = integer & (_is_integer(y_size * 0.5) ^ integer)
+    sign = odd.where(x, 0.0)
+    result = code.with_sign(result, sign)
+    no_root = (x < 0.0) & (size < math.inf) & (integer ^ (y_size >= 0.0))
+    result = (no_root | x.unordered(y)).where(math.nan, result)
+    return (y.equals(0.0) | x.equals(1.0)).where(1.0, result)

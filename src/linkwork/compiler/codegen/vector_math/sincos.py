@@ -3,14 +3,20 @@
 The argument less its multiple n of pi/2 is r - c (`reduction`); minimax polynomials give sin(r - c) and cos(r - c) on
 |r| <= pi/4; n mod 4 decides which of the two is the sine, and the signs.  The error is below 0.75 units in the last
 place for every finite argument; infinities and NaN give NaN.
+
+The tangent, in float64: the quotient of sine and cosine, each as a sum of two numbers.
+
+Infinities and NaN give NaN; `docs/mathematics.md` has the error.
 """
 
 from __future__ import annotations
 
 from linkwork.compiler.codegen.simd_values import Code, Int, Number
 from linkwork.compiler.codegen.vector_math.argument_reduction import reduce
+from linkwork.compiler.codegen.vector_math.double_double import add_fast, divide
 
-__all__ = ["COS", "SIN", "half_square", "parts_of_cosine", "parts_of_sine", "sincos", "to_quadrant"]
+__all__ = ["COS", "SIN", "sincos", "to_quadrant"]
+
 
 # sin r = r - r^3 (S0 + S1 z + ...),  cos r = 1 - z/2 + z^2 (C0 + C1 z + ...),  z = r^2.
 #
@@ -81,3 +87,18 @@ def to_quadrant(sine: Number, cosine: Number, n: Int) -> tuple[Number, Number]:
     signs = turn & (-1 << top), (turn + (1 << (top - 1))) & (-1 << top)
     first, second = ((v.to_bits() ^ sign).to_real() for v, sign in zip(values, signs, strict=True))
     return first, second
+
+
+def tan(code: Code, x: Number) -> Number:
+    """tan x."""
+    r, c, n = reduce(code, abs(x))
+    z, z2, h, h_rest = half_square(code, r, c)
+    cosine = add_fast(h, parts_of_cosine(code, z, z2, h_rest))
+    sine = add_fast(r, -parts_of_sine(code, r, c, z, z2, h))
+    # odd n: tan(r + pi/2) = -cos r / sin r
+    odd = (n & 1).nonzero()
+    above = odd.where(cosine[0], sine[0]), odd.where(cosine[1], sine[1])
+    below = odd.where(sine[0], cosine[0]), odd.where(sine[1], cosine[1])
+    quotient, correction = divide(code, above, below)
+    signs = (n << 63) ^ (x.to_bits() & (-1 << 63))
+    return ((quotient + correction).to_bits() ^ signs).to_real()

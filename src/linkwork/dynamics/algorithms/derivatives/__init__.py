@@ -1,33 +1,19 @@
 """How a robot's functions change with its configuration, velocities and forces."""
 
 from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives import ROWS as _FORWARD
-from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives_forward_dynamics_hessian import (
-    ROWS as _FORWARD_SECOND,
-)
 from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import ROWS as _INVERSE
-from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives_inverse_dynamics_hessian import (
-    ROWS as _INVERSE_SECOND,
-)
 from linkwork.dynamics.algorithms.derivatives.kinematics_derivatives import ROWS as _KINEMATICS
 from linkwork.dynamics.algorithms.derivatives.linearize import ROWS as _LINEAR
 from linkwork.dynamics.algorithms.derivatives.manifold_derivatives import ROWS as _MANIFOLD
 from linkwork.dynamics.algorithms.derivatives.momentum_and_energy_derivatives import ROWS as _MOMENTUM
-from linkwork.dynamics.algorithms.derivatives.momentum_and_energy_derivatives_center_of_mass_derivatives import (
-    ROWS as _CENTER,
-)
-from linkwork.dynamics.algorithms.derivatives.momentum_and_energy_derivatives_energy_derivatives import ROWS as _ENERGY
 
 __all__ = ["ROWS"]
 
 ROWS = (
     *_KINEMATICS,
-    *_CENTER,
-    *_ENERGY,
     *_MOMENTUM,
     *_INVERSE,
     *_FORWARD,
-    *_INVERSE_SECOND,
-    *_FORWARD_SECOND,
     *_LINEAR,
     *_MANIFOLD,
 )

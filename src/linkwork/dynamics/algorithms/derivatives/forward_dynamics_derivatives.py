@@ -8,6 +8,17 @@ A body that floats needs none of it where the world turns under it, or goes by: 
 only this body's own acceleration has to change, by −Ψ̈.
 
 Source: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018.
+
+Second derivatives of forward dynamics, by those of inverse dynamics: τ = ID(q, v, FD(q, v, τ)), twice.
+
+With λ = M⁻¹ w and H the second derivatives of λ · ID at that acceleration, λ held, those of w · a are
+
+    qq:  −(H_qq + H_qa a_q + (H_qa a_q)ᵀ),      qv:  −(H_qv + H_qa a_v),      vv:  −H_vv,      qτ:  −H_qa M⁻¹
+
+and the others are zero: accelerations are affine in τ, and how τ counts does not depend on v.
+
+Source: Singh, Russell and Wensing, On second-order derivatives of rigid-body dynamics: theory and implementation, IEEE
+Transactions on Robotics 40, 2024.
 """
 
 from __future__ import annotations
@@ -16,10 +27,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import Carrier, carriers, joint_force_of_wrench
-from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
+from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import (
+    Tensor,
+    inverse_dynamics_derivatives,
+    inverse_dynamics_hessian,
+    inverse_dynamics_second_derivatives,
+)
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
+from linkwork.expr.control.vmap import each
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.joints.base.from_transform import units
 from linkwork.model.body import WORLD
@@ -27,7 +44,8 @@ from linkwork.model.function_spec import PASSIVE, Output, Row
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion
 
-__all__ = ["ROWS", "forward_dynamics_derivatives"]
+__all__ = ["ROWS", "forward_dynamics_derivatives", "forward_dynamics_hessian", "forward_dynamics_second_derivatives"]
+
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
@@ -90,6 +108,88 @@ def _negative(matrix: Matrix) -> Matrix:
     return [[-x for x in row] for row in matrix]
 
 
+_LONG = 10_000  # products and sums of two matrices, from which on they are computed in a loop
+
+
+def forward_dynamics_hessian(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    weights: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+) -> tuple[Matrix, ...]:
+    """∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂τ (nv × nv each) of Σ w_i a_i; the others are zero."""
+    inverse = inverse_mass_matrix(tree, q, passive)
+    at = _accelerations(tree, q, v, tau, wrenches, passive)
+    H = inverse_dynamics_hessian(tree, q, v, at, inverse.applied(weights), wrenches, passive)
+    first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive)[:3]
+    return tuple([[-x for x in row] for row in part] for part in _along_accelerations(H, first))
+
+
+def forward_dynamics_second_derivatives(
+    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), passive: bool = False
+) -> tuple[Tensor, ...]:
+    """The same four of every acceleration: (nv × nv × nv) each, element [i, j, k] of a_i by the j-th and the k-th."""
+    at = _accelerations(tree, q, v, tau, wrenches, passive)
+    second = inverse_dynamics_second_derivatives(tree, q, v, at, wrenches, passive)
+    first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive)[:3]
+    felt = [_along_accelerations([part[i] for part in second], first) for i in range(tree.nv)]
+    pairs = [
+        (part, j, k)
+        for part, is_symmetric in enumerate((True, False, True, False))
+        for j in range(tree.nv)
+        for k in range(j if is_symmetric else 0, tree.nv)
+    ]
+    forces = [[-of_one[part][j][k] for of_one in felt] for part, j, k in pairs]
+    found: tuple[Tensor, ...] = tuple([[[0.0] * tree.nv for _ in felt] for _ in felt] for _ in range(4))
+    for (part, j, k), a in zip(pairs, inverse_mass_matrix(tree, q, passive).applied_to(forces), strict=True):
+        for i, x in enumerate(a):
+            found[part][i][j][k] = x
+            if part in (0, 2):
+                found[part][i][k][j] = x
+    return found
+
+
+def _accelerations(tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches, passive: bool) -> list[Any]:
+    h = bias_force(tree, q, v, wrenches, passive)
+    return inverse_mass_matrix(tree, q, passive).applied([x - y for x, y in zip(tau, h, strict=True)])
+
+
+def _along_accelerations(H: Sequence[Matrix], first: Sequence[Matrix]) -> tuple[Matrix, ...]:
+    """Second derivatives of a joint force, or a sum of some, where accelerations go along with q, v and τ."""
+    H_qq, H_qv, H_vv, H_qa = H
+    by_q, by_v, by_tau = (_product(H_qa, matrix) for matrix in first)
+    n = range(len(H_qq))
+    return (
+        [[H_qq[j][k] + (by_q[j][k] + by_q[k][j]) for k in n] for j in n],
+        [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(H_qv, by_v, strict=True)],
+        H_vv,
+        by_tau,
+    )
+
+
+def _product(A: Matrix, B: Matrix) -> Matrix:
+    columns = [*zip(*B, strict=True)]
+
+    def row_of(row: Scalars) -> list[Any]:
+        return [sum((x * y for x, y in zip(row, column, strict=True)), 0.0) for column in columns]
+
+    return each(row_of, A, in_loops=2 * len(A) ** 3 > _LONG)
+
+
+_UNITS = ("1/s²", "1/s", "1", "1/(kg·m²), 1/(kg·m)")
+_NAMES = ("dq_dq", "dq_dv", "dv_dv", "dq_dtau")
+_FELT: dict[str, Any] = {
+    "optional": ("gravity",),
+    "options": (PASSIVE,),
+    "wrenched": True,
+    "joint_space": True,
+    "regular": True,
+}
+
+
 ROWS = (
     Row.of(
         forward_dynamics_derivatives,
@@ -106,5 +206,19 @@ ROWS = (
         by_wrench=Output(("nv", 6), "1/(kg·m²), 1/(kg·m), 1/kg", "da_d"),
         joint_space=True,
         regular=True,
+    ),
+    Row.of(
+        forward_dynamics_hessian,
+        "q v tau weights",
+        [Output(("nv", "nv"), units, f"d2_{name}") for name, units in zip(_NAMES, _UNITS, strict=True)],
+        "Second derivatives of a weighed sum of the accelerations of forward dynamics.",
+        **_FELT,
+    ),
+    Row.of(
+        forward_dynamics_second_derivatives,
+        "q v tau",
+        [Output(("nv", "nv", "nv"), units, f"d2a_{name}") for name, units in zip(_NAMES, _UNITS, strict=True)],
+        "Second derivatives of every acceleration of forward dynamics.",
+        **_FELT,
     ),
 )

@@ -14,28 +14,57 @@ only that of its own load, without the turning:
 
 Sources: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial vector
 algebra, IEEE Robotics and Automation Letters 7, 2022; Legnani et al., Mech. Mach. Theory 31, 1996 (∫ρ ṙ rᵀ).
+
+Second derivatives of inverse dynamics: of a weighed sum Σ w_i τ_i, or of every joint force.
+
+With W_i the twist that joint velocities w would give body i, the sum is the power Σ F_i · W_i.  Where the bodies that
+column c carries vary by Ψ̇ and Ψ̈ (`variations`), and their W by X = W_p × J_c + ∂(S w), its gradient is
+
+    ∂/∂q_c = X · F_C + Ψ̈ · P_C + 2 Ψ̇_ω · Q_C,      ∂/∂v_c = Ψ̈ · P_C + 2 Ψ̇_ω · Q_C,      ∂/∂a_c = J_c · P_C
+
+by three sums over what c carries: F_C = Σ F_i, P_C = Σ I_i W_i and Q_C = Σ ∫ρ ṙ × (W_i at r), all in the body's own
+axes and from an inertial frame that moves with its origin.  That takes two or three times the operations of inverse
+dynamics, and is differentiated once more over any scalar (`tangents`).
+
+The derivative by q twice is the symmetric one, ∂²/∂s∂t of f(q ⊕ (s e_i + t e_j)): numbers of different joints can be
+varied in any order, and of one joint it is the mean of both.
+
+Sources: Singh, Russell and Wensing, On second-order derivatives of rigid-body dynamics: theory and implementation, IEEE
+Transactions on Robotics 40, 2024; Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 5 (forward
+over reverse).
+
+Derivatives of what joints exert by themselves: joints do not feel each other, so all are differentiated at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import carriers, turned_wrenches
-from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives_passive_derivatives import (
-    element_force_derivatives,
-    passive_force_derivatives,
-)
+from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import carriers, turned_wrenches, varying
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives, tangent_rates
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
-from linkwork.dynamics.algorithms.passive_joint_forces import armature
+from linkwork.dynamics.algorithms.force_element_forces import element_forces
+from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force_of_joints
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.sparse_tangent import Directions
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import PASSIVE, Output, Row
 from linkwork.model.tree import Tree
-from linkwork.spatial import Force, cross_star
+from linkwork.spatial import Force, Motion, Pose, RigidMotion, Subspace, Vec3, cross, cross_star
 from linkwork.spatial.moving_inertia import MovingInertia
 
-__all__ = ["ROWS", "inverse_dynamics_derivatives"]
+__all__ = [
+    "ROWS",
+    "Matrix",
+    "Tensor",
+    "force_derivatives",
+    "inverse_dynamics_derivatives",
+    "inverse_dynamics_hessian",
+    "inverse_dynamics_second_derivatives",
+]
+
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
@@ -112,6 +141,204 @@ def zeros(n: int) -> Matrix:
     return [[0.0] * n for _ in range(n)]
 
 
+Tensor = list[Matrix]
+
+
+def inverse_dynamics_hessian(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    weights: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+) -> tuple[Matrix, ...]:
+    """∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂a (nv × nv each) of Σ w_i τ_i; those by v and a, and by a twice, are zero."""
+
+    def gradients(q: Scalars, v: Scalars) -> Scalars:
+        return [x for part in weighed_gradient(tree, q, v, a, weights, wrenches, passive) for x in part]
+
+    by_q, by_v = derivatives(tree, gradients, q, v)
+    n = tree.nv
+    twice, mixed, with_a = by_q[:n], by_q[n : 2 * n], by_q[2 * n :]
+    return symmetric(tree, twice), _transposed(mixed), _mirrored(by_v[n : 2 * n]), _transposed(with_a)
+
+
+def inverse_dynamics_second_derivatives(
+    tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches = (), passive: bool = False
+) -> tuple[Tensor, ...]:
+    """The same four of every joint force: (nv × nv × nv) each, element [i, j, k] of τ_i by the j-th and the k-th."""
+    n = tree.nv
+
+    def first(q: Scalars, v: Scalars) -> Scalars:
+        dq, dv, da = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+        return [x for matrix in (dq, dv, da) for row in matrix for x in row]
+
+    by_q, by_v = derivatives(tree, first, q, v)
+    twice, mixed, with_a = ([by_q[(m * n + i) * n : (m * n + i + 1) * n] for i in range(n)] for m in range(3))
+    of_v = [by_v[(n + i) * n : (n + i + 1) * n] for i in range(n)]
+    return (
+        [symmetric(tree, matrix) for matrix in twice],
+        [_transposed(matrix) for matrix in mixed],
+        [_mirrored(matrix) for matrix in of_v],
+        [_transposed(matrix) for matrix in with_a],
+    )
+
+
+def weighed_gradient(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    weights: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """The gradient of Σ w_i τ_i by q, in the tangent space, by v and by a."""
+    by_q, by_v, by_a = _of_joints(tree, q, v, weights, passive)
+    q, v, a, w = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.split_v(weights)
+    if wrenches:
+        for row, column, value in turned_wrenches(tree, q, carriers(tree, q, v, a), wrenches):
+            by_q[column] = by_q[column] + weights[row] * value
+
+    outside = external_forces(tree, q, wrenches)
+    motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(tree.gravity)}
+    W: dict[int, Motion] = {WORLD: Motion.zero()}
+    X: dict[int, Pose] = {}
+    S: dict[int, Subspace] = {}
+    F: dict[int, Force] = {}
+    P: dict[int, Force] = {}
+    Q: dict[int, Vec3] = {}
+    for i, p, body in tree.outward():
+        X[i], S[i] = body.X(q[i]), body.S(q[i])
+        motion[i] = motion[p].through(X[i], S[i] @ v[i], S[i] @ a[i] + body.bias(q[i], v[i]))
+        W[i] = X[i].inv() @ W[p] + S[i] @ w[i]
+        turning = MovingInertia.of(body.inertia, motion[i].angular_velocity)
+        F[i], P[i], Q[i] = motion[i].wrench(body.inertia), body.inertia @ W[i], turning.swept(W[i])
+        if i in outside:
+            F[i] -= outside[i]
+
+    for i, p, body in tree.inward():
+        V, A, V_J = Motion(motion[i].angular_velocity, Vec3.zero()), motion[i].spatial_rate, S[i] @ v[i]
+        V_p, A_p = V - V_J, A - (S[i] @ a[i] + body.bias(q[i], v[i]) + cross(V, V_J))
+        for c in varying(body, range(tree.nv)[tree.v_slices[i]], q[i], v[i], a[i], Pose.identity(), V_p, A_p):
+            turned = cross(W[i] - S[i] @ w[i], c.J) + Subspace(c.own) @ w[i]
+            changes = (
+                turned.dot(F[i]) + c.speeding.dot(P[i]) + c.turning.angular.dot(Q[i]) * 2.0,
+                c.swinging.dot(P[i]) + c.J.angular.dot(Q[i]) * 2.0,
+                c.J.dot(P[i]),
+            )
+            for gradient, change in zip((by_q, by_v, by_a), changes, strict=True):
+                gradient[c.number] = gradient[c.number] + change
+        if p != WORLD:
+            R, moved = X[i].rotation, X[i] @ P[i]
+            departure = motion[p].angular_velocity.cross(X[i].translation) + R @ V_J.linear
+            F[p], P[p] = F[p] + X[i] @ F[i], P[p] + moved
+            Q[p] = Q[p] + R @ Q[i] + departure.cross(moved.force)
+    return by_q, by_v, by_a
+
+
+def _of_joints(tree: Tree, q: Scalars, v: Scalars, weights: Scalars, passive: bool) -> list[list[Any]]:
+    """What joints by themselves add to the gradients."""
+    if not passive:
+        return [[0.0] * tree.nv for _ in range(3)]
+    parts = [_transposed(matrix) for matrix in passive_part(tree, q, v)]
+    return [[sum((x * y for x, y in zip(weights, column, strict=True)), 0.0) for column in part] for part in parts]
+
+
+def symmetric(tree: Tree, H: Matrix) -> Matrix:
+    """Second derivatives by q, from those first along i and then along j: of one joint they are the mean of both."""
+    owner = [0] * tree.nv
+    for i, _ in tree.stacked():
+        for k in range(tree.nv)[tree.v_slices[i]]:
+            owner[k] = i
+    mirrored = _mirrored(H)
+    for j, row in enumerate(mirrored):
+        for k in range(tree.nv):
+            if owner[j] == owner[k] and j != k:
+                row[k] = (H[min(j, k)][max(j, k)] + H[max(j, k)][min(j, k)]) * 0.5
+    return mirrored
+
+
+def _mirrored(H: Matrix) -> Matrix:
+    """The symmetric matrix of which H has the upper triangle: what varies farther out comes second, and costs less."""
+    return [[H[min(j, k)][max(j, k)] for k in range(len(H))] for j in range(len(H))]
+
+
+def _transposed(matrix: Matrix) -> Matrix:
+    return [list(column) for column in zip(*matrix, strict=True)]
+
+
+_UNITS = ("N·m, N", "N·m·s, N·s", "kg·m²", "kg·m², kg·m")
+_NAMES = ("dq_dq", "dq_dv", "dv_dv", "dq_da")
+_FELT: dict[str, Any] = {
+    "optional": ("gravity",),
+    "options": (PASSIVE,),
+    "wrenched": True,
+    "joint_space": True,
+}
+
+
+Entries = list[tuple[int, int, Any]]  # (row, column, value)
+
+
+def force_derivatives(
+    tree: Tree, q: Scalars, v: Scalars, forces: Callable[[Scalars, Scalars], list[Any]]
+) -> tuple[Matrix, Matrix]:
+    """Differentiate joint forces of q and v by q, in its tangent space, and by v: nv × nv each."""
+
+    def rates(found: Scalars, level: int) -> Matrix:
+        tangents = [parts(x, level)[1] for x in found]
+        return [[t.get(k) if isinstance(t, Directions) else 0.0 for k in range(tree.nv)] for t in tangents]
+
+    moving = seeded(q, [Directions(row) for row in tangent_rates(tree, q)])
+    going = seeded(v, [Directions({k: 1.0}) for k in range(tree.nv)])
+    return rates(forces(moving, v), moving[0].level), rates(forces(q, going), going[0].level)
+
+
+def element_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[Matrix, Matrix]:
+    """Differentiate the joint forces of force elements by q, in its tangent space, and by v: nv × nv each."""
+    return force_derivatives(tree, q, v, lambda q, v: element_forces(tree, q, v))
+
+
+def passive_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[Entries, Entries]:
+    """∂τ_p/∂q, in the tangent space of q, and ∂τ_p/∂v, friction by its smooth law: what is not zero of them.
+
+    Force elements are left out: see `element_force_derivatives`.
+    """
+    by_q = _blocks(tree, lambda k: passive_force_of_joints(tree, seeded(q, _moved(tree, q, k)), v))
+    return by_q, _blocks(tree, lambda k: passive_force_of_joints(tree, q, seeded(v, _kth(tree, k))))
+
+
+def _blocks(tree: Tree, varied: Callable[[int], list[Any]]) -> Entries:
+    """The blocks of a matrix that joints have for themselves, from its product with each joint's k-th unit vector."""
+    found = []
+    for k in range(max((body.joint.nv for _, body in tree.stacked()), default=0)):
+        product = varied(k)
+        for i, body in tree.stacked():
+            numbers = range(tree.nv)[tree.v_slices[i]]
+            if k < body.joint.nv:
+                found += [(row, numbers[k], parts(product[row])[1]) for row in numbers]
+    return found
+
+
+def _moved(tree: Tree, q: Scalars, k: int) -> list[Any]:
+    """q̇ where every joint moves with its k-th velocity."""
+    v, found = _kth(tree, k), [0.0] * tree.nq
+    for i, body in tree.stacked():
+        place = tree.q_slices[i]
+        found[place] = body.asked("q_dot", q[place], v[tree.v_slices[i]])
+    return found
+
+
+def _kth(tree: Tree, k: int) -> list[float]:
+    found = [0.0] * tree.nv
+    for i, body in tree.stacked():
+        if k < body.joint.nv:
+            found[tree.v_slices[i].start + k] = 1.0
+    return found
+
+
 ROWS = (
     Row.of(
         inverse_dynamics_derivatives,
@@ -126,5 +353,19 @@ ROWS = (
         options=(PASSIVE,),
         wrenched=True,
         joint_space=True,
+    ),
+    Row.of(
+        inverse_dynamics_hessian,
+        "q v a weights",
+        [Output(("nv", "nv"), units, f"d2_{name}") for name, units in zip(_NAMES, _UNITS, strict=True)],
+        "Second derivatives of a weighed sum of the joint forces of inverse dynamics.",
+        **_FELT,
+    ),
+    Row.of(
+        inverse_dynamics_second_derivatives,
+        "q v a",
+        [Output(("nv", "nv", "nv"), units, f"d2tau_{name}") for name, units in zip(_NAMES, _UNITS, strict=True)],
+        "Second derivatives of every joint force of inverse dynamics.",
+        **_FELT,
     ),
 )

@@ -20,7 +20,7 @@ from typing import Any
 
 from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import carriers
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import Matrix, derivatives
-from linkwork.kinematics.algorithms.forward_kinematics_frame_kinematics import VIEW, acceleration, pose, twist
+from linkwork.kinematics.algorithms.forward_kinematics import VIEW, acceleration, pose, twist
 from linkwork.kinematics.algorithms.jacobians.jacobian import jacobian
 from linkwork.kinematics.algorithms.relative_kinematics import ancestors, rotated
 from linkwork.model.body import WORLD

@@ -11,6 +11,26 @@ n − c × f − δc × f_total.
 Source: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial vector
 algebra, IEEE Robotics and Automation Letters 7, 2022; Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot,
 Autonomous Robots 35, 2013.
+
+Derivatives of the velocity and the acceleration of the centre of mass.
+
+Those of the whole robot's are, as the world sees them, those of the linear momentum over the mass
+(`momentum_derivatives`); of a subtree's, or as another frame sees them, they come by differentiation over any scalar
+(`tangents`).  That of its place is `center_of_mass_jacobian`, and those by velocities and accelerations are the same.
+
+Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
+
+Gradients of the energies, by the momentum and the weight that each joint carries.
+
+Let h_i be the momentum of all that body i carries.  Its joint's velocity c adds S_c to the twists of all of it, and its
+coordinate c turns it along: seen from axes that turn with it, the twists change by that of the parent, V_p × S_c, and
+by what the joint itself makes of v elsewhere.  So
+
+    ∂T/∂v_c = h_i · S_c,      ∂T/∂q_c = h_i · (V_p × S_c + ∂(S v)/∂q_c),
+
+and ∂U/∂q are the joint forces that hold the robot still.
+
+Source: any text of mechanics; the rate of a motion vector: Featherstone, Rigid Body Dynamics Algorithms, 2008, 2.10.
 """
 
 from __future__ import annotations
@@ -19,14 +39,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import carriers
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives
+from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force
+from linkwork.dynamics.algorithms.momentum.center_of_mass import (
+    PART,
+    center_of_mass_acceleration,
+    center_of_mass_velocity,
+    part_of,
+)
 from linkwork.dynamics.algorithms.momentum.composite_inertias import centers, composite_inertias, total_mass
+from linkwork.dynamics.algorithms.passive_joint_forces import armature
+from linkwork.joints.base.from_transform import units
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import Output, Row
+from linkwork.model.function_spec import PASSIVE, Output, Row
 from linkwork.model.tree import Tree
-from linkwork.spatial import Force, Rotation, Vec3, by_rows, cross_star
+from linkwork.spatial import Force, Motion, Pose, Rotation, Subspace, Vec3, by_rows, cross, cross_star
 from linkwork.spatial.moving_inertia import MovingInertia
 
-__all__ = ["ROWS", "centroidal_momentum_derivatives", "centroidal_momentum_rate_derivatives"]
+__all__ = ["ROWS", "kinetic_energy_derivatives", "potential_energy_derivatives"]
+
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
@@ -104,6 +135,78 @@ def _roots(tree: Tree) -> dict[int, int]:
 
 _FORCES, _RATES, _MATRIX = "N·m, N, N/m", "kg·m²/s, kg·m/s, kg/s", "kg·m², kg·m, kg"
 
+
+def center_of_mass_velocity_derivatives(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    subtree: str | None = None,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+) -> list[Matrix]:
+    """∂ċ/∂q and ∂ċ/∂v, of the velocity of the centre of mass as seen from A, in E's axes."""
+    asked = subtree, relative_to, expressed_in
+    if asked == _WHOLE:
+        mass = part_of(tree, subtree, "center_of_mass_velocity_derivatives").mass
+        return _linear(centroidal_momentum_derivatives(tree, q, v), mass)
+    return derivatives(tree, lambda q, v: center_of_mass_velocity(tree, q, v, *asked), q, v)
+
+
+def center_of_mass_acceleration_derivatives(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    subtree: str | None = None,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+) -> list[Matrix]:
+    """∂c̈/∂q, ∂c̈/∂v and ∂c̈/∂a, of the acceleration of the centre of mass as seen from A, in E's axes."""
+    asked = subtree, relative_to, expressed_in
+    if asked == _WHOLE:
+        mass = part_of(tree, subtree, "center_of_mass_acceleration_derivatives").mass
+        return _linear(centroidal_momentum_rate_derivatives(tree, q, v, a), mass)
+    return derivatives(tree, lambda q, v, a: center_of_mass_acceleration(tree, q, v, a, *asked), q, v, a)
+
+
+_WHOLE = (None, "world", "world")
+
+
+def _linear(matrices: Sequence[Matrix], mass: float) -> list[Matrix]:
+    """The rows of linear momentum, over the mass."""
+    return [[[x * (1.0 / mass) for x in row] for row in matrix[3:]] for matrix in matrices]
+
+
+def kinetic_energy_derivatives(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> list[list[Any]]:
+    """∂T/∂q and ∂T/∂v = M v; with ``passive`` of the joints' armature too."""
+    rotors = [m * rate for m, rate in zip(armature(tree), v, strict=True)] if passive else [0.0] * tree.nv
+    q, v = tree.split_q(q), tree.split_v(v)
+    X: dict[int, Pose] = {}
+    S: dict[int, Subspace] = {}
+    V = {WORLD: Motion.zero()}  # of the parent, in the body's coordinates: below
+    carried: dict[int, Motion] = {}
+    h: dict[int, Force] = {}
+    for i, p, body in tree.outward():
+        X[i], S[i] = body.X(q[i]), body.S(q[i])
+        carried[i] = X[i].inv() @ V[p]
+        V[i] = carried[i] + S[i] @ v[i]
+        h[i] = body.inertia @ V[i]
+    by_q: dict[int, list[Any]] = {}
+    by_v: dict[int, list[Any]] = {}
+    for i, p, body in tree.inward():
+        changes = [body.S_dot(q[i], unit) @ v[i] for unit in units(len(S[i]))]
+        turned = [cross(carried[i], S_c) + change for S_c, change in zip(S[i].columns, changes, strict=True)]
+        by_q[i], by_v[i] = [V_c.dot(h[i]) for V_c in turned], S[i].T @ h[i]
+        if p != WORLD:
+            h[p] += X[i] @ h[i]
+    return [tree.gathered(by_q), [x + y for x, y in zip(tree.gathered(by_v), rotors, strict=True)]]
+
+
+def potential_energy_derivatives(tree: Tree, q: Scalars, passive: bool = False) -> list[Any]:
+    """∂U/∂q; with ``passive`` of the springs' energy too."""
+    return gravity_force(tree, q, passive=passive)
+
+
 ROWS = (
     Row.of(
         centroidal_momentum_derivatives,
@@ -122,5 +225,42 @@ ROWS = (
         ),
         "How the rate of the centroidal momentum changes with configuration, velocities and accelerations.",
         weighed=True,
+    ),
+    Row.of(
+        center_of_mass_velocity_derivatives,
+        "q v",
+        (Output((3, "nv"), "1/s, m/s", "dc_dot_dq"), Output((3, "nv"), "1, m", "dc_dot_dv")),
+        "How the velocity of the centre of mass changes with configuration and velocities.",
+        options=PART,
+        weighed=True,
+    ),
+    Row.of(
+        center_of_mass_acceleration_derivatives,
+        "q v a",
+        (
+            Output((3, "nv"), "1/s², m/s²", "dc_ddot_dq"),
+            Output((3, "nv"), "1/s, m/s", "dc_ddot_dv"),
+            Output((3, "nv"), "1, m", "dc_ddot_da"),
+        ),
+        "How the acceleration of the centre of mass changes with configuration, velocities and accelerations.",
+        options=PART,
+        weighed=True,
+    ),
+    Row.of(
+        kinetic_energy_derivatives,
+        "q v",
+        (Output(("nv",), "N·m, N", "dT_dq"), Output(("nv",), "kg·m²/s, kg·m/s", "dT_dv")),
+        "How the energy of the motion changes with configuration and velocities.",
+        options=(PASSIVE,),
+        joint_space=True,
+    ),
+    Row.of(
+        potential_energy_derivatives,
+        "q",
+        Output(("nv",), "N·m, N"),
+        "How the potential energy changes with the configuration.",
+        optional=("gravity",),
+        options=(PASSIVE,),
+        joint_space=True,
     ),
 )

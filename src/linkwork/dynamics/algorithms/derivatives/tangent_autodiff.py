@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.graph_derivative_reverse import gradients, independent
+from linkwork.expr.autodiff.graph_derivative import gradients, independent
 from linkwork.expr.autodiff.sparse_tangent import Directions
 from linkwork.model.tree import Tree
 

@@ -6,20 +6,55 @@ each body's momentum in its own frame, taken inward from body to body.
 
 Sources: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.13; Orin, Goswami and Lee, Centroidal dynamics of
 a humanoid robot, Autonomous Robots 35, 2013.
+
+The centroidal momentum matrix, its rate, and the locked inertia: what joints' unit velocities do to the momentum.
+
+A joint that moves at unit velocity along S gives all that it carries, a composite body of inertia I, the momentum I S.
+About the centre of mass, at c from the body's origin, and in the world's axes that is a column of the matrix:
+
+    A_k = R (n − c × f; f)   with (n; f) = I S_k,      h = A v,      ḣ = A a + Ȧ v.
+
+The rate takes each term apart: (n; f) changes as `Carried.rate` says, and c as the masses move relative to the origin.
+
+Sources: Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot, Autonomous Robots 35, 2013; Wensing and Orin,
+Improved computation of the humanoid centroidal dynamics, Int. J. Humanoid Robotics 13, 2016 (by composite bodies).
+
+The rate of the centroidal momentum: the sum of the wrenches that move all bodies, about the centre of mass.
+
+    ḣ = Σ X_i F_i = A(q) a + Ȧ(q, v) v,
+
+the wrench F_i = I_i A_i + V_i ×* I_i V_i that body i takes; what acts from outside, weight included, sums to the same.
+
+Source: Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot, Autonomous Robots 35, 2013.
+
+The zero-moment point: where on the ground a support can hold the robot with a force and a moment about the vertical.
+
+All that moves and weighs asks for the wrench (n; f) at the world's origin, f = Σ m (c̈ − g).  In the plane through the
+origin that gravity g is normal to, the moment n − p × f has no component in the plane at
+
+    p = (g × n) / (g · f).
+
+Source: Vukobratović and Borovac, Zero-moment point: thirty five years of its life, Int. J. Humanoid Robotics 1, 2004.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork.dynamics.algorithms.momentum.composite_inertias import centers, composite_inertias, total_mass
+from linkwork.dynamics.algorithms.coriolis_matrix import joint_motions
+from linkwork.dynamics.algorithms.inverse_dynamics import carried_wrenches
+from linkwork.dynamics.algorithms.momentum.composite_inertias import centers, composite_inertias, only_root, total_mass
+from linkwork.expr.scalar.functions import fabs, lt, where
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import Output, Row
 from linkwork.model.tree import Tree
-from linkwork.spatial import Force, Motion, Pose
+from linkwork.spatial import Force, Motion, Pose, RigidMotion, Rotation, Vec3, by_rows
+from linkwork.spatial.moving_inertia import MovingInertia
 
-__all__ = ["ROWS", "centroidal_momentum", "momentum"]
+__all__ = ["ROWS", "centroidal_momentum", "centroidal_momentum_matrix", "momentum"]
+
 
 Scalars = Sequence[Any]
 
@@ -61,7 +96,139 @@ def _moved(tree: Tree, X: dict[int, Pose], q: Scalars, v: Scalars) -> dict[int, 
 
 _MOMENTUM = Output((6,), "kg·m²/s, kg·m/s")
 
+
+def centroidal_momentum_matrix(tree: Tree, q: Scalars) -> list[list[Any]]:
+    """A (6 × nv): the momentum about the centre of mass, in the world's axes, is A v."""
+    total_mass(tree, "centroidal_momentum_matrix")
+    q = tree.split_q(q)
+    X, composite = composite_inertias(tree, q)
+    c, R = centers(tree, X, composite), {WORLD: Rotation.identity()}
+    columns = [Force.zero()] * tree.nv
+    for i, p, body in tree.outward():
+        R[i] = R[p] @ X[i].rotation
+        for k, column in enumerate(body.S(q[i]).columns, start=tree.v_slices[i].start):
+            h = composite[i] @ column
+            columns[k] += Force(R[i] @ (h.moment - c[i].cross(h.force)), R[i] @ h.force)
+    return by_rows(columns)
+
+
+def centroidal_momentum_matrix_rate(tree: Tree, q: Scalars, v: Scalars) -> list[list[Any]]:
+    """Ȧ (6 × nv), the rate of the centroidal momentum matrix at velocity v."""
+    mass = total_mass(tree, "centroidal_momentum_matrix_rate")
+    q, v = tree.split_q(q), tree.split_v(v)
+    motion, root, share = joint_motions(tree, q, v), only_root(tree), 1.0 / mass
+    composite = {i: MovingInertia.of(body.inertia, motion[i].omega) for i, _, body in tree.outward()}
+    composite[WORLD] = MovingInertia.of(tree.fixed_inertia, Vec3.zero())
+    for i, p, _ in tree.inward():
+        composite[p] += composite[i].seen(motion[i].X, motion[i].departure)
+    c = {WORLD: composite[WORLD].inertia.moment * share}  # of the centre of mass from each body's origin
+    c_dot = {WORLD: composite[WORLD].moment_rate * share}
+    R = {WORLD: Rotation.identity()}
+    columns = [Force.zero()] * tree.nv
+    for i, p, _ in tree.outward():
+        X = motion[i].X
+        if i == root:
+            c[i], c_dot[i] = composite[i].inertia.moment * share, composite[i].moment_rate * share
+        else:
+            c[i], c_dot[i] = X.inv().point(c[p]), X.rotation.inv_act(c_dot[p] - motion[i].departure)
+        R[i] = R[p] @ X.rotation
+        for k, (S, S_dot) in enumerate(zip(motion[i].S.columns, motion[i].S_dot, strict=True), tree.v_slices[i].start):
+            load = composite[i].carried(S, S_dot)
+            rate = load.rate
+            n = rate.moment - c_dot[i].cross(load.momentum.force) - c[i].cross(rate.force)
+            columns[k] += Force(R[i] @ n, R[i] @ rate.force)
+    return by_rows(columns)
+
+
+def locked_inertia(tree: Tree, q: Scalars) -> list[list[Any]]:
+    """The spatial inertia (6 × 6) about the centre of mass, in the world's axes, were all joints locked."""
+    mass = total_mass(tree, "locked_inertia")
+    q = tree.split_q(q)
+    X, composite = composite_inertias(tree, q)
+    c = centers(tree, X, composite)
+    J = tree.fixed_inertia.shifted(-c[WORLD]).about
+    for i, p, _ in tree.outward():
+        if p == WORLD:
+            J += X[i].rotation @ composite[i].shifted(-c[i]).about
+    angular = [[*row, 0.0, 0.0, 0.0] for row in (J.x, J.y, J.z)]
+    return [*angular, *([mass if j == i else 0.0 for j in range(6)] for i in range(3, 6))]
+
+
+_MATRIX = Output((6, "nv"), "kg·m², kg·m, kg")
+
+
+def centroidal_momentum_rate(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> Force:
+    """ḣ = (angular about the centre of mass; linear), in the world's axes."""
+    total_mass(tree, "centroidal_momentum_rate")
+    X, _, F = carried_wrenches(tree.under(Vec3.zero()), q, v, a)
+    c = centers(tree, *composite_inertias(tree, tree.split_q(q)))
+    total = Force.zero()
+    for i, p, _ in tree.inward():
+        if p == WORLD:
+            R = X[i].rotation
+            total += Force(R @ (F[i].moment - c[i].cross(F[i].force)), R @ F[i].force)
+        else:
+            F[p] += X[i] @ F[i]
+    return total
+
+
+def zero_moment_point(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[Any]:
+    """p (3) in the world; infinite where what presses on the ground is less than 1e-12 of the weight."""
+    tree.require_inertias("zero_moment_point")
+    q, v, a, g = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.gravity
+    motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(g)}
+    X: dict[int, Pose] = {}
+    F: dict[int, Force] = {WORLD: motion[WORLD].wrench(tree.fixed_inertia)}
+    mass = tree.fixed_inertia.mass
+    for i, p, body in tree.outward():
+        X[i], S = body.X(q[i]), body.S(q[i])
+        motion[i] = motion[p].through(X[i], S @ v[i], S @ a[i] + body.bias(q[i], v[i]))
+        F[i] = motion[i].wrench(body.inertia)
+        mass += body.inertia.mass
+    for i, p, _ in tree.inward():
+        F[p] += X[i] @ F[i]
+    pressed, moment = g.dot(F[WORLD].force), g.cross(F[WORLD].moment)
+    held = lt(1e-12 * mass * g.dot(g), fabs(pressed))
+    return [where(held, x / where(held, pressed, 1.0), math.inf) for x in moment]
+
+
 ROWS = (
     Row.of(momentum, "q v", _MOMENTUM, "Momentum about the world's origin.", joint_space=True),
     Row.of(centroidal_momentum, "q v", _MOMENTUM, "Momentum about the centre of mass.", weighed=True),
+    Row.of(
+        centroidal_momentum_matrix,
+        "q",
+        _MATRIX,
+        "Matrix that maps velocities to the centroidal momentum.",
+        weighed=True,
+    ),
+    Row.of(
+        centroidal_momentum_matrix_rate,
+        "q v",
+        Output((6, "nv"), "kg·m²/s, kg·m/s, kg/s"),
+        "Rate of the centroidal momentum matrix.",
+        weighed=True,
+    ),
+    Row.of(
+        locked_inertia,
+        "q",
+        Output((6, 6), "kg·m², kg"),
+        "Inertia about the centre of mass, all joints locked.",
+        weighed=True,
+    ),
+    Row.of(
+        centroidal_momentum_rate,
+        "q v a",
+        Output((6,), "N·m, N"),
+        "Rate of the momentum about the centre of mass.",
+        weighed=True,
+    ),
+    Row.of(
+        zero_moment_point,
+        "q v a",
+        Output((3,), "m"),
+        "Point of the ground about which gravity and inertia have no tipping moment.",
+        optional=("gravity",),
+        weighed=True,
+    ),
 )

@@ -34,9 +34,9 @@ from linkwork.expr.scalar.functions import (
 )
 from linkwork.geometry.cores import CylinderCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
-from linkwork.geometry.pairs.closed_form.edge_rim_extremes import along_axis
-from linkwork.geometry.pairs.closed_form.edge_rim_extremes_can import (
+from linkwork.geometry.pairs.closed_form.edge_rim_extremes import (
     Can,
+    along_axis,
     in_both,
     in_cylinder,
     is_tied,

@@ -31,7 +31,7 @@ from linkwork.geometry.pairs.convex.witness_proof import (
     moved_out,
     proved,
 )
-from linkwork.geometry.solids_rows import HEAD, KINDS, kind_of, solid_row
+from linkwork.geometry.solids import HEAD, KINDS, kind_of, solid_row
 from linkwork.geometry.support_points import support_is_line, support_is_one
 from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import Vec3

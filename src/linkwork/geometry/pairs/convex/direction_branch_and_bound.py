@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.loops import while_loop
-from linkwork.expr.control.table_access_stack import entry, table_of, with_entry
+from linkwork.expr.control.table_access import entry, table_of, with_entry
 from linkwork.expr.scalar.functions import (
     and_,
     fabs,
@@ -35,8 +35,7 @@ from linkwork.expr.scalar.functions import (
     sqrt,
     where,
 )
-from linkwork.geometry.pairs.convex.minkowski_difference import Difference, length_of
-from linkwork.geometry.pairs.convex.minkowski_difference_best import Best
+from linkwork.geometry.pairs.convex.minkowski_difference import Best, Difference, length_of
 from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import Vec3
 

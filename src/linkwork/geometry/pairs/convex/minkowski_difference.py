@@ -2,20 +2,23 @@
 
 A − B = {a − b}.  The distance of A and B is that of A − B from 0, and where they overlap, the depth is the least
 distance from 0 to its surface: min over unit n of h(n), h(n) = max n · (A − B) = h_A(n) + h_B(−n).
+
+The least h so far, and its direction: what searches of overlaps carry.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.geometry.cores import PointCore, PolytopeCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.support_points import support
+from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import Pose, Vec3
 
-__all__ = ["Difference", "Moved", "length_of", "unit_of"]
+__all__ = ["Best", "Difference", "Moved", "length_of", "unit_of"]
 
 
 def length_of(v: Vec3) -> Any:
@@ -112,3 +115,15 @@ def _center(core: Any) -> Any:
             total = total + v
         return core.pose.point(total * many)
     return core.pose.translation
+
+
+class Best(NamedTuple):
+    """h and n."""
+
+    h: Any
+    n: Vec3
+
+    def better(self, h: Any, n: Vec3) -> Best:
+        """The lesser of it and another."""
+        less = lt(h, self.h)
+        return Best(where(less, h, self.h), choose(less, n, self.n))

@@ -22,12 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.expr.control.loops import scan, while_loop
-from linkwork.expr.control.table_access_stack import entry, table_of
+from linkwork.expr.control.table_access import entry, table_of
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, not_, or_, sqrt, where
 from linkwork.geometry.cores import PolytopeCore, SegmentCore
 from linkwork.geometry.pairs.convex.gjk_simplex import Kept
-from linkwork.geometry.pairs.convex.minkowski_difference import length_of
-from linkwork.geometry.pairs.convex.minkowski_difference_best import Best
+from linkwork.geometry.pairs.convex.minkowski_difference import Best, length_of
 from linkwork.geometry.pairs.convex.polytope_sides import KnownHull, Sides
 from linkwork.geometry.pairs.convex.witness_proof import ROUNDING, SAME
 from linkwork.geometry.support_points import support

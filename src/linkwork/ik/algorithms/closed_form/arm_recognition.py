@@ -14,14 +14,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from linkwork.ik.algorithms.closed_form.axis_geometry import AxisGeometry, axis_geometry
-from linkwork.ik.algorithms.closed_form.axis_geometry_chain import ArmChain, arm_chain, without
-from linkwork.ik.algorithms.closed_form.axis_geometry_solution import ArmSolution
+from linkwork.ik.algorithms.closed_form.axis_geometry import (
+    ArmChain,
+    ArmSolution,
+    AxisGeometry,
+    arm_chain,
+    axis_geometry,
+    without,
+)
 from linkwork.ik.algorithms.closed_form.cos_sin_pair import UnitAngle
-from linkwork.ik.algorithms.closed_form.parallel_axes import three_parallel
-from linkwork.ik.algorithms.closed_form.parallel_axes_parallel_hand import parallel_hand
-from linkwork.ik.algorithms.closed_form.spherical_wrist import spherical_wrist
-from linkwork.ik.algorithms.closed_form.spherical_wrist_spherical_middle import spherical_middle
+from linkwork.ik.algorithms.closed_form.parallel_axes import parallel_hand, three_parallel
+from linkwork.ik.algorithms.closed_form.spherical_wrist import spherical_middle, spherical_wrist
 from linkwork.ik.algorithms.closed_form.srs_arm import elbow_angle, elbow_arm
 from linkwork.model.body import Frame
 from linkwork.model.tree import Tree

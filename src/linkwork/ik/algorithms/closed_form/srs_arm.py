@@ -20,8 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 from linkwork.expr.scalar.functions import lt, sqrt, where
-from linkwork.ik.algorithms.closed_form.axis_geometry import AxisGeometry
-from linkwork.ik.algorithms.closed_form.axis_geometry_solution import ArmSolution, both
+from linkwork.ik.algorithms.closed_form.axis_geometry import ArmSolution, AxisGeometry, both
 from linkwork.ik.algorithms.closed_form.cos_sin_pair import UnitAngle, equation
 from linkwork.ik.algorithms.closed_form.wrist_angles import three_angles, turned_about_z, twisted
 from linkwork.spatial import Pose, Vec3

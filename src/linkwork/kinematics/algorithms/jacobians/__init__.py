@@ -1,11 +1,9 @@
 """Matrices that map velocities to motions of frames and points, and how they change."""
 
 from linkwork.kinematics.algorithms.jacobians.jacobian import ROWS as _JACOBIAN
-from linkwork.kinematics.algorithms.jacobians.jacobian_body_jacobians import ROWS as _BODIES
 from linkwork.kinematics.algorithms.jacobians.jacobian_derivatives import ROWS as _DERIVATIVE
-from linkwork.kinematics.algorithms.jacobians.jacobian_derivatives_hessian import ROWS as _HESSIAN
 from linkwork.kinematics.algorithms.jacobians.manipulability import ROWS as _MANIPULABILITY
 
 __all__ = ["ROWS"]
 
-ROWS = (*_JACOBIAN, *_BODIES, *_DERIVATIVE, *_HESSIAN, *_MANIPULABILITY)
+ROWS = (*_JACOBIAN, *_DERIVATIVE, *_MANIPULABILITY)

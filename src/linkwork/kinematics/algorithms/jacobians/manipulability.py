@@ -16,7 +16,7 @@ from typing import Any
 from linkwork.expr.linalg.householder_qr import Reflections
 from linkwork.expr.linalg.sparse_dot import dot, less, reciprocal_or_zero, transposed
 from linkwork.expr.scalar.functions import eq, fabs, where
-from linkwork.kinematics.algorithms.jacobians.jacobian_derivatives_hessian import changes
+from linkwork.kinematics.algorithms.jacobians.jacobian_derivatives import changes
 from linkwork.kinematics.algorithms.jacobians.joint_path import columns_of, way
 from linkwork.model.function_spec import Option, Output, Row, frame_options
 from linkwork.model.tree import Tree

@@ -6,12 +6,9 @@ other way, with the signs of q, v and τ kept.
 """
 
 from linkwork.kinematics.algorithms.joint.joint_functions import ROWS as _KINEMATICS
-from linkwork.kinematics.algorithms.joint.joint_functions_forces import ROWS as _FORCES
-from linkwork.kinematics.algorithms.joint.joint_functions_manifold import ROWS as _MANIFOLD
-from linkwork.kinematics.algorithms.joint.joint_functions_rates import ROWS as _RATES
 from linkwork.kinematics.algorithms.joint.joint_link_functions import ROWS as _LINKS
 from linkwork.model.joint_site import Site
 
 __all__ = ["ROWS", "Site"]
 
-ROWS = (*_KINEMATICS, *_FORCES, *_RATES, *_MANIFOLD, *_LINKS)
+ROWS = (*_KINEMATICS, *_LINKS)

@@ -1,12 +1,20 @@
-"""The motion of the frame after a joint relative to the frame before it."""
+"""The motion of the frame after a joint relative to the frame before it.
+
+Wrenches across a joint: what of them moves it, and what its mounting bears.
+
+A joint's configurations as points of a manifold.
+
+Rates of a joint's configuration and its velocity.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from linkwork.joints.base.from_transform import Span
 from linkwork.model.function_spec import Output, Row
 from linkwork.model.joint_site import Scalars, Site
-from linkwork.spatial import Motion, Pose, by_rows
+from linkwork.spatial import Force, Motion, Pose, by_rows
 
 __all__ = ["ROWS"]
 
@@ -45,6 +53,65 @@ def gap(site: Site, pose: Scalars) -> Any:
 
 _ACCELERATION = Output((6,), "rad/s², m/s²")
 
+
+def constraint_wrench_subspace(site: Site, q: Scalars) -> Any:
+    return by_rows(site.type.constraint_wrench_subspace(q))
+
+
+def torque(site: Site, q: Scalars, wrench: Scalars) -> Any:
+    return site.type.torque(q, Force.of(wrench))
+
+
+def split_wrench(site: Site, q: Scalars, wrench: Scalars, world_pose: Scalars | None = None) -> Any:
+    w = Force.of(wrench)
+    joint = Force.of(Span.of([column.elements() for column in site.type.S(q).columns]).projected(w.elements()))
+    parts = joint, w - joint
+    return parts if world_pose is None else tuple(Pose.of_elements(world_pose) @ part for part in parts)
+
+
+def reaction(site: Site, q: Scalars, wrench: Scalars) -> Any:
+    return -(site.type.X(q) @ Force.of(wrench))
+
+
+_WRENCH = "N·m, N"
+
+
+def local_coordinates(site: Site, q0: Scalars, q: Scalars, v: Scalars) -> Any:
+    return site.type.local(q0, q), site.type.local_rate(q0, q, v)
+
+
+def global_coordinates(site: Site, q0: Scalars, phi: Scalars) -> Any:
+    return site.type.retract(q0, phi)
+
+
+def normalize_configuration(site: Site, q: Scalars) -> Any:
+    return site.type.normalize(q)
+
+
+def principal_value(site: Site, q: Scalars) -> Any:
+    return site.type.principal(q)
+
+
+def velocity_to_configuration_derivative(site: Site, q: Scalars, v: Scalars) -> Any:
+    return site.type.q_dot(q, v)
+
+
+def velocity_to_configuration_derivative_jacobian(site: Site, q: Scalars) -> Any:
+    return site.type.q_dot_jacobian(q)
+
+
+def configuration_derivative_to_velocity(site: Site, q: Scalars, q_dot: Scalars) -> Any:
+    return site.type.v_of(q, q_dot)
+
+
+def configuration_derivative_to_velocity_jacobian(site: Site, q: Scalars) -> Any:
+    return site.type.v_of_jacobian(q)
+
+
+def configuration_derivative_to_velocity_adjoint(site: Site, q: Scalars, f_v: Scalars) -> Any:
+    return site.type.v_of_adjoint(q, f_v)
+
+
 ROWS = (
     Row.of(transform, "q", Output((4, 4), "1, m"), "Pose X_FM of the frame after the joint in the frame before it."),
     Row.of(twist, "q v", Output((6,), "rad/s, m/s"), "Twist S v of M relative to F, in M's coordinates."),
@@ -56,4 +123,51 @@ ROWS = (
     Row.of(velocity_of, "q motion", Output(("nv",), "rad/s, m/s"), "The velocity whose twist is nearest to one."),
     Row.of(gap, "pose", Output((6,), "rad, m"), "What is left to a pose from the nearest configuration."),
     Row.of(motion_subspace, "q", Output((6, "nv"), "1, m"), "S, which maps velocities to twists."),
+    Row.of(
+        constraint_wrench_subspace,
+        "q",
+        Output((6, "nc")),
+        "Basis of the wrenches that do no work: Tᵀ S = 0.",
+    ),
+    Row.of(torque, "q wrench", Output(("nv",), _WRENCH), "Joint forces Sᵀ F of a wrench across the joint."),
+    Row.of(
+        split_wrench,
+        "q wrench",
+        (Output((6,), _WRENCH, "joint_force"), Output((6,), _WRENCH, "internal_force")),
+        "Joint force, w projected onto S's span, and internal force, in M, or in the world where M's pose is given.",
+        optional=("world_pose",),
+    ),
+    Row.of(reaction, "q wrench", Output((6,), _WRENCH), "Wrench −X_FM w on the link before the joint, in F."),
+    Row.of(
+        local_coordinates,
+        "q0 q v",
+        (Output(("nv",), "", "phi"), Output(("nv",), "", "phi_dot")),
+        "φ of q around q0, and φ̇.",
+    ),
+    Row.of(
+        global_coordinates,
+        "q0 phi",
+        Output(("nq",), configuration=True),
+        "The configuration whose local coordinates around q0 are φ.",
+    ),
+    Row.of(
+        normalize_configuration,
+        "q",
+        Output(("nq",), configuration=True),
+        "The nearest configuration on the manifold.",
+        any_configuration=True,
+    ),
+    Row.of(
+        principal_value, "q", Output(("nq",), configuration=True), "The preferred configuration of the same transform."
+    ),
+    Row.of(velocity_to_configuration_derivative, "q v", Output(("nq",)), "q̇ from v."),
+    Row.of(velocity_to_configuration_derivative_jacobian, "q", Output(("nq", "nv")), "The matrix J with q̇ = J v."),
+    Row.of(configuration_derivative_to_velocity, "q q_dot", Output(("nv",)), "v from q̇."),
+    Row.of(configuration_derivative_to_velocity_jacobian, "q", Output(("nv", "nq")), "The matrix J with v = J q̇."),
+    Row.of(
+        configuration_derivative_to_velocity_adjoint,
+        "q f_v",
+        Output(("nq",)),
+        "f_q = Jᵀ f_v: ⟨f_q, q̇⟩ = ⟨f_v, v⟩.",
+    ),
 )

@@ -1,8 +1,7 @@
 """Curves of configurations: kinds in a table, their arrays, and what lies on them at a time, over any scalar."""
 
 from linkwork.motion.algorithms.curves.curve_evaluation import Clock, curve_motion, motion_of
-from linkwork.motion.algorithms.curves.curve_kinds import KINDS
-from linkwork.motion.algorithms.curves.curve_kinds_kind import Arrays, CurveKind
+from linkwork.motion.algorithms.curves.curve_kinds import KINDS, Arrays, CurveKind
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 
 __all__ = ["KINDS", "Arrays", "Clock", "CurveKind", "CurveSpace", "curve_motion", "motion_of"]

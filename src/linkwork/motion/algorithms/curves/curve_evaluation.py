@@ -13,8 +13,7 @@ from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
 from linkwork.expr.scalar.functions import lt, or_, where
-from linkwork.motion.algorithms.curves.curve_kinds_kind import Arrays, CurveKind
-from linkwork.motion.algorithms.curves.curve_kinds_pieces import piece_at, polynomial, row
+from linkwork.motion.algorithms.curves.curve_kinds import Arrays, CurveKind, piece_at, polynomial, row
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 
 __all__ = ["Clock", "curve_motion", "motion_of"]

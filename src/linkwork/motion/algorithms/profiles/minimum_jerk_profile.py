@@ -29,7 +29,7 @@ from linkwork.expr.scalar.functions import (
     sqrt,
     where,
 )
-from linkwork.motion.algorithms.profiles.jerk_limited_profile_mixture import Profile
+from linkwork.motion.algorithms.profiles.jerk_limited_profile import Profile
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest
 
 __all__ = ["least_jerk"]

@@ -31,8 +31,16 @@ from linkwork.motion.algorithms.profiles.feasible_durations import (
     shared,
     went_on,
 )
-from linkwork.motion.algorithms.profiles.jerk_limited_profile import Ends, Inverses, JointBounds, Phases
-from linkwork.motion.algorithms.profiles.jerk_limited_profile_mixture import Profile, merged, pieces_of, share_of
+from linkwork.motion.algorithms.profiles.jerk_limited_profile import (
+    Ends,
+    Inverses,
+    JointBounds,
+    Phases,
+    Profile,
+    merged,
+    pieces_of,
+    share_of,
+)
 
 __all__ = ["PIECES", "JointRequest", "jerk_limited", "resting_way"]
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from linkwork.expr.scalar.functions import and_, fmax, fmin, or_, sqrt, where
 from linkwork.motion.algorithms.profiles.compensated_time import Instant, backward, forward, rising, selected
 from linkwork.motion.algorithms.profiles.feasible_durations import first_fitting
-from linkwork.motion.algorithms.profiles.jerk_limited_profile_mixture import Profile, merged, share_of
+from linkwork.motion.algorithms.profiles.jerk_limited_profile import Profile, merged, share_of
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest
 
 __all__ = ["trapezoid"]

@@ -13,10 +13,14 @@ from linkwork.motion.algorithms.timing.jerk_interior_point import (
     sweep_steps,
 )
 from linkwork.motion.algorithms.timing.path_discretization import Laid, laid, laid_anew
-from linkwork.motion.algorithms.timing.segment_constraints import PathLimits, PathValues
-from linkwork.motion.algorithms.timing.segment_constraints_rows import NODES
-from linkwork.motion.algorithms.timing.toppra_sweeps import PathTiming, Reachable, sweep_backward, sweep_forward
-from linkwork.motion.algorithms.timing.toppra_sweeps_resting import fastest_resting
+from linkwork.motion.algorithms.timing.segment_constraints import NODES, PathLimits, PathValues
+from linkwork.motion.algorithms.timing.toppra_sweeps import (
+    PathTiming,
+    Reachable,
+    fastest_resting,
+    sweep_backward,
+    sweep_forward,
+)
 
 __all__ = [
     "CARRIED",

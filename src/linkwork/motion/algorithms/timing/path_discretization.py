@@ -12,7 +12,7 @@ import numpy as np
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan, take
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, where
-from linkwork.motion.algorithms.curves.curve_kinds_pieces import FAR, piece_at
+from linkwork.motion.algorithms.curves.curve_kinds import FAR, piece_at
 
 __all__ = ["Laid", "laid", "laid_anew"]
 

@@ -1,14 +1,45 @@
-"""The lines that bound u by x on a segment of a path, and how large x may be at its ends: see `rows`."""
+"""The lines that bound u by x on a segment of a path, and how large x may be at its ends: see `rows`.
+
+Lines that bound u by x: the least of some, the greatest of others, and where the first fall below the second.
+
+Limits along a segment of a path, as limits of its squared speed and acceleration there: by control points.
+
+With s = s_i + Δ t, t in [0, 1], u held and x(t) = x_i + 2 Δ t u,
+
+    A(t) u + B(t) x(t) + C(t) = (A + 2 Δ t B) u + B x_i + C,     W(t) x(t) = W x_i + 2 Δ t W u
+
+are polynomials in t whose coefficients are linear in u and x_i.  A polynomial lies between the least and the greatest
+of its control points, its coefficients by Bernstein's polynomials: limits on those hold on the whole segment, not at
+points of it alone.
+
+Source: Farouki, The Bernstein polynomial basis: a centennial retrospective, 2012.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import comb
 from typing import Any, NamedTuple
 
-from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, where
-from linkwork.motion.algorithms.timing.segment_constraints_rows import NODES, control_points, product
+import numpy as np
 
-__all__ = ["PathLimits", "PathValues", "SegmentLines", "segment_lines"]
+from linkwork.expr.control import while_loop
+from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, where
+
+__all__ = [
+    "NODES",
+    "Lines",
+    "PathLimits",
+    "PathValues",
+    "SegmentLines",
+    "control_points",
+    "corner",
+    "polynomial_at",
+    "segment_lines",
+]
+
 
 _FLAT = 1e-9  # of what a limit spans: what u changes less than that is not bound by it
 _TINY, _ENDLESS, _UNLIMITED = 1e-300, 1e30, 1e20
@@ -129,4 +160,106 @@ def _greatest(numbers: Sequence[Any]) -> Any:
     found, *others = numbers
     for x in others:
         found = fmax(found, x)
+    return found
+
+
+_STEPS = 40  # corners that are passed at most
+_ROUNDING = 1e-13
+_LARGE = 1e300
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """u ≤ c + k x for all upper ones (c, k), and u ≥ c + k x for all lower ones."""
+
+    upper: Sequence[tuple[Any, Any]]
+    lower: Sequence[tuple[Any, Any]]
+
+    def least(self, x: Any) -> tuple[Any, Any]:
+        """U(x), the least of the upper ones at x, and its slope: concave in x."""
+        return _first(self.upper, x, lt)
+
+    def greatest(self, x: Any) -> tuple[Any, Any]:
+        """L(x), the greatest of the lower ones at x, and its slope: convex in x."""
+        return _first(self.lower, x, lambda value, best: lt(best, value))
+
+    def gap(self, x: Any) -> tuple[Any, Any, Any]:
+        """U(x) − L(x), its slope, and whether it is less than 0 by more than rounding."""
+        (high, up), (low, down) = self.least(x), self.greatest(x)
+        size = fmin(fabs(high) + fabs(low) + x * (fabs(up) + fabs(down)), _LARGE)
+        return high - low, up - down, lt(high - low, -_ROUNDING * size)
+
+
+def _first(lines: Sequence[tuple[Any, Any]], x: Any, before: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    """The line that comes before all others at x, and its slope."""
+    (c, slope), *others = lines
+    best = c + slope * x
+    for c, k in others:
+        value = c + k * x
+        better = before(value, best)
+        best, slope = where(better, value, best), where(better, k, slope)
+    return best, slope
+
+
+def corner(lines: Lines, x: Any, *, falling: bool) -> Any:
+    """From x outside, the first x at which U is not below L, going down (falling) or up; where there is none, some x.
+
+    Newton's method: U − L is concave and piecewise linear, so that each step ends at a line that is nearer, and none
+    goes past the corner.
+    """
+
+    def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        x = state[0]
+        gap, slope, short = lines.gap(x)
+        more = and_(short, lt(slope, 0.0) if falling else lt(0.0, slope))
+        following = x - gap / where(more, slope, 1.0)
+        return where(more, following, x), and_(more, not_(le(x, following) if falling else le(following, x)))
+
+    return while_loop(lambda state: state[1], step, (x, le(0.0, x)), at_most=_STEPS).state[0]
+
+
+@cache
+def _to_control_points(count: int) -> tuple[tuple[float, ...], ...]:
+    """Rows: the control points of a polynomial, of its values at `NODES`."""
+    nodes = NODES[count]
+    degree = count - 1
+    values = [[comb(degree, k) * t**k * (1.0 - t) ** (degree - k) for k in range(count)] for t in nodes]
+    return tuple(tuple(row) for row in np.linalg.inv(np.array(values)).tolist())
+
+
+NODES: dict[int, tuple[float, ...]] = {
+    count: tuple((0.5 - 0.5 * np.cos(np.pi * (np.arange(count) + 0.5) / count)).tolist()) for count in (2, 3, 5)
+}
+
+
+"""Where a segment is looked at, t in (0, 1), by how many places: Chebyshev's."""
+
+
+def control_points(values: Sequence[Any]) -> list[Any]:
+    """Of the polynomial that has these values at `NODES`."""
+    return [
+        sum((weight * value for weight, value in zip(row[1:], values[1:], strict=True)), row[0] * values[0])
+        for row in _to_control_points(len(values))
+    ]
+
+
+def product(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    """Control points of a product of two polynomials, of theirs."""
+    m, n = len(a) - 1, len(b) - 1
+    found = []
+    for k in range(m + n + 1):
+        total: Any = 0.0
+        for i in range(max(0, k - n), min(m, k) + 1):
+            total = total + (comb(m, i) * comb(n, k - i) / comb(m + n, k)) * a[i] * b[k - i]
+        found.append(total)
+    return found
+
+
+def polynomial_at(t: float, values: Sequence[Any]) -> Any:
+    """The polynomial that has these values at `NODES`, at t."""
+    nodes = NODES[len(values)]
+    found: Any = 0.0
+    for k, (node, value) in enumerate(zip(nodes, values, strict=True)):
+        others = [x for j, x in enumerate(nodes) if j != k]
+        found = found + float(np.prod([(t - x) / (node - x) for x in others])) * value
     return found

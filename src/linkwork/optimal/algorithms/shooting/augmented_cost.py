@@ -24,8 +24,7 @@ from typing import Any
 
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fabs, fmax, lt, where
-from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, varied
-from linkwork.optimal.algorithms.shooting.step_dynamics_linear import LinearStep
+from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep, varied
 
 __all__ = ["CONSTRAINTS", "AskedTerms", "Terms", "WeighedRows", "quadratic"]
 

@@ -51,8 +51,7 @@ from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of_some
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
-from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics
-from linkwork.optimal.algorithms.shooting.step_dynamics_linear import LinearStep
+from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
 from linkwork.optimal.features.feature import Feature
 

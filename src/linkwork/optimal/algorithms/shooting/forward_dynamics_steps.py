@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives_forward_dynamics_hessian import (
+from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives import (
     forward_dynamics_hessian,
 )
 from linkwork.dynamics.algorithms.derivatives.linearize import System, free_accelerations, linear_system
@@ -26,8 +26,7 @@ from linkwork.expr.linalg.sparse_dot import identity, is_zero
 from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.model.tree import Tree
-from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, Rates
-from linkwork.optimal.algorithms.shooting.step_dynamics_linear import LinearStep
+from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep, Rates
 
 __all__ = ["INTEGRATORS", "RobotDynamics"]
 

@@ -32,14 +32,14 @@ from linkwork.optimal.algorithms.shooting.search_state import (
     SOLVED,
     STOPPED,
     STUCK,
+    Packing,
     RollOut,
     SearchState,
     ShootingFound,
     begun,
+    chosen,
 )
-from linkwork.optimal.algorithms.shooting.search_state_packing import Packing, chosen
-from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics
-from linkwork.optimal.algorithms.shooting.step_dynamics_linear import LinearStep
+from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep
 
 __all__ = ["Shooting"]
 

@@ -26,9 +26,8 @@ from linkwork.expr.scalar.multi_result import Row
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
-from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, varied
-from linkwork.optimal.algorithms.shooting.step_dynamics_linear import LinearStep
-from linkwork.optimal.algorithms.window_dynamics_joint_forces import JointForces
+from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep, varied
+from linkwork.optimal.algorithms.window_dynamics import JointForces
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
 
 __all__ = ["INVERSE_INTEGRATORS", "InverseDynamics", "taken"]

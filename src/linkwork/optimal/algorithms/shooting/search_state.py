@@ -1,15 +1,24 @@
-"""What a search for a motion carries from iteration to iteration, and what it finds."""
+"""What a search for a motion carries from iteration to iteration, and what it finds.
+
+Numbers of a step that a loop keeps for another one, without those that are known while a function is traced.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from linkwork.expr.scalar.functions import fmax
+import numpy as np
 
-__all__ = ["KEPT", "RollOut", "SearchState", "ShootingFound", "begun"]
+from linkwork.expr.control.loops import scan
+from linkwork.expr.scalar.functions import fmax, where
+
+__all__ = ["KEPT", "Packing", "RollOut", "SearchState", "ShootingFound", "begun", "chosen"]
+
 
 SOLVED, STUCK, STOPPED, LOST = 0.0, 1.0, 2.0, 3.0
+
+
 """How it ends: nothing is left to do, no step is better, iterations are used up, or a number was none."""
 
 
@@ -58,6 +67,8 @@ class SearchState(NamedTuple):
 
 
 KEPT = SearchState._fields[3:]
+
+
 """What a search goes on with, besides its motion and its multipliers: numbers."""
 
 
@@ -66,3 +77,52 @@ def begun(tolerance: Any, penalty: Any, constrained: bool) -> list[Any]:
     least, far = tolerance * tolerance, 1e30
     target = fmax(least, 1e-4) if constrained else least
     return [penalty, 0.0, far, target, 0.0, 0.0, 0.0, far, far, far, 0.0, 0.0, STOPPED]
+
+
+class Packing:
+    """Nested lists of numbers as an array of those that a loop has to keep, and back.
+
+    In a trace a float is the same number in all steps.  On numbers all are kept.
+    """
+
+    def __init__(self) -> None:
+        self._form: Any = None
+        self._known: dict[int, float] = {}
+        self._count = 0
+
+    def packed(self, value: Any) -> np.ndarray:
+        """What is to be kept, of a value that has the same nesting in all steps."""
+        numbers: list[Any] = []
+        self._form = _taken(value, numbers)
+        self._count = len(numbers)
+        traced = any(hasattr(x, "_precedence") for x in numbers)
+        self._known = {k: x for k, x in enumerate(numbers) if traced and isinstance(x, float)}
+        kept = [x for k, x in enumerate(numbers) if k not in self._known]
+        return np.array(kept, dtype=object) if traced else np.array(kept, dtype=float)
+
+    def unpacked(self, kept: Sequence[Any]) -> Any:
+        """The value again."""
+        rest = iter(list(kept))
+        numbers = iter([self._known[k] if k in self._known else next(rest) for k in range(self._count)])
+        return _put(self._form, numbers)
+
+
+def _taken(value: Any, numbers: list[Any]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_taken(x, numbers) for x in value]
+    numbers.append(value)
+    return None
+
+
+def _put(form: Any, numbers: Any) -> Any:
+    return next(numbers) if form is None else [_put(x, numbers) for x in form]
+
+
+def chosen(condition: Any, A: Any, B: Any) -> Any:
+    """One table or the other."""
+
+    def step(_: Any, row: Any) -> tuple[Any, Any]:
+        a, b = row
+        return (), np.array([where(condition, x, y) for x, y in zip(a, b, strict=True)])
+
+    return scan(step, (), (A, B))[1]

@@ -32,7 +32,7 @@ from linkwork.optimal.algorithms.shooting.contact_dynamics import HeldDynamics
 from linkwork.optimal.algorithms.shooting.cost_terms import WantedRows
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics, taken
-from linkwork.optimal.algorithms.window_dynamics_joint_forces import JointForces
+from linkwork.optimal.algorithms.window_dynamics import JointForces
 
 __all__ = ["StepConditions", "decided", "led_by"]
 

@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative import Rule, ruled
-from linkwork.expr.autodiff.custom_derivative_still import still
+from linkwork.expr.autodiff.custom_derivative import Rule, ruled, still
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero
 from linkwork.expr.scalar.block import Region

@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.autodiff.custom_derivative_still import moved_as, still
+from linkwork.expr.autodiff.custom_derivative import moved_as, still
 from linkwork.expr.control import cond
 from linkwork.expr.linalg.factorizations import Symmetric
 from linkwork.expr.linalg.pivots import Pivots

@@ -2,6 +2,25 @@
 
 A contact asks for a velocity ĉ along its normal, and yields to impulses by R: as rigid as the step can tell, unless it
 has a stiffness.  Its impulse follows from c − ĉ and R alone (`cone`).
+
+Impulses of contacts from the velocities there: projections onto friction cones and intervals, and how these vary.
+
+A contact's velocity c asks for the impulse y = −(c − ĉ)/R, and gets the γ nearest to it, as R measures, of those that
+friction allows: with a component along the normal that pushes, and ‖γ_t‖ ≤ μ γ_n.  γ is minus the gradient of a convex
+function of c, whose Hessian is G = (∂γ/∂y)/R.
+
+Source: Castro, Permenter and Han, An unconstrained convex formulation of compliant contact, IEEE Transactions on
+Robotics 39(2), 2023, sections V and VI.
+
+What the contacts of one link have in common: the link's motion, of which each sees one point.
+
+With the link's twist T w about some point, in some axes, a contact at r from there along axes a has the velocity
+c = a · (v + ω × r).  So the contacts of a link bend the program's function as one 6×6 matrix does,
+
+    Σ Jᵀ G J = Tᵀ K T,     K = Σ Sᵀ G S,     S = (r × a; a),
+
+which costs less from two contacts on.  Where T is about the body that a robot floats by, in its axes, the columns of
+that body's twist are those of the identity.
 """
 
 from __future__ import annotations
@@ -11,17 +30,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from linkwork.expr.autodiff.custom_derivative import still
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, where
-from linkwork.simulation.algorithms.contact.contact_terms_cone import cone_impulse, interval_impulse
-from linkwork.simulation.algorithms.contact.contact_terms_limb import Limb
+from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, sqrt, where
+from linkwork.spatial import Vec3
 
 __all__ = [
     "FIRMER",
     "ContactAt",
     "ContactTerms",
     "Interval",
+    "Limb",
+    "bent_by_limbs",
     "bounded_contact",
+    "cone_impulse",
     "dry",
     "held",
     "impulse_of",
@@ -33,9 +55,9 @@ __all__ = [
     "terms_of",
 ]
 
+
 Scalars = Sequence[Any]
 Rows = Sequence[Sequence[Any]]
-
 _RIGID = 1.0 / (4.0 * math.pi**2)  # of the step: within which a contact that is not said to be softer comes to rest
 _LIMIT = 1e-4  # of what a contact yields: limits bear what other bodies press on light links, too
 _SETTLING = 1.0 / math.pi  # steps in which penetration decays
@@ -217,3 +239,103 @@ def _per_settling(h: Any) -> Any:
 def _moved(rows: Rows, A: Rows) -> Any:
     """How far rows yield to impulses of one where each velocity is alone: Σ x²/A."""
     return sum((x * x * (1.0 / A[k][k]) for row in rows for k, x in enumerate(row) if not is_zero(x)), 0.0)
+
+
+_LEAST = 1e-30  # of a tangential impulse: what it is divided by is never zero
+
+
+def cone_impulse(y: Scalars, friction: Any, across: Any, along: Any) -> tuple[list[Any], list[list[Any]]]:
+    """γ (3) of y, in axes of which the third is the normal, and ∂γ/∂y by rows.
+
+    ``across`` and ``along`` are R of tangential impulses, and of the normal one.
+    """
+    x, z, n = y
+    size = sqrt(x * x + z * z + _LEAST)
+    per = 1.0 / size
+    s, t = x * per, z * per
+    hat = friction * across * (1.0 / along)
+    share = 1.0 / (1.0 + friction * hat)
+    sticks = le(size, friction * n)
+    slides = lt(-hat * size, n)
+    normal = (n + hat * size) * share
+    pull = friction * normal * per
+    slope = friction * hat * share
+    first = [where(sticks, x, where(slides, friction * normal * s, 0.0))]
+    first.append(where(sticks, z, where(slides, friction * normal * t, 0.0)))
+    first.append(where(sticks, n, where(slides, normal, 0.0)))
+
+    def chosen(stuck: float, moving: Any) -> Any:
+        return where(sticks, stuck, where(slides, moving, 0.0))
+
+    xx = chosen(1.0, pull * t * t + slope * s * s)
+    zz = chosen(1.0, pull * s * s + slope * t * t)
+    xz = chosen(0.0, (slope - pull) * s * t)
+    xn = chosen(0.0, friction * share * s)
+    zn = chosen(0.0, friction * share * t)
+    nx = chosen(0.0, hat * share * s)
+    nz = chosen(0.0, hat * share * t)
+    return first, [[xx, xz, xn], [xz, zz, zn], [nx, nz, chosen(1.0, share)]]
+
+
+def interval_impulse(y: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """γ within bounds nearest to y, and dγ/dy."""
+    if low.__class__ is float and high.__class__ is float and -low == high == math.inf:
+        return y, 1.0
+    if high.__class__ is float and high == math.inf:
+        return fmax(y, low), where(le(low, y), 1.0, 0.0)
+    if low.__class__ is float and low == -math.inf:
+        return fmin(y, high), where(le(y, high), 1.0, 0.0)
+    inside = and_(le(low, y), le(y, high))
+    return fmin(fmax(y, low), high), where(inside, 1.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Limb:
+    """A link's ``screws`` (6 × nv), T, and the ``arm`` r and the ``axes`` a (3 × 3) of a contact on it."""
+
+    link: str
+    screws: Rows
+    arm: Vec3
+    axes: Rows
+
+    @property
+    def rows(self) -> list[list[Any]]:
+        """J (3 × nv): the contact's velocity along its axes."""
+        seen = [[*self.arm.cross(Vec3.of(axis)), *axis] for axis in self.axes]
+        columns = list(zip(*self.screws, strict=True))
+        return [[dot(S, column) for column in columns] for S in seen]
+
+    @property
+    def resting(self) -> Limb:
+        """The same without derivatives."""
+        n = len(self.screws[0])
+        numbers = still([*(x for row in self.screws for x in row), *self.arm, *(x for row in self.axes for x in row)])
+        screws, rest = numbers[: 6 * n], numbers[6 * n :]
+        rows = [screws[k * n : k * n + n] for k in range(6)]
+        return Limb(self.link, rows, Vec3.of(rest[:3]), [rest[k : k + 3] for k in (3, 6, 9)])
+
+    def stiffness(self, G: Rows) -> list[list[Any]]:
+        """Sᵀ G S, the lower triangle (6 rows)."""
+        a, r = self.axes, self.arm
+        turned = [[dot(row, [axis[k] for axis in a]) for k in range(3)] for row in G]
+        lower = [[dot([axis[i] for axis in a], [row[j] for row in turned]) for j in range(i + 1)] for i in range(3)]
+        W = [[lower[max(i, j)][min(i, j)] for j in range(3)] for i in range(3)]
+        coupled = [[*r.cross(Vec3.of(column))] for column in W]  # [r×] W by columns, W being symmetric
+        C = list(zip(*coupled, strict=True))
+        angular = [[*r.cross(Vec3.of(row))] for row in C]  # −C [r×], by rows
+        return [*(angular[i][: i + 1] for i in range(3)), *([*coupled[i], *lower[i]] for i in range(3))]
+
+
+def bent_by_limbs(H: list[list[Any]], limbs: Sequence[Sequence[tuple[Limb, Rows]]]) -> None:
+    """The lower triangle H, with Σ Tᵀ K T of each limb's contacts and their G."""
+    for contacts in limbs:
+        parts = [limb.stiffness(G) for limb, G in contacts]
+        lower = [[sum((part[i][j] for part in parts[1:]), parts[0][i][j]) for j in range(i + 1)] for i in range(6)]
+        K = [[lower[max(i, j)][min(i, j)] for j in range(6)] for i in range(6)]
+        columns = list(zip(*contacts[0][0].screws, strict=True))
+        places = [k for k, column in enumerate(columns) if not all(map(is_zero, column))]
+        for j in places:
+            force = [dot(row, columns[j]) for row in K]
+            for i in places:
+                if j <= i:
+                    H[i][j] = H[i][j] + dot(columns[i], force)

@@ -35,12 +35,12 @@ from linkwork.simulation.algorithms.contact.contact_terms import (
     ContactAt,
     ContactTerms,
     Interval,
+    bent_by_limbs,
     impulse_of,
     is_beyond,
     push_of,
     terms_of,
 )
-from linkwork.simulation.algorithms.contact.contact_terms_limb import bent_by_limbs
 
 __all__ = ["ContactProgram", "ProgramSolution"]
 
