@@ -7,22 +7,62 @@ The mass matrix of a robot in other forms, and the Coriolis matrix that belongs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.argument_errors import ABOUT_ARGUMENTS
+from linkwork._util.checked_arguments import is_ours, raise_named
 from linkwork._util.validation import floats
 from linkwork.dynamics.algorithms.mass_matrix import mass_sizes
 from linkwork.dynamics.singular_inertia import unfelt
+from linkwork.errors import UnderactuatedError
 from linkwork.kernels.array_arguments import stacked
 from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
-from linkwork.mechanisms.actuation_check import with_constraint_forces
 from linkwork.model.function_spec import QUANTITIES
 
 __all__ = ["DynamicsMethods", "ForceMethods", "InertiaMethods"]
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def with_constraint_forces(method: F) -> F:
+    """Wrap a method of q, v and a whose ``constraint_forces``, if left out, are those of inverse dynamics."""
+
+    def wrapped(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
+        try:
+            if self._tree.constraints and more.get("constraint_forces") is None:
+                given = {name: more.get(name) for name in _OF_MOTION if more.get(name) is not None}
+                axes = {"expressed_in": more.get("wrenches_expressed_in", "world")} if "wrenches" in given else {}
+                forces = _forces_of_motion(method.__name__, self, (q, v, a), given | axes)
+                more = {name: x for name, x in more.items() if name != "actuators"} | {"constraint_forces": forces}
+            elif more.get("actuators") is not None:
+                given = more["actuators"]  # has no effect here, but names joints all the same
+                self.v_index([given] if isinstance(given, str) else given)
+            return method(self, q, v, a, **more)
+        except ABOUT_ARGUMENTS as error:
+            if not is_ours(sys._getframe(1)):
+                raise_named(error, method, (self, q, v, a), more)
+            raise
+
+    return update_wrapper(wrapped, method)  # type: ignore[return-value]
+
+
+def _forces_of_motion(caller: str, robot: Any, motion: tuple[Any, ...], given: dict[str, Any]) -> Any:
+    """Return the constraint forces of inverse dynamics.  Raises UnderactuatedError in the name of the caller."""
+    try:
+        return robot.constrained_inverse_dynamics(*motion, **given)[1]
+    except UnderactuatedError as error:
+        raise UnderactuatedError(error.actuators, error.motions, error.where, error.most, caller) from None
+
+
+_OF_MOTION = ("actuators", "wrenches", "gravity", "time", "loop_forces", "passive")
 
 
 class DynamicsMethods(RobotBase):

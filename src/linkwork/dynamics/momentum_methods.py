@@ -19,7 +19,6 @@ from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.kinematics.methods import ConfigurationMethods
 from linkwork.model.coordinate_names import names_in
-from linkwork.parts.placed_link import links_of
 from linkwork.spatial.inertia_vector import PARAMETERS, parameters_of
 
 __all__ = ["MomentumMethods", "RegressorMethods"]
@@ -320,6 +319,6 @@ class RegressorMethods(ConfigurationMethods):
         `linkwork.parameters.explain`.
         """
         self._tree.require_inertias("physical_consistency")
-        inertias = {link.name: link.inertia_at_origin for link in links_of(self._tree) if link.inertia_at_origin}
+        inertias = {link.name: link.inertia for link in self._tree.links if link.inertia}
         found = {name: explain(parameters_of(x), tolerance=tolerance) for name, x in inertias.items()}
         return {name: why for name, why in found.items() if why}

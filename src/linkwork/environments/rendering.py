@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.motion.plots import pyplot
+from linkwork._util.plotting import pyplot
 from linkwork.parts.scene_plots import draw_robot
 from linkwork.simulation.plots import same_space
 

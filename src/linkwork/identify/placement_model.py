@@ -18,9 +18,9 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.model.body import WORLD
 from linkwork.model.kernel_parameters import read_parameters
 from linkwork.model.parametrized_tree import offset
-from linkwork.parts.joint.joint_editing import matrix_of
 from linkwork.robot import Robot
 from linkwork.spatial import Pose, Vec3
+from linkwork.spatial.arguments import matrix_of
 
 __all__ = ["SIX", "PlacementDescent", "PlacementModel"]
 

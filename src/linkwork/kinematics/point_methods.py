@@ -18,8 +18,8 @@ from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.robot_base import Array, RobotBase, edits
 from linkwork.model.body import Direction, Point
 from linkwork.model.tree_constraints import with_direction, with_frame, with_point
-from linkwork.parts.joint.joint_editing import fixed_array
 from linkwork.spatial import Pose
+from linkwork.spatial.arguments import fixed_array
 
 __all__ = ["PlacedDirection", "PlacedPoint", "PointMethods"]
 

@@ -15,9 +15,8 @@ from linkwork.joints.base.configuration_check import EXACT
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import Once
 from linkwork.kernels.numeric_call import called_on_numbers
-from linkwork.parts.joint.joint_editing import matrix_of
 from linkwork.spatial import Pose, Rotation, Vec3
-from linkwork.spatial.arguments import given_numbers, given_pose
+from linkwork.spatial.arguments import given_numbers, given_pose, matrix_of
 from linkwork.spatial.rotation import cos_sin
 
 __all__ = ["pose", "pose_difference"]

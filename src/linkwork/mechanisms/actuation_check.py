@@ -13,7 +13,7 @@ from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import is_ours, raise_named
 from linkwork.errors import UnderactuatedError
 
-__all__ = ["can_be_induced", "with_constraint_forces"]
+__all__ = ["can_be_induced"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,39 +42,6 @@ def can_be_induced(method: F) -> F:
         return found
 
     return update_wrapper(looked_at, method)  # type: ignore[return-value]
-
-
-def with_constraint_forces(method: F) -> F:
-    """Wrap a method of q, v and a whose ``constraint_forces``, if left out, are those of inverse dynamics."""
-
-    def wrapped(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
-        try:
-            if self._tree.constraints and more.get("constraint_forces") is None:
-                given = {name: more.get(name) for name in _OF_MOTION if more.get(name) is not None}
-                axes = {"expressed_in": more.get("wrenches_expressed_in", "world")} if "wrenches" in given else {}
-                forces = _forces_of_motion(method.__name__, self, (q, v, a), given | axes)
-                more = {name: x for name, x in more.items() if name != "actuators"} | {"constraint_forces": forces}
-            elif more.get("actuators") is not None:
-                given = more["actuators"]  # has no effect here, but names joints all the same
-                self.v_index([given] if isinstance(given, str) else given)
-            return method(self, q, v, a, **more)
-        except ABOUT_ARGUMENTS as error:
-            if not is_ours(sys._getframe(1)):
-                raise_named(error, method, (self, q, v, a), more)
-            raise
-
-    return update_wrapper(wrapped, method)  # type: ignore[return-value]
-
-
-def _forces_of_motion(caller: str, robot: Any, motion: tuple[Any, ...], given: dict[str, Any]) -> Any:
-    """Return the constraint forces of inverse dynamics.  Raises UnderactuatedError in the name of the caller."""
-    try:
-        return robot.constrained_inverse_dynamics(*motion, **given)[1]
-    except UnderactuatedError as error:
-        raise UnderactuatedError(error.actuators, error.motions, error.where, error.most, caller) from None
-
-
-_OF_MOTION = ("actuators", "wrenches", "gravity", "time", "loop_forces", "passive")
 
 
 def _refuse(caller: str, robot: Any, q: Any, missing: np.ndarray, left: np.ndarray, given: dict[str, Any]) -> None:

@@ -155,6 +155,11 @@ class Tree:
         """Without the hash: of texts it is another in each process, and copies have other parts."""
         return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
+    @property
+    def links(self) -> tuple[Frame, ...]:
+        """Frames of links, in the order of the description: all frames but those that were only put on a link."""
+        return tuple(frame for frame in self.frames if frame.fixed_joint is not None or frame.welded_to is None)
+
     def require_inertias(self, what: str) -> None:
         """Raises ValueError where the inertias were left out, and ``what`` depends on them."""
         if self.inertias_ignored:

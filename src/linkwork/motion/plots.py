@@ -7,29 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.plotting import new_axes
 from linkwork._util.validation import integer
 from linkwork.motion.arguments import places_of, read_limit
 from linkwork.motion.trajectory.trajectory_extremes import read_positions
 
-__all__ = ["new_axes", "plot_trajectory", "pyplot"]
+__all__ = ["plot_trajectory"]
 
 _NAMES = {"position": 0, "velocity": 1, "acceleration": 2, "jerk": 3}
 _LEGEND = 12  # coordinates that a legend names
-
-
-def pyplot() -> Any:
-    """matplotlib.pyplot.  Raises ImportError where matplotlib is not installed."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError('plot needs matplotlib: pip install "linkwork[figures]"') from None
-    return plt
-
-
-def new_axes(rows: int, size: tuple[float, float], columns: int = 1) -> Any:
-    """A figure's axes, some below the other: (rows,), or (rows, columns)."""
-    shape = {"sharex": True, "figsize": size, "layout": "constrained"}
-    return pyplot().subplots(rows, columns, **shape)[1]
 
 
 def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: int) -> Any:

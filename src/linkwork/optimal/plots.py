@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.motion.plots import new_axes
+from linkwork._util.plotting import new_axes
 
 __all__ = ["plot_result"]
 

@@ -13,9 +13,9 @@ from linkwork.model.body import WORLD, Frame
 from linkwork.model.checks.inertia_check import taken_apart
 from linkwork.model.tree import Tree, another_kind
 from linkwork.parts.joint.joint import Joint
-from linkwork.parts.joint.joint_editing import fixed_array, matrix_of
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose
+from linkwork.spatial.arguments import fixed_array, matrix_of
 
 __all__ = ["PlacedLink", "fixed_joints_of", "link_frame", "links_of", "placed_link"]
 
@@ -89,7 +89,7 @@ def link_frame(tree: Tree, frames: Iterable[Frame], name: str) -> Frame:
 
 def links_of(tree: Tree) -> tuple[PlacedLink, ...]:
     """The links: frames but for those that were only put on a link."""
-    return tuple(_placed(tree, f) for f in tree.frames if f.fixed_joint is not None or f.welded_to is None)
+    return tuple(_placed(tree, frame) for frame in tree.links)
 
 
 def fixed_joints_of(tree: Tree) -> tuple[Joint, ...]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.plotting import pyplot
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.geometry.scene import Scene
 from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.model.collision_pairs import link_shapes
-from linkwork.motion.plots import pyplot
 from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.shapes.mesh_files import load_mesh
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.plotting import new_axes, pyplot
 from linkwork._util.validation import integer, positive
-from linkwork.motion.plots import new_axes, pyplot
 from linkwork.parts.scene_plots import draw_robot, space_axes
 from linkwork.simulation.rollout.rollout import FORCES
 

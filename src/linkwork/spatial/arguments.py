@@ -15,7 +15,17 @@ from linkwork.spatial.pose import Pose
 from linkwork.spatial.rotation import Rotation
 from linkwork.spatial.vec3 import Vec3
 
-__all__ = ["LARGEST", "RIGID", "given_inertia", "given_numbers", "given_pose", "given_text", "is_rigid"]
+__all__ = [
+    "LARGEST",
+    "RIGID",
+    "fixed_array",
+    "given_inertia",
+    "given_numbers",
+    "given_pose",
+    "given_text",
+    "is_rigid",
+    "matrix_of",
+]
 
 LARGEST = 1e20  # numbers beyond it are refused: products of them, as algorithms make them, would overflow
 RIGID = 1e-6  # how far rows or columns of a rotation may be from orthonormal
@@ -93,3 +103,15 @@ def given_pose(value: Any, what: str) -> Pose:
         raise ValueError(f"{expected} with a rotation and the last row 0 0 0 1, got\n{X}")
     pose = value if isinstance(value, Pose) else Pose.of(np.asarray(value, dtype=float).tolist())
     return Pose.identity() if pose == Pose.identity() else pose
+
+
+def matrix_of(pose: Pose) -> np.ndarray:
+    """A pose as a matrix (4, 4)."""
+    return np.array(pose.elements(), dtype=float).reshape(4, 4)
+
+
+def fixed_array(values: Any) -> np.ndarray:
+    """A copy that cannot be written to."""
+    array = np.array(values, dtype=float)
+    array.setflags(write=False)
+    return array

@@ -15,23 +15,16 @@ from typing import Any
 from linkwork.expr.scalar.functions import and_, floor, lt, where
 from linkwork.ik.algorithms.joint_bounds import LimitBox, numbered
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.kinematics.algorithms.low_discrepancy import rates
 from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 from linkwork.model.tree import Tree
 
-__all__ = ["begun", "sequence_steps", "start"]
+__all__ = ["begun", "start"]
 
 Scalars = Sequence[Any]
 
 _MANY = 16  # starts, from where on every second is near bounds
 _FAR = 1e6  # a bound that is no place to start from [rad, m]
-
-
-def sequence_steps(dimensions: int) -> list[float]:
-    """α_i."""
-    g = 2.0
-    for _ in range(60):
-        g = (1.0 + g) ** (1.0 / (dimensions + 1))
-    return [g**-i for i in range(1, dimensions + 1)]
 
 
 def begun(tree: Tree, seed: Scalars, box: LimitBox, number: Any, still: Collection[int] = ()) -> list[Any]:
@@ -52,7 +45,7 @@ def start(tree: Tree, q: Scalars, box: LimitBox, number: Any, still: Collection[
     lengths, from q.  What is held stays.  Where many have not helped, every second one is nearer to bounds."""
     length = 2.0 * characteristic_length(tree)
     units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
-    places = [0.5 + number * step for step in sequence_steps(tree.nv)]
+    places = [0.5 + number * step for step in rates(tree.nv)]
     places = [x - floor(x) for x in places]  # from 0 to 1
     outward = and_(lt(_MANY, number), lt(number - 2.0 * floor(0.5 * number), 0.5))
     places = [where(outward, _outward(_outward(x)), x) for x in places]

@@ -28,11 +28,11 @@ from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, lt, no
 from linkwork.ik.algorithms.damped_least_squares import shortened
 from linkwork.ik.algorithms.joint_bounds import LimitBox, numbered
 from linkwork.ik.algorithms.levenberg_marquardt import MOST, SearchFound
-from linkwork.ik.algorithms.restarts import sequence_steps
 from linkwork.ik.algorithms.sqp_step import Quadratics
 from linkwork.ik.algorithms.target_distance_scaling import multiplied, sliding, stretch
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
+from linkwork.kinematics.algorithms.low_discrepancy import rates
 from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 
 __all__ = ["nearest"]
@@ -159,7 +159,7 @@ class _Search:
         """The start of a number, no farther than what is known."""
         tree = self.stack.tree
         most = sqrt(2.0 * least)
-        places = [0.5 + number * step for step in sequence_steps(tree.nv)]
+        places = [0.5 + number * step for step in rates(tree.nv)]
         places = [x - floor(x) for x in places]
         reach = [
             0.0 if k in self.stack.still else fmin(math.pi if unit.startswith("rad") else 2.0 * r, most)

@@ -12,7 +12,7 @@ import numpy as np
 
 from linkwork._util.validation import integer, number
 from linkwork.errors import AssemblyError
-from linkwork.ik.algorithms.restarts import sequence_steps
+from linkwork.kinematics.algorithms.low_discrepancy import rates
 from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 from linkwork.mechanisms.assembly.parametrized_assembly import varied_robot
 from linkwork.mechanisms.assembly.result import Assembly
@@ -287,7 +287,7 @@ def check_tolerance(who: str, tolerance: Any) -> float:
 
 def _points(count: int, dimensions: int, first: int = 1) -> np.ndarray:
     """Points in the cube from −1 to 1, (count, dimensions)."""
-    steps = np.array(sequence_steps(dimensions))
+    steps = np.array(rates(dimensions))
     found: np.ndarray = 2.0 * np.mod(0.5 + np.arange(first, first + count)[:, np.newaxis] * steps, 1.0) - 1.0
     return found
 

@@ -26,9 +26,8 @@ from linkwork.motion.cartesian.path_segments import (
 )
 from linkwork.motion.splines import interpolation as through
 from linkwork.motion.trajectory.trajectory import Trajectory
-from linkwork.parts.joint.joint_editing import matrix_of
 from linkwork.spatial import Pose, Vec3
-from linkwork.spatial.arguments import given_pose
+from linkwork.spatial.arguments import given_pose, matrix_of
 
 __all__ = ["arc", "line", "polyline", "pose_spline"]
 

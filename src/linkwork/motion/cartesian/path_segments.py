@@ -15,8 +15,8 @@ from linkwork.motion.algorithms import pose_interpolation as poses
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.parts.construction.robot_loading import Options, read_robot_string
-from linkwork.parts.joint.joint_editing import matrix_of
 from linkwork.spatial import Motion, Pose, Vec3
+from linkwork.spatial.arguments import matrix_of
 
 __all__ = [
     "ArcPiece",

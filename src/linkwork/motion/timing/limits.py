@@ -16,7 +16,7 @@ from linkwork.kernels.array_arguments import real_array
 from linkwork.motion.arguments import places_of, read_limit
 
 if TYPE_CHECKING:
-    from linkwork.robot import Robot
+    from linkwork.kernels.robot_base import RobotBase
 
 __all__ = ["MotionLimit", "PathNumbers", "PathRows", "rows_of", "sides"]
 
@@ -63,7 +63,9 @@ class PathRows:
     fastest: np.ndarray | None
 
 
-def sides(who: str, what: str, given: Any, names: Sequence[str], robot: Robot | None) -> tuple[np.ndarray, np.ndarray]:
+def sides(
+    who: str, what: str, given: Any, names: Sequence[str], robot: RobotBase | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits (n,) by coordinate, as `read_limit` takes them.  Raises ValueError."""
     if given.__class__ is float and given >= 0.0:
         return _alike(len(names), min(given, _ENDLESS))
@@ -85,7 +87,7 @@ def rows_of(
     path: PathNumbers,
     acceleration: tuple[np.ndarray, np.ndarray] | None,
     own: Sequence[MotionLimit],
-    robot: Robot | None,
+    robot: RobotBase | None,
     speed: Mapping[str, float],
 ) -> PathRows:
     """All that has limits, along a path.

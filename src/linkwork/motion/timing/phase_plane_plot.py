@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.motion.plots import new_axes
+from linkwork._util.plotting import new_axes
 from linkwork.motion.timing.limits import PathNumbers, PathRows
 
 __all__ = ["fastest_speeds", "plot_phase_plane"]

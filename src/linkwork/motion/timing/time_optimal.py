@@ -27,7 +27,7 @@ from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_segment import frozen
 
 if TYPE_CHECKING:
-    from linkwork.robot import Robot
+    from linkwork.kernels.robot_base import RobotBase
 
 __all__ = ["TimedPath", "time_optimal"]
 
@@ -52,7 +52,7 @@ def time_optimal(
     limits: Sequence[MotionLimit] = (),
     start_speed: float = 0.0,
     end_speed: float = 0.0,
-    robot: Robot | None = None,
+    robot: RobotBase | None = None,
     points: int | None = None,
     passes: int = 2,
     tolerance: float | None = 1e-6,

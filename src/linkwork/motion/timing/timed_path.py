@@ -17,7 +17,7 @@ from linkwork.motion.timing.phase_plane_plot import plot_phase_plane
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from linkwork.robot import Robot
+    from linkwork.kernels.robot_base import RobotBase
 
 __all__ = ["TimedPath"]
 
@@ -84,7 +84,7 @@ class TimedPath(_Times):
         torque: Any = None,
         speed: Mapping[str, float] | None = None,
         limits: Sequence[MotionLimit] = (),
-        robot: Robot | None = None,
+        robot: RobotBase | None = None,
     ) -> Any:
         """The phase plane, speed by place on the path, drawn with matplotlib; its axes.
 

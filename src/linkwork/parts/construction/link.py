@@ -27,10 +27,9 @@ from linkwork.model.description import (
 from linkwork.model.tree import Tree
 from linkwork.parts.construction.robot_loading import Options
 from linkwork.parts.joint.joint import Joint, drive_of, limits_of
-from linkwork.parts.joint.joint_editing import fixed_array
 from linkwork.shapes import Geometry, Shape
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
-from linkwork.spatial.arguments import given_inertia, given_numbers, given_pose, given_text
+from linkwork.spatial.arguments import fixed_array, given_inertia, given_numbers, given_pose, given_text
 
 __all__ = ["Link", "Part", "built", "joint_description"]
 

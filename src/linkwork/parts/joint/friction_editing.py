@@ -7,8 +7,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork.parts.joint.joint_editing import JointEditing, fixed_array
+from linkwork.parts.joint.joint_editing import JointEditing
 from linkwork.parts.joint.passive_parameters import DRIVE, check_drive, rest_values
+from linkwork.spatial.arguments import fixed_array
 
 __all__ = ["ResistanceEditing"]
 

@@ -22,19 +22,18 @@ from linkwork.model.body import FRICTION_VELOCITY, WORLD, Body, Drive, Following
 from linkwork.model.coupled_joints import read_mimic
 from linkwork.model.tree import Tree
 from linkwork.parts.joint.friction_editing import ResistanceEditing
-from linkwork.parts.joint.joint_editing import check_links, check_order, matrix_of, pose_of
+from linkwork.parts.joint.joint_editing import check_links, check_order, pose_of
 from linkwork.parts.joint.link_methods import LinkMethods
 from linkwork.parts.joint.passive_parameters import (
     DRIVE,
     dof_values,
     drive_arrays,
-    fixed_array,
     given_drive,
     resistance,
     stated_drive,
 )
 from linkwork.spatial import Pose
-from linkwork.spatial.arguments import given_text
+from linkwork.spatial.arguments import fixed_array, given_text, matrix_of
 
 __all__ = ["Bounds", "Joint", "body_with", "drive_of", "joint_of", "limits_of"]
 

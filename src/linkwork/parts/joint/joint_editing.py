@@ -15,11 +15,11 @@ from linkwork.joints import JointType
 from linkwork.joints.base.error_context import asked
 from linkwork.joints.base.generic_rank import independent_motions
 from linkwork.parts.joint.methods import JointMethods
-from linkwork.parts.joint.passive_parameters import dof_values, fixed_array, given_drive, rest_values
+from linkwork.parts.joint.passive_parameters import dof_values, given_drive, rest_values
 from linkwork.spatial import Pose, Vec3
-from linkwork.spatial.arguments import given_numbers, given_pose, given_text
+from linkwork.spatial.arguments import fixed_array, given_numbers, given_pose, given_text
 
-__all__ = ["JointEditing", "check_links", "check_order", "dof_values", "fixed_array", "matrix_of", "pose_of"]
+__all__ = ["JointEditing", "check_links", "check_order", "dof_values", "pose_of"]
 
 
 class JointEditing(JointMethods):
@@ -158,11 +158,6 @@ def check_order(joint: str, lower: np.ndarray, upper: np.ndarray) -> None:
     for k, (low, high) in enumerate(zip(lower.tolist(), upper.tolist(), strict=True)):
         if not low <= high or low == math.inf or high == -math.inf:
             raise ValueError(f"joint {joint!r}: lower limit {low!r} of number {k} is above upper limit {high!r}")
-
-
-def matrix_of(pose: Pose) -> np.ndarray:
-    """A pose as a matrix (4, 4)."""
-    return np.array(pose.elements(), dtype=float).reshape(4, 4)
 
 
 def pose_of(joint: str, what: str, pose: ArrayLike | Pose | None) -> Pose:

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from linkwork.constraints import LoopJoint
 from linkwork.joints import JointType
 from linkwork.parts.joint.joint import Bounds, Joint, drive_of
-from linkwork.parts.joint.passive_parameters import fixed_array
+from linkwork.spatial.arguments import fixed_array
 
 if TYPE_CHECKING:
-    from linkwork.robot import Robot
+    from linkwork.kernels.robot_base import RobotBase
 
 __all__ = ["ClosingJoint", "closing_joints", "loop_of"]
 
@@ -32,7 +32,7 @@ class ClosingJoint:
     ['pin']
     """
 
-    robot: Robot
+    robot: RobotBase
     loop: LoopJoint
     q_slice: slice  # its numbers in `Robot.loop_configuration`
     v_slice: slice  # its numbers in `Robot.loop_velocity`

@@ -17,14 +17,13 @@ from linkwork.kernels.array_arguments import Asked
 from linkwork.kernels.compiler_api import Port
 from linkwork.kernels.owners import Subject
 from linkwork.model.body import FRICTION_VELOCITY, Body, Drive
-from linkwork.spatial.arguments import given_numbers
+from linkwork.spatial.arguments import fixed_array, given_numbers
 
 __all__ = [
     "DRIVE",
     "check_drive",
     "dof_values",
     "drive_arrays",
-    "fixed_array",
     "given_drive",
     "resistance",
     "rest_values",
@@ -120,13 +119,6 @@ def dof_values(
     if (values < least).any():
         raise ValueError(f"{expected}, none negative, got {value!r}")
     return fixed_array(np.broadcast_to(values, (count,)))
-
-
-def fixed_array(values: Any) -> np.ndarray:
-    """A copy that cannot be written to."""
-    array = np.array(values, dtype=float)
-    array.setflags(write=False)
-    return array
 
 
 def resistance(subject: Subject, v: Any, damping: np.ndarray, friction: np.ndarray) -> np.ndarray:
