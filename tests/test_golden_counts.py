@@ -12,7 +12,7 @@ from benchmarks.targets import TARGETS
 
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
-from linkwork.kernels.owners import OfRobot
+from linkwork.robot_table import robot_owner
 from oracles.example_robots import EXAMPLES, SHIPPED
 
 BOUNDS = {
@@ -31,7 +31,7 @@ def counts(example):
     tree, found = example.robot().tree, {}
     for function in FUNCTIONS:
         asked = (function, example.frames[0]) if function == "pose" else function
-        program = trace_requests(OfRobot(tree), function, {function: read_request(OfRobot(tree), asked)})
+        program = trace_requests(robot_owner(tree), function, {function: read_request(robot_owner(tree), asked)})
         operations = program.operations
         label = f"{function} of {example.frames[0]}" if function == "pose" else function
         found[label] = {"mul+add+sub": sum(operations.get(name, 0) for name in ARITHMETIC)}

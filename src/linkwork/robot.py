@@ -30,6 +30,7 @@ from linkwork.parts.parameter_methods import ParameterMethods
 from linkwork.parts.robot_editing import CollisionHullMethods, EditingMethods
 from linkwork.parts.robot_plot import PlottingMethods
 from linkwork.planning.methods import PlanningMethods
+from linkwork.robot_table import ROBOT
 from linkwork.simulation.methods import SimulationMethods
 
 __all__ = ["Robot", "load"]
@@ -89,6 +90,8 @@ class Robot(
     """
 
     __slots__ = ()
+
+    _functions = ROBOT
 
     # -- what it is
 

@@ -1,30 +1,26 @@
-"""The tables of every function of a robot and of a joint, in the order of the reference page."""
+"""Tables of every function of a robot and of a joint, in the order of the reference page."""
 
-from linkwork.dynamics import algorithms as dynamics
-from linkwork.dynamics.algorithms import derivatives, momentum, regressors
-from linkwork.dynamics.algorithms import merged_forces_init as forces
-from linkwork.kinematics import algorithms as kinematics
-from linkwork.kinematics.algorithms import jacobians, joint, points
-from linkwork.kinematics.algorithms import merged_configuration_init as configuration
-from linkwork.mechanisms import algorithms as mechanisms
-from linkwork.mechanisms.algorithms import constraints
-from linkwork.model.function_spec import table
+from collections.abc import Mapping
+from dataclasses import replace
 
-__all__ = ["JOINT", "ROBOT"]
+from linkwork.dynamics.algorithms import ROWS as _DYNAMICS
+from linkwork.dynamics.singular_inertia import SINGULAR_INERTIA
+from linkwork.kernels.owners import NONE, OfRobot
+from linkwork.kinematics.algorithms import ROWS as _KINEMATICS
+from linkwork.kinematics.algorithms.joint import TABLE as JOINT
+from linkwork.mechanisms.algorithms import ROWS as _MECHANISMS
+from linkwork.mechanisms.algorithms import for_constrained_robots
+from linkwork.model.function_spec import Row, table
+from linkwork.model.parametrized_tree import Numbers
+from linkwork.model.tree import Tree
 
-ROBOT = table(
-    (
-        *configuration.ROWS,
-        *kinematics.ROWS,
-        *points.ROWS,
-        *jacobians.ROWS,
-        *dynamics.ROWS,
-        *momentum.ROWS,
-        *forces.ROWS,
-        *constraints.ROWS,
-        *mechanisms.ROWS,
-        *regressors.ROWS,
-        *derivatives.ROWS,
-    )
-)
-JOINT = table(joint.ROWS)
+__all__ = ["JOINT", "ROBOT", "robot_owner"]
+
+_ALL = for_constrained_robots((*_KINEMATICS, *_DYNAMICS, *_MECHANISMS))
+
+ROBOT: Mapping[str, Row] = table(replace(row, inertia_check=SINGULAR_INERTIA) if row.regular else row for row in _ALL)
+
+
+def robot_owner(tree: Tree, numbers: Numbers = NONE) -> OfRobot:
+    """Return the owner of all functions of a robot, for requests and traces."""
+    return OfRobot(tree, ROBOT, numbers)

@@ -14,6 +14,7 @@ from linkwork.cli.main import main
 from linkwork.cli.output import width
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.kernels.operation_report import explain as explanation
+from linkwork.robot_table import robot_owner
 
 WORK_KEYS = {"arithmetic", "by_pass", "share", "operations"}
 CODE_KEYS = {
@@ -220,7 +221,7 @@ def test_narrow_terminals(monkeypatch, columns):
 
 def test_terminals_too_narrow_for_the_numbers():
     robot = lw.load("arm7")
-    explained = explanation(robot.tree, "forward_dynamics")
+    explained = explanation(robot_owner(robot.tree), "forward_dynamics")
     lines = _bodies(robot, explained, 20)
     assert [line.split()[0] for line in lines[2:5]] == ["shoul…", "upper…", "upper…"]
     assert lines == _bodies(robot, explained, 1)

@@ -3,8 +3,8 @@
 import pytest
 
 from linkwork.cli.arguments import random_states
-from linkwork.kernels.owners import OfRobot, shape_of
-from linkwork.robot_table import ROBOT
+from linkwork.kernels.owners import shape_of
+from linkwork.robot_table import ROBOT, robot_owner
 from oracles.example_robots import shipped
 
 
@@ -15,5 +15,5 @@ def test_states_of_every_function(size):
     batch = () if size is None else (size,)
     for name, row in ROBOT.items():
         found = random_states(robot, name, 0, size)
-        expected = {q.name: (*batch, *shape_of(OfRobot(robot.tree), q.shape)) for q in row.quantities}
+        expected = {q.name: (*batch, *shape_of(robot_owner(robot.tree), q.shape)) for q in row.quantities}
         assert {key: x.shape for key, x in found.items()} == expected

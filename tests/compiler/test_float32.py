@@ -26,9 +26,8 @@ from linkwork.compiler.trace.trace import compile, trace
 from linkwork.expr.scalar import functions as f
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import is_in_double, trace_requests
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 
 by_name = lambda operation: operation.name  # noqa: E731
 SMALL = ["bool", "int8", "uint8", "int16", "uint16", "float16", "float32"]
@@ -253,12 +252,12 @@ def test_what_depends_on_rounding_is_computed_in_float64() -> None:
     decided = 0
     for name, row in requests:
         try:
-            request = read_request(OfRobot(robot.tree), name)
-            program = trace_requests(OfRobot(robot.tree), name, {name: request})
+            request = read_request(robot_owner(robot.tree), name)
+            program = trace_requests(robot_owner(robot.tree), name, {name: request})
         except ValueError:  # a function of robots without constraints
             continue
         decided += program.in_double
-        assert program.in_double <= is_in_double(OfRobot(robot.tree), row), name
+        assert program.in_double <= is_in_double(robot_owner(robot.tree), row), name
     assert decided > 10
     q, v, tau = (np.float32(x) for x in (robot.random_configuration(seed=5, size=5), np.ones((5, 3)), np.ones((5, 3))))
     expected = robot.forward_dynamics(*(x.astype(float) for x in (q, v, tau))).astype(np.float32)

@@ -14,7 +14,7 @@ from linkwork.errors import SingularInertiaError
 from linkwork.joints import Fixed, Floating, Prismatic, Revolute
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
-from linkwork.kernels.owners import OfRobot, shape_of
+from linkwork.kernels.owners import shape_of
 from linkwork.model.body import Following
 from linkwork.model.coupled_joints import coupled
 from linkwork.model.function_spec import QUANTITIES
@@ -23,7 +23,7 @@ from linkwork.model.simplify import lightened
 from linkwork.model.simplify.align_joint_frames import seated, tilted
 from linkwork.model.simplify.regroup_inertia import regrouped
 from linkwork.model.simplify.shift_origins import slid
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Inertia
 from oracles.comparison import assert_close, solving_bound
 from oracles.coupling import Constrained, randomly_coupled
@@ -212,7 +212,9 @@ def test_a_coupling_costs_little():
     """It takes no more operations to bind two fingers, and as many for each body of a long chain of bound pairs."""
 
     def count(some):
-        return trace_requests(OfRobot(some), "f", {"f": read_request(OfRobot(some), "forward_dynamics")}).arithmetic
+        return trace_requests(
+            robot_owner(some), "f", {"f": read_request(robot_owner(some), "forward_dynamics")}
+        ).arithmetic
 
     tree = random_tree(np.random.default_rng(3), 8, types=[Revolute], shape="star")
     assert count(coupled(tree, {"joint7": Following("joint6")})) < 1.05 * count(tree)
@@ -249,7 +251,10 @@ def test_every_function_of_the_table_runs():
         frames = names_for(robot.tree, row, "tool2")
         found = getattr(robot, row.name)(*(values[QUANTITIES[name].shape[0]] for name in row.inputs), *frames)
         for output, part in zip(row.outputs, found if isinstance(found, tuple) else (found,), strict=True):
-            assert part.shape == (2, *shape_of(OfRobot(robot.tree), output.shape, {"np": None, "ni": None, "nk": None}))
+            assert part.shape == (
+                2,
+                *shape_of(robot_owner(robot.tree), output.shape, {"np": None, "ni": None, "nk": None}),
+            )
             assert np.all(np.isfinite(part)), row.name
 
 

@@ -9,9 +9,8 @@ from linkwork import Robot
 from linkwork.joints import Prismatic, Revolute
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 
 LINKS = 5000  # loaded and traced
 SOME = 1500  # computed with, over floats: Python allows some 1000 nested calls
@@ -33,8 +32,8 @@ def chain_text(links):
 def test_a_long_chain_loads_and_traces():
     robot = Robot.from_urdf_string(chain_text(LINKS))
     assert robot.nv == LINKS
-    requests = {"inverse_dynamics": read_request(OfRobot(robot.tree), "inverse_dynamics")}
-    program = trace_requests(OfRobot(robot.tree), "inverse_dynamics", requests)
+    requests = {"inverse_dynamics": read_request(robot_owner(robot.tree), "inverse_dynamics")}
+    program = trace_requests(robot_owner(robot.tree), "inverse_dynamics", requests)
     assert len(program.results) == LINKS
     assert LINKS < program.arithmetic < 100 * LINKS
     again = pickle.loads(pickle.dumps(robot))
@@ -67,6 +66,6 @@ def test_a_long_random_tree():
     assert len(ROBOT["inverse_dynamics"].compute(tree, q, q, q)) == SOME
     assert len(ROBOT["forward_kinematics"].compute(tree, q)) == SOME
     sliding = random_tree(np.random.default_rng(0), SOME, types=[Prismatic], shape="chain")
-    of = OfRobot(sliding)
+    of = robot_owner(sliding)
     requests = {"inverse_dynamics": read_request(of, "inverse_dynamics")}
     assert len(trace_requests(of, "inverse_dynamics", requests).results) == SOME

@@ -8,11 +8,10 @@ import pytest
 from helpers.joints import scaled
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.composite_body import without_inertias
 from linkwork.model.random_tree import random_pose
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Inertia, Pose, Symmetric3
 from oracles.comparison import assert_close
 from oracles.scalars import Direct, names_for
@@ -107,7 +106,9 @@ def test_a_massless_frame_changes_no_bit(name):
     extra = Frame("extra", 3, random_pose(np.random.default_rng(1)))
     other = replace(tree, frames=(*tree.frames, extra))
     asked = (name, *names_for(tree, ROBOT[name], tree.frames[-3].name))
-    here, there = (trace_requests(OfRobot(t), name, {name: read_request(OfRobot(t), asked)}) for t in (tree, other))
+    here, there = (
+        trace_requests(robot_owner(t), name, {name: read_request(robot_owner(t), asked)}) for t in (tree, other)
+    )
     assert here == there
 
 

@@ -10,8 +10,7 @@ import pytest
 from linkwork import Robot, robots
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
-from linkwork.kernels.owners import OfRobot
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 from oracles.comparison import assert_close
 from oracles.scalars import Direct, names_for, share
 
@@ -128,7 +127,7 @@ def test_a_massless_link_changes_no_bit(originals, name):
     for function in ROBOT if name == "arm7_gripper" else share(0, 4):
         asked = (function, *names_for(here.tree, ROBOT[function]))
         programs = [
-            trace_requests(OfRobot(r.tree), function, {function: read_request(OfRobot(r.tree), asked)})
+            trace_requests(robot_owner(r.tree), function, {function: read_request(robot_owner(r.tree), asked)})
             for r in (here, there)
         ]
         assert programs[0] == programs[1], function

@@ -13,8 +13,8 @@ from linkwork import Robot
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.function_kernels import _content
 from linkwork.kernels.function_request import read_request
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.body import WORLD, Frame
+from linkwork.robot_table import robot_owner
 from linkwork.spatial import Inertia, Pose, Rotation, Vec3
 from oracles.acted_on import ActedOn
 from oracles.comparison import assert_close, solving_bound
@@ -219,7 +219,7 @@ def test_any_names_of_frames():
 
 def test_what_is_in_the_cache_depends_on_all_that_is_asked():
     """Kernels are found in the cache by frames, their axes and places, gravity and options."""
-    subject, moved = OfRobot(ARM.tree), OfRobot(odd(ARM.tree))
+    subject, moved = robot_owner(ARM.tree), robot_owner(odd(ARM.tree))
     asked = [
         {},
         {"wrenches": ["hand"]},
@@ -249,8 +249,8 @@ def test_what_is_in_the_cache_depends_on_all_that_is_asked():
             for f in ARM.tree.frames
         ),
     )
-    request = read_request(OfRobot(elsewhere), ("inverse_dynamics", {"wrenches": ["tool"]}))
-    assert compile_content(OfRobot(elsewhere), request) not in contents
+    request = read_request(robot_owner(elsewhere), ("inverse_dynamics", {"wrenches": ["tool"]}))
+    assert compile_content(robot_owner(elsewhere), request) not in contents
 
 
 def compile_content(subject, request):

@@ -21,11 +21,12 @@ from linkwork.expr.autodiff.dual_numbers import Dual, parts
 from linkwork.joints import Floating, Revolute
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import elements_of, run
-from linkwork.kernels.owners import OfRobot, quantity_of, shape_of
+from linkwork.kernels.owners import quantity_of, shape_of
 from linkwork.model.body import WORLD, Limits
 from linkwork.model.composite_body import told
 from linkwork.model.random_tree import random_inertia, random_tree
 from linkwork.model.tree import Tree
+from linkwork.robot_table import robot_owner
 from linkwork.spatial import Pose
 from oracles.comparison import EPS, assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED, Example
@@ -68,7 +69,7 @@ class Functions:
         return self._shaped(asked, [[parts(x)[1] for x in result] for result in results], [x for x, _ in pairs])
 
     def _request(self, asked: Any) -> Any:
-        return read_request(OfRobot(self.tree), asked)
+        return read_request(robot_owner(self.tree), asked)
 
     def _results(self, asked: Any, columns: list[list[Any]]) -> list[list[Any]]:
         request = self._request(asked)
@@ -79,7 +80,7 @@ class Functions:
         request = self._request(asked)
         cores = [len(quantity_of(name).shape) for name in request.inputs]
         batch = np.broadcast_shapes(*(np.shape(x)[: np.ndim(x) - n] for x, n in zip(arrays, cores, strict=True)))
-        shapes = [shape_of(OfRobot(self.tree), out.shape, request.sizes) for out in request.outputs]
+        shapes = [shape_of(robot_owner(self.tree), out.shape, request.sizes) for out in request.outputs]
         found = []
         for result, shape in zip(results, shapes, strict=True):
             flat = np.zeros((*batch, math.prod(shape)))

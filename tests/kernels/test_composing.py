@@ -16,10 +16,10 @@ from linkwork.expr.arrays.symbol_array import SymbolArray, filled, is_traced
 from linkwork.expr.autodiff.dual_numbers import Dual, seeded
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.function_trace import input_ports, trace_requests
-from linkwork.kernels.owners import OfJoint, OfRobot, Subject
+from linkwork.kernels.owners import OfJoint, Subject
 from linkwork.kinematics.algorithms.joint import Site
 from linkwork.model.function_spec import Row
-from linkwork.robot_table import JOINT, ROBOT
+from linkwork.robot_table import JOINT, ROBOT, robot_owner
 from oracles.scalars import names_for, share
 from oracles.trees import TREES, robot_of, state
 
@@ -42,7 +42,7 @@ def same(composed: Program, program: Program) -> None:
 def test_a_method_on_symbols_is_the_program_of_its_kernel(tree: Any) -> None:
     """Of every function of robots of all joint types, reversed ones and joints that follow others among them."""
     robot = robot_of(tree)
-    subject = OfRobot(tree)
+    subject = robot_owner(tree)
     turn = [*TREES.values()].index(tree)
     for row in map(ROBOT.get, share(turn, 16)):
         frame = names_for(robot.tree, row)
@@ -57,7 +57,7 @@ def test_a_method_on_symbols_is_the_program_of_its_kernel(tree: Any) -> None:
 def test_what_was_called_with_numbers_before_makes_no_difference() -> None:
     """Of functions some of whose results are empty, too."""
     tree = TREES["composite_chain"]
-    robot, subject = lw.Robot(tree), OfRobot(tree)
+    robot, subject = lw.Robot(tree), robot_owner(tree)
     for name in ("constrained_inverse_dynamics", "constrained_forward_dynamics", "inverse_dynamics"):
         method = getattr(robot, name)
         method(*state(tree, size=2))
@@ -75,7 +75,7 @@ def test_so_is_a_joints(joint: lw.Joint) -> None:
 
 
 def check_joint(joint: lw.Joint, row: Row, optional: tuple[str, ...]) -> None:
-    subject = OfJoint(joint.name, Site(joint.type, joint.placement, joint.rotor, False))
+    subject = OfJoint(joint.name, Site(joint.type, joint.placement, joint.rotor, False), JOINT)
     program, shapes = own(subject, read_request(subject, row.name, optional))
 
     def function(**x: Any) -> Any:

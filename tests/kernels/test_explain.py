@@ -12,11 +12,10 @@ from linkwork.expr import cos, sin
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.function_trace import trace_requests, traced
 from linkwork.kernels.operation_report import explain
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.body import WORLD
 from linkwork.model.composite_body import without_inertias
 from linkwork.model.random_tree import random_inertia, random_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Inertia
 from oracles.example_robots import SHIPPED
 from oracles.scalars import names_for
@@ -51,17 +50,17 @@ def is_whole(explained, program):
 def test_the_parts_make_up_the_traced_function(row):
     """Of one of the robots inside, another one for each function."""
     robot = SHIPPED[[*ROBOT].index(row.name) % len(SHIPPED)].robot()
-    request = read_request(OfRobot(robot.tree), asked(row, robot))
-    explained = explain(robot.tree, asked(row, robot))
+    request = read_request(robot_owner(robot.tree), asked(row, robot))
+    explained = explain(robot_owner(robot.tree), asked(row, robot))
     assert len(explained.bodies) == len(robot.bodies)
-    is_whole(explained, trace_requests(OfRobot(robot.tree), row.name, {row.name: request}))
+    is_whole(explained, trace_requests(robot_owner(robot.tree), row.name, {row.name: request}))
 
 
 @pytest.mark.parametrize("function", DYNAMICS)
 def test_and_the_kernel(function):
     robot = load("arm7_gripper")
     kernel = robot.compile(function)
-    total = explain(robot.tree, function).total
+    total = explain(robot_owner(robot.tree), function).total
     assert dict(total.operations) == dict(kernel.operations)
     assert total.arithmetic == kernel.arithmetic
 
@@ -70,20 +69,20 @@ def test_and_the_kernel(function):
 def test_random_trees(seed):
     tree = random_tree(np.random.default_rng(seed), 8)
     for function in DYNAMICS:
-        request = {function: read_request(OfRobot(tree), function)}
-        is_whole(explain(tree, function), trace_requests(OfRobot(tree), function, request))
+        request = {function: read_request(robot_owner(tree), function)}
+        is_whole(explain(robot_owner(tree), function), trace_requests(robot_owner(tree), function, request))
 
 
 def test_the_tree_of_every_request_may_be_watched():
     tree, seen = load("arm6").tree, []
     functions = ("mass_matrix", "bias_force")
-    requests = {function: read_request(OfRobot(tree), function) for function in functions}
+    requests = {function: read_request(robot_owner(tree), function) for function in functions}
 
     def watched(walked, graph):
         seen.append((walked.nq, len(walked.bodies), len(graph.nodes)))
         return walked
 
-    inputs, outputs, _ = traced(OfRobot(tree), requests, watched)
+    inputs, outputs, _ = traced(robot_owner(tree), requests, watched)
     assert [port.name for port, _ in inputs] == ["q", "v"]
     assert [port.name for port, _ in outputs] == list(functions)
     assert [(nq, bodies) for nq, bodies, _ in seen] == [(6, 6)] * 2
@@ -103,13 +102,13 @@ def test_the_tree_of_every_request_may_be_watched():
     ids=str,
 )
 def test_passes(function, passes):
-    assert explain(load("arm7").tree, function).passes == passes
+    assert explain(robot_owner(load("arm7").tree), function).passes == passes
 
 
 def test_sines_belong_to_the_joint_they_are_of():
     """Each of the first passes makes a sine and a cosine for each turning joint, and for no other."""
     robot = load("arm7_gripper")
-    for body, work in zip(robot.tree.bodies, explain(robot.tree, "forward_dynamics").bodies, strict=True):
+    for body, work in zip(robot.tree.bodies, explain(robot_owner(robot.tree), "forward_dynamics").bodies, strict=True):
         turns = body.joint.type_name() == "revolute" and body.parent != WORLD  # the first one turns under gravity
         assert work.count("sin", "cos") == (2 if turns else 0), body.name
 
@@ -118,7 +117,7 @@ def test_only_the_bodies_of_a_chain_take_part():
     robot = load("humanoid")
     i = robot.tree.frame("left_hand").body
     chain = ancestors(robot.tree, i)
-    explained = explain(robot.tree, ("twist", "left_hand"))
+    explained = explain(robot_owner(robot.tree), ("twist", "left_hand"))
     for k, work in enumerate(explained.bodies):
         assert bool(work.operations) <= (k in chain), robot.bodies[k]
     assert not explained.elsewhere.operations
@@ -144,7 +143,7 @@ def test_a_mass_at_a_tip_is_work_for_those_who_carry_it_alone(function):
     for tip in tips:
         bare = with_inertia(tree, tip, Inertia.zero())
         laden = with_inertia(tree, tip, random_inertia(np.random.default_rng(tip)))
-        without, with_mass = explain(bare, function), explain(laden, function)
+        without, with_mass = explain(robot_owner(bare), function), explain(robot_owner(laden), function)
         carriers = ancestors(tree, tip)
         for k, (before, after) in enumerate(zip(without.bodies, with_mass.bodies, strict=True)):
             if k not in carriers:
@@ -166,7 +165,7 @@ def made_by(monkeypatch, algorithm, tree):
     """The explanation of a function that is not in the table: how many operations in each body and elsewhere."""
     row = replace(ROBOT["normalize"], compute=algorithm)
     monkeypatch.setattr("linkwork.kernels.operation_report.read_request", lambda tree, asked: Request(row))
-    explained = explain(tree, "normalize")
+    explained = explain(robot_owner(tree), "normalize")
     return [work.arithmetic for work in explained.bodies], explained.elsewhere.arithmetic, explained.passes
 
 
@@ -216,7 +215,7 @@ def test_what_two_bodies_need_counts_where_it_was_made_first(monkeypatch):
 
 def test_long_chains_take_no_longer_than_their_length():
     tree = random_tree(np.random.default_rng(0), 1500, shape="chain")
-    assert len(explain(tree, ("pose", "body5")).bodies) == len(tree.bodies)
+    assert len(explain(robot_owner(tree), ("pose", "body5")).bodies) == len(tree.bodies)
 
 
 # -- errors
@@ -225,9 +224,9 @@ def test_long_chains_take_no_longer_than_their_length():
 def test_names_that_are_not_there():
     tree = load("arm7").tree
     with pytest.raises(UnknownNameError, match="did you mean 'mass_matrix'"):
-        explain(tree, "mass_matrx")
+        explain(robot_owner(tree), "mass_matrx")
     with pytest.raises(UnknownNameError, match="did you mean 'hand'"):
-        explain(tree, ("pose", "hnd"))
+        explain(robot_owner(tree), ("pose", "hnd"))
 
 
 def test_a_joint_that_moves_no_mass():
@@ -235,4 +234,4 @@ def test_a_joint_that_moves_no_mass():
     for i in range(2):
         tree = with_inertia(tree, i, Inertia.zero())
     with pytest.raises(SingularInertiaError):
-        explain(tree, "forward_dynamics")
+        explain(robot_owner(tree), "forward_dynamics")

@@ -9,9 +9,9 @@ import pytest
 from linkwork import Robot, load
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
-from linkwork.kernels.owners import OfRobot, shape_of
+from linkwork.kernels.owners import shape_of
 from linkwork.model.function_spec import QUANTITIES
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 from oracles.example_robots import SHIPPED
 from oracles.scalars import listed, names_for
 
@@ -98,7 +98,7 @@ def test_shapes_of_shipped_robots(row):
     """What is traced has the shapes that the table states, of one robot or another."""
     example = SHIPPED[[*ROBOT].index(row.name) % len(SHIPPED)]
     robot = example.robot()
-    of = OfRobot(robot.tree)
+    of = robot_owner(robot.tree)
     assert of.sizes.items() >= {"nq": robot.nq, "nv": robot.nv, "nb": len(robot.bodies)}.items()
     request = read_request(of, asked(row, robot))
     program = trace_requests(of, row.name, {row.name: request})
@@ -120,8 +120,8 @@ def test_the_method_gives_what_the_kernel_gives(row):
     names = names_for(robot.tree, row)
     by_method = getattr(robot, row.name)(*arrays, *names)
     found, expected = listed(by_method), listed(kernel(*arrays))
-    sizes = read_request(OfRobot(robot.tree), asked(row, robot)).sizes
-    assert [x.shape for x in found] == [(3, *shape_of(OfRobot(robot.tree), o.shape, sizes)) for o in row.outputs]
+    sizes = read_request(robot_owner(robot.tree), asked(row, robot)).sizes
+    assert [x.shape for x in found] == [(3, *shape_of(robot_owner(robot.tree), o.shape, sizes)) for o in row.outputs]
     assert all(map(np.array_equal, found, expected))
     into = tuple(np.full_like(x, np.nan) for x in found)
     again = getattr(robot, row.name)(*arrays, *names, out=into if len(into) > 1 else into[0])
@@ -130,7 +130,7 @@ def test_the_method_gives_what_the_kernel_gives(row):
 
 
 def test_a_request_that_states_the_defaults_is_the_one_that_leaves_them_out() -> None:
-    tree = OfRobot(load("arm7").tree)
+    tree = robot_owner(load("arm7").tree)
     short = read_request(tree, ("jacobian", "hand"))
     stated = {"relative_to": "world", "expressed_in": "world", "at": None}
     assert read_request(tree, ("jacobian", "hand", stated)) == short

@@ -11,7 +11,7 @@ import linkwork as lw
 from linkwork.compiler.trace.trace import trace
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.function_request import read_request
-from linkwork.kernels.owners import OfRobot
+from linkwork.robot_table import robot_owner
 
 ARM = (
     lw.load("arm7")
@@ -115,8 +115,8 @@ def test_what_code_depends_on() -> None:
     """Two robots that differ in where a frame, a point or a direction is have code of their own."""
 
     def content(robot: lw.Robot, asked: Any) -> Any:
-        request = read_request(OfRobot(robot.tree), asked)
-        return OfRobot(robot.tree).content([request.row], request.options)
+        request = read_request(robot_owner(robot.tree), asked)
+        return robot_owner(robot.tree).content([request.row], request.options)
 
     plain = lw.load("arm7")
     for asked, edited in (

@@ -19,15 +19,15 @@ from linkwork.compiler.trace.trace import trace
 from linkwork.joints import ALL, Floating, Revolute, Spherical
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree import Tree
+from linkwork.robot_table import robot_owner
 
 COUPLED = """<robot name="coupled"><link name="base"/>{}</robot>"""
 
 
 def traced(tree: Tree, *asked: Any) -> Program:
-    subject = OfRobot(tree)
+    subject = robot_owner(tree)
     requests = {f"out{k}": read_request(subject, one) for k, one in enumerate(asked)}
     return trace_requests(subject, "function", requests)
 

@@ -16,13 +16,12 @@ from linkwork.errors import SingularInertiaError, UnknownNameError
 from linkwork.kernels.function_kernels import _content
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.function_trace import input_ports, trace_requests
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.composite_body import with_summed_inertias
 from linkwork.model.function_spec import PASSIVE
 from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of, read_parameters
 from linkwork.model.random_tree import random_inertia
 from linkwork.model.tree import Tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 from linkwork.spatial.inertia_vector import parameters_of
 from oracles.comparison import assert_close
 from oracles.scalars import names_for, share
@@ -58,7 +57,7 @@ def requests_of(tree: Tree, rows: Any) -> dict[str, Request]:
         required = [option for option in row.options if option.required]
         for k, option in enumerate(required):
             names[k] = {"point": "marker0", "direction": "arrow"}.get(option.names, names[k])
-        found[row.name] = read_request(OfRobot(tree), (row.name, *names, *options))
+        found[row.name] = read_request(robot_owner(tree), (row.name, *names, *options))
     return found
 
 
@@ -89,7 +88,7 @@ def inputs(tree: Tree, requests: dict[str, Request], seed: int = 0) -> list[np.n
     q, v, a = state(tree, seed, size=2)
     rng = np.random.default_rng(seed + 1)
     given = {"q": q, "v": v, "a": a, "q0": q[::-1], "q1": q}
-    ports = input_ports(OfRobot(tree), {key: replace(r, parameters=()) for key, r in requests.items()})
+    ports = input_ports(robot_owner(tree), {key: replace(r, parameters=()) for key, r in requests.items()})
     return [given[p.name] if p.name in given else rng.normal(size=(2, *p.shape)) for p in ports]
 
 
@@ -105,11 +104,11 @@ def test_every_function_takes_parameters(name: str, group: str) -> None:
     often = ["inverse_dynamics", "passive_force", "pose", "point_position", "direction_vector"]  # these depend on all
     requests = requests_of(tree, map(ROBOT.get, dict.fromkeys([*often, *share(turn, 8)])))
     arrays = inputs(tree, requests)
-    subject = OfRobot(tree)
+    subject = robot_owner(tree)
     program = trace_requests(subject, "f", with_parameters(requests, asked))
     for numbers in ({p: np.reshape(p.nominal(tree), p.shape(tree)) for p in asked}, other_numbers(tree, asked, 7)):
         edited = robot_of(tree).with_parameters({str(p): x for p, x in numbers.items()})
-        expected = trace_requests(OfRobot(edited.tree), "g", requests).interpret(*arrays)
+        expected = trace_requests(robot_owner(edited.tree), "g", requests).interpret(*arrays)
         found = program.interpret(*arrays, *numbers.values())
         for port, x, y in zip(program.outputs, found, expected, strict=True):
             assert_close(x, y, 1e-11, f"{group}: {port.name}", core=len(port.shape))
@@ -325,7 +324,7 @@ def test_what_a_kernel_is_named_by() -> None:
 
     def content(robot: lw.Robot, *names: str) -> Any:
         asked = read_parameters(robot.tree, "compile", names)
-        return _content(OfRobot(robot.tree), with_parameters(requests_of(robot.tree, [ROBOT["bias_force"]]), asked))
+        return _content(robot_owner(robot.tree), with_parameters(requests_of(robot.tree, [ROBOT["bias_force"]]), asked))
 
     assert ARM.compile("bias_force", parameters="gravity") is ARM.compile("bias_force", parameters=["gravity"])
     assert ARM.compile("bias_force", parameters="gravity") is not ARM.compile("bias_force")

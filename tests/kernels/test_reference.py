@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections.abc import Mapping
@@ -13,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import linkwork as lw
-from linkwork import robot_table as algorithms
 from linkwork.dynamics.base_parameters import BaseParameters
 from linkwork.kinematics.point_methods import PlacedDirection, PlacedPoint
 from linkwork.mechanisms.integrability import Integrability
@@ -60,13 +60,13 @@ def line(row: Row) -> str:
 
 
 def part(title: str, rows: Mapping[str, Row]) -> str:
-    """The rows of a table by subject, the folder that their algorithms are in."""
+    """The rows of a table by subject, the package that their algorithms are in."""
     text, subject = f"{BEGIN}{title}\n", ""
     for row in rows.values():
-        folder = row.compute.__module__.split(".")[2]
-        if folder != subject:
-            subject = folder
-            says = (inspect.getdoc(getattr(algorithms, folder)) or "").split("\n")[0]
+        package = row.compute.__module__.rpartition(".")[0]
+        if package != subject:
+            subject = package
+            says = (inspect.getdoc(importlib.import_module(package)) or "").split("\n")[0]
             text += f"\n{says}\n\n{COLUMNS}"
         text += line(row)
     return text

@@ -31,7 +31,7 @@ from linkwork.model.function_spec import (
     table,
 )
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import JOINT, ROBOT
+from linkwork.robot_table import JOINT, ROBOT, robot_owner
 from linkwork.spatial import Inertia, Pose, Rotation, Vec3
 from oracles.scalars import names_for
 from oracles.trees import TREES, state
@@ -64,9 +64,8 @@ EVERYTHING = Row.of(
 
 
 @pytest.fixture
-def odd(monkeypatch: pytest.MonkeyPatch) -> OfRobot:
-    monkeypatch.setattr(OfRobot, "rows", {**ROBOT, "_everything": EVERYTHING})
-    return OfRobot(lw.load("double_pendulum").tree)
+def odd() -> OfRobot:
+    return OfRobot(lw.load("double_pendulum").tree, {**ROBOT, "_everything": EVERYTHING})
 
 
 def test_optional_inputs_words_and_several_results(odd: OfRobot) -> None:
@@ -99,13 +98,12 @@ def test_what_is_asked_wrongly(odd: OfRobot) -> None:
         read_request(odd, ("_everything", frame), given=("tau",))
 
 
-def test_words_are_options_of_joints_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_are_options_of_joints_too() -> None:
     def sized(site: Any, q: Any, kind: str = "once") -> Any:
         return [x * (2.0 if kind == "twice" else 1.0) for x in q]
 
     row = Row.of(sized, "q", Output(("nq",)), "q, or twice.", options=(Option("kind", "once", ("once", "twice")),))
-    monkeypatch.setattr(OfJoint, "rows", {**JOINT, "sized": row})
-    hinge = OfJoint("hinge", Site(Revolute((0.0, 0.0, 1.0))))
+    hinge = OfJoint("hinge", Site(Revolute((0.0, 0.0, 1.0))), {**JOINT, "sized": row})
     kernel = kernels.joint_kernel(hinge, read_request(hinge, ("sized", {"kind": "twice"})))
     assert kernel([1.5]).tolist() == [3.0]
     with pytest.raises(ValueError, match="kind: expected one of once, twice, got 'thrice'"):
@@ -245,7 +243,7 @@ def joint_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_threads_that_ask_for_one_kernel_make_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = joint_calls(monkeypatch)
     ready = threading.Barrier(8)
-    subject = OfJoint("hinge", Site(lw.joints.Helical((0.1, 0.2, 0.97), 0.123456)))
+    subject = OfJoint("hinge", Site(lw.joints.Helical((0.1, 0.2, 0.97), 0.123456)), JOINT)
     found = []
 
     def ask() -> None:
@@ -318,8 +316,8 @@ def test_functions_that_depend_on_inertias_say_so() -> None:
     tree = TREES["mixed_0"]
     bodies = [replace(body, inertia=Inertia.zero()) if i == 2 else body for i, body in enumerate(tree.bodies)]
     frames = [replace(frame, inertia=Inertia.zero()) if frame.body == 2 else frame for frame in tree.frames]
-    lighter, subject = replace(tree, bodies=tuple(bodies), frames=tuple(frames)), OfRobot(tree)
-    ignored = OfRobot(lw.load("double_pendulum", inertia="ignore").tree)
+    lighter, subject = replace(tree, bodies=tuple(bodies), frames=tuple(frames)), robot_owner(tree)
+    ignored = robot_owner(lw.load("double_pendulum", inertia="ignore").tree)
     q = state(tree, size=1)[0][0]
     rng = np.random.default_rng(0)
     for row in ROBOT.values():

@@ -14,10 +14,10 @@ from linkwork.errors import ModelError, ModelWarning, UnknownNameError
 from linkwork.joints import Floating, Prismatic, Revolute
 from linkwork.kernels.function_kernels import _content, compile_requests
 from linkwork.kernels.function_request import read_request
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.body import Following, Limits
 from linkwork.model.coupled_joints import bounds, coupled
 from linkwork.model.random_tree import random_tree
+from linkwork.robot_table import robot_owner
 from linkwork.spatial import Vec3
 from oracles.comparison import assert_close
 from oracles.example_robots import shipped
@@ -172,12 +172,12 @@ def test_it_is_a_value(free, bound):
 
 
 def test_the_caches_key_knows_the_couplings(free, bound):
-    asked = {"mass_matrix": read_request(OfRobot(free.tree), "mass_matrix")}
+    asked = {"mass_matrix": read_request(robot_owner(free.tree), "mass_matrix")}
     others = [free, bound, free.coupled({"j1": "j3", "j2": "j3"}), free.coupled({"j1": "j0", "j2": "j0"})]
     others += [free.coupled({"j1": ("j3", -0.5, 0.25)}), free.coupled({"j1": ("j3", -0.5, 0.26)}), free.rerooted("b")]
-    keys = {_content(OfRobot(r.tree), asked) for r in others}
+    keys = {_content(robot_owner(r.tree), asked) for r in others}
     assert len(keys) == len(others) or None in keys
-    kernels = [compile_requests(OfRobot(r.tree), "mass_matrix", asked) for r in (free, bound)]
+    kernels = [compile_requests(robot_owner(r.tree), "mass_matrix", asked) for r in (free, bound)]
     assert kernels[0](free.neutral()).shape == (4, 4) and kernels[1](bound.neutral()).shape == (2, 2)
 
 

@@ -11,13 +11,12 @@ from linkwork.errors import SingularInertiaError
 from linkwork.joints import ALL, Prismatic, Revolute
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.composite_body import without_inertias
 from linkwork.model.random_tree import random_inertia, random_tree
 from linkwork.model.simplify import lightened
 from linkwork.model.simplify.regroup_inertia import _size, regrouped
 from linkwork.model.simplify.shift_origins import slid
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from oracles.comparison import assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED
@@ -145,6 +144,8 @@ def test_kernels_regroup_joint_space_functions_only():
             for found, expected in pairs:
                 assert_close(found, expected, 1e-10, name, core=expected.ndim - 1)
     tree = SHIPPED[1].robot().tree
-    traced = trace_requests(OfRobot(tree), "f", {"f": read_request(OfRobot(tree), "inverse_dynamics")})
-    again = trace_requests(OfRobot(regrouped(slid(tree))), "f", {"f": read_request(OfRobot(tree), "inverse_dynamics")})
+    traced = trace_requests(robot_owner(tree), "f", {"f": read_request(robot_owner(tree), "inverse_dynamics")})
+    again = trace_requests(
+        robot_owner(regrouped(slid(tree))), "f", {"f": read_request(robot_owner(tree), "inverse_dynamics")}
+    )
     assert traced.operations == again.operations

@@ -10,8 +10,9 @@ import numpy as np
 
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import elements_of, run
-from linkwork.kernels.owners import OfRobot, shape_of
+from linkwork.kernels.owners import shape_of
 from linkwork.model.tree import Tree
+from linkwork.robot_table import robot_owner
 
 __all__ = ["ActedOn"]
 
@@ -26,7 +27,7 @@ class ActedOn:
         return lambda *arguments, **options: self._evaluated(name, arguments, options)
 
     def _evaluated(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        subject = OfRobot(self.tree)
+        subject = robot_owner(self.tree)
         row = subject.rows[name]
         acting, axes = [options.pop(key, None) for key in row.acting_on] or (None, None)
         acting = {} if acting is None else acting

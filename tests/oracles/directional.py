@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.kernels.owners import OfRobot, shape_of
+from linkwork.kernels.owners import shape_of
 from linkwork.model.function_spec import QUANTITIES
 from linkwork.model.tree import Tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 
 from .rates import scalars
 from .scalars import Direct
@@ -30,7 +30,7 @@ def along(
     ]
     ends = np.cumsum([x.shape[-1] for x in arrays])
     moving = seeded([*np.concatenate(arrays, axis=-1).T], [*np.concatenate(rates, axis=-1).T])
-    shape = shape_of(OfRobot(tree), row.outputs[0].shape)
+    shape = shape_of(robot_owner(tree), row.outputs[0].shape)
     size = len(arrays[0])
     if not moving:
         return np.zeros((size, *shape))

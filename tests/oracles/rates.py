@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.kernels.owners import OfRobot, shape_of
+from linkwork.kernels.owners import shape_of
 from linkwork.model.tree import Tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 
 from .scalars import Direct
 
@@ -23,11 +23,11 @@ def rate_of(tree: Tree, name: str, q: Any, v: Any, a: Any = None, **options: Any
     rates = np.concatenate([q_dot, np.zeros_like(v) if a is None else a], axis=-1)
     moving = seeded([*np.concatenate([q, v], axis=-1).T], [*rates.T])
     if not moving:
-        return np.zeros((len(q), *shape_of(OfRobot(tree), row.outputs[0].shape)))
+        return np.zeros((len(q), *shape_of(robot_owner(tree), row.outputs[0].shape)))
     inputs = {"q": moving[: tree.nq], "v": moving[tree.nq :]}
     found = scalars(row.compute(tree, *(inputs[key] for key in row.inputs), **options))
     tangents = [np.broadcast_to(parts(x, moving[0].level)[1], len(q)) for x in found]
-    return np.stack(tangents, axis=-1).astype(float).reshape(len(q), *shape_of(OfRobot(tree), row.outputs[0].shape))
+    return np.stack(tangents, axis=-1).astype(float).reshape(len(q), *shape_of(robot_owner(tree), row.outputs[0].shape))
 
 
 def scalars(result: Any) -> list[Any]:

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from linkwork.kernels.function_request import read_request
-from linkwork.kernels.owners import OfRobot, shape_of
+from linkwork.kernels.owners import shape_of
 from linkwork.model.coordinate_names import names_of
 from linkwork.model.function_spec import QUANTITIES, Row
 from linkwork.model.tree import Tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 
 from .trees import TREES, robot_of
 
@@ -44,8 +44,8 @@ class Direct:
             samples = [function(row, options, *sample) for sample in zip(*full, strict=True)]
             found = np.array(samples).reshape(*batch, -1)
         named = {key: value for key, value in options.items() if key not in row.optional}
-        sizes_asked = read_request(OfRobot(self.tree), (row.name, named)).sizes
-        shapes = [shape_of(OfRobot(self.tree), output.shape, sizes_asked) for output in row.outputs]
+        sizes_asked = read_request(robot_owner(self.tree), (row.name, named)).sizes
+        shapes = [shape_of(robot_owner(self.tree), output.shape, sizes_asked) for output in row.outputs]
         ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
         parts = np.split(found, ends, axis=-1)
         results = [part.reshape((*batch, *shape)) for part, shape in zip(parts, shapes, strict=True)]

@@ -11,9 +11,9 @@ from linkwork.errors import UnknownNameError
 from linkwork.joints import Fixed, JointType, Revolute
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.random_tree import random_tree
 from linkwork.parts.tree_drawing import tree_lines
+from linkwork.robot_table import robot_owner
 from linkwork.spatial import Pose, Rotation, Vec3
 from oracles.example_robots import EXAMPLES, SHIPPED, shipped
 
@@ -227,7 +227,7 @@ def test_a_robot_prints_as_its_tree(gripper):
 
 
 def test_a_program_prints_short(gripper):
-    of = OfRobot(gripper.tree)
+    of = robot_owner(gripper.tree)
     program = trace_requests(of, "g", {"g": read_request(of, "gravity_force")})
     assert repr(program) == f"<Program g: q(9) -> g(9), {len(program.instructions)} instructions>"
 

@@ -18,15 +18,18 @@ from numpy.typing import ArrayLike
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import is_ours, raise_named
 from linkwork._util.validation import floats
+from linkwork.dynamics.algorithms import ROWS as DYNAMICS
 from linkwork.dynamics.algorithms.mass_matrix import mass_sizes
 from linkwork.dynamics.singular_inertia import unfelt
 from linkwork.errors import UnderactuatedError
 from linkwork.kernels.array_arguments import stacked
-from linkwork.kernels.compiled_method import computed
+from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.model.function_spec import QUANTITIES
 
 __all__ = ["DynamicsMethods", "ForceMethods", "InertiaMethods"]
+
+computed = computed_from(DYNAMICS)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -296,53 +299,6 @@ class ForceMethods(RobotBase):
         The internal force, the rest, does no work: Sᵀ of it is zero.  q (..., nq), v, a (..., nv) ->
         joint_force (..., nb, 6) [N·m, N], internal_force (..., nb, 6) [N·m, N].
         """
-
-    @with_constraint_forces
-    @computed
-    def loop_joint_wrenches(
-        self,
-        q: Array,
-        v: Array,
-        a: Array,
-        *,
-        on: Literal["child", "parent"] = "child",
-        expressed_in: str | None = None,
-        wrenches: Wrenches | None = None,
-        wrenches_expressed_in: Axes = "world",
-        gravity: ArrayLike | None = None,
-        constraint_forces: ArrayLike | None = None,
-        loop_forces: ArrayLike | None = None,
-        time: ArrayLike | None = None,
-        actuators: str | Sequence[str] | None = None,
-        passive: bool = False,
-        out: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """The wrench across each joint that closes a loop, as `joint_wrenches` has it for the joints of the tree.
-
-        In the order of `loops`, of each the wrench (moment; force) that F exerts on M through the joint, at the origin
-        and in the axes of M; ``on="parent"`` gives the reaction −w at the origin and in the axes of F.  It includes the
-        joint's own motor (``loop_forces``) and, with ``passive``, its springs, damping and friction.
-        q (..., nq), v, a (..., nv) -> (..., nloops, 6) [N·m, N].
-        """
-
-    @computed
-    def joint_wrench_ambiguity(
-        self, q: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None
-    ) -> np.ndarray:
-        """How much of each component of `joint_wrenches`, in the axes of M, dynamics leaves open.
-
-        0 where the component is unique, up to 1 where it is but a choice: constraint forces μ with Gᵀ μ = 0, which
-        rigid bodies leave open where rows depend on each other, may change it.  q (..., nq) -> (..., nb, 6) [1].
-        """
-
-    def unique_joint_wrenches(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
-        """Mask of the components of `joint_wrenches`, in the axes of M, that dynamics determines uniquely.
-
-        q (..., nq) -> (..., nb, 6), True where `joint_wrench_ambiguity` is below 1e-6.  In a planar four-bar of full
-        hinges these are the forces in its plane and the moments about its hinges.
-        """
-        mask: np.ndarray = np.asarray(self.joint_wrench_ambiguity(q, time=time)) < 1e-6
-        return mask
 
     @computed
     def static_torque(

@@ -16,9 +16,10 @@ from linkwork.errors import ConfigurationWarning, SingularInertiaError
 from linkwork.expr.scalar.functions import where
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.owners import OfRobot, Subject
+from linkwork.model.function_spec import InertiaCheck
 from linkwork.model.tree import Tree
 
-__all__ = ["inertia_guards", "refuse_singular_inertia", "tell_of_singular_inertia", "unfelt"]
+__all__ = ["SINGULAR_INERTIA", "unfelt"]
 
 SINGULAR = 1e-13  # a pivot as small as this beside its size is rounding; of real robots none is below 1e-4
 NEARLY = 1e-6  # and one as small as this is looked at again, in float64
@@ -147,3 +148,6 @@ def _in_words(joints: Sequence[str]) -> str:
     if len(joints) == 1:
         return "it moves"
     return f"joints {', '.join(map(repr, joints[:-1]))} and {joints[-1]!r} together move"
+
+
+SINGULAR_INERTIA = InertiaCheck(refuse_singular_inertia, inertia_guards, tell_of_singular_inertia)

@@ -14,9 +14,9 @@ from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.joints import JointType
 from linkwork.kernels.array_arguments import real_array, stacked
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.function_spec import quantity_of
 from linkwork.robot import Robot
+from linkwork.robot_table import robot_owner
 
 __all__ = [
     "HeldOut",
@@ -148,7 +148,7 @@ def read_array(who: str, robot: Robot, name: str, value: Any) -> np.ndarray:
     """A float64 array (..., nq) or (..., nv), of finite numbers, of what may be a dict by joint."""
     quantity = quantity_of(name)
     if isinstance(value, Mapping):
-        array = stacked(OfRobot(robot.tree), quantity, value)
+        array = stacked(robot_owner(robot.tree), quantity, value)
     else:
         size = robot.nq if name == "q" else robot.nv
         expected = f"{who}: {name}: expected an array of shape (..., {size}), the {quantity.doc}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import update_wrapper
 from inspect import unwrap
 from pathlib import Path
@@ -20,22 +20,28 @@ from typing import Any, TypeVar
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import is_ours, raise_named
-from linkwork.robot_table import ROBOT
+from linkwork.model.function_spec import Row
 
-__all__ = ["computed", "is_computed", "named_after"]
+__all__ = ["computed_from", "is_computed", "named_after"]
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def computed(stub: F) -> F:
-    """The method of the robot's function of this name.
+def computed_from(rows: Iterable[Row]) -> Callable[[F], F]:
+    """Return the decorator that makes a method from its signature, for functions of these rows."""
+    table = {row.name: row for row in rows}
+    return lambda stub: _computed(table[stub.__name__], stub)
+
+
+def _computed(row: Row, stub: F) -> F:
+    """The method of a robot's function.
 
     Its parameters are the row's inputs, options that are required, and by keyword the other options, optional inputs,
     ``wrenches`` (or what acts instead) with ``expressed_in``, and ``out``.  Raises TypeError where they are not the
     row's.
     """
-    row, name = ROBOT[stub.__name__], stub.__name__
+    name = row.name
     parameters = inspect.signature(stub).parameters
     options = [option.name for option in row.options]
     given = [*row.optional, *row.acting_on]

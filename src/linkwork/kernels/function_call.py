@@ -21,7 +21,6 @@ from typing import Any, cast
 import numpy as np
 
 from linkwork.compiler.kernel import Kernel, batch_call, call_state, general_call, single_call
-from linkwork.dynamics.singular_inertia import refuse_singular_inertia, tell_of_singular_inertia
 from linkwork.expr.arrays.symbol_array import is_traced, over_samples
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.kernels.array_arguments import Asked
@@ -57,7 +56,8 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
             asked.refuse_overflow(arrays, result)
         if row.regular and state.off_calls != off:
             asked.tell_of_singularities(arrays)
-            tell_of_singular_inertia(subject, request, asked.label, arrays)
+            if row.inertia_check is not None:
+                row.inertia_check.warn(subject, request, asked.label, arrays)
         return result
 
     def call(*arguments: Any, out: Any = None) -> Any:
@@ -83,7 +83,8 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
             result = run(*arguments)
             if row.regular:
                 asked.tell_of_singularities(arguments)
-                tell_of_singular_inertia(subject, request, asked.label, arguments)
+                if row.inertia_check is not None:
+                    row.inertia_check.warn(subject, request, asked.label, arguments)
         return result
 
     if row.any_configuration and subject.unfit and configurations(subject, request.inputs):
@@ -119,7 +120,8 @@ def composed(subject: Subject, request: Request, arguments: Sequence[Any]) -> An
     requests = {request.label: request}
     inputs, outputs = input_ports(subject, requests), output_ports(subject, requests)
     row = request.row
-    refuse_singular_inertia(subject, request)
+    if row.inertia_check is not None:
+        row.inertia_check.refuse(subject, request)
     asked = Asked(subject, row.name, inputs, outputs)
     walked = subject.walked(row)
 

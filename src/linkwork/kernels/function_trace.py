@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
-from linkwork.dynamics.algorithms.implicit_forward_dynamics import RULES
-from linkwork.dynamics.singular_inertia import inertia_guards, refuse_singular_inertia
 from linkwork.expr.autodiff.custom_derivative import ruled
 from linkwork.expr.scalar.interpreter import reachable
 from linkwork.expr.scalar.symbol import Graph, Symbol
@@ -17,7 +15,6 @@ from linkwork.joints.base.error_context import asked
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.operation_attribution import marked
 from linkwork.kernels.owners import OfRobot, Subject, configurations, shape_of
-from linkwork.mechanisms.algorithms import INSTEAD, OF_JOINTS_ALONE, TREES_OWN
 from linkwork.model.function_spec import PASSIVE, QUANTITIES, Row, quantity_of
 from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of
 from linkwork.spatial import Vec3
@@ -109,12 +106,12 @@ def _refuse_loops_that_resist(row: Row, walked: Any, given: Mapping[str, Any]) -
     if not (given.get("passive") or row.resisted):
         return
     elements: Any = getattr(walked, "force_elements", ())
-    if row.compute in OF_JOINTS_ALONE and elements:
+    if row.joint_forces_only and elements:
         raise ValueError(
             f"{row.name}: it counts what joints exert by themselves, and not the force element "
             f"{elements[0].name!r}: robot.without_force_elements() is the robot that has none"
         )
-    if row.compute not in TREES_OWN:
+    if not row.tree_forces_only:
         return
     for constraint in getattr(walked, "constraints", ()):
         if getattr(constraint, "resists", False):
@@ -130,23 +127,22 @@ def _computing(row: Row, walked: Any) -> Callable[..., Any]:
 
     Raises ValueError where a function is of robots without constraints alone, or of those that do not depend on time.
     """
-    if not (getattr(walked, "constraints", ()) and row.compute in INSTEAD):
+    if not (getattr(walked, "constraints", ()) and (row.constrained or row.unconstrained_only)):
         return row.compute
-    found = INSTEAD[row.compute]
-    if found is None:
+    if row.constrained is None:
         remedy = "robot.without_constraints() is the robot that obeys none"
         raise ValueError(f"{row.name}: it is a function of robots without constraints: {remedy}")
     timed = next((constraint.name for constraint in walked.constraints if constraint.timed), None)
     if timed is not None and "time" not in row.optional:
         remedy = "functions that begin with constrained_ take time=t"
         raise ValueError(f"{row.name}: constraint {timed!r} depends on time, and the function does not: {remedy}")
-    return found
+    return row.constrained
 
 
 def is_in_double(subject: Subject, row: Row) -> bool:
     """Whether the function is computed in float64, whatever it is called with."""
     constrained = isinstance(subject, OfRobot) and bool(subject.tree.constraints)
-    return row.in_double or (constrained and INSTEAD.get(row.compute) is not None)
+    return row.in_double or (constrained and row.constrained is not None)
 
 
 def is_ruled(subject: Subject, request: Request) -> bool:
@@ -154,7 +150,7 @@ def is_ruled(subject: Subject, request: Request) -> bool:
     if isinstance(subject, OfRobot) and subject.tree.constraints:
         return False
     unusual = request.options or request.given or request.wrenches or request.parameters
-    return request.row.compute in RULES and not unusual
+    return request.row.derivative_rule is not None and not unusual
 
 
 def traced(
@@ -176,15 +172,16 @@ def traced(
     with_numbers: dict[bool, Any] = {}
     for key, request in requests.items():
         row = request.row
-        refuse_singular_inertia(subject, request)
+        if row.inertia_check is not None:
+            row.inertia_check.refuse(subject, request)
         walked = with_numbers.get(row.joint_space) if numbers else None
         if walked is None:
             walked = with_numbers[row.joint_space] = subject.walked(row, numbers)
         plain = walked
         if watched is not None:
             walked = watched(walked, graph)
-        if by_rules and is_ruled(subject, request):
-            result = ruled(RULES[row.compute](plain, marked), [x for name in row.inputs for x in symbols[name]])
+        if by_rules and row.derivative_rule is not None and is_ruled(subject, request):
+            result = ruled(row.derivative_rule(plain, marked), [x for name in row.inputs for x in symbols[name]])
         else:
             result = run(request, walked, symbols)
         ports = _outputs(subject, key, request, len(requests))
@@ -236,8 +233,9 @@ def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[
         found += [bounds.least - x for x in symbols[name] if bounds.least is not None]
         found += [x - bounds.most for x in symbols[name] if bounds.most is not None]
     for request in requests.values():
-        if not request.parameters:  # methods alone look what a guard is about
-            found += inertia_guards(subject, request, subject.walked(request.row), symbols.get("q", ()))
+        check = request.row.inertia_check
+        if check is not None and not request.parameters:  # methods alone look what a guard is about
+            found += check.guards(subject, request, subject.walked(request.row), symbols.get("q", ()))
     return [guard for guard in found if isinstance(guard, Symbol)]
 
 

@@ -61,13 +61,12 @@ class Explanation:
         return Work(operations, tuple(map(sum, zip(*(part.by_pass for part in parts), strict=True))))
 
 
-def explain(tree: Tree, asked: Any) -> Explanation:
+def explain(subject: OfRobot, asked: Any) -> Explanation:
     """Explain one function, asked for as of `requests.read_request`.
 
     Raises what that raises, and SingularInertiaError as the functions do.
     """
-    subject = OfRobot(tree)
-    request = read_request(subject, asked)
+    tree, request = subject.tree, read_request(subject, asked)
     watches: list[Watch] = []
 
     def watched(walked: Tree, graph: Graph) -> Tree:

@@ -12,16 +12,15 @@ from linkwork.constraints import Constraint, LoopJoint
 from linkwork.joints import JointType
 from linkwork.joints.base.configuration_check import may_be_off
 from linkwork.kernels.kernel_cache import Once
-from linkwork.kinematics.algorithms.joint import Site
 from linkwork.model.body import WORLD, Direction, Point
 from linkwork.model.coordinate_names import index_of, names_in
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.function_spec import QUANTITIES, Option, Quantity, Row, Shape, quantity_of
+from linkwork.model.joint_site import Site
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.model.parametrized_tree import Numbers, parametrised
 from linkwork.model.simplify import lightened, lightened_with
 from linkwork.model.tree import Tree
-from linkwork.robot_table import JOINT, ROBOT
 from linkwork.spatial import Pose
 
 __all__ = ["OfJoint", "OfRobot", "Part", "Subject", "configurations", "has_symbols", "made_here", "place", "shape_of"]
@@ -111,10 +110,10 @@ class OfRobot:
     """Functions of a robot; some of its numbers may be others than the tree's, of any scalars."""
 
     tree: Tree
+    rows: Mapping[str, Row] = field(repr=False, compare=False)
     numbers: Numbers = field(default_factory=dict)
     kind = "robot"
     says = ""
-    rows = ROBOT
 
     @property
     def about(self) -> str:
@@ -242,8 +241,8 @@ class OfJoint:
 
     name: str
     site: Site
+    rows: Mapping[str, Row] = field(repr=False, compare=False)
     kind = "joint"
-    rows = JOINT
 
     @property
     def says(self) -> str:

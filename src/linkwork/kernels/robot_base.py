@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, KeysView, Mapping
 from functools import wraps
-from typing import Any, TypeVar, cast
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,12 +51,14 @@ class RobotBase:
 
     __slots__ = ("__weakref__", "_calls", "_kernels", "_subject", "_tree")
 
+    _functions: ClassVar[Mapping[str, Row]] = MappingProxyType({})  # the table of a robot's functions
+
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
             made = "linkwork.load reads one from a file, Robot.build and Robot.from_dh make one of Python"
             raise TypeError(f"Robot: expected a tree, got {tree!r}; {made}")
         self._tree = tree
-        self._subject = OfRobot(tree)
+        self._subject = OfRobot(tree, self._functions)
         self._calls: dict[Any, Callable[..., np.ndarray]] = {}
         self._kernels: Once[Kernel] = Once()
 

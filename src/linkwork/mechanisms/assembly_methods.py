@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike
 from linkwork._util.validation import floats
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import stacked
-from linkwork.kernels.compiled_method import computed
+from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_base import Array, RobotBase
+from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.assembly import (
     Assembly,
     Branches,
@@ -39,6 +40,8 @@ from linkwork.model.function_spec import QUANTITIES
 from linkwork.spatial.arguments import given_numbers
 
 __all__ = ["AssemblyMethods", "IntegrabilityMethods", "MobilityMethods"]
+
+computed = computed_from(MECHANISMS)
 
 
 class AssemblyMethods(RobotBase):

@@ -6,18 +6,22 @@ What constraints make of independent velocities: explicit velocities and reduced
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.validation import finite_number
-from linkwork.kernels.compiled_method import computed
+from linkwork.dynamics.methods import with_constraint_forces
+from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.mechanisms.actuation_check import can_be_induced
+from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.equilibrium import Equilibrium, equilibrium_near
 
 __all__ = ["ConstrainedDynamicsMethods", "ReducedMethods"]
+
+computed = computed_from(MECHANISMS)
 
 
 Names = str | Sequence[str] | None
@@ -226,6 +230,53 @@ class ConstrainedDynamicsMethods(RobotBase):
         q (..., nq) -> (..., nc), True where `constraint_force_ambiguity` is below 1e-6.
         """
         mask: np.ndarray = np.asarray(self.constraint_force_ambiguity(q, time=time)) < 1e-6
+        return mask
+
+    @with_constraint_forces
+    @computed
+    def loop_joint_wrenches(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        *,
+        on: Literal["child", "parent"] = "child",
+        expressed_in: str | None = None,
+        wrenches: Wrenches | None = None,
+        wrenches_expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        constraint_forces: ArrayLike | None = None,
+        loop_forces: ArrayLike | None = None,
+        time: ArrayLike | None = None,
+        actuators: str | Sequence[str] | None = None,
+        passive: bool = False,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """The wrench across each joint that closes a loop, as `joint_wrenches` has it for the joints of the tree.
+
+        In the order of `loops`, of each the wrench (moment; force) that F exerts on M through the joint, at the origin
+        and in the axes of M; ``on="parent"`` gives the reaction −w at the origin and in the axes of F.  It includes the
+        joint's own motor (``loop_forces``) and, with ``passive``, its springs, damping and friction.
+        q (..., nq), v, a (..., nv) -> (..., nloops, 6) [N·m, N].
+        """
+
+    @computed
+    def joint_wrench_ambiguity(
+        self, q: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """How much of each component of `joint_wrenches`, in the axes of M, dynamics leaves open.
+
+        0 where the component is unique, up to 1 where it is but a choice: constraint forces μ with Gᵀ μ = 0, which
+        rigid bodies leave open where rows depend on each other, may change it.  q (..., nq) -> (..., nb, 6) [1].
+        """
+
+    def unique_joint_wrenches(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
+        """Mask of the components of `joint_wrenches`, in the axes of M, that dynamics determines uniquely.
+
+        q (..., nq) -> (..., nb, 6), True where `joint_wrench_ambiguity` is below 1e-6.  In a planar four-bar of full
+        hinges these are the forces in its plane and the moments about its hinges.
+        """
+        mask: np.ndarray = np.asarray(self.joint_wrench_ambiguity(q, time=time)) < 1e-6
         return mask
 
 

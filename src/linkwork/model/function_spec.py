@@ -17,6 +17,7 @@ __all__ = [
     "FRICTION",
     "PASSIVE",
     "QUANTITIES",
+    "InertiaCheck",
     "Option",
     "Output",
     "Quantity",
@@ -139,6 +140,15 @@ FRICTION = Option("friction", "smooth", ("smooth", "coulomb"))  # its law, where
 
 
 @dataclass(frozen=True, slots=True)
+class InertiaCheck:
+    """Checks of functions that need the inverse of the mass matrix."""
+
+    refuse: Callable[..., None]  # (owner, request): raises SingularInertiaError before a function is traced
+    guards: Callable[..., list[Any]]  # (owner, request, tree, q): values that are positive near singular inertia
+    warn: Callable[..., None]  # (owner, request, label, arrays): warns of singular configurations after a call
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """A function: what computes it over any scalar, what goes in and what comes out.
 
@@ -165,6 +175,12 @@ class Row:
     any_configuration: bool = False  # takes configurations that are off their manifold
     regular: bool = False  # means nothing where the joints' coordinates are singular
     in_double: bool = False  # decides what is but rounding: computed in float64, whatever it is called with
+    derivative_rule: Callable[..., Any] | None = None  # (tree, marked) -> rule that differentiates the result
+    constrained: Callable[..., Any] | None = None  # computes the function of robots with constraints
+    unconstrained_only: bool = False  # refused for robots with constraints
+    tree_forces_only: bool = False  # leaves out the forces of joints that close loops
+    joint_forces_only: bool = False  # leaves out the forces of force elements
+    inertia_check: InertiaCheck | None = None  # refuses and reports singular mass matrices
 
     @staticmethod
     def of(compute: Callable[..., Any], inputs: str, outputs: Output | Iterable[Output], doc: str, **more: Any) -> Row:

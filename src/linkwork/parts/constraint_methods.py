@@ -16,8 +16,9 @@ from linkwork._util.named_tuple_list import Named
 from linkwork.constraints import Constraint
 from linkwork.formats import loops_text, parse_loops
 from linkwork.joints import JointType
-from linkwork.kernels.compiled_method import computed
+from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches, edits
+from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.algorithms.constraints.binding import settled
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import FRICTION_VELOCITY
@@ -27,6 +28,8 @@ from linkwork.parts.joint.loop_joint_view import ClosingJoint, closing_joints, l
 from linkwork.spatial.arguments import given_text
 
 __all__ = ["ConstraintMethods", "LoopFileMethods"]
+
+computed = computed_from(MECHANISMS)
 
 
 class ConstraintMethods(RobotBase):

@@ -7,12 +7,15 @@ from typing import Self
 import numpy as np
 
 from linkwork._util.named_tuple_list import Named
+from linkwork.dynamics.algorithms import ROWS as DYNAMICS
 from linkwork.force_elements import ForceElement
-from linkwork.kernels.compiled_method import computed
+from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, RobotBase, edits
 from linkwork.model.tree_force_elements import with_force_elements, without_force_elements
 
 __all__ = ["ForceElementMethods"]
+
+computed = computed_from(DYNAMICS)
 
 
 class ForceElementMethods(RobotBase):

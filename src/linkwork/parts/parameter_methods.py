@@ -15,7 +15,7 @@ from linkwork.dynamics.inertial_parameters import explain
 from linkwork.errors import Findings
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.joints.axis import unit_axis
-from linkwork.kernels.owners import OfRobot, has_symbols
+from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_base import Array, RobotBase, edits
 from linkwork.model.checks.value_check import check_joint_values
 from linkwork.model.composite_body import told
@@ -234,7 +234,7 @@ class ParameterMethods(ResistanceMethods):
 
     def _with_symbols(self, numbers: Mapping[Parameter, list[Any]]) -> Self:
         """A robot some of whose numbers are symbols: what it is made of is known, and its functions take them."""
-        subject = OfRobot(self._subject.tree, {**self._subject.numbers, **numbers})
+        subject = replace(self._subject, numbers={**self._subject.numbers, **numbers})
         robot = type(self)(subject.tree)
         robot._subject, robot._tree = subject, parametrised(subject.tree, subject.numbers)
         return robot

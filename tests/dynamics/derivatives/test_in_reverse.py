@@ -19,8 +19,8 @@ from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints import Revolute
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.random_tree import random_tree
+from linkwork.robot_table import robot_owner
 from oracles.trees import TREES
 
 MODULE = importlib.import_module("linkwork.dynamics.algorithms.derivatives.tangent_autodiff")
@@ -31,7 +31,7 @@ ROWS = [row for file in FILES for row in file.ROWS]
 def traced(tree, row, many) -> Program:
     asked = (row.name, "tool1") if any(option.name == "frame" for option in row.options) else row.name
     with mock.patch.object(MODULE, "_MANY", many):
-        subject = OfRobot(tree)
+        subject = robot_owner(tree)
         return trace_requests(subject, row.name, {row.name: read_request(subject, asked)})
 
 

@@ -14,9 +14,9 @@ from linkwork.errors import ConfigurationWarning, SingularInertiaError
 from linkwork.joints import Prismatic, Revolute, Spherical
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.random_tree import random_tree
 from linkwork.model.simplify import lightened
+from linkwork.robot_table import robot_owner
 from linkwork.spatial import Inertia
 from oracles.comparison import assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED
@@ -189,16 +189,18 @@ def test_where_other_joints_follow_one_another():
 def test_robots_that_need_no_look_have_none():
     """Where every joint is resisted by its own body nothing is guarded; nor where others are and it is alike."""
     for example in (*EXAMPLES, *SHIPPED):
-        subject = OfRobot(example.robot().tree)
+        subject = robot_owner(example.robot().tree)
         request = read_request(subject, "forward_dynamics")
         refuse_singular_inertia(subject, request)
         q = example.robot().neutral().tolist()
         weak = yielding(subject.tree, q)
         assert bool(weak) == (example.name == "icub"), example.name
     robot = next(example for example in SHIPPED if example.name == "arm7").robot()
-    program = trace_requests(OfRobot(robot.tree), "f", {"f": read_request(OfRobot(robot.tree), "forward_dynamics")})
+    program = trace_requests(
+        robot_owner(robot.tree), "f", {"f": read_request(robot_owner(robot.tree), "forward_dynamics")}
+    )
     assert program.guards == 0
-    wrists = OfRobot(wrist().tree)
+    wrists = robot_owner(wrist().tree)
     program = trace_requests(wrists, "f", {"f": read_request(wrists, "forward_dynamics")})
     assert program.guards == 2  # of the joints that carry the massless bodies
     assert program.operations["sub"] <= program.unguarded.operations["sub"] + 2
@@ -220,7 +222,7 @@ def test_pivots_are_those_of_the_mass_matrix(tree):
 
 def test_long_chains_are_looked_at_in_time_that_grows_with_them():
     tree = random_tree(np.random.default_rng(0), 2000, types=[Revolute], shape="chain")
-    subject = OfRobot(tree)
+    subject = robot_owner(tree)
     refuse_singular_inertia(subject, read_request(subject, "forward_dynamics"))
     q = [0.1] * 2000
     assert all(x > 0.0 for x in mass_pivots(tree, q).values())

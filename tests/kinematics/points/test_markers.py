@@ -15,9 +15,8 @@ import pytest
 from linkwork import Robot
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
-from linkwork.kernels.owners import OfRobot
 from linkwork.model.body import Direction, Point
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Vec3
 from oracles.comparison import assert_close
 from oracles.scalars import Direct
@@ -178,7 +177,7 @@ def test_a_marker_more_costs_a_rotation_and_an_addition(name):
 
     robot = lw.load(name, floating_base=name == "humanoid")
     robot = robot.with_frame("turned", robot.bodies[-1], lw.pose((0.1, 0.2, 0.3), rpy=(0.3, 0.2, 0.1)))
-    of = OfRobot(robot.tree)
+    of = robot_owner(robot.tree)
 
     def count(function, frame, n):
         given = "vectors" if function.startswith("direction") else "positions"

@@ -15,8 +15,8 @@ from linkwork.cli.benchmark.paired_timing import Call
 from linkwork.cli.benchmark.pinocchio_peer import Pinocchio, disagreement
 from linkwork.kernels.compiler_api import get_num_threads, set_num_threads
 from linkwork.kernels.function_request import read_request
-from linkwork.kernels.owners import OfRobot
 from linkwork.robot import Robot
+from linkwork.robot_table import robot_owner
 
 __all__ = ["Compiled", "agreement", "batch_calls", "compile_cold", "environment", "fits", "single_calls", "threads"]
 
@@ -68,7 +68,7 @@ def compile_cold(robot: Robot, function: str, *asked: str) -> Compiled:
         start = time.perf_counter()
         fresh.warm_up([(function, *asked)], progress=False)
         seconds = time.perf_counter() - start
-        label = read_request(OfRobot(robot.tree), (function, *asked)).label
+        label = read_request(robot_owner(robot.tree), (function, *asked)).label
         kernel = fresh.compile({label: (function, *asked)})  # the method's own, which is named so
     return Compiled(kernel.arithmetic, max(seconds - kernel.compile_time, 0.0), kernel.compile_time)
 

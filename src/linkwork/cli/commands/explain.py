@@ -16,7 +16,7 @@ from linkwork.kernels.compiler_api import CodeFacts, code_facts
 from linkwork.kernels.operation_report import Explanation, Work, explain
 from linkwork.parts.joint.joint import Joint
 from linkwork.robot import Robot
-from linkwork.robot_table import ROBOT
+from linkwork.robot_table import ROBOT, robot_owner
 
 __all__ = ["HELP", "add_arguments", "run"]
 
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
     asked = _asked(robot, arguments.function, arguments.frame)
     try:
-        explained = explain(robot.tree, asked)
+        explained = explain(robot_owner(robot.tree), asked)
     except UnknownNameError as error:
         raise CommandError(USAGE, escaped(str(error))) from error
     code = code_facts(robot.compile(asked))

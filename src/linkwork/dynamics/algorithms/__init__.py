@@ -1,14 +1,40 @@
-"""Forces, accelerations, and the inertia between them."""
+"""Dynamics over any scalar: forces, accelerations, inertia, momentum, energy, regressors and derivatives.
+
+`ROWS` are the specifications of its functions.
+"""
+
+from dataclasses import replace
 
 from linkwork.dynamics.algorithms.coriolis_matrix import ROWS as _CORIOLIS
+from linkwork.dynamics.algorithms.derivatives import ROWS as _DERIVATIVES
 from linkwork.dynamics.algorithms.force_element_forces import ROWS as _FORCE_ELEMENTS
 from linkwork.dynamics.algorithms.forward_dynamics import ROWS as _FORWARD
 from linkwork.dynamics.algorithms.hybrid_dynamics import ROWS as _HYBRID
+from linkwork.dynamics.algorithms.impact import ROWS as _IMPACT
+from linkwork.dynamics.algorithms.implicit_forward_dynamics import RULES
 from linkwork.dynamics.algorithms.inverse_dynamics import ROWS as _INVERSE
+from linkwork.dynamics.algorithms.joint_wrenches import ROWS as _JOINT_WRENCHES
 from linkwork.dynamics.algorithms.mass_matrix import ROWS as _INERTIA
 from linkwork.dynamics.algorithms.mass_matrix_inverse import ROWS as _INVERSE_INERTIA
+from linkwork.dynamics.algorithms.momentum import ROWS as _MOMENTUM
 from linkwork.dynamics.algorithms.passive_joint_forces import ROWS as _PASSIVE
+from linkwork.dynamics.algorithms.regressors import ROWS as _REGRESSORS
 
 __all__ = ["ROWS"]
 
-ROWS = (*_INVERSE, *_FORWARD, *_HYBRID, *_INERTIA, *_INVERSE_INERTIA, *_CORIOLIS, *_PASSIVE, *_FORCE_ELEMENTS)
+_ALL = (
+    *_INVERSE,
+    *_FORWARD,
+    *_HYBRID,
+    *_INERTIA,
+    *_INVERSE_INERTIA,
+    *_CORIOLIS,
+    *_PASSIVE,
+    *_FORCE_ELEMENTS,
+    *_JOINT_WRENCHES,
+    *_IMPACT,
+    *_MOMENTUM,
+    *_REGRESSORS,
+    *_DERIVATIVES,
+)
+ROWS = tuple(replace(row, derivative_rule=RULES.get(row.compute)) for row in _ALL)

@@ -1,7 +1,13 @@
-"""Where a robot's bodies and frames are, and how they move."""
+"""Kinematics over any scalar: configurations, poses, velocities, accelerations, points and Jacobians.
 
+`ROWS` are the specifications of its functions.
+"""
+
+from linkwork.kinematics.algorithms.configuration_manifold import ROWS as _CONFIGURATION
 from linkwork.kinematics.algorithms.forward_kinematics import ROWS as _BODIES
+from linkwork.kinematics.algorithms.jacobians import ROWS as _JACOBIANS
+from linkwork.kinematics.algorithms.points import ROWS as _POINTS
 
 __all__ = ["ROWS"]
 
-ROWS = (*_BODIES,)
+ROWS = (*_CONFIGURATION, *_BODIES, *_POINTS, *_JACOBIANS)

@@ -1,11 +1,10 @@
-"""Robots with constraints: how they move, and what that takes.
+"""Constrained dynamics over any scalar: assembly, projection, constraint forces and reduced coordinates.
 
-`INSTEAD` has what is computed of a robot with constraints in the place of functions of free robots; nothing where a
-function is of robots without constraints alone.  `TREES_OWN` are functions that know what the tree's joints exert by
-themselves, and not what those that close loops do; `OF_JOINTS_ALONE` do not know what force elements exert.
+`ROWS` are the specifications of its functions.  `for_constrained_robots` adds to the functions of all robots what
+computes them for robots with constraints.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -51,12 +50,14 @@ from linkwork.mechanisms.algorithms.constraint_forces import (
     constrained_joint_wrenches,
 )
 from linkwork.mechanisms.algorithms.constraint_projection import ROWS as _PROJECT
+from linkwork.mechanisms.algorithms.constraints import ROWS as _CONSTRAINTS
 from linkwork.mechanisms.algorithms.dependent_coordinates import ROWS as _CLOSING
 from linkwork.mechanisms.algorithms.loop_joint_functions import ROWS as _LOOP_JOINTS
 from linkwork.mechanisms.algorithms.reduced_dynamics import ROWS as _MINIMAL
 from linkwork.mechanisms.algorithms.velocity_embedding import ROWS as _EXPLICIT
+from linkwork.model.function_spec import Row
 
-__all__ = ["INSTEAD", "OF_JOINTS_ALONE", "ROWS", "TREES_OWN"]
+__all__ = ["ROWS", "for_constrained_robots"]
 
 _ALL = (
     *_FORWARD,
@@ -70,9 +71,11 @@ _ALL = (
     *_CLOSING,
     *_MINIMAL,
 )
-ROWS = tuple(replace(row, in_double=True) for row in _ALL)  # as what of constraints depends on others is decided there
+# which rows of constraints depend on others is decided in float64
+ROWS = (*_CONSTRAINTS, *(replace(row, in_double=True) for row in _ALL))
 
-INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
+# what computes a function of a robot with constraints; None: it is a function of robots without constraints alone
+_INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     forward_dynamics: constrained_accelerations,
     forward_dynamics_derivatives: constrained_acceleration_derivatives,
     linearize: constrained_linearize,
@@ -84,11 +87,13 @@ INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     forward_dynamics_second_derivatives: None,
 }
 
-OF_JOINTS_ALONE: frozenset[Callable[..., Any]] = frozenset(
+# functions that leave out force elements
+_JOINT_FORCES_ONLY: frozenset[Callable[..., Any]] = frozenset(
     (inverse_dynamics_regressor, kinetic_energy_regressor, potential_energy_regressor)
 )
 
-TREES_OWN: frozenset[Callable[..., Any]] = frozenset(
+# functions that leave out the forces of joints that close loops
+_TREE_FORCES_ONLY: frozenset[Callable[..., Any]] = frozenset(
     (
         inverse_dynamics,
         inverse_dynamics_derivatives,
@@ -103,3 +108,17 @@ TREES_OWN: frozenset[Callable[..., Any]] = frozenset(
         power,
     )
 )
+
+
+def for_constrained_robots(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Return the rows with what they are for robots with constraints, loop joints and force elements."""
+    return tuple(
+        replace(
+            row,
+            constrained=_INSTEAD.get(row.compute),
+            unconstrained_only=row.compute in _INSTEAD and _INSTEAD[row.compute] is None,
+            tree_forces_only=row.compute in _TREE_FORCES_ONLY,
+            joint_forces_only=row.compute in _JOINT_FORCES_ONLY,
+        )
+        for row in rows
+    )

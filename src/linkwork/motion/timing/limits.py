@@ -87,7 +87,7 @@ def rows_of(
     path: PathNumbers,
     acceleration: tuple[np.ndarray, np.ndarray] | None,
     own: Sequence[MotionLimit],
-    robot: RobotBase | None,
+    robot: Any,  # a Robot or None
     speed: Mapping[str, float],
 ) -> PathRows:
     """All that has limits, along a path.

@@ -14,7 +14,7 @@ from linkwork.parts.joint.joint import Bounds, Joint, drive_of
 from linkwork.spatial.arguments import fixed_array
 
 if TYPE_CHECKING:
-    from linkwork.kernels.robot_base import RobotBase
+    pass
 
 __all__ = ["ClosingJoint", "closing_joints", "loop_of"]
 
@@ -32,7 +32,7 @@ class ClosingJoint:
     ['pin']
     """
 
-    robot: RobotBase
+    robot: Any  # a Robot
     loop: LoopJoint
     q_slice: slice  # its numbers in `Robot.loop_configuration`
     v_slice: slice  # its numbers in `Robot.loop_velocity`

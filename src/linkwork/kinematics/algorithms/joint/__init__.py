@@ -7,8 +7,9 @@ other way, with the signs of q, v and τ kept.
 
 from linkwork.kinematics.algorithms.joint.joint_functions import ROWS as _KINEMATICS
 from linkwork.kinematics.algorithms.joint.joint_link_functions import ROWS as _LINKS
+from linkwork.model.function_spec import table
 from linkwork.model.joint_site import Site
 
-__all__ = ["ROWS", "Site"]
+__all__ = ["TABLE", "Site"]
 
-ROWS = (*_KINEMATICS, *_LINKS)
+TABLE = table((*_KINEMATICS, *_LINKS))
