@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork import control, environments, identify, ik, motion, optimal, shapes, simulation, spatial
+from linkwork import control, environments, identify, ik, motion, optimal, planning, shapes, simulation, spatial
 
 __all__ = [
     "INSTANCES",
@@ -162,9 +162,9 @@ INSTANCES: dict[type, Callable[[str], Any]] = {
     motion.CartesianPath: lambda _: motion.line(np.eye(4), lw.pose([1.0, 0.0, 0.0])),
     motion.FollowedPath: lambda _: followed(),
     motion.ProfileFunction: lambda _: motion.ProfileFunction(2, velocity=1.0, acceleration=1.0, jerk=1.0),
-    motion.PlanResult: lambda _: planned(),
-    motion.PoseRegion: lambda _: motion.PoseRegion("hand", np.eye(4), [-1.0] * 6, [1.0] * 6),
-    motion.Roadmap: lambda _: motion.Roadmap(arm(), scene(), nodes=5),
+    planning.PlanResult: lambda _: planned(),
+    planning.PoseRegion: lambda _: planning.PoseRegion("hand", np.eye(4), [-1.0] * 6, [1.0] * 6),
+    planning.Roadmap: lambda _: planning.Roadmap(arm(), scene(), nodes=5),
     motion.TimedPath: lambda _: timed(),
     simulation.Simulation: lambda _: simulation_of(),
     optimal.OptimalResult: lambda _: problem(True),

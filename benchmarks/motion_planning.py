@@ -256,7 +256,9 @@ def _longer(cost: np.ndarray) -> np.ndarray:
     return found
 
 
-def _asked(robot: lw.Robot, problem: PlanningProblem, seed: int, **options: Any) -> tuple[lw.motion.PlanResult, float]:
+def _asked(
+    robot: lw.Robot, problem: PlanningProblem, seed: int, **options: Any
+) -> tuple[lw.planning.PlanResult, float]:
     """What is found, and in how many seconds; infinitely many, where nothing is."""
     begun = time.perf_counter()
     found = robot.plan(problem.start, problem.goals, problem.scene, seed=seed, time_budget=2.0, **options)

@@ -12,31 +12,18 @@ SOURCE = Path(linkwork.__file__).parents[1]
 
 # Imports that close a circle, and why they stay.
 _PART = "for types only: a part of the contract in a file of its own"
+_BASE = "linkwork.joints.base"
 ALLOWED = {
-    (
-        "linkwork.joints.base.joint_type",
-        "linkwork.joints.reversed",
-    ): "every type can be turned round, which gives a type",
-    (
-        "linkwork.joints.base.error_context",
-        "linkwork.joints.base.joint_type",
-    ): "for types only: it tells what a type raised",
-    ("linkwork.joints.base.configuration_check", "linkwork.joints.base.joint_type"): _PART,
-    ("linkwork.joints.base.from_transform", "linkwork.joints.base.joint_type"): _PART,
-    ("linkwork.joints.base.generic_rank", "linkwork.joints.base.joint_type"): _PART,
-    ("linkwork.joints.base.pose_inversion", "linkwork.joints.base.joint_type"): _PART,
+    (f"{_BASE}.joint_type", "linkwork.joints.reversed"): "every type can be turned round, which gives a type",
+    (f"{_BASE}.error_context", f"{_BASE}.joint_type"): "for types only: it tells what a type raised",
+    (f"{_BASE}.configuration_check", f"{_BASE}.joint_type"): _PART,
+    (f"{_BASE}.from_transform", f"{_BASE}.joint_type"): _PART,
+    (f"{_BASE}.generic_rank", f"{_BASE}.joint_type"): _PART,
+    (f"{_BASE}.pose_inversion", f"{_BASE}.joint_type"): _PART,
     (
         "linkwork.mechanisms.assembly.result",
         "linkwork.mechanisms.assembly.assembly_branches",
     ): "for types only: its branches",
-    ("linkwork.parts.joint.loop_joint_view", "linkwork.robot"): "for types only: the joint of a loop has a robot",
-    ("linkwork.motion.timing.limits", "linkwork.robot"): "for types only: limits are a robot's",
-    ("linkwork.motion.timing.timed_path", "linkwork.robot"): "for types only: the robot of a path",
-    ("linkwork.motion.timing.time_optimal", "linkwork.robot"): "for types only: paths that a robot times",
-    (
-        "linkwork.shapes.shape",
-        "linkwork.shapes.shape",
-    ): "for types only: a shape makes geometry, which has a shape",
 }
 
 

@@ -24,6 +24,7 @@ Robots:
   `Robot.with_force_elements` puts them on a robot.
 - `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
 - `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
+- `Robot.plan` finds collision-free paths; `planning` has its results, regions of poses and roadmaps.
 - `Problem` asks for waypoints and paths that are optimal, of features in `optimal`.
 - `control` has controllers, from PD to whole bodies, regulators and model-predictive control.
 - `Robot.simulate` gives motion by time, with a controller, and `Simulator` steps for loops of one's own; `simulation`
@@ -186,6 +187,7 @@ __all__ = [
     "motion",
     "optimal",
     "parameters",
+    "planning",
     "pose",
     "pose_difference",
     "propagate_motion",

@@ -17,7 +17,8 @@ import pytest
 
 import linkwork as lw
 from helpers.gantry import gantry
-from linkwork.motion import Roadmap, Trajectory
+from linkwork.motion import Trajectory
+from linkwork.planning import Roadmap
 from linkwork.simulation import Simulation
 
 SEED = int(os.environ.get("LINKWORK_SEED", "0"))

@@ -67,7 +67,7 @@ def test_margins_are_those_of_each_pair() -> None:
     assert through and _least(through.path, "box", "wall") < 0.0 < _least(through.path, "hand", "wall")
     assert len(ROBOT.plan(up, over, SCENE, pairs=[("box", "table")]).path) == 2
     how = {"margin": {"scene": 0.02, ("box", "wall"): 0.1}, "lazy": True}
-    found = lw.motion.Roadmap(ROBOT, SCENE, nodes=100, **how).plan(up, over)
+    found = lw.planning.Roadmap(ROBOT, SCENE, nodes=100, **how).plan(up, over)
     assert found and _least(found.path, "box", "wall") > 0.1
 
 

@@ -153,7 +153,7 @@ def test_what_is_held_is_looked_at_and_weights_count(arm: lw.Robot) -> None:
 def test_goals_of_every_kind(arm: lw.Robot) -> None:
     q = np.array([[-0.6, 1.2, 0.5], [-2.0, 0.5, 1.0]])
     X = arm.pose(q, "tip")
-    inside = lw.motion.PoseRegion("tip", X[1], [0.0] * 6, [0.0] * 6)
+    inside = lw.planning.PoseRegion("tip", X[1], [0.0] * 6, [0.0] * 6)
     for goal, how, which in (
         (q, {}, {0, 1}),
         (X[0], {"frame": "tip"}, {0}),

@@ -12,7 +12,7 @@ import pytest
 
 import linkwork as lw
 from helpers.gantry import gantry
-from linkwork.motion import Roadmap
+from linkwork.planning import Roadmap
 
 ROBOT = gantry()
 WALL = lw.Scene().with_box("wall", (0.2, 3.0, 1.0))

@@ -13,9 +13,6 @@ from linkwork.motion.timing.limits import MotionLimit
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
 from linkwork.motion.trajectory.trajectory import Trajectory, TrajectoryState
 from linkwork.motion.trajectory.trajectory_extremes import Extremes
-from linkwork.planning.goals import PoseRegion
-from linkwork.planning.result import PlanResult, PlanTree
-from linkwork.planning.roadmap import Roadmap
 
 __all__ = [
     "CartesianPath",
@@ -23,12 +20,8 @@ __all__ = [
     "Extremes",
     "FollowedPath",
     "MotionLimit",
-    "PlanResult",
-    "PlanTree",
-    "PoseRegion",
     "ProfileFunction",
     "ProfileNumbers",
-    "Roadmap",
     "TimedPath",
     "Trajectory",
     "TrajectoryState",

@@ -193,7 +193,7 @@ class PoseRegion:
 
     >>> import linkwork as lw
     >>> low, high = [0, 0, -3.1, -0.2, -0.2, 0], [0, 0, 3.1, 0.2, 0.2, 0]
-    >>> anywhere = lw.motion.PoseRegion("hand", lw.pose((0.5, 0, 0.3)), low, high)
+    >>> anywhere = lw.planning.PoseRegion("hand", lw.pose((0.5, 0, 0.3)), low, high)
     >>> anywhere.sampled(5, seed=0).shape
     (5, 4, 4)
     """

@@ -56,7 +56,7 @@ class PlanningMethods(RobotBase):
         - a configuration, or several (n, nq);
         - a pose (4, 4) of ``frame``, or several (n, 4, 4); or a dict of poses by frame, all at once: inverse kinematics
           finds up to so many ``answers`` for each, and those that are free are goals;
-        - a `linkwork.motion.PoseRegion`, whose poses are drawn;
+        - a `linkwork.planning.PoseRegion`, whose poses are drawn;
         - a list of any of these.
 
         ``edges`` says what free means: ``"certified"``, which is proved of all of the path, or ``"sampled"``, free at
@@ -86,7 +86,7 @@ class PlanningMethods(RobotBase):
         ``method="optimal"`` goes on where ``"connect"`` ends, until the time budget is spent, or after so many
         ``iterations``: it looks for shorter and shorter paths, and ``history`` of the result has their lengths.
 
-        What is not found is told, not raised: see `linkwork.motion.PlanResult`.  Raises ValueError and TypeError for
+        What is not found is told, not raised: see `linkwork.planning.PlanResult`.  Raises ValueError and TypeError for
         what is no configuration, pose, scene or option, UnknownNameError for names.
 
         >>> import linkwork as lw

@@ -58,7 +58,7 @@ class Roadmap:
     >>> import linkwork as lw
     >>> robot = lw.load("arm7")
     >>> scene = lw.Scene().with_box("wall", (0.3, 0.05, 0.6), (0.5, 0.0, 0.3))
-    >>> roadmap = lw.motion.Roadmap(robot, scene, nodes=100, lazy=True)
+    >>> roadmap = lw.planning.Roadmap(robot, scene, nodes=100, lazy=True)
     >>> found = roadmap.plan([-1.0, 0.8, 0.0, -1.2, 0.0, 1.0, 0.0], [1.0, 0.8, 0.0, -1.2, 0.0, 1.0, 0.0])
     >>> found.status
     'solved'
