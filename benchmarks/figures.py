@@ -1,6 +1,6 @@
-"""`python -m benchmarks.figures`: the figures in docs/ARCHITECTURE.md that count operations, counted.
+"""`python -m benchmarks.figures`: count the operations in the tables of docs/decisions.
 
-They do not depend on the machine.  ``--write`` puts them where the page has them; a test holds the page to them.
+The counts do not depend on the machine.  ``--write`` updates the tables in the pages; a test compares the two.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from linkwork.robot_table import ROBOT
 
 from .robots import example_robots, quietly
 
-__all__ = ["PAGE", "figures", "written"]
+__all__ = ["PAGES", "figures", "written"]
 
-PAGE = Path(__file__).parents[1] / "docs" / "ARCHITECTURE.md"
+DECISIONS = Path(__file__).parents[1] / "docs" / "decisions"
+PAGES = {"passes": DECISIONS / "model-simplified-tree.md", "couplings": DECISIONS / "model-coupled-joints.md"}
 FUNCTIONS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
 PASSED = {
     "Panda with fingers": ("panda_description/urdf/panda.urdf", False),
@@ -57,7 +58,7 @@ def count(tree: Tree, function: str) -> int:
 
 
 def figures() -> dict[str, str]:
-    """The tables, by the names that they have in the page."""
+    """Return the tables by name, as in `PAGES`."""
     return {"passes": _passes(), "couplings": _couplings()}
 
 
@@ -89,9 +90,9 @@ def _couplings() -> str:
     return "\n".join(lines)
 
 
-def written(page: str, found: dict[str, str]) -> str:
-    """The page with the tables in their places, each between two comments of its name."""
-    for name, table in found.items():
+def written(page: str, tables: dict[str, str]) -> str:
+    """Return the page's text with the tables, each between two comments of its name."""
+    for name, table in tables.items():
         begin, end = f"<!-- figures: {name} -->\n", "<!-- end of figures -->"
         start = page.index(begin) + len(begin)
         page = page[:start] + table + "\n" + page[page.index(end, start) :]
@@ -100,13 +101,15 @@ def written(page: str, found: dict[str, str]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables, or write them; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.figures", description="Count what the page states.")
-    parser.add_argument("--write", action="store_true", help=f"write them into {PAGE.name}")
+    about = "Count the operations in docs/decisions."
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.figures", description=about)
+    parser.add_argument("--write", action="store_true", help="write them into docs/decisions")
     chosen, found = parser.parse_args(arguments), figures()
     for name, table in found.items():
         sys.stdout.write(f"{name}\n\n{table}\n\n")
-    if chosen.write:
-        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+        if chosen.write:
+            page = PAGES[name]
+            page.write_text(written(page.read_text(encoding="utf-8"), {name: table}), encoding="utf-8")
     return 0
 
 

@@ -23,6 +23,7 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 # All but the index and the pages that are tables alone, which are held to what they list by tests of their own.
 DOCUMENTS = sorted({path.stem for path in (ROOT / "docs").glob("*.md")} - {"README", "mathematics", "reference"})
 ALGORITHMS = sorted(f"algorithms/{path.stem}" for path in (ROOT / "docs" / "algorithms").glob("*.md"))
+DECISIONS = sorted({path.stem for path in (ROOT / "docs" / "decisions").glob("*.md")} - {"README"})
 
 
 @pytest.mark.parametrize("document", ["README.md", *(f"docs/{name}.md" for name in (*DOCUMENTS, *ALGORITHMS))])
@@ -31,6 +32,29 @@ def test_document(document: str) -> None:
         result = doctest.testfile(str(ROOT / document), module_relative=False, optionflags=FLAGS, encoding="utf-8")
     assert result.attempted > 0
     assert result.failed == 0
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_decision(decision: str) -> None:
+    """A decision has a title, a date and a row in the index, and its examples run."""
+    subject = decision.partition("-")[0]
+    assert (ROOT / "src" / "linkwork" / subject).is_dir(), "expected the name to begin with a package of linkwork"
+    path = ROOT / "docs" / "decisions" / f"{decision}.md"
+    text = path.read_text(encoding="utf-8")
+    found = re.match(r"# (.+)\n\nDate: (\d{4}-\d\d-\d\d)\n", text)
+    assert found, "expected a title and a date"
+    assert "**What.**" in text
+    index = (path.parent / "README.md").read_text(encoding="utf-8")
+    assert index.count(f"\n| [{found[1]}]({decision}.md) | {found[2]} |\n") == 1
+    result = doctest.testfile(str(path), module_relative=False, optionflags=FLAGS, encoding="utf-8")
+    assert result.failed == 0
+
+
+def test_paths_in_decisions_exist() -> None:
+    for decision in DECISIONS:
+        text = (ROOT / "docs" / "decisions" / f"{decision}.md").read_text(encoding="utf-8")
+        for cited in re.findall(r"`([\w/]+(?:\.py|/))`", text):
+            assert (ROOT / "src" / "linkwork" / cited).exists(), (decision, cited)
 
 
 def test_every_fence_closes() -> None:
@@ -65,7 +89,8 @@ def test_readme_states_the_two_commands() -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"README"} | {"examples/README", *ALGORITHMS}
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"README"}
+    pages |= {"examples/README", "decisions/README", *ALGORITHMS}
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     assert {target.removesuffix(".md") for target in LINK.findall(index)} == pages
 

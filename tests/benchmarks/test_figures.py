@@ -1,11 +1,20 @@
-"""Counts of operations in docs/ARCHITECTURE.md are what the robots take today."""
+"""Counts of operations in docs/decisions are what the robots take today."""
 
 import pytest
-from benchmarks.figures import PAGE, figures, written
+from benchmarks.figures import PAGES, figures, written
 
 
 @pytest.mark.slow
-def test_the_page_has_the_figures() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    assert page.count("<!-- figures: ") == page.count("<!-- end of figures -->") == 2
-    assert written(page, figures()) == page, "python -m benchmarks.figures --write writes them anew"
+def test_the_pages_have_the_figures() -> None:
+    found = figures()
+    assert found.keys() == PAGES.keys()
+    for name, path in PAGES.items():
+        page = path.read_text(encoding="utf-8")
+        assert page.count("<!-- figures: ") == page.count("<!-- end of figures -->") == 1
+        assert written(page, {name: found[name]}) == page, "update with: python -m benchmarks.figures --write"
+
+
+def test_no_other_decision_has_figures() -> None:
+    decisions = next(iter(PAGES.values())).parent
+    marked = {path for path in decisions.glob("*.md") if "<!-- figures: " in path.read_text(encoding="utf-8")}
+    assert marked == {*PAGES.values()}
