@@ -10,11 +10,10 @@ import linkwork
 
 SOURCE = Path(linkwork.__file__).parents[1]
 
-# Imports that close a circle, and why they stay.
+# Imports for types only that close a circle, and why they stay.
 _PART = "for types only: a part of the contract in a file of its own"
 _BASE = "linkwork.joints.base"
 ALLOWED = {
-    (f"{_BASE}.joint_type", "linkwork.joints.reversed"): "every type can be turned round, which gives a type",
     (f"{_BASE}.error_context", f"{_BASE}.joint_type"): "for types only: it tells what a type raised",
     (f"{_BASE}.configuration_check", f"{_BASE}.joint_type"): _PART,
     (f"{_BASE}.from_transform", f"{_BASE}.joint_type"): _PART,

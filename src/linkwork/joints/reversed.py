@@ -110,3 +110,6 @@ class Reversed(JointType):
 
     def reversed(self) -> JointType:
         return self.joint
+
+
+JointType._reversed_type = Reversed

@@ -17,7 +17,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -257,9 +257,10 @@ class JointType(ABC):
 
         ``joint.reversed().reversed() == joint``.
         """
-        from linkwork.joints.reversed import Reversed
+        opposite: JointType = self._reversed_type(self)
+        return opposite
 
-        return Reversed(self)
+    _reversed_type: ClassVar[Any]  # `Reversed`, which sets it where it is defined, as it is a joint type itself
 
     @property
     def parts(self) -> tuple[JointType, ...]:
