@@ -13,7 +13,7 @@ from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutin
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.control.table_access import Put, Take
 from linkwork.expr.scalar.block import Region
-from linkwork.expr.scalar.multi_result import PART, Bundle
+from linkwork.expr.scalar.multi_result import PART, MultiResult
 from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.expr.scalar.symbol import Graph
 
@@ -105,7 +105,7 @@ class Control:
             index = len(growing.instructions) - 1
         return index
 
-    def _add(self, rng: np.random.Generator, growing: Growing, bundle: Bundle, args: list[int]) -> None:
+    def _add(self, rng: np.random.Generator, growing: Growing, bundle: MultiResult, args: list[int]) -> None:
         """Add the instruction and its parts, if what it gives is neither huge nor NaN, as a rule."""
         if not bundle.count:
             return

@@ -35,7 +35,7 @@ from linkwork.compiler.program import (
     Port,
     Program,
 )
-from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.operations import BY_NAME, Operation
 
@@ -234,10 +234,10 @@ class Reference:
             start += port.size
         return outputs
 
-    def _run(self, listing: Listing, columns: Sequence[Any], samples: int) -> list[np.ndarray]:
+    def _run(self, listing: InstructionList, columns: Sequence[Any], samples: int) -> list[np.ndarray]:
         dtype = self.real.dtype
 
-        def inside(body: Listing, given: Sequence[Any]) -> list[np.ndarray]:
+        def inside(body: InstructionList, given: Sequence[Any]) -> list[np.ndarray]:
             return self._run(body, given, len(given[0]) if given else samples)
 
         def applied(instruction: Instruction, args: list[Any]) -> Any:

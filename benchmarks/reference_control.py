@@ -10,16 +10,16 @@ import numpy as np
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
 from linkwork.expr.control.table_access import Put, Take
-from linkwork.expr.scalar.block import Listing
-from linkwork.expr.scalar.multi_result import Bundle
+from linkwork.expr.scalar.block import InstructionList
+from linkwork.expr.scalar.multi_result import MultiResult
 
 __all__ = ["bundle_results"]
 
 Columns = list[np.ndarray]
-Run = Callable[[Listing, Sequence[Any]], Columns]  # the results of a body for such columns
+Run = Callable[[InstructionList, Sequence[Any]], Columns]  # the results of a body for such columns
 
 
-def bundle_results(bundle: Bundle, columns: Columns, run: Run, dtype: Any) -> Columns:
+def bundle_results(bundle: MultiResult, columns: Columns, run: Run, dtype: Any) -> Columns:
     """The results of an instruction of several; all columns have a number for each sample."""
     if isinstance(bundle, Loop):
         return (_while if bundle.conditional else _for)(bundle, columns, run, dtype)

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from linkwork.dynamics.algorithms import ROWS as _DYNAMICS
 from linkwork.dynamics.singular_inertia import SINGULAR_INERTIA
-from linkwork.kernels.owners import NONE, OfRobot
+from linkwork.kernels.owners import NONE, RobotOwner
 from linkwork.kinematics.algorithms import ROWS as _KINEMATICS
 from linkwork.kinematics.algorithms.joint import TABLE as JOINT
 from linkwork.mechanisms.algorithms import ROWS as _MECHANISMS
 from linkwork.mechanisms.algorithms import for_constrained_robots
-from linkwork.model.function_spec import Row, table
+from linkwork.model.function_spec import FunctionSpec, table
 from linkwork.model.parametrized_tree import Numbers
 from linkwork.model.tree import Tree
 
@@ -18,9 +18,11 @@ __all__ = ["JOINT", "ROBOT", "robot_owner"]
 
 _ALL = for_constrained_robots((*_KINEMATICS, *_DYNAMICS, *_MECHANISMS))
 
-ROBOT: Mapping[str, Row] = table(replace(row, inertia_check=SINGULAR_INERTIA) if row.regular else row for row in _ALL)
+ROBOT: Mapping[str, FunctionSpec] = table(
+    replace(row, inertia_check=SINGULAR_INERTIA) if row.regular else row for row in _ALL
+)
 
 
-def robot_owner(tree: Tree, numbers: Numbers = NONE) -> OfRobot:
+def robot_owner(tree: Tree, numbers: Numbers = NONE) -> RobotOwner:
     """Return the owner of all functions of a robot, for requests and traces."""
-    return OfRobot(tree, ROBOT, numbers)
+    return RobotOwner(tree, ROBOT, numbers)

@@ -14,7 +14,7 @@ from benchmarks.fuzz import fuzz, main
 
 from benchmarks import callable_forms, callable_subjects, fuzz_callables, fuzz_reader
 from linkwork.errors import Findings
-from linkwork.kernels.array_arguments import Asked
+from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.model import tree_builder as build
 
 FOUND = sorted((Path(__file__).parents[1] / "formats" / "found").glob("*.urdf"))
@@ -66,7 +66,7 @@ def test_what_is_read_wrongly_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys
 
 
 def test_wrong_answers_to_arguments_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Asked, "refuse_not_finite", lambda *arguments: None)
+    monkeypatch.setattr(ArgumentReader, "refuse_not_finite", lambda *arguments: None)
     with pytest.raises(Find, match="a NaN is refused"):
         fuzz("arguments", 5, range(2000), 0.0)
 

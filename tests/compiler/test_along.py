@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from linkwork.compiler.codegen.target import levels
 from linkwork.compiler.runtime import piecewise_kernel as along_calls
-from linkwork.compiler.runtime.piecewise_kernel import Along, compile_along
+from linkwork.compiler.runtime.piecewise_kernel import PiecewiseKernel, compile_along
 from linkwork.expr.scalar import functions as f
 
 
@@ -31,7 +31,7 @@ def test_every_place_has_its_row(level, monkeypatch):
     for columns, rows in ((1, 1), (7, 2), (7, 33), (8, 100), (13, 5)):
         starts, table = np.cumsum(rng.uniform(0.1, 1.0, rows)), rng.normal(size=(rows, columns, 2))
         common = rng.normal(size=1)
-        along = Along(kernel, starts, table, common)
+        along = PiecewiseKernel(kernel, starts, table, common)
         for count in (0, 1, 2, 7, 8, 513, 2000):
             s = rng.uniform(starts[0] - 0.5, starts[-1] + 0.5, count)
             s[: min(rows, count)] = starts[:count]  # where a row begins it holds already
@@ -48,7 +48,7 @@ def test_every_place_has_its_row(level, monkeypatch):
 def test_nothing_is_written_behind_the_results():
     kernel, rng = compile_along(two, "two", 1, 2), np.random.default_rng(0)
     for columns in (1, 3, 5, 7):
-        along = Along(kernel, np.array([0.0, 0.5]), rng.normal(size=(2, columns, 2)), np.ones(1))
+        along = PiecewiseKernel(kernel, np.array([0.0, 0.5]), rng.normal(size=(2, columns, 2)), np.ones(1))
         t = rng.random(5)
         whole = along(np.append(t, 0.25), np.append(t, 0.25))
         bases = [np.full((8, columns), 7.0) for _ in range(2)]
@@ -60,7 +60,7 @@ def test_nothing_is_written_behind_the_results():
 
 def test_threads_share_places():
     kernel, rng = compile_along(two, "two", 1, 2), np.random.default_rng(0)
-    along = Along(kernel, np.arange(50.0), rng.normal(size=(50, 3, 2)), np.ones(1))
+    along = PiecewiseKernel(kernel, np.arange(50.0), rng.normal(size=(50, 3, 2)), np.ones(1))
     t = rng.uniform(0.0, 50.0, 400_001)
     before = lw.get_num_threads()
     try:

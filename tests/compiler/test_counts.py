@@ -18,7 +18,7 @@ from linkwork.compiler.trace.trace import trace
 from linkwork.expr import call, cond, fori, linalg, root, scan, sin, while_loop
 from linkwork.expr.scalar import interpreter as interpret
 from linkwork.expr.scalar.interpreter import Instruction, called
-from linkwork.expr.scalar.multi_result import Bundle
+from linkwork.expr.scalar.multi_result import MultiResult
 
 
 class Noted(float):
@@ -54,7 +54,7 @@ def run(kernel: Kernel, *numbers: float) -> dict[str, int]:
     done: Counter[str] = Counter()
 
     def noted(instruction: Instruction, arguments: list[Any]) -> Any:
-        if not isinstance(instruction.value, Bundle):
+        if not isinstance(instruction.value, MultiResult):
             done[instruction.operation.name] += 1
         return called(instruction, arguments)
 

@@ -13,7 +13,7 @@ import linkwork as lw
 from compiler.support import all_bits_equal, bits_equal
 from linkwork.compiler import build
 from linkwork.compiler.codegen import entry_points as entries
-from linkwork.compiler.codegen.entry_points import ENTRIES, PARTS, Design, EntryPoint
+from linkwork.compiler.codegen.entry_points import ENTRIES, PARTS, CodegenOptions, EntryPoint
 from linkwork.compiler.codegen.float_type import DOUBLE, Real
 from linkwork.compiler.codegen.llvm_ir import Function, Text
 from linkwork.compiler.codegen.straight_line import sample_declaration
@@ -164,7 +164,7 @@ def test_threads_compile_an_entry_once(compiled: Compiled) -> None:
 
 
 def test_a_further_entry_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    def twice(design: Design) -> list[Text]:
+    def twice(design: CodegenOptions) -> list[Text]:
         """``@twice(in, out)``: one sample, and the same once more behind it."""
         text, program = design.text(), design.program
         call = Function("define void @.twice(ptr %in, ptr %out)")

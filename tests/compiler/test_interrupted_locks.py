@@ -22,7 +22,7 @@ from linkwork._util.console import _elsewhere, shown_elsewhere
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.runtime import threads as llvm_lock
 from linkwork.compiler.runtime.cpython import _pauses, without_collections
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 
 
 def interrupted(function: Callable[[], Any], check: Callable[[], None]) -> int:
@@ -97,7 +97,7 @@ def test_a_handler_that_raises_leaves_nothing_in_llvm_no_pause_and_no_notice() -
 
 
 def test_once_releases_the_key_of_what_could_not_be_made() -> None:
-    once: Once[int] = Once()
+    once: LazyCache[int] = LazyCache()
 
     def fail() -> int:
         raise LookupError("cannot be made")

@@ -15,7 +15,7 @@ import pytest
 
 from compiler.passes.samples import SAMPLES, sample
 from compiler.support import bits_equal, every_target
-from linkwork.compiler.codegen.entry_points import ENTRIES, PARTS, Design, available, symbol_prefix
+from linkwork.compiler.codegen.entry_points import ENTRIES, PARTS, CodegenOptions, available, symbol_prefix
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.kernel import Kernel
@@ -33,8 +33,8 @@ MEMORY = Path("/proc/self/statm")
 @pytest.mark.parametrize("name", SAMPLES)
 def test_llvm_finds_the_module_well_formed(name: str, target: Target) -> None:
     for real in (DOUBLE, SINGLE):
-        texts = Design(optimize(sample(name)), target, real).texts(PARTS)
-        assert texts == Design(optimize(sample(name)), target, real).texts(PARTS)
+        texts = CodegenOptions(optimize(sample(name)), target, real).texts(PARTS)
+        assert texts == CodegenOptions(optimize(sample(name)), target, real).texts(PARTS)
         for text in texts:
             llvm.parse_assembly(text).verify()
 
@@ -45,7 +45,7 @@ def test_empty_modules_are_well_formed() -> None:
         for outputs in ((Port("z", (0,)),), (Port("z", (0, 2)), Port("w", ()))):
             one = (Instruction(CONSTANT, (), 1.0),)
             program = Program("empty", inputs, outputs, one, (0,) * sum(port.size for port in outputs))
-            for text in Design(program, host()).texts(PARTS):
+            for text in CodegenOptions(program, host()).texts(PARTS):
                 llvm.parse_assembly(text).verify()
 
 
@@ -54,7 +54,7 @@ def test_what_is_visible_carries_the_kernels_name(target: Target) -> None:
     host()
     visible = set()
     program = replace(optimize(sample("chain of rotations")), name="größe")
-    for text in Design(program, target).texts(PARTS):
+    for text in CodegenOptions(program, target).texts(PARTS):
         functions = llvm.parse_assembly(text).functions
         visible |= {f.name for f in functions if not f.is_declaration and f.linkage == llvm.Linkage.external}
     assert visible == {"gr__e.loop", "gr__e.block", "gr__e.sample", "gr__e.fast"}
@@ -72,7 +72,7 @@ def test_names_that_are_llvms_own_are_not_taken() -> None:
 def test_an_entry_needs_its_parts_and_no_other(name: str) -> None:
     if not available(name, DOUBLE):
         pytest.skip("not to be had here")
-    design, entry = Design(optimize(sample("horner")), host()), ENTRIES[name]
+    design, entry = CodegenOptions(optimize(sample("horner")), host()), ENTRIES[name]
     objects = emit(design.texts(entry.parts), host())
     table = entry.table and f"{design.prefix}.{entry.table}"
     code = link(objects, host(), f"{design.prefix}.{name}", table)
@@ -86,7 +86,7 @@ def test_code_uses_no_registers_wider_than_the_target() -> None:
         if not host().triple.startswith("x86_64"):
             pytest.skip("registers of x86")
         target = Target(host().triple, cpu, "", lanes, fma=lanes > 2)
-        for text in Design(program, target).texts(PARTS):
+        for text in CodegenOptions(program, target).texts(PARTS):
             assert wide not in target.machine().emit_assembly(llvm.parse_assembly(text))
 
 

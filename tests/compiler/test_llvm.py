@@ -30,7 +30,7 @@ from compiler.support import (
     numbers,
     programs,
 )
-from linkwork.compiler.codegen.entry_points import PARTS, Design
+from linkwork.compiler.codegen.entry_points import PARTS, CodegenOptions
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.kernel import Kernel
@@ -197,7 +197,7 @@ def test_random_programs_compute_every_sample_alike(program: Program, seed: int)
 def test_llvm_finds_the_module_well_formed(target: Target, program: Program) -> None:
     host()  # LLVM knows the target from here on
     found = set()
-    for text in Design(optimize(program), target).texts(PARTS):
+    for text in CodegenOptions(optimize(program), target).texts(PARTS):
         module = llvm.parse_assembly(text)
         module.verify()
         found |= {function.name for function in module.functions if not function.is_declaration}
@@ -207,7 +207,7 @@ def test_llvm_finds_the_module_well_formed(target: Target, program: Program) -> 
 @every_target
 @pytest.mark.parametrize("operation", OPERATIONS, ids=by_name)
 def test_no_instruction_may_be_rearranged(operation: Operation, target: Target) -> None:
-    words = set(" ".join(Design(optimize(program_of(operation)), target).texts(PARTS)).split())
+    words = set(" ".join(CodegenOptions(optimize(program_of(operation)), target).texts(PARTS)).split())
     assert not words & {"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"}
 
 

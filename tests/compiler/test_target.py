@@ -9,7 +9,7 @@ import pytest
 
 from compiler.passes.samples import sample
 from compiler.support import TARGETS, every_target
-from linkwork.compiler.codegen.entry_points import PARTS, Design
+from linkwork.compiler.codegen.entry_points import PARTS, CodegenOptions
 from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.passes import optimize
 
@@ -50,7 +50,7 @@ def test_code_for_other_machines_assembles(name: str) -> None:
     target = FOREIGN[name]
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    for text in Design(optimize(sample("chain of rotations")), target).texts(PARTS):
+    for text in CodegenOptions(optimize(sample("chain of rotations")), target).texts(PARTS):
         module = llvm.parse_assembly(text)
         module.verify()
         assert len(target.machine().emit_object(module)) > 1000

@@ -9,7 +9,7 @@ import linkwork as lw
 from helpers.precise import difference_jacobian
 from linkwork.expr import linalg
 from linkwork.expr.autodiff.dual_numbers import Dual, parts, same, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph, Symbol
@@ -43,11 +43,11 @@ FUNCTIONS = pytest.mark.parametrize("function", [smooth, chosen, looped, branche
 
 def rows(found, level, count):
     tangents = [parts(y, level)[1] for y in found]
-    return [[t.get(k) if isinstance(t, Directions) else t for k in range(count)] for t in tangents]
+    return [[t.get(k) if isinstance(t, SparseTangent) else t for k in range(count)] for t in tangents]
 
 
 def moved(x):
-    return seeded(x, [Directions({k: 1.0}) for k in range(len(x))])
+    return seeded(x, [SparseTangent({k: 1.0}) for k in range(len(x))])
 
 
 @FUNCTIONS
@@ -101,7 +101,7 @@ def test_what_does_not_change_is_no_dual_number():
 
 
 def test_rows_are_vectors():
-    d, e = Directions({"a": 2.0, "b": 0.0}), Directions({"b": 1.0})
+    d, e = SparseTangent({"a": 2.0, "b": 0.0}), SparseTangent({"b": 1.0})
     assert [*d] == ["a"]
     assert (d + e).row == {"a": 2.0, "b": 1.0}
     assert (d - e * 2.0).row == {"a": 2.0, "b": -2.0}
@@ -120,10 +120,10 @@ def test_rows_are_vectors():
 def test_the_same_number():
     graph = Graph()
     x, y = graph.inputs("x", (2,))
-    one, other = Dual(x, Directions({0: y}), 7), Dual(x * 1.0, Directions({0: y}), 7)
+    one, other = Dual(x, SparseTangent({0: y}), 7), Dual(x * 1.0, SparseTangent({0: y}), 7)
     assert same(one, other)
-    assert not same(one, Dual(x, Directions({1: y}), 7))
-    assert not same(one, Dual(x, Directions({0: y}), 8))
+    assert not same(one, Dual(x, SparseTangent({1: y}), 7))
+    assert not same(one, Dual(x, SparseTangent({0: y}), 8))
     assert not same(one, x)
     assert same(1.0, 1.0)
     assert not same(1.0, 2.0)

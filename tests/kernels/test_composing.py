@@ -16,9 +16,9 @@ from linkwork.expr.arrays.symbol_array import SymbolArray, filled, is_traced
 from linkwork.expr.autodiff.dual_numbers import Dual, seeded
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.function_trace import input_ports, trace_requests
-from linkwork.kernels.owners import OfJoint, Subject
+from linkwork.kernels.owners import JointOwner, Subject
 from linkwork.kinematics.algorithms.joint import Site
-from linkwork.model.function_spec import Row
+from linkwork.model.function_spec import FunctionSpec
 from linkwork.robot_table import JOINT, ROBOT, robot_owner
 from oracles.scalars import names_for, share
 from oracles.trees import TREES, robot_of, state
@@ -74,8 +74,8 @@ def test_so_is_a_joints(joint: lw.Joint) -> None:
                 check_joint(either, row, optional)
 
 
-def check_joint(joint: lw.Joint, row: Row, optional: tuple[str, ...]) -> None:
-    subject = OfJoint(joint.name, Site(joint.type, joint.placement, joint.rotor, False), JOINT)
+def check_joint(joint: lw.Joint, row: FunctionSpec, optional: tuple[str, ...]) -> None:
+    subject = JointOwner(joint.name, Site(joint.type, joint.placement, joint.rotor, False), JOINT)
     program, shapes = own(subject, read_request(subject, row.name, optional))
 
     def function(**x: Any) -> Any:

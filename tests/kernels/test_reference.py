@@ -19,7 +19,7 @@ from linkwork.kinematics.point_methods import PlacedDirection, PlacedPoint
 from linkwork.mechanisms.integrability import Integrability
 from linkwork.mechanisms.mobility.minimal_coordinates import MinimalCoordinates
 from linkwork.mechanisms.mobility.mobility_analysis import Mobility
-from linkwork.model.function_spec import QUANTITIES, Row, Shape
+from linkwork.model.function_spec import QUANTITIES, FunctionSpec, Shape
 from linkwork.parts.placed_link import PlacedLink
 from linkwork.robot_table import JOINT, ROBOT
 
@@ -47,7 +47,7 @@ def shaped(name: str, shape: Shape) -> str:
     return f"{name} ({', '.join(['...', *map(str, shape)])})".strip()
 
 
-def line(row: Row) -> str:
+def line(row: FunctionSpec) -> str:
     takes = [shaped(name, QUANTITIES[name].shape) for name in row.inputs]
     takes += [f"[{shaped(name, QUANTITIES[name].shape)}]" for name in row.optional]
     takes += [f"[{name}]" for name in row.acting_on]
@@ -59,7 +59,7 @@ def line(row: Row) -> str:
     return f"| `{row.name}` | {', '.join(takes)} | {gives} | {units} | {row.doc} |\n".replace("|  |", "| |")
 
 
-def part(title: str, rows: Mapping[str, Row]) -> str:
+def part(title: str, rows: Mapping[str, FunctionSpec]) -> str:
     """The rows of a table by subject, the package that their algorithms are in."""
     text, subject = f"{BEGIN}{title}\n", ""
     for row in rows.values():
@@ -93,7 +93,7 @@ def is_plain(value: Any) -> bool:
     return inspect.ismemberdescriptor(value) or isinstance(value, tuple)
 
 
-def others(kind: type, rows: Mapping[str, Row]) -> dict[str, Any]:
+def others(kind: type, rows: Mapping[str, FunctionSpec]) -> dict[str, Any]:
     """The published members of a class that are in no table of functions."""
     found = {name: inspect.getattr_static(kind, name) for name in sorted(dir(kind)) if name not in rows}
     return {name: getattr(value, "__func__", value) for name, value in found.items() if not name.startswith("_")}

@@ -18,14 +18,14 @@ from linkwork.joints import JointType, Revolute, Spherical, UnboundedRevolute
 from linkwork.kernels import function_kernels as kernels
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import elements_of, output_ports, run
-from linkwork.kernels.kernel_cache import Once
-from linkwork.kernels.owners import OfJoint, OfRobot, shape_of
+from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.kernels.owners import JointOwner, RobotOwner, shape_of
 from linkwork.kinematics.algorithms.joint import Site
 from linkwork.model.function_spec import (
     QUANTITIES,
+    FunctionSpec,
     Option,
     Output,
-    Row,
     frame_options,
     quantity_of,
     table,
@@ -53,7 +53,7 @@ def _everything(tree: Any, q: Any, wrench: Any = None, frame: str = "", kind: st
     return [[total, 0.0]] if kind == "sum" else [[0.0, total]], total
 
 
-EVERYTHING = Row.of(
+EVERYTHING = FunctionSpec.of(
     _everything,
     "q",
     (Output((1, 2), "m", "matrix"), Output((), "m", "number")),
@@ -64,11 +64,11 @@ EVERYTHING = Row.of(
 
 
 @pytest.fixture
-def odd() -> OfRobot:
-    return OfRobot(lw.load("double_pendulum").tree, {**ROBOT, "_everything": EVERYTHING})
+def odd() -> RobotOwner:
+    return RobotOwner(lw.load("double_pendulum").tree, {**ROBOT, "_everything": EVERYTHING})
 
 
-def test_optional_inputs_words_and_several_results(odd: OfRobot) -> None:
+def test_optional_inputs_words_and_several_results(odd: RobotOwner) -> None:
     """A wrench that may be left out, an option that is no frame, results of any rank with names."""
     frame = odd.tree.frames[-1].name
     plain = read_request(odd, ("_everything", frame))
@@ -85,7 +85,7 @@ def test_optional_inputs_words_and_several_results(odd: OfRobot) -> None:
     assert output_ports(odd, {"a": plain})[0].name == "matrix"
 
 
-def test_what_is_asked_wrongly(odd: OfRobot) -> None:
+def test_what_is_asked_wrongly(odd: RobotOwner) -> None:
     frame = odd.tree.frames[-1].name
     with pytest.raises(ValueError, match="_everything: kind: expected one of sum, difference, got 'product'"):
         read_request(odd, ("_everything", frame, {"kind": "product"}))
@@ -102,8 +102,10 @@ def test_words_are_options_of_joints_too() -> None:
     def sized(site: Any, q: Any, kind: str = "once") -> Any:
         return [x * (2.0 if kind == "twice" else 1.0) for x in q]
 
-    row = Row.of(sized, "q", Output(("nq",)), "q, or twice.", options=(Option("kind", "once", ("once", "twice")),))
-    hinge = OfJoint("hinge", Site(Revolute((0.0, 0.0, 1.0))), {**JOINT, "sized": row})
+    row = FunctionSpec.of(
+        sized, "q", Output(("nq",)), "q, or twice.", options=(Option("kind", "once", ("once", "twice")),)
+    )
+    hinge = JointOwner("hinge", Site(Revolute((0.0, 0.0, 1.0))), {**JOINT, "sized": row})
     kernel = kernels.joint_kernel(hinge, read_request(hinge, ("sized", {"kind": "twice"})))
     assert kernel([1.5]).tolist() == [3.0]
     with pytest.raises(ValueError, match="kind: expected one of once, twice, got 'thrice'"):
@@ -243,7 +245,7 @@ def joint_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_threads_that_ask_for_one_kernel_make_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = joint_calls(monkeypatch)
     ready = threading.Barrier(8)
-    subject = OfJoint("hinge", Site(lw.joints.Helical((0.1, 0.2, 0.97), 0.123456)), JOINT)
+    subject = JointOwner("hinge", Site(lw.joints.Helical((0.1, 0.2, 0.97), 0.123456)), JOINT)
     found = []
 
     def ask() -> None:
@@ -259,7 +261,7 @@ def test_threads_that_ask_for_one_kernel_make_it_once(monkeypatch: pytest.Monkey
 
 
 def test_once_forgets_what_was_not_asked_for_the_longest() -> None:
-    once: Once[int] = Once(2)
+    once: LazyCache[int] = LazyCache(2)
     made = []
     for key in (1, 2, 1, 3, 1, 2):
         assert once.get(key, lambda key=key: made.append(key) or key) == key  # type: ignore[misc,func-returns-value]

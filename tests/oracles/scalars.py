@@ -13,7 +13,7 @@ import pytest
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.owners import shape_of
 from linkwork.model.coordinate_names import names_of
-from linkwork.model.function_spec import QUANTITIES, Row
+from linkwork.model.function_spec import QUANTITIES, FunctionSpec
 from linkwork.model.tree import Tree
 from linkwork.robot_table import ROBOT, robot_owner
 
@@ -32,7 +32,7 @@ class Direct:
         row = ROBOT[name]
         return lambda *arguments, **options: self._evaluate(row, *_split(row, arguments, options))
 
-    def _evaluate(self, row: Row, arrays: list[np.ndarray], options: dict[str, Any]) -> Any:
+    def _evaluate(self, row: FunctionSpec, arrays: list[np.ndarray], options: dict[str, Any]) -> Any:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
         if self.kind == "batch":
             columns = [list(np.moveaxis(x, -1, 0)) for x in arrays]
@@ -51,10 +51,10 @@ class Direct:
         results = [part.reshape((*batch, *shape)) for part, shape in zip(parts, shapes, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _on_floats(self, row: Row, options: dict[str, Any], *arrays: np.ndarray) -> np.ndarray:
+    def _on_floats(self, row: FunctionSpec, options: dict[str, Any], *arrays: np.ndarray) -> np.ndarray:
         return self._flat(row.compute(self.tree, *(x.tolist() for x in arrays), **options), ())
 
-    def _casadi(self, row: Row, options: dict[str, Any], sizes: list[int]) -> Callable[..., np.ndarray]:
+    def _casadi(self, row: FunctionSpec, options: dict[str, Any], sizes: list[int]) -> Callable[..., np.ndarray]:
         import casadi
 
         symbols = [casadi.SX.sym(f"x{k}", n) for k, n in enumerate(sizes)]
@@ -107,7 +107,7 @@ def share(turn: int, of: int) -> list[str]:
     return [name for k, name in enumerate(ROBOT) if (k + turn) % of == 0]
 
 
-def names_for(tree: Tree, row: Row, frame: str | None = None) -> tuple[str, ...]:
+def names_for(tree: Tree, row: FunctionSpec, frame: str | None = None) -> tuple[str, ...]:
     """What a function that is asked about something can be asked about: a frame, its origin or one of its axes."""
     frame = tree.frames[-1].name if frame is None else frame
     joint = next((body.joint_name for _, body in tree.stacked()), ())
@@ -116,7 +116,7 @@ def names_for(tree: Tree, row: Row, frame: str | None = None) -> tuple[str, ...]
     return tuple(found[option.names] for option in row.options if option.required)
 
 
-def _split(row: Row, arguments: tuple[Any, ...], options: Any) -> tuple[list[np.ndarray], dict[str, Any]]:
+def _split(row: FunctionSpec, arguments: tuple[Any, ...], options: Any) -> tuple[list[np.ndarray], dict[str, Any]]:
     """Arrays, and the frames that are named: as the robot's methods take them."""
     n = len(row.inputs)
     arrays = [np.asarray(x, dtype=float) for x in arguments[:n]]

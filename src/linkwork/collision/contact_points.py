@@ -11,21 +11,21 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork.collision.shape_distance import check_convex
-from linkwork.collision.shape_pair_kernels import KnownPairs, posed_call, posed_kernel, posed_on_symbols
+from linkwork.collision.shape_pair_kernels import ShapePairCache, posed_call, posed_kernel, posed_on_symbols
 from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.expr.scalar.functions import where
 from linkwork.geometry.contacts import contacts
 from linkwork.geometry.solids import solid
 from linkwork.kernels.compiler_api import Kernel
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.shapes import Shape
 from linkwork.spatial import Pose
 
 __all__ = ["ContactPoints", "contact_points"]
 
 _WHO = "contact_points"
-_KERNELS = Once[Kernel](128)
-_KNOWN = KnownPairs()
+_KERNELS = LazyCache[Kernel](128)
+_KNOWN = ShapePairCache()
 _WIDTH = 8  # numbers of a point: whether it is there, depth, on a, on b
 
 

@@ -11,20 +11,20 @@ from linkwork.collision.algorithms import PairMargins
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.geometry.solids import SolidKind
 from linkwork.kernels.compiler_api import Kernel, Space, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.tree import Tree
 
-__all__ = ["EACH", "AskedDistances", "computed_distances", "distance_kernel"]
+__all__ = ["EACH", "DistanceSpec", "computed_distances", "distance_kernel"]
 
 Scalars = Sequence[Any]
-_KERNELS: Once[Kernel] = Once(128)
+_KERNELS: LazyCache[Kernel] = LazyCache(128)
 
 EACH = "each"
 """A word in the names of kernels that take a margin of each pair."""
 
 
 @dataclass(frozen=True, slots=True)
-class AskedDistances:
+class DistanceSpec:
     """What distances are asked of a robot: pairs of its shapes, shapes that meet a scene, and the scene's sizes."""
 
     tree: Tree
@@ -59,19 +59,19 @@ class AskedDistances:
         return {kind: given[kind.name] for kind, _ in self.capacities}
 
 
-def _all(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+def _all(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     found = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene)
     return array([*found.own, *_by_obstacle(found.scene)])
 
 
-def _derivatives(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+def _derivatives(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     found = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene, derivatives=True)
     numbers = [*found.own, *_by_obstacle(found.scene)]
     gradient = [*found.own_gradient, *_by_obstacle(found.scene_gradient)]
     return array([one[0] for one in numbers]), array(gradient)
 
 
-def _hessian(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+def _hessian(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     found = algorithms.pair_hessians(asked.tree, q, asked.pairs, asked.shapes, scene)
     every = [*found.own, *_by_obstacle(found.scene)]
     parts = [[one.numbers[0], one.gradient, one.hessian, one.exists] for one in every]
@@ -83,42 +83,42 @@ def _by_obstacle(by_shape: Sequence[Sequence[Any]]) -> list[Any]:
     return [one for row in zip(*by_shape, strict=True) for one in row]
 
 
-def _minimum(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+def _minimum(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     return algorithms.minimum_distance(asked.tree, q, asked.pairs, asked.shapes, scene)
 
 
-def _collision(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
+def _collision(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
     return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin)
 
 
-def _deeper(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
+def _deeper(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
     return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin, depths=True)
 
 
 def _collision_each(
-    asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
+    asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
 ) -> Any:
     return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin, margins=margins)
 
 
 def _deeper_each(
-    asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
+    asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
 ) -> Any:
     return algorithms.in_collision(
         asked.tree, q, asked.pairs, asked.shapes, scene, margin, depths=True, margins=margins
     )
 
 
-def _nearest(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+def _nearest(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     found = algorithms.nearest_pair(asked.tree, q, asked.pairs, asked.shapes, scene)
     return array([*found.numbers, found.place])
 
 
-def _smooth(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
+def _smooth(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
     return algorithms.smooth_minimum_distance(asked.tree, q, asked.pairs, asked.shapes, scene, sharpness)
 
 
-def _smooth_gradient(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
+def _smooth_gradient(asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
     found = algorithms.smooth_minimum(asked.tree, q, asked.pairs, asked.shapes, scene, sharpness)
     return array(found.gradient)
 
@@ -140,13 +140,13 @@ _COMPUTED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
 
 
 def computed_distances(
-    what: str, asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], numbers: Scalars
+    what: str, asked: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], numbers: Scalars
 ) -> Any:
     """The same as the kernel, over any scalar."""
     return _COMPUTED[what][0](asked, q, scene, *numbers)
 
 
-def distance_kernel(what: str, asked: AskedDistances, space: Space) -> Kernel:
+def distance_kernel(what: str, asked: DistanceSpec, space: Space) -> Kernel:
     """The kernel of q, further numbers, margins of pairs where "each" has its own, and a scene's rows by kind."""
     function, more = _COMPUTED[what]
     each = EACH in what.split()

@@ -16,7 +16,7 @@ from linkwork._util.validation import number, positive
 from linkwork.collision.algorithms import NUMBERS
 from linkwork.collision.algorithms.pair_selection import meant_pairs
 from linkwork.collision.combined_results import least_of, most_of, smooth_gradient_of, smooth_of, worst_edge
-from linkwork.collision.kernels import AskedDistances, computed_distances, distance_kernel
+from linkwork.collision.kernels import DistanceSpec, computed_distances, distance_kernel
 from linkwork.collision.motion_validity import METHODS, EdgeResult, check_edges, edge_kernel
 from linkwork.collision.result import DistanceDerivatives, DistanceHessian, RobotDistances
 from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
@@ -29,7 +29,7 @@ from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.model.collision_pairs import LinkShape
 from linkwork.model.tree import Tree
 
-__all__ = ["AskedPairs", "DistanceMethods"]
+__all__ = ["DistanceMethods", "PairSelection"]
 
 
 Pairs = Iterable[tuple[str, str]]
@@ -222,7 +222,7 @@ class DistanceMethods(RobotBase):
         each = found if who == value else [self._measured(value, b, q, b.scene.rows_by_distance, k) for b in blocks]
         return smooth_of(each, k) if who == value else smooth_gradient_of(each, found, k)
 
-    def _about(self, who: str, scene: Scene | None, pairs: Pairs | None, link: str | None = None) -> AskedPairs:
+    def _about(self, who: str, scene: Scene | None, pairs: Pairs | None, link: str | None = None) -> PairSelection:
         if has_symbols(self._subject):
             raise TypeError(
                 f"{who}: robot {self.name!r} has symbols for some of its numbers: none may be for distances"
@@ -239,7 +239,7 @@ class DistanceMethods(RobotBase):
         if found is None:
             asked = asking(self._tree, who, scene, chosen, link)
 
-            def sharing(one: AskedPairs) -> AskedPairs:
+            def sharing(one: PairSelection) -> PairSelection:
                 """Return it with the kernels of all scenes of the same sizes."""
                 return replace(one, kernels=calls.setdefault(_alike(one), {}))
 
@@ -248,9 +248,9 @@ class DistanceMethods(RobotBase):
             if len(known) >= _KEPT:
                 del calls[known[0]]
             calls[key] = found
-        return cast(AskedPairs, found)
+        return cast(PairSelection, found)
 
-    def _measured(self, what: str, asked: AskedPairs, q: Any, rows: Any, *numbers: Any) -> Any:
+    def _measured(self, what: str, asked: PairSelection, q: Any, rows: Any, *numbers: Any) -> Any:
         call = asked.calls.get(what)
         if call is None:
             if is_traced(q) or is_traced(numbers):
@@ -258,7 +258,7 @@ class DistanceMethods(RobotBase):
             call = asked.calls[what] = self._call(what, asked, rows)
         return call(q, *numbers)
 
-    def _call(self, what: str, asked: AskedPairs, rows: Any) -> Callable[..., Any]:
+    def _call(self, what: str, asked: PairSelection, rows: Any) -> Callable[..., Any]:
         """What is called with q and further numbers: the kernel, and what looks at all that is not plain."""
         kernel, scene = asked.kernel(what, self.configuration_space), asked.inputs(rows)
 
@@ -279,7 +279,7 @@ class DistanceMethods(RobotBase):
         call = otherwise if self._subject.unfit else single_call(kernel, otherwise)
         return (lambda q, *numbers: call(q, *numbers, *scene)) if scene else call
 
-    def _on_symbols(self, what: str, asked: AskedPairs, q: Any, rows: Any, numbers: tuple[Any, ...]) -> Any:
+    def _on_symbols(self, what: str, asked: PairSelection, q: Any, rows: Any, numbers: tuple[Any, ...]) -> Any:
         values = scalars(q)
         if values.shape[-1:] != (self.nq,):
             who = what.split()[0]
@@ -298,7 +298,7 @@ class DistanceMethods(RobotBase):
         return found if len(shapes) > 1 else found[0]
 
 
-def _alike(asked: AskedPairs) -> tuple[Any, ...]:
+def _alike(asked: PairSelection) -> tuple[Any, ...]:
     """Return the key of what has the same kernels."""
     return ("kernels", asked.asked.pairs, asked.asked.shapes, asked.asked.capacities)
 
@@ -344,20 +344,20 @@ _NONE = Scene()
 
 
 @dataclass(frozen=True)
-class AskedPairs:
+class PairSelection:
     """What a kernel is asked, the scene, and which of its pairs are meant, with their names."""
 
-    asked: AskedDistances
+    asked: DistanceSpec
     scene: Scene
     kept: np.ndarray | slice  # places among the kernel's pairs
     names: tuple[tuple[str, str], ...]
     whole: bool = False  # whether all of the kernel's pairs are meant, in their order
-    parts: tuple[AskedPairs, ...] = ()  # where not all shapes meet the same obstacles: of each part they do
+    parts: tuple[PairSelection, ...] = ()  # where not all shapes meet the same obstacles: of each part they do
     kernels: dict[str, Kernel] = field(default_factory=dict, compare=False, repr=False)
     calls: dict[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)  # with this scene
 
     @property
-    def blocks(self) -> tuple[AskedPairs, ...]:
+    def blocks(self) -> tuple[PairSelection, ...]:
         """Pairs whose kernels look at what is meant and nothing else: its parts, or itself."""
         return self.parts or (self,)
 
@@ -377,7 +377,9 @@ class AskedPairs:
         return found
 
 
-def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | None, link: str | None) -> AskedPairs:
+def asking(
+    tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | None, link: str | None
+) -> PairSelection:
     """All pairs, some of them, or those of a link.  Raises ValueError, TypeError and UnknownNameError."""
     if scene is not None and not isinstance(scene, Scene):
         raise TypeError(f"{who}: scene: expected a linkwork.Scene, got {scene!r}")
@@ -397,16 +399,16 @@ def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | 
 
 def _about(
     tree: Tree, scene: Scene, shapes: Sequence[LinkShape], own: list[tuple[int, int]], meeting: list[tuple[int, str]]
-) -> AskedPairs:
+) -> PairSelection:
     """Own pairs, and pairs of shapes and obstacles."""
     met = {name for _, name in meeting}
     if len(met) < len(scene):
         scene = scene.only(met)
     at = dict(zip(scene.names, scene.places, strict=True))
     rows = tuple(sorted({k for k, _ in meeting}))
-    asked = AskedDistances(tree, tuple(own), rows, scene.capacities if rows else ())
+    asked = DistanceSpec(tree, tuple(own), rows, scene.capacities if rows else ())
     kept = [*range(len(own)), *(len(own) + rows.index(k) + at[name] * len(rows) for k, name in meeting)]
     names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in meeting]
     in_order = kept == [*range(len(kept))]
     whole = in_order and len(kept) == asked.count
-    return AskedPairs(asked, scene, slice(0, len(kept)) if in_order else np.array(kept), tuple(names), whole)
+    return PairSelection(asked, scene, slice(0, len(kept)) if in_order else np.array(kept), tuple(names), whole)

@@ -10,10 +10,10 @@ import numpy as np
 
 from linkwork.collision import algorithms
 from linkwork.collision.algorithms import PairMargins
-from linkwork.collision.kernels import AskedDistances
+from linkwork.collision.kernels import DistanceSpec
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, Space, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.straight_tree import straight_tree
 
 __all__ = ["METHODS", "EdgeResult", "check_edges", "edge_kernel"]
@@ -24,7 +24,7 @@ _STATUS = {
     "certified": ("free", "colliding", "undecided"),
     "sampled": ("sampled", "colliding", "undecided"),
 }
-_KERNELS: Once[Kernel] = Once(64)
+_KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class EdgeResult:
         return bool(self.free)
 
 
-def check_edges(asked: AskedDistances) -> None:
+def check_edges(asked: DistanceSpec) -> None:
     """Raises TypeError for a joint that nothing bounds."""
     for body in straight_tree(asked.tree).bodies:
         try:
@@ -74,7 +74,7 @@ def check_edges(asked: AskedDistances) -> None:
             raise TypeError(f'edge_is_free: {error}: use method="sampled"') from None
 
 
-def edge_kernel(method: str, asked: AskedDistances, space: Space, *, each: bool = False) -> Kernel:
+def edge_kernel(method: str, asked: DistanceSpec, space: Space, *, each: bool = False) -> Kernel:
     """Return the kernel of segments along which planar and floating joints go straight (`straight_tree`).
 
     It takes both ends, the margin, the tolerance or resolution, margins of pairs where ``each`` has its own, and a

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.collision.result import DistanceResult
-from linkwork.collision.shape_pair_kernels import KnownPairs, posed_call, posed_kernel, posed_on_symbols
+from linkwork.collision.shape_pair_kernels import ShapePairCache, posed_call, posed_kernel, posed_on_symbols
 from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.fields import (
@@ -21,15 +21,15 @@ from linkwork.geometry.fields import (
 from linkwork.geometry.pairs import signed_distance as measured
 from linkwork.geometry.solids import SOLIDS, solid
 from linkwork.kernels.compiler_api import Kernel
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.shapes import Compound, Shape
 from linkwork.spatial import Pose
 
 __all__ = ["check_convex", "signed_distance"]
 
 _WHO = "signed_distance"
-_KERNELS = Once[Kernel](256)
-_KNOWN = KnownPairs()
+_KERNELS = LazyCache[Kernel](256)
+_KNOWN = ShapePairCache()
 
 
 def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:

@@ -14,7 +14,7 @@ from linkwork.kernels.compiler_api import Kernel, call_state, compile_guarded, s
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import LARGEST
 
-__all__ = ["KnownPairs", "posed_call", "posed_kernel", "posed_on_symbols"]
+__all__ = ["ShapePairCache", "posed_call", "posed_kernel", "posed_on_symbols"]
 
 _KEPT = 256  # pairs of shapes that are known again
 _OFF = 1e-6  # by how much a pose may be no rigid transform
@@ -23,7 +23,7 @@ Numbers = Callable[..., list[Any]]
 """(16 numbers of X_a, 16 of X_b, further inputs, ...) to numbers of a result."""
 
 
-class KnownPairs(dict[tuple[int, int], tuple[Callable[..., Any], Any, Any]]):
+class ShapePairCache(dict[tuple[int, int], tuple[Callable[..., Any], Any, Any]]):
     """What is called for two shapes, by their identity; the shapes are held, so that it remains theirs."""
 
     def keep(self, a: Any, b: Any, call: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from linkwork._util.console import Notice
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.cache.disk_cache import Cache, Entry, digest, shared
 from linkwork.compiler.cache.program_digest import content
-from linkwork.compiler.codegen.entry_points import ENTRIES, Design, available, entry_point, symbol_prefix
+from linkwork.compiler.codegen.entry_points import ENTRIES, CodegenOptions, available, entry_point, symbol_prefix
 from linkwork.compiler.codegen.float_type import DOUBLE, Real
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.passes import optimize
@@ -61,7 +61,7 @@ class Source:
         self._traced: Program | None = None
         self._program: Program | None = None
         self._told: tuple[str, ...] | None = None
-        self._designs: dict[Real, Design] = {}
+        self._designs: dict[Real, CodegenOptions] = {}
 
     @property
     def traced(self) -> Program:
@@ -87,11 +87,11 @@ class Source:
                 self._program = without_collections(optimize)(self.traced, without=self.without_passes, debug=debug)
             return self._program
 
-    def design(self, real: Real) -> Design:
+    def design(self, real: Real) -> CodegenOptions:
         """How the program is laid out as code."""
         with self._lock:
             if real not in self._designs:
-                self._designs[real] = Design(self.program, self.target, real)
+                self._designs[real] = CodegenOptions(self.program, self.target, real)
             return self._designs[real]
 
     def texts(self, parts: Iterable[str], real: Real = DOUBLE) -> list[str]:

@@ -28,7 +28,7 @@ from linkwork.compiler.runtime.gufunc import signature
 from linkwork.compiler.runtime.jit import assembly
 from linkwork.compiler.runtime.numpy_call import GeneralCall
 from linkwork.compiler.runtime.reference_call import run_uncompiled
-from linkwork.compiler.trace.pytree_ports import Nesting, in_order, taking
+from linkwork.compiler.trace.pytree_ports import PortTree, in_order, taking
 from linkwork.expr.arrays.pytree import Leaf
 from linkwork.expr.arrays.symbol_array import is_traced
 
@@ -81,7 +81,7 @@ class Kernel(Differentiable):
         target: Target | None = None,
         without_passes: Sequence[str] = (),
         function: Callable[..., Any] | None = None,
-        nesting: Nesting | None = None,
+        nesting: PortTree | None = None,
         spaces: Spaces | None = None,
         later: bool = False,
     ) -> None:
@@ -90,7 +90,7 @@ class Kernel(Differentiable):
         self._code = KernelCode(self._source)
         self._general = GeneralCall(self._source, self._code, doc)
         self._function = function
-        self._nesting = nesting or Nesting({port.name: Leaf(port.shape, bool(port.shape)) for port in self.inputs})
+        self._nesting = nesting or PortTree({port.name: Leaf(port.shape, bool(port.shape)) for port in self.inputs})
         self._spaces = Spaces() if spaces is None else spaces
         self._derivatives: dict[Any, Any] = {}
         self._call: Any = _first_call(ref(self)) if later else self._compiled()

@@ -12,15 +12,15 @@ from linkwork.compiler.outlined_calls import Rows
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
-from linkwork.expr.scalar.block import Listing, bodies_of
+from linkwork.expr.scalar.block import InstructionList, bodies_of
 from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.operations import Operation
 
 __all__ = ["WhileLoop", "arithmetic", "counted", "listings", "operations_of", "while_loops"]
 
 _ARITHMETIC = {"mul": 1, "add": 1, "sub": 1, "fma": 2, "fms": 2, "fnma": 2}
-L = TypeVar("L", bound=Listing)
-_Place = tuple[Listing, int]  # an instruction
+L = TypeVar("L", bound=InstructionList)
+_Place = tuple[InstructionList, int]  # an instruction
 
 
 class WhileLoop(NamedTuple):
@@ -35,10 +35,10 @@ def arithmetic(operations: Mapping[str, int]) -> int:
     return sum(_ARITHMETIC.get(name, 0) * count for name, count in operations.items())
 
 
-def listings(listing: Listing) -> Iterator[Listing]:
+def listings(listing: InstructionList) -> Iterator[InstructionList]:
     """A program and all bodies in it; equal ones, of which there is code once, are given once."""
-    seen: set[Listing] = set()
-    waiting: list[Listing] = [listing]
+    seen: set[InstructionList] = set()
+    waiting: list[InstructionList] = [listing]
     while waiting:
         one = waiting.pop(0)
         if one not in seen:
@@ -47,7 +47,7 @@ def listings(listing: Listing) -> Iterator[Listing]:
             waiting[:0] = [body for i in one.instructions if i.operation.arity < 0 for body in bodies_of(i.value)]
 
 
-def while_loops(program: Listing) -> list[WhileLoop]:
+def while_loops(program: InstructionList) -> list[WhileLoop]:
     """The loops with a condition, in the order of the program, those inside others after them."""
     found = []
     for listing, k in _places(_without_rules(program)):
@@ -56,7 +56,7 @@ def while_loops(program: Listing) -> list[WhileLoop]:
     return found
 
 
-def counted(program: Listing, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
+def counted(program: InstructionList, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
     """How often each operation is done, where each loop with a condition does so many iterations.
 
     A number for each of `while_loops`, or one for all.  A choice counts as the branch that takes more, and what is
@@ -86,7 +86,7 @@ def _without_rules(listing: L) -> L:
     return listing.rebuilt(changed, listing.results).without_rules()
 
 
-def _places(program: Listing) -> list[_Place]:
+def _places(program: InstructionList) -> list[_Place]:
     found: list[_Place] = []
     for listing in listings(program):
         for k, instruction in enumerate(listing.instructions):
@@ -100,7 +100,7 @@ def operations_of(operation: Operation, value: Any) -> Mapping[str, int]:
     return _of_one(operation, value.with_bodies(_without_rules) if operation.arity < 0 else value, 0, {})
 
 
-def _counted(listing: Listing, iterations: Mapping[_Place, int]) -> Counter[str]:
+def _counted(listing: InstructionList, iterations: Mapping[_Place, int]) -> Counter[str]:
     total: Counter[str] = Counter()
     for k, (operation, _, value) in enumerate(listing.instructions):
         if operation.arity >= 0:  # nearly all of them

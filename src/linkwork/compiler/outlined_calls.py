@@ -14,15 +14,15 @@ from typing import Any, ClassVar, NamedTuple
 from linkwork.errors import NotDifferentiableError
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import Apply, Constant, called, way_of
-from linkwork.expr.scalar.multi_result import Bundle, bundle_operation
+from linkwork.expr.scalar.multi_result import MultiResult, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 
-__all__ = ["ROWS", "RowOfTable", "Rows"]
+__all__ = ["ROWS", "OutlinedCall", "Rows"]
 
 ROWS = bundle_operation("rows")
 
 
-class RowOfTable(NamedTuple):
+class OutlinedCall(NamedTuple):
     """One run of a body, whose inputs are numbers from places and then constants.
 
     An argument's place is its number less the number of arguments, so it is negative.
@@ -35,11 +35,11 @@ class RowOfTable(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rows(Bundle):
+class Rows(MultiResult):
     """Bodies and the rows that run them.  What is in the first so many places at the end are the results."""
 
     bodies: tuple[Region, ...]
-    rows: tuple[RowOfTable, ...]
+    rows: tuple[OutlinedCall, ...]
     results: int
     places: int
 

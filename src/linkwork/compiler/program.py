@@ -19,7 +19,7 @@ from linkwork._util.validation import floats, shown
 from linkwork.compiler.operation_counts import WhileLoop, arithmetic, counted, while_loops
 from linkwork.expr.control.closure_conversion import Inside
 from linkwork.expr.scalar import functions as f
-from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.interpreter import CONSTANT, INPUT, Instruction, listed, on_arrays, reachable
 from linkwork.expr.scalar.operations import Lowering, Operation
 from linkwork.expr.scalar.symbol import Symbol
@@ -83,7 +83,7 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Program(Listing):
+class Program(InstructionList):
     """Instructions with named arrays in and out.
 
     ``results`` names the value of each element of all outputs, one after the other, and then those of the guards.  A

@@ -13,11 +13,11 @@ from typing import Any
 
 from linkwork.constraints.constraint import Between, Kinematics, Rates
 from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.functions import copysign
 from linkwork.spatial import Force, Motion, Vec3
 
-__all__ = ["AXES", "SeenPoint", "VelocityLine", "across", "along", "chained", "seen_point", "sizes_of", "timed"]
+__all__ = ["AXES", "RelativePoint", "VelocityLine", "across", "along", "chained", "seen_point", "sizes_of", "timed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,10 @@ def chained(function: Callable[[list[Any]], Scalars], values: Scalars, velocity:
 
     The bias is the second derivative by time of f along y + ẏ t + γ t²/2.
     """
-    moving = seeded(values, [Directions(dict(enumerate(row))) for row in rates.rows])
+    moving = seeded(values, [SparseTangent(dict(enumerate(row))) for row in rates.rows])
     tangents = [parts(x, moving[0].level)[1] for x in function(list(moving))]
     count = len(rates.rows[0]) if rates.rows else 0
-    rows = [[t.get(k) if isinstance(t, Directions) else 0.0 for k in range(count)] for t in tangents]
+    rows = [[t.get(k) if isinstance(t, SparseTangent) else 0.0 for k in range(count)] for t in tangents]
     first = seeded(values, velocity)
     level = first[0].level
     second = seeded(first, [Dual(x, y, level) for x, y in zip(velocity, rates.bias, strict=True)])
@@ -90,7 +90,7 @@ AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
-class SeenPoint:
+class RelativePoint:
     """A point that is fixed to B, seen from A."""
 
     between: Between
@@ -124,10 +124,10 @@ class SeenPoint:
         return along(self.between, [self.line(direction) for direction in directions])
 
 
-def seen_point(k: Kinematics, point: str, relative_to: str) -> SeenPoint:
+def seen_point(k: Kinematics, point: str, relative_to: str) -> RelativePoint:
     """A point, or a frame's origin, seen from a frame."""
     frame, position = k.place_of(point)
-    return SeenPoint(k.between(frame, relative_to), position)
+    return RelativePoint(k.between(frame, relative_to), position)
 
 
 def across(n: Vec3) -> tuple[Vec3, Vec3]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import fixed_together, given_length, given_number, given_place, name_or
 from linkwork.constraints.constraint import Between, Constraint, Kinematics, Rates, References
-from linkwork.constraints.jacobian_rows import AXES, SeenPoint, VelocityLine, across, along, chained, seen_point
+from linkwork.constraints.jacobian_rows import AXES, RelativePoint, VelocityLine, across, along, chained, seen_point
 from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.spatial import Vec3
@@ -171,7 +171,7 @@ class PointOnSurface(Constraint):
     def __deepcopy__(self, memo: Any) -> Self:
         return self
 
-    def _seen(self, k: Kinematics) -> SeenPoint:
+    def _seen(self, k: Kinematics) -> RelativePoint:
         return seen_point(k, self.point, self.frame)
 
     def _of(self, place: list[Any]) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any, Self
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import fixed_together, name_or, plain_joint
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
-from linkwork.constraints.jacobian_rows import AXES, SeenPoint, seen_point, timed
+from linkwork.constraints.jacobian_rows import AXES, RelativePoint, seen_point, timed
 from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
 from linkwork.expr.scalar.symbol import Graph
 
@@ -114,7 +114,7 @@ class Prescribed(Constraint):
     def _axes(self) -> list[Any]:
         return [AXES["xyz".index(axis)] for axis in self.axes]
 
-    def _seen(self, k: Kinematics) -> SeenPoint:
+    def _seen(self, k: Kinematics) -> RelativePoint:
         return seen_point(k, str(self.point), self.relative_to)
 
     def _motion(self, time: Any, count: int | None = None) -> list[Any]:

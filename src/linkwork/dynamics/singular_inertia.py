@@ -15,7 +15,7 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_matrix, mass_pivots, m
 from linkwork.errors import ConfigurationWarning, SingularInertiaError
 from linkwork.expr.scalar.functions import where
 from linkwork.kernels.function_request import Request
-from linkwork.kernels.owners import OfRobot, Subject
+from linkwork.kernels.owners import RobotOwner, Subject
 from linkwork.model.function_spec import InertiaCheck
 from linkwork.model.tree import Tree
 
@@ -28,14 +28,19 @@ NEARLY = 1e-6  # and one as small as this is looked at again, in float64
 def refuse_singular_inertia(subject: Subject, request: Request) -> None:
     """Raises SingularInertiaError, which names the joints, where M is singular in every configuration, and the
     function needs its inverse.  One or two configurations drawn at random tell."""
-    if isinstance(subject, OfRobot) and request.row.regular and subject.tree.nv and not _told_later(subject, request):
+    if (
+        isinstance(subject, RobotOwner)
+        and request.row.regular
+        and subject.tree.nv
+        and not _told_later(subject, request)
+    ):
         key = _key(subject, request)
         found = subject.singular_joints.get(key, lambda: _singular_joints(subject.felt, *key))
         if found:
             raise SingularInertiaError(found[0], joints=found)
 
 
-def _told_later(subject: OfRobot, request: Request) -> bool:
+def _told_later(subject: RobotOwner, request: Request) -> bool:
     """Whether numbers that M depends on are not those of the tree."""
     return any(asked.kind in _OF_M for asked in (*subject.numbers, *request.parameters))
 
@@ -45,7 +50,7 @@ _OF_M = ("inertia", "armature", "placement", "frame")
 
 def inertia_guards(subject: Subject, request: Request, walked: Any, q: Sequence[Any]) -> list[Any]:
     """What is above zero where a pivot of M is small, of those that inertia may stop to resist."""
-    if not (isinstance(subject, OfRobot) and request.row.regular and "q" in request.row.inputs):
+    if not (isinstance(subject, RobotOwner) and request.row.regular and "q" in request.row.inputs):
         return []
     armature, held = _key(subject, request)
     some = _drawn(subject.tree, 0)
@@ -58,7 +63,7 @@ def inertia_guards(subject: Subject, request: Request, walked: Any, q: Sequence[
 
 def tell_of_singular_inertia(subject: Subject, request: Request, label: str, arguments: Sequence[Any]) -> None:
     """Warns of joints that move no inertia, or depend on others in that, in some of these configurations."""
-    if not (isinstance(subject, OfRobot) and request.row.regular and "q" in request.inputs):
+    if not (isinstance(subject, RobotOwner) and request.row.regular and "q" in request.inputs):
         return
     armature, held = _key(subject, request)
     weak = _weak(subject, armature, held, _drawn(subject.tree, 0))
@@ -117,7 +122,7 @@ def _singular_joints(tree: Tree, armature: bool, held: tuple[int, ...]) -> tuple
     return joint, *(name for name in unfelt_joints(tree, q, armature, held) if name != joint)
 
 
-def _key(subject: OfRobot, request: Request) -> tuple[bool, tuple[int, ...]]:
+def _key(subject: RobotOwner, request: Request) -> tuple[bool, tuple[int, ...]]:
     """Whether armature counts, and the bodies whose accelerations are given."""
     options, tree = dict(request.options), subject.tree
     joints = options.get("joints", ())
@@ -125,7 +130,7 @@ def _key(subject: OfRobot, request: Request) -> tuple[bool, tuple[int, ...]]:
     return options.get("passive") is True, tuple(sorted(held))
 
 
-def _weak(subject: OfRobot, armature: bool, held: Sequence[int], q: list[float]) -> list[int]:
+def _weak(subject: RobotOwner, armature: bool, held: Sequence[int], q: list[float]) -> list[int]:
     owner = owners(subject.tree)
     return [k for k in yielding(subject.tree, q, armature) if owner[k] not in held]
 

@@ -16,7 +16,7 @@ from linkwork.expr.scalar.functions import where
 from linkwork.ik.algorithms.closed_form.arm_branches import ArmBranch, arm_branches, redundant_angle
 from linkwork.ik.algorithms.closed_form.arm_recognition import ELBOW, RecognisedArm, recognised
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.owners import has_symbols
 from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.model.tree import Tree
@@ -100,7 +100,7 @@ class ClosedForm:
 
     def __init__(self, robot: Any, arm: RecognisedArm, frame: str, relative_to: str) -> None:
         self._robot, self._arm, self.frame, self.relative_to = robot, arm, frame, relative_to
-        self._kernels: Once[Kernel] = Once()
+        self._kernels: LazyCache[Kernel] = LazyCache()
 
     @property
     def family(self) -> str:

@@ -27,7 +27,7 @@ from linkwork.ik.kernels import aims_of, off_by, target_shapes
 from linkwork.ik.tasks.task import Task
 from linkwork.ik.velocity_result import TOLD, VelocityResult
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.model.tree import Tree
 
@@ -37,7 +37,7 @@ __all__ = ["DifferentialIK"]
 _OFF = 1e-6  # by how much a target may be no rotation
 _NO_BOUND = 1e290  # stands for an infinite bound: what is not finite takes the long way into a kernel
 DAMPING = 0.1
-_kernels: Once[Kernel] = Once(256)
+_kernels: LazyCache[Kernel] = LazyCache(256)
 
 
 @public

@@ -30,7 +30,7 @@ import numpy as np
 
 from linkwork.ik.algorithms.levenberg_marquardt import MOST
 from linkwork.ik.kernels import NEAR
-from linkwork.ik.problem_protocol import AskedProblem
+from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.reach_bounds import Chain, ReachProof, chain_between
 from linkwork.ik.tasks.frame_tasks import PoseTask, PositionTask
 
@@ -110,7 +110,7 @@ class _Failures:
 
     def __init__(
         self,
-        problem: AskedProblem,
+        problem: ProblemView,
         q: np.ndarray,
         given: Mapping[str, np.ndarray],
         tolerances: np.ndarray,
@@ -293,7 +293,7 @@ _ENDS = (-np.inf, np.inf)
 
 
 def proofs(
-    problem: AskedProblem, given: Mapping[str, np.ndarray], tolerances: np.ndarray
+    problem: ProblemView, given: Mapping[str, np.ndarray], tolerances: np.ndarray
 ) -> list[tuple[ReachProof, str] | None]:
     """Of targets (F, ...) and tolerances (F, rows): why a task cannot be done, and its name, where bounds tell."""
     found: list[tuple[ReachProof, str] | None] = [None] * len(tolerances)
@@ -328,7 +328,7 @@ def _proofs(chain: Chain, task: Any, targets: np.ndarray, left: np.ndarray) -> l
 
 
 def judged(
-    problem: AskedProblem,
+    problem: ProblemView,
     q: np.ndarray,
     given: Mapping[str, np.ndarray],
     tolerances: np.ndarray,
@@ -349,7 +349,7 @@ def judged(
     return failures.reasons
 
 
-def beyond_limits(problem: AskedProblem, q: np.ndarray, targets: Sequence[np.ndarray]) -> tuple[LimitInTheWay, ...]:
+def beyond_limits(problem: ProblemView, q: np.ndarray, targets: Sequence[np.ndarray]) -> tuple[LimitInTheWay, ...]:
     """Joints that a configuration has beyond their bounds: whole turns aside, but of joints that tasks name, and where
     they name some, of those alone that rows depend on."""
     found, tree = [], problem.robot.tree
@@ -370,7 +370,7 @@ def beyond_limits(problem: AskedProblem, q: np.ndarray, targets: Sequence[np.nda
     return tuple(sorted(found, key=lambda limit: -abs(limit.needed - limit.bound)))
 
 
-def aligned(problem: AskedProblem, q: np.ndarray) -> tuple[tuple[str, str], ...]:
+def aligned(problem: ProblemView, q: np.ndarray) -> tuple[tuple[str, str], ...]:
     """Pairs of joints that turn about the same line."""
     robot, found = problem.robot, []
     tree = robot.tree

@@ -46,7 +46,7 @@ from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.ik.tasks.task import Task
 from linkwork.ik.velocity_result import VelocityResult
 from linkwork.kernels.compiler_api import Kernel
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.mechanisms.assembly.targets import read_configuration
 
 __all__ = ["IKProblem"]
@@ -55,7 +55,7 @@ STEPS = 6000  # of all starts, unless said: of a whole humanoid one in 700 takes
 SOON = 800  # steps after which it is asked whether a bound says that there is no answer
 _MOST_STARTS = 100_000
 _OFF = 1e-6  # by how much a target may be no rotation
-_kernels: Once[Kernel] = Once(256)
+_kernels: LazyCache[Kernel] = LazyCache(256)
 
 
 @public

@@ -20,7 +20,7 @@ import numpy as np
 from linkwork._util.validation import integer
 from linkwork.ik.failure_analysis import NONE_OTHER, Reason, proofs
 from linkwork.ik.kernels import TOLD
-from linkwork.ik.problem_protocol import AskedProblem
+from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.result import IKResult
 from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.joints import Revolute
@@ -37,7 +37,7 @@ _DONE, _ITERATIONS, _RESTARTS = (TOLD.index(name) for name in ("done", "iteratio
 
 
 def several(
-    problem: AskedProblem, count: Any, seed: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
+    problem: ProblemView, count: Any, seed: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
 ) -> IKResult:
     """As many answers as are asked for, a leading axis of them, in the order of how far they are from the seed.
 
@@ -91,7 +91,7 @@ def several(
 
 
 def _candidates(
-    problem: AskedProblem, n: int, seeds: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
+    problem: ProblemView, n: int, seeds: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Where searches end, (states, searches, ...)."""
     starts = np.arange(_STARTS + _EACH * n, dtype=float)
@@ -118,7 +118,7 @@ def _candidates(
 
 
 def _branches(
-    problem: AskedProblem, tolerances: np.ndarray, given: dict[str, np.ndarray], seeds: np.ndarray
+    problem: ProblemView, tolerances: np.ndarray, given: dict[str, np.ndarray], seeds: np.ndarray
 ) -> np.ndarray | None:
     """Those of the closed form (states, 8, nq), of six axes that it is all about."""
     task = problem.tasks[0]
@@ -131,7 +131,7 @@ def _branches(
     return np.where(np.isfinite(found), found, seeds[:, None])
 
 
-def _moves(problem: AskedProblem) -> tuple[np.ndarray, np.ndarray]:
+def _moves(problem: ProblemView) -> tuple[np.ndarray, np.ndarray]:
     """By number of q: 1 where whole turns are none, and what makes differences comparable."""
     tree = problem.robot.tree
     turning, scale = np.zeros(tree.nq), np.ones(tree.nq)
@@ -142,7 +142,7 @@ def _moves(problem: AskedProblem) -> tuple[np.ndarray, np.ndarray]:
     return turning, scale
 
 
-def _turned(problem: AskedProblem, q: np.ndarray, seeds: np.ndarray, turning: np.ndarray) -> np.ndarray:
+def _turned(problem: ProblemView, q: np.ndarray, seeds: np.ndarray, turning: np.ndarray) -> np.ndarray:
     """By whole turns as near to the seed as limits allow."""
     turns = turning * np.round((seeds - q) / math.tau)
     for _ in range(3):
@@ -163,7 +163,7 @@ def _between(a: np.ndarray, b: np.ndarray, scale: np.ndarray, turning: np.ndarra
     return np.asarray((np.abs(d - math.tau * turning * np.round(d / math.tau)) * scale).max(axis=-1))
 
 
-def _left_over(problem: AskedProblem, tolerances: np.ndarray, seeds: np.ndarray, given: dict[str, np.ndarray]) -> bool:
+def _left_over(problem: ProblemView, tolerances: np.ndarray, seeds: np.ndarray, given: dict[str, np.ndarray]) -> bool:
     """Whether more joints move than there are rows to be done."""
     rows = problem.looking(seeds, *given.values()).rows
     moving = int((np.abs(rows).max(axis=(0, 1)) > 0.0).sum())
@@ -196,7 +196,7 @@ _ITERATIONS_GOING_ON, _RESTARTS_GOING_ON = TOLD.index("iterations"), TOLD.index(
 
 
 def go_on(
-    problem: AskedProblem,
+    problem: ProblemView,
     found: Any,
     seed: np.ndarray,
     tolerances: np.ndarray,
@@ -234,7 +234,7 @@ def _failed_states(found: Any) -> tuple[np.ndarray, Callable[[np.ndarray, int], 
 
 
 def _in_windows(
-    problem: AskedProblem,
+    problem: ProblemView,
     found: Any,
     seed: np.ndarray,
     tolerances: np.ndarray,
@@ -274,7 +274,7 @@ def _in_windows(
 
 
 def from_answers(
-    problem: AskedProblem,
+    problem: ProblemView,
     found: Any,
     seed: np.ndarray,
     near: np.ndarray,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from linkwork.ik.differential import DifferentialIK
-from linkwork.ik.problem_protocol import AskedProblem
+from linkwork.ik.problem_protocol import ProblemView
 
 __all__ = ["RollingSteps", "rolls"]
 
@@ -17,7 +17,7 @@ _STILL = 1e-9  # [rad, m] a step that is none
 _SETTLED = 1e-7  # [rad, m] a step at which soft tasks are at their minimum
 
 
-def rolls(problem: AskedProblem) -> bool:
+def rolls(problem: ProblemView) -> bool:
     """True where the robot has constraints of velocities, which single configurations cannot obey."""
     return any(not constraint.holonomic for constraint in problem.robot.tree.constraints)
 
@@ -31,7 +31,7 @@ class _PathStep(DifferentialIK):
 class RollingSteps:
     """Walks from a configuration towards targets by steps δ with G(q) δ = 0."""
 
-    def __init__(self, problem: AskedProblem, jump: np.ndarray) -> None:
+    def __init__(self, problem: ProblemView, jump: np.ndarray) -> None:
         self.problem, self.most = problem, _PART * jump
         limits = {"position": (problem.lower, problem.upper), "velocity": False}
         self.ik = _PathStep(problem.robot, problem.tasks, 1.0, limits=limits, locked=problem.locked, who=problem.who)

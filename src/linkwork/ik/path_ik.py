@@ -23,7 +23,7 @@ from linkwork._util.validation import floats
 from linkwork.errors import UnknownNameError
 from linkwork.ik.arguments import read_target
 from linkwork.ik.nonholonomic_paths import RollingSteps, rolls
-from linkwork.ik.problem_protocol import AskedProblem
+from linkwork.ik.problem_protocol import ProblemView
 from linkwork.kinematics.poses import pose, pose_difference
 from linkwork.mechanisms.assembly.targets import read_configuration
 
@@ -38,7 +38,7 @@ _DIVISIONS = (2, 4, 8, 16)
 _OFF = 1e-6
 
 
-def follow(problem: AskedProblem, seed: Any, largest_jump: Any, who: str, targets: Mapping[str, Any]) -> PathResult:
+def follow(problem: ProblemView, seed: Any, largest_jump: Any, who: str, targets: Mapping[str, Any]) -> PathResult:
     """The answers along a path; see `IKProblem.follow`."""
     robot = problem.robot
     jump = _jumps(who, robot, largest_jump)
@@ -91,7 +91,7 @@ def _jumps(who: str, robot: Any, given: Any) -> np.ndarray:
     return found
 
 
-def _paths(problem: AskedProblem, who: str, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _paths(problem: ProblemView, who: str, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
     by_name = {task.name: task for task in problem.tasks}
     if not problem.shapes:
         raise ValueError(f"{who}: no task aims at anything, so there is no path")
@@ -115,7 +115,7 @@ def _paths(problem: AskedProblem, who: str, targets: Mapping[str, Any]) -> dict[
 class _Walker:
     """Steps of many paths, and what to do where one of them fails."""
 
-    def __init__(self, problem: AskedProblem, jump: np.ndarray) -> None:
+    def __init__(self, problem: ProblemView, jump: np.ndarray) -> None:
         self.problem, self.jump = problem, jump
         self.rolling = RollingSteps(problem, jump) if rolls(problem) else None
         self.kinds = {task.name: task.target_of.kind for task in problem.tasks if task.target_of is not None}
@@ -229,7 +229,7 @@ class PathResult:
     ``reconfigured`` (..., T) where the robot had to jump from one family of answers to another.
     """
 
-    def __init__(self, problem: AskedProblem, q: np.ndarray, success: np.ndarray, reconfigured: np.ndarray) -> None:
+    def __init__(self, problem: ProblemView, q: np.ndarray, success: np.ndarray, reconfigured: np.ndarray) -> None:
         self.problem, self.q, self.success, self.reconfigured = problem, q, success, reconfigured
 
     @cached_property

@@ -11,10 +11,10 @@ from linkwork.ik.reach_bounds import Chain
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel
 
-__all__ = ["AskedProblem"]
+__all__ = ["ProblemView"]
 
 
-class AskedProblem(Protocol):
+class ProblemView(Protocol):
     """Tasks of a robot, their numbers by row, limits, and kernels."""
 
     robot: Any

@@ -10,7 +10,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import is_integer
 from linkwork.ik.failure_analysis import LOCAL_MINIMUM, STATUSES, Reason, judged
 from linkwork.ik.kernels import TOLD
-from linkwork.ik.problem_protocol import AskedProblem
+from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.status_messages import sentence, table
 from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 
@@ -45,7 +45,7 @@ class IKResult:
 
     def __init__(
         self,
-        problem: AskedProblem,
+        problem: ProblemView,
         q: np.ndarray,
         errors: np.ndarray,
         told: Any,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.ik.kernels import TOLD
-from linkwork.ik.problem_protocol import AskedProblem
+from linkwork.ik.problem_protocol import ProblemView
 
 __all__ = ["FEW_STARTS", "STARTS", "SoftRows", "search_on"]
 
@@ -30,7 +30,7 @@ _DONE, _ITERATIONS, _RESTARTS, _REACHED = (TOLD.index(x) for x in ("done", "iter
 class SoftRows:
     """The rows of a problem's soft tasks: what they cost, and whether they are done."""
 
-    def __init__(self, problem: AskedProblem) -> None:
+    def __init__(self, problem: ProblemView) -> None:
         tasks = problem.tasks
         hard = np.array([task.hard for task in tasks for _ in task.row_names], dtype=bool)
         ranged = np.array([pair != (0.0, 0.0) for task in tasks for pair in task.ranges], dtype=bool)
@@ -66,7 +66,7 @@ class SoftRows:
 
 
 def search_on(
-    problem: AskedProblem,
+    problem: ProblemView,
     soft: SoftRows,
     found: Any,
     seed: np.ndarray,

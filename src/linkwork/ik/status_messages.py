@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from linkwork.ik.failure_analysis import LOCAL_MINIMUM, NONE_OTHER, STATUSES, Reason
-from linkwork.ik.problem_protocol import AskedProblem
+from linkwork.ik.problem_protocol import ProblemView
 
 __all__ = ["sentence", "table"]
 
 
-def sentence(reason: Reason, problem: AskedProblem, facts: Mapping[str, Any]) -> str:
+def sentence(reason: Reason, problem: ProblemView, facts: Mapping[str, Any]) -> str:
     """A reason in a sentence, with what is left, in words."""
     left = f"the nearest is {_left(facts)} away"
     if reason.status == "solved":

@@ -13,9 +13,9 @@ from linkwork.ik.algorithms.joint_bounds import LimitBox
 from linkwork.ik.algorithms.solution_derivative import answer_step, answered
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.ik.kernels import NEAR, SOLVERS, target_shapes
-from linkwork.ik.problem_protocol import AskedProblem
+from linkwork.ik.problem_protocol import ProblemView
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.kernel_parameters import Parameter, read_parameters
 from linkwork.model.parametrized_tree import parametrised
@@ -26,7 +26,7 @@ __all__ = ["IKNumbers", "answer_derivative", "moved_target", "traced_answer", "w
 
 Scalars = Sequence[Any]
 
-_kernels: Once[Kernel] = Once(64)
+_kernels: LazyCache[Kernel] = LazyCache(64)
 
 
 class IKNumbers(NamedTuple):
@@ -43,7 +43,7 @@ class IKNumbers(NamedTuple):
 class AnswerFound(Protocol):
     """Answers, and what they answer."""
 
-    problem: AskedProblem
+    problem: ProblemView
     q: np.ndarray
     near: np.ndarray | None
     tolerances: np.ndarray | None
@@ -53,7 +53,7 @@ class AnswerFound(Protocol):
         """What each task aimed at."""
 
 
-def traced_answer(problem: AskedProblem, tree: Tree, seed: Any, near: Any, targets: Mapping[str, Any]) -> IKNumbers:
+def traced_answer(problem: ProblemView, tree: Tree, seed: Any, near: Any, targets: Mapping[str, Any]) -> IKNumbers:
     """The answer for numbers and symbols, the tree's among them.  Raises ValueError for arrays of other shapes."""
     shapes = target_shapes(tree, problem.tasks)
     given = {name: _numbers(problem.who, name, shape, targets.get(name)) for name, shape in shapes.items()}
@@ -88,7 +88,7 @@ def answer_derivative(result: AnswerFound, by: str) -> np.ndarray:
     return np.asarray(found)
 
 
-def _asked(problem: AskedProblem, by: str) -> Parameter | None:
+def _asked(problem: ProblemView, by: str) -> Parameter | None:
     """The parameter that is meant, if it is one.  Raises ValueError for what no answer depends on."""
     names = [*problem.shapes, *(["nearest_to"] if problem.solver in NEAR else [])]
     if by in names:
@@ -102,7 +102,7 @@ def _asked(problem: AskedProblem, by: str) -> Parameter | None:
     return parameter
 
 
-def _derivative_kernel(problem: AskedProblem, by: str, parameter: Parameter | None) -> Kernel:
+def _derivative_kernel(problem: ProblemView, by: str, parameter: Parameter | None) -> Kernel:
     """The derivative (nv, n) of answers by a tangent vector of what is asked for, at zero."""
     own, tasks, still, solver = problem.robot.tree, problem.tasks, problem.still, problem.solver
     shapes, limited = problem.shapes, frozenset(problem.bounded.values())

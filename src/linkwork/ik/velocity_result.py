@@ -13,7 +13,7 @@ __all__ = ["TOLD", "VelocityResult"]
 TOLD = ("off", "met", "least", "rounds")  # then sides by velocity, errors by row before, and after
 
 
-class AskedStep(Protocol):
+class StepRequest(Protocol):
     """What a velocity knows of the step that it is of."""
 
     robot: Any
@@ -29,7 +29,7 @@ class VelocityResult:
 
     __slots__ = ("_told", "problem", "v")
 
-    def __init__(self, problem: AskedStep, v: np.ndarray, told: np.ndarray) -> None:
+    def __init__(self, problem: StepRequest, v: np.ndarray, told: np.ndarray) -> None:
         self.problem, self.v, self._told = problem, v, told
 
     @property

@@ -23,18 +23,18 @@ from linkwork.errors import ConfigurationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.joints.base.configuration_check import EXACT, SINGULAR, distances
 from linkwork.joints.base.error_context import asked
-from linkwork.kernels.owners import OfRobot, Subject, configurations
+from linkwork.kernels.owners import RobotOwner, Subject, configurations
 from linkwork.model.coupled_joints import coupling_text
 from linkwork.model.function_spec import Quantity, quantity_of
 
-__all__ = ["Asked", "Size", "generator_of", "leading_of", "real_array", "stacked"]
+__all__ = ["ArgumentReader", "Size", "generator_of", "leading_of", "real_array", "stacked"]
 
 
 Arrays = Sequence[Any]
 ArrayOf = Callable[[str, Any], np.ndarray]
 
 
-class Asked:
+class ArgumentReader:
     """Which function of what is asked for, and the arrays that its kernel takes and gives."""
 
     def __init__(self, subject: Subject, function: str, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> None:
@@ -58,7 +58,7 @@ class Asked:
 
     def _prepared(self, port: Port, x: Any, array_of: ArrayOf | None = None) -> np.ndarray:
         array_of, quantity = array_of or real_array, quantity_of(port.name)
-        if isinstance(x, Mapping) and quantity.stacked and isinstance(self.subject, OfRobot):
+        if isinstance(x, Mapping) and quantity.stacked and isinstance(self.subject, RobotOwner):
             try:
                 return stacked(self.subject, quantity, x, array_of)
             except UnknownNameError as error:
@@ -267,7 +267,7 @@ def scalar_array(expected: str, x: Any) -> np.ndarray:
 
 
 def stacked(
-    subject: OfRobot, quantity: Quantity, values: Mapping[str, Any], array_of: ArrayOf = real_array
+    subject: RobotOwner, quantity: Quantity, values: Mapping[str, Any], array_of: ArrayOf = real_array
 ) -> np.ndarray:
     """A configuration, a rate or a velocity from values by joint name; joints left out are at their zero.
 

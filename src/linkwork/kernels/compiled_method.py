@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import is_ours, raise_named
-from linkwork.model.function_spec import Row
+from linkwork.model.function_spec import FunctionSpec
 
 __all__ = ["computed_from", "is_computed", "named_after"]
 
@@ -28,13 +28,13 @@ __all__ = ["computed_from", "is_computed", "named_after"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def computed_from(rows: Iterable[Row]) -> Callable[[F], F]:
+def computed_from(rows: Iterable[FunctionSpec]) -> Callable[[F], F]:
     """Return the decorator that makes a method from its signature, for functions of these rows."""
     table = {row.name: row for row in rows}
     return lambda stub: _computed(table[stub.__name__], stub)
 
 
-def _computed(row: Row, stub: F) -> F:
+def _computed(row: FunctionSpec, stub: F) -> F:
     """The method of a robot's function.
 
     Its parameters are the row's inputs, options that are required, and by keyword the other options, optional inputs,

@@ -13,9 +13,9 @@ from linkwork.compiler.operation_counts import operations_of as operations_of
 from linkwork.compiler.program import Port as Port
 from linkwork.compiler.program import arithmetic as arithmetic
 from linkwork.compiler.runtime.buffer_pool import empty as recycled
-from linkwork.compiler.runtime.code_statistics import CodeFacts as CodeFacts
+from linkwork.compiler.runtime.code_statistics import CodeStatistics as CodeStatistics
 from linkwork.compiler.runtime.code_statistics import code_facts as code_facts
-from linkwork.compiler.runtime.piecewise_kernel import Along as Along
+from linkwork.compiler.runtime.piecewise_kernel import PiecewiseKernel as PiecewiseKernel
 from linkwork.compiler.runtime.piecewise_kernel import compile_along as compile_along
 from linkwork.compiler.runtime.threads import get_num_threads as get_num_threads
 from linkwork.compiler.runtime.threads import set_num_threads as set_num_threads
@@ -23,10 +23,10 @@ from linkwork.compiler.trace.trace import compile as compile
 from linkwork.compiler.trace.trace import compile_guarded as compile_guarded
 
 __all__ = [
-    "Along",
     "Cache",
-    "CodeFacts",
+    "CodeStatistics",
     "Kernel",
+    "PiecewiseKernel",
     "Port",
     "Space",
     "arithmetic",

@@ -23,7 +23,7 @@ import numpy as np
 from linkwork.compiler.kernel import Kernel, batch_call, call_state, general_call, single_call
 from linkwork.expr.arrays.symbol_array import is_traced, over_samples
 from linkwork.expr.scalar.symbol import Symbol
-from linkwork.kernels.array_arguments import Asked
+from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.function_trace import elements_of, input_ports, output_ports, run
 from linkwork.kernels.operation_attribution import marked
@@ -40,7 +40,7 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
     """The call of a kernel for one function that turns dicts into arrays, explains what is wrong with arguments,
     refuses what is not finite and normalises configurations that are a little off their manifold."""
     row, state, general, run = request.row, call_state(kernel), general_call(kernel), batch_call(kernel)
-    asked = Asked(subject, row.name, kernel.inputs, kernel.outputs)
+    asked = ArgumentReader(subject, row.name, kernel.inputs, kernel.outputs)
     unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy takes any size where a dimension is zero
     empty = unchecked or any(port.size == 0 for port in kernel.outputs)  # such a kernel would answer symbols by itself
 
@@ -92,7 +92,7 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
     return call if unchecked else single_call(kernel, call)
 
 
-def _refusing_the_centre(asked: Asked, call: Call) -> Call:
+def _refusing_the_centre(asked: ArgumentReader, call: Call) -> Call:
     """Normalizing, which has no answer where every configuration is as near as any other."""
 
     def normalize(q: Any, *, out: Any = None) -> Any:
@@ -122,7 +122,7 @@ def composed(subject: Subject, request: Request, arguments: Sequence[Any]) -> An
     row = request.row
     if row.inertia_check is not None:
         row.inertia_check.refuse(subject, request)
-    asked = Asked(subject, row.name, inputs, outputs)
+    asked = ArgumentReader(subject, row.name, inputs, outputs)
     walked = subject.walked(row)
 
     def sample(*elements: list[Any]) -> list[Sequence[Any]]:

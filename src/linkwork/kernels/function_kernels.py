@@ -26,8 +26,8 @@ from linkwork.kernels.function_trace import (
     trace_requests,
     trace_ruled,
 )
-from linkwork.kernels.kernel_cache import Once
-from linkwork.kernels.owners import OfJoint, OfRobot, Subject, has_symbols, made_here, place
+from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.kernels.owners import JointOwner, RobotOwner, Subject, has_symbols, made_here, place
 from linkwork.model.function_spec import QUANTITIES, quantity_of
 
 __all__ = ["CACHED", "compile_requests", "configuration_space", "joint_kernel"]
@@ -73,10 +73,10 @@ def _content(subject: Subject, requests: Mapping[str, Request]) -> tuple[str, ..
     return subject.kind, repr(asked), *content
 
 
-_of_joints: Once[Kernel] = Once(CACHED)
+_of_joints: LazyCache[Kernel] = LazyCache(CACHED)
 
 
-def joint_kernel(subject: OfJoint, request: Request) -> Kernel:
+def joint_kernel(subject: JointOwner, request: Request) -> Kernel:
     """The kernel of one function of a joint: the same one for equal types, as long as it is kept."""
 
     def make() -> Kernel:
@@ -168,7 +168,7 @@ def spaces_of(subject: Subject, requests: Mapping[str, Request]) -> Spaces:
 
 def _space_of_joint(subject: Subject, name: str) -> Space:
     """The space of the configurations of one of a robot's joints."""
-    assert isinstance(subject, OfRobot)
+    assert isinstance(subject, RobotOwner)
     joint = subject.tree.bodies[subject.tree.joint_index(name)].joint
     parts = [(name, joint, range(joint.nq), range(joint.nv))]
     return _space(f"of configurations of joint {name!r}", "joint", joint.nq, joint.nv, parts)

@@ -10,7 +10,7 @@ from typing import Any
 from linkwork._util.messages import letters
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.owners import Subject
-from linkwork.model.function_spec import ACTING, Option, Output, Row
+from linkwork.model.function_spec import ACTING, FunctionSpec, Option, Output
 from linkwork.model.kernel_parameters import Parameter
 
 __all__ = ["Request", "read_request", "read_requests"]
@@ -20,7 +20,7 @@ __all__ = ["Request", "read_request", "read_requests"]
 class Request:
     """A function of the table, its options, which of its optional inputs are given, and on what wrenches act."""
 
-    row: Row
+    row: FunctionSpec
     options: tuple[tuple[str, Any], ...] = ()  # those that are not as they are by default
     given: tuple[str, ...] = ()
     wrenches: tuple[tuple[str, str], ...] = ()  # frames on which they act, and those that they are expressed in
@@ -115,7 +115,7 @@ def read_request(subject: Subject, asked: Any, given: tuple[str, ...] = ()) -> R
     return Request(row, tuple(sorted(unusual.items())), given, wrenches)
 
 
-def _acted_on(subject: Subject, row: Row, wrenches: Any) -> tuple[tuple[str, str], ...]:
+def _acted_on(subject: Subject, row: FunctionSpec, wrenches: Any) -> tuple[tuple[str, str], ...]:
     """The frames on which wrenches act with those that they are expressed in, in the order of their names."""
     if wrenches is None:
         return ()
@@ -166,7 +166,7 @@ def labelled(who: str, requests: Sequence[Request]) -> dict[str, Request]:
     return labelled
 
 
-def _forms(row: Row) -> str:
+def _forms(row: FunctionSpec) -> str:
     """How the function is asked for."""
     others = [option.name for option in row.options if not option.required]
     more = (*others, *row.optional, *row.acting_on[:1])

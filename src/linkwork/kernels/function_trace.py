@@ -14,8 +14,8 @@ from linkwork.joints.base.configuration_check import EXACT, SINGULAR
 from linkwork.joints.base.error_context import asked
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.operation_attribution import marked
-from linkwork.kernels.owners import OfRobot, Subject, configurations, shape_of
-from linkwork.model.function_spec import PASSIVE, QUANTITIES, Row, quantity_of
+from linkwork.kernels.owners import RobotOwner, Subject, configurations, shape_of
+from linkwork.model.function_spec import PASSIVE, QUANTITIES, FunctionSpec, quantity_of
 from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of
 from linkwork.spatial import Vec3
 
@@ -67,7 +67,7 @@ def input_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port
 def parameter_ports(subject: Subject, requests: Mapping[str, Request]) -> dict[Parameter, Port]:
     """The inputs in the place of a robot's own numbers."""
     parameters = next((request.parameters for request in requests.values()), ())
-    if not (parameters and isinstance(subject, OfRobot)):
+    if not (parameters and isinstance(subject, RobotOwner)):
         return {}
     return {asked: Port(name, asked.shape(subject.tree)) for asked, name in inputs_of(parameters).items()}
 
@@ -101,7 +101,7 @@ def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> 
     return _computing(row, walked)(walked, *(numbers[name] for name in row.inputs), **given)
 
 
-def _refuse_loops_that_resist(row: Row, walked: Any, given: Mapping[str, Any]) -> None:
+def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, given: Mapping[str, Any]) -> None:
     """Raises ValueError where a function would leave out what joints that close loops exert by themselves."""
     if not (given.get("passive") or row.resisted):
         return
@@ -122,7 +122,7 @@ def _refuse_loops_that_resist(row: Row, walked: Any, given: Mapping[str, Any]) -
             )
 
 
-def _computing(row: Row, walked: Any) -> Callable[..., Any]:
+def _computing(row: FunctionSpec, walked: Any) -> Callable[..., Any]:
     """What computes a row: of a robot with constraints it may be something else.
 
     Raises ValueError where a function is of robots without constraints alone, or of those that do not depend on time.
@@ -139,15 +139,15 @@ def _computing(row: Row, walked: Any) -> Callable[..., Any]:
     return row.constrained
 
 
-def is_in_double(subject: Subject, row: Row) -> bool:
+def is_in_double(subject: Subject, row: FunctionSpec) -> bool:
     """Whether the function is computed in float64, whatever it is called with."""
-    constrained = isinstance(subject, OfRobot) and bool(subject.tree.constraints)
+    constrained = isinstance(subject, RobotOwner) and bool(subject.tree.constraints)
     return row.in_double or (constrained and row.constrained is not None)
 
 
 def is_ruled(subject: Subject, request: Request) -> bool:
     """Whether a rule says how the function is differentiated: as it stands by default, of the robot's own numbers."""
-    if isinstance(subject, OfRobot) and subject.tree.constraints:
+    if isinstance(subject, RobotOwner) and subject.tree.constraints:
         return False
     unusual = request.options or request.given or request.wrenches or request.parameters
     return request.row.derivative_rule is not None and not unusual

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from linkwork._util.fork_safe_lock import Lock
 
-__all__ = ["Once"]
+__all__ = ["LazyCache"]
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ class _Turn:
         self.calls: set[object] = set()
 
 
-class Once(Generic[T]):
+class LazyCache(Generic[T]):
     """A table of things by their keys; of more than ``most`` those go that were not asked for the longest."""
 
     def __init__(self, most: int | None = None) -> None:

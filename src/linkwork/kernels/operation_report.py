@@ -19,7 +19,7 @@ from linkwork.kernels.compiler_api import arithmetic, operations_of
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import traced
 from linkwork.kernels.operation_attribution import ELSEWHERE, Watch
-from linkwork.kernels.owners import OfRobot
+from linkwork.kernels.owners import RobotOwner
 from linkwork.model.tree import Tree
 
 __all__ = ["Explanation", "Work", "explain"]
@@ -61,7 +61,7 @@ class Explanation:
         return Work(operations, tuple(map(sum, zip(*(part.by_pass for part in parts), strict=True))))
 
 
-def explain(subject: OfRobot, asked: Any) -> Explanation:
+def explain(subject: RobotOwner, asked: Any) -> Explanation:
     """Explain one function, asked for as of `requests.read_request`.
 
     Raises what that raises, and SingularInertiaError as the functions do.

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.joints import JointType
 from linkwork.joints.base.configuration_check import may_be_off
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.body import WORLD, Direction, Point
 from linkwork.model.coordinate_names import index_of, names_in
 from linkwork.model.coupled_joints import bounds
-from linkwork.model.function_spec import QUANTITIES, Option, Quantity, Row, Shape, quantity_of
+from linkwork.model.function_spec import QUANTITIES, FunctionSpec, Option, Quantity, Shape, quantity_of
 from linkwork.model.joint_site import Site
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.model.parametrized_tree import Numbers, parametrised
@@ -23,7 +23,17 @@ from linkwork.model.simplify import lightened, lightened_with
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose
 
-__all__ = ["OfJoint", "OfRobot", "Part", "Subject", "configurations", "has_symbols", "made_here", "place", "shape_of"]
+__all__ = [
+    "JointOwner",
+    "Part",
+    "RobotOwner",
+    "Subject",
+    "configurations",
+    "has_symbols",
+    "made_here",
+    "place",
+    "shape_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +62,7 @@ class Subject(Protocol):
         """What lists of the cache's entries call it."""
 
     @property
-    def rows(self) -> Mapping[str, Row]:
+    def rows(self) -> Mapping[str, FunctionSpec]:
         """Its functions."""
 
     @property
@@ -66,17 +76,17 @@ class Subject(Protocol):
     def unfit(self) -> Sequence[Part]:
         """The joints of which some numbers are no configuration."""
 
-    def walked(self, row: Row, numbers: Numbers = NONE) -> Any:
+    def walked(self, row: FunctionSpec, numbers: Numbers = NONE) -> Any:
         """What a row's algorithm takes first, with these numbers of parameters for its own."""
 
-    def check_row(self, row: Row) -> None:
+    def check_row(self, row: FunctionSpec) -> None:
         """Raises ValueError for a function of what is not known."""
 
     def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:
         """Raises UnknownNameError for a frame, point ... that is not there, where some optional inputs are given."""
 
     def content(
-        self, rows: Iterable[Row], options: Iterable[Any], parameters: Sequence[Parameter] = ()
+        self, rows: Iterable[FunctionSpec], options: Iterable[Any], parameters: Sequence[Parameter] = ()
     ) -> tuple[str, ...] | None:
         """All that programs of these rows depend on; None if that includes code that is not linkwork's."""
 
@@ -91,7 +101,7 @@ def shape_of(
 
 def has_symbols(subject: Subject) -> bool:
     """Whether it is a robot with symbols for some of its numbers, of which there are no kernels."""
-    return isinstance(subject, OfRobot) and bool(subject.numbers)
+    return isinstance(subject, RobotOwner) and bool(subject.numbers)
 
 
 def configurations(subject: Subject, inputs: Iterable[str]) -> list[tuple[str, Part]]:
@@ -106,11 +116,11 @@ def unfit(subject: Subject) -> list[Part]:
 
 
 @dataclass(frozen=True)
-class OfRobot:
+class RobotOwner:
     """Functions of a robot; some of its numbers may be others than the tree's, of any scalars."""
 
     tree: Tree
-    rows: Mapping[str, Row] = field(repr=False, compare=False)
+    rows: Mapping[str, FunctionSpec] = field(repr=False, compare=False)
     numbers: Numbers = field(default_factory=dict)
     kind = "robot"
     says = ""
@@ -156,18 +166,18 @@ class OfRobot:
         return any(constraint.weighed for constraint in self.tree.constraints)
 
     @cached_property
-    def singular_joints(self) -> Once[tuple[str, ...]]:
+    def singular_joints(self) -> LazyCache[tuple[str, ...]]:
         """The joints that move no inertia, by whether armature counts and by the bodies that are held."""
-        return Once()
+        return LazyCache()
 
-    def walked(self, row: Row, numbers: Numbers = NONE) -> Tree:
+    def walked(self, row: FunctionSpec, numbers: Numbers = NONE) -> Tree:
         if not (numbers or self.numbers):
             return self.felt if row.joint_space else self.tree
         numbers = {**self.numbers, **numbers}
         light = row.joint_space and not self.weighed
         return lightened_with(self.tree, numbers) if light else parametrised(self.tree, numbers)
 
-    def check_row(self, row: Row) -> None:
+    def check_row(self, row: FunctionSpec) -> None:
         if row.of_inertias:
             self.tree.require_inertias(row.name)
 
@@ -196,7 +206,7 @@ class OfRobot:
             raise ValueError(f"{option.name}: joint {name!r} has {body.joint.nv} velocities: name them, {several}")
 
     def content(
-        self, rows: Iterable[Row], options: Iterable[Any], parameters: Sequence[Parameter] = ()
+        self, rows: Iterable[FunctionSpec], options: Iterable[Any], parameters: Sequence[Parameter] = ()
     ) -> tuple[str, ...] | None:
         tree = self.tree
         if not all(made_here(body.joint) for body in tree.bodies) or not all(map(_is_ours, tree.constraints)):
@@ -236,12 +246,12 @@ class OfRobot:
 
 
 @dataclass(frozen=True)
-class OfJoint:
+class JointOwner:
     """Functions of a joint: those between its frames do not know where it sits."""
 
     name: str
     site: Site
-    rows: Mapping[str, Row] = field(repr=False, compare=False)
+    rows: Mapping[str, FunctionSpec] = field(repr=False, compare=False)
     kind = "joint"
 
     @property
@@ -264,10 +274,10 @@ class OfJoint:
     def unfit(self) -> Sequence[Part]:
         return unfit(self)
 
-    def walked(self, row: Row, numbers: Numbers = NONE) -> Site:
+    def walked(self, row: FunctionSpec, numbers: Numbers = NONE) -> Site:
         return self.site if row.placed else Site(self.site.type)
 
-    def check_row(self, row: Row) -> None:
+    def check_row(self, row: FunctionSpec) -> None:
         pass
 
     def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:
@@ -275,7 +285,7 @@ class OfJoint:
             raise ValueError(f"{option.name}: a joint alone has no frames to name, got {value!r}")
 
     def content(
-        self, rows: Iterable[Row], options: Iterable[Any], parameters: Sequence[Parameter] = ()
+        self, rows: Iterable[FunctionSpec], options: Iterable[Any], parameters: Sequence[Parameter] = ()
     ) -> tuple[str, ...] | None:
         joint = self.site.type
         if not made_here(joint):

@@ -18,13 +18,13 @@ from linkwork.expr.optimize.convex_qp import (
     solved,
 )
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 
 __all__ = ["quadratic_program"]
 
 _NAMES = ("H", "g", "A", "lower", "upper", "x_lower", "x_upper", "warm_start")
 _KEPT = 64  # kernels
-_KERNELS = Once[Kernel](_KEPT)
+_KERNELS = LazyCache[Kernel](_KEPT)
 _CALLS: dict[Any, Kernel] = {}  # by the shapes and types of arguments whose shapes need no look
 _RANKS = {"H": 2, "A": 2}  # of others 1
 

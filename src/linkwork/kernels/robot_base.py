@@ -16,9 +16,9 @@ from linkwork.kernels.compiler_api import Kernel, Space
 from linkwork.kernels.function_call import checked, lazily
 from linkwork.kernels.function_kernels import compile_requests, configuration_space
 from linkwork.kernels.function_request import Request, read_request
-from linkwork.kernels.kernel_cache import Once
-from linkwork.kernels.owners import OfRobot, has_symbols
-from linkwork.model.function_spec import ACTING, Row
+from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.kernels.owners import RobotOwner, has_symbols
+from linkwork.model.function_spec import ACTING, FunctionSpec
 from linkwork.model.tree import Tree
 
 __all__ = ["Array", "Axes", "RobotBase", "Wrenches", "edits"]
@@ -51,16 +51,16 @@ class RobotBase:
 
     __slots__ = ("__weakref__", "_calls", "_kernels", "_subject", "_tree")
 
-    _functions: ClassVar[Mapping[str, Row]] = MappingProxyType({})  # the table of a robot's functions
+    _functions: ClassVar[Mapping[str, FunctionSpec]] = MappingProxyType({})  # the table of a robot's functions
 
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
             made = "linkwork.load reads one from a file, Robot.build and Robot.from_dh make one of Python"
             raise TypeError(f"Robot: expected a tree, got {tree!r}; {made}")
         self._tree = tree
-        self._subject = OfRobot(tree, self._functions)
+        self._subject = RobotOwner(tree, self._functions)
         self._calls: dict[Any, Callable[..., np.ndarray]] = {}
-        self._kernels: Once[Kernel] = Once()
+        self._kernels: LazyCache[Kernel] = LazyCache()
 
     @property
     def name(self) -> str:
@@ -161,7 +161,7 @@ def _is_array_of_names(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind == "U" and value.ndim == 1
 
 
-def _with_axes(row: Row, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
+def _with_axes(row: FunctionSpec, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
     """The frames on which wrenches act, in the order of their names, each with the frame that it is expressed in."""
     if wrenches is None:
         if isinstance(expressed_in, Mapping) and expressed_in:

@@ -13,7 +13,7 @@ from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
 from linkwork.joints.axis import unit_axis
 from linkwork.joints.base.configuration_check import EXACT
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.numeric_call import called_on_numbers
 from linkwork.spatial import Pose, Rotation, Vec3
 from linkwork.spatial.arguments import given_numbers, given_pose, matrix_of
@@ -97,7 +97,7 @@ def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
     return found
 
 
-_kernels: Once[Kernel] = Once()
+_kernels: LazyCache[Kernel] = LazyCache()
 
 
 def _difference(X: list[Any], target: list[Any]) -> tuple[Any, ...]:

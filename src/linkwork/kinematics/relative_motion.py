@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork.expr.arrays.symbol_array import is_traced, over_samples, scalars
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.spatial import FrameMotion, Motion, Pose
 
 __all__ = ["PropagatedMotion", "propagate_motion"]
@@ -69,7 +69,7 @@ def propagate_motion(parent: Sequence[ArrayLike], relative: Sequence[ArrayLike])
     return PropagatedMotion(*_kernels.get("propagate", _kernel)(*given))
 
 
-_kernels: Once[Kernel] = Once()
+_kernels: LazyCache[Kernel] = LazyCache()
 
 
 def _propagated(*parts: list[Any]) -> list[tuple[Any, ...]]:

@@ -17,11 +17,11 @@ __all__ = [
     "FRICTION",
     "PASSIVE",
     "QUANTITIES",
+    "FunctionSpec",
     "InertiaCheck",
     "Option",
     "Output",
     "Quantity",
-    "Row",
     "Shape",
     "frame_options",
     "quantity_of",
@@ -149,7 +149,7 @@ class InertiaCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FunctionSpec:
     """A function: what computes it over any scalar, what goes in and what comes out.
 
     ``compute`` takes what the function is of (a `Tree`, or a `Site` of a joint), a list of scalars for each input, and
@@ -183,10 +183,12 @@ class Row:
     inertia_check: InertiaCheck | None = None  # refuses and reports singular mass matrices
 
     @staticmethod
-    def of(compute: Callable[..., Any], inputs: str, outputs: Output | Iterable[Output], doc: str, **more: Any) -> Row:
+    def of(
+        compute: Callable[..., Any], inputs: str, outputs: Output | Iterable[Output], doc: str, **more: Any
+    ) -> FunctionSpec:
         """A row, its inputs named in one text."""
         found = (outputs,) if isinstance(outputs, Output) else tuple(outputs)
-        return Row(compute, tuple(inputs.split()), found, doc, **more)
+        return FunctionSpec(compute, tuple(inputs.split()), found, doc, **more)
 
     @property
     def name(self) -> str:
@@ -220,9 +222,9 @@ class Row:
         return any(option.required for option in self.options)
 
 
-def table(rows: Iterable[Row]) -> Mapping[str, Row]:
+def table(rows: Iterable[FunctionSpec]) -> Mapping[str, FunctionSpec]:
     """Rows by the functions' names.  Raises ValueError where two have one name."""
-    found: dict[str, Row] = {}
+    found: dict[str, FunctionSpec] = {}
     for row in rows:
         if found.setdefault(row.name, row) is not row:
             raise ValueError(f"two rows are of functions named {row.name!r}")

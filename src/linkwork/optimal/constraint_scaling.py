@@ -16,7 +16,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathProgram
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.algorithms.stage_terms import AskedEntry, columns_of, second_derivatives
+from linkwork.optimal.algorithms.stage_terms import EntryRequest, columns_of, second_derivatives
 
 __all__ = ["even_scales"]
 
@@ -77,7 +77,7 @@ def _even_window(program: PathProgram, numbers: OptimalNumbers, q: Array, u: Arr
     return program.window(path, [u.tolist()] * (m + 1), p.tolist(), [float(x) for x in clock])
 
 
-def _asked(program: PathProgram, numbers: OptimalNumbers, k: int) -> AskedEntry:
+def _asked(program: PathProgram, numbers: OptimalNumbers, k: int) -> EntryRequest:
     entry, rows = program.entries[k], program.rows_of[k]
     target = np.asarray(numbers.targets[k], dtype=float)
     if entry.moving:
@@ -85,10 +85,10 @@ def _asked(program: PathProgram, numbers: OptimalNumbers, k: int) -> AskedEntry:
     scales, lower, upper = (
         [float(x) for x in np.asarray(part)[rows]] for part in (numbers.scales, numbers.lower, numbers.upper)
     )
-    return AskedEntry(entry, 1.0, scales, target.tolist(), lower, upper)
+    return EntryRequest(entry, 1.0, scales, target.tolist(), lower, upper)
 
 
-def _jacobian(program: PathProgram, w: PathWindow, asked: AskedEntry) -> Array:
+def _jacobian(program: PathProgram, w: PathWindow, asked: EntryRequest) -> Array:
     """Scaled rows by columns of windows (rows, (depth + 1) width + parameters)."""
     J = np.zeros((asked.entry.count, (program.depth + 1) * program.width + program.many))
     try:
@@ -103,7 +103,7 @@ def _jacobian(program: PathProgram, w: PathWindow, asked: AskedEntry) -> Array:
     return J
 
 
-def _curvature(program: PathProgram, w: PathWindow, asked: AskedEntry) -> Array:
+def _curvature(program: PathProgram, w: PathWindow, asked: EntryRequest) -> Array:
     """What an entry adds to H in a window: positive, also where its own second derivatives are not."""
     J = _jacobian(program, w, asked)[:, : (program.depth + 1) * program.width]
     H = J.T @ J

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.optimal.algorithms.gauss_newton_system import SMALL
 from linkwork.optimal.algorithms.path_kkt import PathConditions
 from linkwork.optimal.algorithms.path_nlp import PathProgram
@@ -41,7 +41,7 @@ _SETTLED = 10, 0.99  # iterations in which violations fall to no less than this 
 _ROUNDING = 1e-14  # of what is minimised
 _PULLS = 1e-3  # of the strongest pull of a constraint: those that pull more take part in a conflict
 _AT_BOUND = 1e-9
-_kernels: Once[Kernel] = Once(64)
+_kernels: LazyCache[Kernel] = LazyCache(64)
 
 Array = np.ndarray[Any, Any]
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.kernels.compiler_api import compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.kernel_parameters import inputs_of
 from linkwork.model.parametrized_tree import parametrised
@@ -33,7 +33,7 @@ __all__ = ["refereed", "solve_by_casadi"]
 
 
 Array = np.ndarray[Any, Any]
-_made: Once[NonlinearPath] = Once(32)
+_made: LazyCache[NonlinearPath] = LazyCache(32)
 
 
 def refereed(

@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import inputs_of
 from linkwork.optimal.algorithms.gauss_newton_system import PathSweeps
 from linkwork.optimal.algorithms.path_augmented_lagrangian import PathSearch, Tolerances, search
@@ -24,7 +24,7 @@ TOLD = ("damping", "status", "iterations", "cost", "merit", "length", "stale", "
 
 AT_MOST = 1 << 20  # iterations in one call
 
-_kernels: Once[Kernel] = Once(256)
+_kernels: LazyCache[Kernel] = LazyCache(256)
 
 
 def target_sizes(program: PathProgram) -> dict[int, int]:
@@ -164,7 +164,7 @@ def sloping_kernel(program: PathProgram) -> Kernel:
     return _looking.get((program, "slopes"), lambda: _looked(program, "slopes"))
 
 
-_looking: Once[Kernel] = Once(256)
+_looking: LazyCache[Kernel] = LazyCache(256)
 
 
 def _looked(program: PathProgram, what: str) -> Kernel:

@@ -12,7 +12,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, scalars
 from linkwork.ik.traced_ik import moved_target, way_size
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.model.kernel_parameters import Parameter, inputs_of, read_parameters
 from linkwork.model.parametrized_tree import parametrised
@@ -39,7 +39,7 @@ __all__ = [
     "path_derivative",
 ]
 
-_kernels: Once[Kernel] = Once(64)
+_kernels: LazyCache[Kernel] = LazyCache(64)
 _HELD = 1e-9  # multipliers above this share of the largest hold a path at an inequality
 _VELOCITY = "start velocity"
 _ASKED = ("q", "u", "p", "everywhere", "alone", "penalties")

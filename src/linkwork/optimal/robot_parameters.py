@@ -16,7 +16,7 @@ from linkwork.dynamics import inertial_parameters as inertial
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of, read_parameters
 from linkwork.model.parametrized_tree import parametrised
 from linkwork.model.tree import Tree
@@ -44,8 +44,8 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 _FILE = 1e-5  # relative: what is left of a file's six digits
-_KERNELS: Once[Kernel] = Once(64)
-_FREE: Once[Any] = Once(32)  # robots without their constraints
+_KERNELS: LazyCache[Kernel] = LazyCache(64)
+_FREE: LazyCache[Any] = LazyCache(32)  # robots without their constraints
 
 
 def read_robot_numbers(who: str, problem: Any, given: Any) -> dict[Parameter, Array]:

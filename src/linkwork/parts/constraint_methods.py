@@ -24,7 +24,7 @@ from linkwork.model.attached_constraints import attached
 from linkwork.model.body import FRICTION_VELOCITY
 from linkwork.model.tree_constraints import with_constraints, without_constraints
 from linkwork.parts.joint.joint import Joint
-from linkwork.parts.joint.loop_joint_view import ClosingJoint, closing_joints, loop_of
+from linkwork.parts.joint.loop_joint_view import LoopJointView, closing_joints, loop_of
 from linkwork.spatial.arguments import given_text
 
 __all__ = ["ConstraintMethods", "LoopFileMethods"]
@@ -47,7 +47,7 @@ class ConstraintMethods(RobotBase):
         return Named(self._tree.constraints, "constraint")
 
     @property
-    def loops(self) -> Named[ClosingJoint]:
+    def loops(self) -> Named[LoopJointView]:
         """The joints that close loops, by name, in the order of their numbers in `loop_configuration` and
         `loop_velocity`."""
         return Named(closing_joints(cast(Any, self)), "loop")

@@ -58,7 +58,7 @@ class StructureMethods(RobotBase):
         return Named(fixed_joints_of(self._tree), "fixed joint")
 
     def joint(self, name: str) -> Joint:
-        """The named joint, a `Joint`, a fixed one too; or where it closes a loop the `ClosingJoint`
+        """The named joint, a `Joint`, a fixed one too; or where it closes a loop the `LoopJointView`
         of ``robot.loops``.
 
         Raises UnknownNameError.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.collision.methods import AskedPairs
+from linkwork.collision.methods import PairSelection
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.model.collision_pairs import link_shapes
@@ -32,7 +32,7 @@ class Margins:
         """Whether all pairs keep the same margin."""
         return self.own == self.scene and not self.pairs
 
-    def of(self, robot: Any, asked: AskedPairs, *, strict: bool = True) -> np.ndarray:
+    def of(self, robot: Any, asked: PairSelection, *, strict: bool = True) -> np.ndarray:
         """Return the margin of each of the pairs (n,), in their order.
 
         Unless it is not ``strict``, raises ValueError for a pair of a margin that is not among them, UnknownNameError
@@ -62,7 +62,7 @@ class PairBlock(NamedTuple):
     """Pairs that one kernel looks at, and the margin [m] of all of them; ``each``: arrays of margins of their own that
     kernels take besides, the robot's own pairs (n,) first, then by kind of obstacle (capacity, shapes)."""
 
-    asked: AskedPairs
+    asked: PairSelection
     margin: float
     each: tuple[np.ndarray, ...] | None = None
 
@@ -74,14 +74,14 @@ class PairBlock(NamedTuple):
 
 def pair_blocks(robot: Any, scene: Any, pairs: Any, margins: Margins) -> tuple[PairBlock, ...]:
     """Return the pairs that are looked at, with their margins."""
-    asked: AskedPairs = robot._about("plan", scene, pairs)
+    asked: PairSelection = robot._about("plan", scene, pairs)
     if margins.is_one:
         return tuple([PairBlock(block, margins.own) for block in asked.blocks])
     margins.of(robot, asked)  # every name is that of some pair
     return tuple([PairBlock(block, 0.0, _each(robot, block, margins)) for block in asked.blocks])
 
 
-def _each(robot: Any, block: AskedPairs, margins: Margins) -> tuple[np.ndarray, ...]:
+def _each(robot: Any, block: PairSelection, margins: Margins) -> tuple[np.ndarray, ...]:
     """Return the margins of a block's pairs as its kernels take them, with a scene's rows by distance."""
     kernel, own = block.asked, len(block.asked.pairs)
     values = margins.of(robot, block, strict=False)
@@ -134,7 +134,7 @@ def touching_margins(
     asked = [(_pair("touching", pair), 0.0) for pair in touching]
     if not asked:
         return margins
-    every: AskedPairs = robot._about("plan", scene, pairs)
+    every: PairSelection = robot._about("plan", scene, pairs)
     found = robot.distances(np.stack(ends), scene, pairs=pairs).distance.min(axis=0)
     allowed = list(margins.pairs)
     for names, _ in asked:

@@ -15,7 +15,7 @@ from linkwork._util.checked_arguments import public
 from linkwork.shapes.field_shapes import Sampled
 from linkwork.shapes.mass_properties import Moments
 from linkwork.shapes.mesh import Mesh
-from linkwork.shapes.shape import Geometry, Shape, Unweighed, sizes
+from linkwork.shapes.shape import Geometry, MasslessShape, Shape, sizes
 from linkwork.spatial import Symmetric3, Vec3
 from linkwork.spatial.arguments import given_pose
 
@@ -24,7 +24,7 @@ __all__ = ["Compound", "Rounded"]
 
 @public
 @dataclass(frozen=True, slots=True)
-class Compound(Unweighed):
+class Compound(MasslessShape):
     """Several shapes at poses, such as the convex pieces of a mesh: its distances are the least of its parts'.
 
     ``parts`` are shapes, pairs (shape, pose) or what `Shape.at` gives; compounds among them are taken apart.  Overlaps

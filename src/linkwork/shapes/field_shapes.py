@@ -16,7 +16,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import is_real
-from linkwork.shapes.shape import Unweighed, sizes
+from linkwork.shapes.shape import MasslessShape, sizes
 from linkwork.spatial.arguments import given_numbers
 
 __all__ = ["DistanceField", "HeightField", "PointCloud", "Sampled", "frozen"]
@@ -25,7 +25,7 @@ __all__ = ["DistanceField", "HeightField", "PointCloud", "Sampled", "frozen"]
 _WORDS = {2: "two", 3: "three"}
 
 
-class Sampled(Unweighed):
+class Sampled(MasslessShape):
     """A shape of arrays, which are kept as they are: read-only copies, compared number by number."""
 
     __slots__ = ()

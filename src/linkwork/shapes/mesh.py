@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkwork._util.checked_arguments import public
-from linkwork.shapes.shape import Unweighed
+from linkwork.shapes.shape import MasslessShape
 from linkwork.spatial.arguments import given_numbers, given_text
 
 __all__ = ["Mesh"]
@@ -13,7 +13,7 @@ __all__ = ["Mesh"]
 
 @public
 @dataclass(frozen=True, slots=True)
-class Mesh(Unweighed):
+class Mesh(MasslessShape):
     """A mesh file, by the name the description gives it, and the scale along each axis, none of them zero.
 
     Raises ValueError for a name or scale that is none.  The file is not looked for.

@@ -23,7 +23,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork.shapes.mass_properties import Moments, arc, line, of_ellipsoid_grown, of_polytope_grown, of_revolution
 from linkwork.shapes.quickhull import hull_triangles
-from linkwork.shapes.shape import Shape, Unweighed, sizes
+from linkwork.shapes.shape import MasslessShape, Shape, sizes
 from linkwork.spatial import Symmetric3, Vec3
 
 __all__ = ["Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "HalfSpace", "Sphere"]
@@ -234,7 +234,7 @@ class Ellipsoid(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class HalfSpace(Unweighed):
+class HalfSpace(MasslessShape):
     """All that lies below z = 0 of its frame: a floor.  It has no volume, no reach and no farthest points."""
 
     @property

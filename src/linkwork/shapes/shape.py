@@ -17,7 +17,7 @@ from linkwork.shapes.mass_properties import Moments
 from linkwork.spatial import Pose, Symmetric3, Vec3
 from linkwork.spatial.arguments import LARGEST, given_numbers, given_pose
 
-__all__ = ["Geometry", "Material", "Shape", "Unweighed", "sizes"]
+__all__ = ["Geometry", "MasslessShape", "Material", "Shape", "sizes"]
 
 
 @public
@@ -88,7 +88,7 @@ class Shape(ABC):
         return Geometry(self, given_pose(pose, f"{type(self).__name__.lower()}: at"), name, material)
 
 
-class Unweighed(Shape):
+class MasslessShape(Shape):
     """A shape that does not say what a body of it weighs."""
 
     __slots__ = ()

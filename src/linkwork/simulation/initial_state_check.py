@@ -10,7 +10,7 @@ import numpy as np
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import sqrt
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.simulation_spec import moving_robot
@@ -20,7 +20,7 @@ __all__ = ["check_start"]
 _OPEN = 1e-6  # of the robot's length [m], and [rad]: what a configuration may leave open, as in `Robot.minimal`
 _FORBIDDEN = 1e-6  # the same of velocities [m/s, rad/s], and part of what each row makes of them
 
-_KERNELS: Once[Kernel] = Once(64)
+_KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 def check_start(

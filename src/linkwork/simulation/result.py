@@ -23,7 +23,7 @@ from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.events import SLOTS, Occurrence
-from linkwork.simulation.rollout.dense_output import OwnInterpolant, trajectory_through
+from linkwork.simulation.rollout.dense_output import DenseOutput, trajectory_through
 from linkwork.simulation.rollout.rollout import CONTROLLER, ENDED, GUARD, PILED, RUNNING, STATE, UNSOLVED
 
 __all__ = ["Simulation", "reason_of", "within_step"]
@@ -108,7 +108,7 @@ class Simulation:
         z: Any,
         contact_names: tuple[str, ...] = (),
         events: Sequence[Occurrence] = (),
-        own: OwnInterpolant | None = None,
+        own: DenseOutput | None = None,
         parameters: Mapping[str, Any] | None = None,
         watched: Sequence[str] = (),
     ) -> None:

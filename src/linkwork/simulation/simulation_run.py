@@ -34,7 +34,7 @@ from linkwork.simulation.events import checked_events, occurrences
 from linkwork.simulation.initial_state_check import check_start
 from linkwork.simulation.joint_limits import given_limits, warn_of_limits
 from linkwork.simulation.result import Simulation, within_step
-from linkwork.simulation.rollout.dense_output import OwnInterpolant, held_forces
+from linkwork.simulation.rollout.dense_output import DenseOutput, held_forces
 from linkwork.simulation.rollout.kernels import SimulationKernel, observer, piece, rows_of
 from linkwork.simulation.rollout.rollout import (
     ENDED,
@@ -269,7 +269,7 @@ class SimulationRun:
         timed = any(constraint.timed for constraint in robot.constraints)
         own = None
         if held_by is not None and not (timed or self._is_pushed):  # whose forces the interpolant knows
-            own = OwnInterpolant(setup, held_by, self.parameters, self.leading)
+            own = DenseOutput(setup, held_by, self.parameters, self.leading)
         z, names = self._carried(state.get("z")), self._contact_names
         simulation = Simulation(
             setup.robot,

@@ -15,7 +15,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.simulation.algorithms import METHODS
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
-from linkwork.simulation.contacts.contact_set import TOLD, ContactSet, ContactTold
+from linkwork.simulation.contacts.contact_set import TOLD, ContactDiagnostics, ContactSet
 from linkwork.simulation.events import Event
 from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.reaction_records import REACTIONS, RecordedReaction
@@ -71,7 +71,7 @@ class SimulationSetup:
                 self.bounded("contacts", ", or contact_model='compliant'")
             named = {name: 1.0 for name in self.asked if is_of_contacts(name)}
             self.contacts.varied(named).checked(self.robot)
-        elif any(isinstance(what, ContactTold) for _, what in self.records):
+        elif any(isinstance(what, ContactDiagnostics) for _, what in self.records):
             raise ValueError("simulate: record: there are no contacts to tell of: give contacts")
         readings = () if self.sensors is None else self.sensors.names
         others = {name for name, _ in (*self.inputs, *self.signals, *self.records)}
@@ -228,7 +228,7 @@ def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
                 f"simulate: record: expected identifiers besides {', '.join(_TAKEN)} as names, got {name!r}"
             )
         if isinstance(what, str) and what in TOLD:
-            found.append((name, ContactTold(what)))
+            found.append((name, ContactDiagnostics(what)))
             continue
         if isinstance(what, str) and what in REACTIONS:
             reaction = RecordedReaction(what)

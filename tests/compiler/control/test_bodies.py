@@ -12,13 +12,13 @@ from linkwork.compiler.passes import optimize
 from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import CONSTANT, Instruction, Program
 from linkwork.compiler.trace.trace import trace
-from linkwork.expr.scalar.multi_result import Bundle
+from linkwork.expr.scalar.multi_result import MultiResult
 
 
 def changed(program: Program, change: Any) -> Program:
     """The program with something else in the place of each body."""
     instructions = [
-        i._replace(value=i.value.with_bodies(change)) if isinstance(i.value, Bundle) else i
+        i._replace(value=i.value.with_bodies(change)) if isinstance(i.value, MultiResult) else i
         for i in program.instructions
     ]
     return program.rebuilt(instructions, program.results)

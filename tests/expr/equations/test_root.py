@@ -29,7 +29,7 @@ from linkwork.expr.arrays.symbol_array import filled
 from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
 from linkwork.expr.equations.root_finding import monotone_root
 from linkwork.expr.scalar.interpreter import evaluate
-from linkwork.expr.scalar.multi_result import Bundle
+from linkwork.expr.scalar.multi_result import MultiResult
 from linkwork.expr.scalar.symbol import Graph
 
 A = np.array([[3.0, 0.5, 0.0], [-0.4, 2.5, 0.3], [0.2, 0.0, 4.0]])
@@ -249,7 +249,7 @@ def test_what_bends_sharply_is_found_from_far_away() -> None:
 
 def test_gradients_need_no_iterations() -> None:
     program = lw.compile(lambda p: array(adjoint(list(solution(p)), list(p), [1.0, 2.0, 3.0])), p=(3,)).program
-    assert [i.operation.name for i in program.instructions if isinstance(i.value, Bundle)] == ["loop"]
+    assert [i.operation.name for i in program.instructions if isinstance(i.value, MultiResult)] == ["loop"]
 
 
 def test_bad_input() -> None:

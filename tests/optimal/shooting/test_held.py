@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from linkwork import Joint, Link
 from linkwork.joints import Planar, Prismatic, Revolute
-from linkwork.optimal.algorithms.shooting.contact_dynamics import HeldDynamics, Holding
+from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, Holding
 from linkwork.optimal.features import ContactStays, PathContact
 
 PITCH = Revolute((0, 1, 0))
@@ -32,7 +32,7 @@ MOTORS = ["hip", "knee"]
 FOOT = PathContact("foot", "foot")
 
 
-def _step(dynamics: HeldDynamics, x: Any, u: Any) -> np.ndarray:
+def _step(dynamics: ContactDynamics, x: Any, u: Any) -> np.ndarray:
     return np.array(dynamics.led([*x], [*u]), dtype=float)
 
 
@@ -43,7 +43,7 @@ def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
     for surface, on in ((False, 1.0), (True, 1.0), (False, 0.0)):
         contact = PathContact("foot", "foot", surface=surface)
         holding = (Holding(contact, ContactStays(contact)),)
-        dynamics = HeldDynamics(tree, h, (2, 3), holdings=holding, active=(on,), time=0.5)
+        dynamics = ContactDynamics(tree, h, (2, 3), holdings=holding, active=(on,), time=0.5)
         q, v = START, rng.normal(size=4)
         y, linear = dynamics.linear([*q, *v], u)
         y = np.array(y, dtype=float)
@@ -73,7 +73,7 @@ def test_an_impact_of_no_time_is_that_of_a_robot_with_constraints() -> None:
     held = held.with_constraints(lw.Ball("toe", at=held.pose(START, "foot")[:3, 3], name="toe"))
     v = np.array([0.3, -1.2, 0.5, -0.7])
     known = held.constrained_impact(START, v)
-    dynamics = HeldDynamics(MONOPED.tree, 1e-7, (2, 3), holdings=(Holding(FOOT, ContactStays(FOOT)),), active=(1.0,))
+    dynamics = ContactDynamics(MONOPED.tree, 1e-7, (2, 3), holdings=(Holding(FOOT, ContactStays(FOOT)),), active=(1.0,))
     y = _step(dynamics, [*START, *v], [0.0, 0.0])
     assert np.abs(y[4:8] - known.v).max() < 1e-5
     assert np.abs(1e-7 * y[8:] - known.constraint_impulses).max() < 1e-5

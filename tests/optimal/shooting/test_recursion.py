@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 import linkwork as lw
-from linkwork.optimal.algorithms.shooting.augmented_cost import AskedTerms
+from linkwork.optimal.algorithms.shooting.augmented_cost import TermRequest
 from linkwork.optimal.algorithms.shooting.ilqr import Shooting
 from linkwork.optimal.algorithms.shooting.search_state import RollOut
 from linkwork.optimal.algorithms.shooting.step_dynamics import Stepped
@@ -26,7 +26,7 @@ def _solver(kinds: tuple[str, ...], limited: bool, gaps: bool, linear: bool = Tr
     """A cart on a line that shall be at 1, at rest: rows of its place, its speed, and its speed beyond 0.95."""
 
     def solved(start, w0, w1, u, x, bound):
-        terms = AskedTerms(("squares",), kinds, lambda x, u, g: u, lambda y, g: [y[0] - 1.0, y[1], y[1] - 0.95])
+        terms = TermRequest(("squares",), kinds, lambda x, u, g: u, lambda y, g: [y[0] - 1.0, y[1], y[1] - 0.95])
         limits = ([-bound], [bound]) if limited else None
         problem = Shooting(CART, terms, list(start), np.zeros((T, 0)), (w0, w1), limits, gaps)
         found = problem.solve(RollOut(x, u))

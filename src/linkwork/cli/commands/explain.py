@@ -12,7 +12,7 @@ from linkwork._util.messages import cut
 from linkwork.cli.arguments import USAGE, CommandError, add_json, add_robot, robot_of
 from linkwork.cli.output import Terminal, columns_of, escaped, label, number, quantity, table, width
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.compiler_api import CodeFacts, code_facts
+from linkwork.kernels.compiler_api import CodeStatistics, code_facts
 from linkwork.kernels.operation_report import Explanation, Work, explain
 from linkwork.parts.joint.joint import Joint
 from linkwork.robot import Robot
@@ -111,7 +111,7 @@ def _kinds(total: Work) -> list[str]:
     return table(["operation", "count"], [[name, str(count)] for name, count in found])
 
 
-def _code(code: CodeFacts) -> list[str]:
+def _code(code: CodeStatistics) -> list[str]:
     size = f"{number(round(code.code_bytes / 1024, 1))} KiB"
     made = f"traced in {1e3 * code.trace_seconds:.0f} ms, compiled in {code.seconds:.2f} s"
     if code.cached:
@@ -128,7 +128,7 @@ def _code(code: CodeFacts) -> list[str]:
 # -- for programs
 
 
-def _data(robot: Robot, explained: Explanation, code: CodeFacts, about: dict[str, Any]) -> dict[str, Any]:
+def _data(robot: Robot, explained: Explanation, code: CodeStatistics, about: dict[str, Any]) -> dict[str, Any]:
     total = explained.total
     bodies = zip(robot.joints, explained.bodies, strict=True)
     return {

@@ -37,7 +37,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from linkwork._util.user_frames import levels_up
-from linkwork.compiler.cache.secure_directory import Opened, UntrustedError, opened, reason, untrusted_place
+from linkwork.compiler.cache.secure_directory import TrustedDirectory, UntrustedError, opened, reason, untrusted_place
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.runtime import fastcall
 from linkwork.compiler.runtime.cpython import in_main_interpreter
@@ -210,7 +210,7 @@ class Cache:
         self._sweep(-math.inf)  # also those of a clock ahead of ours
         return len(sizes), sum(sizes)
 
-    def _write(self, here: Opened, name: str, data: bytes) -> None:
+    def _write(self, here: TrustedDirectory, name: str, data: bytes) -> None:
         part = os.urandom(16).hex() + _PART
         try:
             here.write(part, data)

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from linkwork.compiler.program import Instruction, Port, Program
-from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.operations import Operation
 
 __all__ = ["content"]
@@ -30,7 +30,7 @@ def content(program: Program) -> str:
 
 def _encoded(value: Any, seen: dict[int, bytes]) -> bytes:
     """Bytes that are the same for equal values and for no others; ``seen`` are listings' by id."""
-    if isinstance(value, Listing):
+    if isinstance(value, InstructionList):
         if id(value) not in seen:
             seen[id(value)] = hashlib.sha256(_listing(value, seen)).digest()
         return seen[id(value)]
@@ -52,7 +52,7 @@ def _joined(value: Any, parts: list[bytes]) -> bytes:
     return b"".join([f"{type(value).__name__}{len(parts)}:".encode(), *(b"%d:%b" % (len(p), p) for p in parts)])
 
 
-def _listing(value: Listing, seen: dict[int, bytes]) -> bytes:
+def _listing(value: InstructionList, seen: dict[int, bytes]) -> bytes:
     """The same of a listing: of most of its instructions in less time, since there are thousands, of few operations."""
     left = ("name", "instructions") if isinstance(value, Program) else ("instructions",)
     others = [f.name for f in fields(value) if f.name not in left]  # type: ignore[arg-type]

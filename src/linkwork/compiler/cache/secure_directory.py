@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Opened", "UntrustedError", "opened", "reason", "untrusted_place"]
+__all__ = ["TrustedDirectory", "UntrustedError", "opened", "reason", "untrusted_place"]
 
 _MOST_LINKS = 40
 _RELATIVE = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd and sys.platform != "win32"
@@ -30,7 +30,7 @@ class UntrustedError(OSError):
     """A path is not to be used: others could change what is there."""
 
 
-class Opened:
+class TrustedDirectory:
     """A directory that was looked at, and what is done in it."""
 
     def __init__(self, folder: Path, number: int | None) -> None:
@@ -76,17 +76,17 @@ class Opened:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[Opened]:
+def opened(folder: Path) -> Iterator[TrustedDirectory]:
     """A directory to work in.  Raises FileNotFoundError where there is none, `UntrustedError` where it is not private,
     and OSError as the system gives it."""
     if not _RELATIVE:
         if not folder.is_dir() and folder.exists():
             raise UntrustedError(f"{folder} is not a directory")
-        yield Opened(folder, None)
+        yield TrustedDirectory(folder, None)
         return
     number = _walked(folder)
     try:
-        yield Opened(folder, number)
+        yield TrustedDirectory(folder, number)
     finally:
         os.close(number)
 

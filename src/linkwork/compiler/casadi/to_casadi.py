@@ -20,9 +20,9 @@ from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutin
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.control.table_access import Put, Take
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
-from linkwork.expr.scalar.block import Listing, Region
+from linkwork.expr.scalar.block import InstructionList, Region
 from linkwork.expr.scalar.functions import eq, floor, le, or_, where
-from linkwork.expr.scalar.multi_result import Bundle
+from linkwork.expr.scalar.multi_result import MultiResult
 
 __all__ = ["import_casadi", "to_casadi"]
 
@@ -97,21 +97,21 @@ class ControlWriter:
         self._casadi, self._name = casadi, name
         self._functions: dict[tuple[Region, int], Any] = {}
 
-    def world(self, listing: Listing) -> tuple[Any, Callable[[Any], list[Any]]]:
+    def world(self, listing: InstructionList) -> tuple[Any, Callable[[Any], list[Any]]]:
         """SX or MX, and what takes the elements out of a matrix of it."""
         has_bodies = any(isinstance(i.value, (Loop, Choice, Subroutine)) for i in listing.instructions)
         if has_bodies and sum(counted(listing).values()) > MOST_WRITTEN_OUT:
             return self._casadi.MX, lambda matrix: self._split(self._casadi.vec(matrix), matrix.numel())
         return self._casadi.SX, lambda matrix: matrix.elements()
 
-    def run(self, listing: Listing, elements: Sequence[Any], symbols: Any) -> list[Any]:
+    def run(self, listing: InstructionList, elements: Sequence[Any], symbols: Any) -> list[Any]:
         """The results for elements of SX or MX."""
 
         def apply(instruction: Instruction, arguments: list[Any]) -> Any:
             operation, bundle = instruction.operation, instruction.value
             if isinstance(bundle, Rows):
                 return bundle.run(arguments, apply, symbols)
-            if isinstance(bundle, Bundle):
+            if isinstance(bundle, MultiResult):
                 return self._results(bundle, arguments, symbols)
             called = operation.casadi
             if operation.composition is None and isinstance(called, str) and not hasattr(self._casadi, called):
@@ -120,7 +120,7 @@ class ControlWriter:
 
         return listing.run(elements, apply, symbols)
 
-    def _results(self, bundle: Bundle, arguments: list[Any], symbols: Any) -> list[Any]:
+    def _results(self, bundle: MultiResult, arguments: list[Any], symbols: Any) -> list[Any]:
         if isinstance(bundle, Take):
             return _taken(bundle, arguments)
         if isinstance(bundle, Put):

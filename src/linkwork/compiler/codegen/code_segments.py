@@ -21,7 +21,7 @@ from linkwork.compiler.program import (
     Instruction,
     Program,
 )
-from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.multi_result import PART
 
 __all__ = ["MOST", "MOST_OF_FEW", "TAKEN_OUT", "WHOLE", "Plan", "Segment", "best_cut", "pairs_taken_apart", "plan"]
@@ -52,7 +52,7 @@ class Plan:
 
 
 TAKEN_OUT = (SIN_OF, COS_OF, PART)
-L = TypeVar("L", bound=Listing)
+L = TypeVar("L", bound=InstructionList)
 
 WHOLE = 2000  # instructions of a program that is left whole
 MOST, MOST_OF_FEW = 600, 2500  # of a segment of a longer one, and where what is alive fits into registers, nearly

@@ -30,7 +30,16 @@ from linkwork.compiler.program import Program
 from linkwork.compiler.runtime import fastcall
 from linkwork.compiler.runtime.fastcall import fast_function
 
-__all__ = ["ENTRIES", "PARTS", "Design", "EntryPoint", "available", "entry_point", "parts_here", "symbol_prefix"]
+__all__ = [
+    "ENTRIES",
+    "PARTS",
+    "CodegenOptions",
+    "EntryPoint",
+    "available",
+    "entry_point",
+    "parts_here",
+    "symbol_prefix",
+]
 
 
 class EntryPoint(NamedTuple):
@@ -63,7 +72,7 @@ def symbol_prefix(name: str) -> str:
     return f"{plain}_" if plain == "llvm" else plain  # what begins with "llvm." is LLVM's own
 
 
-class Design:
+class CodegenOptions:
     """How a program is laid out as code for a target and a type of numbers."""
 
     def __init__(self, program: Program, target: Target, real: Real = DOUBLE) -> None:
@@ -87,7 +96,7 @@ class Design:
         return Text(self.prefix)
 
 
-def _sample(design: Design) -> list[Text]:
+def _sample(design: CodegenOptions) -> list[Text]:
     """The code for one sample."""
     layout = design.scalar
     if isinstance(layout, ControlLayout):
@@ -95,7 +104,7 @@ def _sample(design: Design) -> list[Text]:
     return _straight(design, layout, sample_function)
 
 
-def _block(design: Design) -> list[Text]:
+def _block(design: CodegenOptions) -> list[Text]:
     """The code for vectors of samples."""
     layout = design.vectors
     if isinstance(layout, ControlLayout):
@@ -103,7 +112,7 @@ def _block(design: Design) -> list[Text]:
     return _straight(design, layout, block_function)
 
 
-def _straight(design: Design, layout: Layout, write: Callable[[Text, Layout], None]) -> list[Text]:
+def _straight(design: CodegenOptions, layout: Layout, write: Callable[[Text, Layout], None]) -> list[Text]:
     """Straight-line code: the function that is called and, of a long program, its segments."""
     texts = [design.text()]
     write(texts[0], layout)
@@ -113,26 +122,26 @@ def _straight(design: Design, layout: Layout, write: Callable[[Text, Layout], No
     return texts
 
 
-def _loop(design: Design) -> list[Text]:
+def _loop(design: CodegenOptions) -> list[Text]:
     text = design.text()
     loop_function(text, design.vectors)
     return [text, *_block(design)]
 
 
-def _fast(design: Design) -> list[Text]:
+def _fast(design: CodegenOptions) -> list[Text]:
     text = design.text()
     fast_function(text, design.program)
     return [text]
 
 
-def _along(design: Design, name: str) -> list[Text]:
+def _along(design: CodegenOptions, name: str) -> list[Text]:
     layout, text = design.vectors, design.text()
     assert isinstance(layout, Layout) and not layout.plan.segmented, design.program
     text.add(along_function(layout, name, columns_along(name)))
     return [text]
 
 
-PARTS: dict[str, Callable[[Design], list[Text]]] = {
+PARTS: dict[str, Callable[[CodegenOptions], list[Text]]] = {
     "sample": _sample,
     "loop": _loop,
     "fast": _fast,
@@ -143,7 +152,7 @@ ENTRIES: dict[str, EntryPoint] = {
 }
 
 
-def _part(name: str) -> Callable[[Design], list[Text]]:
+def _part(name: str) -> Callable[[CodegenOptions], list[Text]]:
     """What writes a part."""
     return PARTS.get(name) or partial(_along, name=name)
 

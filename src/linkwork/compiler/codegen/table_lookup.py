@@ -18,9 +18,9 @@ import numpy as np
 from linkwork.compiler.codegen.float_type import Real, splat, vector
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.expr.control.table_access import Put, Take
-from linkwork.expr.scalar.multi_result import Bundle
+from linkwork.expr.scalar.multi_result import MultiResult
 
-__all__ = ["CHOSEN", "Memory", "Standing", "bundle", "lane_of", "offsets", "row_of"]
+__all__ = ["CHOSEN", "Memory", "TableAddress", "bundle", "lane_of", "offsets", "row_of"]
 
 Memory = Callable[[int], "tuple[str, int] | None"]  # of a value: a pointer, and how many numbers further on
 
@@ -29,7 +29,7 @@ _TOGETHER = 4  # numbers of a row that lanes may take as vectors
 _ON_STACK = 1 << 13  # bytes of a table that is put there
 
 
-class Standing(NamedTuple):
+class TableAddress(NamedTuple):
     """Where a table stands: a pointer, the places of the first row's numbers, and how far apart rows are."""
 
     pointer: str
@@ -37,7 +37,7 @@ class Standing(NamedTuple):
     distance: int
 
     @staticmethod
-    def of(places: Sequence[tuple[str, int] | None], columns: int) -> Standing | None:
+    def of(places: Sequence[tuple[str, int] | None], columns: int) -> TableAddress | None:
         """Of the places of all numbers, if all are in memory and all rows equally far apart."""
         first, following = places[:columns], places[columns : columns + 1] or places[:1]
         if any(place is None for place in (*first, *following)):
@@ -46,11 +46,11 @@ class Standing(NamedTuple):
         starts = tuple([place[1] for place in first])  # type: ignore[index]
         wanted = ((pointer, starts[k % columns] + k // columns * distance) for k in range(len(places)))
         found = all(one == other for one, other in zip(places, wanted, strict=True))
-        return Standing(pointer, starts, distance) if found else None
+        return TableAddress(pointer, starts, distance) if found else None
 
 
 def bundle(
-    f: Instructions, bundle: Bundle, args: Sequence[int], name: Callable[[int], str], memory: Memory
+    f: Instructions, bundle: MultiResult, args: Sequence[int], name: Callable[[int], str], memory: Memory
 ) -> list[str]:
     """The results of an instruction of several that is straight-line code; its arguments are named when needed."""
     if isinstance(bundle, Take):
@@ -90,9 +90,9 @@ def _taken(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int
         where = offsets(f, row, take.columns * size, 0)
         found = _read(f, where, _constants(f, take.table), [size * k for k in range(take.columns)])
     else:
-        standing = Standing.of([memory(value) for value in values], take.columns) if len(values) > CHOSEN else None
+        standing = TableAddress.of([memory(value) for value in values], take.columns) if len(values) > CHOSEN else None
         if standing is None and CHOSEN < len(values) <= _ON_STACK // f.align:
-            standing = Standing(f.room(len(values) * f.align, f.align), tuple(range(take.columns)), take.columns)
+            standing = TableAddress(f.room(len(values) * f.align, f.align), tuple(range(take.columns)), take.columns)
             for k, value in enumerate(values):
                 f.put(name(value), standing.pointer, k)
         if standing is not None:
@@ -134,7 +134,7 @@ def _chosen(f: Instructions, row: str, numbers: Sequence[str], take: Take) -> li
     return found
 
 
-def _stood(f: Instructions, row: str, standing: Standing) -> list[str]:
+def _stood(f: Instructions, row: str, standing: TableAddress) -> list[str]:
     """A row of a table that has a vector for each number: as vectors where all lanes want the same row, as they do more
     often than not (times in their order, one scene for all), else lane by lane."""
     each, columns = standing.distance * f.align, [place * f.align for place in standing.columns]

@@ -9,7 +9,7 @@ from typing import Any
 from linkwork.compiler.build import Source
 from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces, Tangent
 from linkwork.compiler.program import Port, Program
-from linkwork.compiler.trace.pytree_ports import Nesting, port_names
+from linkwork.compiler.trace.pytree_ports import PortTree, port_names
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.pytree import Form, Leaf, leaves_of, reshaped
 
@@ -29,7 +29,7 @@ class Base:
     """A kernel's source, how its inputs and outputs are nested, and what they are points of."""
 
     source: Source
-    nesting: Nesting
+    nesting: PortTree
     spaces: Spaces
 
     @property

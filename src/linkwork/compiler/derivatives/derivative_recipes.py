@@ -14,7 +14,7 @@ from linkwork.compiler.derivatives.sparsity import Pattern
 from linkwork.compiler.derivatives.tangent_spaces import Space, Spaces, Tangent
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
-from linkwork.compiler.trace.pytree_ports import Nesting, port_names
+from linkwork.compiler.trace.pytree_ports import PortTree, port_names
 from linkwork.errors import NotDifferentiableError
 from linkwork.expr.arrays.pytree import Form, Leaf
 from linkwork.expr.autodiff.graph_derivative import is_zero
@@ -43,7 +43,7 @@ class Derivative:
     """What a kernel of derivatives is made of; where it is sparse, also where the values belong."""
 
     recipe: Recipe
-    nesting: Nesting
+    nesting: PortTree
     spaces: Spaces
     doc: str
     patterns: Mapping[str, Pattern]
@@ -112,7 +112,7 @@ def derived(plan: Wanted) -> Derivative:
         base.source.recipe.facts,
         in_double=base.source.recipe.in_double,
     )
-    nesting = Nesting({**base.nesting.inputs, **plan.more})
+    nesting = PortTree({**base.nesting.inputs, **plan.more})
     return Derivative(recipe, nesting, Spaces(base.spaces.inputs), f"{plan.about} {base.name}", patterns)
 
 

@@ -27,7 +27,7 @@ __all__ = ["by_numbers", "gradients", "rows_of"]
 _MORE = 1.5  # times as many rows as numbers, from which these are gone through once
 _WHERE = BY_NAME["where"]
 
-Row = dict[int, Any]
+FunctionSpec = dict[int, Any]
 
 
 def by_numbers(
@@ -65,16 +65,16 @@ def gradients(
     return _by_tangents(by, _columns(replay, by), found)
 
 
-def rows_of(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -> list[list[Row]]:
+def rows_of(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -> list[list[FunctionSpec]]:
     """The Jacobians' rows of each output, sparse: the directions of all inputs are counted one after the other."""
     columns, between = _columns(replay, by), _narrowest(replay, of)
 
-    def row(found: Sequence[Sequence[Any]]) -> Row:
+    def row(found: Sequence[Sequence[Any]]) -> FunctionSpec:
         flat = [x for part in _by_tangents(by, columns, found) for x in part]
         return {j: x for j, x in enumerate(flat) if not is_zero(x)}
 
     @cache
-    def row_between(k: int) -> Row:
+    def row_between(k: int) -> FunctionSpec:
         *found, _ = _pulled(replay, by, [between[k]], [1.0])
         return row(found)
 
@@ -105,10 +105,10 @@ def _narrowest(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
     return parts[max(few, key=lambda k: len(rules[k].args))] if few else []
 
 
-def _summed(row: Row, shares: Sequence[tuple[Any, Row]]) -> Row:
+def _summed(row: FunctionSpec, shares: Sequence[tuple[Any, FunctionSpec]]) -> FunctionSpec:
     """A row and others, each times a weight.  What a condition switches off is chosen away after the sum, as `adjoint`
     does: so nothing that is not finite there is multiplied by zero."""
-    sums: dict[Symbol | None, Row] = {None: dict(row)}
+    sums: dict[Symbol | None, FunctionSpec] = {None: dict(row)}
     for weight, other in shares:
         on = _condition(weight)
         factor, found = weight if on is None else weight.args[1], sums.setdefault(on, {})

@@ -98,7 +98,7 @@ class Spaces(NamedTuple):
     outputs: Mapping[str, Space] = _NONE
 
 
-Row = Mapping[int, Any]  # of derivatives, sparse: direction -> value
+FunctionSpec = Mapping[int, Any]  # of derivatives, sparse: direction -> value
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Tangent:
         """q̇ = N(q) v."""
         return list(v) if self.space is None else self.space.q_dot(q, v)
 
-    def gradient(self, columns: Sequence[Row], by_numbers: Sequence[Any]) -> list[Any]:
+    def gradient(self, columns: Sequence[FunctionSpec], by_numbers: Sequence[Any]) -> list[Any]:
         """The gradient by the tangent vector, Nᵀ g, from that by the numbers of q, where `columns` gave N."""
         if self.space is None:
             return list(by_numbers)
@@ -175,7 +175,7 @@ class Tangent:
 
     # -- of what is differentiated
 
-    def measured(self, q: Sequence[Any], rows: Sequence[Row]) -> list[dict[int, Any]]:
+    def measured(self, q: Sequence[Any], rows: Sequence[FunctionSpec]) -> list[dict[int, Any]]:
         """The rows of derivatives by tangent coordinates, v_of(q, q̇), from those of the numbers."""
         if self.space is None:
             return [dict(row) for row in rows]

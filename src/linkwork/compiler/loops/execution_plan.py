@@ -21,8 +21,8 @@ from linkwork.expr.control.branch_and_call_instructions import CALL, CHOICE
 from linkwork.expr.control.loop_instruction import LOOP, Loop
 from linkwork.expr.control.table_access import PUT
 from linkwork.expr.linalg.frontal_elimination import FRONT, FrontElimination
-from linkwork.expr.scalar.block import Listing, Region, bodies_of
-from linkwork.expr.scalar.multi_result import PART, Bundle
+from linkwork.expr.scalar.block import InstructionList, Region, bodies_of
+from linkwork.expr.scalar.multi_result import PART, MultiResult
 
 __all__ = [
     "CONTROL",
@@ -104,7 +104,7 @@ class Control:
 class Scope:
     """A listing with the places of its inputs, of the values that wait in the frame, and its steps."""
 
-    listing: Listing
+    listing: InstructionList
     inputs: Sequence[Spot]
     columns: int = 0  # of inputs of a loop's steps
     places: dict[int, int] = field(default_factory=dict)  # value -> place in the frame
@@ -161,7 +161,7 @@ _USUAL = 16  # steps of a loop with a condition, if it may do more
 _FUNCTION = 20  # instructions of an elementary function
 
 
-def samples_cost(listing: Listing) -> float:
+def samples_cost(listing: InstructionList) -> float:
     """The instructions that a sample takes, where loops with a condition do the usual number of steps."""
     total = 0.0
     for instruction in listing.instructions:
@@ -178,6 +178,6 @@ def samples_cost(listing: Listing) -> float:
             total += sum(times * samples_cost(body) for body, times in bundle.runs)
         elif isinstance(bundle, FrontElimination):
             total += sum(bundle.operations.values())
-        elif isinstance(bundle, Bundle):
+        elif isinstance(bundle, MultiResult):
             total += sum(map(samples_cost, bodies_of(bundle)))
     return total

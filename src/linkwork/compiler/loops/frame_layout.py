@@ -27,20 +27,20 @@ from linkwork.compiler.program import CONSTANT, INPUT
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
-from linkwork.expr.scalar.block import Listing, Region
-from linkwork.expr.scalar.multi_result import PART, Bundle
+from linkwork.expr.scalar.block import InstructionList, Region
+from linkwork.expr.scalar.multi_result import PART, MultiResult
 
 __all__ = ["has_control", "plan_program"]
 
 MANY = 64  # numbers that a loop carries on: fewer are put in place at the end of a step
 
 
-def has_control(listing: Listing) -> bool:
+def has_control(listing: InstructionList) -> bool:
     """Whether some of the instructions are loops, choices or calls."""
     return any(i.operation in CONTROL for i in listing.instructions)
 
 
-def plan_program(program: Listing) -> tuple[Scope, Memory]:
+def plan_program(program: InstructionList) -> tuple[Scope, Memory]:
     """The steps of a program that has loops in it, and the frame that they work in."""
     memory = Memory(program.elements_in)
     scope = _Planner(program, [Spot(FRAME, k) for k in range(program.elements_in)], memory).plan(whole=True)
@@ -52,7 +52,7 @@ class _Planner:
 
     def __init__(
         self,
-        listing: Listing,
+        listing: InstructionList,
         inputs: Sequence[Spot],
         memory: Memory,
         columns: int = 0,
@@ -275,7 +275,7 @@ class _Planner:
         own = step.results, loop
         step.scopes = (_Planner(loop.body, inputs, self.memory, len(step.columns), own).plan(whole=False),)
 
-    def _other(self, step: Control, bundle: Bundle, args: Sequence[int], before: Piece) -> None:
+    def _other(self, step: Control, bundle: MultiResult, args: Sequence[int], before: Piece) -> None:
         if isinstance(bundle, Rows):
             step.results = self.memory.take(bundle.places)
             step.outside = step.arguments = tuple([self._placed(x, before) for x in args])

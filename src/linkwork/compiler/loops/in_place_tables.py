@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from linkwork.compiler.codegen.float_type import vector
 from linkwork.compiler.codegen.llvm_instructions import Instructions
-from linkwork.compiler.codegen.table_lookup import CHOSEN, Standing, lane_of, offsets, row_of
+from linkwork.compiler.codegen.table_lookup import CHOSEN, TableAddress, lane_of, offsets, row_of
 from linkwork.compiler.program import INPUT
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.control.table_access import PUT
-from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.multi_result import PART
 
 __all__ = ["Stored", "rows_of_tables", "store", "stored_tables", "whether_nan"]
@@ -38,7 +38,7 @@ class Stored:
         return max(self.columns) - min(self.columns) + 1
 
 
-def stored_tables(listing: Listing, loop: Loop) -> list[Stored]:
+def stored_tables(listing: InstructionList, loop: Loop) -> list[Stored]:
     """The tables of a loop's body that can be changed where they stand."""
     instructions, results = listing.instructions, listing.results[listing.first :]
     carried: dict[int, dict[int, int]] = {}  # of each put the numbers carried on that are parts of its table
@@ -59,7 +59,7 @@ def stored_tables(listing: Listing, loop: Loop) -> list[Stored]:
         bundle = instructions[last].value
         if CHOSEN < bundle.count == len(places) == uses[last]:
             puts = _chain(listing, last, places, uses)
-            standing = Standing.of([("", places[k]) for k in range(bundle.count)], bundle.columns)
+            standing = TableAddress.of([("", places[k]) for k in range(bundle.count)], bundle.columns)
             mixed = min(places.values()) < loop.watched <= max(places.values())
             if puts and standing is not None and not mixed:
                 numbers = frozenset(places.values())
@@ -67,7 +67,7 @@ def stored_tables(listing: Listing, loop: Loop) -> list[Stored]:
     return found
 
 
-def _chain(listing: Listing, last: int, places: dict[int, int], uses: dict[int, int]) -> tuple[int, ...]:
+def _chain(listing: InstructionList, last: int, places: dict[int, int], uses: dict[int, int]) -> tuple[int, ...]:
     """The puts that make the table that is carried on of the one carried so far; none where something else does."""
     instructions = listing.instructions
     puts = [last]
@@ -98,7 +98,7 @@ def _inside(f: Instructions, index: str, rows: int, lanes: str) -> str:
 Rows = Sequence[tuple[str, Sequence[str]]]  # of each put the index and the row, by name
 
 
-def _rows_to_put(listing: Listing, table: Stored, name: Callable[[int], str]) -> Rows:
+def _rows_to_put(listing: InstructionList, table: Stored, name: Callable[[int], str]) -> Rows:
     """What is put, named while all that it is computed from is still there."""
     found = []
     for put in table.puts:
@@ -108,7 +108,7 @@ def _rows_to_put(listing: Listing, table: Stored, name: Callable[[int], str]) ->
 
 
 def rows_of_tables(
-    listing: Listing, tables: Sequence[Stored], value: Callable[[int], str]
+    listing: InstructionList, tables: Sequence[Stored], value: Callable[[int], str]
 ) -> list[tuple[Stored, Rows]]:
     """What a step puts into tables that stand somewhere, named before anything is changed."""
     return [(table, _rows_to_put(listing, table, value)) for table in tables]

@@ -14,8 +14,8 @@ from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.interrupts import attend_function, interrupts_address
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
-from linkwork.expr.scalar.block import Listing, bodies_of
-from linkwork.expr.scalar.multi_result import Bundle
+from linkwork.expr.scalar.block import InstructionList, bodies_of
+from linkwork.expr.scalar.multi_result import MultiResult
 
 __all__ = ["BUDGET", "SYMBOL", "attention_text", "end_if_interrupted", "period_of"]
 
@@ -56,7 +56,7 @@ def end_if_interrupted(f: Function, period: int, count: str, leave: str) -> None
         f.refuse(f.let(f"call i1 @{SYMBOL}()"), leave)
 
 
-def _longest(listing: Listing) -> float:
+def _longest(listing: InstructionList) -> float:
     """The most instructions that are run from one look to the next: a loop with looks of its own counts as `BUDGET`."""
     total = float(len(listing.instructions))
     for instruction in listing.instructions:
@@ -67,6 +67,6 @@ def _longest(listing: Listing) -> float:
             total += sum(times * _longest(body) for body, times in bundle.runs)
         elif isinstance(bundle, FrontElimination):
             total += sum(bundle.operations.values())
-        elif isinstance(bundle, Bundle):
+        elif isinstance(bundle, MultiResult):
             total += sum(map(_longest, bodies_of(bundle)))
     return total

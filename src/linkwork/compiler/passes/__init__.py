@@ -13,11 +13,11 @@ from linkwork.compiler.passes.simplifications import dead_code, drop_rules, fold
 from linkwork.compiler.passes.store_forwarding import look_through_puts
 from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import Instruction, Program
-from linkwork.expr.scalar.block import Listing, Region
+from linkwork.expr.scalar.block import InstructionList, Region
 
 __all__ = ["ALL", "optimize"]
 
-L = TypeVar("L", bound=Listing)
+L = TypeVar("L", bound=InstructionList)
 
 ALL: tuple[Callable[[Any], Any], ...] = (
     drop_rules,
@@ -33,7 +33,7 @@ ALL: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-def _everywhere(one_pass: Callable[[Listing], Listing], listing: L, done: dict[Region, Region]) -> L:
+def _everywhere(one_pass: Callable[[InstructionList], InstructionList], listing: L, done: dict[Region, Region]) -> L:
     """What a pass makes of a listing, after all regions in it, of which it takes equal ones once."""
 
     def inside(region: Region) -> Region:

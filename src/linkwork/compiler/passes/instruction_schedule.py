@@ -13,11 +13,11 @@ import heapq
 from typing import TypeVar
 
 from linkwork.compiler.program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS
-from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.block import InstructionList
 
 __all__ = ["schedule"]
 
-L = TypeVar("L", bound=Listing)
+L = TypeVar("L", bound=InstructionList)
 
 _SHORT = 1300  # instructions: longer programs run out of registers if it is not the trace that decides
 
@@ -87,7 +87,7 @@ def schedule(program: L) -> L:
     return program.ordered(order)
 
 
-def _ways(program: Listing) -> list[int]:
+def _ways(program: InstructionList) -> list[int]:
     """How many instructions, one after the other, wait for each."""
     way = [0] * len(program.instructions)
     for k in range(len(way) - 1, -1, -1):

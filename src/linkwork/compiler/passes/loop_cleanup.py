@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from linkwork.compiler.program import Instruction
 from linkwork.expr.control.loop_instruction import LOOP, Loop
-from linkwork.expr.scalar.block import Listing, Region
+from linkwork.expr.scalar.block import InstructionList, Region
 from linkwork.expr.scalar.interpreter import INPUT
 from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.symbol import Graph
@@ -22,7 +22,7 @@ from linkwork.expr.scalar.symbol import Graph
 __all__ = ["merge_loops", "trim_loops"]
 
 
-L = TypeVar("L", bound=Listing)
+L = TypeVar("L", bound=InstructionList)
 
 
 def trim_loops(program: L) -> L:

@@ -23,13 +23,13 @@ from typing import TypeVar
 import numpy as np
 
 from linkwork.compiler.program import CONSTANT, COS_OF, FMA, FMS, FNMA, SIN_OF, SINCOS, Instruction
-from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.operations import BY_NAME
 
 __all__ = ["dead_code", "drop_rules", "fold_constants", "fuse", "pair_sincos"]
 
 
-L = TypeVar("L", bound=Listing)
+L = TypeVar("L", bound=InstructionList)
 
 
 def dead_code(program: L) -> L:

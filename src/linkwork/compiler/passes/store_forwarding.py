@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from linkwork.compiler.program import CONSTANT, Instruction
 from linkwork.expr.control.table_access import PUT, TAKE, Take
-from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.operations import BY_NAME
 
 __all__ = ["look_through_puts"]
 
-L = TypeVar("L", bound=Listing)
+L = TypeVar("L", bound=InstructionList)
 
 
 def look_through_puts(program: L) -> L:

@@ -8,9 +8,9 @@ from linkwork.compiler.outlined_calls import Rows
 from linkwork.compiler.program import CONSTANT, INPUT, Program
 from linkwork.expr.control.branch_and_call_instructions import Choice
 from linkwork.expr.control.loop_instruction import Loop
-from linkwork.expr.scalar.block import Listing, Region, bodies_of
+from linkwork.expr.scalar.block import InstructionList, Region, bodies_of
 from linkwork.expr.scalar.interpreter import Instruction
-from linkwork.expr.scalar.multi_result import PART, Bundle
+from linkwork.expr.scalar.multi_result import PART, MultiResult
 
 __all__ = ["InvalidProgramError", "verify"]
 
@@ -32,7 +32,7 @@ def verify(program: Program) -> None:
         raise InvalidProgramError(f"{program.name}: the results do not fill the outputs and {program.guards} guards")
 
 
-def _verify(listing: Listing, name: str, done: set[Region]) -> None:
+def _verify(listing: InstructionList, name: str, done: set[Region]) -> None:
     gives: list[str] = []
     for k, instruction in enumerate(listing.instructions):
         operation, args, value = instruction
@@ -69,7 +69,7 @@ def _where(name: str, k: int, instruction: Instruction) -> str:
     return f"{name}: value {k} = {instruction.operation.name}{instruction.args}"
 
 
-def _verify_bodies(bundle: Bundle, arguments: int, where: str, done: set[Region]) -> None:
+def _verify_bodies(bundle: MultiResult, arguments: int, where: str, done: set[Region]) -> None:
     """What a bundle runs takes its arguments and gives its results.  Bodies that are equal are looked at once."""
     bodies = bodies_of(bundle)
     if isinstance(bundle, Rows):

@@ -14,11 +14,11 @@ from linkwork.compiler.operation_counts import listings
 from linkwork.compiler.program import FMA, FMS, FNMA
 from linkwork.expr.scalar.multi_result import PART
 
-__all__ = ["CodeFacts", "code_facts"]
+__all__ = ["CodeStatistics", "code_facts"]
 
 
 @dataclass(frozen=True, slots=True)
-class CodeFacts:
+class CodeStatistics:
     """Of a kernel's code for float64: how much there is of what, and where it came from."""
 
     instructions: int  # after all passes, each once, however often it runs; inputs and constants left out
@@ -33,12 +33,12 @@ class CodeFacts:
     compile_seconds: float  # to trace and compile, perhaps in the process that filled the cache
 
 
-def code_facts(kernel: Kernel) -> CodeFacts:
+def code_facts(kernel: Kernel) -> CodeStatistics:
     """The facts of a kernel, all of whose code is compiled for them, and traced where it came from the cache."""
     make_ready(kernel)
     (source, code), program = made_from(kernel), kernel.program
     operations = Counter(i.operation for listing in listings(program) for i in listing.instructions)
-    return CodeFacts(
+    return CodeStatistics(
         instructions=sum(count for operation, count in operations.items() if operation.arity and operation is not PART),
         fused=sum(operations[operation] for operation in (FMA, FMS, FNMA)),
         most_alive=max(max(listing.alive()) for listing in listings(program)),

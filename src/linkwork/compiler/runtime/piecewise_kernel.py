@@ -18,7 +18,7 @@ from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.threads import get_num_threads
 from linkwork.compiler.trace.trace import trace
 
-__all__ = ["Along", "compile_along"]
+__all__ = ["PiecewiseKernel", "compile_along"]
 
 _SHARE = 1 << 17  # places between two looks at signals, and the least that are worth a thread
 _LINE = 64  # bytes
@@ -27,12 +27,13 @@ _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
 def compile_along(function: Callable[..., Any], name: str, common: int, column: int) -> Kernel:
-    """A kernel for `Along`, of a function ``(t, start, common, column)`` of one column that returns numbers."""
+    """A kernel for `PiecewiseKernel`, of a function ``(t, start, common, column)`` of one column that returns
+    numbers."""
     program = trace(function, name, {"t": (), "start": (), "common": (common,), "column": (column,)})
     return Kernel(program, later=True)
 
 
-class Along:
+class PiecewiseKernel:
     """A kernel's function along a table of rows, each of which begins at a number and holds until the next begins.
 
     The kernel's inputs are a place ``t`` (), where its row begins (), numbers that all rows share (c,), and one column

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.compiler.program import Port
-from linkwork.compiler.trace.pytree_ports import Nesting
+from linkwork.compiler.trace.pytree_ports import PortTree
 from linkwork.expr.arrays.pytree import Form, Leaf, leaves_of, put_together, taken_apart
 from linkwork.expr.arrays.symbol_array import filled
 
@@ -17,7 +17,7 @@ __all__ = ["run_uncompiled"]
 
 def run_uncompiled(
     function: Callable[..., Any],
-    nesting: Nesting,
+    nesting: PortTree,
     inputs: Sequence[Port],
     outputs: Sequence[Port],
     given: Sequence[Any],
@@ -62,7 +62,7 @@ def _all_arrays(form: Form | Leaf) -> Form | Leaf:
     return Form(form.kind, form.keys, tuple(_all_arrays(part) for part in form.parts))
 
 
-def _parts(returned: Any, nesting: Nesting, count: int) -> list[Any]:
+def _parts(returned: Any, nesting: PortTree, count: int) -> list[Any]:
     """The arrays that a function returned, one for each output."""
     if nesting.outputs is not None:
         numbers, form = taken_apart(returned, "output")

@@ -23,11 +23,11 @@ from linkwork.compiler.derivatives.tangent_spaces import Space
 from linkwork.compiler.program import Port
 from linkwork.expr.arrays.pytree import Form, Leaf, children, is_nested, leaves_of, remade
 
-__all__ = ["Nesting", "form_of_shapes", "in_order", "port_names", "spaces_of_shapes", "taking"]
+__all__ = ["PortTree", "form_of_shapes", "in_order", "port_names", "spaces_of_shapes", "taking"]
 
 
 @dataclass(frozen=True)
-class Nesting:
+class PortTree:
     """How the inputs and the outputs of a function are nested; no form for outputs that are one array, or several."""
 
     inputs: Mapping[str, Form | Leaf]
@@ -54,7 +54,7 @@ class Nesting:
         return _builder(self.outputs)(result if isinstance(result, tuple) else (result,))
 
 
-def taking(nesting: Nesting, name: str, flat: Callable[..., Any]) -> Callable[..., Any]:
+def taking(nesting: PortTree, name: str, flat: Callable[..., Any]) -> Callable[..., Any]:
     """The call of a kernel with nested inputs or outputs, around that with flat ones."""
     takes = [_taker(form, f"{name}: {key}") for key, form in nesting.inputs.items()]
     outputs, count = nesting.outputs, len(takes)

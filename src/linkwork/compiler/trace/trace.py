@@ -19,7 +19,7 @@ from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes.verifier import InvalidProgramError, verify
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
-from linkwork.compiler.trace.pytree_ports import Nesting, form_of_shapes, port_names, spaces_of_shapes
+from linkwork.compiler.trace.pytree_ports import PortTree, form_of_shapes, port_names, spaces_of_shapes
 from linkwork.compiler.trace.side_effects import SideEffects
 from linkwork.expr.arrays.pytree import Form, Leaf, is_nested, leaves_of, put_together, taken_apart
 from linkwork.expr.scalar.numpy_protocol import AS_AN_INDEX
@@ -102,7 +102,7 @@ class Trace(NamedTuple):
     """A function's program, how its inputs and outputs are nested, and what the inputs are points of."""
 
     program: Program
-    nesting: Nesting
+    nesting: PortTree
     spaces: Spaces
 
 
@@ -158,7 +158,7 @@ def traced_function(
         raise TypeError(f"{error}; {number}\n    in {who}") from None
     except (TypeError, ValueError) as error:
         raise type(error)(f"{error}\n    in {who}") from None
-    return Trace(program, Nesting(forms, form), Spaces(spaces))
+    return Trace(program, PortTree(forms, form), Spaces(spaces))
 
 
 def _check_names(name: str, ports: list[Port]) -> None:

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import eq, fmax, where
@@ -126,13 +126,13 @@ class TaskMotion(NamedTuple):
 def task_motion(stack: Stack, q: Scalars, v: Scalars) -> TaskMotion:
     """Of all tasks, one row after the other, by the rows with which controllers move them."""
     q_dot = velocity_to_configuration_derivative(stack.tree, q, v)
-    moving = seeded(list(q), [Directions({0: x}) for x in q_dot])
+    moving = seeded(list(q), [SparseTangent({0: x}) for x in q_dot])
     level = moving[0].level
     k = TaskState(stack.tree, moving)
 
     def split(x: Any) -> tuple[Any, Any]:
         value, tangent = parts(x, level)
-        return value, tangent.get(0) if isinstance(tangent, Directions) else 0.0
+        return value, tangent.get(0) if isinstance(tangent, SparseTangent) else 0.0
 
     found = TaskMotion([], [], [], [])
     for task, target in zip(stack.tasks, stack.targets, strict=True):
@@ -149,11 +149,11 @@ def task_motion(stack: Stack, q: Scalars, v: Scalars) -> TaskMotion:
 
 def drift_along(tree: Tree, rows: Callable[[Scalars], list[list[Any]]], q: Scalars, v: Scalars) -> list[Any]:
     """J̇ v of rows that are a function of q."""
-    moving = seeded(list(q), [Directions({0: x}) for x in velocity_to_configuration_derivative(tree, q, v)])
+    moving = seeded(list(q), [SparseTangent({0: x}) for x in velocity_to_configuration_derivative(tree, q, v)])
     level = moving[0].level
 
     def rate(x: Any) -> Any:
         tangent = parts(x, level)[1]
-        return tangent.get(0) if isinstance(tangent, Directions) else 0.0
+        return tangent.get(0) if isinstance(tangent, SparseTangent) else 0.0
 
     return [dot([rate(x) for x in row], v) for row in rows(moving)]

@@ -17,11 +17,11 @@ from linkwork.expr.equations.linear_quadratic import LinearQuadratic, riccati_sw
 from linkwork.expr.equations.riccati import riccati
 from linkwork.expr.scalar.functions import where
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 
 __all__ = ["HorizonRegulator", "Regulator", "lqr", "lqr_horizon"]
 
-_KERNELS: Once[Kernel] = Once(64)
+_KERNELS: LazyCache[Kernel] = LazyCache(64)
 _NAMES = ("A", "B", "Q", "R", "N")
 _FLOAT = np.dtype(float)
 _KERNEL_STATES = 12  # systems of more states are solved in NumPy: their kernels take more than 5 s to compile

@@ -19,10 +19,10 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
 from linkwork.expr.equations.linear_quadratic import LinearQuadratic, riccati_step
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
 from linkwork.model.tree import Tree
-from linkwork.optimal.algorithms.shooting.contact_dynamics import HeldDynamics, Holding
+from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, Holding
 from linkwork.optimal.robot_parameters import along, forces_of_states, robot_inputs, with_inputs
 from linkwork.optimal.shooting.contact_phases import HoldingPhases, holding_forces
 
@@ -30,7 +30,7 @@ __all__ = ["HeldPlans"]
 
 Numbers = Mapping[Parameter, np.ndarray]
 
-_KERNELS: Once[Kernel] = Once(32)
+_KERNELS: LazyCache[Kernel] = LazyCache(32)
 
 
 class HeldPlans:
@@ -125,7 +125,7 @@ def _compiled(
 
     def planned(ways: Any, rates: Any, u: Any, given: Any, step: Any, Q: Any, R: Any, **numbers: Any) -> Any:
         tree = with_inputs(own, parameters, numbers)
-        dynamics = HeldDynamics(tree, step, acting, "semi_implicit_euler", passive, holdings)
+        dynamics = ContactDynamics(tree, step, acting, "semi_implicit_euler", passive, holdings)
 
         def node(_: Any, row: Any) -> Any:
             q, v, u, given = (list(part) for part in row)

@@ -17,7 +17,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
 from linkwork.expr.equations.linear_quadratic import LinearQuadratic, riccati_step
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
 from linkwork.optimal.robot_parameters import robot_of_inputs
 
@@ -36,7 +36,7 @@ __all__ = [
 
 
 ROUNDING = 1e-9  # of a step: ages are sums of periods
-_KERNELS: Once[Kernel] = Once(32)
+_KERNELS: LazyCache[Kernel] = LazyCache(32)
 
 
 class RecedingPlan(NamedTuple):

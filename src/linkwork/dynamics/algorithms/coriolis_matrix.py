@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import Output, Row
+from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Pose, Subspace, Vec3
 from linkwork.spatial.moving_inertia import MovingInertia
@@ -82,7 +82,7 @@ def coriolis_matrix(tree: Tree, q: Scalars, v: Scalars) -> list[list[Any]]:
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         coriolis_matrix,
         "q v",
         Output(("nv", "nv"), "N·m·s, N·s"),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.force_elements import ForceElement
 from linkwork.kinematics.algorithms.jacobians.relative_frame_motion import BetweenFrames, SplitState
-from linkwork.model.function_spec import Output, Row
+from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force
 
@@ -98,7 +98,7 @@ def _exerted(tree: Tree, element: ForceElement, between: BetweenFrames) -> Force
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         force_element_wrenches,
         "q v",
         Output(("nfe", 6), "N·m, N"),

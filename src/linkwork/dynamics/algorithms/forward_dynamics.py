@@ -19,7 +19,7 @@ from linkwork.dynamics.algorithms.passive_joint_forces import with_passive_force
 from linkwork.errors import SingularInertiaError
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.model.body import WORLD, Body
-from linkwork.model.function_spec import FRICTION, PASSIVE, Option, Output, Row
+from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import (
     ArticulatedInertia,
@@ -136,7 +136,7 @@ def inverse_resistance(D: Any, body: Body, I: ArticulatedInertia, motion: Motion
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         forward_dynamics,
         "q v tau",
         Output(("nv",), "rad/s², m/s²"),

@@ -23,7 +23,7 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_matrix, mass_solved, o
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, less
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import FRICTION, PASSIVE, Option, Output, Row
+from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import (
     ArticulatedInertia,
@@ -198,7 +198,7 @@ def _prescribed(tree: Tree, joints: str | Sequence[str]) -> set[int]:
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         hybrid_dynamics,
         "q v a tau",
         (Output(("nv",), "rad/s², m/s²", "a"), Output(("nv",), "N·m, N", "tau")),

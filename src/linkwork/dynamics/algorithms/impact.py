@@ -13,7 +13,7 @@ from typing import Any
 
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.forward_dynamics import articulated_bodies
-from linkwork.model.function_spec import PASSIVE, Output, Row
+from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 
@@ -30,7 +30,7 @@ def impact(tree: Tree, q: Scalars, v: Scalars, impulses: Wrenches = (), passive:
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         impact,
         "q v",
         Output(("nv",), "rad/s, m/s"),

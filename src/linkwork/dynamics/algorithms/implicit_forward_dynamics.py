@@ -14,7 +14,7 @@ from typing import Any
 
 from linkwork.dynamics.algorithms.forward_dynamics import articulated_bodies, forward_dynamics
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
-from linkwork.expr.autodiff.custom_derivative import Rule
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol
@@ -28,7 +28,7 @@ Watched = Callable[[Tree, Graph], Tree]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class ImplicitDynamics(Rule):
+class ImplicitDynamics(CustomDerivative):
     """a = FD(q, v, τ) of a tree whose own numbers are no symbols."""
 
     tree: Tree
@@ -71,5 +71,5 @@ class ImplicitDynamics(Rule):
         return numbers[:nq], numbers[nq : nq + nv], numbers[nq + nv :]
 
 
-RULES: Mapping[Callable[..., Any], Callable[[Tree, Watched], Rule]] = {forward_dynamics: ImplicitDynamics}
+RULES: Mapping[Callable[..., Any], Callable[[Tree, Watched], CustomDerivative]] = {forward_dynamics: ImplicitDynamics}
 """How functions are differentiated, as they stand by default, where their operations are not followed."""

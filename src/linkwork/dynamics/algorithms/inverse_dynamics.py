@@ -24,7 +24,7 @@ from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_fo
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force
 from linkwork.kinematics.algorithms.relative_kinematics import moved, rotated
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import FRICTION, PASSIVE, Option, Output, Row
+from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import (
     Force,
@@ -168,7 +168,7 @@ def _terms(tree: Tree, q: Scalars, v: Scalars) -> Iterator[_Term]:
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         inverse_dynamics,
         "q v a",
         _FORCES,
@@ -176,7 +176,7 @@ ROWS = (
         options=(PASSIVE, FRICTION, Option("method", "newton_euler", ("newton_euler", "jacobian_sum"))),
         **_FELT,
     ),
-    Row.of(
+    FunctionSpec.of(
         bias_force,
         "q v",
         _FORCES,
@@ -184,8 +184,10 @@ ROWS = (
         options=(PASSIVE, FRICTION),
         **_FELT,
     ),
-    Row.of(gravity_force, "q", _FORCES, "Joint forces that hold the robot still.", options=(PASSIVE,), **_FELT),
-    Row.of(
+    FunctionSpec.of(
+        gravity_force, "q", _FORCES, "Joint forces that hold the robot still.", options=(PASSIVE,), **_FELT
+    ),
+    FunctionSpec.of(
         body_terms,
         "q v",
         (

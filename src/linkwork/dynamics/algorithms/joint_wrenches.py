@@ -29,7 +29,7 @@ from linkwork.expr.linalg.sparse_dot import dot, is_zero, less, rows_of
 from linkwork.joints.base.from_transform import Span
 from linkwork.kinematics.algorithms.jacobians.jacobian import jacobian
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import ACTUATORS, PASSIVE, Option, Output, Row, frame_options
+from linkwork.model.function_spec import ACTUATORS, PASSIVE, FunctionSpec, Option, Output, frame_options
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Pose, Rotation
 
@@ -188,28 +188,28 @@ def wrench_from_torque(
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         joint_wrenches,
         "q v a",
         Output(("nb", 6), _WRENCH),
         "Wrenches across the joints.",
         **_GIVEN,
     ),
-    Row.of(
+    FunctionSpec.of(
         joint_wrench_split,
         "q v a",
         (Output(("nb", 6), _WRENCH, "joint_force"), Output(("nb", 6), _WRENCH, "internal_force")),
         "Wrenches across the joints: what moves them, and what their mountings bear.",
         **_GIVEN,
     ),
-    Row.of(
+    FunctionSpec.of(
         static_torque,
         "q",
         Output(("nv",), "N·m, N"),
         "Joint forces that wrenches make.",
         wrenched=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         wrench_from_torque,
         "q tau",
         (Output((6,), "N·m, N", "wrench"), Output(("nv",), "N·m, N", "residual")),

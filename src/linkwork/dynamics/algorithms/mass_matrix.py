@@ -25,7 +25,7 @@ from linkwork.expr.linalg.pivots import Pivots
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import fabs
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import PASSIVE, Output, Row
+from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import ArticulatedInertia, Inertia, Motion
 
@@ -174,7 +174,7 @@ def _size(inertia: Inertia, S: Motion) -> Any:
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         mass_matrix,
         "q",
         Output(("nv", "nv"), "kg·m², kg·m, kg"),

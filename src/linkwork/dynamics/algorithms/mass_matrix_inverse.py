@@ -35,7 +35,7 @@ from linkwork.expr.control.vmap import each
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored
 from linkwork.joints.base.from_transform import units
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import PASSIVE, Output, Row
+from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import ArticulatedInertia, Force, Motion, Pose, Subspace, Vec3
 
@@ -305,7 +305,7 @@ def mass_matrix_solve(tree: Tree, q: Scalars, x: Scalars, passive: bool = False)
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         mass_matrix_inverse,
         "q",
         Output(("nv", "nv"), "1/(kg·m²), 1/(kg·m), 1/kg"),
@@ -314,7 +314,7 @@ ROWS = (
         joint_space=True,
         regular=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         mass_matrix_solve,
         "q x",
         Output(("nv",), "rad/s², m/s²"),

@@ -21,7 +21,7 @@ from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import sign, tanh
 from linkwork.joints.base.from_transform import units
 from linkwork.model.body import FRICTION_VELOCITY, Body, Drive
-from linkwork.model.function_spec import FRICTION, Output, Row
+from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 
 __all__ = [
@@ -117,7 +117,7 @@ def _rest(body: Body) -> list[Any]:
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         passive_force,
         "q v",
         Output(("nv",), "N·m, N"),

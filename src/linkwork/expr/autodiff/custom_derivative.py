@@ -14,16 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from linkwork.expr.scalar.multi_result import Bundle, Row, bundle_operation
+from linkwork.expr.scalar.multi_result import FunctionSpec, MultiResult, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 
-__all__ = ["RULED", "Rule", "Ruled", "moved_as", "ruled", "still"]
+__all__ = ["RULED", "CustomDerivative", "Ruled", "moved_as", "ruled", "still"]
 
 
 RULED = bundle_operation("ruled")
 
 
-class Rule(ABC):
+class CustomDerivative(ABC):
     """A function and its derivative, over any scalar.  Rules are immutable values: equal if they do the same."""
 
     __slots__ = ()
@@ -45,7 +45,7 @@ class Rule(ABC):
         """The gradient of Σ weights·results by the inputs; some of the weights may be 0.0."""
 
 
-def ruled(rule: Rule, inputs: Sequence[Any]) -> list[Any]:
+def ruled(rule: CustomDerivative, inputs: Sequence[Any]) -> list[Any]:
     """The results of a rule for numbers of any kind: floats, batches, symbols, dual numbers."""
     highest: Any = max(inputs, key=lambda x: getattr(x, "_precedence", 0), default=None)
     kind = getattr(highest, "_precedence", 0)
@@ -62,13 +62,13 @@ def ruled(rule: Rule, inputs: Sequence[Any]) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class Ruled(Bundle):
+class Ruled(MultiResult):
     """Results that were computed already, with the rule by which they are differentiated.
 
     The arguments are the results, the inputs and what else was computed.
     """
 
-    rule: Rule
+    rule: CustomDerivative
     results: int
     inputs: int
     extra: str  # the kinds of what else was computed
@@ -85,7 +85,9 @@ class Ruled(Bundle):
     def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
         return arguments[: self.count]
 
-    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> Sequence[Row]:
+    def pushed(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
+    ) -> Sequence[FunctionSpec]:
         end = self.count + self.inputs
         return _pushed(self.rule, arguments[self.count : end], results, arguments[end:], rows[self.count : end])
 
@@ -99,19 +101,25 @@ class Ruled(Bundle):
 class _Unfolded:
     """A rule before it is computed: for dual numbers, whose values and derivatives go different ways."""
 
-    rule: Rule
+    rule: CustomDerivative
 
     def __call__(self, arguments: Sequence[Any]) -> Sequence[Any]:
         return ruled(self.rule, arguments)
 
-    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> Sequence[Row]:
+    def pushed(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
+    ) -> Sequence[FunctionSpec]:
         _, extra = self.rule.compute(arguments)
         return _pushed(self.rule, arguments, results, extra, rows)
 
 
 def _pushed(
-    rule: Rule, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], rows: Sequence[Row]
-) -> list[Row]:
+    rule: CustomDerivative,
+    inputs: Sequence[Any],
+    results: Sequence[Any],
+    extra: Sequence[Any],
+    rows: Sequence[FunctionSpec],
+) -> list[FunctionSpec]:
     """A rule's derivatives, direction by direction."""
     found: list[dict[Any, Any]] = [{} for _ in results]
     for key in dict.fromkeys(key for row in rows for key in row):
@@ -126,7 +134,7 @@ Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True)
-class _Still(Rule):
+class _Still(CustomDerivative):
     """Numbers as they are, without a derivative."""
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
@@ -140,7 +148,7 @@ class _Still(Rule):
 
 
 @dataclass(frozen=True)
-class _MovedAs(Rule):
+class _MovedAs(CustomDerivative):
     """The first half of numbers, with the derivative of the others."""
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:

@@ -2,7 +2,7 @@
 
 A function over any scalar that is given `Dual` numbers also gives its directional derivative; the parts may be
 floats, NumPy batches, symbols or another library's scalars, and duals of duals give second derivatives.  A tangent may
-be a row of derivatives in many directions, `Directions`; what changes in none of them is no dual number any more.
+be a row of derivatives in many directions, `SparseTangent`; what changes in none of them is no dual number any more.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.multi_result import Forward
 from linkwork.expr.scalar.operations import BY_METHOD, Operation
@@ -68,11 +68,11 @@ class Dual:
         level = max(_level(a) for a in arguments)
         values, tangents = zip(*(_split(a, level) for a in arguments), strict=True)
         results = bundle(values)
-        many = any(t.__class__ is Directions for t in tangents)
+        many = any(t.__class__ is SparseTangent for t in tangents)
         rows = [{} if isinstance(t, float) and t == 0.0 else t.row if many else {0: t} for t in tangents]
         found = bundle.pushed(values, results, rows)
         return [
-            Dual(x, Directions(row) if many else row[0], level) if row else x
+            Dual(x, SparseTangent(row) if many else row[0], level) if row else x
             for x, row in zip(results, found, strict=True)
         ]
 
@@ -149,7 +149,7 @@ def same(a: Any, b: Any) -> bool:
         return False
     if a.__class__ is Dual:
         return bool(a.level == b.level) and same(a.value, b.value) and same(a.tangent, b.tangent)
-    if a.__class__ is Directions:
+    if a.__class__ is SparseTangent:
         return a.row.keys() == b.row.keys() and all(same(x, b.row[key]) for key, x in a.row.items())
     return isinstance(a, float) and a == b
 
@@ -165,12 +165,12 @@ def _split(x: Any, level: int) -> tuple[Any, Any]:
 
 def _dual(value: Any, tangent: Any, level: int) -> Any:
     """A dual number; what changes in none of many directions is a constant."""
-    return value if tangent.__class__ is Directions and not tangent.row else Dual(value, tangent, level)
+    return value if tangent.__class__ is SparseTangent and not tangent.row else Dual(value, tangent, level)
 
 
 def _batch(x: Any) -> Any:
     """A number as a batch of one."""
-    if isinstance(x, Directions):
+    if isinstance(x, SparseTangent):
         return x.each(_batch)
     if isinstance(x, Dual):
         return Dual(_batch(x.value), _batch(x.tangent), x.level)
@@ -179,7 +179,7 @@ def _batch(x: Any) -> Any:
 
 def _single(x: Any) -> Any:
     """The number in a batch of one."""
-    if isinstance(x, Directions):
+    if isinstance(x, SparseTangent):
         return x.each(_single)
     if isinstance(x, Dual):
         return Dual(_single(x.value), _single(x.tangent), x.level)
@@ -188,13 +188,13 @@ def _single(x: Any) -> Any:
 
 def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool) -> Callable[[Dual, Any], Any]:
     def method(self: Dual, other: Any) -> Any:
-        if other.__class__ is Directions:  # of a higher level, whose scalars are of this one
+        if other.__class__ is SparseTangent:  # of a higher level, whose scalars are of this one
             return NotImplemented
         first, second = (other, self) if swap else (self, other)
         level = max(_level(first), _level(second))
         (a, da), (b, db) = _split(first, level), _split(second, level)
-        if da.__class__ is Directions or db.__class__ is Directions:
-            da, db = (d if d.__class__ is Directions else Directions({}) for d in (da, db))
+        if da.__class__ is SparseTangent or db.__class__ is SparseTangent:
+            da, db = (d if d.__class__ is SparseTangent else SparseTangent({}) for d in (da, db))
         return _dual(*rule(a, da, b, db), level)
 
     return method
@@ -202,7 +202,7 @@ def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool)
 
 def _quotient(a: Any, da: Any, b: Any, db: Any) -> tuple[Any, Any]:
     ratio = a / b
-    if da.__class__ is not Directions:
+    if da.__class__ is not SparseTangent:
         return ratio, (da - ratio * db) / b
     if not da:
         return ratio, -(db * (ratio / b))

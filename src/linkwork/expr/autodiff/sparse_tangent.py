@@ -16,10 +16,10 @@ from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["Directions"]
+__all__ = ["SparseTangent"]
 
 
-class Directions:
+class SparseTangent:
     """A sparse row of derivatives: direction -> scalar, without those that are structurally zero.  Immutable.
 
     It is a vector: it adds up, and is multiplied and divided by scalars.  The number 0.0 is the row without any.
@@ -43,14 +43,14 @@ class Directions:
     def __bool__(self) -> bool:
         return bool(self.row)
 
-    def each(self, change: Callable[[Any], Any]) -> Directions:
+    def each(self, change: Callable[[Any], Any]) -> SparseTangent:
         """The same of every derivative."""
-        return Directions({key: change(x) for key, x in self.row.items()})
+        return SparseTangent({key: change(x) for key, x in self.row.items()})
 
-    def __neg__(self) -> Directions:
+    def __neg__(self) -> SparseTangent:
         return self.each(lambda x: -x)
 
-    def __pos__(self) -> Directions:
+    def __pos__(self) -> SparseTangent:
         return self
 
     def __add__(self, other: Any) -> Any:
@@ -60,7 +60,7 @@ class Directions:
         total = dict(self.row)
         for key, x in row.items():
             total[key] = total[key] + x if key in total else x
-        return Directions(total)
+        return SparseTangent(total)
 
     __radd__ = __add__
 
@@ -71,24 +71,24 @@ class Directions:
         total = dict(self.row)
         for key, x in row.items():
             total[key] = total[key] - x if key in total else -x
-        return Directions(total)
+        return SparseTangent(total)
 
     def __rsub__(self, other: Any) -> Any:
         return -self if _nothing(other) else NotImplemented
 
     def __mul__(self, k: Any) -> Any:
-        if k.__class__ is Directions:
+        if k.__class__ is SparseTangent:
             return NotImplemented
         return _NONE if _nothing(k) else self.each(lambda x: x * k)
 
     __rmul__ = __mul__
 
     def __truediv__(self, k: Any) -> Any:
-        if k.__class__ is Directions:
+        if k.__class__ is SparseTangent:
             return NotImplemented
         return self * (1.0 / k)
 
-    def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> Directions:
+    def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> SparseTangent:
         """The choice between two rows, which is all that is asked of rows besides sums and multiples."""
         if operation.name != "where":
             raise TypeError(f"{operation.name}: it is of numbers, and no function of rows of derivatives")
@@ -96,7 +96,7 @@ class Directions:
         one, other = _row(a), _row(b)
         if one is None or other is None:
             raise TypeError(f"where: expected two rows of derivatives, got {a!r} and {b!r}")
-        return Directions({k: f.where(condition, one.get(k, 0.0), other.get(k, 0.0)) for k in {**one, **other}})
+        return SparseTangent({k: f.where(condition, one.get(k, 0.0), other.get(k, 0.0)) for k in {**one, **other}})
 
     def __repr__(self) -> str:
         return f"Directions({self.row!r})"
@@ -110,9 +110,9 @@ def _nothing(x: Any) -> bool:
 
 
 def _row(x: Any) -> Mapping[Hashable, Any] | None:
-    if x.__class__ is Directions:
+    if x.__class__ is SparseTangent:
         return x.row
     return {} if _nothing(x) else None
 
 
-_NONE = Directions({})
+_NONE = SparseTangent({})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative import Rule
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative
 from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.symbol import Graph
@@ -14,7 +14,7 @@ from linkwork.expr.scalar.symbol import Graph
 __all__ = ["Transposed"]
 
 
-class Transposed(Rule):
+class Transposed(CustomDerivative):
     """A rule whose `tangent` is a formula, linear in the direction, that can be traced; it computes no truth values for
     its derivatives."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from linkwork.expr.control.closure_conversion import pulled, pushed
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import way_of
-from linkwork.expr.scalar.multi_result import Bundle, Row, bundle_operation
+from linkwork.expr.scalar.multi_result import FunctionSpec, MultiResult, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 
 __all__ = ["CALL", "CHOICE", "Choice", "Subroutine"]
@@ -24,7 +24,7 @@ CHOICE = bundle_operation("choice")
 
 
 @dataclass(frozen=True)
-class Choice(Bundle):
+class Choice(MultiResult):
     """Two bodies of the same arguments, of which the first runs where a condition holds, and else the second.
 
     The arguments are the condition and what the bodies take, both all of it.
@@ -59,7 +59,9 @@ class Choice(Bundle):
         found = (body.run(taken, *way) for body in self.bodies)
         return [np.where(condition, a, b) for a, b in zip(*found, strict=True)]
 
-    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> list[Row]:
+    def pushed(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
+    ) -> list[FunctionSpec]:
         bodies, given, found = pushed(self.bodies, rows[1:])
         values = iter(Choice(*bodies)([*arguments, *given]))
         return [{key: next(values) for key in some} for some in found]
@@ -77,7 +79,7 @@ CALL = bundle_operation("call")
 
 
 @dataclass(frozen=True)
-class Subroutine(Bundle):
+class Subroutine(MultiResult):
     """A body that runs once on its arguments."""
 
     body: Region
@@ -94,7 +96,9 @@ class Subroutine(Bundle):
     def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
         return self.body.run(arguments, *way_of(arguments))
 
-    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> list[Row]:
+    def pushed(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
+    ) -> list[FunctionSpec]:
         bodies, given, found = pushed([self.body], rows)
         values = iter(Subroutine(*bodies)([*arguments, *given]))
         return [{key: next(values) for key in some} for some in found]

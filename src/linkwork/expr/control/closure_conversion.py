@@ -16,7 +16,7 @@ from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero
 from linkwork.expr.control.flatten import graph_of
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import CONSTANT
-from linkwork.expr.scalar.multi_result import Row
+from linkwork.expr.scalar.multi_result import FunctionSpec
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = ["Differentiated", "Inside", "closed", "closed_since", "keys_of", "lent", "named", "pulled", "pushed"]
@@ -109,14 +109,14 @@ class Differentiated:
         """Further inputs."""
         return self.graph.inputs("more", (count,))
 
-    def pushed(self, results: Sequence[Any], keys: Sequence[Sequence[Any]]) -> tuple[list[Row], list[Symbol]]:
+    def pushed(self, results: Sequence[Any], keys: Sequence[Sequence[Any]]) -> tuple[list[FunctionSpec], list[Symbol]]:
         """The derivatives of some results, and their new inputs: the inputs' derivatives in these directions."""
         fresh = iter(self.more(sum(map(len, keys))))
         seeds = [{key: next(fresh) for key in some} for some in keys]
         return list(forward(results, self.inputs, seeds)), [x for seed in seeds for x in seed.values()]
 
 
-def keys_of(rows: Iterable[Row]) -> list[Any]:
+def keys_of(rows: Iterable[FunctionSpec]) -> list[Any]:
     """The directions in which some of the rows have a derivative, in a fixed order."""
     return list(dict.fromkeys(key for row in rows for key in row))
 
@@ -130,7 +130,7 @@ class Derived(NamedTuple):
     found: list[Any]
 
 
-def pushed(bodies: Sequence[Region], rows: Sequence[Row]) -> Derived:
+def pushed(bodies: Sequence[Region], rows: Sequence[FunctionSpec]) -> Derived:
     """Forward, of the arguments' derivatives in several directions; ``found`` has the directions of each result."""
     keys = [list(row) for row in rows]
     opened = [Differentiated(body) for body in bodies]

@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork.expr.arrays.pytree import Form, Leaf, put_together, size_of, taken_apart
 from linkwork.expr.autodiff.dual_numbers import Dual
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.functions import eq, not_, where
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
@@ -26,7 +26,7 @@ def graph_of(numbers: Iterable[Any]) -> Graph | None:
     for x in numbers:
         if x.__class__ is Symbol:
             return x.graph
-        inside = [x.value, x.tangent] if x.__class__ is Dual else x.row.values() if x.__class__ is Directions else ()
+        inside = [x.value, x.tangent] if x.__class__ is Dual else x.row.values() if x.__class__ is SparseTangent else ()
         graph = graph_of(inside) if inside else None
         if graph is not None:
             return graph
@@ -110,7 +110,7 @@ def merged(one: Grain, other: Grain) -> Grain:
 def _grain(x: Any) -> Grain:
     if x.__class__ is Dual:
         return x.level, _grain(x.value), _grain(x.tangent)
-    if x.__class__ is Directions:
+    if x.__class__ is SparseTangent:
         return {key: _grain(x.row[key]) for key in _ordered(x.row)}
     return "t" if is_truth(x) else "n"
 
@@ -134,7 +134,7 @@ def _parts(x: Any, grain: Grain) -> list[Any]:
     if isinstance(grain, str):
         return [where(x, 1.0, 0.0) if grain == "t" else x]
     if isinstance(grain, dict):
-        found = [_parts(x.get(key) if x.__class__ is Directions else 0.0, inner) for key, inner in grain.items()]
+        found = [_parts(x.get(key) if x.__class__ is SparseTangent else 0.0, inner) for key, inner in grain.items()]
         return [y for some in found for y in some]
     level, value, tangent = grain
     here = (x.value, x.tangent) if x.__class__ is Dual and x.level == level else (x, 0.0)
@@ -146,6 +146,6 @@ def _joined(numbers: Iterator[Any], grain: Grain) -> Any:
         number = next(numbers)
         return truth_of(number) if grain == "t" else number
     if isinstance(grain, dict):
-        return Directions({key: _joined(numbers, inner) for key, inner in grain.items()})
+        return SparseTangent({key: _joined(numbers, inner) for key, inner in grain.items()})
     level, value, tangent = grain
     return Dual(_joined(numbers, value), _joined(numbers, tangent), level)

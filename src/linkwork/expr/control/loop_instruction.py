@@ -19,7 +19,7 @@ from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero
 from linkwork.expr.control.closure_conversion import Differentiated, keys_of
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import on_arrays, reachable, way_of
-from linkwork.expr.scalar.multi_result import Bundle, Row, bundle_operation
+from linkwork.expr.scalar.multi_result import FunctionSpec, MultiResult, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Symbol
 
@@ -32,7 +32,7 @@ _SHORT = 1000  # steps: where all is known, a longer loop waits until code runs 
 
 
 @dataclass(frozen=True)
-class Loop(Bundle):
+class Loop(MultiResult):
     """A body that is run at most so many times.
 
     The arguments are what it carries at first, the stacked inputs (those of each step together, ``at_most`` steps) and
@@ -121,7 +121,9 @@ class Loop(Bundle):
             done = done + np.where(going, 1.0, 0.0)
         return [*state, done, status]
 
-    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> list[Row]:
+    def pushed(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
+    ) -> list[FunctionSpec]:
         n, m, steps = self.carried, self.inputs, self.at_most
         state, stacked, outside = self.split(arguments)
         state_rows, stacked_rows, outside_rows = self.split(rows)
@@ -152,7 +154,7 @@ class Loop(Bundle):
         given += [*outside, *(row[key] for row in outside_rows for key in row)]
         values = _derived(both, given, arguments)
         derivatives = iter(values[n : both.carried])
-        result: list[Row] = [{key: next(derivatives) for key in keys} for keys in carried]
+        result: list[FunctionSpec] = [{key: next(derivatives) for key in keys} for keys in carried]
         if self.conditional:
             return [*result, {}, {}]
         for t in range(steps if self.kept else 0):

@@ -17,7 +17,7 @@ from linkwork.expr.arrays.symbol_array import floats
 from linkwork.expr.autodiff.graph_derivative import is_zero
 from linkwork.expr.control.flatten import graph_of, is_truth
 from linkwork.expr.scalar.functions import and_, eq, floor, fmax, fmin, le, lt, where
-from linkwork.expr.scalar.multi_result import Bundle, Row, bundle_operation
+from linkwork.expr.scalar.multi_result import FunctionSpec, MultiResult, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Symbol
 
@@ -29,7 +29,7 @@ PUT = bundle_operation("put")
 
 
 @dataclass(frozen=True)
-class Take(Bundle):
+class Take(MultiResult):
     """A row of a table of so many rows and columns.
 
     The arguments are the index and, unless the ``table`` is of constants, its numbers, row by row.
@@ -62,7 +62,9 @@ class Take(Bundle):
             found.append(chosen if whole else float(chosen))
         return found
 
-    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> Sequence[Row]:
+    def pushed(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
+    ) -> Sequence[FunctionSpec]:
         found: list[dict[Any, Any]] = [{} for _ in results]
         for key in dict.fromkeys(key for row in rows[1:] for key in row):
             derivatives = [row.get(key, 0.0) for row in rows[1:]]
@@ -83,7 +85,7 @@ class Take(Bundle):
 
 
 @dataclass(frozen=True)
-class Put(Bundle):
+class Put(MultiResult):
     """A table of so many rows and columns with another row at an index; the same table where no row has that index.
 
     The arguments are the index, the row, and the table's numbers, row by row; the results are the numbers of the new
@@ -115,7 +117,9 @@ class Put(Bundle):
                     found[start + column] = np.where(place == k, value, old) if np.ndim(place) else value
         return found
 
-    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> Sequence[Row]:
+    def pushed(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
+    ) -> Sequence[FunctionSpec]:
         found: list[dict[Any, Any]] = [{} for _ in results]
         for key in dict.fromkeys(key for row in rows[1:] for key in row):
             values = self([arguments[0], *(row.get(key, 0.0) for row in rows[1:])])

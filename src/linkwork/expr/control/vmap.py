@@ -12,11 +12,15 @@ from linkwork.expr.linalg.sparse_dot import is_zero
 
 __all__ = ["each"]
 
-Row = Sequence[Any]
+FunctionSpec = Sequence[Any]
 
 
 def each(
-    function: Callable[[Row], Row], rows: Sequence[Row], *, in_loops: bool, alike: bool = False
+    function: Callable[[FunctionSpec], FunctionSpec],
+    rows: Sequence[FunctionSpec],
+    *,
+    in_loops: bool,
+    alike: bool = False,
 ) -> list[list[Any]]:
     """The function of each row; in a trace written out row by row or, in loops, once for rows that are alike.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative import Rule, ruled
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
 from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
 from linkwork.expr.control.closure_conversion import Differentiated
 from linkwork.expr.control.loop_instruction import NOT_A_NUMBER
@@ -128,7 +128,7 @@ def _share(
 
 
 @dataclass(frozen=True)
-class Implicit(Rule):
+class Implicit(CustomDerivative):
     """x with r(x, p) = 0, from a start: inputs are the start, p, and what else ``like`` takes, results x, the number of
     steps and the status."""
 

@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linkwork.expr.autodiff.custom_derivative import Rule, ruled
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.equations.linear_quadratic import LinearQuadratic
 from linkwork.expr.equations.matmul_lists import (
@@ -80,7 +80,7 @@ def riccati(of: LinearQuadratic, *, continuous: bool) -> RiccatiSolution:
 
 
 @dataclass(frozen=True)
-class _Riccati(Rule):
+class _Riccati(CustomDerivative):
     """X, K, what is left and the number of steps, by A, B, Q, R and N."""
 
     n: int

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 from linkwork.expr.control.branch_and_call_instructions import Subroutine
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import lt, sqrt, where
-from linkwork.expr.scalar.multi_result import Bundle, Row, bundle_operation
+from linkwork.expr.scalar.multi_result import FunctionSpec, MultiResult, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Graph
 
@@ -42,7 +42,7 @@ class Front(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FrontElimination(Bundle):
+class FrontElimination(MultiResult):
     """Equations A x = b of ``size`` unknowns, to which rows are ``added``; the first ``pivots`` are eliminated.
 
     The arguments are how much eliminated rows count, by how much the diagonal of what is added is stretched, the
@@ -120,7 +120,9 @@ class FrontElimination(Bundle):
         inputs = Graph().inputs("x", (self.given + self.triangle,))
         return Subroutine(Region.of(self.written_out(inputs), inputs))
 
-    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> list[Row]:
+    def pushed(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
+    ) -> list[FunctionSpec]:
         return self._body.pushed(arguments, results, rows)
 
     def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:

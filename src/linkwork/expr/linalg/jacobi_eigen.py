@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from linkwork._util.checked_arguments import public
 from linkwork.expr.arrays.symbol_array import filled
-from linkwork.expr.autodiff.custom_derivative import Rule, ruled
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
 from linkwork.expr.control import fori
 from linkwork.expr.linalg.array_conversion import Found, applied, square
 from linkwork.expr.linalg.factorizations import METHODS
@@ -80,7 +80,7 @@ def _taken(who: str, A: Any, vectors: bool) -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Eigen(Rule):
+class Eigen(CustomDerivative):
     """Eigenvalues, and eigenvectors if they are asked for, by the lower triangle."""
 
     n: int

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork.expr.autodiff.custom_derivative import Rule, ruled
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
 from linkwork.expr.linalg.array_conversion import Found, applied, array_of, matrix, right_side
 from linkwork.expr.linalg.factorizations import METHODS, Triangular
 from linkwork.expr.linalg.householder_qr import Reflections
@@ -53,7 +53,7 @@ def lstsq(A: Any, b: Any, *, damping: Any = 0.0, status: bool = False) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class LeastSquares(Rule):
+class LeastSquares(CustomDerivative):
     """x by the elements of A, of b, and the damping."""
 
     m: int

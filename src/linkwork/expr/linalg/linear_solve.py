@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linkwork._util.checked_arguments import public
-from linkwork.expr.autodiff.custom_derivative import Rule, ruled
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
 from linkwork.expr.linalg.array_conversion import Found, applied, right_side, square
 from linkwork.expr.linalg.factorizations import Method, Triangular, method
 from linkwork.expr.linalg.pivots import Pivots
@@ -84,7 +84,7 @@ def _solved(who: str, A: Any, b: Any, method: Method, status: bool) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Solve(Rule):
+class Solve(CustomDerivative):
     """x of A x = b by the elements that the method reads and those of b; with the factors for more."""
 
     who: str
@@ -180,7 +180,7 @@ def slogdet(A: Any, *, assume: str = "gen") -> SlogdetResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Determinant(Rule):
+class Determinant(CustomDerivative):
     """The determinant; or its sign, and the logarithm of its size."""
 
     method: Method
@@ -255,7 +255,7 @@ def inv(A: Any, *, assume: str = "gen", status: bool = False) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Inverse(Rule):
+class Inverse(CustomDerivative):
     """A⁻¹, by the elements that the method reads."""
 
     method: Method

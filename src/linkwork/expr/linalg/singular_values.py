@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork.expr.autodiff.custom_derivative import Rule, ruled
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
 from linkwork.expr.linalg.array_conversion import Found, applied, matrix
 from linkwork.expr.linalg.householder_qr import Reflections
 from linkwork.expr.linalg.jacobi_eigen import Matrices, gap_inverse, rotate, rotation, sort, swept
@@ -96,7 +96,7 @@ def _turned(values: Sequence[Any], rows: int, columns: int) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Singular(Rule):
+class Singular(CustomDerivative):
     """Singular values and, if they are asked for, U and Vᵀ, of a matrix with m rows and at most as many columns."""
 
     m: int
@@ -216,7 +216,7 @@ def pinv(A: Any, *, rtol: float | None = None) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Pseudoinverse(Rule):
+class Pseudoinverse(CustomDerivative):
     """P of a matrix of m rows and n columns."""
 
     m: int

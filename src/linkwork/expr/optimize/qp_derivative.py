@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.arrays.symbol_array import filled
-from linkwork.expr.autodiff.custom_derivative import Rule, ruled
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
 from linkwork.expr.control import fori
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, less, mirrored, rows_of, transposed
 from linkwork.expr.optimize.dual_active_set import triangle
@@ -72,7 +72,7 @@ class _Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Minimum(Rule):
+class Minimum(CustomDerivative):
     """x, a multiplier and the side of each row that is given, the status and the number of changes."""
 
     shape: _Shape
@@ -131,7 +131,7 @@ class Minimum(Rule):
 
 
 @dataclass(frozen=True, slots=True)
-class _Held(Rule):
+class _Held(CustomDerivative):
     """(u, v) with K (u, v) = (p, q): inputs are H and A, which rows are held, factors, p and q."""
 
     shape: _Shape

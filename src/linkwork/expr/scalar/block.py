@@ -13,13 +13,13 @@ from typing import Any, Self
 
 from linkwork.expr.autodiff.custom_derivative import RULED
 from linkwork.expr.scalar.interpreter import INPUT, Apply, Constant, Instruction, called, listed, run
-from linkwork.expr.scalar.multi_result import PART, Bundle
+from linkwork.expr.scalar.multi_result import PART, MultiResult
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["Listing", "Region", "bodies_of"]
+__all__ = ["InstructionList", "Region", "bodies_of"]
 
 
-class Listing(ABC):
+class InstructionList(ABC):
     """Instructions, and which of their values are results; the last so many of the results are guards."""
 
     instructions: tuple[Instruction, ...]
@@ -102,7 +102,7 @@ class Listing(ABC):
 
 
 @dataclass(frozen=True)
-class Region(Listing):
+class Region(InstructionList):
     """The inside of a bundle: a function of so many numbers."""
 
     takes: int
@@ -138,7 +138,7 @@ class Region(Listing):
         return found
 
 
-def bodies_of(bundle: Bundle) -> list[Region]:
+def bodies_of(bundle: MultiResult) -> list[Region]:
     """The bodies that a bundle runs, in order."""
     found: list[Region] = []
 

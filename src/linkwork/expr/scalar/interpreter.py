@@ -38,7 +38,7 @@ class Instruction(NamedTuple):
     """One value: an operation and the numbers of its arguments.
 
     ``value`` is a constant's number, an input's place among the elements of all inputs, one after the other, what an
-    instruction of several results means (a `Bundle`), or which part of one this is.
+    instruction of several results means (a `MultiResult`), or which part of one this is.
     """
 
     operation: Operation

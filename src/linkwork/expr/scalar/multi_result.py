@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Protocol, Self
 
 from linkwork.expr.scalar.operations import Lowering, Operation
 
-__all__ = ["PART", "Bundle", "Forward", "Row", "bundle_operation"]
+__all__ = ["PART", "Forward", "FunctionSpec", "MultiResult", "bundle_operation"]
 
-Row = Mapping[Any, Any]  # derivatives in several directions, sparse: direction -> value
+FunctionSpec = Mapping[Any, Any]  # derivatives in several directions, sparse: direction -> value
 
 
 def _no_value(*arguments: Any) -> Any:
@@ -23,7 +23,7 @@ def _no_value(*arguments: Any) -> Any:
 
 
 def bundle_operation(name: str) -> Operation:
-    """An operation of any number of arguments and results: its instructions have a `Bundle` for their value."""
+    """An operation of any number of arguments and results: its instructions have a `MultiResult` for their value."""
     return Operation(name, -1, _no_value, _no_value, None, Lowering("bundle", name), gives="b")
 
 
@@ -36,10 +36,12 @@ class Forward(Protocol):
 
     def __call__(self, arguments: Sequence[Any]) -> Sequence[Any]: ...
 
-    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> Sequence[Row]: ...
+    def pushed(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
+    ) -> Sequence[FunctionSpec]: ...
 
 
-class Bundle(ABC):
+class MultiResult(ABC):
     """What an instruction of several results means.  Equal bundles are equal values, and can be hashed.
 
     Arguments and results are numbers, but for the arguments that `kinds` says are truth values.
@@ -67,7 +69,9 @@ class Bundle(ABC):
         """The results for floats, or for NumPy arrays that broadcast: a batch."""
 
     @abstractmethod
-    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> Sequence[Row]:
+    def pushed(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[FunctionSpec]
+    ) -> Sequence[FunctionSpec]:
         """The results' derivatives in several directions, of the arguments' in these directions.
 
         Raises NotDifferentiableError where there is no way to them.

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork.expr.scalar import functions as f
-from linkwork.expr.scalar.multi_result import PART, Bundle
+from linkwork.expr.scalar.multi_result import PART, MultiResult
 from linkwork.expr.scalar.operations import BY_METHOD, BY_NAME, Operation
 from linkwork.expr.scalar.symbol_methods import SymbolMethods
 
@@ -68,7 +68,7 @@ class Graph:
         """The node of a truth value: an argument of ``and_``, ``or_``, ``not_`` and ``where``."""
         return _make(self, _LE, self.constant(0.0), self.constant(1.0 if value else -1.0))
 
-    def bundle(self, bundle: Bundle, arguments: Sequence[Any]) -> list[Symbol]:
+    def bundle(self, bundle: MultiResult, arguments: Sequence[Any]) -> list[Symbol]:
         """The results of an instruction of several, as symbols."""
         nodes = [self._argument(kind, a) for kind, a in zip(bundle.kinds(len(arguments)), arguments, strict=True)]
         whole = self._valued(bundle.operation, bundle, nodes)
@@ -319,7 +319,7 @@ class Symbol(SymbolMethods):
             return _commutative(operation, nodes[0], nodes[1])
         return _make(graph, operation, *nodes)
 
-    def _bundled(self, bundle: Bundle, arguments: Sequence[Any]) -> list[Symbol]:
+    def _bundled(self, bundle: MultiResult, arguments: Sequence[Any]) -> list[Symbol]:
         """The results of a bundle on symbols and numbers."""
         return self.graph.bundle(bundle, arguments)
 

@@ -1,6 +1,6 @@
 """Soft tasks under hard ones and limits: an augmented Lagrangian, minimised by Gauss–Newton steps on the manifold.
 
-AskedRows for is a minimum of ½ Σ (w e)² over soft rows where every hard row has l ≤ c(q) ≤ u and q is within limits.
+RowRequest for is a minimum of ½ Σ (w e)² over soft rows where every hard row has l ≤ c(q) ≤ u and q is within limits.
 Hard rows are done first (`levenberg`).  From there on,
 
     L(q) = ½ Σ (w e)² + ½ ρ Σ (y − clip(y, l, u))²,    y = c + λ/ρ,
@@ -36,7 +36,7 @@ from linkwork.ik.algorithms.target_distance_scaling import multiplied, sliding, 
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 
-__all__ = ["AskedRows", "MinimumFound", "descend", "search"]
+__all__ = ["MinimumFound", "RowRequest", "descend", "search"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
@@ -62,7 +62,7 @@ _NONE = 1e-200  # damping where nothing is curved
 
 
 @dataclass(frozen=True)
-class AskedRows:
+class RowRequest:
     """What is asked of each row: to be within a range and tolerance where it is hard, else as little as can be."""
 
     hard: Sequence[bool]
@@ -72,9 +72,9 @@ class AskedRows:
     tolerances: Scalars  # of hard rows
 
     @staticmethod
-    def of(stack: Stack) -> AskedRows:
+    def of(stack: Stack) -> RowRequest:
         ranges = stack.ranges
-        return AskedRows(
+        return RowRequest(
             stack.hard, [low for low, _ in ranges], [high for _, high in ranges], stack.counted(), stack.tolerances
         )
 
@@ -102,7 +102,7 @@ class _Squares:
     inside: list[Any]  # by row: how far y is from the ends of its range, −1 where that counts
 
     @staticmethod
-    def of(asked: AskedRows, errors: Scalars, rows: Rows, forces: Scalars, rho: Any) -> _Squares:
+    def of(asked: RowRequest, errors: Scalars, rows: Rows, forces: Scalars, rho: Any) -> _Squares:
         root = sqrt(rho)
         residuals: list[Any] = []
         scaled: list[list[Any]] = []
@@ -168,7 +168,7 @@ class _State(NamedTuple):
 
 def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchFound:
     """A minimum of soft tasks at which hard ones are done; where those cannot be, the least of theirs that was met."""
-    asked = AskedRows.of(stack)
+    asked = RowRequest.of(stack)
     if not any(asked.hard):
         least = descend(stack, asked, begun(stack.tree, seed, box, first, stack.still), box, budget)
         return SearchFound(least.q, _is_minimum(least), least.iterations, 0.0, 1.0, least.forces)
@@ -183,7 +183,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
 
 
 def descend(
-    stack: Stack, asked: AskedRows, q: Scalars, box: LimitBox, budget: Any, patience: float = _MOST
+    stack: Stack, asked: RowRequest, q: Scalars, box: LimitBox, budget: Any, patience: float = _MOST
 ) -> MinimumFound:
     """A minimum near q, where hard rows are done; no worse than q, where steps do not lead to it within a budget."""
     tree = stack.tree
@@ -333,7 +333,7 @@ def _noise(cost: Any, curvature: Any) -> Any:
     return _NOISE * cost + 2.0 * sqrt(cost * least) + least
 
 
-def _stiffness(asked: AskedRows, beyond: Scalars, rows: Rows) -> Any:
+def _stiffness(asked: RowRequest, beyond: Scalars, rows: Rows) -> Any:
     """ρ at first: how stiff soft rows are beside hard ones, and how far they would pull those from their ranges."""
     of: dict[bool, Any] = {True: 1e-300, False: 1e-12}
     for row, w, hard in zip(rows, asked.weights, asked.hard, strict=True):

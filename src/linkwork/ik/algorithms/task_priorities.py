@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork.expr.scalar.functions import fabs, fmax, fmin, le, lt, where
-from linkwork.ik.algorithms.augmented_lagrangian import AskedRows, descend
+from linkwork.ik.algorithms.augmented_lagrangian import RowRequest, descend
 from linkwork.ik.algorithms.joint_bounds import LimitBox
 from linkwork.ik.algorithms.levenberg_marquardt import SearchFound
 from linkwork.ik.algorithms.levenberg_marquardt import search as search_hard
@@ -33,7 +33,7 @@ KEPT = 1e-7  # [m, rad]: how well what has been reached is kept
 def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchFound:
     """A configuration at which no level can be done better without one before it being done worse, near it."""
     stages = sorted({_stage(task) for task in stack.tasks})
-    asked = AskedRows.of(stack)
+    asked = RowRequest.of(stack)
     q, taken, starts = begun(stack.tree, seed, box, first, stack.still), 0.0, 0.0
     multipliers: list[Any] = [0.0] * len(asked.hard)
     settled: Any = 1.0
@@ -50,7 +50,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         own = [_held(asked, row, x) if h else _free(asked, row) for row, x, h in zip(places, errors, held, strict=True)]
         low, high, tolerances = zip(*own, strict=True)
         weights = [asked.weights[row] for row in places]
-        least = descend(some, AskedRows(held, low, high, weights, tolerances), q, box, budget - taken, _PATIENCE)
+        least = descend(some, RowRequest(held, low, high, weights, tolerances), q, box, budget - taken, _PATIENCE)
         q, taken, settled = least.q, taken + least.iterations, settled * where(lt(0.5, least.done), 1.0, 0.0)
         for row, force in zip(places, least.forces, strict=True):
             multipliers[row] = force
@@ -63,11 +63,11 @@ def _stage(task: Task) -> tuple[int, bool]:
     return task.level, not task.hard
 
 
-def _free(asked: AskedRows, row: int) -> tuple[Any, Any, Any]:
+def _free(asked: RowRequest, row: int) -> tuple[Any, Any, Any]:
     return asked.low[row], asked.high[row], asked.tolerances[row]
 
 
-def _held(asked: AskedRows, row: int, x: Any) -> tuple[Any, Any, Any]:
+def _held(asked: RowRequest, row: int, x: Any) -> tuple[Any, Any, Any]:
     """The range of a row from what it aims at to where it is, and how well that is kept."""
     low, high, tolerance = _free(asked, row)
     if not asked.hard[row]:

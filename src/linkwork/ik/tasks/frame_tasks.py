@@ -22,7 +22,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import References
 from linkwork.errors import UnknownNameError
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.ik.tasks.task import (
     AimedTask,
     Scalars,
@@ -204,9 +204,9 @@ class _FrameTask(AimedTask):
 def _turning(phi: Vec3, w: Vec3, ahead: Vec3, gains: tuple[float, float]) -> Vec3:
     """ω̇ − ahead for a rotation vector φ that obeys φ̈ + k_d φ̇ + k_p φ = 0, φ̇ = V(−φ)⁻¹ w, in the frame's own axes."""
     rate = twist_of_translation(-phi, w)
-    moving = seeded([*phi], [Directions({0: x}) for x in rate])
+    moving = seeded([*phi], [SparseTangent({0: x}) for x in rate])
     bent = [parts(x, moving[0].level)[1] for x in twist_of_translation(-Vec3.of(moving), w)]
-    drift = Vec3.of([x.get(0) if isinstance(x, Directions) else 0.0 for x in bent])
+    drift = Vec3.of([x.get(0) if isinstance(x, SparseTangent) else 0.0 for x in bent])
     return ahead + translation_of_twist(-phi, -(rate * gains[1]) - phi * gains[0] - drift)
 
 

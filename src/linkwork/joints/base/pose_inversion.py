@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.expr.autodiff.custom_derivative import Rule, ruled
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
 from linkwork.expr.autodiff.dual_numbers import Dual
 from linkwork.expr.control import while_loop
 from linkwork.expr.scalar.functions import and_, fmin, lt, or_, sqrt, where
@@ -163,7 +163,7 @@ def _counts(joint: JointType) -> bool:
 
 
 @dataclass(frozen=True)
-class _Held(Rule):
+class _Held(CustomDerivative):
     """Numbers as they are, that stay where they are when what they depend on changes."""
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork.model.function_spec import Output, Row
+from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 
 __all__ = [
@@ -57,32 +57,32 @@ def configuration_derivative_to_velocity(tree: Tree, q: Scalars, q_dot: Scalars)
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         integrate,
         "q v",
         Output(("nq",), "rad, m, 1", configuration=True),
         "Configuration that a velocity, held for unit time, leads to.",
     ),
-    Row.of(
+    FunctionSpec.of(
         difference,
         "q0 q1",
         Output(("nv",), "rad, m"),
         "Velocity that leads from one configuration to another in unit time.",
     ),
-    Row.of(
+    FunctionSpec.of(
         normalize,
         "q",
         Output(("nq",), "rad, m, 1", configuration=True),
         "Nearest configuration on the joints' manifolds: quaternions become unit.",
         any_configuration=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         velocity_to_configuration_derivative,
         "q v",
         Output(("nq",), "rad/s, m/s, 1/s"),
         "Rate at which the configuration changes at a velocity.",
     ),
-    Row.of(
+    FunctionSpec.of(
         configuration_derivative_to_velocity,
         "q q_dot",
         Output(("nv",), "rad/s, m/s"),

@@ -24,7 +24,7 @@ from linkwork.kinematics.algorithms.relative_kinematics import (
     rotated,
 )
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import Output, Row, frame_options
+from linkwork.model.function_spec import FunctionSpec, Output, frame_options
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Pose
 
@@ -101,22 +101,22 @@ VIEW = frame_options("frame", "relative_to", "expressed_in", "at")
 
 
 ROWS = (
-    Row.of(forward_kinematics, "q", Output(("nb", 4, 4), "1, m"), "Poses of all bodies in the world."),
-    Row.of(
+    FunctionSpec.of(forward_kinematics, "q", Output(("nb", 4, 4), "1, m"), "Poses of all bodies in the world."),
+    FunctionSpec.of(
         pose,
         "q",
         Output((4, 4), "1, m"),
         "Pose of a frame relative to another.",
         options=frame_options("frame", "relative_to"),
     ),
-    Row.of(
+    FunctionSpec.of(
         twist,
         "q v",
         Output((6,), "rad/s, m/s"),
         "Twist (ω; v) of a frame relative to another.",
         options=VIEW,
     ),
-    Row.of(
+    FunctionSpec.of(
         acceleration,
         "q v a",
         Output((6,), "rad/s², m/s²"),

@@ -55,7 +55,7 @@ from linkwork.mechanisms.algorithms.dependent_coordinates import ROWS as _CLOSIN
 from linkwork.mechanisms.algorithms.loop_joint_functions import ROWS as _LOOP_JOINTS
 from linkwork.mechanisms.algorithms.reduced_dynamics import ROWS as _MINIMAL
 from linkwork.mechanisms.algorithms.velocity_embedding import ROWS as _EXPLICIT
-from linkwork.model.function_spec import Row
+from linkwork.model.function_spec import FunctionSpec
 
 __all__ = ["ROWS", "for_constrained_robots"]
 
@@ -110,7 +110,7 @@ _TREE_FORCES_ONLY: frozenset[Callable[..., Any]] = frozenset(
 )
 
 
-def for_constrained_robots(rows: Iterable[Row]) -> tuple[Row, ...]:
+def for_constrained_robots(rows: Iterable[FunctionSpec]) -> tuple[FunctionSpec, ...]:
     """Return the rows with what they are for robots with constraints, loop joints and force elements."""
     return tuple(
         replace(

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative import Rule, ruled
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
 from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero, tangent
 from linkwork.expr.control.closure_conversion import Differentiated, closed, lent
 from linkwork.expr.linalg.sparse_dot import dot, transposed
@@ -63,7 +63,7 @@ def _blocks(tree: Tree, method: str, q: Scalars) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class _Implied(Rule):
+class _Implied(CustomDerivative):
     """Inputs are q, what was told, the reference and what else φ depends on; results q and what was told."""
 
     body: Region  # φ, the rows of G, the columns of A and the joints' q̇ by v, of q and what else there is

@@ -30,7 +30,7 @@ from linkwork.mechanisms.algorithms.assembly_derivative import implied
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import AllRates, constraint_error, rates_of
 from linkwork.mechanisms.algorithms.weighted_projection import Weighed, characteristic_length, largest, of_errors
 from linkwork.model.coupled_joints import bounds
-from linkwork.model.function_spec import Option, Output, Row
+from linkwork.model.function_spec import FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "assemble_configuration", "assembly_derivatives", "held_velocities"]
@@ -323,7 +323,7 @@ def _ends(tree: Tree) -> dict[int, tuple[int, float, float]]:
 HELD = Option("held", (), names="joint", counted="nh")
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         assemble_configuration,
         "q q1 weights",
         (
@@ -338,7 +338,7 @@ ROWS = (
         options=(HELD, Option("limits", True, (True, False))),
         limited=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         assembly_derivatives,
         "q",
         Output(("nv", "nv"), "1, m, 1/m"),

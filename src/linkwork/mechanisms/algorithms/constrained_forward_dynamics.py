@@ -55,7 +55,7 @@ from linkwork.expr.linalg.sparse_dot import added, dot, is_zero, mirrored, negat
 from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import varied_rows
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import AllRates, constraint_error, rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of, with_loop_forces
-from linkwork.model.function_spec import PASSIVE, Output, Row
+from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 
 __all__ = [
@@ -314,7 +314,7 @@ _BY_TAU = "1/(kg·m²), 1/(kg·m), 1/kg"
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         constrained_forward_dynamics,
         "q v tau",
         (Output(("nv",), "rad/s², m/s²", "a"), Output(("nc",), "N, N·m", "constraint_forces")),
@@ -325,7 +325,7 @@ ROWS = (
         joint_space=True,
         regular=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         constrained_forward_dynamics_derivatives,
         "q v tau",
         (

@@ -32,7 +32,7 @@ from linkwork.dynamics.algorithms.mass_matrix_inverse import handed_on, inverse_
 from linkwork.expr.linalg.sparse_dot import dot, negated, transposed
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held, by_forces
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of
-from linkwork.model.function_spec import PASSIVE, Output, Row
+from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 
@@ -78,9 +78,9 @@ def constrained_mass_matrix(tree: Tree, q: Scalars, time: Scalars | None = None,
     return M
 
 
-def _row(compute: Any, outputs: Output, doc: str) -> Row:
+def _row(compute: Any, outputs: Output, doc: str) -> FunctionSpec:
     more = {"optional": ("time",), "options": (PASSIVE,), "joint_space": True, "regular": True}
-    return Row.of(compute, "q", outputs, doc, **more)
+    return FunctionSpec.of(compute, "q", outputs, doc, **more)
 
 
 def constrained_impact(
@@ -130,7 +130,7 @@ ROWS = (
         Output(("nv", "nv"), "kg·m², kg·m, kg"),
         "The mass matrix of velocities that constraints leave.",
     ),
-    Row.of(
+    FunctionSpec.of(
         constrained_impact,
         "q v",
         (Output(("nv",), "rad/s, m/s", "v"), Output(("nc",), "N·s, N·m·s", "constraint_impulses")),

@@ -35,7 +35,7 @@ from linkwork.mechanisms.algorithms.actuation import Actuation, Names
 from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import varied_rows
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of, with_loop_forces
-from linkwork.model.function_spec import ACTUATORS, PASSIVE, Output, Row
+from linkwork.model.function_spec import ACTUATORS, PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "asked_for", "constrained_inverse_dynamics"]
@@ -123,7 +123,7 @@ def constrained_inverse_dynamics_derivatives(
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         constrained_inverse_dynamics,
         "q v a",
         (
@@ -137,7 +137,7 @@ ROWS = (
         wrenched=True,
         joint_space=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         constrained_inverse_dynamics_derivatives,
         "q v a",
         (

@@ -61,7 +61,7 @@ from linkwork.mechanisms.algorithms.loop_joint_functions import (
     loops_of,
     with_loop_forces,
 )
-from linkwork.model.function_spec import ACTUATORS, PASSIVE, Output, Row
+from linkwork.model.function_spec import ACTUATORS, PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.model.tree_edits import opened
 from linkwork.spatial import Force
@@ -319,7 +319,7 @@ def _opened_rows(
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         constraint_force_ambiguity,
         "q",
         Output(("nc",), "1"),
@@ -328,7 +328,7 @@ ROWS = (
         joint_space=True,
         regular=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         constraint_power,
         "q v tau",
         Output((), "W"),
@@ -339,7 +339,7 @@ ROWS = (
         joint_space=True,
         regular=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         loop_joint_wrenches,
         "q v a",
         Output(("nloops", 6), "N·m, N"),
@@ -349,7 +349,7 @@ ROWS = (
         wrenched=True,
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         joint_wrench_ambiguity,
         "q",
         Output(("nb", 6), "1"),

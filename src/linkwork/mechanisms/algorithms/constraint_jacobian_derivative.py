@@ -22,10 +22,10 @@ from linkwork.constraints import Constraint
 from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import bias_by_q, bias_by_v
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.joints.base.from_transform import units
-from linkwork.kinematics.algorithms.jacobians.joint_path import WayStep, way
+from linkwork.kinematics.algorithms.jacobians.joint_path import PathJoint, way
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of_some
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Subspace, cross, cross_star
@@ -68,7 +68,9 @@ def _by_directions(
     time: Any,
 ) -> None:
     n = tree.nv
-    moving = seeded([*q, *v], [*map(Directions, tangent_rates(tree, q)), *(Directions({n + k: 1.0}) for k in range(n))])
+    moving = seeded(
+        [*q, *v], [*map(SparseTangent, tangent_rates(tree, q)), *(SparseTangent({n + k: 1.0}) for k in range(n))]
+    )
     if not moving:
         found.by_q.extend([] for _ in forces)
         found.by_v.extend([] for _ in forces)
@@ -92,7 +94,7 @@ def _changes(x: Any, level: int, count: int) -> list[Any]:
 class _Step:
     """A joint on the way: what it does, and what those before it do."""
 
-    way: WayStep
+    way: PathJoint
     V: Motion
     A: Motion
     V_before: Motion

@@ -32,14 +32,14 @@ from linkwork.mechanisms.algorithms.assembly_derivative import implied
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE, Held
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import AllRates, constraint_error, rates_of
 from linkwork.mechanisms.algorithms.weighted_projection import (
-    ByMass,
+    MassMetric,
     Nearest,
     Weighed,
     characteristic_length,
     largest,
     of_errors,
 )
-from linkwork.model.function_spec import Option, Output, Row
+from linkwork.model.function_spec import FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "project_configuration", "project_velocity"]
@@ -104,13 +104,13 @@ def _nearest(tree: Tree, q: Scalars, rates: AllRates, metric: str, flat: float =
     if metric == "plain":
         return Weighed(rates, [1.0] * tree.nv)
     tree.require_inertias("project")
-    return ByMass(Held(inverse_mass_matrix(tree, q), rates, flat))
+    return MassMetric(Held(inverse_mass_matrix(tree, q), rates, flat))
 
 
 METRIC = Option("metric", "mass", ("mass", "plain"))
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         project_configuration,
         "q",
         (
@@ -123,7 +123,7 @@ ROWS = (
         optional=("time",),
         options=(METRIC,),
     ),
-    Row.of(
+    FunctionSpec.of(
         project_velocity,
         "q v",
         Output(("nv",), "rad/s, m/s"),

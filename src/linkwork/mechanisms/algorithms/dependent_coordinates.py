@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.control import while_loop
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, sqrt
@@ -22,7 +22,7 @@ from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of
 from linkwork.mechanisms.algorithms.velocity_embedding import INDEPENDENT, Names, Solved, places_of
-from linkwork.model.function_spec import Output, Row
+from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "adds_up", "closed_configuration"]
@@ -115,14 +115,14 @@ class _Problem:
             found += [[derivatives[k].get(place) for place in self.open] for k in known]
         return error, found
 
-    def _chart(self, i: int, q: Scalars, at: Scalars) -> tuple[list[Any], list[Directions]]:
+    def _chart(self, i: int, q: Scalars, at: Scalars) -> tuple[list[Any], list[SparseTangent]]:
         """The local coordinates of one joint's configuration around another, and how they vary with v."""
         body, start = self.tree.bodies[i], self.tree.v_slices[i].start
         own = [q[k] for k in range(self.tree.nq)[self.tree.q_slices[i]]]
-        rates = [Directions({start + k: x for k, x in enumerate(row)}) for row in body.asked("q_dot_jacobian", own)]
+        rates = [SparseTangent({start + k: x for k, x in enumerate(row)}) for row in body.asked("q_dot_jacobian", own)]
         moving = seeded(own, rates)
         found = [parts(x, moving[0].level) for x in body.asked("local", at, moving)]
-        return [x for x, _ in found], [t if isinstance(t, Directions) else Directions({}) for _, t in found]
+        return [x for x, _ in found], [t if isinstance(t, SparseTangent) else SparseTangent({}) for _, t in found]
 
     def step(self, q: Scalars) -> list[Any]:
         """δ (nv), not too long."""
@@ -142,7 +142,7 @@ def adds_up(joint: JointType) -> bool:
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         closed_configuration,
         "q0 q1 phi",
         (

@@ -19,7 +19,7 @@ from linkwork.dynamics.algorithms.passive_joint_forces import exerted
 from linkwork.joints.base.from_transform import units
 from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
 from linkwork.model.body import WORLD, Body, Drive, Limits
-from linkwork.model.function_spec import FRICTION, Output, Row
+from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Inertia, Motion, Pose
 
@@ -153,15 +153,17 @@ def loop_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[list[lis
 
 
 ROWS = (
-    Row.of(loop_configuration, "q", Output(("nlq",), "rad, m"), "Configurations of the joints that close loops."),
-    Row.of(loop_velocity, "q v", Output(("nl",), "rad/s, m/s"), "Velocities of the joints that close loops."),
-    Row.of(
+    FunctionSpec.of(
+        loop_configuration, "q", Output(("nlq",), "rad, m"), "Configurations of the joints that close loops."
+    ),
+    FunctionSpec.of(loop_velocity, "q v", Output(("nl",), "rad/s, m/s"), "Velocities of the joints that close loops."),
+    FunctionSpec.of(
         loop_wrenches,
         "q",
         Output(("nc", 6), "m, 1"),
         "Wrenches of the rows of joints that close loops.",
     ),
-    Row.of(
+    FunctionSpec.of(
         loop_passive_force,
         "q v",
         Output(("nl",), "N·m, N"),

@@ -39,14 +39,14 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_ra
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import added, dot, mirrored, negated, transposed
 from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import asked_for
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of
 from linkwork.mechanisms.algorithms.velocity_embedding import INDEPENDENT, Explicit, Names, places_of
-from linkwork.model.function_spec import PASSIVE, Option, Output, Row
+from linkwork.model.function_spec import PASSIVE, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "reduced_forward_dynamics"]
@@ -162,7 +162,7 @@ def reduced_linearize(
     pulled = [_tangent(dot(column, forces), level) for column in transposed(rates.rows)]
     changes = [explicit.whole(still, [x.get(k) for x in missed]) for k in range(n)] + free
 
-    by_all = [Directions({k: change[i] for k, change in enumerate(changes)}) for i in range(tree.nv)]
+    by_all = [SparseTangent({k: change[i] for k, change in enumerate(changes)}) for i in range(tree.nv)]
     states, level = _varied([*q, *v], [*(_combined(row, moved) for row in tangent_rates(tree, q)), *by_all])
     rates = rates_of(tree, states[: len(q)], states[len(q) :], t)
     missed = [_tangent(dot(row, a) + x, level) for row, x in zip(rates.rows, rates.bias, strict=True)]
@@ -182,23 +182,23 @@ def reduced_linearize(
     return yy, yu, _transposed(columns[:n], m), _transposed(columns[n:], m), _transposed(by_tau, m)
 
 
-def _varied(values: Scalars, rates: Sequence[Directions]) -> tuple[list[Any], int]:
+def _varied(values: Scalars, rates: Sequence[SparseTangent]) -> tuple[list[Any], int]:
     """Numbers with how they vary, and the level at which they do."""
     found = seeded(values, rates)
     return list(found), found[0].level if found else 1
 
 
-def _combined(rates: dict[Any, Any], moved: Matrix) -> Directions:
+def _combined(rates: dict[Any, Any], moved: Matrix) -> SparseTangent:
     """How fast a number changes by independent coordinates, of how fast it does by velocities."""
-    total = Directions({})
+    total = SparseTangent({})
     for k, rate in rates.items():
-        total = total + Directions(dict(enumerate(moved[k]))) * rate
+        total = total + SparseTangent(dict(enumerate(moved[k]))) * rate
     return total
 
 
-def _tangent(x: Any, level: int) -> Directions:
+def _tangent(x: Any, level: int) -> SparseTangent:
     tangent = parts(x, level)[1]
-    return tangent if isinstance(tangent, Directions) else Directions({})
+    return tangent if isinstance(tangent, SparseTangent) else SparseTangent({})
 
 
 def _transposed(columns: Matrix, rows: int) -> Matrix:
@@ -209,7 +209,7 @@ COORDINATES = Option("coordinates", required=True, names="velocity", counted="nk
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         reduced_mass_matrix,
         "q",
         Output(("ni", "ni"), "kg·m², kg·m, kg"),
@@ -218,21 +218,21 @@ ROWS = (
         options=(INDEPENDENT, PASSIVE),
         joint_space=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         reduced_bias_force,
         "q v",
         Output(("ni",), "N·m, N"),
         "Forces on independent velocities at which they do not accelerate.",
         **_OF_FORCES,
     ),
-    Row.of(
+    FunctionSpec.of(
         reduced_inverse_dynamics,
         "q v a",
         Output(("ni",), "N·m, N"),
         "Forces on independent velocities under which they accelerate as asked.",
         **_OF_FORCES,
     ),
-    Row.of(
+    FunctionSpec.of(
         reduced_forward_dynamics,
         "q v tau",
         Output(("ni",), "rad/s², m/s²"),
@@ -240,7 +240,7 @@ ROWS = (
         regular=True,
         **_OF_FORCES,
     ),
-    Row.of(
+    FunctionSpec.of(
         reduced_linearize,
         "q v tau",
         (

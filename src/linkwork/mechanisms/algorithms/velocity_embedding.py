@@ -27,7 +27,7 @@ from linkwork.expr.scalar.functions import eq
 from linkwork.kinematics.algorithms.configuration_manifold import velocity_to_configuration_derivative as rate_of
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of
 from linkwork.model.coordinate_names import index_of
-from linkwork.model.function_spec import Option, Output, Row
+from linkwork.model.function_spec import FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["INDEPENDENT", "ROWS", "Explicit", "Solved", "explicit_acceleration", "places_of"]
@@ -187,28 +187,28 @@ def _time(time: Scalars | None) -> Any:
 _OF_RATES: dict[str, Any] = {"optional": ("time",), "options": (INDEPENDENT,)}
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         explicit_jacobian,
         "q",
         Output(("nv", "ni"), "1, m, 1/m"),
         "What independent velocities make of all, where constraints hold.",
         **_OF_RATES,
     ),
-    Row.of(
+    FunctionSpec.of(
         explicit_jacobian_derivative,
         "q v",
         Output(("nv", "ni"), "1/s, m/s"),
         "Its rate, at velocities that obey the constraints.",
         **_OF_RATES,
     ),
-    Row.of(
+    FunctionSpec.of(
         explicit_velocity,
         "q v",
         Output(("nv",), "rad/s, m/s"),
         "Velocities that obey the constraints, of the independent ones among them.",
         **_OF_RATES,
     ),
-    Row.of(
+    FunctionSpec.of(
         explicit_acceleration,
         "q v a",
         Output(("nv",), "rad/s², m/s²"),

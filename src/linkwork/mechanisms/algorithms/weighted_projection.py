@@ -19,7 +19,7 @@ from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import AllRates
 from linkwork.model.tree import Tree
 
-__all__ = ["ByMass", "Nearest", "Weighed", "characteristic_length", "largest", "of_errors"]
+__all__ = ["MassMetric", "Nearest", "Weighed", "characteristic_length", "largest", "of_errors"]
 
 Scalars = Sequence[Any]
 
@@ -74,7 +74,7 @@ class Weighed:
 
 
 @dataclass(frozen=True)
-class ByMass:
+class MassMetric:
     """Steps that are measured by the mass matrix."""
 
     held: Held

@@ -14,7 +14,7 @@ from linkwork._util.validation import floats
 from linkwork.constraints import LoopJoint
 from linkwork.errors import UnknownNameError
 from linkwork.joints import JointType
-from linkwork.kernels.array_arguments import Asked
+from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.kernels.compiler_api import Port
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.tree import Tree
@@ -166,7 +166,7 @@ def read_configuration(robot: Any, who: str, name: str, q: Any) -> np.ndarray:
     numbers = type(q) is np.ndarray and q.dtype == float and q.shape[-1:] == (robot.nq,)
     if numbers and not robot._subject.unfit and np.isfinite(q).all():  # as it is most often
         return np.array(q)
-    asked = Asked(robot._subject, who, (Port("q", (robot.nq,)),), ())
+    asked = ArgumentReader(robot._subject, who, (Port("q", (robot.nq,)),), ())
     try:
         arrays = asked.prepared((q,))
         asked.refuse_not_finite(arrays)

@@ -14,13 +14,13 @@ from linkwork.kinematics.poses import pose_difference
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.cartesian.cartesian_path import CartesianPath
 
-__all__ = ["FREE_ROWS", "HABITS", "AskedPath"]
+__all__ = ["FREE_ROWS", "HABITS", "PathRequest"]
 
 FREE_ROWS = {"fixed": (), "free": (0, 1, 2), "x": (0,), "y": (1,), "z": (2,)}
 """By word: which rotations about the frame's own axes are free."""
 
 HABITS = 3
-"""How many ways there are to take a choice that a robot has: see `AskedPath.pushed`."""
+"""How many ways there are to take a choice that a robot has: see `PathRequest.pushed`."""
 
 _EXACT = 1e-8  # [m, rad]: what inverse kinematics leaves
 _FEW = np.array(30.0)  # steps from a neighbour
@@ -31,7 +31,7 @@ _DAMPED = 1e-10  # of squares of singular values: where directions are lost
 _PUSH = 0.1  # of a joint's range at its limits: where one that has a choice turns back
 
 
-class AskedPath:
+class PathRequest:
     """A path for a frame of a robot: inverse kinematics from neighbours, tangents, and what is left of the path."""
 
     def __init__(

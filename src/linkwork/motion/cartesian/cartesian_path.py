@@ -17,7 +17,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import non_negative, number
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kinematics.poses import pose_difference
-from linkwork.motion.cartesian.path_segments import ReversedPiece, WayPiece, leg_of
+from linkwork.motion.cartesian.path_segments import PathSegment, ReversedPiece, leg_of
 from linkwork.spatial import Pose
 
 __all__ = ["CartesianPath", "Steps", "grid"]
@@ -39,7 +39,7 @@ class CartesianPath:
 
     __slots__ = ("_ends", "_pieces")
 
-    def __init__(self, pieces: Sequence[WayPiece]) -> None:
+    def __init__(self, pieces: Sequence[PathSegment]) -> None:
         if not pieces or any(not piece.size > 0.0 for piece in pieces):
             raise ValueError(
                 "CartesianPath: expected pieces that go somewhere: linkwork.motion.line, arc, pose_spline and polyline "

@@ -20,7 +20,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from linkwork.motion.cartesian.arguments import AskedPath
+from linkwork.motion.cartesian.arguments import PathRequest
 from linkwork.motion.cartesian.cartesian_path import Steps
 
 __all__ = ["BranchNodes", "Labels", "advanced", "branch_steps", "tracked"]
@@ -89,7 +89,7 @@ def advanced(
 
 
 def branch_steps(
-    asked: AskedPath,
+    asked: PathRequest,
     places: np.ndarray,
     nodes_at: BranchNodes,
     starts: np.ndarray,
@@ -149,7 +149,7 @@ class _Track:
 
 
 def tracked(
-    asked: AskedPath,
+    asked: PathRequest,
     places: np.ndarray,
     starts: np.ndarray,
     habits: Sequence[int],
@@ -176,7 +176,9 @@ def tracked(
     return [track.steps() for track in tracks]
 
 
-def _divided(asked: AskedPath, track: _Track, begin: float, end: float, largest: np.ndarray, reconfigure: bool) -> None:
+def _divided(
+    asked: PathRequest, track: _Track, begin: float, end: float, largest: np.ndarray, reconfigure: bool
+) -> None:
     """One step, in halves as small as it takes."""
     least = asked.finest
     waiting = [(begin, end)]

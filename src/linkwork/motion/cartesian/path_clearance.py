@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from linkwork.collision.algorithms.displacement_bounds import joint_reaches
-from linkwork.motion.cartesian.arguments import AskedPath
+from linkwork.motion.cartesian.arguments import PathRequest
 from linkwork.motion.cartesian.waypoint_refinement import Curve
 
 __all__ = ["Met", "first_met", "levers"]
@@ -32,7 +32,7 @@ class Met(NamedTuple):
 
 
 def first_met(
-    asked: AskedPath,
+    asked: PathRequest,
     curves: tuple[Curve, ...],
     scene: Any,
     edges: Literal["certified", "sampled"],

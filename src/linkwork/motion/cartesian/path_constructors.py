@@ -17,9 +17,9 @@ from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.path_segments import (
     ArcPiece,
     BlendPiece,
+    PathSegment,
     ScrewPiece,
     SplinePiece,
-    WayPiece,
     free_space,
     leg_of,
     pose_numbers,
@@ -169,7 +169,7 @@ def polyline(
     ends, radii = [Pose.of(x.tolist()) for x in X[kept]], given[kept]
     legs = [leg_of(a, b, orientation) for a, b in pairwise(ends)]
     sizes = [piece.size for piece in legs]
-    found: list[WayPiece] = []
+    found: list[PathSegment] = []
     begin = 0.0  # of each leg, the part that the blend before it has taken
     for k, (piece, size) in enumerate(zip(legs, sizes, strict=True)):
         last = k == len(legs) - 1

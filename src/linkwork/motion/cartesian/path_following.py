@@ -14,7 +14,7 @@ from linkwork.geometry.scene import Scene
 from linkwork.kernels.array_arguments import real_array
 from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.motion.arguments import finite_number
-from linkwork.motion.cartesian.arguments import FREE_ROWS, HABITS, AskedPath
+from linkwork.motion.cartesian.arguments import FREE_ROWS, HABITS, PathRequest
 from linkwork.motion.cartesian.cartesian_path import CartesianPath, Steps, grid
 from linkwork.motion.cartesian.configuration_choice import branch_steps, tracked
 from linkwork.motion.cartesian.path_clearance import levers
@@ -71,7 +71,7 @@ def followed_path(
     if scene is not None and not isinstance(scene, Scene):
         raise TypeError(f"{WHO}: scene: expected a Scene, got {type(scene).__name__}")
     begin = None if start is None else _one(robot, start)
-    asked = AskedPath(robot, path, frame, relative_to, orientation, limits, locked, begin, smallest, WHO)
+    asked = PathRequest(robot, path, frame, relative_to, orientation, limits, locked, begin, smallest, WHO)
     if scene is not None and edges == "certified":
         levers(robot, asked.lower, asked.upper)
     if begin is not None:
@@ -95,7 +95,7 @@ def followed_path(
 
 
 def _ways(
-    asked: AskedPath,
+    asked: PathRequest,
     places: np.ndarray,
     begin: np.ndarray | None,
     largest: np.ndarray,
@@ -138,7 +138,7 @@ def _ways(
     return _in_order(asked, ways)
 
 
-def _in_order(asked: AskedPath, ways: list[Steps]) -> list[Steps]:
+def _in_order(asked: PathRequest, ways: list[Steps]) -> list[Steps]:
     """Those that come farthest first, then those of the fewest reconfigurations and the least motion."""
     return sorted(ways, key=lambda way: (-way.end, way.changed.sum(), _motion(asked, way)))
 
@@ -151,7 +151,7 @@ def _until_met(way: Steps, free: np.ndarray) -> Steps:
     return Steps(way.s[: k + 1], way.q[: k + 1], way.changed[: k + 1], way.missed if k == len(free) - 1 else None)
 
 
-def _motion(asked: AskedPath, way: Steps) -> float:
+def _motion(asked: PathRequest, way: Steps) -> float:
     return float(np.linalg.norm(asked.difference(way.q[:-1], way.q[1:]), axis=-1).sum())
 
 
@@ -159,7 +159,7 @@ def _turning(robot: Any, joints: Sequence[str]) -> list[int]:
     return [robot.joint(name).q_slice.start for name in joints]
 
 
-def _within(asked: AskedPath, q: np.ndarray, turning: np.ndarray) -> np.ndarray:
+def _within(asked: PathRequest, q: np.ndarray, turning: np.ndarray) -> np.ndarray:
     """Those of configurations that are within limits, their angles by whole turns as near to the middle as can be."""
     p = asked.problem
     turn = 2.0 * np.pi
@@ -194,7 +194,7 @@ def _one(robot: Any, start: Any) -> np.ndarray:
     return q
 
 
-def _on_path(asked: AskedPath, q: np.ndarray) -> np.ndarray:
+def _on_path(asked: PathRequest, q: np.ndarray) -> np.ndarray:
     """The start, moved onto the path where it is next to it.  Raises ValueError where it is not, or beyond limits."""
     outside = (q < asked.lower) | (q > asked.upper)
     if asked.problem.plain and outside.any():

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms import pose_interpolation as poses
 from linkwork.motion.algorithms.curves import CurveSpace
@@ -21,21 +21,21 @@ from linkwork.spatial.arguments import matrix_of
 __all__ = [
     "ArcPiece",
     "BlendPiece",
+    "PathSegment",
     "ReversedPiece",
     "ScrewPiece",
     "SplinePiece",
-    "WayPiece",
     "free_space",
     "leg_of",
     "pose_numbers",
 ]
 
-_kernels: Once[Kernel] = Once()
+_kernels: LazyCache[Kernel] = LazyCache()
 
 RADIAN = 0.2  # [m]: what a turn of 1 rad counts for at least
 
 
-class WayPiece(Protocol):
+class PathSegment(Protocol):
     """A smooth way of a frame."""
 
     @property
@@ -135,7 +135,7 @@ class SplinePiece:
 class ReversedPiece:
     """A piece from its end to its beginning."""
 
-    piece: WayPiece
+    piece: PathSegment
 
     @property
     def size(self) -> float:

@@ -11,12 +11,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from linkwork.motion.cartesian.arguments import AskedPath
+from linkwork.motion.cartesian.arguments import PathRequest
 from linkwork.motion.cartesian.cartesian_path import Steps
 from linkwork.motion.cartesian.path_clearance import first_met
-from linkwork.motion.cartesian.waypoint_refinement import Curve, Filled, filled
+from linkwork.motion.cartesian.waypoint_refinement import Curve, RefinedCurve, filled
 
-__all__ = ["Ended", "FollowOutcome", "SceneAsked", "farthest"]
+__all__ = ["Ended", "SceneAsked", "TrackingOutcome", "farthest"]
 
 
 _TRIED = 4  # of several ways
@@ -37,7 +37,7 @@ class SceneAsked:
 
 
 @dataclass(frozen=True)
-class FollowOutcome:
+class TrackingOutcome:
     """Curves, where they begin anew, what is off at most [m, rad], how far they come, and why no farther."""
 
     curves: tuple[Curve, ...]
@@ -48,14 +48,14 @@ class FollowOutcome:
 
 
 def farthest(
-    asked: AskedPath,
+    asked: PathRequest,
     ways: list[Steps],
     allowed: tuple[float, float],
     largest: np.ndarray,
     around: SceneAsked | None,
-) -> FollowOutcome:
+) -> TrackingOutcome:
     """Of the first way that comes to the end, or of the one that comes farthest."""
-    best: tuple[float, Steps, Filled, Any] | None = None
+    best: tuple[float, Steps, RefinedCurve, Any] | None = None
     for way in ways[:_TRIED]:
         done = filled(asked, way, allowed)
         end = way.end if done.wrong is None else done.wrong
@@ -82,10 +82,10 @@ def farthest(
     else:
         told = Ended("followed", "the path is followed to its end")
     curves = tuple(curve for curve in curves if len(curve.s) > 1)
-    return FollowOutcome(curves, tuple(k for k in begins if k < len(curves)), done.off, end, told)
+    return TrackingOutcome(curves, tuple(k for k in begins if k < len(curves)), done.off, end, told)
 
 
-def _missed(asked: AskedPath, way: Steps, largest: np.ndarray, around: SceneAsked | None) -> Ended:
+def _missed(asked: PathRequest, way: Steps, largest: np.ndarray, around: SceneAsked | None) -> Ended:
     """Why there is no next way point."""
     assert way.missed is not None
     q = way.q[-1]
@@ -125,7 +125,7 @@ class Ended(NamedTuple):
     reason: str
 
 
-def ended(asked: AskedPath, q: np.ndarray, s: float, missed: float, largest: np.ndarray) -> Ended:
+def ended(asked: PathRequest, q: np.ndarray, s: float, missed: float, largest: np.ndarray) -> Ended:
     """Why there is no neighbour of q, at s, at the next place."""
     at = f"at {100.0 * s / asked.path.length:.4g} % of the path"
     X = asked.path(missed)
@@ -155,7 +155,7 @@ def ended(asked: AskedPath, q: np.ndarray, s: float, missed: float, largest: np.
     return Ended("jump", f"{at} no configuration is near the one before: {jump}")
 
 
-def _beyond(asked: AskedPath, q: np.ndarray, wanted: np.ndarray) -> str | None:
+def _beyond(asked: PathRequest, q: np.ndarray, wanted: np.ndarray) -> str | None:
     """Which joint would have to go beyond its limit, where one would."""
     if not asked.problem.plain:
         return None
@@ -175,7 +175,7 @@ def meets(part: float, pair: tuple[str, str], distance: float, status: str) -> E
     return Ended("collision", f"at {100.0 * part:.4g} % of the path {pair[0]!r} {word} {pair[1]!r} ({status})")
 
 
-def left_path(asked: AskedPath, q: np.ndarray, s: float, allowed: tuple[float, float]) -> Ended:
+def left_path(asked: PathRequest, q: np.ndarray, s: float, allowed: tuple[float, float]) -> Ended:
     """Of a curve that does not stay near enough to the path."""
     least = asked.singular(q)
     at = f"at {100.0 * s / asked.path.length:.4g} % of the path"

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from linkwork.motion.cartesian.arguments import AskedPath
+from linkwork.motion.cartesian.arguments import PathRequest
 from linkwork.motion.cartesian.cartesian_path import Steps
 from linkwork.motion.trajectory.trajectory import Trajectory
 
-__all__ = ["Curve", "Filled", "filled", "quintics"]
+__all__ = ["Curve", "RefinedCurve", "filled", "quintics"]
 
 _PLACES = np.arange(1, 8) / 8
 _ENOUGH = 0.8  # of a tolerance: what is measured at places may be a little more between them
@@ -44,7 +44,7 @@ class Curve:
         return cast(Trajectory, found)
 
 
-class Filled(NamedTuple):
+class RefinedCurve(NamedTuple):
     """Curves one after the other, ``begins`` where one does not begin where the one before ends; what is off [m, rad]
     at most; and where it went wrong, if it did."""
 
@@ -61,7 +61,7 @@ class _Part:
         self.s, self.q, self.V = s, q, V
 
 
-def filled(asked: AskedPath, steps: Steps, tolerance: tuple[float, float]) -> Filled:
+def filled(asked: PathRequest, steps: Steps, tolerance: tuple[float, float]) -> RefinedCurve:
     """Curves through steps that are no farther from the path than a tolerance [m, rad] at what is between.
 
     Where that cannot be they end.
@@ -71,7 +71,7 @@ def filled(asked: AskedPath, steps: Steps, tolerance: tuple[float, float]) -> Fi
     wrong: float | None = None
     for left in range(_ROUNDS, -1, -1):
         if not parts:
-            return Filled((), (), (0.0, 0.0), wrong)
+            return RefinedCurve((), (), (0.0, 0.0), wrong)
         v = _velocities(asked, parts)
         a = _accelerations(asked, parts, v)
         off, beyond, middle = _looked_at(asked, parts, v, a)
@@ -93,11 +93,11 @@ def filled(asked: AskedPath, steps: Steps, tolerance: tuple[float, float]) -> Fi
     rows = np.cumsum([len(p.s) for p in parts])[:-1]
     rates = np.split(v, rows), np.split(a, rows)
     curves = tuple(Curve(p.s, p.q, *own) for p, *own in zip(parts, *rates, strict=True))
-    return Filled(curves, tuple(k for k in begins if k < len(curves)), (float(most[0]), float(most[1])), wrong)
+    return RefinedCurve(curves, tuple(k for k in begins if k < len(curves)), (float(most[0]), float(most[1])), wrong)
 
 
 def _looked_at(
-    asked: AskedPath, parts: list[_Part], v: np.ndarray, a: np.ndarray
+    asked: PathRequest, parts: list[_Part], v: np.ndarray, a: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of each step (n, ...): what is off at most [m, rad], whether it goes beyond limits, and its middle."""
     between, places = _between(asked, parts, v, a)
@@ -117,7 +117,7 @@ def _cut(parts: list[_Part], s: float) -> list[_Part]:
     return found
 
 
-def _parts(asked: AskedPath, steps: Steps) -> tuple[list[_Part], list[int]]:
+def _parts(asked: PathRequest, steps: Steps) -> tuple[list[_Part], list[int]]:
     """Between reconfigurations and corners.  After a reconfiguration a part begins where the one before it ends."""
     found: list[_Part] = []
     begins: list[int] = []
@@ -145,14 +145,14 @@ def _parts(asked: AskedPath, steps: Steps) -> tuple[list[_Part], list[int]]:
     return found, begins
 
 
-def _velocities(asked: AskedPath, parts: list[_Part]) -> np.ndarray:
+def _velocities(asked: PathRequest, parts: list[_Part]) -> np.ndarray:
     """By way point (n, nv), of all parts one after the other."""
     rough = np.concatenate([_rough(asked, p) for p in parts])
     q, V = (np.concatenate([getattr(p, name) for p in parts]) for name in ("q", "V"))
     return asked.tangents(q, V, rough)
 
 
-def _rough(asked: AskedPath, part: _Part) -> np.ndarray:
+def _rough(asked: PathRequest, part: _Part) -> np.ndarray:
     """Those of parabolas through neighbours."""
     h = np.diff(part.s)[:, None]
     slope = asked.difference(part.q[:-1], part.q[1:]) / h
@@ -162,7 +162,7 @@ def _rough(asked: AskedPath, part: _Part) -> np.ndarray:
     return np.concatenate([[2.0 * slope[0] - inner[0]], inner, [2.0 * slope[-1] - inner[-1]]])
 
 
-def _accelerations(asked: AskedPath, parts: list[_Part], v: np.ndarray) -> np.ndarray:
+def _accelerations(asked: PathRequest, parts: list[_Part], v: np.ndarray) -> np.ndarray:
     """By way point (n, nv), of all parts one after the other: those of polynomials of degree five through neighbours
     with their velocities; at a part's ends, and where configurations are no plain numbers, those of cubics."""
     found, at = [], 0
@@ -194,7 +194,7 @@ def _plain(part: _Part, v: np.ndarray) -> np.ndarray:
     return a
 
 
-def _curved(asked: AskedPath, part: _Part, v: np.ndarray) -> np.ndarray:
+def _curved(asked: PathRequest, part: _Part, v: np.ndarray) -> np.ndarray:
     """The middle between both sides."""
     cubics = asked.robot.spline(part.s, part.q, "hermite", velocity=v)
     room = _BESIDE * np.diff(part.s)
@@ -202,7 +202,7 @@ def _curved(asked: AskedPath, part: _Part, v: np.ndarray) -> np.ndarray:
     return np.concatenate([after[:1], 0.5 * (before[:-1] + after[1:]), before[-1:]])
 
 
-def _between(asked: AskedPath, parts: list[_Part], v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _between(asked: PathRequest, parts: list[_Part], v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What the curves are at three places between neighbours: (3 n, nq), and the places (n, 3)."""
     rows = np.cumsum([len(p.s) for p in parts])[:-1]
     rates, bends = np.split(v, rows), np.split(a, rows)

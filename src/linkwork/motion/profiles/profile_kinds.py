@@ -17,7 +17,7 @@ from linkwork._util.messages import short_repr
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.profiles.jerk_limited_profile import Ends, JointBounds, Profile
 from linkwork.motion.algorithms.profiles.minimum_jerk_profile import least_jerk
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest, jerk_limited
@@ -61,7 +61,7 @@ def kind_of(name: str) -> ProfileKind:
 
 
 STATES = ("q0", "q1", "v0", "v1", "a0", "a1")
-_KERNELS: Once[Kernel] = Once(64)
+_KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 class ProfileNumbers(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.banded_solver import solve_band, solve_banded
 from linkwork.motion.trajectory.time_scaling import cubic_pieces
 
@@ -64,7 +64,7 @@ def _periodic(inverse: np.ndarray, rate: np.ndarray) -> np.ndarray:
     return np.concatenate([v, v[:1]])
 
 
-_KERNELS: Once[Kernel] = Once(32)
+_KERNELS: LazyCache[Kernel] = LazyCache(32)
 _FEWEST, _MOST = 16, 1 << 14  # rows that a kernel has
 
 

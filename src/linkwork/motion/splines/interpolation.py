@@ -8,7 +8,7 @@ import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace, motion_of
 from linkwork.motion.algorithms.curves.curve_kinds import polynomial
 from linkwork.motion.algorithms.hermite_interpolation import (
@@ -26,7 +26,7 @@ from linkwork.motion.trajectory.trajectory_segment import Section
 
 __all__ = ["cubic", "estimated", "hermite", "quintic", "squad", "straight"]
 
-_KERNELS: Once[Kernel] = Once(64)
+_KERNELS: LazyCache[Kernel] = LazyCache(64)
 _UNKNOWN = {  # the velocities that equations of a cubic are for
     "natural": slice(None),
     "clamped": slice(1, -1),

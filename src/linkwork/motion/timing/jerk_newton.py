@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.timing import (
     CARRIED,
     STAGE,
@@ -71,8 +71,8 @@ class _Sweeps(NamedTuple):
     steps: Kernel
 
 
-_KERNELS: Once[_Kernels] = Once(64)
-_SWEEPS: Once[_Sweeps] = Once(1)
+_KERNELS: LazyCache[_Kernels] = LazyCache(64)
+_SWEEPS: LazyCache[_Sweeps] = LazyCache(1)
 
 
 class SmoothProgram:

@@ -12,7 +12,7 @@ from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_construction import chained
 from linkwork.motion.trajectory.trajectory_segment import Section
 
-__all__ = ["Beneath", "beneath", "evened", "stands_still"]
+__all__ = ["GeometricPath", "beneath", "evened", "stands_still"]
 
 _SAME = 1.0, 1.0
 _LOOKED_AT = 4  # places of a piece: polynomials that rest at all of them rest
@@ -20,7 +20,7 @@ _NOTHING = 1e-14  # [rad/s, m/s] and of their derivatives: nothing moves
 _MOVES = 1e-9  # [rad/s, m/s] of q': what is slower has no direction
 
 
-class Beneath(NamedTuple):
+class GeometricPath(NamedTuple):
     """A path's curves, and how fast it runs through them at both ends.
 
     ``knots`` (n,) are places on it, between which ``told`` (n,) are linear: those that people are told of.
@@ -42,13 +42,13 @@ class Beneath(NamedTuple):
         return np.interp(s, self.knots, self.told), by * speed, by[: len(acceleration)] * acceleration
 
 
-def beneath(path: Trajectory) -> Beneath:
+def beneath(path: Trajectory) -> GeometricPath:
     """The curves that a path runs along, one after the other, without their clocks."""
     sections = path.sections
     if len(sections) == 1 and sections[0].clock is None:
-        return Beneath(path, _SAME)
+        return GeometricPath(path, _SAME)
     if any(section.is_symbolic for section in sections):
-        return Beneath(path, _SAME)
+        return GeometricPath(path, _SAME)
     bare = [_bare(section, alone=len(sections) == 1) for section in sections]
     found: list[Section] = []
     for section, _ in bare:
@@ -58,7 +58,7 @@ def beneath(path: Trajectory) -> Beneath:
         found.append(section)
     if len(found) > 1:
         found = chained(found, found[0].start)
-    return Beneath(Trajectory(found, path.robot), (bare[0][1][0], bare[-1][1][1]))
+    return GeometricPath(Trajectory(found, path.robot), (bare[0][1][0], bare[-1][1][1]))
 
 
 def _bare(section: Section, *, alone: bool) -> tuple[Section, tuple[float, float]]:
@@ -97,7 +97,7 @@ def stands_still(path: Trajectory) -> bool:
     return not any(np.abs(x).max(initial=0.0) > _NOTHING for x in path(places)[1:])
 
 
-def evened(given: Beneath) -> Beneath:
+def evened(given: GeometricPath) -> GeometricPath:
     """Where the rate jumps along the path alone, parts run through faster or slower, so that it does not."""
     path = given.path
     knots = path.knots
@@ -117,4 +117,4 @@ def evened(given: Beneath) -> Beneath:
         parts += [x.scaled(0.0, float(scale)) for x in path.between(float(begin), float(end)).sections]
     new = cuts[0] + np.append(0.0, np.cumsum(np.diff(cuts) * scales))
     rates = given.rates[0], given.rates[1] * float(scales[-1])
-    return Beneath(Trajectory(chained(parts, float(cuts[0])), path.robot), rates, new, cuts)
+    return GeometricPath(Trajectory(chained(parts, float(cuts[0])), path.robot), rates, new, cuts)

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from linkwork.motion.timing.path_geometry import Beneath
+from linkwork.motion.timing.path_geometry import GeometricPath
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_segment import Section, shifted
 
@@ -47,7 +47,7 @@ def may_rest_inside(path: Trajectory) -> bool:
     return False
 
 
-def straightened(given: Beneath) -> Beneath:
+def straightened(given: GeometricPath) -> GeometricPath:
     """With straight pieces of polynomials, on which the path rests or nearly so elsewhere than at its own ends, run at
     one rate.
 

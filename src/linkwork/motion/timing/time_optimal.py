@@ -16,7 +16,7 @@ from linkwork.motion.timing.arguments import MotionAsked, count_of, part_of, spe
 from linkwork.motion.timing.grid_refinement import POINTS, gap_of_grid, swept, swept_finely
 from linkwork.motion.timing.jerk_limited import SmoothMotion, with_jerk
 from linkwork.motion.timing.limits import MotionLimit
-from linkwork.motion.timing.path_geometry import Beneath, beneath, evened, stands_still
+from linkwork.motion.timing.path_geometry import GeometricPath, beneath, evened, stands_still
 from linkwork.motion.timing.segment_grid import beside, jumps
 from linkwork.motion.timing.straight_sections import may_rest_inside, straightened
 from linkwork.motion.timing.timed_path import TimedPath
@@ -101,7 +101,7 @@ def time_optimal(
     tolerance = part_of(who, "tolerance", tolerance)
     names = [who] if len(paths) == 1 else [f"{who}: path {k}" for k in range(len(paths))]
     found: list[Any] = [None] * len(paths)
-    together: list[tuple[int, Beneath]] = []
+    together: list[tuple[int, GeometricPath]] = []
     for k, one in enumerate(paths):
         under = beneath(one)
         if not asked.own and stands_still(under.path):
@@ -170,7 +170,7 @@ def _of(path: Trajectory, motion: QuickMotion, asked: MotionAsked, ends: Sequenc
 
 def _timed(
     who: str,
-    under: Beneath,
+    under: GeometricPath,
     asked: MotionAsked,
     ends: Sequence[float],
     points: int | None,
@@ -227,7 +227,7 @@ def _remedy(asked: MotionAsked) -> str:
 
 
 def _gap_of_jerk(
-    under: Beneath,
+    under: GeometricPath,
     asked: MotionAsked,
     ends: Sequence[float],
     passes: int,

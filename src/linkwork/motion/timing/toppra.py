@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.timing import (
     NODES,
     PathLimits,
@@ -179,7 +179,7 @@ def is_of_third_degree(path: Trajectory) -> bool:
     )
 
 
-_KERNELS: Once[Kernel] = Once(64)
+_KERNELS: LazyCache[Kernel] = LazyCache(64)
 _BLOCK = 64  # segments: what a kernel takes to compile grows with it
 _ROUNDING = 1e-13
 

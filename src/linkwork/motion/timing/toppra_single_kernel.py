@@ -17,7 +17,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan, take
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, not_, or_, sqrt, where
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.curves.curve_kinds import FAR, row
 from linkwork.motion.algorithms.timing import (
     NODES,
@@ -129,7 +129,7 @@ def _given(path: Trajectory) -> tuple[np.ndarray, np.ndarray, float, int]:
     return own, padded["starts"], section.end, count
 
 
-_KERNELS: Once[Kernel] = Once(64)
+_KERNELS: LazyCache[Kernel] = LazyCache(64)
 _MANY = 64
 _NEAR: dict[tuple[Any, ...], tuple[Any, Kernel]] = {}  # by the very robot: what is equal to it takes long to find
 _CORNER, _SMALL = 1e-7, 1e-12  # of the path's rate: a jump of it is a corner

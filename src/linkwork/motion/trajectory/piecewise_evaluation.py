@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.kernels.compiler_api import Along, Kernel, compile_along
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.compiler_api import Kernel, PiecewiseKernel, compile_along
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.curves import KINDS, Clock, CurveSpace, curve_motion
 
 __all__ = ["along_pieces", "pieces_at"]
@@ -56,14 +56,14 @@ def _by_cells(starts: np.ndarray, s: np.ndarray) -> np.ndarray:
     return found
 
 
-_KERNELS: Once[Kernel] = Once(64)
+_KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
-def along_pieces(arrays: Mapping[str, np.ndarray], clock: Clock | None, order: int) -> Along:
+def along_pieces(arrays: Mapping[str, np.ndarray], clock: Clock | None, order: int) -> PiecewiseKernel:
     """q and so many derivatives along a polynomial curve, whose clock runs evenly."""
     numbers = [] if clock is None else [clock.starts[0], *clock.coefficients[0]]
     kernel = _kernel(arrays["coefficients"].shape[2], len(numbers), order)
-    return Along(kernel, arrays["starts"], arrays["coefficients"], np.array(numbers))
+    return PiecewiseKernel(kernel, arrays["starts"], arrays["coefficients"], np.array(numbers))
 
 
 def _kernel(terms: int, clocks: int, order: int) -> Kernel:

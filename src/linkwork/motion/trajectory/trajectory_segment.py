@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.arrays.symbol_array import array, is_traced
-from linkwork.kernels.compiler_api import Along, Kernel, compile, recycled
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.compiler_api import Kernel, PiecewiseKernel, compile, recycled
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.curves import KINDS, Clock, CurveKind, CurveSpace, curve_motion
 from linkwork.motion.algorithms.curves.curve_kinds import FAR
 from linkwork.motion.trajectory.piecewise_evaluation import along_pieces, pieces_at
 
 __all__ = ["Section", "composed", "frozen", "shifted"]
 
-_KERNELS: Once[Kernel] = Once(256)
+_KERNELS: LazyCache[Kernel] = LazyCache(256)
 _Part = tuple[slice, list[np.ndarray]]  # some of the times, and the rows of pieces that they are in
 _WIDE = 64  # coordinates for which there is code that takes all of a time side by side
 _FEW = 4  # times fewer times than pieces take the rows that they need, and no more
@@ -61,7 +61,7 @@ class Section:
         self.clock = None if clock is None else Clock(frozen(clock.starts), frozen(clock.coefficients))
         self._padded: tuple[dict[str, Any], dict[str, Any]] | None = None
         self._single: Any = None  # what one time takes, once there was one
-        self._walks: dict[int, Along] = {}  # what many times take, by the highest derivative
+        self._walks: dict[int, PiecewiseKernel] = {}  # what many times take, by the highest derivative
 
     # -- a value
 

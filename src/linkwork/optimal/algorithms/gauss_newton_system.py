@@ -22,7 +22,7 @@ from linkwork.optimal.algorithms.block_banded import (
 from linkwork.optimal.algorithms.path_nlp import PathPoint
 from linkwork.optimal.algorithms.path_steps import Duals, PathSteps
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.algorithms.stage_terms import AskedEntry, LocalTerms, entry_terms, entry_values
+from linkwork.optimal.algorithms.stage_terms import EntryRequest, LocalTerms, entry_terms, entry_values
 
 __all__ = ["SMALL", "PathShares", "PathSweeps"]
 
@@ -109,7 +109,7 @@ class PathSweeps(PathSteps):
         """By value, as `values` has them: the sum of its derivatives' sizes, a number where all of these are."""
         program = self.program
 
-        def sizes(w: PathWindow, asked: AskedEntry) -> list[Any]:
+        def sizes(w: PathWindow, asked: EntryRequest) -> list[Any]:
             found = asked.entry.feature.rows(w, asked.target)
             rows = zip(*found.rows, found.parameters, strict=True)  # by value
             return [sum((fabs(x) for part in row for x in part), 0.0) for row in rows]

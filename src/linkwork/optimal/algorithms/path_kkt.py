@@ -27,7 +27,7 @@ from linkwork.optimal.algorithms.gauss_newton_system import PathSweeps
 from linkwork.optimal.algorithms.path_nlp import PathPoint, PathProgram
 from linkwork.optimal.algorithms.path_steps import Duals
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.algorithms.stage_terms import AskedEntry, columns_of, second_derivatives
+from linkwork.optimal.algorithms.stage_terms import EntryRequest, columns_of, second_derivatives
 
 __all__ = ["PathConditions"]
 
@@ -59,7 +59,7 @@ class PathConditions:
         found: dict[str, Any] = {}
         hard = {k: n for n, k in enumerate(program.hard)}
 
-        def put(n: int, w: PathWindow, asked: AskedEntry) -> None:
+        def put(n: int, w: PathWindow, asked: EntryRequest) -> None:
             rows = asked.entry.feature.exact_rows(w, asked.target)
             lines = [columns_of(program, w, rows, k) for k in range(len(rows.values))]
             found[f"values{n}"] = array(rows.values)
@@ -99,7 +99,7 @@ class PathConditions:
             found[f"first{n}"], found[f"second{n}"] = array(first), array(second)
         return found
 
-    def _slope(self, w: PathWindow, entries: Sequence[AskedEntry]) -> tuple[list[Any], list[Any]]:
+    def _slope(self, w: PathWindow, entries: Sequence[EntryRequest]) -> tuple[list[Any], list[Any]]:
         gradient: list[Any] = [0.0] * self.size
         values: list[Any] = []
         for asked in entries:
@@ -110,7 +110,7 @@ class PathConditions:
                     gradient[i] = gradient[i] + _where_it_counts(asked, pull * x)
         return gradient, values
 
-    def _bend(self, w: PathWindow, entries: Sequence[AskedEntry]) -> tuple[list[Any], list[Any]]:
+    def _bend(self, w: PathWindow, entries: Sequence[EntryRequest]) -> tuple[list[Any], list[Any]]:
         program: PathProgram = self.sweeps.program
         H: list[list[Any]] = [[0.0] * (i + 1) for i in range(self.size)]
         J: list[Any] = []
@@ -132,13 +132,13 @@ class PathConditions:
         return [x for row in H for x in row], J
 
 
-def _where_it_counts(asked: AskedEntry, x: Any) -> Any:
+def _where_it_counts(asked: EntryRequest, x: Any) -> Any:
     if is_zero(x) or asked.weight.__class__ is float:
         return x
     return where(lt(0.0, asked.weight), x, 0.0)
 
 
-def _pulls(asked: AskedEntry, values: Sequence[Any]) -> list[Any]:
+def _pulls(asked: EntryRequest, values: Sequence[Any]) -> list[Any]:
     """What the Lagrangian's gradient has of each row's."""
     found = []
     for k, value in enumerate(values):
@@ -155,7 +155,7 @@ def _pulls(asked: AskedEntry, values: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _held(asked: AskedEntry, value: Any, k: int) -> Any:
+def _held(asked: EntryRequest, value: Any, k: int) -> Any:
     """1 where a square counts, and 0 where it is within its bounds."""
     if not asked.entry.bounded:
         return 1.0

@@ -14,7 +14,7 @@ from linkwork.expr.scalar.functions import fmax
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathPoint, PathProgram
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.algorithms.stage_terms import AskedEntry
+from linkwork.optimal.algorithms.stage_terms import EntryRequest
 
 __all__ = ["Duals", "PathSteps"]
 
@@ -93,14 +93,14 @@ class PathSteps:
 
     def _asked(
         self, k: int, weight: Any, target: Sequence[Any], forces: Any, duals: Duals | None, later: Any = 1.0
-    ) -> AskedEntry:
+    ) -> EntryRequest:
         entry, rows = self.program.entries[k], self.program.rows_of[k]
         penalty: Any = 1.0
         if entry.hard and duals is not None:
             penalty = duals.penalties[self.program.hard.index(k)]
         scales, lower, upper = (list(x[rows]) for x in (self.numbers.scales, self.numbers.lower, self.numbers.upper))
         multipliers = list(forces) if entry.hard and duals is not None else [0.0] * entry.count
-        return AskedEntry(entry, weight, scales, target, lower, upper, multipliers, penalty, later)
+        return EntryRequest(entry, weight, scales, target, lower, upper, multipliers, penalty, later)
 
     def rows(self, point: PathPoint, duals: Duals | None) -> Any:
         """What the scans over steps are given."""
@@ -146,7 +146,7 @@ class PathSteps:
             w.ages, w.retreat = [0.0, 0.0, *list(given["ages"])[2:]], self._retreat  # the start itself stays
         return w
 
-    def each(self, given: Mapping[str, Any], duals: Duals | None) -> list[AskedEntry]:
+    def each(self, given: Mapping[str, Any], duals: Duals | None) -> list[EntryRequest]:
         """The entries of a step that are looked at in all."""
         program = self.program
         moving, later = iter(given.get("moving", ())), iter(given.get("later", ()))
@@ -160,7 +160,7 @@ class PathSteps:
             found.append(self._asked(k, given["weights"][n], list(target), own, duals, parts))
         return found
 
-    def alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, AskedEntry]]:
+    def alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, EntryRequest]]:
         """Entries with a step of their own: the step, its window and what is asked."""
         program = self.program
         q, u = self._extended(point)

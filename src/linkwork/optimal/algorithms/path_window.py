@@ -8,14 +8,14 @@ from typing import Any
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
 from linkwork.errors import UnknownNameError
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import transposed
 from linkwork.ik.algorithms.task_stack import TaskState
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.window_dynamics import WindowDynamics
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
-from linkwork.optimal.features.feature import FeatureRows, OnTheWay, Window
+from linkwork.optimal.features.feature import FeatureRows, MidpointState, Window
 
 __all__ = ["PathWindow"]
 
@@ -97,11 +97,11 @@ class PathWindow(WindowDynamics):
     def configuration(self, back: int = 0) -> list[Any]:
         return list(self._q[back])
 
-    def on_the_way(self, share: float) -> OnTheWay:
+    def on_the_way(self, share: float) -> MidpointState:
         tree, n = self.tree, self.tree.nv
         begin, end = self.configuration(1), self.configuration(0)
         rates = [
-            Directions({back * n + k: rate for k, rate in row.items()})
+            SparseTangent({back * n + k: rate for k, rate in row.items()})
             for back, q in enumerate((end, begin))
             for row in tangent_rates(tree, q)
         ]
@@ -110,7 +110,7 @@ class PathWindow(WindowDynamics):
         there = integrate(tree, here, [x * share for x in difference(tree, here, there)])
         found = [parts(x, moving[0].level) for x in there]
         q = [value for value, _ in found]
-        changes = [tangent.row if isinstance(tangent, Directions) else {} for _, tangent in found]
+        changes = [tangent.row if isinstance(tangent, SparseTangent) else {} for _, tangent in found]
         columns = []
         for k in range(2 * n):
             column: list[Any] = []
@@ -119,7 +119,7 @@ class PathWindow(WindowDynamics):
                 column += body.asked("v_of", q[own], [change.get(k, 0.0) for change in changes[own]])
             columns.append(column)
         by_end, by_begin = (transposed(some) for some in (columns[:n], columns[n:]))
-        return OnTheWay(TaskState(tree, q, self.time - self.step * (1.0 - share)), by_end, by_begin)
+        return MidpointState(TaskState(tree, q, self.time - self.step * (1.0 - share)), by_end, by_begin)
 
     def velocity(self, back: int = 0) -> list[Any]:
         inverse = 1.0 / self._steps[back]
@@ -152,11 +152,11 @@ class PathWindow(WindowDynamics):
         """One run of the function on dual numbers: by each step's tangent vector and variables, and by parameters."""
         width, after = self.width, (depth + 1) * self.width
         numbers: list[Any] = []
-        rates: list[Directions] = []
+        rates: list[SparseTangent] = []
 
         def put(found: Scalars, rows: Sequence[Mapping[Any, Any]]) -> slice:
             numbers.extend(found)
-            rates.extend(map(Directions, rows))
+            rates.extend(map(SparseTangent, rows))
             return slice(len(numbers) - len(found), len(numbers))
 
         places, own = [], []
@@ -190,7 +190,7 @@ class PathWindow(WindowDynamics):
             self.contacts,
         )
         found = [parts(x, level) for x in values(window)]
-        tangents = [tangent if isinstance(tangent, Directions) else Directions({}) for _, tangent in found]
+        tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in found]
         return FeatureRows(
             [value for value, _ in found],
             [[[t.get(back * width + k) for k in range(width)] for t in tangents] for back in range(depth + 1)],

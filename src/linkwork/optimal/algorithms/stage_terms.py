@@ -25,13 +25,13 @@ from linkwork.optimal.algorithms.path_nlp import PathEntry, PathProgram
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.features.feature import FeatureRows
 
-__all__ = ["AskedEntry", "LocalShare", "LocalTerms", "entry_terms", "entry_values"]
+__all__ = ["EntryRequest", "LocalShare", "LocalTerms", "entry_terms", "entry_values"]
 
 Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True)
-class AskedEntry:
+class EntryRequest:
     """An entry with its numbers in one step."""
 
     entry: PathEntry
@@ -90,7 +90,7 @@ def _counts(weight: Any, x: Any) -> Any:
     return where(lt(0.0, weight), x, 0.0)
 
 
-def _beyond(asked: AskedEntry, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
+def _beyond(asked: EntryRequest, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
     """y − clip(y) between an entry's scaled bounds, and whether it counts there, a factor."""
     entry = asked.entry
     if entry.bounded:
@@ -103,7 +103,7 @@ def _beyond(asked: AskedEntry, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
     return y, 1.0
 
 
-def _shares(asked: AskedEntry, values: Scalars) -> tuple[LocalShare, list[tuple[Any, Any]]]:
+def _shares(asked: EntryRequest, values: Scalars) -> tuple[LocalShare, list[tuple[Any, Any]]]:
     """What values come to; by row its force, and the curvature that stands for its second derivatives."""
     entry, rho = asked.entry, asked.penalty
     merit: Any = 0.0
@@ -139,7 +139,7 @@ def _shares(asked: AskedEntry, values: Scalars) -> tuple[LocalShare, list[tuple[
     return LocalShare(merit, cost, violation, residual, active, forces), rows
 
 
-def entry_values(w: PathWindow, asked: AskedEntry) -> LocalShare:
+def entry_values(w: PathWindow, asked: EntryRequest) -> LocalShare:
     """An entry's share in a window, without derivatives."""
     return _shares(asked, asked.entry.feature.values(w, asked.target))[0]
 
@@ -156,7 +156,7 @@ def columns_of(program: PathProgram, w: PathWindow, found: FeatureRows, row: int
     return {k: x for k, x in line.items() if not is_zero(x)}
 
 
-def entry_terms(program: PathProgram, w: PathWindow, asked: AskedEntry, terms: LocalTerms, bent: Any = None) -> None:
+def entry_terms(program: PathProgram, w: PathWindow, asked: EntryRequest, terms: LocalTerms, bent: Any = None) -> None:
     """Adds an entry's share to the terms of a step, and so much of its values' own second derivatives as is said."""
     found = asked.entry.feature.exact_rows(w, asked.target)
     share, rows = _shares(asked, found.values)
@@ -199,7 +199,7 @@ def _together(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[
 
 
 def second_derivatives(
-    program: PathProgram, w: PathWindow, asked: AskedEntry, pulls: Scalars
+    program: PathProgram, w: PathWindow, asked: EntryRequest, pulls: Scalars
 ) -> dict[tuple[int, int], Any]:
     """Those of the sum of an entry's values, each times its pull: the lower triangle, by column."""
     feature, width = asked.entry.feature, program.width

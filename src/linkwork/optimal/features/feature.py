@@ -24,7 +24,7 @@ from linkwork.constraints.constraint import Constraint, References
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.ik.tasks.task import Task, TaskKinematics, TaskRows, TaskTarget
 
-__all__ = ["DEEPEST", "Feature", "FeatureRows", "OnTheWay", "TaskFeature", "Window"]
+__all__ = ["DEEPEST", "Feature", "FeatureRows", "MidpointState", "TaskFeature", "Window"]
 
 Scalars = Sequence[Any]
 
@@ -45,7 +45,7 @@ class FeatureRows:
 
 
 @dataclass(frozen=True, slots=True)
-class OnTheWay:
+class MidpointState:
     """The robot somewhere between two steps, and how its tangent vector there goes with theirs (nv × nv each)."""
 
     state: TaskKinematics
@@ -93,7 +93,7 @@ class Window(Protocol):
     def configuration(self, back: int = 0) -> list[Any]:
         """q (nq)."""
 
-    def on_the_way(self, share: float) -> OnTheWay:
+    def on_the_way(self, share: float) -> MidpointState:
         """The robot at a share, 0 ... 1, of the shortest way from the step before, q_{t−1} ⊕ s (q_t ⊖ q_{t−1})."""
 
     def velocity(self, back: int = 0) -> list[Any]:

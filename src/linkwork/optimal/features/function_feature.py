@@ -17,7 +17,7 @@ from linkwork._util.validation import as_numbers, integer, names
 from linkwork.constraints.user_functions import Asking
 from linkwork.expr.arrays.symbol_array import filled
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.ik.tasks.function_task import FunctionRows, read_shape
 from linkwork.optimal.features.arguments import one_of, steps_back, switch
@@ -256,23 +256,23 @@ class AskingWindow(Asking):
         w, width = self._window, self._window.width
         outputs = self.outputs(function, *more)
         values: list[Any] = []
-        rates: list[Directions] = []
+        rates: list[SparseTangent] = []
         for question, (found, depth, fixed) in self._found.items():
             if fixed:
                 answer = list(found(w))
                 values += answer
-                rates += [Directions({})] * len(answer)
+                rates += [SparseTangent({})] * len(answer)
                 continue
             rows = w.torque_rows(question[1] == "True") if question[0] == "torque" else w.derived(found, depth)
             values += rows.values
             for i, by_parameters in enumerate(rows.parameters):
                 row = {(back, k): x for back, block in enumerate(rows.rows) for k, x in enumerate(block[i])}
-                rates.append(Directions(row | {(-1, k): x for k, x in enumerate(by_parameters)}))
+                rates.append(SparseTangent(row | {(-1, k): x for k, x in enumerate(by_parameters)}))
         moving = seeded(values, rates)
         level = moving[0].level if moving else 0
         plain = [dual if dual.tangent else number for dual, number in zip(moving, values, strict=True)]
         taken = [parts(x, level) for x in self.taken_over(outputs, plain)]
-        tangents = [t if isinstance(t, Directions) else Directions({}) for _, t in taken]
+        tangents = [t if isinstance(t, SparseTangent) else SparseTangent({}) for _, t in taken]
         return FeatureRows(
             [value for value, _ in taken],
             [[[t.get((back, k)) for k in range(width)] for t in tangents] for back in range(self._depth + 1)],

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
 from linkwork.optimal.algorithms.shooting.contact_dynamics import Holding
 from linkwork.optimal.features import (
@@ -31,7 +31,7 @@ __all__ = ["HoldingPhases", "holding_controls", "holding_forces", "holding_rows"
 
 Array = np.ndarray[Any, Any]
 
-_KERNELS: Once[Kernel] = Once(32)
+_KERNELS: LazyCache[Kernel] = LazyCache(32)
 _DEPENDENT = 1e-9  # of the largest singular value: what says the same as other rows
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from linkwork.expr.arrays.symbol_array import array, scalars
 from linkwork.ik.traced_ik import moved_target
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
 from linkwork.model.parametrized_tree import parametrised
 from linkwork.optimal.algorithms.shooting.cost_terms import WantedRows, row_kinds
@@ -269,7 +269,7 @@ class _Parts:
         return PathDerivative(moved[..., z : z + nv, :], variables, {}, v, controls)
 
 
-_KERNELS: Once[Kernel] = Once(64)
+_KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 def motion_given(result: Any) -> dict[str, Array]:

@@ -12,11 +12,11 @@ import numpy as np
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_nlp import PathProgram
-from linkwork.optimal.algorithms.shooting.contact_dynamics import HeldDynamics, Holding
+from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, Holding
 from linkwork.optimal.algorithms.shooting.cost_terms import WantedRows, row_kinds
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.algorithms.shooting.ilqr import Shooting
@@ -34,7 +34,7 @@ PROXIMAL = 1e-9
 
 Array = np.ndarray[Any, Any]
 
-_kernels: Once[Kernel] = Once(64)
+_kernels: LazyCache[Kernel] = LazyCache(64)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ShootingRecipe:
         own = tree or self.program.tree, h, self.actuated, self.integrator, self.passive
         if self.inverse:
             return InverseDynamics(*own, self.program.variables, self.program.contacts)
-        return HeldDynamics(*own, self.holdings) if self.holdings else RobotDynamics(*own)
+        return ContactDynamics(*own, self.holdings) if self.holdings else RobotDynamics(*own)
 
 
 def shooting_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:

@@ -15,7 +15,7 @@ from linkwork.expr.arrays.symbol_array import is_traced, over_samples
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import asked
 from linkwork.joints.base.generic_rank import independent_motions
-from linkwork.kernels.array_arguments import Asked, Size, generator_of, leading_of
+from linkwork.kernels.array_arguments import ArgumentReader, Size, generator_of, leading_of
 from linkwork.kernels.compiled_method import named_after
 from linkwork.kernels.compiler_api import Port
 from linkwork.model.body import FRICTION_VELOCITY, WORLD, Body, Drive, Following, Limits
@@ -196,7 +196,7 @@ class Joint(LinkMethods, ResistanceEditing):
         ValueError for a configuration that is none.
         """
         if is_traced(q):
-            given = Asked(self._subject(), "regularity", (Port("q", (self.nq,)),), ()).prepared_scalars([q])
+            given = ArgumentReader(self._subject(), "regularity", (Port("q", (self.nq,)),), ()).prepared_scalars([q])
             return over_samples(  # type: ignore[no-any-return]
                 lambda numbers: [[asked(self.name, self.type, "regularity", numbers)]], given, [1], [()]
             )[0]

@@ -16,11 +16,11 @@ from linkwork.spatial.arguments import fixed_array
 if TYPE_CHECKING:
     pass
 
-__all__ = ["ClosingJoint", "closing_joints", "loop_of"]
+__all__ = ["LoopJointView", "closing_joints", "loop_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class ClosingJoint:
+class LoopJointView:
     """A joint that closes a loop of a robot: ``robot.joint("pin")``, or one of ``robot.loops``.
 
     It has no numbers in the robot's q and v: those that it has follow from them.  Its methods take the robot's q and v,
@@ -126,22 +126,22 @@ class ClosingJoint:
         return np.asarray(self.robot.loop_passive_force(q, v))[..., self.v_slice]
 
     def __repr__(self) -> str:
-        return f"<ClosingJoint {self.name!r}: {self.type_name}, {self.frame!r} -> {self.other!r}>"
+        return f"<LoopJointView {self.name!r}: {self.type_name}, {self.frame!r} -> {self.other!r}>"
 
 
 _WORDS = {"velocity_bound": "velocity"}
 
 
-def closing_joints(robot: Any) -> list[ClosingJoint]:
+def closing_joints(robot: Any) -> list[LoopJointView]:
     """The joints that close a robot's loops."""
-    found: list[ClosingJoint] = []
+    found: list[LoopJointView] = []
     q = v = row = error = 0
     for constraint in robot.tree.constraints:
         count = len(constraint.row_names)
         if isinstance(constraint, LoopJoint):
             nq, nv = constraint.joint.nq, constraint.joint.nv
             places = slice(q, q + nq), slice(v, v + nv), slice(row, row + count), slice(error, error + count)
-            found.append(ClosingJoint(robot, constraint, *places))
+            found.append(LoopJointView(robot, constraint, *places))
             q, v = q + nq, v + nv
         row, error = row + count, error + (count if constraint.holonomic else 0)
     return found

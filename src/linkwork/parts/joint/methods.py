@@ -15,7 +15,7 @@ from linkwork.kernels.compiler_api import Space
 from linkwork.kernels.function_call import checked, lazily
 from linkwork.kernels.function_kernels import configuration_space, joint_kernel
 from linkwork.kernels.function_request import read_request
-from linkwork.kernels.owners import OfJoint
+from linkwork.kernels.owners import JointOwner
 from linkwork.kinematics.algorithms.joint import TABLE as JOINT
 from linkwork.kinematics.algorithms.joint import Site
 from linkwork.spatial import Pose
@@ -75,8 +75,8 @@ class JointMethods:
 
         return lazily(subject, request, make)
 
-    def _subject(self, swapped: bool = False) -> OfJoint:
-        return OfJoint(self.name, Site(self.type, self.placement, self.rotor, swapped), JOINT)
+    def _subject(self, swapped: bool = False) -> JointOwner:
+        return JointOwner(self.name, Site(self.type, self.placement, self.rotor, swapped), JOINT)
 
     def _refuse_warped(self, what: str, poses: ArrayLike) -> None:
         """Raises ValueError for matrices (..., 4, 4) that are no rigid transforms; others are told of later."""

@@ -13,7 +13,7 @@ from linkwork.expr.arrays.symbol_array import is_traced, over_samples
 from linkwork.expr.scalar.functions import sign
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import asked
-from linkwork.kernels.array_arguments import Asked
+from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.kernels.compiler_api import Port
 from linkwork.kernels.owners import Subject
 from linkwork.model.body import FRICTION_VELOCITY, Body, Drive
@@ -123,7 +123,7 @@ def dof_values(
 
 def resistance(subject: Subject, v: Any, damping: np.ndarray, friction: np.ndarray) -> np.ndarray:
     """τ = −damping · v − friction · sign(v), at a velocity that is looked at as those of compiled functions are."""
-    asked = Asked(subject, "passive_torque", (Port("v", damping.shape),), ())
+    asked = ArgumentReader(subject, "passive_torque", (Port("v", damping.shape),), ())
     if is_traced(v):
         resisting = list(zip(damping.tolist(), friction.tolist(), strict=True))
 

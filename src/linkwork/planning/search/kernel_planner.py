@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.collision.algorithms import in_collision
-from linkwork.collision.kernels import AskedDistances
+from linkwork.collision.kernels import DistanceSpec
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import fmax
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.planning.algorithms.multi_start_search import SearchWanted, searched
 from linkwork.planning.algorithms.rrt_connect import Sampling, Trees
 from linkwork.planning.algorithms.straight_segments import Ways, touching
@@ -216,7 +216,7 @@ PAIRS = 64  # of them
 PLACES = 256  # rows for a path and its shortcuts
 BEST = 128  # rows for the best one: half of them, as paths are cut short only where there is room for that
 _ROUNDS = 100_000  # at most in a call: how many there are comes with it
-_KERNELS: Once[Kernel] = Once(64)
+_KERNELS: LazyCache[Kernel] = LazyCache(64)
 NUMBERS = (
     "many",
     "begun",
@@ -245,7 +245,7 @@ NUMBERS = (
 
 
 def searching_kernel(
-    blocks: tuple[AskedDistances, ...], deep: tuple[bool, ...], turning: tuple[bool, ...], *, each: bool
+    blocks: tuple[DistanceSpec, ...], deep: tuple[bool, ...], turning: tuple[bool, ...], *, each: bool
 ) -> Kernel:
     """Of nodes and links of trees, tables for a path and the best one, roots, pairs, what samples and places of
     shortcuts are shifted by, spans, limits, weights and `NUMBERS`.  Gives nodes, links, the best path, and what

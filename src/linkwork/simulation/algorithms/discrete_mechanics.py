@@ -31,7 +31,7 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.dynamics.algorithms.mass_matrix_inverse import ArticulatedInverse, FactoredInverse, inverse_mass_matrix
 from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_energy
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.joints.base.error_context import asked
 from linkwork.joints.composite import Composite
@@ -167,7 +167,7 @@ def _rates_of_step(place: JointPlace, q: Scalars, end: Scalars, middle: Scalars,
     velocity of one end of the step, the ``first`` or the other."""
     joint, n = place.joint, place.joint.nv
     rows = asked(place.name, joint, "q_dot_jacobian", q if first else end)
-    moving = seeded(q if first else end, [Directions(dict(enumerate(row))) for row in rows])
+    moving = seeded(q if first else end, [SparseTangent(dict(enumerate(row))) for row in rows])
     level = moving[0].level
     begin, last = (moving, end) if first else (q, moving)
     there, moved = halved(place, begin, displacement(place, begin, last))
@@ -176,4 +176,4 @@ def _rates_of_step(place: JointPlace, q: Scalars, end: Scalars, middle: Scalars,
 
 
 def _columns(tangents: Scalars, n: int) -> Matrix:
-    return [[row.get(k) if isinstance(row, Directions) else 0.0 for row in tangents] for k in range(n)]
+    return [[row.get(k) if isinstance(row, SparseTangent) else 0.0 for row in tangents] for k in range(n)]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.simulation.contacts.contact_materials import ContactMaterial
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.contacts.ground_contact import ContactGround, ContactPoint
@@ -25,7 +25,7 @@ SURFACES, PLANES = "contact_surfaces", "contact_planes"
 
 _SOME = 0.5  # in the place of numbers that are inputs
 _ASKEW = (0.6, 0.0, 0.8)
-_SPLIT: Once[tuple[ContactSet, ContactData]] = Once(64)
+_SPLIT: LazyCache[tuple[ContactSet, ContactData]] = LazyCache(64)
 
 
 def contact_data(contacts: ContactSet, robot: Any) -> tuple[ContactSet, ContactData]:

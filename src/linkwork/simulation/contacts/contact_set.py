@@ -16,21 +16,21 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, transposed
 from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.simulation.algorithms.compliant_forces import compliant_force
 from linkwork.simulation.contacts.collision_shape_contacts import ContactPair, ContactScene
 from linkwork.simulation.contacts.contact_candidates import ContactPlace, velocity_rows
 from linkwork.simulation.contacts.contact_materials import given_surface, read_name, varied_surface
 from linkwork.simulation.contacts.ground_contact import ContactGround
 
-__all__ = ["MODELS", "TOLD", "ContactSet", "ContactTold", "in_world"]
+__all__ = ["MODELS", "TOLD", "ContactDiagnostics", "ContactSet", "in_world"]
 
 MODELS = ("convex", "compliant")
 TOLD = ("contact_gap", "contact_slip", "contact_residual")  # besides forces, if it is asked for
-_CHECKED = Once[bool](64)
-_NAMES = Once[tuple[str, ...]](64)
-_WHOSE = Once[tuple[str, ...]](64)
-_GAPS = Once[Kernel](16)
+_CHECKED = LazyCache[bool](64)
+_NAMES = LazyCache[tuple[str, ...]](64)
+_WHOSE = LazyCache[tuple[str, ...]](64)
+_GAPS = LazyCache[Kernel](16)
 _DEEP = 1e-4  # [m]: what begins deeper than that in something rigid is told
 _HEAVY = 10.0  # times the weight: what begins with such a push of something soft is told
 
@@ -181,7 +181,7 @@ class ContactSet:
 
 
 @dataclass(frozen=True)
-class ContactTold:
+class ContactDiagnostics:
     """What is told of contacts besides their forces, by its name in `TOLD`."""
 
     name: str

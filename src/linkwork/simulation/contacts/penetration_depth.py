@@ -19,7 +19,7 @@ from linkwork._util.user_frames import levels_up
 from linkwork.errors import SimulationWarning
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import fmax, fmin, lt, where
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.simulation.contacts.contact_candidates import ContactPlace
 
 __all__ = ["deepened", "depth_state", "rigid_gaps", "warn_of_depth"]
@@ -27,7 +27,7 @@ __all__ = ["deepened", "depth_state", "rigid_gaps", "warn_of_depth"]
 _SUNK, _SUNK_PER_STEP = 1e-3, 50.0  # [m], [m/s²]: a depth beyond the first and the second times h² is warned of
 _FIRST = 3  # elements of the state before those of the pairs
 _POINT = re.compile(r" \(\d+ of \d+\)$")
-_PAIRS: Once[tuple[tuple[str, tuple[int, ...]], ...]] = Once(64)
+_PAIRS: LazyCache[tuple[tuple[str, tuple[int, ...]], ...]] = LazyCache(64)
 
 
 def _pairs(contacts: Any, robot: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:

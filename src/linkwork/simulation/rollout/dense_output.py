@@ -12,7 +12,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond, scan
 from linkwork.expr.scalar.functions import lt
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.algorithms import adaptive_pieces
 from linkwork.simulation.algorithms.adaptive_runge_kutta import AdaptiveState, begun
@@ -20,12 +20,12 @@ from linkwork.simulation.events import Occurrence
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
 from linkwork.simulation.simulation_spec import SimulationSetup
 
-__all__ = ["OwnInterpolant", "held_forces", "trajectory_through"]
+__all__ = ["DenseOutput", "held_forces", "trajectory_through"]
 
 _PARTS = 8  # of each step in a call
 _SAME = 1e-9  # of a record's distance from the next: what is nearer to it is it
 
-_KERNELS: Once[Kernel] = Once(16)
+_KERNELS: LazyCache[Kernel] = LazyCache(16)
 
 
 def held_forces(t: Any, q: Any, v: Any, tau: Any) -> Any:
@@ -43,7 +43,7 @@ class _Stretch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OwnInterpolant:
+class DenseOutput:
     """A simulation by Dormand and Prince's method that recorded all steps, and the forces (..., n, nv) of each."""
 
     setup: SimulationSetup
@@ -147,7 +147,7 @@ def trajectory_through(
     v: np.ndarray,
     events: Sequence[Occurrence],
     end: float | None,
-    own: OwnInterpolant | None,
+    own: DenseOutput | None,
     environment: tuple[int, ...],
 ) -> Trajectory:
     """Through records (n, ...) up to the ``end``, or all; jumps among the events part it.

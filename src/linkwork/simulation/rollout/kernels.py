@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.expr.arrays.pytree import mapped
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.simulation.contacts.contact_parameters import contact_data, with_data
 from linkwork.simulation.contacts.penetration_depth import deepened, depth_state, rigid_gaps
 from linkwork.simulation.rollout.rollout import EVENTS, RUNNING, SimulationState, commanded, rolled, seen
@@ -21,7 +21,7 @@ __all__ = ["SimulationKernel", "observer", "piece", "rows_of", "stepper"]
 
 _LEAST_ROWS, _MOST_ROWS = 32, 128  # records of a piece: steps after the last change nothing
 
-_KERNELS: Once[Kernel] = Once(64)
+_KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 def rows_of(records: int) -> int:

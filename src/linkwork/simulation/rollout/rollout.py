@@ -36,7 +36,7 @@ from linkwork.simulation.algorithms import (
     located_step,
     shorter_steps,
 )
-from linkwork.simulation.contacts.contact_set import ContactTold
+from linkwork.simulation.contacts.contact_set import ContactDiagnostics
 from linkwork.simulation.contacts.penetration_depth import deepened
 from linkwork.simulation.control_output import command_form, split_command
 from linkwork.simulation.events import SLOTS, EventSlots, no_slots, watched
@@ -295,7 +295,7 @@ def seen(setup: SimulationSetup, h: Any, state: SimulationState, parameters: Nam
     asked = (h * state.steps, state.q, state.v, array(list(state.tau)))
     found = {}
     for name, what in setup.records:
-        if isinstance(what, ContactTold):
+        if isinstance(what, ContactDiagnostics):
             found[name] = array(what(contacts, moving, state))  # type: ignore[arg-type]
         elif isinstance(what, RecordedReaction):
             found[name] = array(what(setup, moving, contacts, h * state.steps, state))

@@ -15,7 +15,7 @@ import numpy as np
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.simulation.result import Simulation
 from linkwork.simulation.rollout.rollout import CONTROLLER, RUNNING, STATE, SimulationState, commanded
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
@@ -36,7 +36,7 @@ class _Kernels(NamedTuple):
     end: Kernel
 
 
-_KERNELS: Once[_Kernels] = Once(16)
+_KERNELS: LazyCache[_Kernels] = LazyCache(16)
 
 
 def scipy_solver(method: Any) -> str:

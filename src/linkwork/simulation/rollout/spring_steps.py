@@ -25,7 +25,7 @@ from linkwork.dynamics.algorithms.force_element_forces import element_rows
 from linkwork.errors import SimulationWarning
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import fmax, fmin
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 
 __all__ = ["element_rates", "element_shares", "implicit_shares", "least_inertias", "warn_of_implicit_springs"]
 
@@ -34,9 +34,11 @@ Scalars = Sequence[Any]
 _SAMPLES = 32  # configurations in which inertias are looked at
 _RESOLVED, _STIFF = 0.25, 4.0  # (ω h)² up to which a spring is symplectic, and from which it is implicit
 _VIBRATES = 0.6  # twice the damping ratio below which what a spring does is told of as a vibration
-_INERTIAS: Once[tuple[float, ...]] = Once(64)
-_ELEMENTS: Once[tuple[tuple[float, float], ...]] = Once(64)
-_DRIVES: Once[tuple[np.ndarray, np.ndarray]] = Once(64)  # stiffness and damping, none where no joint has a spring
+_INERTIAS: LazyCache[tuple[float, ...]] = LazyCache(64)
+_ELEMENTS: LazyCache[tuple[tuple[float, float], ...]] = LazyCache(64)
+_DRIVES: LazyCache[tuple[np.ndarray, np.ndarray]] = LazyCache(
+    64
+)  # stiffness and damping, none where no joint has a spring
 
 
 def least_inertias(robot: Any, passive: bool) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import Once
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.simulation.contacts.contact_parameters import contact_data, with_data
 from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.sensors.sensor import SensedState
@@ -19,7 +19,7 @@ __all__ = ["begun", "noticed", "sensed"]
 
 Scalars = Sequence[Any]
 
-_KERNELS: Once[Kernel] = Once(64)
+_KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 def sensed(

@@ -27,12 +27,12 @@ from linkwork.compiler.passes.outlining.sign_normalization import signs_moved
 from linkwork.compiler.passes.outlining.step_patterns import steps_of
 from linkwork.compiler.passes.outlining.step_table import rows_of
 from linkwork.compiler.program import INPUT, Instruction, Program
-from linkwork.expr.scalar.block import Listing
+from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.multi_result import PART
 
 __all__ = ["outline"]
 
-L = TypeVar("L", bound=Listing)
+L = TypeVar("L", bound=InstructionList)
 
 _LEAST = 25_000  # instructions of a program that is looked at: a straight line takes more than a second to compile
 _LEAST_OF_SHORT = (

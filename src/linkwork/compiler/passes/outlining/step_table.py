@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from linkwork.compiler.outlined_calls import RowOfTable, Rows
+from linkwork.compiler.outlined_calls import OutlinedCall, Rows
 from linkwork.compiler.passes.outlining.step_patterns import OF_CONSTANT, Form, Step
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction
 from linkwork.expr.scalar.block import Region
@@ -59,7 +59,7 @@ def rows_of(
         g = group_of[s]
         if g is not None:
             left = memory.keep(s, [[step.values[k] for k in block] for block in blocks[g]])
-            rows.append(RowOfTable(g, memory.at(taken[s]), constants[g][nth[g]], left))
+            rows.append(OutlinedCall(g, memory.at(taken[s]), constants[g][nth[g]], left))
             nth[g] += 1
             memory.end(s)
     bodies = [
@@ -257,7 +257,7 @@ class _Memory:
 ADD, SUB, MUL = (BY_NAME[name] for name in ("add", "sub", "mul"))
 
 
-class Unsigned(NamedTuple):
+class SignlessForm(NamedTuple):
     """A form with sums in the place of additions and subtractions, terms in an order that depends on no sign."""
 
     form: Form
@@ -265,7 +265,7 @@ class Unsigned(NamedTuple):
     signs: tuple[float, ...]  # of the terms of all sums, one after the other
 
 
-def unsigned(form: Form) -> Unsigned:
+def unsigned(form: Form) -> SignlessForm:
     found: list[Operation | int] = []
     order: list[int] = []
     signs: list[float] = []
@@ -291,4 +291,4 @@ def unsigned(form: Form) -> Unsigned:
             found.append(place)
             if place < 0:
                 order.append(operand)
-    return Unsigned(tuple(found), None if order == sorted(order) else tuple(order), tuple(signs))
+    return SignlessForm(tuple(found), None if order == sorted(order) else tuple(order), tuple(signs))

@@ -40,7 +40,7 @@ from linkwork.expr.control.vmap import each
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.joints.base.from_transform import units
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import PASSIVE, Output, Row
+from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion
 
@@ -191,7 +191,7 @@ _FELT: dict[str, Any] = {
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         forward_dynamics_derivatives,
         "q v tau",
         (
@@ -207,14 +207,14 @@ ROWS = (
         joint_space=True,
         regular=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         forward_dynamics_hessian,
         "q v tau weights",
         [Output(("nv", "nv"), units, f"d2_{name}") for name, units in zip(_NAMES, _UNITS, strict=True)],
         "Second derivatives of a weighed sum of the accelerations of forward dynamics.",
         **_FELT,
     ),
-    Row.of(
+    FunctionSpec.of(
         forward_dynamics_second_derivatives,
         "q v tau",
         [Output(("nv", "nv", "nv"), units, f"d2a_{name}") for name, units in zip(_NAMES, _UNITS, strict=True)],

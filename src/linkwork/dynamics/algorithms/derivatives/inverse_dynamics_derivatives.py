@@ -47,10 +47,10 @@ from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_fo
 from linkwork.dynamics.algorithms.force_element_forces import element_forces
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force_of_joints
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import PASSIVE, Output, Row
+from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Pose, RigidMotion, Subspace, Vec3, cross, cross_star
 from linkwork.spatial.moving_inertia import MovingInertia
@@ -289,10 +289,10 @@ def force_derivatives(
 
     def rates(found: Scalars, level: int) -> Matrix:
         tangents = [parts(x, level)[1] for x in found]
-        return [[t.get(k) if isinstance(t, Directions) else 0.0 for k in range(tree.nv)] for t in tangents]
+        return [[t.get(k) if isinstance(t, SparseTangent) else 0.0 for k in range(tree.nv)] for t in tangents]
 
-    moving = seeded(q, [Directions(row) for row in tangent_rates(tree, q)])
-    going = seeded(v, [Directions({k: 1.0}) for k in range(tree.nv)])
+    moving = seeded(q, [SparseTangent(row) for row in tangent_rates(tree, q)])
+    going = seeded(v, [SparseTangent({k: 1.0}) for k in range(tree.nv)])
     return rates(forces(moving, v), moving[0].level), rates(forces(q, going), going[0].level)
 
 
@@ -340,7 +340,7 @@ def _kth(tree: Tree, k: int) -> list[float]:
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         inverse_dynamics_derivatives,
         "q v a",
         (
@@ -354,14 +354,14 @@ ROWS = (
         wrenched=True,
         joint_space=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         inverse_dynamics_hessian,
         "q v a weights",
         [Output(("nv", "nv"), units, f"d2_{name}") for name, units in zip(_NAMES, _UNITS, strict=True)],
         "Second derivatives of a weighed sum of the joint forces of inverse dynamics.",
         **_FELT,
     ),
-    Row.of(
+    FunctionSpec.of(
         inverse_dynamics_second_derivatives,
         "q v a",
         [Output(("nv", "nv", "nv"), units, f"d2tau_{name}") for name, units in zip(_NAMES, _UNITS, strict=True)],

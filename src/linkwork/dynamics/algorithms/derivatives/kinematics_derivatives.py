@@ -24,7 +24,7 @@ from linkwork.kinematics.algorithms.forward_kinematics import VIEW, acceleration
 from linkwork.kinematics.algorithms.jacobians.jacobian import jacobian
 from linkwork.kinematics.algorithms.relative_kinematics import ancestors, rotated
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import Output, Row, frame_options
+from linkwork.model.function_spec import FunctionSpec, Output, frame_options
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Vec3, by_rows, cross
 
@@ -115,21 +115,21 @@ def _of_point(
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         pose_derivatives,
         "q",
         Output((4, 4, "nv"), "1, m"),
         "How the pose of a frame changes with the configuration.",
         options=frame_options("frame", "relative_to"),
     ),
-    Row.of(
+    FunctionSpec.of(
         twist_derivatives,
         "q v",
         (Output((6, "nv"), "1/s, m/s", "dV_dq"), Output((6, "nv"), "1, m", "dV_dv")),
         "How the twist of a frame changes with configuration and velocities.",
         options=VIEW,
     ),
-    Row.of(
+    FunctionSpec.of(
         acceleration_derivatives,
         "q v a",
         (

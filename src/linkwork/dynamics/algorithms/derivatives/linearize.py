@@ -31,9 +31,9 @@ from linkwork.dynamics.algorithms.derivatives.manifold_derivatives import (
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.model.function_spec import PASSIVE, Option, Output, Row
+from linkwork.model.function_spec import PASSIVE, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "System", "free_accelerations", "linear_system", "linearize"]
@@ -83,12 +83,12 @@ class _Varied:
     """Numbers, and how they vary with (q, v, τ): of a configuration, how its tangent vector does."""
 
     values: list[Any]
-    changes: list[Directions]
+    changes: list[SparseTangent]
 
     @staticmethod
     def of(values: Scalars, first: int, count: int) -> _Varied:
         """What varies freely: the changes are numbered from ``first`` on."""
-        return _Varied(list(values), [Directions({first + k: 1.0}) for k in range(count)])
+        return _Varied(list(values), [SparseTangent({first + k: 1.0}) for k in range(count)])
 
     def __add__(self, other: _Varied) -> _Varied:
         pairs = zip((self.values, self.changes), (other.values, other.changes), strict=True)
@@ -166,16 +166,16 @@ _STEPS: dict[str, Callable[..., tuple[_Varied, _Varied]]] = {
 }
 
 
-def _times(matrix: Sequence[Scalars], changes: Sequence[Directions]) -> list[Any]:
-    return [sum((x * k for k, x in zip(row, changes, strict=True)), Directions({})) for row in matrix]
+def _times(matrix: Sequence[Scalars], changes: Sequence[SparseTangent]) -> list[Any]:
+    return [sum((x * k for k, x in zip(row, changes, strict=True)), SparseTangent({})) for row in matrix]
 
 
 def _sum(*changes: Sequence[Any]) -> list[Any]:
-    return [sum(some, Directions({})) for some in zip(*changes, strict=True)]
+    return [sum(some, SparseTangent({})) for some in zip(*changes, strict=True)]
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         linearize,
         "q v tau",
         (Output(("2nv", "2nv"), "1, s, 1/s, 1/s²", "A"), Output(("2nv", "nv"), "1/(kg·m²), 1/kg", "B")),

@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.joints.base.from_transform import units
 from linkwork.model.body import Body
-from linkwork.model.function_spec import Output, Row
+from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "bracket", "integrate_derivatives", "rate_derivatives"]
@@ -56,7 +56,7 @@ def bracket(tree: Tree, q: Scalars, v: Scalars) -> Matrix:
     found = _zeros(tree.nv)
     for i, body in tree.stacked():
         own, q_i, v_i = tree.v_slices[i], q[tree.q_slices[i]], v[tree.v_slices[i]]
-        to_all = seeded(q_i, [Directions(dict(enumerate(row))) for row in body.asked("q_dot_jacobian", q_i)])
+        to_all = seeded(q_i, [SparseTangent(dict(enumerate(row))) for row in body.asked("q_dot_jacobian", q_i)])
         along_v = seeded(q_i, body.asked("q_dot", q_i, v_i))
         for k, unit in enumerate(units(body.joint.nv)):
             first = [_in(parts(x, to_all[0].level)[1], k) for x in body.asked("q_dot", to_all, v_i)]
@@ -88,8 +88,10 @@ def _columns(
     nq, nv = body.joint.nq, body.joint.nv
     if not nv:
         return
-    rows = [Directions({(0, k): rate for k, rate in enumerate(row)}) for row in body.asked("q_dot_jacobian", given[0])]
-    rows += [Directions({(block, k): 1.0}) for block in range(1, len(given)) for k in range(nv)]
+    rows = [
+        SparseTangent({(0, k): rate for k, rate in enumerate(row)}) for row in body.asked("q_dot_jacobian", given[0])
+    ]
+    rows += [SparseTangent({(block, k): 1.0}) for block in range(1, len(given)) for k in range(nv)]
     moving = seeded([x for some in given for x in some], rows)
     places = [slice(0, nq), *(slice(nq + n * nv, nq + (n + 1) * nv) for n in range(len(given) - 1))]
     found = [parts(x, moving[0].level) for x in compute(body, *(moving[place] for place in places))]
@@ -100,7 +102,7 @@ def _columns(
 
 
 def _in(tangent: Any, key: Any) -> Any:
-    return tangent.get(key) if isinstance(tangent, Directions) else 0.0
+    return tangent.get(key) if isinstance(tangent, SparseTangent) else 0.0
 
 
 def _zeros(n: int) -> Matrix:
@@ -108,7 +110,7 @@ def _zeros(n: int) -> Matrix:
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         integrate_derivatives,
         "q v",
         (Output(("nv", "nv"), "1, m, 1/m", "dq_dq"), Output(("nv", "nv"), "1, m, 1/m", "dq_dv")),

@@ -51,7 +51,7 @@ from linkwork.dynamics.algorithms.momentum.composite_inertias import centers, co
 from linkwork.dynamics.algorithms.passive_joint_forces import armature
 from linkwork.joints.base.from_transform import units
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import PASSIVE, Output, Row
+from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Pose, Rotation, Subspace, Vec3, by_rows, cross, cross_star
 from linkwork.spatial.moving_inertia import MovingInertia
@@ -208,14 +208,14 @@ def potential_energy_derivatives(tree: Tree, q: Scalars, passive: bool = False) 
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         centroidal_momentum_derivatives,
         "q v",
         (Output((6, "nv"), _RATES, "dh_dq"), Output((6, "nv"), _MATRIX, "dh_dv")),
         "How the momentum about the centre of mass changes with configuration and velocities.",
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         centroidal_momentum_rate_derivatives,
         "q v a",
         (
@@ -226,7 +226,7 @@ ROWS = (
         "How the rate of the centroidal momentum changes with configuration, velocities and accelerations.",
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         center_of_mass_velocity_derivatives,
         "q v",
         (Output((3, "nv"), "1/s, m/s", "dc_dot_dq"), Output((3, "nv"), "1, m", "dc_dot_dv")),
@@ -234,7 +234,7 @@ ROWS = (
         options=PART,
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         center_of_mass_acceleration_derivatives,
         "q v a",
         (
@@ -246,7 +246,7 @@ ROWS = (
         options=PART,
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         kinetic_energy_derivatives,
         "q v",
         (Output(("nv",), "N·m, N", "dT_dq"), Output(("nv",), "kg·m²/s, kg·m/s", "dT_dv")),
@@ -254,7 +254,7 @@ ROWS = (
         options=(PASSIVE,),
         joint_space=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         potential_energy_derivatives,
         "q",
         Output(("nv",), "N·m, N"),

@@ -17,7 +17,7 @@ from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import gradients, independent
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.model.tree import Tree
 
 __all__ = ["derivatives", "tangent_rates", "with_values"]
@@ -41,15 +41,17 @@ def with_values(
     starts = [sum(sizes[:k]) for k in range(len(sizes))]
     if _is_long(tree) and independent([*q, *(number for x in others for number in x)]):
         return _in_reverse(tree, compute, q, *others)
-    rows = [Directions(row) for row in tangent_rates(tree, q)]
-    rows += [Directions({start + k: 1.0}) for start, x in zip(starts[1:], others, strict=True) for k in range(len(x))]
+    rows = [SparseTangent(row) for row in tangent_rates(tree, q)]
+    rows += [
+        SparseTangent({start + k: 1.0}) for start, x in zip(starts[1:], others, strict=True) for k in range(len(x))
+    ]
     moving = seeded([*q, *(number for x in others for number in x)], rows)
     if not moving:
         return list(compute(q, *others)), [[] for _ in sizes]
     ends = [len(q) + start - tree.nv for start in starts[1:]]
     given = [moving[: len(q)], *(moving[end : end + len(x)] for end, x in zip(ends, others, strict=True))]
     found = [parts(x, moving[0].level) for x in compute(*given)]
-    tangents = [tangent if isinstance(tangent, Directions) else Directions({}) for _, tangent in found]
+    tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in found]
     blocks = [
         [[tangent.get(start + k) for k in range(size)] for tangent in tangents]
         for start, size in zip(starts, sizes, strict=True)

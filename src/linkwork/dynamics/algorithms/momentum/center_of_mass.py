@@ -36,7 +36,7 @@ from linkwork.kinematics.algorithms.relative_kinematics import (
     pose_of_body,
 )
 from linkwork.model.body import WORLD, Frame
-from linkwork.model.function_spec import Option, Output, Row, frame_options
+from linkwork.model.function_spec import FunctionSpec, Option, Output, frame_options
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Pose, Vec3
 
@@ -222,7 +222,7 @@ def _moved(S: Motion, mass: Any, moment: Vec3) -> Vec3:
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         center_of_mass,
         "q",
         Output((3,), "m"),
@@ -230,7 +230,7 @@ ROWS = (
         options=PART,
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         center_of_mass_velocity,
         "q v",
         Output((3,), "m/s"),
@@ -238,7 +238,7 @@ ROWS = (
         options=PART,
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         center_of_mass_acceleration,
         "q v a",
         Output((3,), "m/s²"),
@@ -246,7 +246,7 @@ ROWS = (
         options=PART,
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         center_of_mass_jacobian,
         "q",
         Output((3, "nv"), "1, m"),

@@ -27,7 +27,7 @@ from linkwork.dynamics.algorithms.momentum.composite_inertias import composite_i
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, dissipated_power, spring_energy
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import FRICTION, PASSIVE, Output, Row
+from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion
 
@@ -95,8 +95,8 @@ def power(
 
 
 ROWS = (
-    Row.of(kinetic_energy, "q v", _ENERGY, "Energy of the motion.", options=(PASSIVE,), joint_space=True),
-    Row.of(
+    FunctionSpec.of(kinetic_energy, "q v", _ENERGY, "Energy of the motion.", options=(PASSIVE,), joint_space=True),
+    FunctionSpec.of(
         potential_energy,
         "q",
         _ENERGY,
@@ -105,7 +105,7 @@ ROWS = (
         options=(PASSIVE,),
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         lagrangian,
         "q v",
         _ENERGY,
@@ -114,7 +114,7 @@ ROWS = (
         options=(PASSIVE,),
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         power,
         "q v tau",
         (Output((), "W", "joints"), Output((), "W", "wrenches"), Output((), "W", "dissipated")),

@@ -48,7 +48,7 @@ from linkwork.dynamics.algorithms.inverse_dynamics import carried_wrenches
 from linkwork.dynamics.algorithms.momentum.composite_inertias import centers, composite_inertias, only_root, total_mass
 from linkwork.expr.scalar.functions import fabs, lt, where
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import Output, Row
+from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Pose, RigidMotion, Rotation, Vec3, by_rows
 from linkwork.spatial.moving_inertia import MovingInertia
@@ -193,37 +193,37 @@ def zero_moment_point(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[An
 
 
 ROWS = (
-    Row.of(momentum, "q v", _MOMENTUM, "Momentum about the world's origin.", joint_space=True),
-    Row.of(centroidal_momentum, "q v", _MOMENTUM, "Momentum about the centre of mass.", weighed=True),
-    Row.of(
+    FunctionSpec.of(momentum, "q v", _MOMENTUM, "Momentum about the world's origin.", joint_space=True),
+    FunctionSpec.of(centroidal_momentum, "q v", _MOMENTUM, "Momentum about the centre of mass.", weighed=True),
+    FunctionSpec.of(
         centroidal_momentum_matrix,
         "q",
         _MATRIX,
         "Matrix that maps velocities to the centroidal momentum.",
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         centroidal_momentum_matrix_rate,
         "q v",
         Output((6, "nv"), "kg·m²/s, kg·m/s, kg/s"),
         "Rate of the centroidal momentum matrix.",
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         locked_inertia,
         "q",
         Output((6, 6), "kg·m², kg"),
         "Inertia about the centre of mass, all joints locked.",
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         centroidal_momentum_rate,
         "q v a",
         Output((6,), "N·m, N"),
         "Rate of the momentum about the centre of mass.",
         weighed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         zero_moment_point,
         "q v a",
         Output((3,), "m"),

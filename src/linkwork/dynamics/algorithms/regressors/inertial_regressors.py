@@ -33,7 +33,7 @@ from linkwork.dynamics.algorithms.regressors.joint_parameter_regressors import (
     potential_columns,
 )
 from linkwork.model.body import WORLD
-from linkwork.model.function_spec import FRICTION, Output, Row
+from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Pose, RigidMotion, by_rows
 from linkwork.spatial.inertia_vector import unit_energies, unit_momenta, unit_wrenches
@@ -105,7 +105,7 @@ def momentum_regressor(tree: Tree, q: Scalars, v: Scalars) -> list[list[Any]]:
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         inverse_dynamics_regressor,
         "q v a",
         Output(("nv", "npi"), "N·m, N by π"),
@@ -113,14 +113,14 @@ ROWS = (
         optional=("gravity",),
         options=(PARAMETERS, FRICTION),
     ),
-    Row.of(
+    FunctionSpec.of(
         kinetic_energy_regressor,
         "q v",
         Output(("npi",), "J by π"),
         "What multiplies inertial parameters in the kinetic energy.",
         options=(PARAMETERS,),
     ),
-    Row.of(
+    FunctionSpec.of(
         potential_energy_regressor,
         "q",
         Output(("npi",), "J by π"),
@@ -128,7 +128,7 @@ ROWS = (
         optional=("gravity",),
         options=(PARAMETERS,),
     ),
-    Row.of(
+    FunctionSpec.of(
         momentum_regressor,
         "q v",
         Output((6, "npi"), "kg·m²/s, kg·m/s by π"),

@@ -22,7 +22,7 @@ from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, le, lt, n
 from linkwork.geometry.cores import BoxCore, CylinderCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.pairs.closed_form.edge_rim_extremes import (
-    Can,
+    CylinderInBoxFrame,
     in_both,
     in_cylinder,
     is_tied,
@@ -71,10 +71,10 @@ def segment_cylinder(a: SegmentCore, b: CylinderCore) -> SignedDistance:
 
 def _begun(
     X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]
-) -> tuple[Can, list[tuple[Any, Vec3, Any]], Any, Vec3, Any]:
+) -> tuple[CylinderInBoxFrame, list[tuple[Any, Vec3, Any]], Any, Vec3, Any]:
     """The cylinder in the box's axes; h, n and kinds that are known without edges on rims, and the least of them."""
     axis = X.rotation.inv_act(b.pose.rotation @ _AXES[2])
-    can = Can.of(X.inv().point(b.pose.translation), axis, b.radius, b.half, box)
+    can = CylinderInBoxFrame.of(X.inv().point(b.pose.translation), axis, b.radius, b.half, box)
     known = _known(can, edges)
     h, n, kind = known[0][0], known[0][1], known[0][2] + 0.0 * known[0][0]
     for other, m, its in known[1:]:
@@ -110,7 +110,7 @@ def _measured(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) -> Sign
     return SignedDistance(distance, normal, p, p + normal * distance, where(and_(one, not_(tie)), 1.0, 0.0))
 
 
-def _known(can: Can, edges: Sequence[int]) -> list[tuple[Any, Vec3, Any]]:
+def _known(can: CylinderInBoxFrame, edges: Sequence[int]) -> list[tuple[Any, Vec3, Any]]:
     """h and n of faces, and beside the vertex that is nearest to the axis; and what n is to the axis."""
     a, c, sides, r = tuple(can.axis), tuple(can.center), tuple(can.box), can.radius
     cap = can.half - fabs(can.axis.dot(can.center))
@@ -160,7 +160,7 @@ class _Corner(NamedTuple):
     leads: Any
 
 
-def _corner(can: Can, edges: Sequence[int]) -> _Corner:
+def _corner(can: CylinderInBoxFrame, edges: Sequence[int]) -> _Corner:
     least: Any = None
     for signs in itertools.product((1.0, -1.0), repeat=len(edges)):
         signed = [0.0, 0.0, 0.0]
@@ -190,7 +190,7 @@ def _corner(can: Can, edges: Sequence[int]) -> _Corner:
     return _Corner(distance, n, can.center - best, some)
 
 
-def _witness(can: Can, n: Vec3, out: Vec3, distance: Any, kind: Any) -> tuple[Vec3, Any]:
+def _witness(can: CylinderInBoxFrame, n: Vec3, out: Vec3, distance: Any, kind: Any) -> tuple[Vec3, Any]:
     """The point of the box, and whether it is the only one."""
     along = n.dot(can.axis)
     square = out.dot(out)

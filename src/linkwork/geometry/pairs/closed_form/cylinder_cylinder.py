@@ -35,7 +35,7 @@ from linkwork.expr.scalar.functions import (
 from linkwork.geometry.cores import CylinderCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.pairs.closed_form.edge_rim_extremes import (
-    Can,
+    CylinderInBoxFrame,
     along_axis,
     in_both,
     in_cylinder,
@@ -138,9 +138,9 @@ def _known(two: _Two, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
     scale = where(some, 1.0, 0.0) / where(some, sine, 1.0)
     m = Vec3(-a.y * scale, a.x * scale, 0.0)
     found.append((where(some, two.ra + two.rb - fabs(m.dot(c)), 1e150), m, m, m))
-    here = Can(c, a, two.rb, two.lb, Vec3.zero(), (1.0, 1.0, sine))
+    here = CylinderInBoxFrame(c, a, two.rb, two.lb, Vec3.zero(), (1.0, 1.0, sine))
     R = X.rotation
-    there = Can(-R.inv_act(c), R.inv_act(_Z), two.ra, two.la, Vec3.zero(), (1.0, 1.0, sine))
+    there = CylinderInBoxFrame(-R.inv_act(c), R.inv_act(_Z), two.ra, two.la, Vec3.zero(), (1.0, 1.0, sine))
     n, out = along_axis(here)
     found.append((two.height(n), n, n, out))
     n, out = along_axis(there)

@@ -44,7 +44,7 @@ from linkwork.geometry.unit_vectors import NOTHING, choose, clamp, length, round
 from linkwork.spatial import Vec3
 
 __all__ = [
-    "Can",
+    "CylinderInBoxFrame",
     "along_axis",
     "in_both",
     "in_cylinder",
@@ -85,14 +85,16 @@ class _Arc(NamedTuple):
     square: Any
 
 
-def least_along_edges(can: Can, edges: Sequence[int], depth: Any, n: Vec3, going: Any) -> tuple[Any, Vec3, Vec3]:
+def least_along_edges(
+    can: CylinderInBoxFrame, edges: Sequence[int], depth: Any, n: Vec3, going: Any
+) -> tuple[Any, Vec3, Vec3]:
     """The least h and its n, of those known and those across edges; where it is not going, those known.
 
     And the way from the axis to where the cylinder is farthest along n: next to the axis, an edge knows it better.
     """
 
     def better(
-        can: Can, arcs: Sequence[_Arc], index: Any, depth: Any, n: Vec3, out: Vec3, going: Any
+        can: CylinderInBoxFrame, arcs: Sequence[_Arc], index: Any, depth: Any, n: Vec3, out: Vec3, going: Any
     ) -> tuple[Any, Any, Vec3, Vec3]:
         index, arc = _following(arcs, index, depth, going)
         m, way = _root(arc, lt(index, len(arcs) - 0.5))
@@ -100,7 +102,7 @@ def least_along_edges(can: Can, edges: Sequence[int], depth: Any, n: Vec3, going
         less = and_(lt(index, len(arcs) - 0.5), lt(h, depth))
         return index, where(less, h, depth), choose(less, m, n), choose(less, way, out)
 
-    def step(state: tuple[Can, Any, Any, Vec3, Vec3]) -> tuple[Can, Any, Any, Vec3, Vec3]:
+    def step(state: tuple[CylinderInBoxFrame, Any, Any, Vec3, Vec3]) -> tuple[CylinderInBoxFrame, Any, Any, Vec3, Vec3]:
         can = state[0]
         return can, *better(can, _all_arcs(can, edges), *state[1:], going=True)
 
@@ -125,7 +127,7 @@ def _following(arcs: Sequence[_Arc], index: Any, depth: Any, going: Any) -> tupl
     return number, found
 
 
-def _all_arcs(can: Can, edges: Sequence[int]) -> list[_Arc]:
+def _all_arcs(can: CylinderInBoxFrame, edges: Sequence[int]) -> list[_Arc]:
     return [arc for i in edges for arc in (_arcs(can, i) if len(edges) > 1 else _single(can, i))]
 
 
@@ -136,7 +138,7 @@ def _chosen(condition: Any, a: _Arc, b: _Arc) -> _Arc:
     return _Arc(q1, q2, kappa, bent, z, v1, v2, e, a.key, a.square)
 
 
-def along_axis(can: Can) -> tuple[Vec3, Vec3]:
+def along_axis(can: CylinderInBoxFrame) -> tuple[Vec3, Vec3]:
     """The normal across z where a cylinder's rim is nearest to what is round about z, or deepest in it, and the way
     from the cylinder's axis to that."""
     arc = _single(can, 2)[0]
@@ -191,7 +193,7 @@ class _Seen(NamedTuple):
     rounding: Any  # of products of two lengths
 
 
-def _seen(can: Can, i: int) -> _Seen:
+def _seen(can: CylinderInBoxFrame, i: int) -> _Seen:
     j, k = (i + 1) % 3, (i + 2) % 3
     a, c, sine = tuple(can.axis), tuple(can.center), can.sines[i]
     known = lt(0.0, sine)
@@ -217,7 +219,12 @@ def _seen(can: Can, i: int) -> _Seen:
 
 
 def _arc(
-    seen: _Seen, can: Can, q: tuple[Any, Any], m: tuple[Any, Any, Any], begins: bool, v: tuple[Vec3, Vec3, Vec3]
+    seen: _Seen,
+    can: CylinderInBoxFrame,
+    q: tuple[Any, Any],
+    m: tuple[Any, Any, Any],
+    begins: bool,
+    v: tuple[Vec3, Vec3, Vec3],
 ) -> _Arc:
     """In the quadrant of v₁ and v₂: from b₁ to a direction m, or from there to b₂; m with the ellipse's support."""
     q1, q2 = q
@@ -258,7 +265,7 @@ def _key(across: Any, square: Any) -> Any:
     return where(lt(NOTHING, square), across * fabs(across), -1.0)
 
 
-def _arcs(can: Can, i: int) -> list[_Arc]:
+def _arcs(can: CylinderInBoxFrame, i: int) -> list[_Arc]:
     seen = _seen(can, i)
     h = tuple(can.box)
     x, y = fabs(seen.x), fabs(seen.y)
@@ -284,7 +291,7 @@ def _arcs(can: Can, i: int) -> list[_Arc]:
     ]
 
 
-def _single(can: Can, i: int) -> list[_Arc]:
+def _single(can: CylinderInBoxFrame, i: int) -> list[_Arc]:
     """Of a segment, which has no width: both quadrants of its one corner mirror each other."""
     seen = _seen(can, i)
     q1, q2 = seen.p1 - seen.shift, seen.p2
@@ -375,7 +382,7 @@ def out_of_cylinder(p: Vec3, center: Vec3, axis: Vec3, radius: Any, half: Any, b
 
 
 @dataclass(frozen=True, slots=True)
-class Can:
+class CylinderInBoxFrame:
     """In the axes of a box: the cylinder's center and axis, of length 1; radius, half of its length, and the box's half
     edges.  ``sines`` are those of the angles between the axis and the box's."""
 
@@ -387,14 +394,14 @@ class Can:
     sines: tuple[Any, Any, Any]
 
     @staticmethod
-    def of(center: Vec3, axis: Vec3, radius: Any, half: Any, box: Vec3) -> Can:
+    def of(center: Vec3, axis: Vec3, radius: Any, half: Any, box: Vec3) -> CylinderInBoxFrame:
         """With its sines."""
         sines = (
             length(Vec3(axis.y, axis.z, 0.0)),
             length(Vec3(axis.z, axis.x, 0.0)),
             length(Vec3(axis.x, axis.y, 0.0)),
         )
-        return Can(center, axis, radius, half, box, sines)
+        return CylinderInBoxFrame(center, axis, radius, half, box, sines)
 
     def height(self, n: Vec3) -> Any:
         """h(n): the sum of what both reach along n, of length 1, or −n, less the way between their centers."""

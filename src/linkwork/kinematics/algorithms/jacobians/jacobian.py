@@ -22,7 +22,7 @@ from linkwork.expr.linalg.sparse_dot import product
 from linkwork.kinematics.algorithms.forward_kinematics import VIEW
 from linkwork.kinematics.algorithms.jacobians.joint_path import columns_of, poses_in, way
 from linkwork.kinematics.algorithms.relative_kinematics import fork, moved
-from linkwork.model.function_spec import Output, Row, frame_options
+from linkwork.model.function_spec import FunctionSpec, Output, frame_options
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Subspace, by_rows
 
@@ -104,35 +104,35 @@ def jacobians(
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         jacobian,
         "q",
         Output((6, "nv"), "1, m"),
         "Matrix that maps velocities to a frame's twist.",
         options=VIEW,
     ),
-    Row.of(
+    FunctionSpec.of(
         position_jacobian,
         "q",
         Output((3, "nv"), "m"),
         "Matrix that maps velocities to the velocity of a frame's origin.",
         options=VIEW,
     ),
-    Row.of(
+    FunctionSpec.of(
         angular_jacobian,
         "q",
         Output((3, "nv"), "1"),
         "Matrix that maps velocities to a frame's angular velocity.",
         options=frame_options("frame", "relative_to", "expressed_in"),
     ),
-    Row.of(
+    FunctionSpec.of(
         configuration_jacobian,
         "q",
         Output((6, "nq"), "1, m"),
         "Matrix that maps rates of the configuration to a frame's twist.",
         options=VIEW,
     ),
-    Row.of(
+    FunctionSpec.of(
         jacobians,
         "q",
         Output(("nb", 6, "nv"), "1, m"),

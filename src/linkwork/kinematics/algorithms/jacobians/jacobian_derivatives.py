@@ -26,8 +26,8 @@ from typing import Any
 
 from linkwork.joints.base.from_transform import units
 from linkwork.kinematics.algorithms.forward_kinematics import VIEW, acceleration
-from linkwork.kinematics.algorithms.jacobians.joint_path import WayStep, way
-from linkwork.model.function_spec import Output, Row
+from linkwork.kinematics.algorithms.jacobians.joint_path import PathJoint, way
+from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Vec3, by_rows, cross
 
@@ -60,7 +60,7 @@ def jacobian_derivative(
     return by_rows(rates)
 
 
-def _twists(steps: Sequence[WayStep], v: Scalars) -> list[Motion]:
+def _twists(steps: Sequence[PathJoint], v: Scalars) -> list[Motion]:
     """U_i of the body that each joint carries."""
     moving = [step.moving(v) for step in steps]
     turned = list(accumulate((V.angular for V in moving), initial=Vec3.zero()))
@@ -96,7 +96,7 @@ def jacobian_hessian(
     return [[[H[row] for H in column] for column in elements] for row in range(6)]
 
 
-def changes(tree: Tree, q: Scalars, steps: Sequence[WayStep]) -> list[list[Motion]]:
+def changes(tree: Tree, q: Scalars, steps: Sequence[PathJoint]) -> list[list[Motion]]:
     """H[j][k]: how column j changes along the unit velocity k.  q is split, body by body."""
     H = [[Motion.zero()] * tree.nv for _ in range(tree.nv)]
     before: list[tuple[int, Motion]] = []
@@ -127,21 +127,21 @@ def _shifted(C: Motion, behind: Motion) -> Motion:
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         jacobian_derivative,
         "q v",
         Output((6, "nv"), "1/s, m/s"),
         "Rate of the matrix that maps velocities to a frame's twist.",
         options=VIEW,
     ),
-    Row.of(
+    FunctionSpec.of(
         bias_acceleration,
         "q v",
         Output((6,), "rad/s², m/s²"),
         "Acceleration (ω̇; v̇) of a frame while the joints' velocities stay the same.",
         options=VIEW,
     ),
-    Row.of(
+    FunctionSpec.of(
         jacobian_hessian,
         "q",
         Output((6, "nv", "nv"), "1, m"),

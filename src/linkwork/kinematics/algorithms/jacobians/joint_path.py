@@ -15,13 +15,13 @@ from linkwork.model.body import Frame
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Pose, Subspace
 
-__all__ = ["WayStep", "columns_of", "poses_in", "way"]
+__all__ = ["PathJoint", "columns_of", "poses_in", "way"]
 
 Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class WayStep:
+class PathJoint:
     """A joint on the way, and what each of its velocities makes of B's motion relative to A."""
 
     body: int  # that it carries
@@ -30,8 +30,8 @@ class WayStep:
     columns: tuple[Motion, ...]
 
     @staticmethod
-    def of(tree: Tree, q: Scalars, body: int, outward: bool, X: Pose) -> WayStep:
-        return WayStep(body, outward, X, _counted(X, tree.bodies[body].S(q[body]), outward))
+    def of(tree: Tree, q: Scalars, body: int, outward: bool, X: Pose) -> PathJoint:
+        return PathJoint(body, outward, X, _counted(X, tree.bodies[body].S(q[body]), outward))
 
     def seen(self, motions: Subspace) -> tuple[Motion, ...]:
         """Motions in the body's coordinates, as they count on the way."""
@@ -49,14 +49,14 @@ def _counted(X: Pose, motions: Subspace, outward: bool) -> tuple[Motion, ...]:
 
 def way(
     tree: Tree, q: Scalars, frame: str, relative_to: str = "world", expressed_in: str = "world", at: str | None = None
-) -> list[WayStep]:
+) -> list[PathJoint]:
     """The joints from A to B, in this order.  q is split, body by body."""
     B, A, P = tree.frame(frame), tree.frame(relative_to), tree.frame(frame if at is None else at)
     _, to_B, to_A = fork(tree, B.body, A.body)
     X = poses_in(tree, q, tree.frame(expressed_in), [i for F in (B, A, P) for i in ancestors(tree, F.body)])
     point = X[P.body].point(P.placement.translation)
     joints = [*((i, False) for i in reversed(to_A)), *((i, True) for i in to_B)]
-    return [WayStep.of(tree, q, i, outward, Pose(X[i].rotation, X[i].translation - point)) for i, outward in joints]
+    return [PathJoint.of(tree, q, i, outward, Pose(X[i].rotation, X[i].translation - point)) for i, outward in joints]
 
 
 def poses_in(tree: Tree, q: Scalars, E: Frame, bodies: Iterable[int]) -> dict[int, Pose]:
@@ -70,7 +70,7 @@ def poses_in(tree: Tree, q: Scalars, E: Frame, bodies: Iterable[int]) -> dict[in
     return X
 
 
-def columns_of(tree: Tree, steps: Iterable[WayStep]) -> list[Motion]:
+def columns_of(tree: Tree, steps: Iterable[PathJoint]) -> list[Motion]:
     """The Jacobian's columns: those of joints that share their numbers, a master and its followers, add up."""
     columns = [Motion.zero()] * tree.nv
     for step in steps:

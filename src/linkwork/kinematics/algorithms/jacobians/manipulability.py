@@ -18,7 +18,7 @@ from linkwork.expr.linalg.sparse_dot import dot, less, reciprocal_or_zero, trans
 from linkwork.expr.scalar.functions import eq, fabs, where
 from linkwork.kinematics.algorithms.jacobians.jacobian_derivatives import changes
 from linkwork.kinematics.algorithms.jacobians.joint_path import columns_of, way
-from linkwork.model.function_spec import Option, Output, Row, frame_options
+from linkwork.model.function_spec import FunctionSpec, Option, Output, frame_options
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion
 
@@ -89,14 +89,14 @@ _PART = Option("part", "all", ("all", "position", "angular"))
 _OPTIONS = (*frame_options("frame", "relative_to"), _PART)
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         manipulability,
         "q",
         Output((), "1, m"),
         "How much velocities make of a frame's motion, by volume.",
         options=_OPTIONS,
     ),
-    Row.of(
+    FunctionSpec.of(
         manipulability_gradient,
         "q",
         Output(("nv",), "1, m"),

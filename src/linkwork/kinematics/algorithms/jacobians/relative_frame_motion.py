@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from linkwork.kinematics.algorithms.jacobians.joint_path import WayStep, columns_of
+from linkwork.kinematics.algorithms.jacobians.joint_path import PathJoint, columns_of
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Pose, Subspace, cross
@@ -84,10 +84,10 @@ class BetweenFrames:
         return X
 
     @cached_property
-    def _steps(self) -> list[WayStep]:
+    def _steps(self) -> list[PathJoint]:
         _, to_B, to_A = self._chains
         joints = [*((i, False) for i in reversed(to_A)), *((i, True) for i in to_B)]
-        return [WayStep.of(self._state.tree, self._state.split_q, i, out, self._poses[i]) for i, out in joints]
+        return [PathJoint.of(self._state.tree, self._state.split_q, i, out, self._poses[i]) for i, out in joints]
 
     @cached_property
     def columns(self) -> list[Motion]:

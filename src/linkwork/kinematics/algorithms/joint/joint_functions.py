@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from linkwork.joints.base.from_transform import Span
-from linkwork.model.function_spec import Output, Row
+from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.joint_site import Scalars, Site
 from linkwork.spatial import Force, Motion, Pose, by_rows
 
@@ -113,58 +113,68 @@ def configuration_derivative_to_velocity_adjoint(site: Site, q: Scalars, f_v: Sc
 
 
 ROWS = (
-    Row.of(transform, "q", Output((4, 4), "1, m"), "Pose X_FM of the frame after the joint in the frame before it."),
-    Row.of(twist, "q v", Output((6,), "rad/s, m/s"), "Twist S v of M relative to F, in M's coordinates."),
-    Row.of(spatial_acceleration, "q v a", _ACCELERATION, "Spatial acceleration S a + Ṡ v of M relative to F, in M's."),
-    Row.of(bias_acceleration, "q v", _ACCELERATION, "Spatial acceleration Ṡ v while v̇ = 0."),
-    Row.of(
+    FunctionSpec.of(
+        transform, "q", Output((4, 4), "1, m"), "Pose X_FM of the frame after the joint in the frame before it."
+    ),
+    FunctionSpec.of(twist, "q v", Output((6,), "rad/s, m/s"), "Twist S v of M relative to F, in M's coordinates."),
+    FunctionSpec.of(
+        spatial_acceleration, "q v a", _ACCELERATION, "Spatial acceleration S a + Ṡ v of M relative to F, in M's."
+    ),
+    FunctionSpec.of(bias_acceleration, "q v", _ACCELERATION, "Spatial acceleration Ṡ v while v̇ = 0."),
+    FunctionSpec.of(
         configuration_of, "pose", Output(("nq",), configuration=True), "A configuration whose transform is nearest."
     ),
-    Row.of(velocity_of, "q motion", Output(("nv",), "rad/s, m/s"), "The velocity whose twist is nearest to one."),
-    Row.of(gap, "pose", Output((6,), "rad, m"), "What is left to a pose from the nearest configuration."),
-    Row.of(motion_subspace, "q", Output((6, "nv"), "1, m"), "S, which maps velocities to twists."),
-    Row.of(
+    FunctionSpec.of(
+        velocity_of, "q motion", Output(("nv",), "rad/s, m/s"), "The velocity whose twist is nearest to one."
+    ),
+    FunctionSpec.of(gap, "pose", Output((6,), "rad, m"), "What is left to a pose from the nearest configuration."),
+    FunctionSpec.of(motion_subspace, "q", Output((6, "nv"), "1, m"), "S, which maps velocities to twists."),
+    FunctionSpec.of(
         constraint_wrench_subspace,
         "q",
         Output((6, "nc")),
         "Basis of the wrenches that do no work: Tᵀ S = 0.",
     ),
-    Row.of(torque, "q wrench", Output(("nv",), _WRENCH), "Joint forces Sᵀ F of a wrench across the joint."),
-    Row.of(
+    FunctionSpec.of(torque, "q wrench", Output(("nv",), _WRENCH), "Joint forces Sᵀ F of a wrench across the joint."),
+    FunctionSpec.of(
         split_wrench,
         "q wrench",
         (Output((6,), _WRENCH, "joint_force"), Output((6,), _WRENCH, "internal_force")),
         "Joint force, w projected onto S's span, and internal force, in M, or in the world where M's pose is given.",
         optional=("world_pose",),
     ),
-    Row.of(reaction, "q wrench", Output((6,), _WRENCH), "Wrench −X_FM w on the link before the joint, in F."),
-    Row.of(
+    FunctionSpec.of(reaction, "q wrench", Output((6,), _WRENCH), "Wrench −X_FM w on the link before the joint, in F."),
+    FunctionSpec.of(
         local_coordinates,
         "q0 q v",
         (Output(("nv",), "", "phi"), Output(("nv",), "", "phi_dot")),
         "φ of q around q0, and φ̇.",
     ),
-    Row.of(
+    FunctionSpec.of(
         global_coordinates,
         "q0 phi",
         Output(("nq",), configuration=True),
         "The configuration whose local coordinates around q0 are φ.",
     ),
-    Row.of(
+    FunctionSpec.of(
         normalize_configuration,
         "q",
         Output(("nq",), configuration=True),
         "The nearest configuration on the manifold.",
         any_configuration=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         principal_value, "q", Output(("nq",), configuration=True), "The preferred configuration of the same transform."
     ),
-    Row.of(velocity_to_configuration_derivative, "q v", Output(("nq",)), "q̇ from v."),
-    Row.of(velocity_to_configuration_derivative_jacobian, "q", Output(("nq", "nv")), "The matrix J with q̇ = J v."),
-    Row.of(configuration_derivative_to_velocity, "q q_dot", Output(("nv",)), "v from q̇."),
-    Row.of(configuration_derivative_to_velocity_jacobian, "q", Output(("nv", "nq")), "The matrix J with v = J q̇."),
-    Row.of(
+    FunctionSpec.of(velocity_to_configuration_derivative, "q v", Output(("nq",)), "q̇ from v."),
+    FunctionSpec.of(
+        velocity_to_configuration_derivative_jacobian, "q", Output(("nq", "nv")), "The matrix J with q̇ = J v."
+    ),
+    FunctionSpec.of(configuration_derivative_to_velocity, "q q_dot", Output(("nv",)), "v from q̇."),
+    FunctionSpec.of(
+        configuration_derivative_to_velocity_jacobian, "q", Output(("nv", "nq")), "The matrix J with v = J q̇."
+    ),
+    FunctionSpec.of(
         configuration_derivative_to_velocity_adjoint,
         "q f_v",
         Output(("nq",)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.model.function_spec import Output, Row
+from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.joint_site import Scalars, Site
 from linkwork.spatial import Force, Motion, Pose, by_rows, cross
 
@@ -79,52 +79,54 @@ _POSE, _TWIST, _ACCELERATION = ((4, 4), "1, m"), ((6,), "rad/s, m/s"), ((6,), "r
 _FROM_PARENT = "q v a parent_twist parent_acceleration"
 
 ROWS = (
-    Row.of(link_transform, "q", Output(*_POSE), "Pose X_PB of the child in the parent.", placed=True),
-    Row.of(
+    FunctionSpec.of(link_transform, "q", Output(*_POSE), "Pose X_PB of the child in the parent.", placed=True),
+    FunctionSpec.of(
         link_transform_derivative,
         "q",
         Output(("nq", 4, 4)),
         "∂X_PB/∂q_k for every position coordinate.",
         placed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         link_motion_subspace,
         "q",
         Output((6, "nv"), "1, m"),
         "Motion subspace of the child relative to the parent.",
         placed=True,
     ),
-    Row.of(link_pose, "q parent_pose", Output(*_POSE), "Pose of the child from the parent's.", placed=True),
-    Row.of(link_velocity, "q v parent_twist", Output(*_TWIST), "Twist of the child from the parent's.", placed=True),
-    Row.of(
+    FunctionSpec.of(link_pose, "q parent_pose", Output(*_POSE), "Pose of the child from the parent's.", placed=True),
+    FunctionSpec.of(
+        link_velocity, "q v parent_twist", Output(*_TWIST), "Twist of the child from the parent's.", placed=True
+    ),
+    FunctionSpec.of(
         link_acceleration,
         _FROM_PARENT,
         Output(*_ACCELERATION),
         "Spatial acceleration of the child from the parent's.",
         placed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         link_velocity_acceleration,
         _FROM_PARENT,
         (Output(*_TWIST, "twist"), Output(*_ACCELERATION, "acceleration")),
         "Twist and spatial acceleration of the child from the parent's.",
         placed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         link_motion,
         "q v a parent_pose parent_twist parent_acceleration",
         (Output(*_POSE, "pose"), Output(*_TWIST, "twist"), Output(*_ACCELERATION, "acceleration")),
         "Pose, twist and spatial acceleration of the child from the parent's.",
         placed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         link_bias_acceleration,
         "q v parent_twist parent_acceleration",
         Output(*_ACCELERATION),
         "Spatial acceleration of the child while v̇ = 0, from the parent's.",
         placed=True,
     ),
-    Row.of(
+    FunctionSpec.of(
         link_torque,
         "q wrench",
         Output(("nv",), "N·m, N"),

@@ -32,7 +32,7 @@ from linkwork.kinematics.algorithms.points.relative_body_motion import (
     poses_seen,
     twists_seen,
 )
-from linkwork.model.function_spec import Option, Output, Row, frame_options
+from linkwork.model.function_spec import FunctionSpec, Option, Output, frame_options
 from linkwork.model.tree import Tree
 from linkwork.spatial import Matrix3, Motion, Vec3
 
@@ -187,23 +187,25 @@ DIRECTIONS: dict[str, Any] = {
 
 
 ROWS = (
-    Row.of(point_position, "q", Output(("np", 3), "m"), "Positions of points relative to a frame.", **POINTS),
-    Row.of(point_velocity, "q v", Output(("np", 3), "m/s"), "Velocities of points relative to a frame.", **POINTS),
-    Row.of(
+    FunctionSpec.of(point_position, "q", Output(("np", 3), "m"), "Positions of points relative to a frame.", **POINTS),
+    FunctionSpec.of(
+        point_velocity, "q v", Output(("np", 3), "m/s"), "Velocities of points relative to a frame.", **POINTS
+    ),
+    FunctionSpec.of(
         point_acceleration,
         "q v a",
         Output(("np", 3), "m/s²"),
         "Accelerations of points relative to a frame.",
         **POINTS,
     ),
-    Row.of(
+    FunctionSpec.of(
         point_jacobian,
         "q",
         Output(("np", 3, "nv"), "1, m"),
         "Matrices that map velocities to those of points.",
         **POINTS,
     ),
-    Row.of(
+    FunctionSpec.of(
         direction_vector,
         "q",
         Output(("np", 3), "1"),
@@ -211,21 +213,21 @@ ROWS = (
         optional=("vectors",),
         options=(NAMED, *frame_options("expressed_in")),
     ),
-    Row.of(
+    FunctionSpec.of(
         direction_velocity,
         "q v",
         Output(("np", 3), "1/s"),
         "Rates of directions as a frame sees them.",
         **DIRECTIONS,
     ),
-    Row.of(
+    FunctionSpec.of(
         direction_acceleration,
         "q v a",
         Output(("np", 3), "1/s²"),
         "Second rates of directions as a frame sees them.",
         **DIRECTIONS,
     ),
-    Row.of(
+    FunctionSpec.of(
         direction_jacobian,
         "q",
         Output(("np", 3, "nv"), "1"),

@@ -19,11 +19,11 @@ from typing import Any
 from linkwork.constraints import Constraint, Rates
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.kinematics.algorithms.configuration_manifold import velocity_to_configuration_derivative as rate_of
 from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
-from linkwork.model.function_spec import Output, Row
+from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 
 __all__ = [
@@ -86,9 +86,9 @@ def derived(tree: Tree, constraint: Constraint, q: Scalars, v: Scalars, time: An
         rows = _rows_of_error(tree, constraint, q, time)
         drift = _drift(tree, constraint, q, time)
     else:
-        moving = seeded(v, [Directions({k: 1.0}) for k in range(tree.nv)])
+        moving = seeded(v, [SparseTangent({k: 1.0}) for k in range(tree.nv)])
         found = [parts(x, moving[0].level) if moving else (x, 0.0) for x in velocity(q, moving, time)]
-        rows = [[t.get(k) if isinstance(t, Directions) else 0.0 for k in range(tree.nv)] for _, t in found]
+        rows = [[t.get(k) if isinstance(t, SparseTangent) else 0.0 for k in range(tree.nv)] for _, t in found]
         drift = velocity(q, [0.0] * tree.nv, time)
     going = seeded([*q, time], [*rate_of(tree, q, v), 1.0])
     bias = [parts(x, going[0].level)[1] for x in velocity(going[:-1], v, going[-1])]
@@ -96,9 +96,9 @@ def derived(tree: Tree, constraint: Constraint, q: Scalars, v: Scalars, time: An
 
 
 def _rows_of_error(tree: Tree, constraint: Constraint, q: Scalars, time: Any) -> list[list[Any]]:
-    moving = seeded(q, [Directions(row) for row in tangent_rates(tree, q)])
+    moving = seeded(q, [SparseTangent(row) for row in tangent_rates(tree, q)])
     found = [parts(x, moving[0].level)[1] for x in constraint.error(KinematicState(tree, moving, None, time))]
-    return [[t.get(k) if isinstance(t, Directions) else 0.0 for k in range(tree.nv)] for t in found]
+    return [[t.get(k) if isinstance(t, SparseTangent) else 0.0 for k in range(tree.nv)] for t in found]
 
 
 def _drift(tree: Tree, constraint: Constraint, q: Scalars, time: Any) -> list[Any]:
@@ -161,24 +161,24 @@ def allowed(rows: Matrix, pivots: Sequence[tuple[int, int]], free: Sequence[int]
 
 
 ROWS = (
-    Row.of(
+    FunctionSpec.of(
         constraint_error, "q", Output(("ne",), "m, rad"), "What is left to where constraints hold.", optional=("time",)
     ),
-    Row.of(
+    FunctionSpec.of(
         constraint_jacobian,
         "q",
         Output(("nc", "nv"), "m, 1"),
         "The velocities that constraints rule out, a row each.",
         optional=("time",),
     ),
-    Row.of(
+    FunctionSpec.of(
         constraint_drift,
         "q",
         Output(("nc",), "m/s, rad/s"),
         "What velocities that obey constraints make up for, where these move by themselves.",
         optional=("time",),
     ),
-    Row.of(
+    FunctionSpec.of(
         constraint_bias,
         "q v",
         Output(("nc",), "m/s², rad/s²"),

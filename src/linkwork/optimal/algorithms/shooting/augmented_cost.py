@@ -26,7 +26,7 @@ from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fabs, fmax, lt, where
 from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep, varied
 
-__all__ = ["CONSTRAINTS", "AskedTerms", "Terms", "WeighedRows", "quadratic"]
+__all__ = ["CONSTRAINTS", "TermRequest", "Terms", "WeighedRows", "quadratic"]
 
 Scalars = Sequence[Any]
 
@@ -53,7 +53,7 @@ class Terms(ABC):
 
 
 @dataclass(frozen=True)
-class AskedTerms(Terms):
+class TermRequest(Terms):
     """Rows by functions."""
 
     moving_kinds: tuple[str, ...]

@@ -55,7 +55,7 @@ from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearS
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
 from linkwork.optimal.features.feature import Feature
 
-__all__ = ["HeldDynamics", "Holding", "NearlySymmetric"]
+__all__ = ["ContactDynamics", "Holding", "NearlySymmetric"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
@@ -84,7 +84,7 @@ class _Solved(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HeldDynamics(RobotDynamics):
+class ContactDynamics(RobotDynamics):
     """By ``holdings``; ``active`` has a number each, 1 or 0, and ``time`` is that at the end of the step."""
 
     holdings: tuple[Holding, ...] = ()

@@ -22,13 +22,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import where
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.algorithms.shooting.augmented_cost import CONSTRAINTS, counts
-from linkwork.optimal.algorithms.shooting.contact_dynamics import HeldDynamics
+from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics
 from linkwork.optimal.algorithms.shooting.cost_terms import WantedRows
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics, taken
@@ -100,7 +100,7 @@ class StepConditions:
             return dynamics.apart(y, dynamics.step(x, u))
         tree, h = dynamics.tree, dynamics.h
         (q, v), (p, w) = dynamics.parted(x), dynamics.parted(y)
-        holdings = dynamics.holdings if isinstance(dynamics, HeldDynamics) else ()
+        holdings = dynamics.holdings if isinstance(dynamics, ContactDynamics) else ()
         forces = self._forces(dynamics)
         if needed:
             tau = taken(forces, [*q, *v, *self._accelerations(dynamics, x, y), *more])
@@ -110,7 +110,7 @@ class StepConditions:
         found += difference(tree, p, integrate(tree, q, [b * h for b in w]))
         start = 0
         window = PathWindow(tree, [p, q], [h, h], self.given[0])
-        for one, on in zip(holdings, dynamics.active if isinstance(dynamics, HeldDynamics) else (), strict=True):
+        for one, on in zip(holdings, dynamics.active if isinstance(dynamics, ContactDynamics) else (), strict=True):
             own = more[start : start + one.force.size]
             found += [on * r + (1.0 - on) * f for r, f in zip(one.feature.values(window, ()), own, strict=True)]
             start += one.force.size
@@ -120,7 +120,7 @@ class StepConditions:
         return [(c - b) / dynamics.h for b, c in zip(dynamics.parted(x)[1], dynamics.parted(y)[1], strict=True)]
 
     def _forces(self, dynamics: RobotDynamics) -> JointForces:
-        holdings = dynamics.holdings if isinstance(dynamics, HeldDynamics) else ()
+        holdings = dynamics.holdings if isinstance(dynamics, ContactDynamics) else ()
         acting = tuple(one.force for one in holdings)
         return JointForces(dynamics.tree, acting, dynamics.passive, self.given[0] - dynamics.h)
 
@@ -137,11 +137,11 @@ class StepConditions:
         n, m = dynamics.size, len(z)
         rates: list[dict[Any, Any]] = [*dynamics.rates(x), *({n + k: 1.0} for k in range(m))]
         rates += [{n + m + k: rate for k, rate in row.items()} for row in dynamics.rates(y)]
-        moving = seeded([*x, *z, *y], [Directions(row) for row in rates])
+        moving = seeded([*x, *z, *y], [SparseTangent(row) for row in rates])
         first, second = len(x), len(x) + m
         values = of(moving[:first], moving[first:second], moving[second:])
         split = [parts(value, moving[0].level) for value in values]
-        tangents = [t if isinstance(t, Directions) else Directions({}) for _, t in split]
+        tangents = [t if isinstance(t, SparseTangent) else SparseTangent({}) for _, t in split]
         return [value for value, _ in split], [[t.get(k) for k in range(self.size)] for t in tangents]
 
     def slopes(self, x: Scalars, z: Scalars, y: Scalars, pulls: Scalars) -> tuple[list[Any], list[Any]]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_window import PathWindow
@@ -135,7 +135,7 @@ class WeighingWindow(InverseWindow):
     def torque(self, passive: bool = False) -> list[Any]:
         if passive not in self._taken:
             tau = super().torque(passive)
-            self._taken[passive] = list(seeded(tau, [Directions({(passive, k): 1.0}) for k in range(len(tau))]))
+            self._taken[passive] = list(seeded(tau, [SparseTangent({(passive, k): 1.0}) for k in range(len(tau))]))
         return list(self._taken[passive])
 
     def curvature(self, rows: Scalars, slopes: Scalars) -> list[list[Any]]:
@@ -147,7 +147,7 @@ class WeighingWindow(InverseWindow):
             weights: list[Any] = [0.0] * len(tau)
             for row, slope in zip(rows, slopes, strict=True):
                 _, tangent = parts(row, tau[0].level)
-                row_of: Mapping[Any, Any] = tangent.row if isinstance(tangent, Directions) else {}
+                row_of: Mapping[Any, Any] = tangent.row if isinstance(tangent, SparseTangent) else {}
                 for (key, k), rate in row_of.items():
                     if key == passive:
                         weights[k] = weights[k] + slope * rate

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import Directions
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import dot, product, transposed
 
 __all__ = ["Dynamics", "LinearStep", "Stepped", "varied"]
@@ -116,12 +116,12 @@ def varied(
 ) -> tuple[list[Any], list[dict[Any, Any]]]:
     """compute(x, u), and how each of its numbers changes: by the tangent vectors of x, then those of u."""
     size = 1 + max((key for row in rates for key in row), default=-1)
-    rows = [Directions(row) for row in rates] + [Directions({size + k: 1.0}) for k in range(len(u))]
+    rows = [SparseTangent(row) for row in rates] + [SparseTangent({size + k: 1.0}) for k in range(len(u))]
     moving = seeded([*x, *u], rows)
     if not moving:
         return list(compute([], [])), []
     found = [parts(value, moving[0].level) for value in compute(moving[: len(x)], moving[len(x) :])]
-    tangents = [tangent if isinstance(tangent, Directions) else Directions({}) for _, tangent in found]
+    tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in found]
     return [value for value, _ in found], [dict(tangent.row) for tangent in tangents]
 
 

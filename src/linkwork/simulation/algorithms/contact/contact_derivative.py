@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative import Rule, ruled, still
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled, still
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero
 from linkwork.expr.scalar.block import Region
@@ -91,7 +91,7 @@ class _ProgramShape:
 
 
 @dataclass(frozen=True, slots=True)
-class _Implied(Rule):
+class _Implied(CustomDerivative):
     """w: inputs are w, the momentum there, and the program's numbers."""
 
     shape: _ProgramShape
