@@ -229,13 +229,13 @@ def _work(seed: int, count: int, first: int, only: str, every: bool, earlier: Pa
     else:
         cases = every_case(of) if every else [drawn(seed, number, of) for number in range(count)]
     for number, (subject, argument, kind) in enumerate(cases[first:], first):
-        who = {"case": number, "subject": subject.name, "argument": argument, "kind": kind}
-        print(json.dumps(who), flush=True)
+        caller = {"case": number, "subject": subject.name, "argument": argument, "kind": kind}
+        print(json.dumps(caller), flush=True)
         signal.alarm(int(4 * _SECONDS))  # ends the process where code of C does not come back
         start = time.process_time()
         found = outcome(subject, argument, kind)
         signal.alarm(0)
-        print(json.dumps({**who, **found, "seconds": round(time.process_time() - start, 2)}), flush=True)
+        print(json.dumps({**caller, **found, "seconds": round(time.process_time() - start, 2)}), flush=True)
         if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _LARGE:
             sys.exit(_AGAIN)
 

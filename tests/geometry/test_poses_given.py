@@ -13,22 +13,22 @@ X = np.tile(lw.pose((0.0, 0.0, 0.5), rpy=(0.1, 0.2, 0.3)), (20, 1, 1))
 X[:, :3, 3] += np.linspace(-0.4, 0.4, 20)[:, np.newaxis]
 
 
-def asked(who, X_a, X_b):
+def asked(caller, X_a, X_b):
     """Some numbers of what a function gives."""
-    if who == "signed_distance":
+    if caller == "signed_distance":
         return lw.signed_distance(BALL, X_a, BOX, X_b).distance
     return lw.contact_points(FLOOR, X_a, BOX, X_b, within=0.05).depth
 
 
-@pytest.mark.parametrize("who", ["signed_distance", "contact_points"])
-def test_what_is_a_pose_and_what_is_none(who: str) -> None:
-    many = asked(who, lw.pose(), X)
+@pytest.mark.parametrize("caller", ["signed_distance", "contact_points"])
+def test_what_is_a_pose_and_what_is_none(caller: str) -> None:
+    many = asked(caller, lw.pose(), X)
     for k in (0, 7, 19):
-        assert np.array_equal(asked(who, lw.pose(), X[k]), many[k])
-    assert np.array_equal(asked(who, np.eye(4, dtype=int), X[3].tolist()), many[3])
-    assert np.array_equal(asked(who, lw.pose(), X.reshape(4, 5, 4, 4)), many.reshape(4, 5, *many.shape[1:]))
+        assert np.array_equal(asked(caller, lw.pose(), X[k]), many[k])
+    assert np.array_equal(asked(caller, np.eye(4, dtype=int), X[3].tolist()), many[3])
+    assert np.array_equal(asked(caller, lw.pose(), X.reshape(4, 5, 4, 4)), many.reshape(4, 5, *many.shape[1:]))
     slanted = np.swapaxes(np.swapaxes(X, 1, 2).copy(), 1, 2)  # another order in memory
-    assert np.array_equal(asked(who, lw.pose(), slanted), many)
+    assert np.array_equal(asked(caller, lw.pose(), slanted), many)
     wrong = {
         "rotation": lambda x: x[..., :3, :3].__imul__(1.0 + 1e-5),
         "a rotation": lambda x: x[..., 0].__imul__(-1.0),  # a reflection
@@ -42,12 +42,12 @@ def test_what_is_a_pose_and_what_is_none(who: str) -> None:
             change(given if given.ndim == 2 else given[13:14])
             for poses in ((lw.pose(), given), (given, lw.pose())):
                 name = "X_a" if poses[0] is given else "X_b"
-                with pytest.raises(ValueError, match=rf"^{who}: {name}: .*{said}"):
-                    asked(who, *poses)
-    assert np.array_equal(asked(who, lw.pose(), X), many)
+                with pytest.raises(ValueError, match=rf"^{caller}: {name}: .*{said}"):
+                    asked(caller, *poses)
+    assert np.array_equal(asked(caller, lw.pose(), X), many)
     with pytest.raises(ValueError, match=r"X_b: expected poses \(\.\.\., 4, 4\), got an array of shape \(3, 4\)"):
-        asked(who, lw.pose(), np.eye(4)[:3])
+        asked(caller, lw.pose(), np.eye(4)[:3])
     with pytest.raises(ValueError, match=r"do not broadcast together"):
-        asked(who, X[:3], X[:2])
+        asked(caller, X[:3], X[:2])
     with pytest.raises((TypeError, ValueError), match="X_a"):
-        asked(who, "here", X)
+        asked(caller, "here", X)

@@ -16,7 +16,7 @@ NOWHERE = lw.Scene().with_sphere("far", 0.05, (5.0, 0.0, 0.0))
 
 
 def _space(robot, scene=None, keep=(), bound=1e-3, **options):
-    kept = KeptTasks(robot, keep, bound=bound, limits=(robot.lower, robot.upper), who="plan")
+    kept = KeptTasks(robot, keep, bound=bound, limits=(robot.lower, robot.upper), caller="plan")
     return ConstrainedSpace(robot, scene, kept=kept, **options)
 
 

@@ -36,13 +36,13 @@ class OtherFileError(ValueError):
     """A file is undamaged, but of something else: of a robot with other joints, of another problem."""
 
 
-def npz_path(who: str, path: str | os.PathLike[str]) -> Path:
+def npz_path(caller: str, path: str | os.PathLike[str]) -> Path:
     """The path of a file named .npz.  Raises TypeError for what is no path, ValueError for another name."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"{who}: path: expected the path of a file, got {path!r}")
+        raise TypeError(f"{caller}: path: expected the path of a file, got {path!r}")
     where = Path(path)
     if where.suffix != ".npz":
-        raise ValueError(f"{who}: path: expected a file named .npz, got {str(where)!r}")
+        raise ValueError(f"{caller}: path: expected a file named .npz, got {str(where)!r}")
     return where
 
 

@@ -210,22 +210,22 @@ class DistanceMethods(RobotBase):
 
     # -- how it is computed
 
-    def _smooth(self, who: str, q: Array, scene: Scene | None, sharpness: float, pairs: Pairs | None) -> Any:
+    def _smooth(self, caller: str, q: Array, scene: Scene | None, sharpness: float, pairs: Pairs | None) -> Any:
         k = _number("sharpness", sharpness)
         if not is_traced(k) and not k > 0.0:
-            raise ValueError(f"{who}: sharpness: expected a number above zero [1/m], got {sharpness!r}")
-        blocks = self._about(who, scene, pairs).blocks
-        found = [self._measured(who, b, q, b.scene.rows_by_distance, k) for b in blocks]
+            raise ValueError(f"{caller}: sharpness: expected a number above zero [1/m], got {sharpness!r}")
+        blocks = self._about(caller, scene, pairs).blocks
+        found = [self._measured(caller, b, q, b.scene.rows_by_distance, k) for b in blocks]
         if len(blocks) == 1:
             return found[0]
         value = "smooth_minimum_distance"
-        each = found if who == value else [self._measured(value, b, q, b.scene.rows_by_distance, k) for b in blocks]
-        return smooth_of(each, k) if who == value else smooth_gradient_of(each, found, k)
+        each = found if caller == value else [self._measured(value, b, q, b.scene.rows_by_distance, k) for b in blocks]
+        return smooth_of(each, k) if caller == value else smooth_gradient_of(each, found, k)
 
-    def _about(self, who: str, scene: Scene | None, pairs: Pairs | None, link: str | None = None) -> PairSelection:
+    def _about(self, caller: str, scene: Scene | None, pairs: Pairs | None, link: str | None = None) -> PairSelection:
         if has_symbols(self._subject):
             raise TypeError(
-                f"{who}: robot {self.name!r} has symbols for some of its numbers: none may be for distances"
+                f"{caller}: robot {self.name!r} has symbols for some of its numbers: none may be for distances"
             )
         calls = cast(dict[Any, Any], self._calls)
         chosen: Any = pairs
@@ -235,9 +235,9 @@ class DistanceMethods(RobotBase):
             key = ("distances", scene, chosen, link)
             found = calls.get(key)
         except TypeError:
-            return asking(self._tree, who, scene, chosen, link)
+            return asking(self._tree, caller, scene, chosen, link)
         if found is None:
-            asked = asking(self._tree, who, scene, chosen, link)
+            asked = asking(self._tree, caller, scene, chosen, link)
 
             def sharing(one: PairSelection) -> PairSelection:
                 """Return it with the kernels of all scenes of the same sizes."""
@@ -282,8 +282,8 @@ class DistanceMethods(RobotBase):
     def _on_symbols(self, what: str, asked: PairSelection, q: Any, rows: Any, numbers: tuple[Any, ...]) -> Any:
         values = scalars(q)
         if values.shape[-1:] != (self.nq,):
-            who = what.split()[0]
-            raise ValueError(f"{who}: q: expected an array of shape (..., {self.nq}), got shape {values.shape}")
+            caller = what.split()[0]
+            raise ValueError(f"{caller}: q: expected an array of shape (..., {self.nq}), got shape {values.shape}")
         scene = {kind: np.asarray(x) for kind, x in rows.items()}
 
         shapes = _shapes(what, asked.asked.count, self.nv)
@@ -378,13 +378,13 @@ class PairSelection:
 
 
 def asking(
-    tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | None, link: str | None
+    tree: Tree, caller: str, scene: Any, pairs: Iterable[tuple[str, str]] | None, link: str | None
 ) -> PairSelection:
     """All pairs, some of them, or those of a link.  Raises ValueError, TypeError and UnknownNameError."""
     if scene is not None and not isinstance(scene, Scene):
-        raise TypeError(f"{who}: scene: expected a linkwork.Scene, got {scene!r}")
+        raise TypeError(f"{caller}: scene: expected a linkwork.Scene, got {scene!r}")
     scene = _NONE if scene is None else scene
-    shapes, own, meeting = meant_pairs(tree, who, scene, pairs, link)
+    shapes, own, meeting = meant_pairs(tree, caller, scene, pairs, link)
     meets: dict[int, set[str]] = {}
     for k, name in meeting:
         meets.setdefault(k, set()).add(name)

@@ -102,12 +102,12 @@ def _check_measured(a: Any, b: Any) -> None:
         )
 
 
-def check_convex(who: str, a: Any, b: Any) -> None:
+def check_convex(caller: str, a: Any, b: Any) -> None:
     """Raises TypeError for what is no convex shape."""
     for name, shape in (("a", a), ("b", b)):
         if type(shape) not in SOLIDS:
             kinds = ", ".join(sorted(kind.__name__ for kind in SOLIDS))
-            raise TypeError(f"{who}: {name}: expected a convex shape of linkwork.shapes ({kinds}), got {shape!r}")
+            raise TypeError(f"{caller}: {name}: expected a convex shape of linkwork.shapes ({kinds}), got {shape!r}")
 
 
 def _numbers(a: Shape, b: Shape) -> Callable[..., list[Any]]:

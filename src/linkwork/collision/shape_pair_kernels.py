@@ -46,7 +46,7 @@ def posed_kernel(name: str, numbers: Numbers, **more: tuple[int, ...]) -> Kernel
     return compile_guarded(function, guards, name=name, X_a=(4, 4), X_b=(4, 4), **more)
 
 
-def posed_call(who: str, kernel: Kernel, on_symbols: Callable[..., Any], holder: type) -> Callable[..., Any]:
+def posed_call(caller: str, kernel: Kernel, on_symbols: Callable[..., Any], holder: type) -> Callable[..., Any]:
     """What calls the kernel of (X_a, X_b, further inputs), and gives its numbers in a ``holder``: batches broadcast.
 
     It raises ValueError for what are no poses.
@@ -56,26 +56,26 @@ def posed_call(who: str, kernel: Kernel, on_symbols: Callable[..., Any], holder:
     def otherwise(X_a: Any, X_b: Any, *more: Any) -> Any:
         if any(map(is_traced, (X_a, X_b, *more))):
             return holder(on_symbols(X_a, X_b, *more))
-        poses = [_real_poses(who, *given) for given in (("X_a", X_a), ("X_b", X_b))]
+        poses = [_real_poses(caller, *given) for given in (("X_a", X_a), ("X_b", X_b))]
         seen = state.off_calls, state.not_finite_calls
         try:
             found = kernel(*poses, *more)
         except ValueError:
             shapes = " and ".join(str(x.shape) for x in poses)
-            raise ValueError(f"{who}: poses of shapes {shapes} do not broadcast together") from None
+            raise ValueError(f"{caller}: poses of shapes {shapes} do not broadcast together") from None
         if (state.off_calls, state.not_finite_calls) != seen:
             for name, X in zip(("X_a", "X_b"), poses, strict=True):
-                _check_poses(who, name, X)
+                _check_poses(caller, name, X)
         return holder(found)
 
     return single_call(kernel, otherwise, holder)
 
 
-def posed_on_symbols(who: str, numbers: Numbers, X_a: Any, X_b: Any, *more: Any) -> Any:
+def posed_on_symbols(caller: str, numbers: Numbers, X_a: Any, X_b: Any, *more: Any) -> Any:
     """The same of arrays of symbols, and of further single numbers."""
     given = [scalars(x) for x in (X_a, X_b, *more)]
     for name, x in zip(("X_a", "X_b"), given[:2], strict=True):
-        _check_shape(who, name, x)
+        _check_shape(caller, name, x)
     unit = np.eye(4).ravel().tolist()
     count = len(numbers(unit, unit, *(0.0 for _ in more)))
     sizes = [2, 2, *(0 for _ in more)]
@@ -83,22 +83,22 @@ def posed_on_symbols(who: str, numbers: Numbers, X_a: Any, X_b: Any, *more: Any)
     return found
 
 
-def _real_poses(who: str, name: str, X: Any) -> np.ndarray:
+def _real_poses(caller: str, name: str, X: Any) -> np.ndarray:
     """Poses (..., 4, 4) in double precision, whatever their numbers are."""
-    found = real_array(f"{who}: {name}: expected poses (..., 4, 4)", X).astype(float, copy=False)
-    _check_shape(who, name, found)
+    found = real_array(f"{caller}: {name}: expected poses (..., 4, 4)", X).astype(float, copy=False)
+    _check_shape(caller, name, found)
     return found
 
 
-def _check_shape(who: str, name: str, X: np.ndarray) -> None:
+def _check_shape(caller: str, name: str, X: np.ndarray) -> None:
     """Raises ValueError for arrays that are no poses (..., 4, 4)."""
     if X.shape[-2:] != (4, 4):
-        raise ValueError(f"{who}: {name}: expected poses (..., 4, 4), got an array of shape {X.shape}")
+        raise ValueError(f"{caller}: {name}: expected poses (..., 4, 4), got an array of shape {X.shape}")
 
 
-def _check_poses(who: str, name: str, X: np.ndarray) -> None:
+def _check_poses(caller: str, name: str, X: np.ndarray) -> None:
     """Raises ValueError where not all are poses, and says which is none."""
-    expected = f"{who}: {name}: expected poses (..., 4, 4)"
+    expected = f"{caller}: {name}: expected poses (..., 4, 4)"
     if not np.isfinite(X).all():
         raise ValueError(f"{expected}, got {X[~np.isfinite(X)][0]} among their numbers")
     large = np.abs(X[..., :3, 3]) > LARGEST

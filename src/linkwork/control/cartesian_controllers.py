@@ -46,7 +46,7 @@ class CartesianLaw(ControlLaw):
             if name != "world" and name not in robot.frames:
                 raise UnknownNameError("frame", str(name), ["world", *robot.frames])
         if not np.any(robot.jacobian(robot.random_configuration(seed=0), frame)):
-            raise ValueError(f"{self.who}: frame: no joint moves {frame!r}")
+            raise ValueError(f"{self.caller}: frame: no joint moves {frame!r}")
         self.frame, self.axes, self.passive = frame, axes, bool(passive)
         self.condition, self.scale = 0.0, [1.0] * 3 + [2.0 / characteristic_length(robot.tree)] * 3
 
@@ -61,12 +61,12 @@ class CartesianLaw(ControlLaw):
             J = self.robot.jacobian(q, self.frame, expressed_in=self.axes)
             return [self.scale[k] * J[k] for k in kept]
 
-        return read_condition(self.who, condition, self.robot, rows)
+        return read_condition(self.caller, condition, self.robot, rows)
 
     def six(self, name: str, given: Any, unit: str) -> np.ndarray:
         """Six numbers from 0, of one for all, of a pair of rotations' and ways', or of six."""
         pair = isinstance(given, tuple) and len(given) == 2
-        found = from_zero(self.who, name, given, [(2,)] if pair else [(), (6,)], f"{unit}; {_UNITS}")
+        found = from_zero(self.caller, name, given, [(2,)] if pair else [(), (6,)], f"{unit}; {_UNITS}")
         return np.repeat(found, 3) if pair else np.broadcast_to(found, (6,)).copy()
 
     def at(self, q: Any, v: Any, target: Any) -> tuple[list[Any], list[list[Any]], list[Any]]:
@@ -139,12 +139,12 @@ class Impedance(CartesianLaw):
         self.damping = self.six("damping", damping, "N·m·s/rad, N·s/m")
         self.inertia = None
         if np.ndim(inertia) == 2:
-            self.inertia = inertia_matrix(self.who, inertia, 6, "kg m², kg")
+            self.inertia = inertia_matrix(self.caller, inertia, 6, "kg m², kg")
         elif inertia is not None:
             self.inertia = self.six("inertia", inertia, "kg m², kg")
             if not (self.inertia > 0.0).all():
-                raise ValueError(f"{self.who}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
-        self.null_damping = float(from_zero(self.who, "null_damping", null_damping, [()], "1/s"))
+                raise ValueError(f"{self.caller}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
+        self.null_damping = float(from_zero(self.caller, "null_damping", null_damping, [()], "1/s"))
         self.condition = self.conditioned(condition, range(6))
 
     @property
@@ -236,20 +236,22 @@ class HybridForcePosition(CartesianLaw):
         both = set(self.force_axes) & set(self.motion_axes)
         if both or not self.force_axes:
             what = f"{AXES[min(both)]!r} is among both" if both else "there is none"
-            raise ValueError(f"{self.who}: force_axes: expected axes that press, which are not moved: {what}")
+            raise ValueError(f"{self.caller}: force_axes: expected axes that press, which are not moved: {what}")
         self.stiffness = self.six("stiffness", stiffness, "1/s²")
         self.damping = 2.0 * np.sqrt(self.stiffness) if damping is None else self.six("damping", damping, "1/s")
         one = [()]
-        self.force_damping = float(from_zero(self.who, "force_damping", force_damping, one, "1/s"))
-        self.force_gain = float(from_zero(self.who, "force_gain", force_gain, one, "1"))
-        self.integral_gain = float(from_zero(self.who, "integral_gain", integral_gain, one, "1/s"))
-        self.null_damping = float(from_zero(self.who, "null_damping", null_damping, one, "1/s"))
+        self.force_damping = float(from_zero(self.caller, "force_damping", force_damping, one, "1/s"))
+        self.force_gain = float(from_zero(self.caller, "force_gain", force_gain, one, "1"))
+        self.integral_gain = float(from_zero(self.caller, "integral_gain", integral_gain, one, "1/s"))
+        self.null_damping = float(from_zero(self.caller, "null_damping", null_damping, one, "1/s"))
         self.condition = self.conditioned(condition, sorted([*self.motion_axes, *self.force_axes]))
         self.step = 0.0
         if self.integral_gain:
             if step is None:
-                raise ValueError(f"{self.who}: step: expected a time above 0 [s], as integral_gain is given, got None")
-            self.step = positive_number(self.who, "step", step, "s")
+                raise ValueError(
+                    f"{self.caller}: step: expected a time above 0 [s], as integral_gain is given, got None"
+                )
+            self.step = positive_number(self.caller, "step", step, "s")
             self.start = np.zeros(len(self.force_axes))
 
     def _axes(self, name: str, given: Any) -> list[int]:
@@ -336,7 +338,7 @@ class Admittance(ControlLaw):
         shapes = [(), (self.size,)]
 
         def read(name: str, given: Any) -> np.ndarray:
-            return np.broadcast_to(from_zero(self.who, name, given, shapes, "SI"), (self.size,)).copy()
+            return np.broadcast_to(from_zero(self.caller, name, given, shapes, "SI"), (self.size,)).copy()
 
         self.inertia, self.damping, self.stiffness = (
             read("inertia", inertia),
@@ -345,7 +347,7 @@ class Admittance(ControlLaw):
         )
         if not (self.inertia > 0.0).all():
             raise ValueError(f"Admittance: inertia: expected numbers above 0, got {inertia!r}")
-        self.step = positive_number(self.who, "step", step, "s")
+        self.step = positive_number(self.caller, "step", step, "s")
         inner = np.zeros(0) if law.start is None else law.start
         self.start = np.concatenate([np.zeros(2 * self.size), inner])
 

@@ -40,8 +40,8 @@ class ControlLaw(ABC):
     start: np.ndarray | None = None
 
     def __init__(self, robot: Any, actuators: str | Iterable[str] | None, limits: Any) -> None:
-        self.who = type(self).__name__
-        self.acting = acting_places(self.who, robot, actuators)
+        self.caller = type(self).__name__
+        self.acting = acting_places(self.caller, robot, actuators)
         self.robot = robot
         self.limits = self._read_limits(limits)
         self._kernels: dict[Any, Kernel] = {}
@@ -78,7 +78,7 @@ class ControlLaw(ABC):
         """
         if len(carried) != (self.start is not None):
             expected = "t, q, v and what it carries" if self.start is not None else "t, q and v, nothing carried"
-            raise TypeError(f"{self.who}: carried: expected {expected}, got {3 + len(carried)} arguments")
+            raise TypeError(f"{self.caller}: carried: expected {expected}, got {3 + len(carried)} arguments")
         shapes = self._looked_at(given)
         named = {"q": q, "v": v, **({"z": carried[0]} if carried else {}), **given}
         if not is_traced([t, *named.values()]):
@@ -106,23 +106,25 @@ class ControlLaw(ABC):
                 t, q, v, z = (symbols.pop(name, None) for name in ("t", "q", "v", "z"))
                 return self._told(t, q, v, z, symbols)
 
-            kernel = self._kernels[tuple(shapes)] = compile(control, name=self.who, **sizes, **shapes)
-        return called_on_numbers(self.who, kernel, {"t": t, **named})
+            kernel = self._kernels[tuple(shapes)] = compile(control, name=self.caller, **sizes, **shapes)
+        return called_on_numbers(self.caller, kernel, {"t": t, **named})
 
     def _looked_at(self, given: Mapping[str, Any]) -> Shapes:
         """The shapes of what is given."""
         takes = self.takes
         for name in given:
             if name not in takes:
-                raise UnknownNameError(f"input of {self.who}", name, takes)
+                raise UnknownNameError(f"input of {self.caller}", name, takes)
         missing = [name for name in self.needs if name not in given]
         if missing:
             said = ", ".join(f"{name} {takes[name]}" for name in missing)
-            raise TypeError(f"{self.who}: expected {said} too, got {', '.join(given) or 'nothing'} besides the state")
+            raise TypeError(
+                f"{self.caller}: expected {said} too, got {', '.join(given) or 'nothing'} besides the state"
+            )
         for name, x in given.items():
             shape, found = takes[name], np.shape(x)
             if len(found) < len(shape) or found[len(found) - len(shape) :] != shape:
-                raise ValueError(f"{self.who}: {name}: expected the shape {shape}, got {found}")
+                raise ValueError(f"{self.caller}: {name}: expected the shape {shape}, got {found}")
             self.check_input(name, x)
         return {name: takes[name] for name in takes if name in given}
 
@@ -134,14 +136,14 @@ class ControlLaw(ABC):
         known = X[np.isfinite(X).all(axis=(-1, -2))]
         if not is_rigid(known):
             raise ValueError(
-                f"{self.who}: {name}: expected a pose, a matrix with a rotation and the last row 0 0 0 1, got\n{X}; "
+                f"{self.caller}: {name}: expected a pose, a matrix with a rotation and the last row 0 0 0 1, got\n{X}; "
                 "linkwork.pose makes them"
             )
 
     def _of_shape(self, name: str, given: Any, shape: tuple[int, ...]) -> Any:
         found = scalars(given)
         if found.shape != shape:
-            raise ValueError(f"{self.who}: {name}: expected the shape {shape}, got {found.shape}")
+            raise ValueError(f"{self.caller}: {name}: expected the shape {shape}, got {found.shape}")
         return array(found)
 
     # -- who exerts forces
@@ -164,13 +166,13 @@ class ControlLaw(ABC):
     def gains(self, name: str, given: Any) -> np.ndarray:
         """Numbers (nv) of one for all, one by actuated velocity, or a dict by joint; 0 where nothing acts."""
         found, m = np.zeros(self.robot.nv), len(self.acting)
-        expected = f"{self.who}: {name}: expected a number from 0, ({m},) of actuated velocities, or a dict by joint"
+        expected = f"{self.caller}: {name}: expected a number from 0, ({m},) of actuated velocities, or a dict by joint"
         if isinstance(given, Mapping):
             left = set(self.acting.tolist())
             for joint, value in given.items():
                 places = self.robot.v_index([joint])
                 if set(places.tolist()) - left:
-                    raise ValueError(f"{self.who}: {name}: {joint!r} is no actuator, or there twice")
+                    raise ValueError(f"{self.caller}: {name}: {joint!r} is no actuator, or there twice")
                 left -= set(places.tolist())
                 found[places] = real_array(expected, value)
             if left:
@@ -191,7 +193,7 @@ class ControlLaw(ABC):
         if given is None:
             return np.asarray(self.robot.effort_limits)
         m = len(self.acting)
-        expected = f"{self.who}: limits: expected a force above 0, or ({m},) of actuated velocities; inf is none"
+        expected = f"{self.caller}: limits: expected a force above 0, or ({m},) of actuated velocities; inf is none"
         array = np.asarray(real_array(expected, given), dtype=float)
         if array.shape not in ((), (m,)) or not (array > 0.0).all():
             raise ValueError(f"{expected}; got {given!r}")
@@ -205,28 +207,28 @@ class ControlLaw(ABC):
     def __repr__(self) -> str:
         needs = set(self.needs)
         takes = ", ".join(name if name in needs else f"[{name}]" for name in self.takes)
-        return f"<{self.who} of {self.robot.name!r}: {takes or 'no inputs'}>"
+        return f"<{self.caller} of {self.robot.name!r}: {takes or 'no inputs'}>"
 
 
-def from_zero(who: str, name: str, given: Any, shapes: Sequence[tuple[int, ...]], unit: str) -> np.ndarray:
+def from_zero(caller: str, name: str, given: Any, shapes: Sequence[tuple[int, ...]], unit: str) -> np.ndarray:
     """Finite numbers that are not negative, of one of these shapes."""
-    expected = f"{who}: {name}: expected numbers from 0 [{unit}], of the shape {' or '.join(map(str, shapes))}"
+    expected = f"{caller}: {name}: expected numbers from 0 [{unit}], of the shape {' or '.join(map(str, shapes))}"
     found = np.asarray(real_array(expected, given), dtype=float)
     if found.shape not in shapes or not ((found >= 0.0) & (found < np.inf)).all():
         raise ValueError(f"{expected}; got {given!r}")
     return found
 
 
-def positive_number(who: str, name: str, given: Any, unit: str) -> float:
+def positive_number(caller: str, name: str, given: Any, unit: str) -> float:
     """A finite number above zero."""
     if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not 0.0 < given < math.inf:
-        raise ValueError(f"{who}: {name}: expected a number above 0 [{unit}], got {given!r}")
+        raise ValueError(f"{caller}: {name}: expected a number above 0 [{unit}], got {given!r}")
     return float(given)
 
 
-def inertia_matrix(who: str, given: Any, size: int, unit: str) -> np.ndarray:
+def inertia_matrix(caller: str, given: Any, size: int, unit: str) -> np.ndarray:
     """A matrix (size, size) that is symmetric and positive definite."""
-    expected = f"{who}: inertia: expected a symmetric, positive definite matrix ({size}, {size}) [{unit}]"
+    expected = f"{caller}: inertia: expected a symmetric, positive definite matrix ({size}, {size}) [{unit}]"
     found = np.array(real_array(expected, given), dtype=float)
     if found.shape != (size, size) or not np.isfinite(found).all():
         what = f"shape {found.shape}" if found.shape != (size, size) else "numbers that are not finite"

@@ -31,7 +31,7 @@ class JointLaw(ControlLaw):
     def __init__(self, robot: Any, actuators: Names, limits: Any, passive: bool, feedforward: str = "none") -> None:
         super().__init__(robot, actuators, limits)
         if feedforward not in get_args(Feedforward):
-            raise UnknownNameError(f"feedforward of {self.who}", str(feedforward), get_args(Feedforward))
+            raise UnknownNameError(f"feedforward of {self.caller}", str(feedforward), get_args(Feedforward))
         self.feedforward, self.passive = feedforward, bool(passive)
 
     @property
@@ -306,15 +306,15 @@ class JointImpedance(JointLaw):
             return
         if robot.constraints:
             raise ValueError(
-                f"{self.who}: inertia: expected a robot that is a tree, and {robot.constraints[0].name!r} closes a "
+                f"{self.caller}: inertia: expected a robot that is a tree, and {robot.constraints[0].name!r} closes a "
                 "loop, or rolls: without inertia it keeps its own"
             )
         if np.ndim(inertia) == 2:
-            self.inertia = inertia_matrix(self.who, inertia, len(self.acting), "kg m², kg")
+            self.inertia = inertia_matrix(self.caller, inertia, len(self.acting), "kg m², kg")
             return
         self.inertia = self.gains("inertia", inertia)[self.acting]
         if not (self.inertia > 0.0).all():
-            raise ValueError(f"{self.who}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
+            raise ValueError(f"{self.caller}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
 
     @property
     def takes(self) -> Shapes:

@@ -36,10 +36,12 @@ class TaskLaw(ControlLaw):
 
     def __init__(self, robot: Any, tasks: Any, stiffness: Any, damping: Any, actuators: Any, limits: Any) -> None:
         super().__init__(robot, actuators, limits)
-        self.tasks: tuple[Task, ...] = tuple(x for x in check_tasks(self.who, robot, tasks) if not x.own)
+        self.tasks: tuple[Task, ...] = tuple(x for x in check_tasks(self.caller, robot, tasks) if not x.own)
         for task in self.tasks:
             if any(pair != (0.0, 0.0) for pair in task.ranges):
-                raise ValueError(f"{self.who}: task {task.name!r}: expected one whose errors are to vanish, not ranges")
+                raise ValueError(
+                    f"{self.caller}: task {task.name!r}: expected one whose errors are to vanish, not ranges"
+                )
         self.stiffness = self._by_task("stiffness", stiffness, None)
         self.damping = self._by_task("damping", damping, {k: 2.0 * math.sqrt(x) for k, x in self.stiffness.items()})
         self.shapes = target_shapes(robot.tree, self.tasks)
@@ -55,7 +57,7 @@ class TaskLaw(ControlLaw):
             x = given.get(name) if isinstance(given, Mapping) else given
             x = default[name] if x is None and default is not None else x
             if isinstance(x, (bool, str)) or not isinstance(x, (int, float, np.number)) or not 0.0 <= x < math.inf:
-                raise ValueError(f"{self.who}: {what} of task {name!r}: expected a number from 0, got {x!r}")
+                raise ValueError(f"{self.caller}: {what} of task {name!r}: expected a number from 0, got {x!r}")
             found[name] = float(x)
         return found
 
@@ -179,7 +181,7 @@ class OperationalSpace(TaskLaw):
     ) -> None:
         super().__init__(robot, tasks, stiffness, damping, None, limits)
         refuse_fewer_motors(self)
-        self.null_damping = float(from_zero(self.who, "null_damping", null_damping, [()], "1/s"))
+        self.null_damping = float(from_zero(self.caller, "null_damping", null_damping, [()], "1/s"))
         self.passive = bool(passive)
         levels = sorted({task.level for task in self.tasks})
         self.levels = [[task for task in self.tasks if task.level == level] for level in levels]
@@ -188,10 +190,11 @@ class OperationalSpace(TaskLaw):
             self.posture = self.levels.pop()[0]
         if self.posture is not None and self.null_damping:
             raise ValueError(
-                f"{self.who}: null_damping acts where no posture does, and task {self.posture.name!r} is one: say its "
+                f"{self.caller}: null_damping acts where no posture does, and task {self.posture.name!r} "
+                f"is one: say its "
                 f"damping, damping={{{self.posture.name!r}: ...}}"
             )
-        self.condition = read_condition(self.who, condition, robot, self._first_rows)
+        self.condition = read_condition(self.caller, condition, robot, self._first_rows)
 
     def _is_posture(self, task: Task) -> bool:
         """Whether it has a row of one number for each velocity."""
@@ -264,15 +267,15 @@ class OperationalSpace(TaskLaw):
         return [x + share * d for x, d in zip(tau, more, strict=True)], share
 
 
-def read_condition(who: str, given: Any, robot: Any, rows: Callable[[np.ndarray], Sequence[Any]]) -> float:
+def read_condition(caller: str, given: Any, robot: Any, rows: Callable[[np.ndarray], Sequence[Any]]) -> float:
     """A number above one; if nothing is said ten times the median of the condition of J M⁻¹ Jᵀ, by rows at q.
 
     Raises ValueError.
     """
     if given is not None:
-        found = positive_number(who, "condition", given, "1")
+        found = positive_number(caller, "condition", given, "1")
         if found <= 1.0:
-            raise ValueError(f"{who}: condition: expected a number above 1, got {given!r}")
+            raise ValueError(f"{caller}: condition: expected a number above 1, got {given!r}")
         return found
     many = []
     for q in robot.random_configuration(seed=0, size=_SAMPLES):
@@ -294,6 +297,6 @@ def refuse_fewer_motors(law: ControlLaw) -> None:
             else f"nothing drives {idle[0]!r}"
         )
         raise ValueError(
-            f"{law.who}: expected a robot that is a tree with a force for each velocity; {what}: "
+            f"{law.caller}: expected a robot that is a tree with a force for each velocity; {what}: "
             f"linkwork.control.WholeBody finds what such a robot can do"
         )

@@ -96,17 +96,17 @@ class WholeBody(TaskLaw):
     ) -> None:
         super().__init__(robot, tasks, stiffness, damping, actuators, limits)
         if contacts is not None and not isinstance(contacts, ContactGround):
-            raise TypeError(f"{self.who}: contacts: expected linkwork.simulation.ContactGround, got {contacts!r}")
+            raise TypeError(f"{self.caller}: contacts: expected linkwork.simulation.ContactGround, got {contacts!r}")
         if contacts is not None:
             contacts.checked(robot)
         self.contacts, self.passive = contacts, bool(passive)
-        self.contact_damping = float(from_zero(self.who, "contact_damping", contact_damping, [()], "1/s"))
-        self.horizon = positive_number(self.who, "horizon", horizon, "s")
+        self.contact_damping = float(from_zero(self.caller, "contact_damping", contact_damping, [()], "1/s"))
+        self.horizon = positive_number(self.caller, "horizon", horizon, "s")
         if not isinstance(small, (tuple, list, np.ndarray)) or np.shape(small) != (2,):
-            raise ValueError(f"{self.who}: small: expected two numbers above 0, got {small!r}")
+            raise ValueError(f"{self.caller}: small: expected two numbers above 0, got {small!r}")
         self.small = (
-            positive_number(self.who, "small[0]", small[0], "1"),
-            positive_number(self.who, "small[1]", small[1], "1"),
+            positive_number(self.caller, "small[0]", small[0], "1"),
+            positive_number(self.caller, "small[1]", small[1], "1"),
         )
         levels = sorted({task.level for task in self.tasks})
         self.levels = [[task for task in self.tasks if task.level == level] for level in levels]
@@ -151,8 +151,8 @@ class WholeBody(TaskLaw):
                 return {**told, "found": found.found, "rounds": found.rounds}
 
             sizes = {"q": (self.robot.nq,), "v": (self.robot.nv,)}
-            kernel = self._answers[tuple(shapes)] = compile(answered, name=f"{self.who}_answer", **sizes, **shapes)
-        found = called_on_numbers(f"{self.who}.answer", kernel, {"q": q, "v": v, **given})
+            kernel = self._answers[tuple(shapes)] = compile(answered, name=f"{self.caller}_answer", **sizes, **shapes)
+        found = called_on_numbers(f"{self.caller}.answer", kernel, {"q": q, "v": v, **given})
         forces = getattr(found, "contact_forces", np.zeros((*found.tau.shape[:-1], 0, 3)))
         return WholeBodyAnswer(found.tau, found.acceleration, forces, found.found, found.rounds)
 

@@ -319,8 +319,8 @@ def _obstacles_of(name: str, shape: Shape, pose: Any, taken: Container[str]) -> 
 
     Raises ValueError for a name that is taken and what is no pose, TypeError for what is no convex shape.
     """
-    who = f"Scene: {given_text(name, 'Scene: name')!r}"
-    X = given_pose(pose, f"{who}: pose")
+    caller = f"Scene: {given_text(name, 'Scene: name')!r}"
+    X = given_pose(pose, f"{caller}: pose")
     parts = [(name, shape, X)]
     if isinstance(shape, Compound):
         parts = [(f"{name}[{k}]", part.shape, X @ part.origin) for k, part in enumerate(shape.parts)]
@@ -335,11 +335,11 @@ def _obstacles_of(name: str, shape: Shape, pose: Any, taken: Container[str]) -> 
     return added
 
 
-def _check(obstacle: Obstacle, who: str) -> None:
+def _check(obstacle: Obstacle, caller: str) -> None:
     """Raises TypeError for what is no convex shape, ValueError for what is too far away."""
     if type(obstacle.shape) not in SOLIDS and type(obstacle.shape) not in FIELDS:
         kinds = ", ".join(sorted(kind.__name__ for kind in (*SOLIDS, *FIELDS)))
-        expected = f"{who}: {obstacle.name!r}: expected a convex shape or a field of linkwork.shapes ({kinds})"
+        expected = f"{caller}: {obstacle.name!r}: expected a convex shape or a field of linkwork.shapes ({kinds})"
         remedy = ""
         if isinstance(obstacle.shape, Mesh):
             remedy = (
@@ -348,7 +348,7 @@ def _check(obstacle: Obstacle, who: str) -> None:
             )
         raise TypeError(f"{expected}, got {obstacle.shape!r}{remedy}")
     if any(abs(x) > LARGEST for x in obstacle.pose.translation):
-        raise ValueError(f"{who}: {obstacle.name!r}: expected a place of at most {LARGEST:.0e} m")
+        raise ValueError(f"{caller}: {obstacle.name!r}: expected a place of at most {LARGEST:.0e} m")
 
 
 def _row(obstacle: Obstacle) -> tuple[SolidKind, list[float]]:

@@ -126,27 +126,27 @@ def base_parameters(
     from residuals and samples are so few that parameters fit those of a force exactly, and for measurements that are
     none; UnknownNameError for bodies, joints, frames that are not there.
     """
-    who = "base_parameters"
-    measurements = read(who, robot, q, v, a, tau, wrenches, expressed_in)
-    columns = columns_of(who, robot, bodies, passive, friction)
-    given = joint_weights(who, robot, weights)
+    caller = "base_parameters"
+    measurements = read(caller, robot, q, v, a, tau, wrenches, expressed_in)
+    columns = columns_of(caller, robot, bodies, passive, friction)
+    given = joint_weights(caller, robot, weights)
     measured = np.ones(robot.nv, dtype=bool) if given is None else given > 0.0
-    out = split(who, held_out, measurements.leading)
+    out = split(caller, held_out, measurements.leading)
     training = measurements.at(~out)
     base, typical = structural(robot, columns, measured)
     if not base.rank:
-        raise ValueError(f"{who}: no joint force depends on the parameters of {told(columns.chosen)}")
+        raise ValueError(f"{caller}: no joint force depends on the parameters of {told(columns.chosen)}")
     rows = len(training) * int(measured.sum())
     if rows <= base.rank:
         raise ValueError(
-            f"{who}: expected more measured joint forces than the {base.rank} base parameters, got {len(training)} "
+            f"{caller}: expected more measured joint forces than the {base.rank} base parameters, got {len(training)} "
             f"samples of {int(measured.sum())} joint forces that are not held out"
         )
     found = reduced(training, columns).of(base.columns)
     fit = fitted(found, measured, given, typical[base.columns])
-    refuse_what_is_not_excited(who, fit, base, training)
+    refuse_what_is_not_excited(caller, fit, base, training)
     if given is None:
-        refuse_exact_fits(who, fit, found, robot.v_names)
+        refuse_exact_fits(caller, fit, found, robot.v_names)
     estimate = BaseParameterFit(
         base=base,
         values=fit.x,
@@ -174,7 +174,7 @@ def held_out_errors(fit: Any, robot: Robot, m: Measurements, columns: Columns) -
     return HeldOut(len(m), rms(fit.joint_forces(m.q, m.v, m.a) - m.tau), rms(nominal - m.tau))
 
 
-def refuse_what_is_not_excited(who: str, fit: LinearFit, base: BaseParameters, measurements: Measurements) -> None:
+def refuse_what_is_not_excited(caller: str, fit: LinearFit, base: BaseParameters, measurements: Measurements) -> None:
     """Raises ValueError, with the names of what the measurements do not show."""
     count = fit.unseen.shape[1]
     if not count:
@@ -187,7 +187,8 @@ def refuse_what_is_not_excited(who: str, fit: LinearFit, base: BaseParameters, m
     where = f"; {told(still)} {'stands' if len(still) == 1 else 'stand'} still in them" if still else ""
     shown = told(names[k] for k in order)
     raise ValueError(
-        f"{who}: the measurements do not excite {count} of {base.rank} base parameters: {shown}, with what is grouped "
+        f"{caller}: the measurements do not excite {count} of {base.rank} base parameters: {shown}, with "
+        f"what is grouped "
         f"with them{where}.  Measure other motions (identify.exciting_trajectory makes one), leave bodies or passive "
         f"kinds out, or use identify.inertias, which keeps what is not shown near the robot's own"
     )

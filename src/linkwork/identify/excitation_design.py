@@ -100,10 +100,10 @@ def excitation(
     >>> still.condition, still.unexcited
     (inf, ('upper_rod.J_yy + lower_rod.m', 'lower_rod.J_yy'))
     """
-    who = "excitation"
-    motion = read(who, robot, q, v, a)
-    columns = columns_of(who, robot, bodies, passive, friction)
-    given = joint_weights(who, robot, weights)
+    caller = "excitation"
+    motion = read(caller, robot, q, v, a)
+    columns = columns_of(caller, robot, bodies, passive, friction)
+    given = joint_weights(caller, robot, weights)
     return Weigher(robot, columns, np.ones(robot.nv) if given is None else given).of(motion)
 
 

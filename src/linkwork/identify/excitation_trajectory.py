@@ -103,20 +103,20 @@ def exciting_trajectory(
     Raises ValueError for limits that leave no room, and for robots with joints whose velocity is not the rate of their
     configuration (a floating base, a ball joint).
     """
-    who = "exciting_trajectory"
+    caller = "exciting_trajectory"
     if not isinstance(robot, Robot):
-        raise TypeError(f"{who}: expected a robot first, got {robot!r}")
-    robot.tree.require_inertias(who)
-    refuse_what_cannot_move(who, robot)
-    _refuse_manifolds(who, robot)
-    limits = _Limits(who, robot, lower, upper, velocity, acceleration)
-    expected = f"{who}: period: expected a number above 0"
+        raise TypeError(f"{caller}: expected a robot first, got {robot!r}")
+    robot.tree.require_inertias(caller)
+    refuse_what_cannot_move(caller, robot)
+    _refuse_manifolds(caller, robot)
+    limits = _Limits(caller, robot, lower, upper, velocity, acceleration)
+    expected = f"{caller}: period: expected a number above 0"
     duration = number(expected, period)
     if not np.isfinite(duration) or duration <= 0.0:
         raise ValueError(f"{expected}, got {period!r}")
-    harmonics, trials = whole(who, "harmonics", harmonics, 2), whole(who, "trials", trials, 1)
-    columns = columns_of(who, robot, bodies, passive, friction)
-    given = joint_weights(who, robot, weights)
+    harmonics, trials = whole(caller, "harmonics", harmonics, 2), whole(caller, "trials", trials, 1)
+    columns = columns_of(caller, robot, bodies, passive, friction)
+    given = joint_weights(caller, robot, weights)
     weigher = Weigher(robot, columns, np.ones(robot.nv) if given is None else given)
     rng = np.random.default_rng(seed)
     times = np.arange(_LOOKED_AT) * (duration / _LOOKED_AT)
@@ -161,7 +161,7 @@ def _motion(
 class _Limits:
     """What a motion has to stay in, and how coefficients are made to."""
 
-    def __init__(self, who: str, robot: Robot, lower: Any, upper: Any, velocity: Any, acceleration: Any) -> None:
+    def __init__(self, caller: str, robot: Robot, lower: Any, upper: Any, velocity: Any, acceleration: Any) -> None:
         nv = robot.nv
         free = [*robot.tree.stacked()]
         own = bounds(robot.tree)
@@ -173,10 +173,10 @@ class _Limits:
                 fast[place] = np.minimum(fast[place], np.array(body.limits.velocity) / abs(body.coupling.ratio))
         low, high = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2 * np.pi, -np.pi)), high
         high = np.where(np.isfinite(high), high, low + 2.0 * np.pi)
-        self.low = _numbers(who, "lower", lower, low)
-        self.high = _numbers(who, "upper", upper, high)
-        self.speed = _numbers(who, "velocity", velocity, np.where(np.isfinite(fast) & (fast > 0.0), fast, 2.0))
-        self.acceleration = _numbers(who, "acceleration", acceleration, np.full(nv, 10.0))
+        self.low = _numbers(caller, "lower", lower, low)
+        self.high = _numbers(caller, "upper", upper, high)
+        self.speed = _numbers(caller, "velocity", velocity, np.where(np.isfinite(fast) & (fast > 0.0), fast, 2.0))
+        self.acceleration = _numbers(caller, "acceleration", acceleration, np.full(nv, 10.0))
         for name, room in {
             "lower, upper": self.high - self.low,
             "velocity": self.speed,
@@ -185,7 +185,7 @@ class _Limits:
             if not (room > 0.0).all():
                 which = [robot.v_names[k] for k in np.flatnonzero(~(room > 0.0))]
                 raise ValueError(
-                    f"{who}: {name}: no room to move for {told(which)}: lock them (Robot.locked) or widen it"
+                    f"{caller}: {name}: no room to move for {told(which)}: lock them (Robot.locked) or widen it"
                 )
 
     def within(self, x: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -220,21 +220,21 @@ def _largest(sines: np.ndarray, cosines: np.ndarray, period: float, order: int) 
     return found
 
 
-def _numbers(who: str, name: str, given: Any, default: np.ndarray) -> np.ndarray:
+def _numbers(caller: str, name: str, given: Any, default: np.ndarray) -> np.ndarray:
     if given is None:
         return default
-    expected = f"{who}: {name}: expected {len(default)} finite numbers, or one for all"
+    expected = f"{caller}: {name}: expected {len(default)} finite numbers, or one for all"
     found = real_array(expected, given)
     if found.shape not in ((), default.shape) or not np.isfinite(found).all():
         raise ValueError(f"{expected}, got {given!r}")
     return np.broadcast_to(found, default.shape).astype(float)
 
 
-def _refuse_manifolds(who: str, robot: Robot) -> None:
+def _refuse_manifolds(caller: str, robot: Robot) -> None:
     """Raises ValueError where a joint's configuration is no number that its velocity is the rate of."""
     odd = [joint.name for joint in robot.joints if not is_plain(joint.type)]
     if odd:
         raise ValueError(
-            f"{who}: {told(odd)}: the velocity is not the rate of the configuration, which a series of sines needs: "
+            f"{caller}: {told(odd)}: the velocity is not the rate of the configuration, which a series of sines needs: "
             f"lock them (Robot.locked), or load continuous joints as angles"
         )

@@ -121,26 +121,26 @@ def placements(
     Raises ValueError where the measurements do not show what others would, which it names, and for poses that are none;
     UnknownNameError for parameters and frames that are not there.
     """
-    who = "placements"
-    steps = whole(who, "at_most", at_most, 1)
-    model = PlacementModel(who, robot, frame, parameters, np.shape(poses))
-    readings, measured = _read(who, robot, q, poses, model.shape)
-    out = split(who, held_out, (len(readings),))
-    given = None if weights is None else _weights(who, weights, model.rows)
+    caller = "placements"
+    steps = whole(caller, "at_most", at_most, 1)
+    model = PlacementModel(caller, robot, frame, parameters, np.shape(poses))
+    readings, measured = _read(caller, robot, q, poses, model.shape)
+    out = split(caller, held_out, (len(readings),))
+    given = None if weights is None else _weights(caller, weights, model.rows)
     shown = model.shown(np.zeros(len(model.names)))[0]
     if not shown.rank:
-        raise ValueError(f"{who}: no pose of {frame!r} depends on {told(model.names)}")
+        raise ValueError(f"{caller}: no pose of {frame!r} depends on {told(model.names)}")
     inside = readings[~out], measured[~out]
     if len(inside[0]) * model.rows <= shown.rank:
         raise ValueError(
-            f"{who}: expected more measured numbers than the {shown.rank} unknowns, got {len(inside[0])} samples of "
+            f"{caller}: expected more measured numbers than the {shown.rank} unknowns, got {len(inside[0])} samples of "
             f"{model.rows} that are not held out"
         )
     found = model.solved(*inside, given, steps)
     x, fit, shown = found.x, found.fit, found.shown
-    _refuse_what_is_not_shown(who, robot, fit, shown, inside[0])
+    _refuse_what_is_not_shown(caller, robot, fit, shown, inside[0])
     if given is None:
-        refuse_exact_fits(who, fit, found.rows, SIX[-model.rows :])
+        refuse_exact_fits(caller, fit, found.rows, SIX[-model.rows :])
     held = None
     if out.any():
         errors = (rms(model.errors(readings[out], measured[out], at)[0]) for at in (x, 0.0 * x))
@@ -165,16 +165,16 @@ def placements(
     )
 
 
-def _read(who: str, robot: Robot, q: Any, poses: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+def _read(caller: str, robot: Robot, q: Any, poses: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Readings (n, nq) and poses (n, 4, 4) or places (n, 3), looked at."""
-    readings = read_array(who, robot, "q", q)
-    expected = f"{who}: poses: expected poses (samples, 4, 4) or places (samples, 3), one for each of q"
+    readings = read_array(caller, robot, "q", q)
+    expected = f"{caller}: poses: expected poses (samples, 4, 4) or places (samples, 3), one for each of q"
     measured = real_array(expected, poses).astype(np.float64)
     if readings.ndim != 2 or measured.shape != (len(readings), *shape):
         raise ValueError(f"{expected}; got shapes {measured.shape} and, of q, {readings.shape}")
     if not np.isfinite(measured).all():
         raise ValueError(
-            f"{who}: poses of sample {np.argwhere(~np.isfinite(measured))[0][0]} are not finite: leave it out"
+            f"{caller}: poses of sample {np.argwhere(~np.isfinite(measured))[0][0]} are not finite: leave it out"
         )
     if shape == (4, 4):
         R = measured[:, :3, :3]
@@ -183,13 +183,13 @@ def _read(who: str, robot: Robot, q: Any, poses: Any, shape: tuple[int, ...]) ->
         if (off > 1e-3).any():
             k = int(np.argmax(off > 1e-3))
             raise ValueError(
-                f"{who}: poses[{k}] is no pose: its rotation is not orthogonal, or its last row not 0 0 0 1"
+                f"{caller}: poses[{k}] is no pose: its rotation is not orthogonal, or its last row not 0 0 0 1"
             )
     return readings, measured
 
 
-def _weights(who: str, weights: Any, rows: int) -> np.ndarray:
-    expected = f"{who}: weights: expected {rows} numbers above 0, 1 / σ of an error's"
+def _weights(caller: str, weights: Any, rows: int) -> np.ndarray:
+    expected = f"{caller}: weights: expected {rows} numbers above 0, 1 / σ of an error's"
     found = real_array(expected, weights).astype(np.float64)
     if found.shape != (rows,) or not np.isfinite(found).all() or not (found > 0.0).all():
         raise ValueError(f"{expected}, got {weights!r}")
@@ -197,7 +197,7 @@ def _weights(who: str, weights: Any, rows: int) -> np.ndarray:
 
 
 def _refuse_what_is_not_shown(
-    who: str, robot: Robot, fit: LinearFit, shown: BaseParameters, readings: np.ndarray
+    caller: str, robot: Robot, fit: LinearFit, shown: BaseParameters, readings: np.ndarray
 ) -> None:
     """Raises ValueError, with the names of what the measurements do not show."""
     count = fit.unseen.shape[1]
@@ -208,6 +208,7 @@ def _refuse_what_is_not_shown(
     still = [name for name, x in zip(robot.q_names, np.ptp(readings, axis=0), strict=True) if x < 1e-9]
     where = f"; {told(still)} {'stands' if len(still) == 1 else 'stand'} still in them" if still else ""
     raise ValueError(
-        f"{who}: the measurements do not show {count} of {shown.rank} offsets: {told(names)}{where}.  Measure poses at "
+        f"{caller}: the measurements do not show {count} of {shown.rank} offsets: {told(names)}{where}.  "
+        f"Measure poses at "
         f"other configurations, whole poses instead of places, or estimate fewer parameters"
     )

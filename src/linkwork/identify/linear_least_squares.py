@@ -140,13 +140,13 @@ def fitted(found: Reduced, measured: np.ndarray, weights: np.ndarray | None, typ
     return fit
 
 
-def refuse_exact_fits(who: str, fit: LinearFit, found: Reduced, names: Sequence[str]) -> None:
+def refuse_exact_fits(caller: str, fit: LinearFit, found: Reduced, names: Sequence[str]) -> None:
     """Raises ValueError where the samples of a force are fitted exactly, so that residuals are none to weigh it by."""
     i = int(np.argmin(fit.freedom))
     if fit.freedom[i] < _FREE:
         felt = found.rows[found.force == i, :-1].any(axis=0).sum()
         raise ValueError(
-            f"{who}: weights from residuals: expected more samples than the {felt} parameters that {names[i]!r} "
+            f"{caller}: weights from residuals: expected more samples than the {felt} parameters that {names[i]!r} "
             f"depends on, got {found.samples} that are not held out, which they fit exactly: measure more, or give "
             f"`weights`"
         )

@@ -88,7 +88,7 @@ class HeldOut:
 
 
 def read(
-    who: str,
+    caller: str,
     robot: Robot,
     q: Any,
     v: Any,
@@ -99,24 +99,24 @@ def read(
 ) -> Measurements:
     """What was measured, looked at.  Raises ValueError and TypeError that say what is wrong with it."""
     if not isinstance(robot, Robot):
-        raise TypeError(f"{who}: expected a robot first, got {robot!r}")
-    robot.tree.require_inertias(who)
-    refuse_what_cannot_move(who, robot)
+        raise TypeError(f"{caller}: expected a robot first, got {robot!r}")
+    robot.tree.require_inertias(caller)
+    refuse_what_cannot_move(caller, robot)
     given = {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau})
-    arrays = {name: read_array(who, robot, name, value) for name, value in given.items()}
+    arrays = {name: read_array(caller, robot, name, value) for name, value in given.items()}
     leading = arrays["q"].shape[:-1]
     for name, array in arrays.items():
         if array.shape[:-1] != leading:
             raise ValueError(
-                f"{who}: {name}: expected as many samples as of q, shape {(*leading, array.shape[-1])}, got shape "
+                f"{caller}: {name}: expected as many samples as of q, shape {(*leading, array.shape[-1])}, got shape "
                 f"{array.shape}"
             )
     if not leading or math.prod(leading) < 2:
-        raise ValueError(f"{who}: expected samples of a motion, q of shape (n, {robot.nq}), got shape {np.shape(q)}")
+        raise ValueError(f"{caller}: expected samples of a motion, q of shape (n, {robot.nq}), got shape {np.shape(q)}")
     flat = {name: array.reshape(-1, array.shape[-1]) for name, array in arrays.items()}
     forces = flat.get("tau", np.zeros_like(flat["v"]))
     if wrenches:
-        acting = {name: _wrench(who, name, w, leading) for name, w in wrenches.items()}
+        acting = {name: _wrench(caller, name, w, leading) for name, w in wrenches.items()}
         still = np.zeros_like(flat["v"])
         zero = (0.0, 0.0, 0.0)
         forces = forces - robot.inverse_dynamics(
@@ -125,10 +125,10 @@ def read(
     return Measurements(robot, flat["q"], flat["v"], flat["a"], forces, leading)
 
 
-def refuse_what_cannot_move(who: str, robot: Robot) -> None:
+def refuse_what_cannot_move(caller: str, robot: Robot) -> None:
     """Raises ValueError for a robot without degrees of freedom."""
     if robot.nv == 0:
-        raise ValueError(f"{who}: robot {robot.name!r} has no degrees of freedom: nothing of it can be seen to move")
+        raise ValueError(f"{caller}: robot {robot.name!r} has no degrees of freedom: nothing of it can be seen to move")
 
 
 def number(expected: str, value: Any) -> float:
@@ -139,19 +139,19 @@ def number(expected: str, value: Any) -> float:
     return float(found)
 
 
-def whole(who: str, name: str, value: Any, least: int) -> int:
+def whole(caller: str, name: str, value: Any, least: int) -> int:
     """A whole number that is not below the least.  Raises ValueError for what is none."""
-    return integer(who, name, value, least=least, what="a whole number")
+    return integer(caller, name, value, least=least, what="a whole number")
 
 
-def read_array(who: str, robot: Robot, name: str, value: Any) -> np.ndarray:
+def read_array(caller: str, robot: Robot, name: str, value: Any) -> np.ndarray:
     """A float64 array (..., nq) or (..., nv), of finite numbers, of what may be a dict by joint."""
     quantity = quantity_of(name)
     if isinstance(value, Mapping):
         array = stacked(robot_owner(robot.tree), quantity, value)
     else:
         size = robot.nq if name == "q" else robot.nv
-        expected = f"{who}: {name}: expected an array of shape (..., {size}), the {quantity.doc}"
+        expected = f"{caller}: {name}: expected an array of shape (..., {size}), the {quantity.doc}"
         array = real_array(expected, value)
         if array.ndim == 0 or array.shape[-1] != size:
             follow = ""
@@ -163,17 +163,17 @@ def read_array(who: str, robot: Robot, name: str, value: Any) -> np.ndarray:
         at = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
         names = robot.q_names if name == "q" else robot.v_names
         raise ValueError(
-            f"{who}: {name}[{', '.join(map(str, at))}] ({names[at[-1]]!r}) is {array[at]}: leave out samples that "
+            f"{caller}: {name}[{', '.join(map(str, at))}] ({names[at[-1]]!r}) is {array[at]}: leave out samples that "
             f"were not measured"
         )
     return array
 
 
-def split(who: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
+def split(caller: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
     """Which samples (n,) are held out: the last part of the first dimension, or those of it that are named."""
     count = leading[0]
     mask = np.zeros(count, dtype=bool)
-    expected = f"{who}: held_out: expected a fraction from 0 to below 1, or places in the first dimension ({count})"
+    expected = f"{caller}: held_out: expected a fraction from 0 to below 1, or places in the first dimension ({count})"
     if held_out is not None:
         real_array(expected, held_out)
     if held_out is None or np.ndim(held_out) == 0:
@@ -191,18 +191,19 @@ def split(who: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
             raise ValueError(f"{expected}; got {held_out!r}")
     if mask.all():
         raise ValueError(
-            f"{who}: held_out: all of the first dimension ({count}) is held out, and nothing left to estimate from: "
+            f"{caller}: held_out: all of the first dimension ({count}) is held out, and nothing left to estimate from: "
             f"leave out the dimension of a single motion, or hold out nothing, held_out=0.0"
         )
     return np.repeat(mask, math.prod(leading[1:]))
 
 
-def joint_weights(who: str, robot: Robot, weights: Any) -> np.ndarray | None:
+def joint_weights(caller: str, robot: Robot, weights: Any) -> np.ndarray | None:
     """A weight for each number of v, 1 / σ; zero where it was not measured.  None: from the residuals."""
     if weights is None:
         return None
     expected = (
-        f"{who}: weights: expected {robot.nv} numbers, 1 / σ of each joint force, zero for one that was not measured "
+        f"{caller}: weights: expected {robot.nv} numbers, 1 / σ of each joint force, zero for one that "
+        f"was not measured "
         f"and not all of them, or a dict by joint"
     )
     if isinstance(weights, Mapping):
@@ -212,7 +213,7 @@ def joint_weights(who: str, robot: Robot, weights: Any) -> np.ndarray | None:
                 places = robot.v_index([name])
             except UnknownNameError:
                 raise UnknownNameError("joint or number of v", name, robot.v_names) from None
-            own = f"{who}: weights[{name!r}]: expected a number, or {len(places)} of them"
+            own = f"{caller}: weights[{name!r}]: expected a number, or {len(places)} of them"
             given = real_array(own, value)
             if given.shape not in ((), (len(places),)):
                 raise ValueError(f"{own}; got shape {given.shape}")
@@ -249,8 +250,8 @@ def told(names: Any, most: int = 6) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _wrench(who: str, frame: str, w: Any, leading: tuple[int, ...]) -> np.ndarray:
-    array = real_array(f"{who}: wrenches[{frame!r}]: expected an array of shape (..., 6)", w)
+def _wrench(caller: str, frame: str, w: Any, leading: tuple[int, ...]) -> np.ndarray:
+    array = real_array(f"{caller}: wrenches[{frame!r}]: expected an array of shape (..., 6)", w)
     if array.shape not in ((6,), (*leading, 6)):
-        raise ValueError(f"{who}: wrenches[{frame!r}]: expected shape {(*leading, 6)} or (6,), got {array.shape}")
+        raise ValueError(f"{caller}: wrenches[{frame!r}]: expected shape {(*leading, 6)} or (6,), got {array.shape}")
     return array.reshape(-1, 6) if array.ndim > 1 else array

@@ -51,29 +51,29 @@ class Columns:
         return {"passive": True, "friction": self.friction} if self.passive else {}
 
 
-def columns_of(who: str, robot: Robot, bodies: Iterable[str] | None, passive: Passive, friction: str) -> Columns:
+def columns_of(caller: str, robot: Robot, bodies: Iterable[str] | None, passive: Passive, friction: str) -> Columns:
     """The columns of what was asked for.  Raises UnknownNameError and ValueError for what there is not."""
     if len(robot.constraints):
         raise ValueError(
-            f"{who}: robot {robot.name!r} has constraints, whose forces are not among what is measured: identify "
+            f"{caller}: robot {robot.name!r} has constraints, whose forces are not among what is measured: identify "
             f"robot.without_constraints(), from motions in which nothing is closed"
         )
     if len(robot.force_elements):
         raise ValueError(
-            f"{who}: robot {robot.name!r} has force elements, whose forces are not among what is measured: identify "
+            f"{caller}: robot {robot.name!r} has force elements, whose forces are not among what is measured: identify "
             f"robot.without_force_elements(), from motions in which they are taken off"
         )
-    kinds = _kinds(who, passive)
+    kinds = _kinds(caller, passive)
     if friction not in ("smooth", "coulomb"):
-        raise ValueError(f"{who}: friction: expected 'smooth' or 'coulomb', got {friction!r}")
+        raise ValueError(f"{caller}: friction: expected 'smooth' or 'coulomb', got {friction!r}")
     names = robot.parameter_names(passive=bool(kinds))
-    chosen = _bodies(who, robot, bodies)
+    chosen = _bodies(caller, robot, bodies)
     places = [10 * i + k for i in chosen for k in range(10)]
     first = 10 * len(robot.bodies)
     places += [k for k in range(first, len(names)) if names[k].rpartition(".")[2] in kinds]
     if not places:
         raise ValueError(
-            f"{who}: bodies and passive: nothing is to be estimated: no bodies, and no kind of `passive` parameters"
+            f"{caller}: bodies and passive: nothing is to be estimated: no bodies, and no kind of `passive` parameters"
         )
     pi = robot.inertial_parameters(passive=bool(kinds))
     return Columns(names, pi, np.array(places), chosen, bool(kinds), friction)
@@ -98,7 +98,7 @@ def structural(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[Ba
     return base_parameters_of(Y, columns.chosen, 1e-9, _APART), np.sqrt((Y * Y).mean(axis=0))
 
 
-def _kinds(who: str, passive: Any) -> tuple[str, ...]:
+def _kinds(caller: str, passive: Any) -> tuple[str, ...]:
     if isinstance(passive, (bool, np.bool_)):
         return JOINT_PARAMETERS if passive else ()
     kinds = (passive,) if isinstance(passive, str) else tuple(passive)
@@ -108,11 +108,11 @@ def _kinds(who: str, passive: Any) -> tuple[str, ...]:
     return kinds
 
 
-def _bodies(who: str, robot: Robot, bodies: Iterable[str] | None) -> tuple[int, ...]:
+def _bodies(caller: str, robot: Robot, bodies: Iterable[str] | None) -> tuple[int, ...]:
     if bodies is None:
         return tuple(range(len(robot.bodies)))
     if isinstance(bodies, str):
-        raise TypeError(f"{who}: bodies: expected a list of names, got {bodies!r}")
+        raise TypeError(f"{caller}: bodies: expected a list of names, got {bodies!r}")
     index = {name: i for i, name in enumerate(robot.bodies)}
     found = set()
     for name in bodies:

@@ -132,26 +132,28 @@ def inertias(
     none, for bodies in ``bodies`` that have no extent, and where measurements do not show a parameter of a joint, which
     nothing else holds.
     """
-    who = "inertias"
-    measurements = read(who, robot, q, v, a, tau, wrenches, expressed_in)
-    columns, kept = _with_extent(who, robot, columns_of(who, robot, bodies, passive, friction), bodies is not None)
-    expected = f"{who}: spread: expected a number above 0, 0.5 for inertias within half of theirs"
+    caller = "inertias"
+    measurements = read(caller, robot, q, v, a, tau, wrenches, expressed_in)
+    columns, kept = _with_extent(
+        caller, robot, columns_of(caller, robot, bodies, passive, friction), bodies is not None
+    )
+    expected = f"{caller}: spread: expected a number above 0, 0.5 for inertias within half of theirs"
     size = number(expected, spread)
     if not np.isfinite(size) or not size > 0.0:
         raise ValueError(f"{expected}; got {spread!r}")
-    steps = whole(who, "at_most", at_most, 1)
-    given = joint_weights(who, robot, weights)
+    steps = whole(caller, "at_most", at_most, 1)
+    given = joint_weights(caller, robot, weights)
     measured = np.ones(robot.nv, dtype=bool) if given is None else given > 0.0
     columns, shared = _without_shared(robot, columns, measured)
-    out = split(who, held_out, measurements.leading)
+    out = split(caller, held_out, measurements.leading)
     training = measurements.at(~out)
     base, typical = structural(robot, columns, measured)
     found = reduced(training, columns)
     shown = found.of(base.columns)
     linear = fitted(shown, measured, given, typical[base.columns])
     if given is None:
-        refuse_exact_fits(who, linear, shown, robot.v_names)
-    _refuse_joints_not_shown(who, columns, found, measured, typical)
+        refuse_exact_fits(caller, linear, shown, robot.v_names)
+    _refuse_joints_not_shown(caller, columns, found, measured, typical)
 
     rows = found.weighted(1.0 / linear.sigma)
     count = 10 * len(columns.bodies)
@@ -188,19 +190,21 @@ def inertias(
     return replace(fit, held_out=held_out_errors(fit, robot, measurements.at(out), columns)) if out.any() else fit
 
 
-def _with_extent(who: str, robot: Robot, columns: Columns, named: bool) -> tuple[Columns, tuple[int, ...]]:
+def _with_extent(caller: str, robot: Robot, columns: Columns, named: bool) -> tuple[Columns, tuple[int, ...]]:
     """The columns without those of bodies that have no coordinates, and which bodies these are."""
     ten = columns.pi[: 10 * len(robot.bodies)].reshape(-1, 10)
     kept = tuple(i for i in columns.bodies if not deformed.has_extent(ten[i]))
     if named and kept:
         why = "; ".join(inertial.explain(ten[kept[0]], definite=True))
         raise ValueError(
-            f"{who}: bodies: {told(robot.bodies[i] for i in kept)} cannot be estimated from what the robot has for "
+            f"{caller}: bodies: {told(robot.bodies[i] for i in kept)} cannot be estimated from what the robot has for "
             f"them ({why}): give them mass and extent to begin with, by Robot.with_inertia"
         )
     stays = np.array([k // 10 not in kept or k >= ten.size for k in columns.estimated])
     if not stays.any():
-        raise ValueError(f"{who}: no body of robot {robot.name!r} has mass and extent: there is nothing to begin with")
+        raise ValueError(
+            f"{caller}: no body of robot {robot.name!r} has mass and extent: there is nothing to begin with"
+        )
     bodies = tuple(i for i in columns.bodies if i not in kept)
     return replace(columns, estimated=columns.estimated[stays], bodies=bodies), kept
 
@@ -222,7 +226,7 @@ def _without_shared(robot: Robot, columns: Columns, measured: np.ndarray) -> tup
 
 
 def _refuse_joints_not_shown(
-    who: str, columns: Columns, found: Reduced, measured: np.ndarray, typical: np.ndarray
+    caller: str, columns: Columns, found: Reduced, measured: np.ndarray, typical: np.ndarray
 ) -> None:
     """Raises ValueError for parameters of joints that measurements do not tell from each other, or show at all."""
     own = np.arange(10 * len(columns.bodies), found.width)
@@ -238,6 +242,7 @@ def _refuse_joints_not_shown(
         share = np.linalg.norm(unseen, axis=0)
         names = [columns.chosen[own[k]] for k in np.argsort(-share, kind="stable") if share[k] > 0.1]
         raise ValueError(
-            f"{who}: the measurements do not show {told(names)}: measure motions that do, or leave their kind out of "
+            f"{caller}: the measurements do not show {told(names)}: measure motions that do, or leave "
+            f"their kind out of "
             f"`passive`"
         )

@@ -46,36 +46,36 @@ class PlacementModel:
     """Errors of poses and their derivatives, by unknowns x that stand at the places of their names."""
 
     def __init__(
-        self, who: str, robot: Robot, frame: str, parameters: Iterable[str] | None, given: tuple[int, ...]
+        self, caller: str, robot: Robot, frame: str, parameters: Iterable[str] | None, given: tuple[int, ...]
     ) -> None:
         self.robot, self.frame = robot, frame
         if not isinstance(robot, Robot):
-            raise TypeError(f"{who}: expected a robot first, got {robot!r}")
+            raise TypeError(f"{caller}: expected a robot first, got {robot!r}")
         self.shape = (4, 4) if given[-2:] == (4, 4) else (3,)
         self.rows = 6 if self.shape == (4, 4) else 3
         if self.rows == 6:
             robot.tree.frame(frame)
         asked = _by_default(robot, frame) if parameters is None else parameters
         if isinstance(asked, str):
-            raise TypeError(f"{who}: parameters: expected a list of names, got {asked!r}")
+            raise TypeError(f"{caller}: parameters: expected a list of names, got {asked!r}")
         self.zero_places: dict[str, np.ndarray] = {}
         self.all: dict[str, slice] = {}
         names: list[str] = []
-        expanded = [name for text in asked for name in self._meant(who, text)]
-        read_parameters(robot.tree, who, [name for name in expanded if name.startswith(("placement:", "frame:"))])
+        expanded = [name for text in asked for name in self._meant(caller, text)]
+        read_parameters(robot.tree, caller, [name for name in expanded if name.startswith(("placement:", "frame:"))])
         for name in expanded:
             if name in self.all:
-                raise ValueError(f"{who}: parameters: {name!r} is named twice")
+                raise ValueError(f"{caller}: parameters: {name!r} is named twice")
             numbers = self._numbers(name)
             self.all[name] = slice(len(names), len(names) + len(numbers))
             names += numbers
         if not names:
-            raise ValueError(f"{who}: parameters: nothing is to be estimated")
+            raise ValueError(f"{caller}: parameters: nothing is to be estimated")
         self.names = tuple(names)
         self.places = {name: place for name, place in self.all.items() if not name.startswith("zero:")}
         self.kernel = self._compiled()
 
-    def _meant(self, who: str, text: Any) -> list[str]:
+    def _meant(self, caller: str, text: Any) -> list[str]:
         """The names of the parameters that one text stands for: several where it is a pattern, or a kind alone."""
         tree = self.robot.tree
         kind, _, whose = text.partition(":") if isinstance(text, str) else (text, "", "")
@@ -84,7 +84,7 @@ class PlacementModel:
         if text == "placement":
             return [f"placement:{tree.bodies[i].joint_name}" for i in tree.order]
         if kind in ("placement", "frame"):
-            return [str(parameter) for parameter in read_parameters(tree, who, text)]
+            return [str(parameter) for parameter in read_parameters(tree, caller, text)]
         if kind == "zero":
             names = [body.joint_name for body in tree.bodies]
             if whose not in names and (text == "zero" or any(c in whose for c in "*?[")):
@@ -95,7 +95,7 @@ class PlacementModel:
                 return fitting
             coupling = tree.bodies[tree.joint_index(whose)].coupling
             if coupling is not None:
-                raise ValueError(f"{who}: {text}: it follows joint {coupling.joint!r}, whose zero is its own")
+                raise ValueError(f"{caller}: {text}: it follows joint {coupling.joint!r}, whose zero is its own")
             return [text]
         raise UnknownNameError("offset", text, ["placement:<joint>", "frame:<frame>", "zero:<joint>", "base"])
 

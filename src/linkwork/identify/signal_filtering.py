@@ -44,27 +44,28 @@ def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order:
     angles that jump by more than half a turn from sample to sample, as those that were wrapped do, and for a cutoff
     that is not below half the sampling rate.
     """
-    who = "differentiate"
+    caller = "differentiate"
     if not isinstance(robot, Robot):
-        raise TypeError(f"{who}: expected a robot first, got {robot!r}")
-    positions = read_array(who, robot, "q", q)
+        raise TypeError(f"{caller}: expected a robot first, got {robot!r}")
+    positions = read_array(caller, robot, "q", q)
     if positions.ndim != 2:
         raise ValueError(
-            f"{who}: q: expected the samples of one motion, shape (n, {robot.nq}), got shape {positions.shape}: take "
+            f"{caller}: q: expected the samples of one motion, shape (n, {robot.nq}), got shape "
+            f"{positions.shape}: take "
             f"several motions one by one"
         )
-    step = _step(who, t, positions, "q")
-    _refuse_wrapped_angles(who, robot, positions)
+    step = _step(caller, t, positions, "q")
+    _refuse_wrapped_angles(caller, robot, positions)
     v = np.empty((len(positions), robot.nv))
     v[1:-1] = robot.difference(positions[:-2], positions[2:]) / (2.0 * step)
     v[0] = robot.difference(positions[0], positions[1]) / step
     v[-1] = robot.difference(positions[-2], positions[-1]) / step
-    v = _filtered(who, v, 1.0 / step, cutoff, order)
+    v = _filtered(caller, v, 1.0 / step, cutoff, order)
     smooth = positions.copy()
     for _, body in robot.tree.stacked():
         place = robot.q_index([body.joint_name])
         if is_plain(body.joint):
-            smooth[:, place] = _filtered(who, positions[:, place], 1.0 / step, cutoff, order)
+            smooth[:, place] = _filtered(caller, positions[:, place], 1.0 / step, cutoff, order)
     a: Any = np.gradient(v, step, axis=0)
     return Signals(smooth, v, a)
 
@@ -75,32 +76,32 @@ def low_pass(t: ArrayLike, x: ArrayLike, *, cutoff: float, order: int = 4) -> np
 
     Needs SciPy, and raises as `differentiate`.
     """
-    who = "low_pass"
-    values = real_array(f"{who}: x: expected an array of measurements, (n, ...)", x).astype(np.float64)
+    caller = "low_pass"
+    values = real_array(f"{caller}: x: expected an array of measurements, (n, ...)", x).astype(np.float64)
     if not np.isfinite(values).all():
-        raise ValueError(f"{who}: x: expected finite numbers")
-    return _filtered(who, values, 1.0 / _step(who, t, values, "x"), cutoff, order)
+        raise ValueError(f"{caller}: x: expected finite numbers")
+    return _filtered(caller, values, 1.0 / _step(caller, t, values, "x"), cutoff, order)
 
 
-def _step(who: str, t: ArrayLike, x: np.ndarray, name: str) -> float:
+def _step(caller: str, t: ArrayLike, x: np.ndarray, name: str) -> float:
     """The time between samples."""
-    times = real_array(f"{who}: t: expected times (n,) [s]", t).astype(np.float64)
+    times = real_array(f"{caller}: t: expected times (n,) [s]", t).astype(np.float64)
     if times.ndim != 1 or x.ndim < 1 or len(times) != len(x) or len(times) < 16:
         raise ValueError(
-            f"{who}: {name}: expected 16 samples or more of one motion, a time for each: t (n,), got shapes "
+            f"{caller}: {name}: expected 16 samples or more of one motion, a time for each: t (n,), got shapes "
             f"{times.shape} of t and {x.shape} of {name}"
         )
     steps = np.diff(times)
     mean = float(steps.mean())
     if not np.isfinite(steps).all() or not mean > 0.0 or np.abs(steps - mean).max() > 1e-3 * mean:
         raise ValueError(
-            f"{who}: t: expected times at equal steps, got steps from {steps.min():.6g} to {steps.max():.6g} s: "
+            f"{caller}: t: expected times at equal steps, got steps from {steps.min():.6g} to {steps.max():.6g} s: "
             f"interpolate first"
         )
     return mean
 
 
-def _refuse_wrapped_angles(who: str, robot: Robot, q: np.ndarray) -> None:
+def _refuse_wrapped_angles(caller: str, robot: Robot, q: np.ndarray) -> None:
     """Raises ValueError where an angle jumps by more than half a turn: its differences know of no turns."""
     for _, body in robot.tree.stacked():
         for place, unit in zip(robot.q_index([body.joint_name]).tolist(), body.joint.q_units, strict=True):
@@ -108,30 +109,31 @@ def _refuse_wrapped_angles(who: str, robot: Robot, q: np.ndarray) -> None:
             if unit == "rad" and jumps.max() > np.pi:
                 k = int(np.argmax(jumps > np.pi))
                 raise ValueError(
-                    f"{who}: q[{k + 1}, {place}] ({robot.q_names[place]!r}): expected an angle within half a turn of "
+                    f"{caller}: q[{k + 1}, {place}] ({robot.q_names[place]!r}): expected an angle within "
+                    f"half a turn of "
                     f"that of the sample before, got {q[k + 1, place]:.6g} after {q[k, place]:.6g} rad: unwrap an "
                     f"encoder's, q[:, {place}] = np.unwrap(q[:, {place}]), or sample more often"
                 )
 
 
-def _filtered(who: str, x: np.ndarray, rate: float, cutoff: float, order: int) -> np.ndarray:
-    expected = f"{who}: cutoff: expected a frequency above 0 and below half the sampling rate, {0.5 * rate:.6g} Hz"
+def _filtered(caller: str, x: np.ndarray, rate: float, cutoff: float, order: int) -> np.ndarray:
+    expected = f"{caller}: cutoff: expected a frequency above 0 and below half the sampling rate, {0.5 * rate:.6g} Hz"
     frequency = number(expected, cutoff)
     if not 0.0 < frequency < 0.5 * rate:
         raise ValueError(f"{expected}, got {cutoff!r}")
-    count = whole(who, "order", order, 1)
-    signal = scipy_part(who, "signal")
+    count = whole(caller, "order", order, 1)
+    signal = scipy_part(caller, "signal")
     sections = signal.butter(count, frequency, fs=rate, output="sos")
     pad = min(len(x) - 1, int(3.0 * rate / frequency))
     found: np.ndarray = signal.sosfiltfilt(sections, x, axis=0, padlen=pad)
     return found
 
 
-def scipy_part(who: str, part: str) -> Any:
+def scipy_part(caller: str, part: str) -> Any:
     """A module of SciPy's.  Raises ImportError, with the remedy, where it is not installed."""
     try:
         return importlib.import_module(f"scipy.{part}")
     except ImportError as error:
         raise ImportError(
-            f'identify.{who} takes SciPy, which is not installed: pip install "linkwork[identify]"'
+            f'identify.{caller} takes SciPy, which is not installed: pip install "linkwork[identify]"'
         ) from error

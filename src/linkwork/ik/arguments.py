@@ -36,7 +36,7 @@ __all__ = [
 OWN = 1e-8  # what may be left of a robot's own constraints [m, rad]
 
 
-def check_tasks(who: str, robot: Any, tasks: Any, *, velocities: bool = False) -> tuple[Task, ...]:
+def check_tasks(caller: str, robot: Any, tasks: Any, *, velocities: bool = False) -> tuple[Task, ...]:
     """Tasks whose names are there and differ, and after them those that the robot has of itself.
 
     With ``velocities`` tasks of velocities are allowed, and the robot's own constraints of velocities are among them.
@@ -44,31 +44,31 @@ def check_tasks(who: str, robot: Any, tasks: Any, *, velocities: bool = False) -
     """
     given = (tasks,) if isinstance(tasks, (Task, Constraint)) else tasks
     if not isinstance(given, Iterable) or isinstance(given, (str, bytes, dict)):
-        raise TypeError(f"{who}: tasks: expected tasks, as in [linkwork.ik.PoseTask('hand')], got {tasks!r}")
-    found = [as_task(task, who) for task in given]
+        raise TypeError(f"{caller}: tasks: expected tasks, as in [linkwork.ik.PoseTask('hand')], got {tasks!r}")
+    found = [as_task(task, caller) for task in given]
     if not found:
-        raise ValueError(f"{who}: tasks: expected a task at least, got none")
+        raise ValueError(f"{caller}: tasks: expected a task at least, got none")
     names = [task.name for task in found]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{who}: tasks: two tasks are called {name!r}: give one of them another name=")
+            raise ValueError(f"{caller}: tasks: two tasks are called {name!r}: give one of them another name=")
     for task in found:
         if task.of_velocity and not velocities:
             raise ValueError(
-                f"{who}: tasks: expected tasks of configurations, got {task.name!r}, one of velocities, which no "
+                f"{caller}: tasks: expected tasks of configurations, got {task.name!r}, one of velocities, which no "
                 f"configuration fails; velocity_for and DifferentialIK take it"
             )
-    state = TaskState(robot.tree, Graph(who).inputs("q", (robot.nq,)))
-    settled = [_checked(who, robot, task, state) for task in found]
+    state = TaskState(robot.tree, Graph(caller).inputs("q", (robot.nq,)))
+    settled = [_checked(caller, robot, task, state) for task in found]
     return (*settled, *(_implied(robot, settled, velocities)))
 
 
-def _checked(who: str, robot: Any, task: Task, state: TaskState) -> Task:
+def _checked(caller: str, robot: Any, task: Task, state: TaskState) -> Task:
     """A task as it is of a robot, on symbols here.  Raises ValueError and UnknownNameError."""
     check_references(robot.tree, task.references)
     for wrong in task.checked(robot.tree):
-        raise ValueError(f"{who}: task {task.name!r}: {wrong}")
-    _refuse_fixed_together(who, robot, task)
+        raise ValueError(f"{caller}: task {task.name!r}: {wrong}")
+    _refuse_fixed_together(caller, robot, task)
     return task.settled(robot, state)
 
 
@@ -86,7 +86,7 @@ def _implied(robot: Any, given: Sequence[Task], velocities: bool) -> list[Task]:
     return [replace(task, name=f"{task.name} of {robot.name}") if task.name in names else task for task in found]
 
 
-def _refuse_fixed_together(who: str, robot: Any, task: Task) -> None:
+def _refuse_fixed_together(caller: str, robot: Any, task: Task) -> None:
     """Raises ValueError for a task of frames between which nothing moves."""
     if task.between is None:
         return
@@ -95,7 +95,8 @@ def _refuse_fixed_together(who: str, robot: Any, task: Task) -> None:
     _, to_one, to_other = fork(tree, one.body, other.body)
     if not any(tree.bodies[i].joint.nv for i in (*to_one, *to_other)):
         raise ValueError(
-            f"{who}: task {task.name!r}: no joint is between {task.between[0]!r} and {task.between[1]!r}, so nothing "
+            f"{caller}: task {task.name!r}: no joint is between {task.between[0]!r} and "
+            f"{task.between[1]!r}, so nothing "
             f"moves one relative to the other: name a frame that joints carry, or relative_to= another one"
         )
 
@@ -110,7 +111,7 @@ def freed(tasks: tuple[Task, ...], tolerances: np.ndarray) -> tuple[Task, ...]:
     return tuple(task.freed() if some.any() else task for task, some in zip(tasks, rows, strict=True))
 
 
-def read_limits(who: str, robot: Any, limits: Any) -> tuple[np.ndarray, np.ndarray]:
+def read_limits(caller: str, robot: Any, limits: Any) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper bounds of q, the robot's if nothing is said; False says that there are none.
 
     Given ones are two arrays (nq,), and count besides the robot's.  Raises ValueError where they leave nothing.
@@ -124,36 +125,37 @@ def read_limits(who: str, robot: Any, limits: Any) -> tuple[np.ndarray, np.ndarr
             low, high = np.broadcast_to(low, (robot.nq,)), np.broadcast_to(high, (robot.nq,))
         except (TypeError, ValueError):
             raise ValueError(
-                f"{who}: limits: expected (lower, upper), two arrays of shape ({robot.nq},), or False, got {limits!r}"
+                f"{caller}: limits: expected (lower, upper), two arrays of shape ({robot.nq},), or "
+                f"False, got {limits!r}"
             ) from None
         if np.isnan(low).any() or np.isnan(high).any():
-            raise ValueError(f"{who}: limits: expected no NaN, got {limits!r}")
+            raise ValueError(f"{caller}: limits: expected no NaN, got {limits!r}")
         lower, upper = np.maximum(lower, low), np.minimum(upper, high)
     tree = robot.tree
     for k, body in tree.stacked():
         place = tree.q_slices[k]
         if (lower[place] > upper[place]).any():
             raise ValueError(
-                f"{who}: limits leave nothing of joint {body.joint_name!r}: it would have to be at least "
+                f"{caller}: limits leave nothing of joint {body.joint_name!r}: it would have to be at least "
                 f"{lower[place].tolist()} and at most {upper[place].tolist()}"
             )
     return lower, upper
 
 
-def read_locked(who: str, robot: Any, locked: Any) -> tuple[str, ...]:
+def read_locked(caller: str, robot: Any, locked: Any) -> tuple[str, ...]:
     """Names of joints that stay where the seed has them."""
     given = tuple(locked) if isinstance(locked, Mapping) else locked
-    names = names_of(who, "locked", given, what="names of joints")
+    names = names_of(caller, "locked", given, what="names of joints")
     tree = robot.tree
     for name in names:
         body = tree.bodies[tree.joint_index(name)]
         if body.coupling is not None:
-            raise ValueError(f"{who}: locked: joint {name!r} follows joint {body.coupling.joint!r}: name that one")
+            raise ValueError(f"{caller}: locked: joint {name!r} follows joint {body.coupling.joint!r}: name that one")
     return names
 
 
 def refuse_held_beyond(
-    who: str, robot: Any, locked: Sequence[str], limits: tuple[np.ndarray, np.ndarray], seed: np.ndarray
+    caller: str, robot: Any, locked: Sequence[str], limits: tuple[np.ndarray, np.ndarray], seed: np.ndarray
 ) -> None:
     """Raises ValueError where joints are held beyond their limits."""
     tree = robot.tree
@@ -163,19 +165,19 @@ def refuse_held_beyond(
         wrong = (own < lower) | (own > upper)
         if wrong.any():
             raise ValueError(
-                f"{who}: locked: the seed holds joint {name!r} at {own[wrong].flat[0]:.6g}, beyond its limits "
+                f"{caller}: locked: the seed holds joint {name!r} at {own[wrong].flat[0]:.6g}, beyond its limits "
                 f"{lower.tolist()} to {upper.tolist()}; limits=False does not look at them"
             )
 
 
-def read_deadline(who: str, given: Any) -> float:
+def read_deadline(caller: str, given: Any) -> float:
     """A time [s].  Raises ValueError for what is none."""
     try:
         found = number(given)
     except (TypeError, ValueError):
         found = math.nan
     if not found >= 0.0:
-        raise ValueError(f"{who}: deadline: expected a time from 0 [s], got {given!r}")
+        raise ValueError(f"{caller}: deadline: expected a time from 0 [s], got {given!r}")
     return found
 
 
@@ -188,14 +190,14 @@ def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return found
 
 
-def read_rows(who: str, tasks: Sequence[Task], given: Any) -> np.ndarray:
+def read_rows(caller: str, tasks: Sequence[Task], given: Any) -> np.ndarray:
     """Tolerances by row of all tasks: one for the angle and the way that each task may leave, or one a row.
 
     Those of tasks that the robot has of itself need not be given.
     """
     asked = [task for task in tasks if not task.own]
     count, whole = (sum(len(task.row_names) for task in some) for some in (asked, tasks))
-    expected = f"{who}: tolerance: expected a positive number [m, rad], or one for each of {count} rows"
+    expected = f"{caller}: tolerance: expected a positive number [m, rad], or one for each of {count} rows"
     try:
         found = floats(given)
     except (TypeError, ValueError):
@@ -209,18 +211,18 @@ def read_rows(who: str, tasks: Sequence[Task], given: Any) -> np.ndarray:
 
 
 def read_target(
-    who: str, robot: Any, task: Task, shape: tuple[int, ...], given: Any, *, look: bool = False
+    caller: str, robot: Any, task: Task, shape: tuple[int, ...], given: Any, *, look: bool = False
 ) -> np.ndarray:
     """What a task aims at, (..., *shape).  With ``look`` each of them is looked at, and one is wrong."""
     if given is None:
         given = task.target
     if given is None:
         doc = task.target_of.doc if task.target_of is not None else ""
-        raise ValueError(f"{who}: task {task.name!r} aims at nothing: give {task.name}= an array {shape}: {doc}")
+        raise ValueError(f"{caller}: task {task.name!r} aims at nothing: give {task.name}= an array {shape}: {doc}")
     kind = task.target_of.kind if task.target_of is not None else ""
-    name = f"{who}: {task.name}: expected {_WORDS.get(kind, 'numbers')} of shape (..., {', '.join(map(str, shape))})"
+    name = f"{caller}: {task.name}: expected {_WORDS.get(kind, 'numbers')} of shape (..., {', '.join(map(str, shape))})"
     if kind == "configuration":
-        return read_configuration(robot, who, task.name, given)
+        return read_configuration(robot, caller, task.name, given)
     try:
         found = floats(given)
     except (TypeError, ValueError):
@@ -238,7 +240,9 @@ def read_target(
         if kind == "length" and not (found >= 0.0).all():
             raise ValueError(f"{name}, got {found[found < 0.0].flat[0]}")
         for place in np.ndindex(found.shape[: found.ndim - len(shape)]) if kind in ("pose", "rotation") else ():
-            _look_at(f"{who}: {task.name}" + (f"[{', '.join(map(str, place))}]" if place else ""), kind, found[place])
+            _look_at(
+                f"{caller}: {task.name}" + (f"[{', '.join(map(str, place))}]" if place else ""), kind, found[place]
+            )
     return found
 
 

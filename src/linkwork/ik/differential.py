@@ -61,16 +61,16 @@ class DifferentialIK:
         time_constant: Any = None,
         damping: float = DAMPING,
         locked: Sequence[str] = (),
-        who: str = "velocity_for",
+        caller: str = "velocity_for",
     ) -> None:
-        self.robot, self.who = robot, who
-        self.tasks: tuple[Task, ...] = check_tasks(who, robot, tasks, velocities=True)
-        self.dt = _positive(who, "dt", dt, "a time [s]")
-        self.limits: LimitArrays = read_motion_limits(who, robot, limits)
-        self.locked = read_locked(who, robot, locked)
+        self.robot, self.caller = robot, caller
+        self.tasks: tuple[Task, ...] = check_tasks(caller, robot, tasks, velocities=True)
+        self.dt = _positive(caller, "dt", dt, "a time [s]")
+        self.limits: LimitArrays = read_motion_limits(caller, robot, limits)
+        self.locked = read_locked(caller, robot, locked)
         self.gains = self._gains(gain, time_constant)
         if isinstance(damping, bool) or not isinstance(damping, (int, float, np.number)) or not 0.0 <= damping < 1e6:
-            raise ValueError(f"{who}: damping: expected a number from 0, got {damping!r}")
+            raise ValueError(f"{caller}: damping: expected a number from 0, got {damping!r}")
         self.damping = float(damping)
         self.shapes = target_shapes(robot.tree, self.tasks)
         self._by_name = {task.name: task for task in self.tasks}
@@ -91,7 +91,7 @@ class DifferentialIK:
             for task in self.tasks:
                 if task.of_velocity and isinstance(given, Mapping) and task.name in given:
                     raise ValueError(
-                        f"{self.who}: {what} of task {task.name!r}: expected tasks of configurations, got one of "
+                        f"{self.caller}: {what} of task {task.name!r}: expected tasks of configurations, got one of "
                         f"velocities, whose error a step takes away in full; leave it out"
                     )
         one = self._by_task("gain", gain, 1.0)
@@ -101,7 +101,7 @@ class DifferentialIK:
         one |= fixed
         for name, x in one.items():
             if not 0.0 <= x <= 1.0:
-                raise ValueError(f"{self.who}: gain of task {name!r}: expected a number from 0 to 1, got {x!r}")
+                raise ValueError(f"{self.caller}: gain of task {name!r}: expected a number from 0 to 1, got {x!r}")
         return np.array([one[task.name] for task in self.tasks for _ in task.row_names])
 
     def _by_task(self, what: str, given: Any, default: float) -> dict[str, float]:
@@ -114,9 +114,9 @@ class DifferentialIK:
         found = {name: by_name.get(name, default) for name in names}
         for name, x in found.items():
             if isinstance(x, (bool, str)) or not isinstance(x, (int, float, np.number)):
-                raise ValueError(f"{self.who}: {what} of task {name!r}: expected a number, got {x!r}")
+                raise ValueError(f"{self.caller}: {what} of task {name!r}: expected a number, got {x!r}")
             if what == "time_constant" and name in by_name and not x > 0.0:
-                raise ValueError(f"{self.who}: {what} of task {name!r}: expected a positive time [s], got {x!r}")
+                raise ValueError(f"{self.caller}: {what} of task {name!r}: expected a positive time [s], got {x!r}")
         return {name: float(x) for name, x in found.items()}
 
     @cached_property
@@ -142,11 +142,11 @@ class DifferentialIK:
         for name in targets:
             if name not in self.shapes:
                 raise UnknownNameError("target", name, self.shapes)
-        robot, who = self.robot, self.who
-        q = read_configuration(robot, who, "q", q)
-        before = self._rest if v_last is None else _velocities(who, robot, v_last)
+        robot, caller = self.robot, self.caller
+        q = read_configuration(robot, caller, "q", q)
+        before = self._rest if v_last is None else _velocities(caller, robot, v_last)
         given = {
-            name: read_target(who, robot, self._by_name[name], shape, targets.get(name))
+            name: read_target(caller, robot, self._by_name[name], shape, targets.get(name))
             for name, shape in self.shapes.items()
         }
         ranks = [x.ndim - len(self.shapes[name]) for name, x in given.items()]
@@ -155,7 +155,7 @@ class DifferentialIK:
                 q.shape[:-1], before.shape[:-1], *(x.shape[:n] for x, n in zip(given.values(), ranks, strict=True))
             )
         except ValueError as error:
-            raise ValueError(f"{who}: q and targets do not broadcast together: {error}") from None
+            raise ValueError(f"{caller}: q and targets do not broadcast together: {error}") from None
         v, told = self.kernel(q, before, *self._prepared, *given.values())
         if not np.all(told[..., 0] <= _OFF):
             self._refuse(q, before, given)
@@ -173,33 +173,35 @@ class DifferentialIK:
         """Raises ValueError for what is not finite, and for targets that are no rotations."""
         for name, x in (("q", q), ("v_last", v_last)):
             if not np.isfinite(x).all():
-                raise ValueError(f"{self.who}: {name}: expected finite numbers, got {x[~np.isfinite(x)][0]} among them")
+                raise ValueError(
+                    f"{self.caller}: {name}: expected finite numbers, got {x[~np.isfinite(x)][0]} among them"
+                )
         for name, x in given.items():
-            read_target(self.who, self.robot, self._by_name[name], self.shapes[name], x, look=True)
-        raise ValueError(f"{self.who}: a number became NaN or infinite on the way")
+            read_target(self.caller, self.robot, self._by_name[name], self.shapes[name], x, look=True)
+        raise ValueError(f"{self.caller}: a number became NaN or infinite on the way")
 
     def __repr__(self) -> str:
         tasks = ", ".join(repr(task.name) for task in self.tasks)
         return f"<DifferentialIK of {self.robot.name!r}: {tasks}; steps of {self.dt:g} s>"
 
 
-def _positive(who: str, what: str, given: Any, meant: str) -> float:
+def _positive(caller: str, what: str, given: Any, meant: str) -> float:
     try:
         found = number(given)
     except (TypeError, ValueError):
         found = math.nan
     if not 0.0 < found < math.inf or isinstance(given, (str, bool)):
-        raise ValueError(f"{who}: {what}: expected {meant}, a positive number, got {given!r}")
+        raise ValueError(f"{caller}: {what}: expected {meant}, a positive number, got {given!r}")
     return found
 
 
-def _velocities(who: str, robot: Any, given: Any) -> np.ndarray:
+def _velocities(caller: str, robot: Any, given: Any) -> np.ndarray:
     try:
         found = floats(given)
     except (TypeError, ValueError):
-        raise ValueError(f"{who}: v_last: expected velocities (..., {robot.nv}), got {given!r}") from None
+        raise ValueError(f"{caller}: v_last: expected velocities (..., {robot.nv}), got {given!r}") from None
     if found.ndim < 1 or found.shape[-1] != robot.nv:
-        raise ValueError(f"{who}: v_last: expected velocities (..., {robot.nv}), got shape {found.shape}")
+        raise ValueError(f"{caller}: v_last: expected velocities (..., {robot.nv}), got shape {found.shape}")
     return found
 
 
@@ -283,7 +285,7 @@ class LimitArrays:
     speeds: tuple[tuple[tuple[int, ...], float], ...]  # places in v, and the length that they may have
 
 
-def read_motion_limits(who: str, robot: Any, limits: Any) -> LimitArrays:
+def read_motion_limits(caller: str, robot: Any, limits: Any) -> LimitArrays:
     """Those of a robot (True), none (False), or a dict of what is said besides; see `Robot.velocity_for`.
 
     Raises ValueError, TypeError and UnknownNameError for what is none.
@@ -293,29 +295,29 @@ def read_motion_limits(who: str, robot: Any, limits: Any) -> LimitArrays:
         limits["velocity"] = limits["position"]
     if not isinstance(limits, Mapping):
         kinds = ", ".join(f"{kind}=" for kind in _KINDS)
-        raise TypeError(f"{who}: limits: expected True, False or dict({kinds}), got {limits!r}")
+        raise TypeError(f"{caller}: limits: expected True, False or dict({kinds}), got {limits!r}")
     for kind in limits:
         if kind not in _KINDS:
             raise UnknownNameError("kind of limits", kind, _KINDS)
     position, velocity = limits.get("position", True), limits.get("velocity", True)
-    lower, upper = read_limits(who, robot, None if position is True else position)
+    lower, upper = read_limits(caller, robot, None if position is True else position)
     fastest = np.full(robot.nv, np.inf) if velocity is False else np.array(robot.velocity_limits, dtype=float)
     if not isinstance(velocity, (bool, np.bool_)):
-        fastest = np.minimum(fastest, _by_velocity(who, robot, "velocity", velocity))
+        fastest = np.minimum(fastest, _by_velocity(caller, robot, "velocity", velocity))
     given = limits.get("acceleration", False)
     hardest = np.full(robot.nv, np.inf)
     if given is True:
-        raise ValueError(f"{who}: limits: acceleration: robots say none: expected numbers [rad/s², m/s²], got True")
+        raise ValueError(f"{caller}: limits: acceleration: robots say none: expected numbers [rad/s², m/s²], got True")
     if given is not False and given is not None:
-        hardest = _by_velocity(who, robot, "acceleration", given)
+        hardest = _by_velocity(caller, robot, "acceleration", given)
         if not (hardest > 0.0).all():
-            raise ValueError(f"{who}: limits: acceleration: expected positive numbers, got {given!r}")
-    return LimitArrays(lower, upper, fastest, hardest, _speeds(who, robot, limits.get("speed", {})))
+            raise ValueError(f"{caller}: limits: acceleration: expected positive numbers, got {given!r}")
+    return LimitArrays(lower, upper, fastest, hardest, _speeds(caller, robot, limits.get("speed", {})))
 
 
-def _by_velocity(who: str, robot: Any, kind: str, given: Any) -> np.ndarray:
+def _by_velocity(caller: str, robot: Any, kind: str, given: Any) -> np.ndarray:
     """(nv,) numbers, of a number, an array, or a dict by joint."""
-    expected = f"{who}: limits: {kind}: expected a number, an array of shape ({robot.nv},) or a dict by joint"
+    expected = f"{caller}: limits: {kind}: expected a number, an array of shape ({robot.nv},) or a dict by joint"
     found = np.full(robot.nv, np.inf)
     try:
         if isinstance(given, Mapping):
@@ -334,10 +336,10 @@ def _by_velocity(who: str, robot: Any, kind: str, given: Any) -> np.ndarray:
     return found
 
 
-def _speeds(who: str, robot: Any, given: Any) -> tuple[tuple[tuple[int, ...], float], ...]:
+def _speeds(caller: str, robot: Any, given: Any) -> tuple[tuple[tuple[int, ...], float], ...]:
     """Lengths of velocities by joint: a number, or two for a base: of the angular and the linear velocity."""
     if not isinstance(given, Mapping):
-        raise TypeError(f"{who}: limits: speed: expected a dict by joint, got {given!r}")
+        raise TypeError(f"{caller}: limits: speed: expected a dict by joint, got {given!r}")
     tree, found = robot.tree, []
     for joint, numbers in given.items():
         k = tree.joint_index(joint)
@@ -353,7 +355,8 @@ def _speeds(who: str, robot: Any, given: Any) -> tuple[tuple[tuple[int, ...], fl
         if most.shape != (len(parts),) or not (most > 0.0).all():
             of = " and ".join(f"velocities in {one}" for one in dict.fromkeys(units))
             raise ValueError(
-                f"{who}: limits: speed: joint {joint!r}: expected {len(parts)} positive number(s), of {of or 'none'}, "
+                f"{caller}: limits: speed: joint {joint!r}: expected {len(parts)} positive number(s), of "
+                f"{of or 'none'}, "
                 f"got {numbers!r}"
             )
         found += [(part, float(x)) for part, x in zip(parts, most, strict=True) if np.isfinite(x)]

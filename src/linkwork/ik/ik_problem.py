@@ -76,19 +76,19 @@ class IKProblem:
         at_most: int = STEPS,
         starts: int | None = None,
         tolerance: Any = None,
-        who: str = "ik_problem",
+        caller: str = "ik_problem",
     ) -> None:
-        self.robot, self.who = robot, who
-        self.tasks: tuple[Task, ...] = check_tasks(who, robot, tasks)
+        self.robot, self.caller = robot, caller
+        self.tasks: tuple[Task, ...] = check_tasks(caller, robot, tasks)
         self.solver = self._chosen(solver)
-        self.lower, self.upper = read_limits(who, robot, limits)
-        self.locked = read_locked(who, robot, locked)
-        self.at_most = integer(who, "at_most", at_most, least=1, what="how many steps to take, a whole number")
+        self.lower, self.upper = read_limits(caller, robot, limits)
+        self.locked = read_locked(caller, robot, locked)
+        self.at_most = integer(caller, "at_most", at_most, least=1, what="how many steps to take, a whole number")
         if starts is not None:
-            starts = integer(who, "starts", starts, least=1, most=_MOST_STARTS, what="None or a whole number")
+            starts = integer(caller, "starts", starts, least=1, most=_MOST_STARTS, what="None or a whole number")
         self.shapes = target_shapes(robot.tree, self.tasks)
         own = [x for task in self.tasks for x in task.tolerances]
-        self.tolerances = read_rows(who, self.tasks, own if tolerance is None else tolerance)
+        self.tolerances = read_rows(caller, self.tasks, own if tolerance is None else tolerance)
         self.tasks = freed(self.tasks, self.tolerances)
         self.weights = np.array([x for task in self.tasks for x in task.weights])
         self._starts = starts
@@ -108,7 +108,7 @@ class IKProblem:
             return "levenberg" if all(task.hard for task in self.tasks) else "augmented"
         if solver not in SOLVERS:
             known = ", ".join(map(repr, ("auto", *SOLVERS)))
-            raise ValueError(f"{self.who}: solver: expected one of {known}, got {solver!r}")
+            raise ValueError(f"{self.caller}: solver: expected one of {known}, got {solver!r}")
         return solver
 
     @cached_property
@@ -199,7 +199,7 @@ class IKProblem:
         UnknownNameError for those of no task.
         """
         if tolerance is not None:
-            tasks = freed(self.tasks, read_rows(self.who, self.tasks, tolerance))
+            tasks = freed(self.tasks, read_rows(self.caller, self.tasks, tolerance))
             if tasks != self.tasks:
                 return self._with(tasks).solve(
                     seed, nearest_to=nearest_to, tolerance=tolerance, deadline=deadline, count=count, **targets
@@ -208,23 +208,23 @@ class IKProblem:
         near = self._near(seed, nearest_to)
         if seed is None and near:
             seed = self._beginning(near[0], given)
-        seed = self.middle if seed is None else read_configuration(self.robot, self.who, "seed", seed)
-        refuse_held_beyond(self.who, self.robot, self.locked, (self.lower, self.upper), seed)
-        tolerances = self.tolerances if tolerance is None else read_rows(self.who, self.tasks, tolerance)
+        seed = self.middle if seed is None else read_configuration(self.robot, self.caller, "seed", seed)
+        refuse_held_beyond(self.caller, self.robot, self.locked, (self.lower, self.upper), seed)
+        tolerances = self.tolerances if tolerance is None else read_rows(self.caller, self.tasks, tolerance)
         try:
             others = [seed.shape[:-1], *(x.shape[:-1] for x in near)]
             shape = np.broadcast_shapes(*others, *(x.shape[: x.ndim - self._rank(k)] for k, x in given.items()))
         except ValueError as error:
-            raise ValueError(f"{self.who}: seed and targets do not broadcast together: {error}") from None
+            raise ValueError(f"{self.caller}: seed and targets do not broadcast together: {error}") from None
         if count is not None:
             if deadline is not None:
-                raise ValueError(f"{self.who}: deadline: it is for one answer, and count is {count!r}")
+                raise ValueError(f"{self.caller}: deadline: it is for one answer, and count is {count!r}")
             return several(self, count, seed, tolerances, given)
         if deadline is not None:
             if shape:
-                raise ValueError(f"{self.who}: deadline: it is for one state, and there are {shape}")
+                raise ValueError(f"{self.caller}: deadline: it is for one state, and there are {shape}")
             run = lambda steps, first: self._run(seed, tolerances, given, steps, first, near)  # noqa: E731
-            return until(read_deadline(self.who, deadline), self.at_most, run)
+            return until(read_deadline(self.caller, deadline), self.at_most, run)
         return self._run(seed, tolerances, given, self._steps, self._first, near)
 
     def _near(self, seed: Any, nearest_to: Any) -> list[np.ndarray]:
@@ -232,12 +232,12 @@ class IKProblem:
         if self.solver not in NEAR:
             if nearest_to is not None:
                 raise ValueError(
-                    f"{self.who}: nearest_to: solver {self.solver!r} looks for no nearest configuration: "
+                    f"{self.caller}: nearest_to: solver {self.solver!r} looks for no nearest configuration: "
                     f"make the problem with solver='nearest'"
                 )
             return []
         given = seed if nearest_to is None else nearest_to
-        return [self.middle if given is None else read_configuration(self.robot, self.who, "nearest_to", given)]
+        return [self.middle if given is None else read_configuration(self.robot, self.caller, "nearest_to", given)]
 
     @cached_property
     def form(self) -> ClosedForm | None:
@@ -292,7 +292,7 @@ class IKProblem:
         [rad, m] from target to target, or in small steps between them, the path is continuous; where it cannot be, the
         nearest other answer is taken, and counted as a reconfiguration.  Raises as `solve`.
         """
-        return follow(self, seed, largest_jump, self.who, paths)
+        return follow(self, seed, largest_jump, self.caller, paths)
 
     def differential(self, dt: float, **options: Any) -> DifferentialIK:
         """The step of velocity [s] of these tasks within these limits; options as of `Robot.velocity_for`."""
@@ -300,8 +300,8 @@ class IKProblem:
         if limits is True or isinstance(limits, Mapping):
             limits = own if limits is True else own | dict(limits)
         locked = options.pop("locked", ())
-        locked = (*self.locked, *read_locked(self.who, self.robot, locked))
-        return DifferentialIK(self.robot, self.tasks, dt, limits=limits, locked=locked, who=self.who, **options)
+        locked = (*self.locked, *read_locked(self.caller, self.robot, locked))
+        return DifferentialIK(self.robot, self.tasks, dt, limits=limits, locked=locked, caller=self.caller, **options)
 
     def velocity(self, q: Any, dt: float, *, v_last: Any = None, **targets: Any) -> VelocityResult:
         """The velocity at q (..., nq) that brings the tasks on in a step of time, as `Robot.velocity_for`."""
@@ -314,7 +314,7 @@ class IKProblem:
     def errors_and_rows(self, q: Any, **targets: Any) -> tuple[np.ndarray, np.ndarray]:
         """What is left of all tasks at q (..., nq), beyond their ranges, (..., rows) [m, rad], and ∂/∂v of the errors
         (..., rows, nv), for targets as of `solve`."""
-        found = self.looking(read_configuration(self.robot, self.who, "q", q), *self._targets(targets).values())
+        found = self.looking(read_configuration(self.robot, self.caller, "q", q), *self._targets(targets).values())
         return found.errors, found.rows
 
     def _with(self, tasks: tuple[Task, ...]) -> IKProblem:
@@ -338,7 +338,7 @@ class IKProblem:
                 raise UnknownNameError("target", name, self.shapes)
         by_name = {task.name: task for task in self.tasks}
         return {
-            name: read_target(self.who, self.robot, by_name[name], shape, targets.get(name))
+            name: read_target(self.caller, self.robot, by_name[name], shape, targets.get(name))
             for name, shape in self.shapes.items()
         }
 
@@ -382,10 +382,12 @@ class IKProblem:
         by_name = {task.name: task for task in self.tasks}
         for what, q in (*(("nearest_to", q) for q in near), ("seed", seed)):
             if not np.isfinite(q).all():
-                raise ValueError(f"{self.who}: {what}: expected finite numbers, got {q[~np.isfinite(q)][0]} among them")
+                raise ValueError(
+                    f"{self.caller}: {what}: expected finite numbers, got {q[~np.isfinite(q)][0]} among them"
+                )
         for name, x in given.items():
-            read_target(self.who, self.robot, by_name[name], self.shapes[name], x, look=True)
-        raise ValueError(f"{self.who}: a number became NaN or infinite on the way")
+            read_target(self.caller, self.robot, by_name[name], self.shapes[name], x, look=True)
+        raise ValueError(f"{self.caller}: a number became NaN or infinite on the way")
 
     def __repr__(self) -> str:
         tasks = ", ".join(repr(task.name) for task in self.tasks)

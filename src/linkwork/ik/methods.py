@@ -111,7 +111,7 @@ class InverseKinematicsMethods(RobotBase):
             pose = PoseTask(frame, relative_to=relative_to, axes=axes, tolerance=own, name="X_target")
             both = [pose, PostureTask(weight=1.0, name="posture")]
             asked = IKProblem(
-                self, both, limits=limits, locked=locked, at_most=at_most, starts=1, who="inverse_kinematics"
+                self, both, limits=limits, locked=locked, at_most=at_most, starts=1, caller="inverse_kinematics"
             )
             seed = posture if seed is None else seed
             return asked.solve(seed, deadline=deadline, X_target=X_target, posture=posture)
@@ -124,7 +124,7 @@ class InverseKinematicsMethods(RobotBase):
             locked=locked,
             at_most=at_most,
             tolerance=tolerance,
-            who="inverse_kinematics",
+            caller="inverse_kinematics",
         )
         if traced:
             return cast(IKResult, traced_answer(problem, self._tree, seed, nearest_to, {"X_target": X_target}))
@@ -220,7 +220,7 @@ class InverseKinematicsMethods(RobotBase):
         The result has ``q`` (..., T, nq), ``success`` (..., T), ``reconfigurations``, ``largest_jump``, ``explain()``.
         """
         task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_path")
-        problem = IKProblem(self, task, limits=limits, locked=locked, tolerance=tolerance, who="follow_path")
+        problem = IKProblem(self, task, limits=limits, locked=locked, tolerance=tolerance, caller="follow_path")
         return problem.follow(seed, largest_jump=largest_jump, X_path=X_path)
 
 

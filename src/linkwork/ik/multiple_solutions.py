@@ -43,7 +43,7 @@ def several(
 
     Raises ValueError for a count that is none.
     """
-    n = integer(problem.who, "count", count, least=1, most=_MOST, what="how many answers, a whole number")
+    n = integer(problem.caller, "count", count, least=1, most=_MOST, what="how many answers, a whole number")
     ranks = {name: len(shape) for name, shape in problem.shapes.items()}
     shape = np.broadcast_shapes(seed.shape[:-1], *(x.shape[: x.ndim - ranks[name]] for name, x in given.items()))
     flat = {
@@ -52,7 +52,9 @@ def several(
     }
     seeds = np.broadcast_to(seed, (*shape, seed.shape[-1])).reshape(-1, seed.shape[-1])
     if problem.solver != "levenberg":
-        raise ValueError(f"{problem.who}: count: hard tasks alone have several answers, and this is {problem.solver!r}")
+        raise ValueError(
+            f"{problem.caller}: count: hard tasks alone have several answers, and this is {problem.solver!r}"
+        )
     if not len(seeds):
         sizes = seed.shape[-1], len(problem.scales), len(TOLD)
         nothing = [np.zeros((n, *shape, size)) for size in sizes]

@@ -34,7 +34,9 @@ class RollingSteps:
     def __init__(self, problem: ProblemView, jump: np.ndarray) -> None:
         self.problem, self.most = problem, _PART * jump
         limits = {"position": (problem.lower, problem.upper), "velocity": False}
-        self.ik = _PathStep(problem.robot, problem.tasks, 1.0, limits=limits, locked=problem.locked, who=problem.who)
+        self.ik = _PathStep(
+            problem.robot, problem.tasks, 1.0, limits=limits, locked=problem.locked, caller=problem.caller
+        )
         self.hard = np.array([task.hard for task in problem.tasks for _ in task.row_names])
 
     def walked(self, before: np.ndarray, targets: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

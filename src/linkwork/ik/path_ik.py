@@ -38,23 +38,23 @@ _DIVISIONS = (2, 4, 8, 16)
 _OFF = 1e-6
 
 
-def follow(problem: ProblemView, seed: Any, largest_jump: Any, who: str, targets: Mapping[str, Any]) -> PathResult:
+def follow(problem: ProblemView, seed: Any, largest_jump: Any, caller: str, targets: Mapping[str, Any]) -> PathResult:
     """The answers along a path; see `IKProblem.follow`."""
     robot = problem.robot
-    jump = _jumps(who, robot, largest_jump)
-    given = _paths(problem, who, targets)
-    seed = problem.middle if seed is None else read_configuration(robot, who, "seed", seed)
+    jump = _jumps(caller, robot, largest_jump)
+    given = _paths(problem, caller, targets)
+    seed = problem.middle if seed is None else read_configuration(robot, caller, "seed", seed)
     ranks = {name: len(problem.shapes[name]) for name in given}
     lengths = {name: x.shape[-1 - ranks[name]] for name, x in given.items()}
     count = next(iter(lengths.values()))
     if len(set(lengths.values())) > 1 or count < 1:
-        raise ValueError(f"{who}: expected paths of one length, of one target at least, got {lengths}")
+        raise ValueError(f"{caller}: expected paths of one length, of one target at least, got {lengths}")
     try:
         batch = np.broadcast_shapes(
             seed.shape[:-1], *(x.shape[: x.ndim - ranks[name] - 1] for name, x in given.items())
         )
     except ValueError as error:
-        raise ValueError(f"{who}: seed and paths do not broadcast together: {error}") from None
+        raise ValueError(f"{caller}: seed and paths do not broadcast together: {error}") from None
     paths = {
         name: np.broadcast_to(x, (*batch, *x.shape[x.ndim - ranks[name] - 1 :])).reshape(
             -1, *x.shape[x.ndim - ranks[name] - 1 :]
@@ -62,7 +62,7 @@ def follow(problem: ProblemView, seed: Any, largest_jump: Any, who: str, targets
         for name, x in given.items()
     }
     walker = _Walker(problem, jump)
-    walker.look_at(who, paths)
+    walker.look_at(caller, paths)
     q = np.empty((math.prod(batch), count, robot.nq))
     success, changed = np.empty(q.shape[:2], dtype=bool), np.zeros(q.shape[:2], dtype=bool)
     starts = np.broadcast_to(seed, (*batch, robot.nq)).reshape(-1, robot.nq)
@@ -81,32 +81,32 @@ def follow(problem: ProblemView, seed: Any, largest_jump: Any, who: str, targets
     return PathResult(problem, q, success, changed)
 
 
-def _jumps(who: str, robot: Any, given: Any) -> np.ndarray:
+def _jumps(caller: str, robot: Any, given: Any) -> np.ndarray:
     try:
         found = np.broadcast_to(floats(given), (robot.nv,))
     except (TypeError, ValueError):
         found = np.array([np.nan])
     if not (found > 0.0).all():
-        raise ValueError(f"{who}: largest_jump: expected a positive number, or {robot.nv} [rad, m], got {given!r}")
+        raise ValueError(f"{caller}: largest_jump: expected a positive number, or {robot.nv} [rad, m], got {given!r}")
     return found
 
 
-def _paths(problem: ProblemView, who: str, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _paths(problem: ProblemView, caller: str, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
     by_name = {task.name: task for task in problem.tasks}
     if not problem.shapes:
-        raise ValueError(f"{who}: no task aims at anything, so there is no path")
+        raise ValueError(f"{caller}: no task aims at anything, so there is no path")
     for name in targets:
         if name not in problem.shapes:
             raise UnknownNameError("path", name, problem.shapes)
     found = {}
     for name, shape in problem.shapes.items():
-        x = read_target(who, problem.robot, by_name[name], shape, targets.get(name))
+        x = read_target(caller, problem.robot, by_name[name], shape, targets.get(name))
         if x.ndim == len(shape) and targets.get(name) is None:  # the same all the way
             lengths = [np.shape(y)[-1 - len(problem.shapes[n])] for n, y in targets.items() if np.ndim(y)]
             x = np.broadcast_to(x, (*(lengths[:1] or [1]), *shape))
         if x.ndim == len(shape):
             raise ValueError(
-                f"{who}: {name}: expected a path (..., T, {', '.join(map(str, shape))}), got one target of {x.shape}"
+                f"{caller}: {name}: expected a path (..., T, {', '.join(map(str, shape))}), got one target of {x.shape}"
             )
         found[name] = x
     return found
@@ -120,7 +120,7 @@ class _Walker:
         self.rolling = RollingSteps(problem, jump) if rolls(problem) else None
         self.kinds = {task.name: task.target_of.kind for task in problem.tasks if task.target_of is not None}
 
-    def look_at(self, who: str, paths: Mapping[str, np.ndarray]) -> None:
+    def look_at(self, caller: str, paths: Mapping[str, np.ndarray]) -> None:
         """Raises ValueError for what is not finite, and for what is no rotation."""
         for name, x in paths.items():
             fine = np.isfinite(x).all()
@@ -131,7 +131,7 @@ class _Walker:
             if not fine:
                 p = self.problem
                 task = next(task for task in p.tasks if task.name == name)
-                read_target(who, p.robot, task, p.shapes[name], x, look=True)
+                read_target(caller, p.robot, task, p.shapes[name], x, look=True)
 
     def directly(self, before: np.ndarray, now: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """From the answers before, in few steps: configurations, and whether they answer without a jump."""

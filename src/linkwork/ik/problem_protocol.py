@@ -18,7 +18,7 @@ class ProblemView(Protocol):
     """Tasks of a robot, their numbers by row, limits, and kernels."""
 
     robot: Any
-    who: str
+    caller: str
     tasks: tuple[Task, ...]
     solver: str
     at_most: int

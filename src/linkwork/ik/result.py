@@ -132,7 +132,7 @@ class IKResult:
         pairs = [task.between for task in self.problem.tasks if task.between is not None]
         pair = next((pair for pair in pairs if frames.issuperset(pair)), None)
         if pair is None:
-            raise ValueError(f"{self.problem.who}: nearest_pose: no task is of a frame; see q and errors")
+            raise ValueError(f"{self.problem.caller}: nearest_pose: no task is of a frame; see q and errors")
         frame, relative_to = pair
         return self.problem.robot.pose(self.q, frame, relative_to=relative_to)
 

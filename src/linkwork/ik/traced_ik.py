@@ -56,11 +56,11 @@ class AnswerFound(Protocol):
 def traced_answer(problem: ProblemView, tree: Tree, seed: Any, near: Any, targets: Mapping[str, Any]) -> IKNumbers:
     """The answer for numbers and symbols, the tree's among them.  Raises ValueError for arrays of other shapes."""
     shapes = target_shapes(tree, problem.tasks)
-    given = {name: _numbers(problem.who, name, shape, targets.get(name)) for name, shape in shapes.items()}
+    given = {name: _numbers(problem.caller, name, shape, targets.get(name)) for name, shape in shapes.items()}
     start = near if seed is None else seed
     start = problem.middle if start is None else start
-    q0 = _numbers(problem.who, "seed", (tree.nq,), start)
-    place = _numbers(problem.who, "nearest_to", (tree.nq,), start if near is None else near)
+    q0 = _numbers(problem.caller, "seed", (tree.nq,), start)
+    place = _numbers(problem.caller, "nearest_to", (tree.nq,), start if near is None else near)
     numbers = tuple(given.get(task.name, []) for task in problem.tasks)
     stack = Stack(tree, problem.tasks, numbers, problem.tolerances.tolist(), problem.weights.tolist(), problem.still)
     limited = np.flatnonzero(np.isfinite(problem.lower) | np.isfinite(problem.upper)).tolist()
@@ -95,7 +95,7 @@ def _asked(problem: ProblemView, by: str) -> Parameter | None:
         return None
     if not isinstance(by, str) or (":" not in by and by != "placement"):
         raise ValueError(
-            f"{problem.who}: derivative: expected a target, {', '.join(map(quoted, names))}, or a parameter of the "
+            f"{problem.caller}: derivative: expected a target, {', '.join(map(quoted, names))}, or a parameter of the "
             f"robot as in 'placement:elbow', got {by!r}"
         )
     (parameter,) = read_parameters(problem.robot.tree, "derivative", by)
@@ -173,11 +173,13 @@ def _rows(R: Any) -> list[list[Any]]:
     return [[*R.x], [*R.y], [*R.z]]
 
 
-def _numbers(who: str, name: str, shape: tuple[int, ...], given: Any) -> list[Any]:
+def _numbers(caller: str, name: str, shape: tuple[int, ...], given: Any) -> list[Any]:
     """Scalars of any kind, row by row."""
     if given is None:
-        raise ValueError(f"{who}: {name}: expected an array {shape}, got none")
+        raise ValueError(f"{caller}: {name}: expected an array {shape}, got none")
     found = scalars(given)
     if found.shape != shape:
-        raise ValueError(f"{who}: {name}: expected an array {shape} in a function that is compiled, got {found.shape}")
+        raise ValueError(
+            f"{caller}: {name}: expected an array {shape} in a function that is compiled, got {found.shape}"
+        )
     return found.ravel().tolist()

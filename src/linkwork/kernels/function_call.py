@@ -105,8 +105,8 @@ def _refusing_the_centre(asked: ArgumentReader, call: Call) -> Call:
             quantity = quantity_of(asked.inputs[0].name)
             whose = next(p for p in asked.subject.parts(quantity) if at[-1] in range(result.shape[-1])[p.place])
             numbers = np.broadcast_to(values, result.shape)[at[:-1]][whose.place]
-            who = f"joint {whose.joint!r} ({whose.type.type_name()})"
-            raise ValueError(f"{asked.label}: {who}: q = {numbers.tolist()} has no nearest configuration")
+            caller = f"joint {whose.joint!r} ({whose.type.type_name()})"
+            raise ValueError(f"{asked.label}: {caller}: q = {numbers.tolist()} has no nearest configuration")
         return result if out is None else call(q, out=out)
 
     return normalize

@@ -136,22 +136,22 @@ def _acted_on(subject: Subject, row: FunctionSpec, wrenches: Any) -> tuple[tuple
 _FRAME = Option("expressed_in")
 
 
-def read_requests(subject: Subject, who: str, functions: Any) -> dict[str, Request]:
+def read_requests(subject: Subject, caller: str, functions: Any) -> dict[str, Request]:
     """Requests by the names of their outputs: of one function, a list of such, or a dict of such by their names."""
     if isinstance(functions, Mapping):
         requests = {key: read_request(subject, asked) for key, asked in functions.items()}
         for key in requests:
             if not (isinstance(key, str) and key.isidentifier()) or key.startswith("_") or iskeyword(key):
-                raise ValueError(f"{who}: expected outputs named by identifiers, got {key!r}")
+                raise ValueError(f"{caller}: expected outputs named by identifiers, got {key!r}")
     else:
         asked = functions if isinstance(functions, list) else [functions]
-        requests = labelled(who, [read_request(subject, one) for one in asked])
+        requests = labelled(caller, [read_request(subject, one) for one in asked])
     if not requests:
-        raise ValueError(f"{who}: functions: expected at least one function")
+        raise ValueError(f"{caller}: functions: expected at least one function")
     return requests
 
 
-def labelled(who: str, requests: Sequence[Request]) -> dict[str, Request]:
+def labelled(caller: str, requests: Sequence[Request]) -> dict[str, Request]:
     """Requests by the functions' names, and their frames' where one is asked for several times."""
     names = [request.row.name for request in requests]
     labelled: dict[str, Request] = {}
@@ -159,7 +159,7 @@ def labelled(who: str, requests: Sequence[Request]) -> dict[str, Request]:
         label = request.row.name if names.count(request.row.name) == 1 else request.label
         if label in labelled:
             raise ValueError(
-                f"{who}: two outputs would be named {label!r}; name them with a dict, as in "
+                f"{caller}: two outputs would be named {label!r}; name them with a dict, as in "
                 f'{{"first": {request.row.name!r}, ...}}'
             )
         labelled[label] = request

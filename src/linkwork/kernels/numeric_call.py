@@ -14,7 +14,7 @@ from linkwork.kernels.compiler_api import Kernel, call_state
 __all__ = ["called_on_numbers"]
 
 
-def called_on_numbers(who: str, kernel: Kernel, named: Mapping[str, Any]) -> Any:
+def called_on_numbers(caller: str, kernel: Kernel, named: Mapping[str, Any]) -> Any:
     """Return what a kernel gives for arguments by name.
 
     Raises ArgumentError for what are no numbers, ValueError for another shape, for numbers that are not finite and for
@@ -26,24 +26,25 @@ def called_on_numbers(who: str, kernel: Kernel, named: Mapping[str, Any]) -> Any
     try:
         found = kernel(**named)
     except (TypeError, ValueError):
-        _refuse(who, kernel, named)
+        _refuse(caller, kernel, named)
         raise
     if state.not_finite_calls != seen:
-        _refuse(who, kernel, named)
+        _refuse(caller, kernel, named)
         results = found if isinstance(found, tuple) else (found,)
         if not all(np.isfinite(x).all() for x in results):
             name = max((port.name for port in kernel.inputs), key=lambda name: np.abs(named[name]).max(initial=0.0))
             raise ValueError(
-                f"{who}: {name}: expected numbers of which no product overflows, got {shown(named[name])}: a result is "
+                f"{caller}: {name}: expected numbers of which no product overflows, got "
+                f"{shown(named[name])}: a result is "
                 f"not finite"
             )
     return found
 
 
-def _refuse(who: str, kernel: Kernel, named: Mapping[str, Any]) -> None:
+def _refuse(caller: str, kernel: Kernel, named: Mapping[str, Any]) -> None:
     for port in kernel.inputs:
         value, sizes = named[port.name], ", ".join(["...", *map(str, port.shape)])
-        expected = f"{who}: {port.name}: expected finite numbers of shape ({sizes})"
+        expected = f"{caller}: {port.name}: expected finite numbers of shape ({sizes})"
         try:
             x = np.asarray(value)
         except ValueError:

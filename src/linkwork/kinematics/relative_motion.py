@@ -53,14 +53,16 @@ def propagate_motion(parent: Sequence[ArrayLike], relative: Sequence[ArrayLike])
     Raises ValueError for arrays of other shapes.
     """
     given: list[Any] = []
-    for who, motion in (("parent", parent), ("relative", relative)):
+    for caller, motion in (("parent", parent), ("relative", relative)):
         if len(motion) != 3:
-            raise ValueError(f"propagate_motion: {who}: expected (pose, twist, acceleration), got {len(motion)} parts")
+            raise ValueError(
+                f"propagate_motion: {caller}: expected (pose, twist, acceleration), got {len(motion)} parts"
+            )
         for value, (name, shape) in zip(motion, _PARTS.items(), strict=True):
             if np.shape(value)[-len(shape) :] != shape:
                 sizes = ", ".join(["...", *map(str, shape)])
                 got = np.shape(value)
-                raise ValueError(f"propagate_motion: {who}: {name}: expected shape ({sizes}), got shape {got}")
+                raise ValueError(f"propagate_motion: {caller}: {name}: expected shape ({sizes}), got shape {got}")
             given.append(value)
     if any(map(is_traced, given)):
         ranks, shapes = [len(shape) for shape in _PARTS.values()], list(_PARTS.values())

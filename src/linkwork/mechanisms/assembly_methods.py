@@ -314,14 +314,14 @@ class MobilityMethods(RobotBase):
         found = None if given is not None else assembled_near(mechanism, None)
         return minimal_of(mechanism, assembled_at(mechanism, found, given), independent, speeds, float(least))
 
-    def _scales(self, who: str, length: float | None) -> Scales:
+    def _scales(self, caller: str, length: float | None) -> Scales:
         if length is None:
             length = characteristic_length(self._tree)
         if not (isinstance(length, (int, float)) and np.isfinite(length) and length > 0.0):
-            raise ValueError(f"{who}: length: expected a positive number of metres, got {length!r}")
+            raise ValueError(f"{caller}: length: expected a positive number of metres, got {length!r}")
         return Scales.of(self._tree, float(length))
 
-    def _one(self, who: str, what: str, q: Array | None) -> np.ndarray | None:
+    def _one(self, caller: str, what: str, q: Array | None) -> np.ndarray | None:
         """One configuration, finite and on its manifold."""
         if q is None:
             return None
@@ -329,8 +329,10 @@ class MobilityMethods(RobotBase):
             q = stacked(self._subject, QUANTITIES["q"], q)
         array = floats(q)
         if array.shape != (self.nq,):
-            raise ValueError(f"{who}: {what}: expected one configuration of {self.nq} numbers, got shape {array.shape}")
+            raise ValueError(
+                f"{caller}: {what}: expected one configuration of {self.nq} numbers, got shape {array.shape}"
+            )
         if not np.isfinite(array).all():
-            raise ValueError(f"{who}: {what}: there is a number in it that is not finite")
+            raise ValueError(f"{caller}: {what}: there is a number in it that is not finite")
         found: np.ndarray = self.normalize(array)  # type: ignore[attr-defined]
         return found

@@ -138,25 +138,27 @@ def with_collisions(tree: Tree, link: str, shapes: Sequence[Shape | Geometry]) -
     return replace(tree, frames=frames)
 
 
-def ordered(tree: Tree, who: str, a: Any, b: Any) -> tuple[str, str]:
+def ordered(tree: Tree, caller: str, a: Any, b: Any) -> tuple[str, str]:
     """Two links with collision shapes, in the order of the frames.  Raises UnknownNameError and ValueError."""
     links = collision_links(tree)
     for name in (a, b):
         if name not in links:
             there = isinstance(name, str) and (name == "world" or any(f.name == name for f in tree.frames))
-            raise UnknownNameError("link with a collision shape", name, links, f"{who}: it has none" if there else "")
+            raise UnknownNameError(
+                "link with a collision shape", name, links, f"{caller}: it has none" if there else ""
+            )
     if a == b:
-        raise ValueError(f"{who}: pairs: expected two links, got {a!r} twice")
+        raise ValueError(f"{caller}: pairs: expected two links, got {a!r} twice")
     return (a, b) if links.index(a) < links.index(b) else (b, a)
 
 
 def with_pairs(tree: Tree, pairs: Iterable[tuple[str, str]]) -> Tree:
     """The tree of which these pairs are looked at, and no others.  Raises UnknownNameError and ValueError."""
-    who = "with_collision_pairs"
-    kept = {ordered(tree, who, *pair) for pair in pairs}
+    caller = "with_collision_pairs"
+    kept = {ordered(tree, caller, *pair) for pair in pairs}
     for a, b in kept:
         if tree.frame(a).body == tree.frame(b).body:
-            raise ValueError(f"{who}: links {a!r} and {b!r} are on one body: they never move relative to each other")
+            raise ValueError(f"{caller}: links {a!r} and {b!r} are on one body: they never move relative to each other")
     known = {frozenset((pair.a, pair.b)): pair for pair in tree.disabled_collisions}
     disabled, enabled, joined = [], [], joined_bodies(tree)
     for one, other in pairs_of_links(tree):
@@ -180,17 +182,17 @@ def with_disabled(tree: Tree, pairs: Sequence[DisabledPair]) -> Tree:
 def with_attached(tree: Tree, name: str, shape: Shape, frame: str, pose: Any, touching: Sequence[str]) -> Tree:
     """The tree with an object on a frame.  Raises UnknownNameError, ValueError and TypeError."""
     check_mark_name(tree, "with_attached", name)
-    who = f"with_attached: {given_text(name, 'with_attached: name')!r}"
+    caller = f"with_attached: {given_text(name, 'with_attached: name')!r}"
     if not isinstance(shape, Shape):
-        raise TypeError(f"{who}: expected a shape of linkwork.shapes, got {shape!r}")
+        raise TypeError(f"{caller}: expected a shape of linkwork.shapes, got {shape!r}")
     carrier = tree.frame(frame)
-    X = given_pose(pose, f"{who}: pose")
+    X = given_pose(pose, f"{caller}: pose")
     if isinstance(touching, str):
-        raise TypeError(f'{who}: touching: expected a list of links, as in ["{touching}"], got {touching!r}')
+        raise TypeError(f'{caller}: touching: expected a list of links, as in ["{touching}"], got {touching!r}')
     links = collision_links(tree)
     for link in touching:
         if link not in links:
-            raise UnknownNameError("link with a collision shape", link, links, _touched(who, link, links))
+            raise UnknownNameError("link with a collision shape", link, links, _touched(caller, link, links))
     added = Frame(
         name,
         carrier.body,
@@ -202,9 +204,9 @@ def with_attached(tree: Tree, name: str, shape: Shape, frame: str, pose: Any, to
     return with_disabled(found, [DisabledPair(name, link, "User") for link in touching])
 
 
-def _touched(who: str, link: Any, links: Sequence[str]) -> str:
+def _touched(caller: str, link: Any, links: Sequence[str]) -> str:
     """Return the nearest name, and what obstacles are told as."""
-    return f"{nearest(str(link), links)} ({who}: of obstacles, plan(touching=) takes pairs)"
+    return f"{nearest(str(link), links)} ({caller}: of obstacles, plan(touching=) takes pairs)"
 
 
 def without_attached(tree: Tree, name: str) -> Tree:

@@ -101,17 +101,17 @@ def coupling_text(follower: str, coupling: Following) -> str:
     return f"{follower} = {coupling.ratio:.6g} * {coupling.joint} {sign} {abs(coupling.offset):.6g}"
 
 
-def _parts(who: str, given: Any) -> tuple[Any, ...]:
+def _parts(caller: str, given: Any) -> tuple[Any, ...]:
     """Master, and as far as they are given ratio and offset."""
     parts = (given,) if isinstance(given, str) else given
     if not isinstance(parts, Sequence) or not 1 <= len(parts) <= 3:
-        raise TypeError(f"{who}: expected (master, ratio, offset), got {given!r}")
+        raise TypeError(f"{caller}: expected (master, ratio, offset), got {given!r}")
     if any(isinstance(x, (str, bytes)) for x in parts[1:]):
-        raise TypeError(f"{who}: expected numbers for ratio and offset, got {given!r}")
+        raise TypeError(f"{caller}: expected numbers for ratio and offset, got {given!r}")
     try:
         return parts[0], *(float(x) for x in parts[1:])
     except (TypeError, ValueError):
-        raise TypeError(f"{who}: expected numbers for ratio and offset, got {given!r}") from None
+        raise TypeError(f"{caller}: expected numbers for ratio and offset, got {given!r}") from None
 
 
 def _check(tree: Tree, follower: str, coupling: Following) -> None:
@@ -230,28 +230,28 @@ def ignored_mimics(findings: Findings, description: Description) -> dict[str, Fo
 
 def _is_sound(findings: Findings, joint: JointDescription, joints: dict[str, JointDescription]) -> bool:
     """Whether a joint can follow the one that it names."""
-    mimic, where, who = joint.mimic, joint.where, f"joint {quoted(joint.name)}"
+    mimic, where, caller = joint.mimic, joint.where, f"joint {quoted(joint.name)}"
     assert mimic is not None
     master = joints.get(mimic.joint)
     if master is None:
-        message = f"{who} mimics joint {quoted(mimic.joint)}, which does not exist"
+        message = f"{caller} mimics joint {quoted(mimic.joint)}, which does not exist"
         findings.error(Issue("MIMIC_UNKNOWN", message, where, f"{nearest(mimic.joint, joints)}; {_WITHOUT}"))
     elif master is joint:
-        findings.error(Issue("MIMIC_SELF", f"{who} mimics itself", where, _WITHOUT))
+        findings.error(Issue("MIMIC_SELF", f"{caller} mimics itself", where, _WITHOUT))
     elif master.joint.nq == 0:
         findings.error(
-            Issue("MIMIC_FIXED", f"{who} mimics joint {quoted(mimic.joint)}, which is fixed", where, _WITHOUT)
+            Issue("MIMIC_FIXED", f"{caller} mimics joint {quoted(mimic.joint)}, which is fixed", where, _WITHOUT)
         )
     elif joint.joint.nq != 1 or master.joint.nq != 1:
         message = (
-            f"{who} mimics joint {quoted(mimic.joint)}: only joints with one coordinate can do that, or be mimicked"
+            f"{caller} mimics joint {quoted(mimic.joint)}: only joints with one coordinate can do that, or be mimicked"
         )
         with_angle = 'joints with an angle can: load with continuous="angle", or build with Revolute'
         hint = with_angle if joint.joint.nv == master.joint.nv == 1 else None
         findings.error(Issue("MIMIC_TYPE", message, where, hint))
     else:
         if mimic.ratio == 0.0:
-            message = f"{who} mimics joint {quoted(mimic.joint)} with multiplier 0: it never moves"
+            message = f"{caller} mimics joint {quoted(mimic.joint)} with multiplier 0: it never moves"
             findings.warn(Issue("MIMIC_ZERO", message, where))
         return True
     return False

@@ -118,22 +118,22 @@ def joint_numbers(body: Body, kind: str) -> list[Any]:
             return [*Drive.full(getattr(body.drive, kind), nv, 0.0)]
 
 
-def read_parameters(tree: Tree, who: str, asked: Any) -> tuple[Parameter, ...]:
+def read_parameters(tree: Tree, caller: str, asked: Any) -> tuple[Parameter, ...]:
     """The parameters that are meant by one text or several; one with ``*``, ``?`` or ``[`` stands for all that fit.
 
     Raises UnknownNameError for a kind or a name that is not there, ValueError for what is asked for twice, for one that
     does not stand alone, and for inertias of a robot without, TypeError for what is no text.
     """
     if not isinstance(asked, (str, Iterable)) or isinstance(asked, bytes):
-        raise TypeError(f'{who}: parameters: expected texts, as in ["inertia:forearm", "gravity"], got {asked!r}')
+        raise TypeError(f'{caller}: parameters: expected texts, as in ["inertia:forearm", "gravity"], got {asked!r}')
     found: list[Parameter] = []
     taken: dict[tuple[str, str], str] = {}
     for text in [asked] if isinstance(asked, str) else asked:
-        for parameter in _read(tree, who, text):
+        for parameter in _read(tree, caller, text):
             for own in _places(tree, parameter):
                 if own in taken:
                     again = "given twice" if taken[own] == text else f"in {taken[own]!r} already"
-                    raise ValueError(f"{who}: parameters: {str(parameter)!r} is {again}")
+                    raise ValueError(f"{caller}: parameters: {str(parameter)!r} is {again}")
                 taken[own] = text
             found.append(parameter)
     return tuple(found)
@@ -151,9 +151,9 @@ def inputs_of(parameters: Sequence[Parameter]) -> dict[Parameter, str]:
     return {parameter: name for name, parameter in found.items()}
 
 
-def _read(tree: Tree, who: str, text: Any) -> list[Parameter]:
+def _read(tree: Tree, caller: str, text: Any) -> list[Parameter]:
     if not isinstance(text, str):
-        raise TypeError(f'{who}: parameters: expected texts, as in "inertia:forearm", got {text!r}')
+        raise TypeError(f'{caller}: parameters: expected texts, as in "inertia:forearm", got {text!r}')
     word, colon, name = text.partition(":")
     kind = KINDS.get(word)
     if kind is None:
@@ -163,15 +163,15 @@ def _read(tree: Tree, who: str, text: Any) -> list[Parameter]:
         forms = [f"{word}:{name or f'<{kind.of}>'}" if kind.of else word for word, kind in KINDS.items()]
         raise UnknownNameError("parameter", text, forms)
     if word == "inertia":
-        tree.require_inertias(f"{who}: parameters: {text}")
+        tree.require_inertias(f"{caller}: parameters: {text}")
     if not kind.of:
         if colon:
-            raise ValueError(f"{who}: parameters: {word} is the robot's: write {word!r}, not {text!r}")
+            raise ValueError(f"{caller}: parameters: {word} is the robot's: write {word!r}, not {text!r}")
         return [Parameter(word)]
     if not colon:
         if kind.all is None:
             raise ValueError(
-                f"{who}: parameters: {text!r} names no {kind.of}: write "
+                f"{caller}: parameters: {text!r} names no {kind.of}: write "
                 f'"{word}:{next(iter(_names(tree, word)), kind.of)}" for one and "{word}:*" for each'
             )
         return [Parameter(word)]

@@ -196,9 +196,9 @@ class MarkBuilder:
     def add_point(self, name: str, frame: str, position: Any) -> None:
         """Add a point.  Raises UnknownNameError and ValueError."""
         self.check_name("with_point", name)
-        who = f"with_point: {quoted(name)}: position: expected three numbers [m]"
-        place = Vec3.of(given_numbers(position, who, (3,)).tolist())
-        _check_size(who, place)
+        caller = f"with_point: {quoted(name)}: position: expected three numbers [m]"
+        place = Vec3.of(given_numbers(position, caller, (3,)).tolist())
+        _check_size(caller, place)
         self._points.append(Point(name, self._frame(frame).name, place))
         self._names["point"].add(name)
 
@@ -212,20 +212,20 @@ class MarkBuilder:
     def add_frame(self, name: str, on: str, placement: Any) -> None:
         """Add a frame, which is no link.  Raises UnknownNameError and ValueError."""
         self.check_name("with_frame", name)
-        who = f"with_frame: {quoted(name)}: placement"
-        carrier, X = self._frame(on), given_pose(placement, who)
-        _check_size(f"{who}: expected a place [m]", X.translation)
+        caller = f"with_frame: {quoted(name)}: placement"
+        carrier, X = self._frame(on), given_pose(placement, caller)
+        _check_size(f"{caller}: expected a place [m]", X.translation)
         self._frames[name] = Frame(name, carrier.body, composed(carrier.placement, X), welded_to=carrier.name)
         self._names["frame"].add(name)
 
-    def check_name(self, who: str, name: str) -> None:
+    def check_name(self, caller: str, name: str) -> None:
         """Raises ValueError for a name that is taken, and for what is none."""
-        given_text(name, f"{who}: name")
+        given_text(name, f"{caller}: name")
         if name == "world":
-            raise ValueError(f"{who}: no name may be 'world': it stands for the frame that does not move")
+            raise ValueError(f"{caller}: no name may be 'world': it stands for the frame that does not move")
         for kind, names in self._names.items():
             if name in names:
-                raise ValueError(f"{who}: the robot has a {kind} {quoted(name)} already: give this one another name")
+                raise ValueError(f"{caller}: the robot has a {kind} {quoted(name)} already: give this one another name")
 
     def _frame(self, name: str) -> Frame:
         """A frame of the tree, or one that was added.  Raises UnknownNameError."""
@@ -260,9 +260,9 @@ def with_frame(tree: Tree, name: str, on: str, placement: Any) -> Tree:
     return builder.tree()
 
 
-def check_mark_name(tree: Tree, who: str, name: str) -> None:
+def check_mark_name(tree: Tree, caller: str, name: str) -> None:
     """Raises ValueError for a name that is taken, and for what is none."""
-    MarkBuilder(tree).check_name(who, name)
+    MarkBuilder(tree).check_name(caller, name)
 
 
 def _check_size(expected: str, place: Vec3) -> None:

@@ -43,9 +43,9 @@ def finite_number(what: str, x: Any) -> float:
     return float(found)
 
 
-def increasing(who: str, times: Any) -> np.ndarray:
+def increasing(caller: str, times: Any) -> np.ndarray:
     """Times that increase, two at least."""
-    expected = f"{who}: times: expected two times at least, increasing [s]"
+    expected = f"{caller}: times: expected two times at least, increasing [s]"
     found = np.asarray(real_array(expected, times), dtype=float)
     if found.ndim != 1 or len(found) < 2:
         raise ValueError(f"{expected}; got shape {found.shape}")
@@ -57,11 +57,11 @@ def increasing(who: str, times: Any) -> np.ndarray:
     return found
 
 
-def times_within(who: str, t: Any, first: float, last: float, outside: Outside = "refuse") -> np.ndarray:
+def times_within(caller: str, t: Any, first: float, last: float, outside: Outside = "refuse") -> np.ndarray:
     """Times (...), within rounding from the first to the last; of any, where what lies outside holds."""
     if not isinstance(outside, str) or outside not in ("refuse", "hold"):
-        raise ValueError(f'{who}: outside: expected "refuse" or "hold", got {outside!r}')
-    expected = f"{who}: t: expected a time or an array of times [s]"
+        raise ValueError(f'{caller}: outside: expected "refuse" or "hold", got {outside!r}')
+    expected = f"{caller}: t: expected a time or an array of times [s]"
     times = np.asarray(real_array(expected, t), dtype=np.float64)
     if not times.size:
         return times
@@ -74,7 +74,7 @@ def times_within(who: str, t: Any, first: float, last: float, outside: Outside =
     if low < first - room or high > last + room:
         bad = low if low < first - room else high
         raise ValueError(
-            f'{who}: t = {bad:.9g} s is outside of [{first:.9g}, {last:.9g}] s; with outside="hold" it '
+            f'{caller}: t = {bad:.9g} s is outside of [{first:.9g}, {last:.9g}] s; with outside="hold" it '
             f"stands still there"
         )
     return np.clip(times, first, last) if low < first or high > last else times
@@ -91,21 +91,21 @@ def finite_array(expected: str, given: Any, shape: Sequence[int | None]) -> np.n
     return found
 
 
-def space_of(who: str, robot: RobotBase | None, rows: Any, axis: int) -> CurveSpace:
+def space_of(caller: str, robot: RobotBase | None, rows: Any, axis: int) -> CurveSpace:
     """A robot's space, or that of as many numbers as the rows have along an axis."""
     if robot is not None:
         return CurveSpace.of(robot.tree)
     shape = np.shape(rows)
     if len(shape) <= axis:
-        raise ValueError(f"{who}: coefficients: expected an array of {axis + 2} dimensions, got shape {shape}")
+        raise ValueError(f"{caller}: coefficients: expected an array of {axis + 2} dimensions, got shape {shape}")
     return CurveSpace(shape[axis], shape[axis])
 
 
-def bases(who: str, space: CurveSpace, base: Any, shape: tuple[int, ...], robot: Any) -> np.ndarray:
+def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], robot: Any) -> np.ndarray:
     """Configurations that pieces are added to."""
     if base is None:
-        raise ValueError(f"{who}: base: expected configurations of shape {shape}: the robot's are no plain numbers")
-    found = finite_array(f"{who}: base: expected configurations of shape {shape}", base, shape)
+        raise ValueError(f"{caller}: base: expected configurations of shape {shape}: the robot's are no plain numbers")
+    found = finite_array(f"{caller}: base: expected configurations of shape {shape}", base, shape)
     return found if robot is None else cast(np.ndarray, robot.normalize(found))
 
 
@@ -121,7 +121,7 @@ def places_of(robot: Any) -> Places:
 
 
 def read_limit(
-    who: str, what: str, given: Any, names: Sequence[str], places: Places | None = None
+    caller: str, what: str, given: Any, names: Sequence[str], places: Places | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Magnitudes (n,) upwards and downwards.
 
@@ -130,13 +130,13 @@ def read_limit(
     side of 0: resting has to be possible.
     """
     n = len(names)
-    expected = f"{who}: {what}: expected a positive number, an array of shape ({n},) or a pair (lower, upper)"
+    expected = f"{caller}: {what}: expected a positive number, an array of shape ({n},) or a pair (lower, upper)"
     if isinstance(given, Mapping) and places is not None:
         up, down = np.full(n, np.inf), np.full(n, np.inf)
         for joint, numbers in given.items():
             place = places(joint)
             own = names[place]
-            up[place], down[place] = read_limit(f"{who}: joint {joint!r}", what, numbers, own)
+            up[place], down[place] = read_limit(f"{caller}: joint {joint!r}", what, numbers, own)
         return up, down
     try:
         pair = isinstance(given, tuple) and len(given) == 2
@@ -151,6 +151,6 @@ def read_limit(
             k = int(np.argmax(bad))
             side = f"{side} limit" if pair else "limit"
             raise ValueError(
-                f"{who}: {what} of {names[k]}: expected a {side} that lets it rest, got {sign * numbers[k]:.6g}"
+                f"{caller}: {what} of {names[k]}: expected a {side} that lets it rest, got {sign * numbers[k]:.6g}"
             )
     return up, down

@@ -100,11 +100,11 @@ class PathNumber:
     phase: str = ""  # whose steps they are
 
 
-def as_feature(who: str, given: Any, order: int | None, name: str | None) -> Feature:
+def as_feature(caller: str, given: Any, order: int | None, name: str | None) -> Feature:
     """A feature of a name, a task, a function or a feature.  Raises TypeError and ValueError."""
     if isinstance(given, str):
         if given not in BY_NAME:
-            raise ValueError(f"{who}: feature: no feature is called {given!r}; {nearest(given, tuple(BY_NAME))}")
+            raise ValueError(f"{caller}: feature: no feature is called {given!r}; {nearest(given, tuple(BY_NAME))}")
         given = BY_NAME[given]()
     if isinstance(given, Task):
         return TaskFeature(given, 0 if order is None else order)
@@ -114,12 +114,13 @@ def as_feature(who: str, given: Any, order: int | None, name: str | None) -> Fea
     if isinstance(given, Feature):
         return difference_of(given, 0 if order is None else order)
     raise TypeError(
-        f"{who}: feature: expected the name of a feature ({', '.join(BY_NAME)}), a task of linkwork.ik, or a feature "
+        f"{caller}: feature: expected the name of a feature ({', '.join(BY_NAME)}), a task of "
+        f"linkwork.ik, or a feature "
         f"of linkwork.optimal, or a function of a window, got {given!r}"
     )
 
 
-def weighed(who: str, kind: str, feature: Feature, scale: np.ndarray) -> np.ndarray:
+def weighed(caller: str, kind: str, feature: Feature, scale: np.ndarray) -> np.ndarray:
     """Scales by row with the weight of a task, which is of squares.  Raises ValueError for weights and ranges that
     would count for nothing."""
     if not isinstance(feature, TaskFeature):
@@ -127,13 +128,14 @@ def weighed(who: str, kind: str, feature: Feature, scale: np.ndarray) -> np.ndar
     task = feature.task
     if feature.depth and any(pair != (0.0, 0.0) for pair in task.ranges):
         raise ValueError(
-            f"{who}: order: ranges of a task are of its errors, not of how they change: give lower= and upper= instead"
+            f"{caller}: order: ranges of a task are of its errors, not of how they change: give lower= "
+            f"and upper= instead"
         )
     if task.weight is None:
         return scale
     if kind != "squares":
         raise ValueError(
-            f"{who}: the task's weight, {task.weight!r}, is of squares, and kind {kind!r} is asked: expected "
+            f"{caller}: the task's weight, {task.weight!r}, is of squares, and kind {kind!r} is asked: expected "
             f"'squares', or a task without a weight"
         )
     return np.asarray(scale * np.array(task.weights))
@@ -151,10 +153,10 @@ def read_options(solver: str, options: Mapping[str, Any], known: Collection[str]
         raise TypeError(f"Problem.solve: there is no option {name!r}; {nearest(name, [*known, *others])}")
 
 
-def read_robot(who: str, given: Any) -> Any:
+def read_robot(caller: str, given: Any) -> Any:
     """Raises TypeError for what is no robot."""
     if not isinstance(given, RobotBase):
-        raise TypeError(f"{who}: robot: expected a robot, as lw.load gives it, got {given!r}")
+        raise TypeError(f"{caller}: robot: expected a robot, as lw.load gives it, got {given!r}")
     return given
 
 
@@ -172,9 +174,9 @@ def read_seed(seed: Any) -> int:
     return integer("Problem.solve", "seed", seed, least=0, most=None, what="a whole number")
 
 
-def read_count(who: str, name: str, given: Any) -> int:
+def read_count(caller: str, name: str, given: Any) -> int:
     """How often, or how many.  Raises ValueError for what is not a whole number from 1."""
-    return integer(who, name, given, least=1, what="a whole number")
+    return integer(caller, name, given, least=1, what="a whole number")
 
 
 def read_switch(name: str, given: Any) -> bool:
@@ -188,12 +190,12 @@ def read_callback(given: Any) -> None:
         raise TypeError(f"Problem.solve: callback: expected a function of the result so far, got {given!r}")
 
 
-def read_kind(who: str, kind: Any) -> str:
+def read_kind(caller: str, kind: Any) -> str:
     """What is asked of a feature.  Raises ValueError."""
-    return one_of(who, "kind", kind, KINDS)
+    return one_of(caller, "kind", kind, KINDS)
 
 
-def read_rows(who: str, what: str, given: Any, count: int, rows: Sequence[str]) -> np.ndarray:
+def read_rows(caller: str, what: str, given: Any, count: int, rows: Sequence[str]) -> np.ndarray:
     """A number for each row, of one for all or several.  Raises ValueError for NaN and other shapes."""
     try:
         found = floats(given)
@@ -201,16 +203,16 @@ def read_rows(who: str, what: str, given: Any, count: int, rows: Sequence[str]) 
         found = np.array(math.nan)
     if found.shape not in ((), (count,)) or np.isnan(found).any():
         raise ValueError(
-            f"{who}: {what}: expected a number, or one for each of {count} rows ({', '.join(rows)}), got {given!r}"
+            f"{caller}: {what}: expected a number, or one for each of {count} rows ({', '.join(rows)}), got {given!r}"
         )
     return np.broadcast_to(found, (count,)).copy()
 
 
-def read_scale(who: str, scale: Any, feature: Feature) -> np.ndarray:
+def read_scale(caller: str, scale: Any, feature: Feature) -> np.ndarray:
     """Scales by row, above 0.  Raises ValueError."""
-    found = read_rows(who, "scale", scale, len(feature.row_names), feature.row_names)
+    found = read_rows(caller, "scale", scale, len(feature.row_names), feature.row_names)
     if not ((found >= 0.0) & np.isfinite(found)).all():
-        raise ValueError(f"{who}: scale: expected finite numbers from 0, got {scale!r}")
+        raise ValueError(f"{caller}: scale: expected finite numbers from 0, got {scale!r}")
     return found
 
 
@@ -252,14 +254,14 @@ def path_number(
     what: str, name: str, size: Any, lower: Any, upper: Any, guess: Any, steps: tuple[int, ...], at: Any = None
 ) -> PathNumber:
     """Variables or parameters as they are meant.  Raises ValueError."""
-    who = f"Problem.{what}: {name!r}"
-    size = read_count(who, "size", size)
+    caller = f"Problem.{what}: {name!r}"
+    size = read_count(caller, "size", size)
     rows = [f"{name}[{k}]" for k in range(size)]
-    low = read_rows(who, "lower", -np.inf if lower is None else lower, size, rows)
-    high = read_rows(who, "upper", np.inf if upper is None else upper, size, rows)
+    low = read_rows(caller, "lower", -np.inf if lower is None else lower, size, rows)
+    high = read_rows(caller, "upper", np.inf if upper is None else upper, size, rows)
     if not (low <= high).all():
-        raise ValueError(f"{who}: bounds leave nothing: from {lower!r} to {upper!r}")
-    first = np.clip(read_rows(who, "guess", guess, size, rows), low, high)
+        raise ValueError(f"{caller}: bounds leave nothing: from {lower!r} to {upper!r}")
+    first = np.clip(read_rows(caller, "guess", guess, size, rows), low, high)
     return PathNumber(name, size, low, high, first, steps, phase_of(at)[0])
 
 
@@ -281,7 +283,7 @@ def read_guess(robot: Any, steps: int, given: Any) -> np.ndarray:
     return read_configuration(robot, "Problem.solve", "guess", path)
 
 
-def read_target(tree: Tree, who: str, feature: Feature, given: Any, lead: bool) -> np.ndarray:
+def read_target(tree: Tree, caller: str, feature: Feature, given: Any, lead: bool) -> np.ndarray:
     """What a feature aims at, (*shape), with ``lead`` (..., *shape).  Raises ValueError."""
     shape = target_shape(tree, feature)
     assert shape is not None
@@ -295,11 +297,11 @@ def read_target(tree: Tree, who: str, feature: Feature, given: Any, lead: bool) 
         or (found.ndim > len(shape) and not lead)
     ):
         raise ValueError(
-            f"{who}: target: expected numbers of shape {'(..., ' if lead else '('}{', '.join(map(str, shape))}), "
+            f"{caller}: target: expected numbers of shape {'(..., ' if lead else '('}{', '.join(map(str, shape))}), "
             f"got shape {found.shape}"
         )
     if not np.isfinite(found).all():
-        raise ValueError(f"{who}: target: expected finite numbers, got {given!r}")
+        raise ValueError(f"{caller}: target: expected finite numbers, got {given!r}")
     return found
 
 

@@ -62,19 +62,19 @@ def add_contact(
     name: str | None,
 ) -> None:
     """A contact of a frame or a point: see `Problem.contact`."""
-    who = "Problem.contact"
-    carrier, point = _place(problem, who, on)
+    caller = "Problem.contact"
+    carrier, point = _place(problem, caller, on)
     label = name or on
-    who = f"{who}: {label!r}"
-    mu = None if friction is None else _number(who, "friction", friction, 0.0)
-    half = None if surface is None else _half(who, surface)
-    n = _unit(who, normal)
+    caller = f"{caller}: {label!r}"
+    mu = None if friction is None else _number(caller, "friction", friction, 0.0)
+    half = None if surface is None else _half(caller, surface)
+    n = _unit(caller, normal)
     if cone not in CONES:
-        raise ValueError(f"{who}: cone: expected one of {', '.join(map(repr, CONES))}, got {cone!r}")
+        raise ValueError(f"{caller}: cone: expected one of {', '.join(map(repr, CONES))}, got {cone!r}")
     if half is not None and cone != "smooth":
-        raise ValueError(f"{who}: cone: of a surface there is one with plane sides alone, got {cone!r}")
-    size = _number(who, "effort", effort, 0.0)
-    up = None if height is None else _number(who, "height", height, -math.inf)
+        raise ValueError(f"{caller}: cone: of a surface there is one with plane sides alone, got {cone!r}")
+    size = _number(caller, "effort", effort, 0.0)
+    up = None if height is None else _number(caller, "height", height, -math.inf)
     frame = carrier if point is None else _frame_at(problem, on, point)
     contact = PathContact(label, frame, surface=half is not None)
     problem.variable(label, contact.size, at=at)
@@ -107,18 +107,18 @@ def weight_of(problem: Any) -> float:
     return found if found > 0.0 else 1.0
 
 
-def _place(problem: Any, who: str, on: Any) -> tuple[str, Any]:
+def _place(problem: Any, caller: str, on: Any) -> tuple[str, Any]:
     """The frame of a contact, and the point in it where one is named.  Raises UnknownNameError, ValueError."""
     tree = problem.robot.tree
     frames, points = {frame.name: frame for frame in tree.frames}, {point.name: point for point in tree.points}
     if not isinstance(on, str):
-        raise TypeError(f"{who}: expected the name of a frame or a point, got {on!r}")
+        raise TypeError(f"{caller}: expected the name of a frame or a point, got {on!r}")
     if on not in frames and on not in points:
         raise UnknownNameError("frame or point", on, [*frames, *points])
     point = points.get(on)
     carrier = frames[on] if point is None else frames[point.frame]
     if carrier.body == WORLD:
-        raise ValueError(f"{who}: {on!r} is fixed to the world, which no force moves: name one of a body that moves")
+        raise ValueError(f"{caller}: {on!r} is fixed to the world, which no force moves: name one of a body that moves")
     return carrier.name, point
 
 
@@ -130,13 +130,15 @@ def _frame_at(problem: Any, name: str, point: Any) -> str:
     return new
 
 
-def _number(who: str, what: str, given: Any, least: float) -> float:
+def _number(caller: str, what: str, given: Any, least: float) -> float:
     try:
         found = number(given)
     except (TypeError, ValueError):
         found = math.nan
     if isinstance(given, (bool, str)) or not math.isfinite(found) or found < least:
-        raise ValueError(f"{who}: {what}: expected a finite number{' from 0' if least == 0.0 else ''}, got {given!r}")
+        raise ValueError(
+            f"{caller}: {what}: expected a finite number{' from 0' if least == 0.0 else ''}, got {given!r}"
+        )
     return found
 
 
@@ -149,18 +151,18 @@ def _vector(given: Any, size: int) -> np.ndarray | None:
     return found if found.shape == (size,) and np.isfinite(found).all() else None
 
 
-def _half(who: str, given: Any) -> tuple[float, float]:
+def _half(caller: str, given: Any) -> tuple[float, float]:
     """Half of the sides of a rectangle."""
     found = _vector(given, 2)
     if found is None or not (found > 0.0).all():
-        raise ValueError(f"{who}: surface: expected its sides (2,) along the frame's x and y [m], got {given!r}")
+        raise ValueError(f"{caller}: surface: expected its sides (2,) along the frame's x and y [m], got {given!r}")
     return 0.5 * float(found[0]), 0.5 * float(found[1])
 
 
-def _unit(who: str, given: Any) -> tuple[float, float, float]:
+def _unit(caller: str, given: Any) -> tuple[float, float, float]:
     found = _vector(given, 3)
     length = 0.0 if found is None else float(np.linalg.norm(found))
     if found is None or not length > 0.0:
-        raise ValueError(f"{who}: normal: expected a vector (3,) that is not zero, got {given!r}")
+        raise ValueError(f"{caller}: normal: expected a vector (3,) that is not zero, got {given!r}")
     x, y, z = (found / length).tolist()
     return x, y, z

@@ -202,23 +202,25 @@ class PreparedProblem:
         """What an entry aims at as its kernel's input: (..., numbers), or (..., T, numbers) where it moves."""
         _, k, shape = self.targets[name]
         entry = self.problem.entries[k]
-        who = f"Problem.solve: targets: {name!r}"
+        caller = f"Problem.solve: targets: {name!r}"
         size = math.prod(shape)
         if isinstance(given, ByStep) != entry.moving:
             raise ValueError(
-                f"{who}: "
+                f"{caller}: "
                 + (
                     "expected linkwork.optimal.ByStep, as it was added with one"
                     if entry.moving
                     else "ByStep is for features that were added with a target= ByStep"
                 )
             )
-        found: np.ndarray = self.problem.read_target(who, entry.feature, given.values if entry.moving else given, True)
+        found: np.ndarray = self.problem.read_target(
+            caller, entry.feature, given.values if entry.moving else given, True
+        )
         lead = found.shape[: found.ndim - len(shape)]
         if not entry.moving:
             return found.reshape(*lead, size)
         if not lead or lead[-1] != len(entry.steps):
-            raise ValueError(f"{who}: ByStep: expected {len(entry.steps)} of shape {shape}, got shape {found.shape}")
+            raise ValueError(f"{caller}: ByStep: expected {len(entry.steps)} of shape {shape}, got shape {found.shape}")
         every = np.empty((*lead[:-1], self.program.steps, size))
         every[...] = found.reshape(*lead, size)[..., :1, :]
         every[..., list(entry.steps), :] = found.reshape(*lead, size)

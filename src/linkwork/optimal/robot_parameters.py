@@ -48,7 +48,7 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 _FREE: LazyCache[Any] = LazyCache(32)  # robots without their constraints
 
 
-def read_robot_numbers(who: str, problem: Any, given: Any) -> dict[Parameter, Array]:
+def read_robot_numbers(caller: str, problem: Any, given: Any) -> dict[Parameter, Array]:
     """By parameter (..., *shape), of a dict by names as `Robot.parameters` of a problem's robot has them; in one order,
     however given.
 
@@ -57,27 +57,28 @@ def read_robot_numbers(who: str, problem: Any, given: Any) -> dict[Parameter, Ar
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise TypeError(f"{who}: parameters: expected a dict of numbers by the robot's parameters, got {given!r}")
+        raise TypeError(f"{caller}: parameters: expected a dict of numbers by the robot's parameters, got {given!r}")
     tree = problem.robot.tree
-    read_parameters(tree, who, [*given])  # refuses what is given twice
-    by_parameter = {p: x for name, x in given.items() for p in read_parameters(tree, who, name)}
+    read_parameters(tree, caller, [*given])  # refuses what is given twice
+    by_parameter = {p: x for name, x in given.items() for p in read_parameters(tree, caller, name)}
     for one in problem.contacts:
         point, _, added = one.frame.rpartition(": ") if isinstance(one, PathContact) else ("", "", "")
         if added == "contact" and any((p.kind, p.name) == ("point", point) for p in by_parameter):
             raise ValueError(
-                f"{who}: parameters: point:{point}: contact {one.name!r} is at a frame that was added where the point "
+                f"{caller}: parameters: point:{point}: contact {one.name!r} is at a frame that was added "
+                f"where the point "
                 f"is: expected 'frame:{one.frame}', which moves it"
             )
-    return {p: _numbers(who, tree, p, by_parameter[p]) for p in sorted(by_parameter, key=str)}
+    return {p: _numbers(caller, tree, p, by_parameter[p]) for p in sorted(by_parameter, key=str)}
 
 
-def own_robot_numbers(who: str, problem: Any, given: Any) -> dict[Parameter, Array]:
+def own_robot_numbers(caller: str, problem: Any, given: Any) -> dict[Parameter, Array]:
     """The same of names, too, with the robot's own numbers."""
     if given is None or isinstance(given, Mapping):
-        return read_robot_numbers(who, problem, given)
+        return read_robot_numbers(caller, problem, given)
     tree = problem.robot.tree
-    named = nominal_numbers(tree, read_parameters(tree, who, given))
-    return read_robot_numbers(who, problem, {str(p): x for p, x in named.items()})
+    named = nominal_numbers(tree, read_parameters(tree, caller, given))
+    return read_robot_numbers(caller, problem, {str(p): x for p, x in named.items()})
 
 
 def nominal_numbers(tree: Tree, parameters: Iterable[Parameter]) -> dict[Parameter, Array]:
@@ -85,25 +86,27 @@ def nominal_numbers(tree: Tree, parameters: Iterable[Parameter]) -> dict[Paramet
     return {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in parameters}
 
 
-def renumbered(who: str, problem: Any, known: Mapping[Parameter, Array], given: Any) -> dict[Parameter, Array]:
+def renumbered(caller: str, problem: Any, known: Mapping[Parameter, Array], given: Any) -> dict[Parameter, Array]:
     """What is known, with what is given by name for some of it.  Raises ValueError, TypeError, UnknownNameError."""
     named = {str(p): p for p in known}
-    found = read_robot_numbers(who, problem, given)
+    found = read_robot_numbers(caller, problem, given)
     other = [str(p) for p in found if str(p) not in named]
     if other:
         had = ", ".join(map(repr, named)) or "none"
         raise ValueError(
-            f"{who}: parameters: expected some of those that the controller was made with, {had}, got {other[0]!r}: "
+            f"{caller}: parameters: expected some of those that the controller was made with, {had}, got {other[0]!r}: "
             f"name it in Problem.controller(parameters=...)"
         )
     return {**known, **{named[str(p)]: x for p, x in found.items()}}
 
 
-def spread(who: str, tree: Tree, numbers: Mapping[Parameter, Array], lead: tuple[int, ...]) -> dict[Parameter, Array]:
+def spread(
+    caller: str, tree: Tree, numbers: Mapping[Parameter, Array], lead: tuple[int, ...]
+) -> dict[Parameter, Array]:
     """The same with one leading axis, that of all environments (*lead,), where there is any.  Raises ValueError."""
     found = {}
     for p, x in numbers.items():
-        found[p] = by_environment(f"{who}: parameters: {p}", x, p.shape(tree), lead)
+        found[p] = by_environment(f"{caller}: parameters: {p}", x, p.shape(tree), lead)
     return found
 
 
@@ -132,9 +135,9 @@ def robot_inputs(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, Ar
     return {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(tree))], -1) for p, x in numbers.items()}
 
 
-def _numbers(who: str, tree: Tree, p: Parameter, given: Any) -> Array:
+def _numbers(caller: str, tree: Tree, p: Parameter, given: Any) -> Array:
     shape = p.shape(tree)
-    told = f"{who}: parameters: {p}"
+    told = f"{caller}: parameters: {p}"
     expected = f"{told}: expected numbers (..., {', '.join(map(str, shape))}), {KINDS[p.kind].doc}"
     try:
         found = floats(given)
@@ -212,7 +215,7 @@ def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: Mappi
     return compile(forces, name="joint_forces", q=(tree.nq,), v=(tree.nv,), a=(tree.nv,), **sizes)
 
 
-def motor_places(who: str, robot: Any, actuated: Any) -> tuple[int, ...]:
+def motor_places(caller: str, robot: Any, actuated: Any) -> tuple[int, ...]:
     """The velocities that have motors."""
     tree = robot.tree
     if actuated is None:
@@ -223,11 +226,11 @@ def motor_places(who: str, robot: Any, actuated: Any) -> tuple[int, ...]:
         chosen = sorted({tree.joint_index(name) for name in names})
     found = tuple(k for i in chosen for k in range(tree.nv)[tree.v_slices[i]])
     if not found:
-        raise ValueError(f"{who}: actuated: no joint has a motor")
+        raise ValueError(f"{caller}: actuated: no joint has a motor")
     return found
 
 
-def motor_limits(who: str, robot: Any, places: tuple[int, ...], given: Any) -> tuple[Array, Array]:
+def motor_limits(caller: str, robot: Any, places: tuple[int, ...], given: Any) -> tuple[Array, Array]:
     """Least and most (m,) of the motors' forces."""
     if given is False:
         bounds: Any = (-math.inf, math.inf)
@@ -245,17 +248,19 @@ def motor_limits(who: str, robot: Any, places: tuple[int, ...], given: Any) -> t
         low = high = np.array(math.nan)
     if not ((low <= high) & (low < math.inf) & (high > -math.inf)).all():
         raise ValueError(
-            f"{who}: control_limits: expected a number, one for each of {len(places)} motors, or (least, most), "
+            f"{caller}: control_limits: expected a number, one for each of {len(places)} motors, or (least, most), "
             f"got {given!r}"
         )
     return low, high
 
 
-def read_finite(who: str, what: str, given: Any, shape: tuple[int, ...]) -> Array:
+def read_finite(caller: str, what: str, given: Any, shape: tuple[int, ...]) -> Array:
     try:
         found = floats(given)
     except (TypeError, ValueError):
         found = np.array(math.nan)
     if found.shape[found.ndim - len(shape) :] != shape or found.ndim < len(shape) or not np.isfinite(found).all():
-        raise ValueError(f"{who}: {what}: expected finite numbers (..., {', '.join(map(str, shape))}), got {given!r}")
+        raise ValueError(
+            f"{caller}: {what}: expected finite numbers (..., {', '.join(map(str, shape))}), got {given!r}"
+        )
     return found

@@ -24,7 +24,7 @@ class Schedule(NamedTuple):
 
 
 def rescheduled(
-    who: str, problem: Any, holdings: HoldingPhases | None, phases: Mapping[str, Any], lead: tuple[int, ...]
+    caller: str, problem: Any, holdings: HoldingPhases | None, phases: Mapping[str, Any], lead: tuple[int, ...]
 ) -> Schedule:
     """What counts where phases are at these steps: (first, after the last), None for nowhere, or by step whether it is
     one (..., T), with leading axes as ``lead``, which become one.
@@ -32,13 +32,13 @@ def rescheduled(
     Raises TypeError and ValueError, UnknownNameError for names of no phase.
     """
     if not isinstance(phases, Mapping):
-        raise TypeError(f"{who}: phases: expected a dict of names to steps, got {phases!r}")
+        raise TypeError(f"{caller}: phases: expected a dict of names to steps, got {phases!r}")
     known, T = problem.phases, problem.steps
     masks = {}
     for name, given in phases.items():
         if name not in known:
             raise UnknownNameError("phase", name, tuple(known))
-        masks[name] = _mask(f"{who}: phases: {name!r}", given, T, lead)
+        masks[name] = _mask(f"{caller}: phases: {name!r}", given, T, lead)
     axes = max((x.shape[:-1] for x in masks.values()), key=len, default=())
     weights = np.array(np.broadcast_to(prepared(problem, True).constants["weights"], (*axes, T, len(problem.entries))))
     used = set()
@@ -47,7 +47,7 @@ def rescheduled(
             used.add(entry.phase)
             if entry.moving:
                 raise ValueError(
-                    f"{who}: phases: {entry.phase!r}: {entry.name!r} has a target of each of its steps (ByStep): "
+                    f"{caller}: phases: {entry.phase!r}: {entry.name!r} has a target of each of its steps (ByStep): "
                     f"expected one that is the same in all, or at=None"
                 )
             mask = masks[entry.phase]
@@ -62,11 +62,11 @@ def rescheduled(
             active[..., k] = masks[number.phase]
     for name in masks:
         if name not in used:
-            raise ValueError(f"{who}: phases: {name!r}: nothing counts there: expected a phase that an at= names")
+            raise ValueError(f"{caller}: phases: {name!r}: nothing counts there: expected a phase that an at= names")
     return Schedule(weights, active)
 
 
-def _mask(who: str, given: Any, T: int, lead: tuple[int, ...]) -> Array:
+def _mask(caller: str, given: Any, T: int, lead: tuple[int, ...]) -> Array:
     """By step whether it is one of a phase, (T,) or (n, T)."""
     found = np.zeros(T, dtype=bool)
     if given is None:
@@ -76,11 +76,11 @@ def _mask(who: str, given: Any, T: int, lead: tuple[int, ...]) -> Array:
         try:
             return x if x.ndim == 1 else np.broadcast_to(x, (*lead, T)).reshape(-1, T)
         except ValueError:
-            raise ValueError(f"{who}: expected leading axes of the state's, {lead}, got {x.shape[:-1]}") from None
+            raise ValueError(f"{caller}: expected leading axes of the state's, {lead}, got {x.shape[:-1]}") from None
     if x.shape == (2,) and x.dtype.kind == "i" and 0 <= x[0] <= x[1] <= T:
         found[x[0] : x[1]] = True
         return found
     raise ValueError(
-        f"{who}: expected (first step, step after the last) in 0 to {T}, None, or True or False {T} times, "
+        f"{caller}: expected (first step, step after the last) in 0 to {T}, None, or True or False {T} times, "
         f"got {given!r}"
     )

@@ -45,14 +45,14 @@ class Besides:
     phase: str
 
 
-def read_schedule(who: str, at: Any, steps: int, phases: Mapping[str, range]) -> tuple[tuple[int, ...], bool]:
+def read_schedule(caller: str, at: Any, steps: int, phases: Mapping[str, range]) -> tuple[tuple[int, ...], bool]:
     """The steps at which something counts, and whether it is one by number.  Raises TypeError and ValueError."""
 
     def one(x: Any) -> int:
         if not is_integer(x):
-            raise TypeError(f"{who}: at: expected steps, a slice or the name of a phase, got {at!r}")
+            raise TypeError(f"{caller}: at: expected steps, a slice or the name of a phase, got {at!r}")
         if not -steps <= x < steps:
-            raise ValueError(f"{who}: at: expected steps from {-steps} to {steps - 1}, got {x}")
+            raise ValueError(f"{caller}: at: expected steps from {-steps} to {steps - 1}, got {x}")
         return int(x) % steps
 
     if at is None:
@@ -61,7 +61,7 @@ def read_schedule(who: str, at: Any, steps: int, phases: Mapping[str, range]) ->
         return tuple(t for t in range(steps) if t not in phases[at.phase]), False
     if isinstance(at, str):
         if at not in phases:
-            raise ValueError(f"{who}: at: no phase is called {at!r}; {nearest(at, tuple(phases))}")
+            raise ValueError(f"{caller}: at: no phase is called {at!r}; {nearest(at, tuple(phases))}")
         return tuple(phases[at]), False
     if isinstance(at, slice):
         found = tuple(range(steps)[at])
@@ -70,7 +70,7 @@ def read_schedule(who: str, at: Any, steps: int, phases: Mapping[str, range]) ->
     else:
         return (one(at),), True
     if not found:
-        raise ValueError(f"{who}: at: {at!r} are no steps of {steps}")
+        raise ValueError(f"{caller}: at: {at!r} are no steps of {steps}")
     return found, False
 
 

@@ -118,48 +118,50 @@ class Problem:
 
         Raises ValueError and TypeError for what is none, UnknownNameError for names that the robot does not have.
         """
-        who = "Problem.add"
-        kind = read_kind(who, kind)
+        caller = "Problem.add"
+        kind = read_kind(caller, kind)
         if isinstance(feature, str) and feature in self.parameters:
             if at is not None:
-                raise ValueError(f"{who}: {feature!r}: at: a parameter is of the whole path: expected none, got {at!r}")
+                raise ValueError(
+                    f"{caller}: {feature!r}: at: a parameter is of the whole path: expected none, got {at!r}"
+                )
             feature, at = ParameterFeature(feature), self.steps - 1
         elif isinstance(feature, str) and feature in self.variables:
             feature = VariableFeature(feature)
-        found = self._settled(who, as_feature(who, feature, order, name))
+        found = self._settled(caller, as_feature(caller, feature, order, name))
         label = name or found.name
         if not isinstance(label, str):
-            raise TypeError(f"{who}: name: expected a text, got {label!r}")
+            raise TypeError(f"{caller}: name: expected a text, got {label!r}")
         if label in {entry.name for entry in self.entries}:
             if name is not None:
-                raise ValueError(f"{who}: two features are called {label!r}: give one of them another name=")
+                raise ValueError(f"{caller}: two features are called {label!r}: give one of them another name=")
             label = next(f"{label} {k}" for k in range(2, 1000) if f"{label} {k}" not in self._names)
-        who = f"Problem.add: {label!r}"
-        steps, single = read_schedule(who, at, self.steps, self.phases)
+        caller = f"Problem.add: {label!r}"
+        steps, single = read_schedule(caller, at, self.steps, self.phases)
         low, high = lower, upper
         rows = found.row_names
         bounds: list[np.ndarray | None] = [None, None]
         if low is not None or high is not None:
             if kind == "cost":
-                raise ValueError(f"{who}: lower and upper: a cost has no bounds")
+                raise ValueError(f"{caller}: lower and upper: a cost has no bounds")
             bounds = [
-                read_rows(who, "lower", -np.inf if low is None else low, len(rows), rows),
-                read_rows(who, "upper", np.inf if high is None else high, len(rows), rows),
+                read_rows(caller, "lower", -np.inf if low is None else low, len(rows), rows),
+                read_rows(caller, "upper", np.inf if high is None else high, len(rows), rows),
             ]
             if not (bounds[0] <= bounds[1]).all():  # type: ignore[operator]
-                raise ValueError(f"{who}: a range leaves nothing: from {lower!r} to {upper!r}")
+                raise ValueError(f"{caller}: a range leaves nothing: from {lower!r} to {upper!r}")
         elif kind in ("equality", "squares") and any(pair != (0.0, 0.0) for pair in ranges_of(found)):
             ranges = np.array(ranges_of(found), dtype=float)
             bounds = [ranges[:, 0].copy(), ranges[:, 1].copy()]
         aim = found.target if target is None else target
         shape = target_shape(self.robot.tree, found)
         if aim is not None and shape is None:
-            raise ValueError(f"{who}: target: it aims at nothing, got {aim!r}")
+            raise ValueError(f"{caller}: target: it aims at nothing, got {aim!r}")
         if aim is not None and not isinstance(aim, ByStep):
-            aim = self.read_target(who, found, aim)
+            aim = self.read_target(caller, found, aim)
         if found.needs_forces:
             add_what_keeps(self)
-        scales = weighed(who, kind, found, read_scale(who, scale, found))
+        scales = weighed(caller, kind, found, read_scale(caller, scale, found))
         asked = label, found, kind, steps, single, scales, aim, bounds[0], bounds[1]
         self.entries.append(ProblemEntry(*asked, *phase_of(at)))
         self._changed()
@@ -281,19 +283,19 @@ class Problem:
     def _names(self) -> set[str]:
         return {entry.name for entry in self.entries}
 
-    def _settled(self, who: str, feature: Feature, empty: bool = False) -> Feature:
+    def _settled(self, caller: str, feature: Feature, empty: bool = False) -> Feature:
         """A feature as it is of the robot, on symbols."""
         check_references(self.robot.tree, feature.references)
         for wrong in feature.checked(self.robot.tree):
-            raise ValueError(f"{who}: {feature.name!r}: {wrong}")
-        found = feature.settled(self.robot, self.window(f"{who}: {feature.name!r}"))
+            raise ValueError(f"{caller}: {feature.name!r}: {wrong}")
+        found = feature.settled(self.robot, self.window(f"{caller}: {feature.name!r}"))
         if not found.row_names and not empty:
-            raise ValueError(f"{who}: {feature.name!r}: it has no rows of this robot")
+            raise ValueError(f"{caller}: {feature.name!r}: it has no rows of this robot")
         return found
 
-    def window(self, who: str = "Problem", depth: int = 3) -> PathWindow:
+    def window(self, caller: str = "Problem", depth: int = 3) -> PathWindow:
         """A window on symbols, with the problem's variables and parameters."""
-        graph, tree = Graph(who), self.robot.tree
+        graph, tree = Graph(caller), self.robot.tree
 
         def fresh(name: str, size: int) -> list[Any]:
             return list(graph.inputs(name, (size,)))
@@ -309,9 +311,9 @@ class Problem:
             contacts=self.contacts,
         )
 
-    def read_target(self, who: str, feature: Feature, given: Any, lead: bool = False) -> np.ndarray:
+    def read_target(self, caller: str, feature: Feature, given: Any, lead: bool = False) -> np.ndarray:
         """What a feature aims at, (*shape), with ``lead`` (..., *shape).  Raises ValueError."""
-        return read_target(self.robot.tree, who, feature, given, lead)
+        return read_target(self.robot.tree, caller, feature, given, lead)
 
     # -- what solvers read
 

@@ -93,15 +93,15 @@ class EditingMethods(Constructors):
         """
         self._tree.require_inertias("with_inertia")
         frame = link_frame(self._tree, told(self._tree.bodies, self._tree.frames), link)
-        who = f"with_inertia: link {link!r}"
+        caller = f"with_inertia: link {link!r}"
         whole = inertia if isinstance(inertia, Inertia) else None
         if whole is not None and (mass is not None or com is not None):
-            raise TypeError(f"{who}: an Inertia has its mass and its centre: leave out mass and com")
+            raise TypeError(f"{caller}: an Inertia has its mass and its centre: leave out mass and com")
         old_mass, old_com, about = taken_apart(frame.inertia if whole is None else whole)
         if whole is None and inertia is not None:
-            about = given_inertia(inertia, who)
+            about = given_inertia(inertia, caller)
         mass, com = old_mass if mass is None else mass, tuple(old_com) if com is None else com
-        found, findings = _checked(who, mass, com, about, (*frame.visuals, *frame.collisions))
+        found, findings = _checked(caller, mass, com, about, (*frame.visuals, *frame.collisions))
         frames = told(self._tree.bodies, self._tree.frames)
         frames = tuple(replace(f, inertia=found) if f.name == link else f for f in frames)
         return type(self)(_weighed(self._tree, frames, findings))
@@ -147,8 +147,8 @@ class EditingMethods(Constructors):
             raise ValueError(f"with_payload: the robot has a link {name!r} already: give the load another name=...")
         if joint in tree.carried:
             raise ValueError(f"with_payload: the robot has a joint {joint!r} already: give the load another name=...")
-        who = f"with_payload: {name!r}"
-        found, findings = _checked(who, mass, com, given_inertia(inertia, who), ())
+        caller = f"with_payload: {name!r}"
+        found, findings = _checked(caller, mass, com, given_inertia(inertia, caller), ())
         load = Frame(name, carrier.body, carrier.placement, found, fixed_joint=joint, welded_to=frame)
         return type(self)(_weighed(tree, (*told(tree.bodies, tree.frames), load), findings))
 
@@ -173,14 +173,18 @@ class EditingMethods(Constructors):
 
 
 # -- inertias as people write them
-def _checked(who: str, mass: Any, com: Any, about: Symmetric3, shapes: Sequence[Geometry]) -> tuple[Inertia, Findings]:
+def _checked(
+    caller: str, mass: Any, com: Any, about: Symmetric3, shapes: Sequence[Geometry]
+) -> tuple[Inertia, Findings]:
     """The inertia about the link's origin, and what the reader's rules find odd about it.  Raises ValueError."""
-    weight = real_array(f"{who}: mass: expected a number [kg]", mass)
-    center = real_array(f"{who}: com: expected three numbers [m]", com)
+    weight = real_array(f"{caller}: mass: expected a number [kg]", mass)
+    center = real_array(f"{caller}: com: expected three numbers [m]", com)
     if weight.shape != () or center.shape != (3,):
-        raise ValueError(f"{who}: mass and com: expected a mass and a com of three numbers, got {mass!r} and {com!r}")
+        raise ValueError(
+            f"{caller}: mass and com: expected a mass and a com of three numbers, got {mass!r} and {com!r}"
+        )
     findings = Findings()
-    found = check_inertial(findings, Location(who), float(weight), Vec3.of(center.tolist()), about, shapes)
+    found = check_inertial(findings, Location(caller), float(weight), Vec3.of(center.tolist()), about, shapes)
     if findings.errors:
         raise ModelError([replace(issue, hint=None) for issue in findings.errors])  # hints are for those of files
     return found, findings

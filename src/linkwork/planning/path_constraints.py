@@ -46,13 +46,15 @@ class KeptTasks:
     ``bound`` [m, rad] is what may be left of them between way points; at way points it is the tasks' own tolerance.
     """
 
-    def __init__(self, robot: Any, keep: Any, *, bound: float, limits: tuple[np.ndarray, np.ndarray], who: str) -> None:
-        self.robot, self.who = robot, who
-        self.bound = _bound(who, bound)
-        tasks = _asked(who, robot, keep)
-        self.problem = IKProblem(robot, tasks, solver="projection", at_most=_STEPS, limits=limits, who=who)
+    def __init__(
+        self, robot: Any, keep: Any, *, bound: float, limits: tuple[np.ndarray, np.ndarray], caller: str
+    ) -> None:
+        self.robot, self.caller = robot, caller
+        self.bound = _bound(caller, bound)
+        tasks = _asked(caller, robot, keep)
+        self.problem = IKProblem(robot, tasks, solver="projection", at_most=_STEPS, limits=limits, caller=caller)
         for task in self.problem.tasks:
-            _check(who, task)
+            _check(caller, task)
         self.names = tuple(name for task in self.problem.tasks for name in task.row_names)
         self.units = tuple(unit for task in self.problem.tasks for unit in task.row_units)
         tolerances = np.asarray(self.problem.tolerances, dtype=float)
@@ -61,7 +63,8 @@ class KeptTasks:
         if (tolerances > 0.5 * self.bounds)[np.isfinite(tolerances)].any():
             k = int(np.argmax(np.where(np.isfinite(tolerances), tolerances / self.bounds, 0.0)))
             raise ValueError(
-                f"{who}: keep_tolerance: {self.names[k]!r} is held to {tolerances[k]:.3g} at way points: between them "
+                f"{caller}: keep_tolerance: {self.names[k]!r} is held to {tolerances[k]:.3g} at way "
+                f"points: between them "
                 f"expected at least {2.0 * tolerances[k]:.3g}, got {self.bounds[k]:.3g}"
             )
 
@@ -97,46 +100,48 @@ class KeptTasks:
         return f"{self.names[worst]!r} is off by {errors[worst]:.3g}{unit}, and {self.bounds[worst]:.3g} is allowed"
 
 
-def _bound(who: str, bound: Any) -> float:
+def _bound(caller: str, bound: Any) -> float:
     try:
         found = number(bound)
     except (TypeError, ValueError):
         found = float("nan")
     if not 0.0 < found < float("inf"):
-        raise ValueError(f"{who}: keep_tolerance: expected a number above zero [m, rad], got {bound!r}")
+        raise ValueError(f"{caller}: keep_tolerance: expected a number above zero [m, rad], got {bound!r}")
     return found
 
 
-def _asked(who: str, robot: Any, keep: Any) -> list[Any]:
+def _asked(caller: str, robot: Any, keep: Any) -> list[Any]:
     """What to keep, or what the robot obeys of itself, where nothing more is said.  Raises ValueError, TypeError."""
     for constraint in robot.tree.constraints:
         if not constraint.holonomic:
             raise ValueError(
-                f"{who}: robot {robot.name!r} obeys {constraint.name!r}, a constraint of velocities, which straight "
+                f"{caller}: robot {robot.name!r} obeys {constraint.name!r}, a constraint of velocities, which straight "
                 f"ways of configurations do not keep: plan for the robot without_constraints({constraint.name!r})"
             )
         if constraint.timed:
-            raise ValueError(f"{who}: constraint {constraint.name!r} depends on time, and a way has none yet")
+            raise ValueError(f"{caller}: constraint {constraint.name!r} depends on time, and a way has none yet")
     if isinstance(keep, (Task, Constraint)):
         keep = (keep,)
     if not isinstance(keep, Iterable) or isinstance(keep, (str, bytes, dict)):
-        raise TypeError(f"{who}: keep: expected tasks and constraints, got {keep!r}")
+        raise TypeError(f"{caller}: keep: expected tasks and constraints, got {keep!r}")
     for task in keep if isinstance(keep, Sequence | np.ndarray) else ():
         if not isinstance(task, (Task, Constraint)):
-            raise TypeError(f"{who}: keep: expected tasks and constraints, got {shown(task)}")
+            raise TypeError(f"{caller}: keep: expected tasks and constraints, got {shown(task)}")
     found = [*keep] or [ConstraintTask(one, tolerance=OWN, own=True) for one in robot.tree.constraints]
     if not found:
-        raise ValueError(f"{who}: keep: expected a task at least, got none")
+        raise ValueError(f"{caller}: keep: expected a task at least, got none")
     return found
 
 
-def _check(who: str, task: Task) -> None:
+def _check(caller: str, task: Task) -> None:
     """Raises ValueError for a task that nothing can hold to."""
     if not task.hard:
-        raise ValueError(f"{who}: keep: task {task.name!r} is soft, with a weight: what is kept along the way is hard")
+        raise ValueError(
+            f"{caller}: keep: task {task.name!r} is soft, with a weight: what is kept along the way is hard"
+        )
     if task.target_of is not None and task.target is None:
         raise ValueError(
-            f"{who}: keep: task {task.name!r} does not say {task.target_of.doc}: give it target=, always the same"
+            f"{caller}: keep: task {task.name!r} does not say {task.target_of.doc}: give it target=, always the same"
         )
 
 

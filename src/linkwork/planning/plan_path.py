@@ -154,7 +154,7 @@ def read_space(
     if not robot.tree.constraints and isinstance(keep, (list, tuple)) and not keep:
         return PlanningSpace(robot, scene, **options)
     ends = (robot.lower, robot.upper) if bounds is None else bounds
-    kept = KeptTasks(robot, keep, bound=keep_tolerance, limits=ends, who="plan")
+    kept = KeptTasks(robot, keep, bound=keep_tolerance, limits=ends, caller="plan")
     return ConstrainedSpace(robot, scene, kept=kept, **options)
 
 

@@ -155,16 +155,16 @@ def bounding_box(around: ArrayLike | Shape) -> Fit:
 # -- what is fitted around
 
 
-def _around(value: Any, who: str) -> tuple[np.ndarray, float, float]:
+def _around(value: Any, caller: str) -> tuple[np.ndarray, float, float]:
     """Points whose hull, grown by a radius, holds a shape or points; and how far it reaches beyond at most."""
     if not isinstance(value, Shape):
-        points = given_points(value, who)
+        points = given_points(value, caller)
         if not len(points):
-            raise ValueError(f"{who}: expected points (n, 3) [m], got none")
+            raise ValueError(f"{caller}: expected points (n, 3) [m], got none")
         return points, 0.0, 0.0
     match value:
         case Rounded(shape, radius):
-            points, inner, slack = _around(shape, who)
+            points, inner, slack = _around(shape, caller)
             return points, inner + radius, slack
         case Sphere(radius):
             return np.zeros((1, 3)), radius, 0.0
@@ -183,7 +183,7 @@ def _around(value: Any, who: str) -> tuple[np.ndarray, float, float]:
         case Ellipsoid(radii):
             points = _around_unit_sphere()
             return points * radii, 0.0, float(np.linalg.norm(points, axis=1).max() - 1.0) * max(radii)
-    raise ValueError(f"{who}: expected points or a shape of known size, got {value!r}")
+    raise ValueError(f"{caller}: expected points or a shape of known size, got {value!r}")
 
 
 @functools.cache
@@ -200,11 +200,11 @@ def _around_unit_sphere() -> np.ndarray:
     return np.asarray(points / ((a * normals).sum(axis=1) / np.linalg.norm(normals, axis=1)).min())
 
 
-def _thickened(points: np.ndarray, who: str) -> np.ndarray:
+def _thickened(points: np.ndarray, caller: str) -> np.ndarray:
     """Points that have a hull: where they lie in a plane or on a line, with others a little off it."""
     extent = float(np.linalg.norm(np.ptp(points, axis=0)))
     if extent == 0.0:
-        raise ValueError(f"{who}: expected points that are not all one, got {points[0].tolist()}")
+        raise ValueError(f"{caller}: expected points that are not all one, got {points[0].tolist()}")
     _, thick, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=True)
     thick = np.concatenate([thick, np.zeros(3 - len(thick))])
     for k in range(3):
@@ -230,9 +230,9 @@ def _signed_distances(places: np.ndarray, points: np.ndarray) -> float:
     return float(distance_from_hull(places, thick, hull_triangles(thick)).max()) + more
 
 
-def _sound(size: float, who: str) -> float:
+def _sound(size: float, caller: str) -> float:
     if not size > 0.0:
-        raise ValueError(f"{who}: expected points that are not all one")
+        raise ValueError(f"{caller}: expected points that are not all one")
     return size
 
 

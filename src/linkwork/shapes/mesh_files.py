@@ -231,12 +231,12 @@ def _is_text(data: bytes) -> bool:
 _ASCII = bytes([*range(128), *(b"?" * 128)])
 
 
-def _extra(module: str, extra: str, who: str) -> Any:
+def _extra(module: str, extra: str, caller: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
         remedy = f'pip install "linkwork[{extra}]"'
-        raise ImportError(f"{who} takes {module}, which is not installed: {remedy}") from error
+        raise ImportError(f"{caller} takes {module}, which is not installed: {remedy}") from error
 
 
 # -- files

@@ -39,13 +39,14 @@ _NEAR = 1e-6  # of a step: so near to whole steps a duration is meant to be
 _SAME = 1e-9  # of a step: by how much a controller's own may differ
 
 
-def check_step(who: str, controller: Any, h: float) -> None:
+def check_step(caller: str, controller: Any, h: float) -> None:
     """Raises ValueError for a controller, or one in it, whose own step is another than the simulation's."""
     for one in (controller, getattr(controller, "law", None)):
         own = getattr(one, "step", None)
         if isinstance(own, (int, float, np.number)) and own > 0.0 and abs(float(own) - h) > _SAME * h:
             raise ValueError(
-                f"{who}: controller: {type(one).__name__} was made for steps of {float(own):g} s, and the simulation's "
+                f"{caller}: controller: {type(one).__name__} was made for steps of {float(own):g} s, and "
+                f"the simulation's "
                 f"are {h:g} s: expected the same step of both"
             )
 
@@ -57,7 +58,7 @@ def _core_of(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def cores_of(
-    who: str, robot: Any, controller: Any, inputs: Mapping[str, Any], leading: tuple[int, ...]
+    caller: str, robot: Any, controller: Any, inputs: Mapping[str, Any], leading: tuple[int, ...]
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """The same of inputs, by name: as the controller ``takes`` them, if it says so.
 
@@ -75,7 +76,7 @@ def cores_of(
         elif len(leading) == 1 and x.shape == leading and leading[0] in (robot.nq, robot.nv):
             n = leading[0]
             raise ValueError(
-                f"{who}: inputs[{name!r}]: {n} numbers may be one for each of {n} environments or a vector for all: "
+                f"{caller}: inputs[{name!r}]: {n} numbers may be one for each of {n} environments or a vector for all: "
                 f"expected ({n}, 1) for the first, or the vector repeated for each environment, ({n}, {n})"
             )
         found.append((name, core))
@@ -138,15 +139,15 @@ def given_numbers(what: str, given: Mapping[str, Any]) -> dict[str, Any]:
         raise TypeError(f"simulate: {what}: expected a dict of arrays by name, got {given!r}")
     found: dict[str, Any] = {}
     for name, x in given.items():
-        who = f"simulate: {what}[{name!r}]"
+        caller = f"simulate: {what}[{name!r}]"
         if not isinstance(name, str) or not name.isidentifier():
             raise ValueError(f"simulate: {what}: expected identifiers as names, got {name!r}")
         if is_traced(x):
             found[name] = scalars(x)
             continue
-        array = np.asarray(real_array(f"{who}: expected an array of numbers", x), dtype=float)
+        array = np.asarray(real_array(f"{caller}: expected an array of numbers", x), dtype=float)
         if not np.isfinite(array).all():
-            raise ValueError(f"{who}: expected finite numbers")
+            raise ValueError(f"{caller}: expected finite numbers")
         found[name] = array
     return found
 
@@ -295,7 +296,7 @@ def given_wrenches(
     used, names, constant, rows = set(taken), [], dict[str, Any](), dict[str, Any]()
     arrays = given_numbers("wrenches", {f"wrench_{k}": wrenches[frame] for k, (frame, _) in enumerate(frames)})
     for (frame, axes), x in zip(frames, arrays.values(), strict=True):
-        who, name = f"simulate: wrenches[{frame!r}]", letters(f"wrench_{frame}")
+        caller, name = f"simulate: wrenches[{frame!r}]", letters(f"wrench_{frame}")
         while name in used:
             name += "_"
         used.add(name)
@@ -304,12 +305,12 @@ def given_wrenches(
         by_step = x.shape in ((steps, 6), (*leading, steps, 6))
         if held and by_step and x.shape != (6,):
             raise ValueError(
-                f"{who}: {x.shape} may be a wrench for each environment or for each step: expected "
+                f"{caller}: {x.shape} may be a wrench for each environment or for each step: expected "
                 f"({', '.join(map(str, (*leading, steps)))}, 6) for each step of each environment"
             )
         if not (held or by_step):
             raise ValueError(
-                f"{who}: expected (moment; force) of shape (..., 6), or ({steps}, 6) with a row for each step, got "
+                f"{caller}: expected (moment; force) of shape (..., 6), or ({steps}, 6) with a row for each step, got "
                 f"{x.shape}"
             )
         (constant if held else rows)[name] = x

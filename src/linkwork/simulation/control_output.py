@@ -74,7 +74,7 @@ class ControlOutput:
         return tuple(found)
 
 
-def wrench_frames(who: str, robot: Any, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
+def wrench_frames(caller: str, robot: Any, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
     """Return the frames on which wrenches act, sorted, each with the frame whose axes it is expressed in.
 
     Raises TypeError for what is no dict by frame, UnknownNameError for frames that are not there, and ValueError for a
@@ -83,16 +83,16 @@ def wrench_frames(who: str, robot: Any, wrenches: Any, expressed_in: Any) -> lis
     if wrenches is None:
         return []
     if not isinstance(wrenches, Mapping) or not all(isinstance(name, str) for name in wrenches):
-        raise TypeError(f'{who}: wrenches: expected a dict by frame, as in {{"hand": w}}, got {wrenches!r}')
+        raise TypeError(f'{caller}: wrenches: expected a dict by frame, as in {{"hand": w}}, got {wrenches!r}')
     axes = expressed_in if isinstance(expressed_in, Mapping) else dict.fromkeys(wrenches, expressed_in)
     found = []
     for frame in sorted(wrenches):
         if robot.tree.frame(frame).body == WORLD:
-            raise ValueError(f"{who}: wrenches: frame {frame!r} is fixed to the world, which no wrench moves")
+            raise ValueError(f"{caller}: wrenches: frame {frame!r} is fixed to the world, which no wrench moves")
         found.append((frame, robot.tree.frame(axes.get(frame, "world")).name))
     for frame in axes:
         if frame not in wrenches:
-            raise ValueError(f"{who}: expected axes of frames that wrenches act on, got {frame!r}")
+            raise ValueError(f"{caller}: expected axes of frames that wrenches act on, got {frame!r}")
     return found
 
 

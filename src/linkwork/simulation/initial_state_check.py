@@ -24,7 +24,7 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 def check_start(
-    who: str,
+    caller: str,
     robot: Any,
     q: np.ndarray,
     v: np.ndarray,
@@ -46,9 +46,9 @@ def check_start(
     constraints, length = robot.tree.constraints, characteristic_length(robot.tree)
     rows = [(name, unit, c.holonomic) for c in constraints for name, unit in zip(c.row_names, c.row_units, strict=True)]
     bounds = [_OPEN * (length if unit == "m" else 1.0) for _, unit, holonomic in rows if holonomic]
-    _refuse(who, "q", found.error, np.array(bounds), [x[:2] for x in rows if x[2]])
+    _refuse(caller, "q", found.error, np.array(bounds), [x[:2] for x in rows if x[2]])
     least = np.array([_FORBIDDEN * (length if unit == "m" else 1.0) for _, unit, _ in rows])
-    _refuse(who, "v", found.rate, least + _FORBIDDEN * found.size, [(x, f"{unit}/s") for x, unit, _ in rows])
+    _refuse(caller, "v", found.rate, least + _FORBIDDEN * found.size, [(x, f"{unit}/s") for x, unit, _ in rows])
 
 
 def _made(robot: Any, asked: Sequence[str], sizes: Mapping[str, tuple[int, ...]]) -> Kernel:
@@ -69,7 +69,7 @@ def _made(robot: Any, asked: Sequence[str], sizes: Mapping[str, tuple[int, ...]]
     return compile(traced, name="check_start", **shapes)
 
 
-def _refuse(who: str, what: str, left: np.ndarray, bounds: np.ndarray, rows: Sequence[tuple[str, str]]) -> None:
+def _refuse(caller: str, what: str, left: np.ndarray, bounds: np.ndarray, rows: Sequence[tuple[str, str]]) -> None:
     if not rows:
         return
     over = np.where(np.isfinite(left), np.abs(left) / bounds, np.inf)
@@ -82,5 +82,5 @@ def _refuse(who: str, what: str, left: np.ndarray, bounds: np.ndarray, rows: Seq
     expected = "an assembled configuration" if what == "q" else "a velocity that the constraints allow"
     remedy = "robot.project(q) gives one nearby" if what == "q" else "q, v = robot.project(q, v) gives the nearest"
     raise ValueError(
-        f"{who}: {what}: expected {expected}, got {float(np.abs(left[place])):.3g} {unit} of {name!r}{of}; {remedy}"
+        f"{caller}: {what}: expected {expected}, got {float(np.abs(left[place])):.3g} {unit} of {name!r}{of}; {remedy}"
     )

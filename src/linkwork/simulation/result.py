@@ -155,12 +155,12 @@ class Simulation:
         events = [event for event in self.events if event.environment == place]
         return trajectory_through(self._robot, self.t, *found, events, end, self._own, place)
 
-    def _place(self, who: str, environment: tuple[int, ...]) -> tuple[int, ...]:
+    def _place(self, caller: str, environment: tuple[int, ...]) -> tuple[int, ...]:
         """Numbers from 0 on.  Raises ValueError."""
         shape = self.q.shape[:-2]
         if len(environment) != len(shape) or not all(-n <= k < n for n, k in zip(shape, environment, strict=True)):
             raise ValueError(
-                f"{who}: expected {len(shape)} numbers for an environment of {shape}, got {len(environment)}: "
+                f"{caller}: expected {len(shape)} numbers for an environment of {shape}, got {len(environment)}: "
                 f"{environment}"
             )
         return tuple(range(n)[k] for n, k in zip(shape, environment, strict=True))

@@ -17,31 +17,31 @@ __all__ = ["meant_pairs"]
 
 
 def meant_pairs(
-    tree: Tree, who: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None, link: str | None = None
+    tree: Tree, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None, link: str | None = None
 ) -> tuple[tuple[LinkShape, ...], list[tuple[int, int]], list[tuple[int, str]]]:
     """The robot's shapes, and of their places: pairs of them, and those with obstacles' names.
 
     All that are looked at, some by their names, or those of a link.  Raises ValueError and UnknownNameError.
     """
-    shapes = _measured(tree, who)
+    shapes = _measured(tree, caller)
     own, moving = shape_pairs(tree, collision_pairs(tree)), moving_shapes(tree)
     meeting = [(k, name) for name in scene.names for k in moving]
     if pairs is not None:
-        own, meeting = _chosen(tree, who, shapes, scene, pairs)
+        own, meeting = _chosen(tree, caller, shapes, scene, pairs)
     if link is not None:
         meant = _links(tree, shapes, link)
         own = [pair for pair in own if meant & {shapes[pair[0]].link, shapes[pair[1]].link}]
         meeting = [pair for pair in meeting if shapes[pair[0]].link in meant]
     if not own and not meeting:
         raise ValueError(
-            f"{who}: robot {tree.name!r} has no pair of links that is looked at: give a scene, or pairs by "
+            f"{caller}: robot {tree.name!r} has no pair of links that is looked at: give a scene, or pairs by "
             f"with_collision_pairs"
         )
     for i, j in own:
-        _check_fields(who, shapes[i].name, shapes[i].shape, shapes[j].name, shapes[j].shape)
+        _check_fields(caller, shapes[i].name, shapes[i].shape, shapes[j].name, shapes[j].shape)
     for k in {k for k, _ in meeting}:
         for name in {name for _, name in meeting}:
-            _check_fields(who, shapes[k].name, shapes[k].shape, name, scene[name].shape)
+            _check_fields(caller, shapes[k].name, shapes[k].shape, name, scene[name].shape)
     return shapes, own, meeting
 
 
@@ -57,12 +57,12 @@ def _links(tree: Tree, shapes: tuple[LinkShape, ...], name: str) -> set[str]:
     return found
 
 
-def _measured(tree: Tree, who: str) -> tuple[LinkShape, ...]:
+def _measured(tree: Tree, caller: str) -> tuple[LinkShape, ...]:
     """The robot's shapes.  Raises ValueError where there are none, or some that nothing measures."""
     shapes = link_shapes(tree)
     if not shapes:
         raise ValueError(
-            f"{who}: robot {tree.name!r} has no collision shapes: its file has no <collision>: with_collisions "
+            f"{caller}: robot {tree.name!r} has no collision shapes: its file has no <collision>: with_collisions "
             f"gives links some"
         )
     for shape in shapes:
@@ -73,22 +73,23 @@ def _measured(tree: Tree, who: str) -> tuple[LinkShape, ...]:
                 else "give others in its place"
             )
             raise ValueError(
-                f"{who}: robot {tree.name!r}: shape {shape.name!r} is {shape.shape!r}, which has no distances: {remedy}"
+                f"{caller}: robot {tree.name!r}: shape {shape.name!r} is {shape.shape!r}, which has no "
+                f"distances: {remedy}"
             )
     return shapes
 
 
-def _check_fields(who: str, a: str, shape_a: Shape, b: str, shape_b: Shape) -> None:
+def _check_fields(caller: str, a: str, shape_a: Shape, b: str, shape_b: Shape) -> None:
     """Raises ValueError for two shapes of which nothing measures the distance."""
     if not is_measured(shape_a, shape_b):
         raise ValueError(
-            f"{who}: nothing measures {a!r}, a {type(shape_a).__name__}, and {b!r}, a {type(shape_b).__name__}: one "
+            f"{caller}: nothing measures {a!r}, a {type(shape_a).__name__}, and {b!r}, a {type(shape_b).__name__}: one "
             f"of them must be convex and bounded, or a PointCloud; pairs= or with_collision_pairs leave it out"
         )
 
 
 def _chosen(
-    tree: Tree, who: str, shapes: tuple[LinkShape, ...], scene: Scene, pairs: Iterable[tuple[str, str]]
+    tree: Tree, caller: str, shapes: tuple[LinkShape, ...], scene: Scene, pairs: Iterable[tuple[str, str]]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
     """Own pairs, and shapes with obstacles, of pairs of names; a link stands for all of its shapes."""
     of: dict[str, list[int]] = {}
@@ -96,7 +97,7 @@ def _chosen(
         for name in {shape.name, shape.link}:
             of.setdefault(name, []).append(k)
     example = [(shapes[-1].link, [*scene.names, shapes[0].link][0])]
-    expected = f"{who}: pairs: expected pairs of names, as in {example!r}"
+    expected = f"{caller}: pairs: expected pairs of names, as in {example!r}"
     if isinstance(pairs, str) or not isinstance(pairs, Iterable):
         raise ValueError(f"{expected}, got {pairs!r}")
     own: dict[tuple[int, int], None] = {}
@@ -108,10 +109,10 @@ def _chosen(
             if name not in of and name not in scene:
                 raise UnknownNameError("link with a collision shape, or obstacle,", name, [*of, *scene.names])
             if name in of and name in scene:
-                raise ValueError(f"{who}: pairs: {name!r} is the name of a link and of an obstacle")
+                raise ValueError(f"{caller}: pairs: {name!r} is the name of a link and of an obstacle")
         a, b = pair
         if a in scene and b in scene:
-            raise ValueError(f"{who}: pairs: {a!r} and {b!r} are obstacles both")
+            raise ValueError(f"{caller}: pairs: {a!r} and {b!r} are obstacles both")
         if a in scene or b in scene:
             link, name = (b, a) if a in scene else (a, b)
             meeting |= dict.fromkeys((k, name) for k in of[link])
@@ -120,7 +121,7 @@ def _chosen(
             for j in of[b]:
                 if shapes[i].body == shapes[j].body:
                     raise ValueError(
-                        f"{who}: pairs: {a!r} and {b!r} are on one body, and never move relative to each other"
+                        f"{caller}: pairs: {a!r} and {b!r} are on one body, and never move relative to each other"
                     )
                 own[min(i, j), max(i, j)] = None
     return list(own), list(meeting)

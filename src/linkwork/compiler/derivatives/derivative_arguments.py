@@ -135,16 +135,16 @@ class Base:
         return found
 
 
-def _in_tangent_space(who: str, space: str) -> bool:
+def _in_tangent_space(caller: str, space: str) -> bool:
     if space not in ("tangent", "coordinates"):
-        raise ValueError(f"{who}: space: expected 'tangent' or 'coordinates', got {space!r}")
+        raise ValueError(f"{caller}: space: expected 'tangent' or 'coordinates', got {space!r}")
     return space == "tangent"
 
 
-def _once(who: str, kind: str, names: Sequence[str]) -> None:
+def _once(caller: str, kind: str, names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{who}: {kind} {name!r} is named twice")
+            raise ValueError(f"{caller}: {kind} {name!r} is named twice")
 
 
 def _remedy(name: Any, others: Sequence[Port]) -> str:

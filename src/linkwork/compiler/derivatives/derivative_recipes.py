@@ -160,9 +160,9 @@ def weights_of(base: Base, of: Sequence[Tangent]) -> tuple[str, Forms]:
     return letter, {f"{letter}{t.port.name}": Leaf(t.shape, bool(t.shape)) for t in of}
 
 
-def check_scalar(who: str, output: Tangent, remedy: str) -> None:
+def check_scalar(caller: str, output: Tangent, remedy: str) -> None:
     """Raises ValueError for an output of several elements, or none."""
     if output.size != 1:
         raise ValueError(
-            f"{who}: expected an output that is one number, got {output.port.name} of shape {output.shape}; {remedy}"
+            f"{caller}: expected an output that is one number, got {output.port.name} of shape {output.shape}; {remedy}"
         )

@@ -163,12 +163,12 @@ class Differentiable(ABC):
         """The kernel of a derivative of this one."""
 
 
-def _check_names(who: str, by: tuple[Any, ...], of: Any, space: Any) -> None:
+def _check_names(caller: str, by: tuple[Any, ...], of: Any, space: Any) -> None:
     """Raises TypeError for what are no names."""
     for name in by:
         if not isinstance(name, str):
-            raise TypeError(f"{who}: expected names of inputs, each by itself as in vjp('q', 'v'), got {name!r}")
+            raise TypeError(f"{caller}: expected names of inputs, each by itself as in vjp('q', 'v'), got {name!r}")
     if not (of is None or (isinstance(of, (str, Mapping, tuple)) and all(isinstance(name, str) for name in of))):
-        raise TypeError(f"{who}: of: expected names of outputs, got {of!r}")
+        raise TypeError(f"{caller}: of: expected names of outputs, got {of!r}")
     if not isinstance(space, str):
-        raise TypeError(f"{who}: space: expected 'tangent' or 'coordinates', got {space!r}")
+        raise TypeError(f"{caller}: space: expected 'tangent' or 'coordinates', got {space!r}")

@@ -209,11 +209,11 @@ def hessian(
 ) -> Derivative:
     """The recipe of `Kernel.hessian`."""
     chosen, outputs = base.chosen(by, space), base.differentiated(of, space)
-    who, tangents = f"{base.name}: hessian", chosen.tangents
+    caller, tangents = f"{base.name}: hessian", chosen.tangents
     if vector and sparse:
-        raise ValueError(f"{who}: sparse is of the matrix: its product with a vector has no zeros to leave out")
+        raise ValueError(f"{caller}: sparse is of the matrix: its product with a vector has no zeros to leave out")
     for output in () if weights else outputs:
-        check_scalar(who, output, "with weights=True it is the Hessian of Σ w·output, w an input")
+        check_scalar(caller, output, "with weights=True it is the Hessian of Σ w·output, w an input")
     groups = [outputs] if weights else [(output,) for output in outputs]
     names = [f"{group[0].port.name}_" if len(group) == 1 else "" for group in groups]
     more: dict[str, Form | Leaf] = {}

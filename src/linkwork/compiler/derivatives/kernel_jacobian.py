@@ -65,12 +65,14 @@ def vjp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
 def value_and_gradient(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
     """The recipe of `Kernel.value_and_gradient`."""
     chosen, outputs = base.chosen(by, space), base.differentiated(of, space)
-    who = f"{base.name}: value_and_gradient"
+    caller = f"{base.name}: value_and_gradient"
     if len(outputs) != 1:
         names = ", ".join(t.port.name for t in outputs)
-        raise ValueError(f"{who}: expected one output, got {len(outputs)} ({names}): name it by of='...', or use vjp")
+        raise ValueError(
+            f"{caller}: expected one output, got {len(outputs)} ({names}): name it by of='...', or use vjp"
+        )
     (output,) = outputs
-    check_scalar(who, output, "vjp takes weights of an output's elements")
+    check_scalar(caller, output, "vjp takes weights of an output's elements")
 
     def build(replay: Replay, given: Given) -> Elements:
         one = {output.port.name: [1.0]}

@@ -77,12 +77,12 @@ def taking(nesting: PortTree, name: str, flat: Callable[..., Any]) -> Callable[.
     return call
 
 
-def _taker(form: Form | Leaf, who: str) -> Callable[[Any], Sequence[Any]] | None:
+def _taker(form: Form | Leaf, caller: str) -> Callable[[Any], Sequence[Any]] | None:
     """What takes the arrays out of a value that is nested like this, and raises TypeError where it is not."""
     if isinstance(form, Leaf):
         return None
-    parts_of = _parts_of(form, who)
-    inner = [_taker(part, f"{who}[{key!r}]") for key, part in zip(form.keys, form.parts, strict=True)]
+    parts_of = _parts_of(form, caller)
+    inner = [_taker(part, f"{caller}[{key!r}]") for key, part in zip(form.keys, form.parts, strict=True)]
     if not any(inner):
         return parts_of
 
@@ -98,7 +98,7 @@ def _taker(form: Form | Leaf, who: str) -> Callable[[Any], Sequence[Any]] | None
     return take
 
 
-def _parts_of(form: Form, who: str) -> Callable[[Any], Sequence[Any]]:
+def _parts_of(form: Form, caller: str) -> Callable[[Any], Sequence[Any]]:
     """What gives the parts of a container like this one."""
     keys, count = form.keys, len(form.keys)
     if issubclass(form.kind, tuple):
@@ -106,7 +106,7 @@ def _parts_of(form: Form, who: str) -> Callable[[Any], Sequence[Any]]:
         def of_tuple(value: Any) -> Sequence[Any]:
             if isinstance(value, (tuple, list)) and len(value) == count:
                 return value
-            raise _refused(form, value, who)
+            raise _refused(form, value, caller)
 
         return of_tuple
     by_key = issubclass(form.kind, Mapping)
@@ -119,7 +119,7 @@ def _parts_of(form: Form, who: str) -> Callable[[Any], Sequence[Any]]:
                 return [getattr(value, key) for key in keys]
         except (KeyError, IndexError, AttributeError, TypeError):
             pass
-        raise _refused(form, value, who)
+        raise _refused(form, value, caller)
 
     return by_name
 
@@ -144,11 +144,11 @@ def _builder(form: Form) -> Callable[[Sequence[Any]], Any]:
     return build
 
 
-def _refused(form: Form, value: Any, who: str) -> TypeError:
+def _refused(form: Form, value: Any, caller: str) -> TypeError:
     got = type(value).__name__
     if is_nested(value):
         got += f"({', '.join(str(key) for key, _ in children(value))})"
-    return TypeError(f"{who}: expected {form}, got {got}")
+    return TypeError(f"{caller}: expected {form}, got {got}")
 
 
 def _flat_out(outputs: Form | None, out: Any, name: str) -> Any:
@@ -208,22 +208,22 @@ def _is_size(n: Any) -> bool:
     return isinstance(n, (int, np.integer))
 
 
-def port_names(who: str, key: str, form: Form | Leaf) -> list[Port]:
+def port_names(caller: str, key: str, form: Form | Leaf) -> list[Port]:
     """The ports of a nested value: what leads to each array, joined by underscores."""
     ports = [Port("_".join((key, *path) if key else path), leaf.shape) for path, leaf in leaves_of(form)]
     for port in ports:
         if not port.name.isidentifier() or keyword.iskeyword(port.name):
-            raise TypeError(f"{who}: expected parts named by identifiers, got {port.name!r}")
+            raise TypeError(f"{caller}: expected parts named by identifiers, got {port.name!r}")
     return ports
 
 
-def in_order(who: str, names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+def in_order(caller: str, names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
     """All arguments by place.  Raises TypeError for names that are not there, or twice, and for those missing."""
     left = names[len(arguments) :]
     for name in named:
         if name not in left:
-            raise TypeError(f"{who}: unexpected or repeated argument {name!r}; the inputs are {names}")
+            raise TypeError(f"{caller}: unexpected or repeated argument {name!r}; the inputs are {names}")
     missing = [name for name in left if name not in named]
     if missing:
-        raise TypeError(f"{who}: missing argument {missing[0]!r}; the inputs are {names}")
+        raise TypeError(f"{caller}: missing argument {missing[0]!r}; the inputs are {names}")
     return (*arguments, *(named[name] for name in left))

@@ -127,8 +127,8 @@ def traced_function(
     guards: Callable[..., Sequence[Any]] | None = None,
 ) -> Trace:
     """The same, how inputs and outputs are nested, and what inputs are points of."""
-    who = written_at(name, function)
-    graph = Graph(f"the trace of {who}")
+    caller = written_at(name, function)
+    graph = Graph(f"the trace of {caller}")
     inputs: list[tuple[Port, list[Symbol]]] = []
     arguments: dict[str, Any] = {}
     forms: dict[str, Form | Leaf] = {}
@@ -155,9 +155,9 @@ def traced_function(
         verify(program)
     except InvalidProgramError as error:
         number = "where(condition, 1.0, 0.0) makes a number of a truth value"
-        raise TypeError(f"{error}; {number}\n    in {who}") from None
+        raise TypeError(f"{error}; {number}\n    in {caller}") from None
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{error}\n    in {who}") from None
+        raise type(error)(f"{error}\n    in {caller}") from None
     return Trace(program, PortTree(forms, form), Spaces(spaces))
 
 

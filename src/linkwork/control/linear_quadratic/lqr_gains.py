@@ -132,20 +132,20 @@ def lqr_horizon(
 
     Raises ValueError for shapes that do not fit, for numbers that are not finite, and for costs that are none.
     """
-    who = "lqr_horizon"
-    matrices = {name: _matrix(who, name, x) for name, x in (("A", A), ("B", B), ("Q", Q), ("R", R)) if x is not None}
-    many = _steps(who, matrices, N, steps)
+    caller = "lqr_horizon"
+    matrices = {name: _matrix(caller, name, x) for name, x in (("A", A), ("B", B), ("Q", Q), ("R", R)) if x is not None}
+    many = _steps(caller, matrices, N, steps)
     last = matrices["Q"][..., -1, :, :] if matrices["Q"].ndim > 2 else matrices["Q"]
-    given, n, m = _read(who, {"A": A, "B": B, "Q": Q, "R": R, "N": N})
+    given, n, m = _read(caller, {"A": A, "B": B, "Q": Q, "R": R, "N": N})
     given = {name: x if x.ndim > 2 else np.broadcast_to(x, (many, *x.shape)) for name, x in given.items()}
-    given["end"] = last if end is None else _matrix(who, "end", end)
+    given["end"] = last if end is None else _matrix(caller, "end", end)
     if given["end"].shape[-2:] != (n, n):
-        raise ValueError(f"{who}: end: expected (..., {n}, {n}), got {given['end'].shape}")
+        raise ValueError(f"{caller}: end: expected (..., {n}, {n}), got {given['end'].shape}")
     if any(map(is_traced, given.values())):
         X, K = riccati_sweep([given[name] for name in _NAMES], given["end"])
         return HorizonRegulator(array(K), array(X))
     if not _surely_costs(given):
-        _check_costs(who, given, True)
+        _check_costs(caller, given, True)
     kernel = _KERNELS.get((n, m, many, "horizon"), lambda: _compiled_sweep(n, m, many))
     return HorizonRegulator(*kernel(**given))
 
@@ -188,11 +188,11 @@ def _zeros(n: int, m: int) -> np.ndarray:
 
 
 def _check(
-    who: str, A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, N: np.ndarray, discrete: bool
+    caller: str, A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, N: np.ndarray, discrete: bool
 ) -> dict[str, np.ndarray]:
     """The matrices by name, after a close look."""
-    given, _, _ = _read(who, {"A": A, "B": B, "Q": Q, "R": R, "N": N})
-    _check_costs(who, given, discrete)
+    given, _, _ = _read(caller, {"A": A, "B": B, "Q": Q, "R": R, "N": N})
+    _check_costs(caller, given, discrete)
     return given
 
 
@@ -209,46 +209,47 @@ def _sizes(n: int, m: int) -> dict[str, tuple[int, int]]:
     return {"A": (n, n), "B": (n, m), "Q": (n, n), "R": (m, m), "N": (n, m)}
 
 
-def _matrix(who: str, name: str, given: Any) -> np.ndarray:
+def _matrix(caller: str, name: str, given: Any) -> np.ndarray:
     found = given if is_traced(given) else np.asarray(given)
     if not is_traced(given) and found.dtype.kind in "biu":
         found = found.astype(float)
     if not is_traced(given) and found.dtype.kind != "f":
-        raise TypeError(f"{who}: {name}: expected an array of real numbers, got {given!r}")
+        raise TypeError(f"{caller}: {name}: expected an array of real numbers, got {given!r}")
     if found.ndim < 2:
         raise ValueError(
-            f"{who}: {name}: expected a matrix, an array (..., rows, columns), got the shape {found.shape}"
+            f"{caller}: {name}: expected a matrix, an array (..., rows, columns), got the shape {found.shape}"
         )
     if not is_traced(found) and not np.isfinite(found).all():
-        raise ValueError(f"{who}: {name}: expected finite numbers, got {found[~np.isfinite(found)][0]}")
+        raise ValueError(f"{caller}: {name}: expected finite numbers, got {found[~np.isfinite(found)][0]}")
     return np.asarray(found) if not is_traced(found) else found
 
 
-def _read(who: str, matrices: Mapping[str, Any]) -> tuple[dict[str, Any], int, int]:
+def _read(caller: str, matrices: Mapping[str, Any]) -> tuple[dict[str, Any], int, int]:
     """The matrices as arrays, and how many states and inputs there are."""
-    given = {name: _matrix(who, name, x) for name, x in matrices.items() if x is not None}
+    given = {name: _matrix(caller, name, x) for name, x in matrices.items() if x is not None}
     n, m = given["A"].shape[-1], given["B"].shape[-1]
     if matrices["N"] is None:
         given["N"] = np.zeros((n, m))
     for name, shape in _sizes(n, m).items():
         if given[name].shape[-2:] != shape:
             raise ValueError(
-                f"{who}: {name}: expected (..., {shape[0]}, {shape[1]}), for A (..., {n}, {n}) and B (..., {n}, {m}), "
+                f"{caller}: {name}: expected (..., {shape[0]}, {shape[1]}), for A (..., {n}, {n}) and B "
+                f"(..., {n}, {m}), "
                 f"got {given[name].shape}"
             )
     return given, n, m
 
 
-def _steps(who: str, matrices: Mapping[str, np.ndarray], N: Any, steps: int | None) -> int:
+def _steps(caller: str, matrices: Mapping[str, np.ndarray], N: Any, steps: int | None) -> int:
     told = {name: x.shape[-3] for name, x in matrices.items() if x.ndim > 2}
     if N is not None and np.ndim(N) > 2:
         told["N"] = np.shape(N)[-3]
     if steps is not None:
-        told["steps"] = integer(who, "steps", steps, least=1, what="a whole number")
+        told["steps"] = integer(caller, "steps", steps, least=1, what="a whole number")
     if not told:
-        raise ValueError(f"{who}: steps: expected how many, or matrices (T, ...) with one a step")
+        raise ValueError(f"{caller}: steps: expected how many, or matrices (T, ...) with one a step")
     if len(set(told.values())) > 1:
-        raise ValueError(f"{who}: expected as many steps everywhere, got {told}")
+        raise ValueError(f"{caller}: expected as many steps everywhere, got {told}")
     return int(next(iter(told.values())))
 
 
@@ -268,14 +269,14 @@ def _surely_costs(given: Mapping[str, np.ndarray]) -> bool:
     return True
 
 
-def _check_costs(who: str, given: Mapping[str, np.ndarray], discrete: bool) -> None:
+def _check_costs(caller: str, given: Mapping[str, np.ndarray], discrete: bool) -> None:
     """Raises ValueError for costs that can be negative, and in continuous time for an R that is singular."""
     R, Q, N = _whole(given["R"]), _whole(given["Q"]), given["N"]
     values = np.linalg.eigvalsh(R)
     least = values[..., 0].min()
     if not (least >= -_SLACK * np.abs(values).max() if discrete else least > 0.0):
         wanted = "positive semidefinite" if discrete else "positive definite"
-        raise ValueError(f"{who}: R: expected a {wanted} matrix, got one with the eigenvalue {least:.6g}")
+        raise ValueError(f"{caller}: R: expected a {wanted} matrix, got one with the eigenvalue {least:.6g}")
     sizes = np.abs(Q).max(axis=(-1, -2))
     what = "Q - N inv(R) N'"
     if least > 0.0:
@@ -289,14 +290,14 @@ def _check_costs(who: str, given: Mapping[str, np.ndarray], discrete: bool) -> N
     least = (np.linalg.eigvalsh(0.5 * (rest + rest.swapaxes(-1, -2)))[..., 0] + _SLACK * sizes).min()
     if least < 0.0:
         raise ValueError(
-            f"{who}: Q: expected a cost that is nowhere negative, but {what} has the eigenvalue {least:.6g}"
+            f"{caller}: Q: expected a cost that is nowhere negative, but {what} has the eigenvalue {least:.6g}"
         )
     if "end" in given:
         end = _whole(given["end"])
         least = (np.linalg.eigvalsh(end)[..., 0] + _SLACK * np.abs(end).max(axis=(-1, -2))).min()
         if least < 0.0:
             raise ValueError(
-                f"{who}: end: expected a cost that is nowhere negative, got a matrix with the eigenvalue {least:.6g}"
+                f"{caller}: end: expected a cost that is nowhere negative, got a matrix with the eigenvalue {least:.6g}"
             )
 
 

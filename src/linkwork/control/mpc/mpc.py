@@ -111,15 +111,15 @@ class Controller:
         parameters: str | Iterable[str] | Mapping[str, ArrayLike] | None = None,
         solver: str | Planner | Callable[..., Planner] = "augmented",
     ) -> None:
-        who = "controller"
+        caller = "controller"
         if isinstance(solver, str) and solver not in _SOLVERS:
-            raise ValueError(f"{who}: solver: expected one of {', '.join(map(repr, _SOLVERS))}, got {solver!r}")
+            raise ValueError(f"{caller}: solver: expected one of {', '.join(map(repr, _SOLVERS))}, got {solver!r}")
         making: Any = _SOLVERS[solver] if isinstance(solver, str) else solver if callable(solver) else None
         self.robot = robot = (solver if making is None else problem).robot  # type: ignore[union-attr]
         self.passive = bool(passive)
-        self.acting = acting_places(who, robot, actuators)
-        self._effort = largest_forces(who, robot, effort)
-        self._numbers = own_robot_numbers(who, problem, parameters)
+        self.acting = acting_places(caller, robot, actuators)
+        self._effort = largest_forces(caller, robot, effort)
+        self._numbers = own_robot_numbers(caller, problem, parameters)
         named = tuple(self._numbers)
         if making is AugmentedPlanner and effort is not None:
             problem = within_effort(problem, self._effort, self.acting, self.passive)
@@ -132,15 +132,15 @@ class Controller:
             )
         self.planner = planner = cast(Planner, solver)
         self.problem = problem
-        self._held = self._holdings(who)
-        self.period = seconds_of(who, "period", planner.step if period is None else period)
-        self.iterations = read_count(who, "iterations", iterations)
-        self.first_iterations = read_count(who, "first_iterations", first_iterations)
-        self.time_limit = None if time_limit is None else seconds_of(who, "time_limit", time_limit, zero=True)
-        self.braking_time = seconds_of(who, "braking_time", braking_time)
-        self.most_violation = above_nothing(who, "most_violation", most_violation)
-        self._Q = nowhere_negative(who, "Q", state_cost(who, "Q", Q, robot.nv))
-        self._R = nowhere_negative(who, "R", cost_matrix(who, "R", R, len(self.acting)), positive=True)
+        self._held = self._holdings(caller)
+        self.period = seconds_of(caller, "period", planner.step if period is None else period)
+        self.iterations = read_count(caller, "iterations", iterations)
+        self.first_iterations = read_count(caller, "first_iterations", first_iterations)
+        self.time_limit = None if time_limit is None else seconds_of(caller, "time_limit", time_limit, zero=True)
+        self.braking_time = seconds_of(caller, "braking_time", braking_time)
+        self.most_violation = above_nothing(caller, "most_violation", most_violation)
+        self._Q = nowhere_negative(caller, "Q", state_cost(caller, "Q", Q, robot.nv))
+        self._R = nowhere_negative(caller, "R", cost_matrix(caller, "R", R, len(self.acting)), positive=True)
         self._idle = np.setdiff1d(np.arange(robot.nv), self.acting)
         self._step = np.array(planner.step)
         self.reset()
@@ -151,11 +151,11 @@ class Controller:
         given = self.robot, self.planner.steps, tuple(self.acting.tolist()), self.passive
         return plan_kernel(*given, tuple(self._numbers))
 
-    def _holdings(self, who: str) -> HeldPlans | None:
+    def _holdings(self, caller: str) -> HeldPlans | None:
         """Plans of a robot that something holds; none of one that nothing does."""
         if getattr(self.problem, "robot", None) is not self.robot:
             return None
-        phases = holdings_of(who, self.problem)
+        phases = holdings_of(caller, self.problem)
         if not phases.holdings:
             return None
         given = self.robot, phases, self.planner.steps, tuple(self.acting.tolist()), self.passive

@@ -101,8 +101,8 @@ def shallow_form(value: Any) -> Form:
     return Form(type(value), keys, (Leaf(()),) * len(keys))
 
 
-def taken_apart(value: Any, who: str) -> tuple[list[Any], Form | Leaf]:
-    """The numbers of a nested value, one after the other, and its form.  ``who`` names the value in errors.
+def taken_apart(value: Any, caller: str) -> tuple[list[Any], Form | Leaf]:
+    """The numbers of a nested value, one after the other, and its form.  ``caller`` names the value in errors.
 
     Raises TypeError where something in it is no array and no number.
     """
@@ -110,17 +110,17 @@ def taken_apart(value: Any, who: str) -> tuple[list[Any], Form | Leaf]:
         numbers: list[Any] = []
         keys, parts = [], []
         for key, part in children(value):
-            found, form = taken_apart(part, f"{who}{_step(value, key)}")
+            found, form = taken_apart(part, f"{caller}{_step(value, key)}")
             numbers += found
             keys.append(key)
             parts.append(form)
         return numbers, Form(type(value), tuple(keys), tuple(parts))
-    return _leaf(value, who)
+    return _leaf(value, caller)
 
 
-def form_of(value: Any, who: str) -> Form | Leaf:
+def form_of(value: Any, caller: str) -> Form | Leaf:
     """The form of a nested value."""
-    return taken_apart(value, who)[1]
+    return taken_apart(value, caller)[1]
 
 
 def put_together(form: Form | Leaf, numbers: Sequence[Any], array: Any = None) -> Any:
@@ -187,7 +187,7 @@ def _step(value: Any, key: Any) -> str:
     return f"[{key!r}]" if isinstance(value, Mapping) or not hasattr(value, str(key)) else f".{key}"
 
 
-def _leaf(value: Any, who: str) -> tuple[list[Any], Leaf]:
+def _leaf(value: Any, caller: str) -> tuple[list[Any], Leaf]:
     if isinstance(value, np.ndarray) and value.ndim:
         array: Any = value
     elif isinstance(value, list):
@@ -197,9 +197,9 @@ def _leaf(value: Any, who: str) -> tuple[list[Any], Leaf]:
     elif isinstance(value, (np.generic, np.ndarray)):
         return [value.item()], Leaf((), is_array=isinstance(value, np.ndarray))
     else:
-        raise TypeError(f"{who}: expected arrays and numbers, got {value!r}")
+        raise TypeError(f"{caller}: expected arrays and numbers, got {value!r}")
     numbers = array.ravel().tolist()
     for number in numbers:
         if not (isinstance(number, (bool, int, float, np.ndarray, np.generic)) or hasattr(number, "_precedence")):
-            raise TypeError(f"{who}: expected arrays of numbers, got one with {number!r} in it")
+            raise TypeError(f"{caller}: expected arrays of numbers, got one with {number!r} in it")
     return numbers, Leaf(array.shape)

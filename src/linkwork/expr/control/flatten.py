@@ -45,8 +45,8 @@ def truth_of(number: Any) -> Any:
 class Numbers:
     """A nested value as numbers that a body can take and give."""
 
-    def __init__(self, value: Any, who: str) -> None:
-        self.scalars, self.form = taken_apart(value, who)
+    def __init__(self, value: Any, caller: str) -> None:
+        self.scalars, self.form = taken_apart(value, caller)
         self.grains = [_grain(x) for x in self.scalars]
 
     @property

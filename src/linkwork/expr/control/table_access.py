@@ -199,25 +199,27 @@ def put(table: Any, index: Any, value: Any) -> Any:
     return put_together(Leaf(form.shape), numbers, floats)
 
 
-def _table_of(who: str, table: Any) -> tuple[list[Any], Leaf]:
+def _table_of(caller: str, table: Any) -> tuple[list[Any], Leaf]:
     """The numbers of a table, row by row, and its shape."""
-    numbers, form = taken_apart(table, f"{who}: table")
+    numbers, form = taken_apart(table, f"{caller}: table")
     if not isinstance(form, Leaf) or not form.shape or form.shape[0] == 0:
-        raise ValueError(f"{who}: table: expected an array of one row at least, got {form}")
+        raise ValueError(f"{caller}: table: expected an array of one row at least, got {form}")
     if any(x.__class__ is Symbol and x.op.logical for x in numbers):
-        raise TypeError(f"{who}: table: expected numbers, got truth values: where(condition, 1.0, 0.0) makes numbers")
+        raise TypeError(
+            f"{caller}: table: expected numbers, got truth values: where(condition, 1.0, 0.0) makes numbers"
+        )
     return numbers, form
 
 
-def _index_of(who: str, index: Any) -> tuple[Any, bool]:
+def _index_of(caller: str, index: Any) -> tuple[Any, bool]:
     """The index as a scalar or a batch, and whether it came as the element of an array."""
     in_elements = isinstance(index, np.ndarray) and index.dtype == object and index.ndim == 0
     if in_elements:
         index = index.item()
     if not (np.ndim(index) == 0 or (isinstance(index, np.ndarray) and index.dtype != object)):
-        raise TypeError(f"{who}: index: expected a number, got {index!r}")
+        raise TypeError(f"{caller}: index: expected a number, got {index!r}")
     if not isinstance(index, np.ndarray):
-        (index,), _ = taken_apart(index, f"{who}: index")
+        (index,), _ = taken_apart(index, f"{caller}: index")
     return index, in_elements
 
 

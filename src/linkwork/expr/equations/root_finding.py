@@ -153,15 +153,15 @@ def _found(
 
 def _elements(what: str, function: Callable[[Any], Any], value: Any, form: Form | Leaf) -> list[Any]:
     """The residual's numbers, of a batch for all samples each."""
-    who = f"{what}: what {named(function)} returns"
+    caller = f"{what}: what {named(function)} returns"
     leaves: list[Any] = []
     mapped(leaves.append, value)
     shapes = [leaf.shape for _, leaf in leaves_of(form)]
     if len(leaves) != len(shapes):
-        found, _ = taken_apart(value, who)
+        found, _ = taken_apart(value, caller)
     else:
         parts_of = [
-            _columns(leaf, len(shape)) if _is_batch(leaf, shape) else taken_apart(leaf, who)[0]
+            _columns(leaf, len(shape)) if _is_batch(leaf, shape) else taken_apart(leaf, caller)[0]
             for leaf, shape in zip(leaves, shapes, strict=True)
         ]
         found = [x for part in parts_of for x in part]

@@ -25,50 +25,50 @@ Compute = Callable[..., Found]
 _NO_SCALARS = frozenset({type(None), str, bytes, dict, type, types.FunctionType, types.BuiltinFunctionType})
 
 
-def array_of(who: str, name: str, value: Any) -> Array:
+def array_of(caller: str, name: str, value: Any) -> Array:
     """An argument as an array of floats or of objects.  Raises TypeError for anything else."""
     array = np.asarray(scalars(value))
     if array.dtype.kind in "biu":
         array = array.astype(float)
     if array.dtype.kind not in "fO":
-        raise TypeError(f"{who}: {name}: expected an array of real numbers or symbols, got one of {array.dtype}")
+        raise TypeError(f"{caller}: {name}: expected an array of real numbers or symbols, got one of {array.dtype}")
     if array.dtype.kind == "O" and not _NO_SCALARS.isdisjoint(map(type, array.flat)):
-        raise TypeError(f"{who}: {name}: expected an array of real numbers or symbols, got {shown(value)}")
+        raise TypeError(f"{caller}: {name}: expected an array of real numbers or symbols, got {shown(value)}")
     return array
 
 
-def matrix(who: str, name: str, value: Any) -> Array:
+def matrix(caller: str, name: str, value: Any) -> Array:
     """An argument as matrices: an array (..., m, n)."""
-    array = array_of(who, name, value)
+    array = array_of(caller, name, value)
     if array.ndim < 2:
-        raise ValueError(f"{who}: {name}: expected a matrix, an array (..., m, n), got the shape {array.shape}")
+        raise ValueError(f"{caller}: {name}: expected a matrix, an array (..., m, n), got the shape {array.shape}")
     return array
 
 
-def square(who: str, value: Any) -> Array:
+def square(caller: str, value: Any) -> Array:
     """The argument A as square matrices: an array (..., n, n)."""
-    array = array_of(who, "A", value)
+    array = array_of(caller, "A", value)
     if array.ndim < 2 or array.shape[-1] != array.shape[-2]:
-        raise ValueError(f"{who}: A: expected a square matrix, an array (..., n, n), got the shape {array.shape}")
+        raise ValueError(f"{caller}: A: expected a square matrix, an array (..., n, n), got the shape {array.shape}")
     return array
 
 
-def right_side(who: str, matrices: Array, b: Any, rows: int) -> tuple[Array, bool]:
+def right_side(caller: str, matrices: Array, b: Any, rows: int) -> tuple[Array, bool]:
     """The right side as columns, an array (..., rows, k), and whether it is a vector.  Raises ValueError."""
-    array = array_of(who, "b", b)
+    array = array_of(caller, "b", b)
     vector = array.ndim == 1 or array.ndim == matrices.ndim - 1
     if array.ndim == 0 or array.shape[-1 if vector else -2] != rows:
         of = f"A of the shape {matrices.shape}"
         wanted = f"(..., {rows}) or (..., {rows}, k)"
         raise ValueError(
-            f"{who}: b: expected a vector or columns of {rows} rows, an array {wanted} for {of}, got the shape "
+            f"{caller}: b: expected a vector or columns of {rows} rows, an array {wanted} for {of}, got the shape "
             f"{array.shape}; vectors for one matrix are columns: b[..., None]"
         )
     return (array[..., None] if vector else array), vector
 
 
 def applied(
-    who: str,
+    caller: str,
     compute: Compute,
     operands: Sequence[tuple[Array, int]],
     shapes: Sequence[tuple[int, ...]],
@@ -87,7 +87,7 @@ def applied(
         batch = np.broadcast_shapes(*(array.shape[: array.ndim - dims] for array, dims in operands))
     except ValueError:
         shown = ", ".join(str(array.shape) for array, _ in operands)
-        raise ValueError(f"{who}: expected batches that broadcast, got arrays of the shapes {shown}") from None
+        raise ValueError(f"{caller}: expected batches that broadcast, got arrays of the shapes {shown}") from None
     of_objects = any(array.dtype == object for array, _ in operands)
     kind = object if of_objects else np.result_type(*(array for array, _ in operands))
     given = [*shapes, ()] if status else shapes
@@ -108,12 +108,12 @@ def applied(
                 elements = [_scalars(x, dims) for x, (_, dims) in zip(sample, operands, strict=True)]
                 found = compute(*elements, told=status or known)
                 if known and not status:
-                    _check(who, np.asarray(found[1]), positive, index)
+                    _check(caller, np.asarray(found[1]), positive, index)
                 put(index, found)
         else:
             found = compute(*(_elements(array, dims) for array, dims in operands), told=True)
             if not status:
-                _check(who, np.broadcast_to(found[1], batch), positive)
+                _check(caller, np.broadcast_to(found[1], batch), positive)
             put((...,), found)
     return tuple(_shaped(array, (*batch, *shape)) for array, shape in zip(arrays, given, strict=True))
 
@@ -153,11 +153,11 @@ def _scalars(array: Any, dims: int) -> Any:
     return [_scalars(part, dims - 1) for part in array]
 
 
-def _check(who: str, status: Array, positive: bool, index: tuple[int, ...] = ()) -> None:
+def _check(caller: str, status: Array, positive: bool, index: tuple[int, ...] = ()) -> None:
     """Raises SingularMatrixError where a pivot failed."""
     failed = np.argwhere(status)
     if len(failed):
         sample = tuple(map(int, failed[0]))
         raise SingularMatrixError(
-            who, int(status[sample]) - 1, positive=positive, sample=index + sample, samples=len(failed)
+            caller, int(status[sample]) - 1, positive=positive, sample=index + sample, samples=len(failed)
         )

@@ -161,12 +161,12 @@ METHODS: dict[str, Method] = {
 """By what is assumed of the matrix."""
 
 
-def method(who: str, assume: str) -> Method:
+def method(caller: str, assume: str) -> Method:
     """The way to factor a matrix of which this is assumed.  Raises ValueError where there is none."""
     found = METHODS.get(assume) if isinstance(assume, str) else None
     if found is None:
         hint = nearest(str(assume), list(METHODS))
-        raise ValueError(f"{who}: assume: expected what is known of the matrix, got {assume!r}; {hint}")
+        raise ValueError(f"{caller}: assume: expected what is known of the matrix, got {assume!r}; {hint}")
     return found
 
 

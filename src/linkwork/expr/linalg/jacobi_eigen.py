@@ -68,15 +68,15 @@ def eigvalsh(A: Any) -> Any:
     return _taken("eigvalsh", A, vectors=False)[0]
 
 
-def _taken(who: str, A: Any, vectors: bool) -> tuple[Any, ...]:
-    matrices = square(who, A)
+def _taken(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
+    matrices = square(caller, A)
     n = matrices.shape[-1]
 
     def compute(rows: list[list[Any]], told: bool) -> Found:
         found = ruled(Eigen(n, vectors), [rows[i][j] for i, j in _SYMMETRIC.reads(n)])
         return [found[:n], found[n:]], 0.0
 
-    return applied(who, compute, [(matrices, 2)], [(n,), (n, n)][: 1 + vectors])
+    return applied(caller, compute, [(matrices, 2)], [(n,), (n, n)][: 1 + vectors])
 
 
 @dataclass(frozen=True, slots=True)

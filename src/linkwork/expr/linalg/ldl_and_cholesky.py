@@ -38,20 +38,20 @@ def ldl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
     return _factored("ldl", A, status, last_first=False)
 
 
-def _factored(who: str, A: Any, status: bool, last_first: bool) -> tuple[Any, ...]:
-    matrices = square(who, A)
+def _factored(caller: str, A: Any, status: bool, last_first: bool) -> tuple[Any, ...]:
+    matrices = square(caller, A)
     n = matrices.shape[-1]
     order = range(n) if last_first else range(n - 1, -1, -1)
 
     def compute(rows: list[list[Any]], told: bool) -> Found:
-        pivots = Pivots(who, told=told, order=order)
+        pivots = Pivots(caller, told=told, order=order)
         lower, d, _ = ltdl_factors([[rows[max(i, j)][min(i, j)] for j in order] for i in order], pivots)
         if not last_first:  # LᵀDL of the matrix read from its end
             lower, d = [[lower[j][i] for j in order] for i in order], d[::-1]
         full = [lower[i][j] if j < i else 1.0 if i == j else 0.0 for i in range(n) for j in range(n)]
         return [full, d], pivots.status
 
-    return applied(who, compute, [(matrices, 2)], [(n, n), (n,)], status)
+    return applied(caller, compute, [(matrices, 2)], [(n, n), (n,)], status)
 
 
 def ltdl_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any], list[Any]]:

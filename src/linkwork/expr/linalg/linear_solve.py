@@ -65,21 +65,21 @@ def solve_triangular(
     return _solved("solve_triangular", matrices, b, Triangular(lower, unit_diagonal), status)
 
 
-def _solved(who: str, A: Any, b: Any, method: Method, status: bool) -> Any:
-    matrices = square(who, A)
+def _solved(caller: str, A: Any, b: Any, method: Method, status: bool) -> Any:
+    matrices = square(caller, A)
     n = matrices.shape[-1]
-    columns, vector = right_side(who, matrices, b, n)
+    columns, vector = right_side(caller, matrices, b, n)
     k = columns.shape[-1]
     places = method.reads(n)
 
     def compute(rows: list[list[Any]], right: list[list[Any]], told: bool) -> Found:
-        rule = Solve(who, method, n, k, told)
+        rule = Solve(caller, method, n, k, told)
         found = ruled(rule, [*(rows[i][j] for i, j in places), *(x for row in right for x in row)])
         return [found[: n * k]], found[-1] if told else 0.0
 
     operands = [(matrices, 2), (columns, 2)]
     shape = (n,) if vector else (n, k)
-    found = applied(who, compute, operands, [shape], status, positive=method.positive)
+    found = applied(caller, compute, operands, [shape], status, positive=method.positive)
     return found if status else found[0]
 
 
@@ -87,7 +87,7 @@ def _solved(who: str, A: Any, b: Any, method: Method, status: bool) -> Any:
 class Solve(CustomDerivative):
     """x of A x = b by the elements that the method reads and those of b; with the factors for more."""
 
-    who: str
+    caller: str
     method: Method
     n: int
     k: int
@@ -96,7 +96,7 @@ class Solve(CustomDerivative):
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         elements, right = self._split(inputs)
         rows = self.method.matrix(elements, self.n)
-        pivots = Pivots(self.who, positive=self.method.positive, told=self.told)
+        pivots = Pivots(self.caller, positive=self.method.positive, told=self.told)
         factors = self.method.factors(rows, pivots)
         x = _flat([self.method.solved(factors, column) for column in transposed(right)], self.n)
         return [*x, pivots.status] if self.told else x, factors

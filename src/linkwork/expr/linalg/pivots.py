@@ -23,14 +23,14 @@ class Pivots:
 
     def __init__(
         self,
-        who: str,
+        caller: str,
         *,
         positive: bool = False,
         told: bool = False,
         zero: bool = False,
         order: Sequence[int] | None = None,
     ) -> None:
-        self.who, self.positive, self.told, self._zero = who, positive, told, zero
+        self.caller, self.positive, self.told, self._zero = caller, positive, told, zero
         self._order = order  # the places in the matrix that was given, where another one is factored
         self.seen: list[Any] = []
         self._fine: list[tuple[int, Any]] = []
@@ -48,7 +48,7 @@ class Pivots:
             size = inverse if self.positive else fabs(inverse)
             fine = and_(lt(0.0, size), lt(size, math.inf))
             if not self.told and not fine:
-                raise SingularMatrixError(self.who, place, positive=self.positive)
+                raise SingularMatrixError(self.caller, place, positive=self.positive)
             self._fine.append((place, fine))
         return inverse
 

@@ -70,8 +70,8 @@ def svdvals(A: Any) -> Any:
     return _taken("svdvals", A, vectors=False)[0]
 
 
-def _taken(who: str, A: Any, vectors: bool) -> tuple[Any, ...]:
-    matrices = matrix(who, "A", A)
+def _taken(caller: str, A: Any, vectors: bool) -> tuple[Any, ...]:
+    matrices = matrix(caller, "A", A)
     m, n = matrices.shape[-2:]
     wide = m < n
     tall = matrices.swapaxes(-1, -2) if wide else matrices
@@ -87,7 +87,7 @@ def _taken(who: str, A: Any, vectors: bool) -> tuple[Any, ...]:
         return [u, s, vt], 0.0
 
     shapes = [(n, n), (n,), (n, m)] if wide else [(m, n), (n,), (n, n)]
-    return applied(who, compute, [(tall, 2)], shapes if vectors else [(n,)])
+    return applied(caller, compute, [(tall, 2)], shapes if vectors else [(n,)])
 
 
 def _turned(values: Sequence[Any], rows: int, columns: int) -> list[Any]:

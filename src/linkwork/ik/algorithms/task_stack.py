@@ -212,8 +212,8 @@ class TaskState(KinematicState):
         found = link_clearances(self.tree, self._q, pairs, moving_shapes(self.tree), scene)
         return {link: TaskRows([d], [rates]) for link, (d, rates) in found.items()}
 
-    def meant_pairs(self, who: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> MeantPairs:
-        shapes, own, meeting = meant_pairs(self.tree, who, scene, pairs)
+    def meant_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> MeantPairs:
+        shapes, own, meeting = meant_pairs(self.tree, caller, scene, pairs)
         places = dict(zip(scene.names, scene.places, strict=True))
         rows, capacity = sorted({k for k, _ in meeting}), sum(count for _, count in scene.capacities)
         met = [len(own) + rows.index(k) * capacity + places[name] for k, name in meeting]

@@ -94,11 +94,12 @@ class ClearanceTask(AimedTask):
         return replace(self, links=links)
 
 
-def scene_numbers(who: str, scene: Scene, capacities: tuple[tuple[SolidKind, int], ...]) -> np.ndarray:
+def scene_numbers(caller: str, scene: Scene, capacities: tuple[tuple[SolidKind, int], ...]) -> np.ndarray:
     """The rows of a scene, one after the other.  Raises ValueError for one of other capacities."""
     if scene.capacities != capacities:
         raise ValueError(
-            f"{who}: expected a scene of capacities {_said(capacities)}, got {_said(scene.capacities)}: make another "
+            f"{caller}: expected a scene of capacities {_said(capacities)}, got "
+            f"{_said(scene.capacities)}: make another "
             f"of it"
         )
     return np.concatenate([rows.ravel() for rows in scene.rows.values()]) if capacities else np.zeros(0)

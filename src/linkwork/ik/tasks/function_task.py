@@ -60,12 +60,12 @@ class FunctionRows:
         return self
 
 
-def read_shape(who: str, shape: Any) -> tuple[int, ...] | None:
+def read_shape(caller: str, shape: Any) -> tuple[int, ...] | None:
     """The shape of what a function aims at, if it aims at anything.  Raises ValueError."""
     if shape is None:
         return None
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
-    return tuple(integer(who, "shape", n, least=1, what="a whole number, or several,") for n in sizes)
+    return tuple(integer(caller, "shape", n, least=1, what="a whole number, or several,") for n in sizes)
 
 
 class AskingAll(Asking):

@@ -145,12 +145,14 @@ class LoopRange(WeighedTask):
         return TaskRows(list(q), [list(row) for row in zip(*rates, strict=True)])
 
 
-def as_task(given: Any, who: str) -> Task:
+def as_task(given: Any, caller: str) -> Task:
     """A task, or a constraint as one.  Raises TypeError."""
     if isinstance(given, Constraint):
         return ConstraintTask(given)
     if not isinstance(given, Task):
-        raise TypeError(f"{who}: tasks: expected a task, as linkwork.ik.PoseTask, or a constraint, got {shown(given)}")
+        raise TypeError(
+            f"{caller}: tasks: expected a task, as linkwork.ik.PoseTask, or a constraint, got {shown(given)}"
+        )
     return given
 
 

@@ -102,7 +102,7 @@ class TaskKinematics(Kinematics, Protocol):
     def clearances(self, scene: Mapping[SolidKind, Any]) -> Mapping[str, TaskRows]:
         """By link: its least distance to a scene and to links before it, and the rates of that."""
 
-    def meant_pairs(self, who: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> MeantPairs:
+    def meant_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> MeantPairs:
         """The pairs of shapes that names mean, or all.  Raises ValueError and UnknownNameError."""
 
     def nearby(
@@ -357,7 +357,7 @@ def _frozen(name: str, target: Any) -> Any:
     return nested(found.tolist())
 
 
-def ranges_of(who: str, lower: Any, upper: Any) -> tuple[Any, Any]:
+def ranges_of(caller: str, lower: Any, upper: Any) -> tuple[Any, Any]:
     """Bounds of ranges, each a number or one a row.  Raises ValueError where one leaves nothing, and for NaN."""
 
     def read(what: str, given: Any) -> Any:
@@ -366,16 +366,16 @@ def ranges_of(who: str, lower: Any, upper: Any) -> tuple[Any, Any]:
         except (TypeError, ValueError):
             found = np.array(math.nan)
         if found.ndim > 1 or np.isnan(found).any():
-            raise ValueError(f"{who}: {what}: expected a number, or one a row, got {given!r}")
+            raise ValueError(f"{caller}: {what}: expected a number, or one a row, got {given!r}")
         return tuple(found.tolist()) if found.ndim else float(found)
 
     low, high = read("lower", lower), read("upper", upper)
     try:
         fine = (np.array(low) <= np.array(high)).all() and not (np.array(low) == np.inf).any()
     except ValueError:
-        raise ValueError(f"{who}: lower and upper: expected as many of each, got {lower!r} and {upper!r}") from None
+        raise ValueError(f"{caller}: lower and upper: expected as many of each, got {lower!r} and {upper!r}") from None
     if not fine or (np.array(high) == -np.inf).any():
-        raise ValueError(f"{who}: lower and upper: a range leaves nothing: from {lower!r} to {upper!r}")
+        raise ValueError(f"{caller}: lower and upper: a range leaves nothing: from {lower!r} to {upper!r}")
     return low, high
 
 

@@ -26,29 +26,29 @@ _ROUNDING = 4e-16  # and one as near as this is on it
 
 def checked(joint: JointType, q: Any, name: str = "") -> np.ndarray:
     """The configuration (..., nq) as floats: see `JointType.checked`."""
-    who = f"joint {name!r} ({joint.type_name()})" if name else f"{joint.type_name()} joint"
+    caller = f"joint {name!r} ({joint.type_name()})" if name else f"{joint.type_name()} joint"
     try:
         given = np.asarray(q)
         numbers = np.array(given, dtype=float) if given.dtype.kind in "iuf" or given.size == 0 else None
     except (TypeError, ValueError):
         numbers = None
     if numbers is None or isinstance(q, np.ma.MaskedArray):
-        raise ValueError(f"{who}: expected a configuration of {joint.nq} numbers, got {printable(repr(q))}")
+        raise ValueError(f"{caller}: expected a configuration of {joint.nq} numbers, got {printable(repr(q))}")
     if numbers.ndim == 0 or numbers.shape[-1] != joint.nq:
         got = f"shape {numbers.shape}" if numbers.ndim != 1 else f"{len(numbers)}: {numbers.tolist()}"
         named = f" ({', '.join(joint.q_names)})" if joint.q_names else ""
-        raise ValueError(f"{who}: expected a configuration of {joint.nq} numbers{named}, got {got}")
+        raise ValueError(f"{caller}: expected a configuration of {joint.nq} numbers{named}, got {got}")
     if not np.isfinite(numbers).all():
         where = numbers.reshape(-1, joint.nq)
         worst = where[~np.isfinite(where).all(axis=-1)][0]
-        raise ValueError(f"{who}: expected finite numbers, got {worst.tolist()}")
+        raise ValueError(f"{caller}: expected finite numbers, got {worst.tolist()}")
     with blaming(name, joint) if name else nullcontext():
         off = distances(joint, numbers)
     if off.size == 0 or off.max() <= _ROUNDING:  # false for NaN
         return numbers
     if not off.max() <= EXACT:
         at = np.unravel_index(int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape)
-        what = f"{who}: expected {_expected(joint, numbers[at], float(off[at]))}"
+        what = f"{caller}: expected {_expected(joint, numbers[at], float(off[at]))}"
         if not off[at] <= NEAR:
             raise ValueError(f"{what}; `normalize` gives the nearest configuration, where there is one")
         warnings.warn(f"{what}: normalised", ConfigurationWarning, stacklevel=levels_up())

@@ -76,16 +76,16 @@ def found_branches(
     robot: Any, hold: Any, limits: bool, tolerance: float, starts: int, at_most: Any, time: Any
 ) -> Branches:
     """Raises as `Robot.branches` does."""
-    who = "branches"
-    mechanism = ClosedMechanism(robot, who)
-    tolerance = check_tolerance(who, tolerance)
-    starts = integer(who, "starts", starts, least=1, what="a whole number")
+    caller = "branches"
+    mechanism = ClosedMechanism(robot, caller)
+    tolerance = check_tolerance(caller, tolerance)
+    starts = integer(caller, "starts", starts, least=1, what="a whole number")
     if at_most is not None:
-        at_most = integer(who, "at_most", at_most, least=1, what="None or a whole number")
-    held = read_joints(robot, who, "hold", hold)
+        at_most = integer(caller, "at_most", at_most, least=1, what="None or a whole number")
+    held = read_joints(robot, caller, "hold", hold)
     if limits:
         check_limits(mechanism, held)
-    when = read_time(who, time)
+    when = read_time(caller, time)
     base = held.put_into(robot.tree, robot.neutral())
     shape = np.broadcast_shapes(base.shape[:-1], () if when is None else when.shape)
     base = np.broadcast_to(base, (*shape, robot.nq)).reshape(-1, robot.nq)

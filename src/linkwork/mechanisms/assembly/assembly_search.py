@@ -62,31 +62,31 @@ def assembled(
     parameters: Any = None,
 ) -> Assembly:
     """Configurations near a guess, or what is preferred, that satisfy all constraints.  Raises as `Robot.assemble`."""
-    who = "assemble"
-    robot = varied_robot(robot, who, parameters)
-    mechanism = ClosedMechanism(robot, who)
-    tolerance = check_tolerance(who, tolerance)
-    at_most = integer(who, "at_most", at_most, least=1, what="how many starts to try, a whole number")
-    held, preferred = read_joints(robot, who, "hold", hold), read_joints(robot, who, "prefer", prefer)
+    caller = "assemble"
+    robot = varied_robot(robot, caller, parameters)
+    mechanism = ClosedMechanism(robot, caller)
+    tolerance = check_tolerance(caller, tolerance)
+    at_most = integer(caller, "at_most", at_most, least=1, what="how many starts to try, a whole number")
+    held, preferred = read_joints(robot, caller, "hold", hold), read_joints(robot, caller, "prefer", prefer)
     for name in preferred.names:
         if name in held.names:
-            raise ValueError(f"{who}: joint {name!r} is held, so nothing else can be preferred of it")
+            raise ValueError(f"{caller}: joint {name!r} is held, so nothing else can be preferred of it")
     if limits:
         check_limits(mechanism, held)
-    start = robot.neutral() if guess is None else read_configuration(robot, who, "guess", guess)
-    weight, when = read_weights(robot, who, weights, preferred), read_time(who, time)
+    start = robot.neutral() if guess is None else read_configuration(robot, caller, "guess", guess)
+    weight, when = read_weights(robot, caller, weights, preferred), read_time(caller, time)
     try:
         start = held.put_into(robot.tree, start)
         wish = preferred.put_into(robot.tree, start)
         shape = np.broadcast_shapes(wish.shape[:-1], () if when is None else when.shape)
     except ValueError as error:
-        raise ValueError(f"{who}: guess, hold, prefer and time do not broadcast together: {error}") from None
+        raise ValueError(f"{caller}: guess, hold, prefer and time do not broadcast together: {error}") from None
     start, wish = (np.broadcast_to(x, (*shape, robot.nq)).reshape(-1, robot.nq) for x in (start, wish))
     when = None if when is None else np.broadcast_to(when, shape).ravel()
     found = _tried(mechanism, start, wish, weight, held, bool(limits), tolerance, int(at_most), when)
     result = _told(mechanism, found, start, wish, weight, held, bool(limits), tolerance, shape, when)
     if check and not shape and not result.assembled:
-        raise AssemblyError(f"{who}: {result.explain()}", result)
+        raise AssemblyError(f"{caller}: {result.explain()}", result)
     return result
 
 
@@ -274,14 +274,14 @@ def _refuse_contradictions(robot: Any, q: np.ndarray, v: np.ndarray, time: Any) 
         )
 
 
-def check_tolerance(who: str, tolerance: Any) -> float:
+def check_tolerance(caller: str, tolerance: Any) -> float:
     """The largest error that counts as none.  Raises ValueError for what is no positive number."""
     try:
         found = number(tolerance)
     except (TypeError, ValueError):
         found = float("nan")
     if not 0.0 < found < float("inf"):
-        raise ValueError(f"{who}: tolerance: expected a positive number [m, rad], got {tolerance!r}")
+        raise ValueError(f"{caller}: tolerance: expected a positive number [m, rad], got {tolerance!r}")
     return found
 
 

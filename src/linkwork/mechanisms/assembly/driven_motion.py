@@ -93,18 +93,18 @@ def followed(
     parameters: Any = None,
 ) -> Followed:
     """Raises as `Robot.follow` does."""
-    who = "follow"
-    plain, robot = robot, varied_robot(robot, who, parameters)
-    mechanism = ClosedMechanism(robot, who)
-    tolerance = check_tolerance(who, tolerance)
-    driven = _read_drivers(robot, who, drivers)
+    caller = "follow"
+    plain, robot = robot, varied_robot(robot, caller, parameters)
+    mechanism = ClosedMechanism(robot, caller)
+    tolerance = check_tolerance(caller, tolerance)
+    driven = _read_drivers(robot, caller, drivers)
     n = len(next(iter(driven.values.values())))
     moving = [_read_rates(robot, name, given, driven, n) for name, given in zip(_RATES, rates, strict=True)]
     if limits:
         check_limits(mechanism, driven)
-    when = read_time(who, time)
+    when = read_time(caller, time)
     if when is not None and when.shape:
-        raise ValueError(f"{who}: time: expected one time [s], got shape {when.shape}")
+        raise ValueError(f"{caller}: time: expected one time [s], got shape {when.shape}")
     first = {name: value[0] if value.shape[-1] > 1 else value[0, 0] for name, value in driven.values.items()}
     begun: Assembly = assembled(plain, start, first, None, None, limits, tolerance, 16, when, True, parameters)
     way = _Way(mechanism, driven, limits, tolerance, when, np.array(begun.q))
@@ -123,7 +123,7 @@ def followed(
     passed, last = tuple(singular), np.array(way.q)
     result = Followed(q, reached, status, slack, sign, passed, v, a, last, way.steps, driven, mechanism)
     if check and status != "followed":
-        raise AssemblyError(f"{who}: {result}", result)
+        raise AssemblyError(f"{caller}: {result}", result)
     return result
 
 
@@ -239,22 +239,25 @@ class _Way:
         return ""
 
 
-def _read_drivers(robot: Any, who: str, drivers: Any) -> HeldJoints:
+def _read_drivers(robot: Any, caller: str, drivers: Any) -> HeldJoints:
     """Values of drivers, (n, numbers) each.  Raises as `read_joints`, and ValueError for different lengths."""
-    driven = read_joints(robot, who, "drivers", drivers)
+    driven = read_joints(robot, caller, "drivers", drivers)
     if not driven.names:
-        raise ValueError(f'{who}: drivers: expected a dict by joint, as in {{"crank": angles}}, got {drivers!r}')
+        raise ValueError(f'{caller}: drivers: expected a dict by joint, as in {{"crank": angles}}, got {drivers!r}')
     sizes = {}
     for name, value in driven.values.items():
         joint = robot.tree.bodies[robot.tree.joint_index(name)].joint
         if joint.nq != joint.nv or type(joint).retract is not JointType.retract:
             raise ValueError(
-                f"{who}: drivers: joint {name!r} ({joint.type_name()}) goes no straight way from value to value: drive "
+                f"{caller}: drivers: joint {name!r} ({joint.type_name()}) goes no straight way from "
+                f"value to value: drive "
                 f"joints whose numbers are angles or lengths"
             )
         if value.ndim != 2 or not len(value):
-            raise ValueError(f"{who}: drivers: joint {name!r}: expected a value a state, got shape {value.shape[:-1]}")
+            raise ValueError(
+                f"{caller}: drivers: joint {name!r}: expected a value a state, got shape {value.shape[:-1]}"
+            )
         sizes[name] = len(value)
     if len(set(sizes.values())) > 1:
-        raise ValueError(f"{who}: drivers: different numbers of states: {sizes}")
+        raise ValueError(f"{caller}: drivers: different numbers of states: {sizes}")
     return driven

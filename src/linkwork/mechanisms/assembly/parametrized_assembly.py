@@ -22,8 +22,8 @@ class VariedRobot:
     All else, such as names, limits and what joints do to configurations, is the robot's.
     """
 
-    def __init__(self, robot: Any, who: str, numbers: Mapping[Any, np.ndarray]) -> None:
-        self.robot, self.who = robot, who
+    def __init__(self, robot: Any, caller: str, numbers: Mapping[Any, np.ndarray]) -> None:
+        self.robot, self.caller = robot, caller
         self.parameters = tuple(numbers)
         names = inputs_of(self.parameters)
         self.numbers = {names[parameter]: x for parameter, x in numbers.items()}
@@ -62,11 +62,11 @@ class VariedRobot:
         except UnknownNameError:
             raise
         except ValueError as error:
-            raise ValueError(str(error).replace("compile:", f"{self.who}:", 1)) from None
+            raise ValueError(str(error).replace("compile:", f"{self.caller}:", 1)) from None
         return kernel(*arrays, *([] if time is None else [time]), **self.numbers)
 
 
-def varied_robot(robot: Any, who: str, parameters: Any) -> Any:
+def varied_robot(robot: Any, caller: str, parameters: Any) -> Any:
     """Return the robot, or one with these numbers by the names of its parameters, as `Robot.parameters` has them.
 
     Raises TypeError for what is no dict, UnknownNameError for a parameter that is not there, and ValueError for another
@@ -75,12 +75,12 @@ def varied_robot(robot: Any, who: str, parameters: Any) -> Any:
     if parameters is None or (isinstance(parameters, Mapping) and not parameters):
         return robot
     if not isinstance(parameters, Mapping):
-        raise TypeError(f"{who}: parameters: expected a dict by parameter, got {parameters!r}")
-    read_parameters(robot.tree, who, [*parameters])  # refuses what is given twice
+        raise TypeError(f"{caller}: parameters: expected a dict by parameter, got {parameters!r}")
+    read_parameters(robot.tree, caller, [*parameters])  # refuses what is given twice
     numbers = {}
     for name, value in parameters.items():
-        for parameter in read_parameters(robot.tree, who, name):
+        for parameter in read_parameters(robot.tree, caller, name):
             shape = parameter.shape(robot.tree)
-            expected = f"{who}: parameters: {parameter}: expected finite numbers of shape {shape}"
+            expected = f"{caller}: parameters: {parameter}: expected finite numbers of shape {shape}"
             numbers[parameter] = given_numbers(value, expected, shape)
-    return VariedRobot(robot, who, numbers)
+    return VariedRobot(robot, caller, numbers)

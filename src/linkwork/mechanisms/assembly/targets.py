@@ -54,11 +54,11 @@ class HeldJoints:
 class ClosedMechanism:
     """What of a robot with constraints assembly looks at: its rows, and which numbers are angles."""
 
-    def __init__(self, robot: Any, who: str) -> None:
-        self.robot, self.tree, self.who = robot, robot.tree, who
+    def __init__(self, robot: Any, caller: str) -> None:
+        self.robot, self.tree, self.caller = robot, robot.tree, caller
         if not any(constraint.holonomic for constraint in self.tree.constraints):
             raise ValueError(
-                f"{who}: robot {robot.name!r} has no constraints of configurations to satisfy: with_loop and "
+                f"{caller}: robot {robot.name!r} has no constraints of configurations to satisfy: with_loop and "
                 f"with_constraints put some on"
             )
 
@@ -161,12 +161,12 @@ class ClosedMechanism:
         return tuple(pair for c in holonomic for pair in zip(c.row_names, c.row_units, strict=True))
 
 
-def read_configuration(robot: Any, who: str, name: str, q: Any) -> np.ndarray:
+def read_configuration(robot: Any, caller: str, name: str, q: Any) -> np.ndarray:
     """A configuration, or a batch of them, on the manifold.  Raises ValueError as robots' methods do."""
     numbers = type(q) is np.ndarray and q.dtype == float and q.shape[-1:] == (robot.nq,)
     if numbers and not robot._subject.unfit and np.isfinite(q).all():  # as it is most often
         return np.array(q)
-    asked = ArgumentReader(robot._subject, who, (Port("q", (robot.nq,)),), ())
+    asked = ArgumentReader(robot._subject, caller, (Port("q", (robot.nq,)),), ())
     try:
         arrays = asked.prepared((q,))
         asked.refuse_not_finite(arrays)
@@ -175,14 +175,14 @@ def read_configuration(robot: Any, who: str, name: str, q: Any) -> np.ndarray:
         raise
     except ValueError as error:
         said = str(error)
-        known = said.startswith(f"{who}: q")
+        known = said.startswith(f"{caller}: q")
         raise ValueError(
-            said.replace(f"{who}: q", f"{who}: {name}", 1) if known else f"{who}: {name}: {said}"
+            said.replace(f"{caller}: q", f"{caller}: {name}", 1) if known else f"{caller}: {name}: {said}"
         ) from None
     return np.array(found, dtype=float)
 
 
-def read_joints(robot: Any, who: str, name: str, given: Given | None) -> HeldJoints:
+def read_joints(robot: Any, caller: str, name: str, given: Given | None) -> HeldJoints:
     """Numbers of joints by name, each (...) where the joint has one, or (..., nq of it).
 
     Raises TypeError where it is no dict, UnknownNameError for a joint that is not there, ValueError for one that
@@ -190,16 +190,18 @@ def read_joints(robot: Any, who: str, name: str, given: Given | None) -> HeldJoi
     """
     tree, values = robot.tree, {}
     if given is not None and not isinstance(given, Mapping):
-        raise TypeError(f'{who}: {name}: expected a dict by joint, as in {{"crank": 0.3}}, got {given!r}')
+        raise TypeError(f'{caller}: {name}: expected a dict by joint, as in {{"crank": 0.3}}, got {given!r}')
     for joint, value in (given or {}).items():
         if any(constraint.name == joint for constraint in tree.constraints):
-            raise ValueError(f"{who}: {name}: {joint!r} is a constraint, whose numbers follow: name joints of the tree")
+            raise ValueError(
+                f"{caller}: {name}: {joint!r} is a constraint, whose numbers follow: name joints of the tree"
+            )
         body = tree.bodies[tree.joint_index(joint)]
         if body.coupling is not None:
-            raise ValueError(f"{who}: {name}: joint {joint!r} follows joint {body.coupling.joint!r}: name that one")
+            raise ValueError(f"{caller}: {name}: joint {joint!r} follows joint {body.coupling.joint!r}: name that one")
         nq = body.joint.nq
         shape = "a number, or an array of any shape" if nq == 1 else f"an array of shape (..., {nq})"
-        expected = f"{who}: {name}: joint {joint!r}: expected {shape}"
+        expected = f"{caller}: {name}: joint {joint!r}: expected {shape}"
         try:
             array = floats(value)
         except (TypeError, ValueError):
@@ -212,16 +214,16 @@ def read_joints(robot: Any, who: str, name: str, given: Given | None) -> HeldJoi
             raise ValueError(f"{expected}, got {array[~np.isfinite(array)].flat[0]} among them")
         values[joint] = body.joint.checked(array, joint)
     found = HeldJoints(tuple(values), values)
-    _check_batch(who, name, found)
+    _check_batch(caller, name, found)
     return found
 
 
-def _check_batch(who: str, name: str, held: HeldJoints) -> None:
+def _check_batch(caller: str, name: str, held: HeldJoints) -> None:
     try:
         np.broadcast_shapes(*(x.shape[:-1] for x in held.values.values()))
     except ValueError:
         shapes = ", ".join(f"{joint} {x.shape[:-1]}" for joint, x in held.values.items())
-        raise ValueError(f"{who}: {name}: these do not broadcast together: {shapes}") from None
+        raise ValueError(f"{caller}: {name}: these do not broadcast together: {shapes}") from None
 
 
 def check_limits(mechanism: ClosedMechanism, held: HeldJoints) -> None:
@@ -234,12 +236,12 @@ def check_limits(mechanism: ClosedMechanism, held: HeldJoints) -> None:
         if wrong.any():
             k = int(np.argwhere(wrong)[0][-1])
             raise ValueError(
-                f"{mechanism.who}: hold: joint {joint!r} = {value[wrong].flat[0]:.6g} is beyond its limits "
+                f"{mechanism.caller}: hold: joint {joint!r} = {value[wrong].flat[0]:.6g} is beyond its limits "
                 f"[{low[k]:.6g}, {high[k]:.6g}]; limits=False does not look at them"
             )
 
 
-def read_weights(robot: Any, who: str, weights: Any, preferred: HeldJoints) -> np.ndarray:
+def read_weights(robot: Any, caller: str, weights: Any, preferred: HeldJoints) -> np.ndarray:
     """How much each velocity counts in what is near, (nv,): 1, or, where some joints are preferred, 0.01 of others.
 
     Raises ValueError for what is not positive, and for shapes; UnknownNameError for a joint that is not there.
@@ -248,7 +250,7 @@ def read_weights(robot: Any, who: str, weights: Any, preferred: HeldJoints) -> n
     found = np.full(tree.nv, _OTHERS if preferred.names else 1.0)
     for name in preferred.names:
         found[tree.v_slices[tree.joint_index(name)]] = 1.0
-    expected = f"{who}: weights: expected positive numbers, a dict by joint or an array of shape ({tree.nv},)"
+    expected = f"{caller}: weights: expected positive numbers, a dict by joint or an array of shape ({tree.nv},)"
     try:
         if isinstance(weights, Mapping):
             for name, value in weights.items():
@@ -256,7 +258,7 @@ def read_weights(robot: Any, who: str, weights: Any, preferred: HeldJoints) -> n
         elif weights is not None:
             found[:] = floats(weights)
     except UnknownNameError as error:
-        raise error.at(f"{who}: weights") from None
+        raise error.at(f"{caller}: weights") from None
     except (TypeError, ValueError):
         raise ValueError(f"{expected}, got {weights!r}") from None
     if not (np.isfinite(found).all() and (found > 0.0).all()):
@@ -264,7 +266,7 @@ def read_weights(robot: Any, who: str, weights: Any, preferred: HeldJoints) -> n
     return found
 
 
-def read_time(who: str, time: Any) -> np.ndarray | None:
+def read_time(caller: str, time: Any) -> np.ndarray | None:
     """The time, or times of a batch.  Raises ValueError for what is no finite number."""
     if time is None:
         return None
@@ -273,7 +275,7 @@ def read_time(who: str, time: Any) -> np.ndarray | None:
     except (TypeError, ValueError):
         found = np.array(np.nan)
     if not np.isfinite(found).all():
-        raise ValueError(f"{who}: time: expected a time or an array of times [s], got {time!r}")
+        raise ValueError(f"{caller}: time: expected a time or an array of times [s], got {time!r}")
     return found
 
 

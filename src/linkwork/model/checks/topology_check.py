@@ -14,12 +14,12 @@ def check_names(findings: Findings, description: Description) -> bool:
     named: list[tuple[str, object, Location]] = [("the robot's name", description.name, description.where)]
     named += [("a link's name", link.name, link.where) for link in description.links]
     for joint in description.joints:
-        who = f"joint {quoted(joint.name)}" if isinstance(joint.name, str) else "a joint"
-        named.append((f"{who}: its name", joint.name, joint.where))
-        named.append((f"{who}: its parent link's name", joint.parent, joint.where))
-        named.append((f"{who}: its child link's name", joint.child, joint.where))
+        caller = f"joint {quoted(joint.name)}" if isinstance(joint.name, str) else "a joint"
+        named.append((f"{caller}: its name", joint.name, joint.where))
+        named.append((f"{caller}: its parent link's name", joint.parent, joint.where))
+        named.append((f"{caller}: its child link's name", joint.child, joint.where))
         if joint.mimic is not None:
-            named.append((f"{who}: the name of the joint it mimics", joint.mimic.joint, joint.where))
+            named.append((f"{caller}: the name of the joint it mimics", joint.mimic.joint, joint.where))
     named += [("a frame's name", frame.name, frame.where) for frame in description.frames]
     for what, name, where in named:
         if not isinstance(name, str):
@@ -103,7 +103,7 @@ def _check_frames(findings: Findings, description: Description) -> None:
     first = {link.name: ("link", link.where) for link in description.links}
     links = dict.fromkeys(first)
     for frame in description.frames:
-        who = f"frame {quoted(frame.name)}"
+        caller = f"frame {quoted(frame.name)}"
         if frame.name == "world":
             message = "no frame may be named 'world': the name stands for the frame that does not move"
             findings.error(Issue("BAD_NAME", message, frame.where, "rename the frame"))
@@ -111,11 +111,11 @@ def _check_frames(findings: Findings, description: Description) -> None:
             findings.error(Issue("BAD_NAME", f"a frame needs a name, got {quoted(frame.name)}", frame.where))
         elif frame.name in first:
             kind, where = first[frame.name]
-            message = f"{who} has the name of a {kind}{_lines(where, frame.where)}"
+            message = f"{caller} has the name of a {kind}{_lines(where, frame.where)}"
             findings.error(Issue("DUPLICATE_NAME", message, frame.where))
         first.setdefault(frame.name, ("frame", frame.where))
         if frame.link not in links:
-            message = f"{who}: its link {quoted(frame.link)} does not exist"
+            message = f"{caller}: its link {quoted(frame.link)} does not exist"
             findings.error(Issue("UNKNOWN_LINK", message, frame.where, nearest(frame.link, links)))
 
 

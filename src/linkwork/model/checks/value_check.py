@@ -37,11 +37,11 @@ def check_values(findings: Findings, description: Description) -> None:
 class _Log:
     """Says what is wrong with one link or joint."""
 
-    def __init__(self, findings: Findings, who: str, where: Location) -> None:
-        self.findings, self.who, self.where = findings, who, where
+    def __init__(self, findings: Findings, caller: str, where: Location) -> None:
+        self.findings, self.caller, self.where = findings, caller, where
 
     def error(self, code: str, message: str) -> bool:
-        self.findings.error(Issue(code, f"{self.who}: {message}", self.where))
+        self.findings.error(Issue(code, f"{self.caller}: {message}", self.where))
         return False
 
     def numbers(self, what: str, values: Iterable[Any], largest: float = LARGEST) -> bool:
@@ -58,7 +58,7 @@ class _Log:
 
     def lengths(self, what: str, values: Sequence[float]) -> None:
         if self.numbers(what, values) and any(abs(x) > SUSPICIOUS for x in values):
-            message = f"{self.who}: suspicious magnitude: {what} {_listed(values)} m"
+            message = f"{self.caller}: suspicious magnitude: {what} {_listed(values)} m"
             self.findings.warn(Issue("MAGNITUDE", message, self.where, "lengths are in m"))
 
 

@@ -45,23 +45,28 @@ class PathRequest:
         locked: Any,
         start: np.ndarray | None,
         finest: float,
-        who: str,
+        caller: str,
     ) -> None:
-        self.robot, self.path, self.frame, self.relative_to, self.who = robot, path, frame, relative_to, who
+        self.robot, self.path, self.frame, self.relative_to, self.caller = robot, path, frame, relative_to, caller
         self.finest = finest
         self.orientation, self.free = orientation, FREE_ROWS[orientation]
         self.kept = [k for k in range(6) if k not in self.free]
         task = PoseTask(frame, relative_to=relative_to, name="X_path")
         tolerance = np.full(6, _EXACT)
         tolerance[list(self.free)] = np.inf
-        self.lower, self.upper = read_limits(who, robot, limits)
+        self.lower, self.upper = read_limits(caller, robot, limits)
         room = np.full(robot.nq, _ROOM)
         with np.errstate(invalid="ignore"):
             room = np.minimum(room, 0.25 * (self.upper - self.lower))
         if start is not None:
             room = np.clip(np.minimum(start - self.lower, self.upper - start), 0.0, room)
         self.problem = IKProblem(
-            robot, task, limits=(self.lower + room, self.upper - room), locked=locked, tolerance=tolerance, who=who
+            robot,
+            task,
+            limits=(self.lower + room, self.upper - room),
+            locked=locked,
+            tolerance=tolerance,
+            caller=caller,
         )
         self.spare = robot.nv - len(self.problem.still) > len(self.kept)
         self.plain = robot.nq == robot.nv and self.problem.plain and bool(_adds_up(robot))
@@ -73,7 +78,12 @@ class PathRequest:
     def unlimited(self) -> IKProblem:
         """The same without limits: it tells what is in the way."""
         p = self.problem
-        options: dict[str, Any] = {"limits": False, "locked": p.locked, "tolerance": p.tolerances, "who": self.who}
+        options: dict[str, Any] = {
+            "limits": False,
+            "locked": p.locked,
+            "tolerance": p.tolerances,
+            "caller": self.caller,
+        }
         return IKProblem(self.robot, PoseTask(self.frame, relative_to=self.relative_to, name="X_path"), **options)
 
     # -- configurations for poses

@@ -155,19 +155,19 @@ def _straight(X: np.ndarray, other: np.ndarray) -> CartesianPath:
     return CartesianPath([leg_of(Pose.of(X.tolist()), Pose.of(other.tolist()), "decoupled")])
 
 
-def _off(X: np.ndarray, who: str, distance: Any, axis: Any) -> np.ndarray:
+def _off(X: np.ndarray, caller: str, distance: Any, axis: Any) -> np.ndarray:
     """A pose so far behind one along an axis of it."""
-    far = np.asarray(real_array(f"{who}: distance: expected metres above 0", distance), dtype=float)
+    far = np.asarray(real_array(f"{caller}: distance: expected metres above 0", distance), dtype=float)
     if far.ndim or not 0.0 < far < _FARTHEST:
-        raise ValueError(f"{who}: distance: expected metres above 0 and below {_FARTHEST:g}, got {distance!r}")
+        raise ValueError(f"{caller}: distance: expected metres above 0 and below {_FARTHEST:g}, got {distance!r}")
     if isinstance(axis, str):
         if axis.lstrip("+-") not in ("x", "y", "z") or len(axis) > 2:
-            raise ValueError(f'{who}: axis: expected "x", "y", "z", "-x", "-y" or "-z", or a vector, got {axis!r}')
+            raise ValueError(f'{caller}: axis: expected "x", "y", "z", "-x", "-y" or "-z", or a vector, got {axis!r}')
         way = np.eye(3)["xyz".index(axis[-1])] * (-1.0 if axis[0] == "-" else 1.0)
     else:
-        way = np.asarray(real_array(f"{who}: axis: expected three numbers", axis), dtype=float)
+        way = np.asarray(real_array(f"{caller}: axis: expected three numbers", axis), dtype=float)
         if way.shape != (3,) or not np.isfinite(way).all() or not np.linalg.norm(way) > 0.0:
-            raise ValueError(f"{who}: axis: expected three numbers, not all zero, got {axis!r}")
+            raise ValueError(f"{caller}: axis: expected three numbers, not all zero, got {axis!r}")
         way = way / np.linalg.norm(way)
     found: np.ndarray = X.copy()
     found[:3, 3] -= number(far) * (X[:3, :3] @ way)

@@ -51,12 +51,12 @@ def line(X0: ArrayLike, X1: ArrayLike, *, orientation: str = "decoupled") -> Car
 
     Raises ValueError for what is no pose, and for poses that are the same.
     """
-    who = "line"
-    start, end = (_pose(who, name, X)[0] for name, X in (("X0", X0), ("X1", X1)))
-    _one_of(who, orientation)
+    caller = "line"
+    start, end = (_pose(caller, name, X)[0] for name, X in (("X0", X0), ("X1", X1)))
+    _one_of(caller, orientation)
     piece = leg_of(start, end, orientation)
     if piece.size <= _SAME:
-        raise ValueError(f"{who}: X0 and X1 are the same pose, so there is no way between them")
+        raise ValueError(f"{caller}: X0 and X1 are the same pose, so there is no way between them")
     return CartesianPath([piece])
 
 
@@ -86,30 +86,30 @@ def arc(
 
     Raises ValueError for places on one line, a center on the axis through X0, and what is no pose.
     """
-    who = "arc"
-    start = _pose(who, "X0", X0)
-    _one_of(who, orientation, ("decoupled", "carried"))
+    caller = "arc"
+    start = _pose(caller, "X0", X0)
+    _one_of(caller, orientation, ("decoupled", "carried"))
     by_places, by_center = (via, X1), (center, axis, angle)
     if all(x is not None for x in by_places) and all(x is None for x in by_center):
-        last = np.asarray(real_array(f"{who}: X1: expected a pose (4, 4) or a place (3,)", X1), dtype=float)
-        place = last if last.shape == (3,) else _pose(who, "X1", X1)[1]
-        around, middle = _circle(who, start[1], _place(who, "via", via), _place(who, "X1", place))
-        end = start[0] if last.shape == (3,) else given_pose(last, f"{who}: X1")
+        last = np.asarray(real_array(f"{caller}: X1: expected a pose (4, 4) or a place (3,)", X1), dtype=float)
+        place = last if last.shape == (3,) else _pose(caller, "X1", X1)[1]
+        around, middle = _circle(caller, start[1], _place(caller, "via", via), _place(caller, "X1", place))
+        end = start[0] if last.shape == (3,) else given_pose(last, f"{caller}: X1")
     elif all(x is not None for x in by_center) and all(x is None for x in by_places):
-        middle = _place(who, "center", center)
-        along = _place(who, "axis", axis)
+        middle = _place(caller, "center", center)
+        along = _place(caller, "axis", axis)
         length = float(np.linalg.norm(along))
-        turn = np.asarray(real_array(f"{who}: angle: expected an angle [rad]", angle), dtype=float)
+        turn = np.asarray(real_array(f"{caller}: angle: expected an angle [rad]", angle), dtype=float)
         if not length > 0.0 or turn.ndim or not np.isfinite(turn) or not turn:
             raise ValueError(
-                f"{who}: expected an axis of some length and an angle other than 0 [rad], got {axis!r} and {angle!r}"
+                f"{caller}: expected an axis of some length and an angle other than 0 [rad], got {axis!r} and {angle!r}"
             )
         around, end = along / length * float(turn), start[0]
         off = start[1] - middle
         if np.linalg.norm(np.cross(along / length, off)) <= _LEVEL * max(1.0, float(np.linalg.norm(off))):
-            raise ValueError(f"{who}: X0 is on the axis through the center, so it goes nowhere")
+            raise ValueError(f"{caller}: X0 is on the axis through the center, so it goes nowhere")
     else:
-        raise ValueError(f"{who}: via, X1, center, axis and angle: expected the first two, or the other three")
+        raise ValueError(f"{caller}: via, X1, center, axis and angle: expected the first two, or the other three")
     X = start[0]
     if orientation == "carried":
         turned = X.rotation.inv_act(Vec3.of(around.tolist()))
@@ -128,16 +128,16 @@ def pose_spline(poses_given: ArrayLike, *, orientation: str = "decoupled", bound
 
     Raises ValueError for fewer than two poses, and for one that is the same as the one before it.
     """
-    who = "pose_spline"
-    X = _poses(who, poses_given)
-    _one_of(who, orientation)
-    times = np.concatenate([[0.0], np.cumsum(_steps(who, X))])
+    caller = "pose_spline"
+    X = _poses(caller, poses_given)
+    _one_of(caller, orientation)
+    times = np.concatenate([[0.0], np.cumsum(_steps(caller, X))])
     if boundary not in _BOUNDARIES:
-        raise ValueError(f"{who}: boundary: got {boundary!r}: {nearest(str(boundary), _BOUNDARIES)}")
+        raise ValueError(f"{caller}: boundary: got {boundary!r}: {nearest(str(boundary), _BOUNDARIES)}")
     if boundary == "periodic" and not np.allclose(X[0], X[-1], atol=_SAME):
-        raise ValueError(f'{who}: boundary="periodic" takes a last pose that is the first')
+        raise ValueError(f'{caller}: boundary="periodic" takes a last pose that is the first')
     q = pose_numbers(X)
-    section = through.cubic(free_space(orientation == "decoupled"), times, q, boundary, None, who)
+    section = through.cubic(free_space(orientation == "decoupled"), times, q, boundary, None, caller)
     return CartesianPath([SplinePiece(Trajectory([section]))])
 
 
@@ -153,17 +153,17 @@ def polyline(
 
     Raises ValueError for fewer than two poses, or two that are the same and no others.
     """
-    who = "polyline"
-    X = _poses(who, poses_given)
-    _one_of(who, orientation)
-    kept = np.concatenate([[True], _steps(who, X, repeated=True) > _SAME])
-    radius = np.asarray(real_array(f"{who}: blend: expected metres from 0", blend), dtype=float)
+    caller = "polyline"
+    X = _poses(caller, poses_given)
+    _one_of(caller, orientation)
+    kept = np.concatenate([[True], _steps(caller, X, repeated=True) > _SAME])
+    radius = np.asarray(real_array(f"{caller}: blend: expected metres from 0", blend), dtype=float)
     if radius.shape not in ((), (len(X) - 2,)) or not (radius >= 0.0).all() or not np.isfinite(radius).all():
-        raise ValueError(f"{who}: blend: expected metres from 0, one number or {len(X) - 2}, got {blend!r}")
+        raise ValueError(f"{caller}: blend: expected metres from 0, one number or {len(X) - 2}, got {blend!r}")
     if orientation == "screw" and radius.any():
-        raise ValueError(f'{who}: blend: screws have corners: leave it out, or take orientation="decoupled"')
+        raise ValueError(f'{caller}: blend: screws have corners: leave it out, or take orientation="decoupled"')
     if kept.sum() < 2:
-        raise ValueError(f"{who}: all poses are the same, so there is no way between them")
+        raise ValueError(f"{caller}: all poses are the same, so there is no way between them")
     given = np.zeros(len(X))
     given[1:-1] = radius
     ends, radii = [Pose.of(x.tolist()) for x in X[kept]], given[kept]
@@ -193,46 +193,46 @@ def _part(piece: ArcPiece | ScrewPiece, first: float, final: float) -> ArcPiece 
     return leg_of(_at(piece, first), _at(piece, final), "screw" if isinstance(piece, ScrewPiece) else "decoupled")
 
 
-def _pose(who: str, name: str, given: Any) -> tuple[Pose, np.ndarray]:
+def _pose(caller: str, name: str, given: Any) -> tuple[Pose, np.ndarray]:
     """A pose, and its place."""
-    X = given_pose(given, f"{who}: {name}")
+    X = given_pose(given, f"{caller}: {name}")
     return X, np.array([*X.translation], dtype=float)
 
 
-def _place(who: str, name: str, given: Any) -> np.ndarray:
-    found = np.asarray(real_array(f"{who}: {name}: expected three numbers", given), dtype=float)
+def _place(caller: str, name: str, given: Any) -> np.ndarray:
+    found = np.asarray(real_array(f"{caller}: {name}: expected three numbers", given), dtype=float)
     if found.shape != (3,) or not np.isfinite(found).all():
-        raise ValueError(f"{who}: {name}: expected three finite numbers, got {given!r}")
+        raise ValueError(f"{caller}: {name}: expected three finite numbers, got {given!r}")
     return found
 
 
-def _poses(who: str, given: Any) -> np.ndarray:
+def _poses(caller: str, given: Any) -> np.ndarray:
     """Two poses at least."""
-    expected = f"{who}: expected poses (n, 4, 4), two at least"
+    expected = f"{caller}: expected poses (n, 4, 4), two at least"
     X = np.asarray(real_array(expected, given), dtype=float)
     if X.ndim != 3 or X.shape[1:] != (4, 4) or len(X) < 2:
         raise ValueError(f"{expected}, got shape {X.shape}")
-    return np.array([matrix_of(given_pose(x, f"{who}: pose {k}")) for k, x in enumerate(X)])
+    return np.array([matrix_of(given_pose(x, f"{caller}: pose {k}")) for k, x in enumerate(X)])
 
 
-def _steps(who: str, X: np.ndarray, *, repeated: bool = False) -> np.ndarray:
+def _steps(caller: str, X: np.ndarray, *, repeated: bool = False) -> np.ndarray:
     """How far each pose is from the one before.  Raises ValueError for those that are the same."""
     ends = [Pose.of(x.tolist()) for x in X]
     found = np.array([leg_of(a, b, "decoupled").size for a, b in pairwise(ends)])
     if not repeated and (found <= _SAME).any():
         k = int(np.flatnonzero(found <= _SAME)[0])
-        raise ValueError(f"{who}: poses {k} and {k + 1} are the same: leave one of them out")
+        raise ValueError(f"{caller}: poses {k} and {k + 1} are the same: leave one of them out")
     return found
 
 
-def _circle(who: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _circle(caller: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The vector of the angle from a through b to c, and the center.  Raises ValueError for places on one line."""
     u, v = b - a, c - a
     normal = np.cross(u, v)
     area = float(normal @ normal)
     size = max(float(u @ u), float(v @ v))
     if not area > (_LEVEL * size) ** 2 or not size > 0.0:
-        raise ValueError(f"{who}: X0, via and X1 are on one line, so no circle goes through them: take a line")
+        raise ValueError(f"{caller}: X0, via and X1 are on one line, so no circle goes through them: take a line")
     off = (np.cross(normal, u) * float(v @ v) + np.cross(v, normal) * float(u @ u)) / (2.0 * area)
     n = normal / math.sqrt(area)
     first, last = -off, v - off
@@ -240,6 +240,6 @@ def _circle(who: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.n
     return n * angle, a + off
 
 
-def _one_of(who: str, given: Any, known: tuple[str, ...] = _ORIENTATIONS) -> None:
+def _one_of(caller: str, given: Any, known: tuple[str, ...] = _ORIENTATIONS) -> None:
     if given not in known:
-        raise ValueError(f"{who}: orientation: got {given!r}: {nearest(str(given), known)}")
+        raise ValueError(f"{caller}: orientation: got {given!r}: {nearest(str(given), known)}")

@@ -28,7 +28,7 @@ _STRAIGHT = 1e-9  # of the largest: by how much states may be off a straight lin
 class AskedProfile(NamedTuple):
     """A profile's states (n,), limits and options."""
 
-    who: str
+    caller: str
     names: Sequence[str]
     kind: ProfileKind
     states: tuple[np.ndarray, ...]  # q0, q1, v0, v1, a0, a1
@@ -37,7 +37,9 @@ class AskedProfile(NamedTuple):
     duration: float | None
 
 
-def read_options(who: str, kind: Any, synchronize: Any, duration: Any) -> tuple[ProfileKind, str | None, float | None]:
+def read_options(
+    caller: str, kind: Any, synchronize: Any, duration: Any
+) -> tuple[ProfileKind, str | None, float | None]:
     """Raises UnknownNameError and ValueError for what is none."""
     found = kind_of(kind)
     if synchronize is not None and synchronize not in SYNCHRONIZE:
@@ -47,43 +49,44 @@ def read_options(who: str, kind: Any, synchronize: Any, duration: Any) -> tuple[
     try:
         seconds = number(duration)
     except (TypeError, ValueError):
-        raise ValueError(f"{who}: duration: expected seconds above 0, got {duration!r}") from None
+        raise ValueError(f"{caller}: duration: expected seconds above 0, got {duration!r}") from None
     if not 0.0 < seconds < np.inf:
-        raise ValueError(f"{who}: duration: expected seconds above 0, got {duration!r}")
+        raise ValueError(f"{caller}: duration: expected seconds above 0, got {duration!r}")
     return found, synchronize, seconds
 
 
 def read_limits(
-    who: str, kind: ProfileKind, names: Sequence[str], given: dict[str, Any], places: Places | None
+    caller: str, kind: ProfileKind, names: Sequence[str], given: dict[str, Any], places: Places | None
 ) -> ProfileLimits:
     """Limits of velocity, acceleration and jerk; those left out are none, unless the kind needs them."""
     found: list[np.ndarray] = []
     for order, (what, limit) in enumerate(given.items(), start=1):
         if limit is None and 2 <= order <= kind.order:
             raise ValueError(
-                f'{who}: {what}: kind="{kind.name}" needs limits of {what}, and there are none: pass {what}=, a number '
+                f'{caller}: {what}: kind="{kind.name}" needs limits of {what}, and there are none: pass '
+                f"{what}=, a number "
                 f"or an array of shape ({len(names)},)"
             )
-        up, down = read_limit(who, what, np.inf if limit is None else limit, names, places)
+        up, down = read_limit(caller, what, np.inf if limit is None else limit, names, places)
         if order == kind.order > 1 and not (np.isfinite(up) & np.isfinite(down)).all():
             k = int(np.argmin(np.isfinite(up) & np.isfinite(down)))
             other = '; kind="trapezoid" has no limit of jerk' if what == "jerk" else ""
-            raise ValueError(f'{who}: {what} of {names[k]}: kind="{kind.name}" needs a limit, got none{other}')
+            raise ValueError(f'{caller}: {what} of {names[k]}: kind="{kind.name}" needs a limit, got none{other}')
         found += [up, down]
     return ProfileLimits(*found)
 
 
 def solved(asked: AskedProfile) -> ProfileNumbers:
     """The profile.  Raises ValueError with the reason where there is none."""
-    who, names, kind, states, limits, synchronize, duration = asked
+    caller, names, kind, states, limits, synchronize, duration = asked
     if kind.polynomial and duration is None and not any(np.isfinite(x).any() for x in limits):
         raise ValueError(
-            f'{who}: kind="{kind.name}" needs a duration, or limits that say how fast it may be: pass duration=, or '
+            f'{caller}: kind="{kind.name}" needs a duration, or limits that say how fast it may be: pass duration=, or '
             f"velocity=, acceleration= or jerk="
         )
     if synchronize == "phase":
         return in_lines(asked._replace(synchronize="time"), [np.arange(len(names))], _WHOLE)
-    still = still_joints(who, names, states, limits)
+    still = still_joints(caller, names, states, limits)
     limits = ProfileLimits(*(np.where(still, 1.0, x) for x in limits)).finite()
     least = np.full(len(names), 0.0 if duration is None else duration)
     together = synchronize is not None or duration is not None
@@ -91,11 +94,11 @@ def solved(asked: AskedProfile) -> ProfileNumbers:
     numbers = profile_kernel(kind, len(names), together, given)(*states, *limits, least)
     status = int(numbers.status)
     if status:
-        raise ValueError(why_not(who, kind, names, states, limits, status, duration))
+        raise ValueError(why_not(caller, kind, names, states, limits, status, duration))
     found = ProfileNumbers(*(np.asarray(x) for x in numbers))
     if duration is not None and found.durations.max() > duration * (1.0 + 1e-9):
         raise ValueError(
-            f"{who}: no profile within the limits takes {duration:.9g} s; of those that take longer the first takes "
+            f"{caller}: no profile within the limits takes {duration:.9g} s; of those that take longer the first takes "
             f"{found.durations.max():.9g} s"
         )
     if not together:
@@ -111,7 +114,7 @@ def solved(asked: AskedProfile) -> ProfileNumbers:
     try:
         return slowed(found, states, alone, names)
     except ValueError as error:
-        raise ValueError(f"{who}: {error}") from None
+        raise ValueError(f"{caller}: {error}") from None
 
 
 def _refuse_moving_ends(asked: AskedProfile, found: ProfileNumbers) -> None:
@@ -120,7 +123,7 @@ def _refuse_moving_ends(asked: AskedProfile, found: ProfileNumbers) -> None:
         moves = asked.states[3][k] != 0.0 or asked.states[5][k] != 0.0
         if moves and found.durations[k] < last * (1.0 - 1e-12):
             raise ValueError(
-                f"{asked.who}: synchronize=None: {name} comes to its goal {last - found.durations[k]:.6g} s before "
+                f"{asked.caller}: synchronize=None: {name} comes to its goal {last - found.durations[k]:.6g} s before "
                 f'others, and is to move there (v1, a1); synchronize="time" lets all end together'
             )
 
@@ -170,7 +173,8 @@ def _line(asked: AskedProfile, group: np.ndarray, remedy: str) -> tuple[int, np.
         k = int(np.argmax(off))
         if off[k] > _STRAIGHT * np.abs(x).max():
             raise ValueError(
-                f"{asked.who}: {what} of {asked.names[group[k]]} is {x[k]:.6g}, and along the straight line from q0 to "
+                f"{asked.caller}: {what} of {asked.names[group[k]]} is {x[k]:.6g}, and along the "
+                f"straight line from q0 to "
                 f"q1 it would be {share[k] * x[place]:.6g}: {remedy}"
             )
     return int(group[place]), share
@@ -182,7 +186,7 @@ _WHOLE = 'a motion with synchronize="phase" is a straight line; synchronize="tim
 _SLACK = 1e-9
 
 
-def still_joints(who: str, names: Sequence[str], states: Sequence[np.ndarray], limits: ProfileLimits) -> np.ndarray:
+def still_joints(caller: str, names: Sequence[str], states: Sequence[np.ndarray], limits: ProfileLimits) -> np.ndarray:
     """Which coordinates (n,) cannot move, as a limit of theirs is 0 both ways.
 
     Raises ValueError where one of them is asked to, and for limits of acceleration or jerk that are 0 one way.
@@ -197,7 +201,8 @@ def still_joints(who: str, names: Sequence[str], states: Sequence[np.ndarray], l
         if what != "velocity":
             for k in np.flatnonzero(((up <= 0.0) | (down <= 0.0)) & ~zero):
                 raise ValueError(
-                    f"{who}: {what} of {names[int(k)]}: expected limits above 0 both ways, or 0 both ways for one that "
+                    f"{caller}: {what} of {names[int(k)]}: expected limits above 0 both ways, or 0 both "
+                    f"ways for one that "
                     f"stands still, got 0 one way"
                 )
         still |= zero
@@ -206,12 +211,14 @@ def still_joints(who: str, names: Sequence[str], states: Sequence[np.ndarray], l
     for rate in rates:
         moving = moving | (rate != 0.0)
     for k in np.flatnonzero(still & moving):
-        raise ValueError(f"{who}: {names[int(k)]} is to move from {q0[k]:.6g} to {q1[k]:.6g}, and a limit of its is 0")
+        raise ValueError(
+            f"{caller}: {names[int(k)]} is to move from {q0[k]:.6g} to {q1[k]:.6g}, and a limit of its is 0"
+        )
     return still
 
 
 def why_not(
-    who: str,
+    caller: str,
     kind: ProfileKind,
     names: Sequence[str],
     states: Sequence[np.ndarray],
@@ -232,25 +239,28 @@ def why_not(
             if not found and kind.order == 3:
                 found = _beyond(name, end, v[k], sense * a[k], (V[k], V_down[k]), (up[k], down[k]))
             if found:
-                return f"{who}: {found}"
+                return f"{caller}: {found}"
     for k, name in enumerate(names):
         way = q1[k] - q0[k]
         if (way > 0.0 and V[k] <= 0.0) or (way < 0.0 and V_down[k] <= 0.0):
-            return f"{who}: {name} is to move by {way:.6g}, and its limit of velocity that way is 0"
+            return f"{caller}: {name} is to move by {way:.6g}, and its limit of velocity that way is 0"
     if kind.polynomial:
         if duration is not None:
-            return f"{who}: the {kind.name} profile of {duration:.9g} s does not keep the limits; leave out duration="
+            return (
+                f"{caller}: the {kind.name} profile of {duration:.9g} s does not keep the limits; leave out duration="
+            )
         return (
-            f"{who}: no {kind.name} profile between these states keeps the limits, of whatever duration: between the "
+            f"{caller}: no {kind.name} profile between these states keeps the limits, of whatever "
+            f"duration: between the "
             f'ends it would leave them; kind="jerk" keeps them'
         )
     for k, name in enumerate(names):
         found = _too_near(name, kind, [float(x[k]) for x in states], [float(x[k]) for x in limits])
         if found:
-            return f"{who}: {found}"
+            return f"{caller}: {found}"
     whom = "all coordinates" if len(names) > 1 else names[0]
     found = f"no duration that fits {whom} was found: numbers are too far apart; status {status}"
-    return f"{who}: q0, q1 and duration: {found}"
+    return f"{caller}: q0, q1 and duration: {found}"
 
 
 def _too_near(name: str, kind: ProfileKind, state: Sequence[float], limits: Sequence[float]) -> str:

@@ -66,47 +66,48 @@ def profile(
 
     Raises ValueError, with the reason, where there is no such motion; UnknownNameError for another kind.
     """
-    who = "profile"
-    found, order, seconds = read_options(who, kind, synchronize, duration)
-    states = read_states(who, (q0, q1, v0, v1, a0, a1))
+    caller = "profile"
+    found, order, seconds = read_options(caller, kind, synchronize, duration)
+    states = read_states(caller, (q0, q1, v0, v1, a0, a1))
     names = [f"coordinate {k}" for k in range(len(states[0]))]
     given = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-    limits = read_limits(who, found, names, given, None)
+    limits = read_limits(caller, found, names, given, None)
     if not found.accelerations:
         states = (*states[:4], np.zeros(len(names)), np.zeros(len(names)))
-    return trajectory_of(solved(AskedProfile(who, names, found, states, limits, order, seconds)))
+    return trajectory_of(solved(AskedProfile(caller, names, found, states, limits, order, seconds)))
 
 
-def read_states(who: str, given: Any) -> tuple[np.ndarray, ...]:
+def read_states(caller: str, given: Any) -> tuple[np.ndarray, ...]:
     """q0, q1, v0, v1, a0, a1 as arrays (n,).  Raises ValueError for what is none, or not finite."""
     arrays = []
     for name, x in zip(STATES, given, strict=True):
-        refuse_symbols(who, name, x)
-        found = np.asarray(real_array(f"{who}: {name}: expected a number or an array of shape (n,)", x), dtype=float)
+        refuse_symbols(caller, name, x)
+        found = np.asarray(real_array(f"{caller}: {name}: expected a number or an array of shape (n,)", x), dtype=float)
         if found.ndim > 1:
             raise ValueError(
-                f"{who}: {name}: expected a number or an array of shape (n,), got shape {found.shape}; "
+                f"{caller}: {name}: expected a number or an array of shape (n,), got shape {found.shape}; "
                 f"linkwork.motion.ProfileFunction takes many at once"
             )
         if not np.isfinite(found).all():
             at = "" if not found.ndim else f" at {int(np.argmin(np.isfinite(found)))}"
-            raise ValueError(f"{who}: {name}: expected finite numbers, got {found[~np.isfinite(found)][0]}{at}")
+            raise ValueError(f"{caller}: {name}: expected finite numbers, got {found[~np.isfinite(found)][0]}{at}")
         arrays.append(np.atleast_1d(found))
     n = max(len(arrays[0]), len(arrays[1]))
     if not n:
-        raise ValueError(f"{who}: q0: expected a number or an array of shape (n,) with n >= 1, got an empty array")
+        raise ValueError(f"{caller}: q0: expected a number or an array of shape (n,) with n >= 1, got an empty array")
     for name, found in zip(STATES, arrays, strict=True):
         if len(found) not in (1, n):
-            expected = f"{who}: {name}: expected a number or an array of shape ({n},), the longest of q0 and q1"
+            expected = f"{caller}: {name}: expected a number or an array of shape ({n},), the longest of q0 and q1"
             raise ValueError(f"{expected}, got shape {found.shape}")
     return tuple(np.broadcast_to(found, (n,)).copy() for found in arrays)
 
 
-def refuse_symbols(who: str, name: str, x: Any) -> None:
+def refuse_symbols(caller: str, name: str, x: Any) -> None:
     """Raises TypeError, in a function that is being compiled."""
     if is_traced(x):
         raise TypeError(
-            f"{who}: {name}: expected numbers, got symbols: a profile's pieces follow from its numbers; in a function "
+            f"{caller}: {name}: expected numbers, got symbols: a profile's pieces follow from its "
+            f"numbers; in a function "
             f"that is compiled take linkwork.motion.ProfileFunction, whose results are symbols, too"
         )
 
@@ -158,19 +159,19 @@ class ProfileFunction:
         acceleration: Any = None,
         jerk: Any = None,
     ) -> None:
-        who = "ProfileFunction"
-        found, order, _ = read_options(who, kind, synchronize, None)
+        caller = "ProfileFunction"
+        found, order, _ = read_options(caller, kind, synchronize, None)
         if order == "phase":
-            raise ValueError(f'{who}: synchronize: expected "time" or None, got "phase": profile() takes that')
-        n = integer(who, "n", n, least=1, what="how many coordinates there are, a whole number")
+            raise ValueError(f'{caller}: synchronize: expected "time" or None, got "phase": profile() takes that')
+        n = integer(caller, "n", n, least=1, what="how many coordinates there are, a whole number")
         names = [f"coordinate {k}" for k in range(n)]
         given = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-        limits = read_limits(who, found, names, given, None)
+        limits = read_limits(caller, found, names, given, None)
         zeros = np.zeros(n)
-        still = still_joints(who, names, [zeros] * 6, limits)
+        still = still_joints(caller, names, [zeros] * 6, limits)
         if still.any():
             at = names[int(np.argmax(still))]
-            raise ValueError(f"{who}: velocity, acceleration and jerk: {at}: expected limits above 0, got 0")
+            raise ValueError(f"{caller}: velocity, acceleration and jerk: {at}: expected limits above 0, got 0")
         self.kind: str = found.name
         self.synchronize: str | None = order
         self.n = n

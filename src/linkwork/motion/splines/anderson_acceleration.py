@@ -25,7 +25,7 @@ _NEARLY = 1e-12  # what a few more turns without looking back make nothing of
 
 
 def settled(
-    x: np.ndarray, correction: Callable[[np.ndarray], np.ndarray], parts: Sequence[slice], scale: float, who: str
+    x: np.ndarray, correction: Callable[[np.ndarray], np.ndarray], parts: Sequence[slice], scale: float, caller: str
 ) -> np.ndarray:
     """x (n, nv) where the correction is nothing but rounding; ``parts`` of nv depend on themselves alone, and ``scale``
     is what x is measured by.
@@ -57,7 +57,8 @@ def settled(
     if least < 1e-9:
         return best
     raise ValueError(
-        f"{who}: no spline was found through these points, some too far apart in rotation for that: put points between"
+        f"{caller}: no spline was found through these points, some too far apart in rotation for that: "
+        f"put points between"
     )
 
 

@@ -98,7 +98,7 @@ def _cumulative(space: CurveSpace, q: Rows, steps: Rows, basis: _Basis) -> Secti
     return Section(space, KINDS["cumulative"], arrays, basis.starts[0], basis.knots[-1])
 
 
-def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, who: str) -> Section:
+def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, caller: str) -> Section:
     """The spline through points (n, nq) at times t, with all derivatives continuous but the last."""
     basis = _Basis.of(interpolation_knots, t, degree)
     first, values = basis.at(t)
@@ -136,7 +136,7 @@ def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, who: 
     x = (
         settled_on_symbols(start, correction, space.parts)
         if traced
-        else settled(start, correction, space.parts, 1.0, who)
+        else settled(start, correction, space.parts, 1.0, caller)
     )
     return _cumulative(space, controls(x), x[1:], basis)
 

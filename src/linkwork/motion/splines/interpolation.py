@@ -59,7 +59,7 @@ def quintic(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None, a: Rows |
     return through_states(space, t, q, v, a)
 
 
-def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows | None, who: str) -> Section:
+def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows | None, caller: str) -> Section:
     """Cubics whose accelerations have no jump: natural, clamped (with velocities of the ends), launched (with that
     of the first end), or periodic."""
     if space.is_plain and not any(x.dtype == object for x in (t, q, *(() if ends is None else (ends,)))):
@@ -90,7 +90,7 @@ def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows |
         return between_points(space, t, q, _cubics(space, t, q, start))
     slopes = each(lambda h, a, b: [x / h for x in space.local(a, b)], np.diff(t), q[:-1], q[1:])
     scale = max(float(np.abs(slopes).max()), float(np.abs(start).max()), 1e-6)
-    return between_points(space, t, q, _cubics(space, t, q, settled(start, corrected, space.parts, scale, who)))
+    return between_points(space, t, q, _cubics(space, t, q, settled(start, corrected, space.parts, scale, caller)))
 
 
 def squad(space: CurveSpace, t: np.ndarray, q: Rows) -> Section:

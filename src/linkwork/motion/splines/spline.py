@@ -73,65 +73,65 @@ def spline_of(
     turns: str = "counted",
 ) -> Trajectory:
     """The same of a robot, or of plain numbers."""
-    who = "spline"
-    _one_of(who, "kind", kind, _KINDS)
+    caller = "spline"
+    _one_of(caller, "kind", kind, _KINDS)
     for name, value in (*given.items(), ("control", control or None)):
         if value is not None and name not in _TAKEN.get(kind, ()):
             fine = [k for k, names in _TAKEN.items() if name in names]
-            raise ValueError(f"{who}: {name} is for kind {' or '.join(map(repr, fine))}, not for {kind!r}")
-    t = _times(who, times)
-    points = _points(who, robot, q, len(t))
-    _one_of(who, "turns", turns, _TURNS)
+            raise ValueError(f"{caller}: {name} is for kind {' or '.join(map(repr, fine))}, not for {kind!r}")
+    t = _times(caller, times)
+    points = _points(caller, robot, q, len(t))
+    _one_of(caller, "turns", turns, _TURNS)
     if turns == "short" and robot is not None:
         points = _short_way(robot, points)
-    space = _space(who, robot, kind, floating, points)
+    space = _space(caller, robot, kind, floating, points)
     velocity, acceleration, degree = given["velocity"], given["acceleration"], given["degree"]
     if kind in ("linear", "slerp", "screw", "decoupled"):
         return Trajectory([through.straight(space, t, points)], robot)
     if kind == "squad":
         return Trajectory([through.squad(space, t, points)], robot)
     if kind == "hermite":
-        v = _rows(who, "velocity", velocity, (len(t), space.nv))
+        v = _rows(caller, "velocity", velocity, (len(t), space.nv))
         return Trajectory([through.hermite(space, t, points, v)], robot)
     if kind == "quintic":
-        v = _rows(who, "velocity", velocity, (len(t), space.nv))
-        a = _rows(who, "acceleration", acceleration, (len(t), space.nv))
+        v = _rows(caller, "velocity", velocity, (len(t), space.nv))
+        a = _rows(caller, "acceleration", acceleration, (len(t), space.nv))
         return Trajectory([through.quintic(space, t, points, v, a)], robot)
     if kind == "cubic":
         boundary = given["boundary"] or "natural"
-        _one_of(who, "boundary", boundary, _BOUNDARIES)
+        _one_of(caller, "boundary", boundary, _BOUNDARIES)
         if velocity is not None and boundary not in ("clamped", "launched"):
-            raise ValueError(f'{who}: velocity (2, nv), those of the ends, is for boundary="clamped"')
+            raise ValueError(f'{caller}: velocity (2, nv), those of the ends, is for boundary="clamped"')
         if velocity is None and boundary == "launched":
-            raise ValueError(f'{who}: boundary="launched": give the velocity (nv,) at which it begins')
-        ends = _rows(who, "velocity", velocity, (space.nv,) if boundary == "launched" else (2, space.nv))
+            raise ValueError(f'{caller}: boundary="launched": give the velocity (nv,) at which it begins')
+        ends = _rows(caller, "velocity", velocity, (space.nv,) if boundary == "launched" else (2, space.nv))
         if boundary == "periodic":
-            _refuse_open(who, robot, space, points)
-        return Trajectory([through.cubic(space, t, points, boundary, ends, who)], robot)
+            _refuse_open(caller, robot, space, points)
+        return Trajectory([through.cubic(space, t, points, boundary, ends, caller)], robot)
     degree = 3 if degree is None else degree
     what = "a whole number below that of the points,"
-    degree = integer(who, "degree", degree, least=1, most=len(t) - 1, what=what)
+    degree = integer(caller, "degree", degree, least=1, most=len(t) - 1, what=what)
     if control:
         return Trajectory([bsplines.of_control_points(space, t, points, int(degree))], robot)
-    return Trajectory([bsplines.through_points(space, t, points, int(degree), who)], robot)
+    return Trajectory([bsplines.through_points(space, t, points, int(degree), caller)], robot)
 
 
-def _times(who: str, times: Any) -> Any:
+def _times(caller: str, times: Any) -> Any:
     """Times (n,) that increase, or symbols, of which that is taken on trust."""
     if not is_traced(times):
-        return increasing(who, times)
+        return increasing(caller, times)
     found = array(times)
     if found.ndim != 1 or len(found) < 2:
-        raise ValueError(f"{who}: times: expected two times at least, increasing [s]; got shape {found.shape}")
+        raise ValueError(f"{caller}: times: expected two times at least, increasing [s]; got shape {found.shape}")
     return found
 
 
-def _points(who: str, robot: Any, q: Any, count: int) -> Any:
+def _points(caller: str, robot: Any, q: Any, count: int) -> Any:
     """q (n, nq): on the manifold of a robot's configurations."""
     traced = is_traced(q)
-    found = array(q) if traced else np.asarray(real_array(f"{who}: q: expected an array (n, nq)", q), dtype=float)
+    found = array(q) if traced else np.asarray(real_array(f"{caller}: q: expected an array (n, nq)", q), dtype=float)
     nq = "nq" if robot is None else robot.nq
-    expected = f"{who}: q: expected an array of shape ({count}, {nq}), a point for each of the times"
+    expected = f"{caller}: q: expected an array of shape ({count}, {nq}), a point for each of the times"
     if found.ndim != 2 or len(found) != count or (robot is not None and found.shape[1] != robot.nq):
         hint = "; one number each stands in brackets: q[:, np.newaxis]" if found.shape == (count,) else ""
         raise ValueError(f"{expected}; got shape {found.shape}{hint}")
@@ -151,32 +151,32 @@ def _short_way(robot: Any, points: Any) -> Any:
     return array([[*q] for q in found]) if points.dtype == object else np.array(found)
 
 
-def _space(who: str, robot: Any, kind: str, floating: str | None, points: Any) -> CurveSpace:
+def _space(caller: str, robot: Any, kind: str, floating: str | None, points: Any) -> CurveSpace:
     if robot is None:
         if kind in ("squad", "slerp", "screw", "decoupled"):
-            raise ValueError(f'{who}: kind {kind!r} is of rotations: of plain numbers take "linear" or "cubic"')
+            raise ValueError(f'{caller}: kind {kind!r} is of rotations: of plain numbers take "linear" or "cubic"')
         return CurveSpace(points.shape[1], points.shape[1])
     if kind in _FLOATING:
         if floating not in (None, kind):
             raise ValueError(
-                f"{who}: kind {kind!r} says how floating joints move: floating={floating!r} does not go with it"
+                f"{caller}: kind {kind!r} says how floating joints move: floating={floating!r} does not go with it"
             )
         floating = kind
-    _one_of(who, "floating", floating or "screw", _FLOATING)
+    _one_of(caller, "floating", floating or "screw", _FLOATING)
     free = [joint.name for joint in robot.joints if joint.type.is_floating]
     if kind == "slerp" and free:
         raise ValueError(
-            f'{who}: kind "slerp" is of rotations alone, and {free[0]!r} is a floating joint: take "screw", or '
+            f'{caller}: kind "slerp" is of rotations alone, and {free[0]!r} is a floating joint: take "screw", or '
             f'"decoupled", which turns by slerp and goes straight'
         )
     return CurveSpace.of(robot.tree, apart=floating == "decoupled")
 
 
-def _rows(who: str, name: str, x: Any, shape: tuple[int, ...]) -> Any:
+def _rows(caller: str, name: str, x: Any, shape: tuple[int, ...]) -> Any:
     if x is None:
         return None
     traced = is_traced(x)
-    expected = f"{who}: {name}: expected an array of shape {shape}"
+    expected = f"{caller}: {name}: expected an array of shape {shape}"
     found = array(x) if traced else np.asarray(real_array(expected, x), dtype=float)
     if found.shape != shape:
         raise ValueError(f"{expected}; got shape {found.shape}")
@@ -186,7 +186,7 @@ def _rows(who: str, name: str, x: Any, shape: tuple[int, ...]) -> Any:
     return found
 
 
-def _refuse_open(who: str, robot: Any, space: CurveSpace, points: Any) -> None:
+def _refuse_open(caller: str, robot: Any, space: CurveSpace, points: Any) -> None:
     """A periodic spline ends where it begins."""
     if points.dtype == object:
         return
@@ -195,13 +195,13 @@ def _refuse_open(who: str, robot: Any, space: CurveSpace, points: Any) -> None:
         k = int(gap.argmax())
         name = f"coordinate {k}" if robot is None else repr(robot.v_names[k])
         raise ValueError(
-            f'{who}: boundary="periodic" takes a last point that is the first; {name} is {gap[k]:.6g} apart'
+            f'{caller}: boundary="periodic" takes a last point that is the first; {name} is {gap[k]:.6g} apart'
         )
 
 
-def _one_of(who: str, what: str, given: Any, known: tuple[str, ...]) -> None:
+def _one_of(caller: str, what: str, given: Any, known: tuple[str, ...]) -> None:
     if given not in known:
-        raise ValueError(f"{who}: {what}: got {given!r}: {nearest(str(given), known)}")
+        raise ValueError(f"{caller}: {what}: got {given!r}: {nearest(str(given), known)}")
 
 
 def free_angles(robot: Any) -> list[int]:

@@ -36,7 +36,7 @@ class MotionAsked:
 
     @staticmethod
     def read(
-        who: str,
+        caller: str,
         path: Trajectory,
         robot: Any,
         velocity: Any,
@@ -50,7 +50,7 @@ class MotionAsked:
         names = _Names(path)
         if robot is not None and (robot.nq, robot.nv) != (path.nq, path.nv):
             raise ValueError(
-                f"{who}: robot: expected one with q of {path.nq} and v of {path.nv} numbers, as the path has, got "
+                f"{caller}: robot: expected one with q of {path.nq} and v of {path.nv} numbers, as the path has, got "
                 f"{robot.nq} and {robot.nv}"
             )
         if velocity is None:
@@ -58,31 +58,31 @@ class MotionAsked:
         own, forces = [], None
         for limit in limits:
             if not isinstance(limit, MotionLimit):
-                raise TypeError(f"{who}: limits: expected MotionLimit(function, lower, upper), got {limit!r}")
+                raise TypeError(f"{caller}: limits: expected MotionLimit(function, lower, upper), got {limit!r}")
             own.append(limit)
         if torque is not None and torque is not False:
             if robot is None:
-                raise ValueError(f"{who}: torque: expected a path of a robot, or robot=")
-            low, high = sides(who, "torque", robot.effort_limits if torque is True else torque, names, path.robot)
+                raise ValueError(f"{caller}: torque: expected a path of a robot, or robot=")
+            low, high = sides(caller, "torque", robot.effort_limits if torque is True else torque, names, path.robot)
             forces = MotionLimit(robot.inverse_dynamics, low, high, "torque")
             own.append(forces)
         if acceleration is None and not own:
             raise ValueError(
-                f"{who}: expected limits of acceleration= or torque=: within those of velocity alone a motion may "
+                f"{caller}: expected limits of acceleration= or torque=: within those of velocity alone a motion may "
                 f"start at any speed at once"
             )
-        speed = {} if speed is None else instance(who, "speed", speed, Mapping, what="a dict of speeds by frame")
+        speed = {} if speed is None else instance(caller, "speed", speed, Mapping, what="a dict of speeds by frame")
         if speed and robot is None:
-            raise ValueError(f"{who}: speed: expected a path of a robot, or robot=")
+            raise ValueError(f"{caller}: speed: expected a path of a robot, or robot=")
         for frame, most in speed.items():
             if robot is not None and frame not in robot.frames:
                 raise UnknownNameError("frame", frame, robot.frames)
             if not most > 0.0:
-                raise ValueError(f"{who}: speed: {frame!r}: expected metres a second above 0, got {most!r}")
+                raise ValueError(f"{caller}: speed: {frame!r}: expected metres a second above 0, got {most!r}")
         return MotionAsked(
-            sides(who, "velocity", velocity, names, path.robot),
-            None if acceleration is None else sides(who, "acceleration", acceleration, names, path.robot),
-            None if jerk is None else sides(who, "jerk", jerk, names, path.robot),
+            sides(caller, "velocity", velocity, names, path.robot),
+            None if acceleration is None else sides(caller, "acceleration", acceleration, names, path.robot),
+            None if jerk is None else sides(caller, "jerk", jerk, names, path.robot),
             tuple(own),
             robot,
             speed,
@@ -90,9 +90,9 @@ class MotionAsked:
             forces,
         )
 
-    def rows(self, who: str, path: PathNumbers) -> PathRows:
+    def rows(self, caller: str, path: PathNumbers) -> PathRows:
         """Along a path."""
-        return rows_of(who, path, self.acceleration, self.own, self.robot, self.speed)
+        return rows_of(caller, path, self.acceleration, self.own, self.robot, self.speed)
 
     @property
     def stands(self) -> bool:
@@ -100,7 +100,7 @@ class MotionAsked:
         given = [limits for limits in (self.velocity, self.acceleration, self.jerk) if limits is not None]
         return any(0.0 in x.tolist() for limits in given for x in limits)
 
-    def standing(self, who: str, first: np.ndarray) -> None:
+    def standing(self, caller: str, first: np.ndarray) -> None:
         """Raises ValueError where what moves, by q' (..., nv), has a limit of 0."""
         for what, limits in (("velocity", self.velocity), ("acceleration", self.acceleration), ("jerk", self.jerk)):
             low, high = limits if limits is not None else (np.array([]), np.array([]))
@@ -111,7 +111,7 @@ class MotionAsked:
                 else:
                     bad = bool(np.abs(moves).max() > SMALLEST)
                 if bad:
-                    raise ValueError(f"{who}: {what}: {self.names[k]!r} moves along the path, and its limit is 0")
+                    raise ValueError(f"{caller}: {what}: {self.names[k]!r} moves along the path, and its limit is 0")
 
 
 class _Names(Sequence[str]):
@@ -136,26 +136,26 @@ def never_zero(limits: Sides) -> Sides:
     return np.where(low == 0.0, -SMALLEST, low), np.where(high == 0.0, SMALLEST, high)
 
 
-def speed_of_end(who: str, name: str, given: Any) -> float:
+def speed_of_end(caller: str, name: str, given: Any) -> float:
     """ṡ at an end of a path.  Raises ValueError."""
     if given.__class__ is float and 0.0 <= given < np.inf:
         return float(given)
-    found = real_array(f"{who}: {name}: expected a number from 0 on", given)
+    found = real_array(f"{caller}: {name}: expected a number from 0 on", given)
     if found.ndim or not (np.isfinite(found) and found >= 0.0):
-        raise ValueError(f"{who}: {name}: expected a number from 0 on, got {given!r}")
+        raise ValueError(f"{caller}: {name}: expected a number from 0 on, got {given!r}")
     return float(found)
 
 
-def count_of(who: str, name: str, given: Any) -> int:
+def count_of(caller: str, name: str, given: Any) -> int:
     """A whole number from 1 on.  Raises ValueError."""
-    return integer(who, name, given, least=1, what="a whole number")
+    return integer(caller, name, given, least=1, what="a whole number")
 
 
-def part_of(who: str, name: str, given: Any) -> float | None:
+def part_of(caller: str, name: str, given: Any) -> float | None:
     """A number above 0, or None.  Raises ValueError."""
     if given is None or (given.__class__ is float and 0.0 < given < np.inf):
         return None if given is None else float(given)
-    found = real_array(f"{who}: {name}: expected a number above 0, or None", given)
+    found = real_array(f"{caller}: {name}: expected a number above 0, or None", given)
     if found.ndim or not (np.isfinite(found) and found > 0.0):
-        raise ValueError(f"{who}: {name}: expected a number above 0, or None, got {given!r}")
+        raise ValueError(f"{caller}: {name}: expected a number above 0, or None, got {given!r}")
     return float(found)

@@ -24,7 +24,7 @@ Swept = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def swept(
-    who: str,
+    caller: str,
     path: Trajectory,
     asked: MotionAsked,
     knots: np.ndarray,
@@ -40,7 +40,7 @@ def swept(
     """
     s = grid(knots, points)
     for left in range(passes - 1, -1, -1):
-        made = Grid(who, path, asked, s, stops)
+        made = Grid(caller, path, asked, s, stops)
         x, u = made.swept(ends, tolerance if not left else None)
         if left:
             s = again(knots, s, times_of(s, x), x, u)
@@ -48,7 +48,7 @@ def swept(
 
 
 def swept_finely(
-    who: str,
+    caller: str,
     path: Trajectory,
     asked: MotionAsked,
     knots: np.ndarray,
@@ -64,13 +64,13 @@ def swept_finely(
     """
     many = segments_of(max(points, _OF_A_PIECE * (len(knots) - 1)), len(knots) - 1)
     try:
-        s, x, u = swept(who, path, asked, knots, stops, ends, many // 2, passes, None)
+        s, x, u = swept(caller, path, asked, knots, stops, ends, many // 2, passes, None)
     except Blocked:  # shorter segments may be passed
-        return swept(who, path, asked, knots, stops, ends, many, passes, tolerance)
+        return swept(caller, path, asked, knots, stops, ends, many, passes, tolerance)
     for left in range(_DOUBLINGS, -1, -1):
         t = times_of(s, x)
         s = again(knots, s, t, x, u, many) if passes > 1 else grid(knots, many)
-        made = Grid(who, path, asked, s, stops)
+        made = Grid(caller, path, asked, s, stops)
         x, u = made.swept(ends, None)
         duration = times_of(s, x)[-1]
         if not left or t[-1] - duration <= _GAINED * duration:

@@ -55,7 +55,7 @@ class SmoothMotion(NamedTuple):
 
 
 def with_jerk(
-    who: str,
+    caller: str,
     path: Trajectory,
     asked: MotionAsked,
     fastest: tuple[np.ndarray, np.ndarray, np.ndarray],
@@ -84,14 +84,14 @@ def with_jerk(
         others = [n for n in (2 * many, *reversed(_COUNTS)) if n != many and n >= LEAST_OF_A_PIECE * pieces]
         for count in (many, *others):
             how = _How(count, passes, points is None, tolerance)
-            following, slower = _part(who, path, asked, (first, last), own, how, resting)
+            following, slower = _part(caller, path, asked, (first, last), own, how, resting)
             if following is not None and following.t[-1] < limit:
                 part, limit = following, following.t[-1]
             if part is not None and slower <= _SLOWER:
                 break
         if part is None:
             raise ValueError(
-                f"{who}: jerk: no motion within the limits was found between s = {s[b]:.6g} and {s[e]:.6g}"
+                f"{caller}: jerk: no motion within the limits was found between s = {s[b]:.6g} and {s[e]:.6g}"
                 + ("" if all(resting) else ", with these speeds at its ends")
             )
         part.s[:], part.pieces[:, 0] = part.s + s[b], part.pieces[:, 0] + s[b]
@@ -120,7 +120,7 @@ class _How(NamedTuple):
 
 
 def _part(
-    who: str,
+    caller: str,
     path: Trajectory,
     asked: MotionAsked,
     ends: tuple[float, float],
@@ -158,7 +158,7 @@ def _part(
         ways.append(None)
     best: tuple[SmoothMotion | None, float] = None, np.inf
     for along in ways:
-        motion, slower = _found(who, asked, numbers, third, along, (s, x, u), how, resting, inner)
+        motion, slower = _found(caller, asked, numbers, third, along, (s, x, u), how, resting, inner)
         if motion is not None and along is not None:
             with np.errstate(all="ignore"):  # where g is next to nothing inside: then that is no way
                 found = _by_own_parameter(along, motion, asked, _FIT if all(resting) else 0.25 * tolerance)
@@ -191,7 +191,7 @@ def _by_own_parameter(along: Lengthwise, motion: SmoothMotion, asked: MotionAske
 
 
 def _found(
-    who: str,
+    caller: str,
     asked: MotionAsked,
     numbers: Numbers,
     third: Third,
@@ -209,7 +209,7 @@ def _found(
         numbers, third, inner = along.numbers, along.third, along.inner
         s, x, u = along.run_by(s, x, resting)
         starts = BEGINNING if along.rests[0] else 1.0, BEGINNING if along.rests[1] else 1.0
-    law = PathAsked(numbers, third, lambda x: asked.rows(who, x), asked.velocity, asked.jerk, starts)
+    law = PathAsked(numbers, third, lambda x: asked.rows(caller, x), asked.velocity, asked.jerk, starts)
     points, tolerance = how.points, how.tolerance
     begun = beginning(
         law, s, x, u, points if how.passes < 2 or not how.follows else _half(points, inner), resting, inner

@@ -64,12 +64,12 @@ class PathRows:
 
 
 def sides(
-    who: str, what: str, given: Any, names: Sequence[str], robot: RobotBase | None
+    caller: str, what: str, given: Any, names: Sequence[str], robot: RobotBase | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits (n,) by coordinate, as `read_limit` takes them.  Raises ValueError."""
     if given.__class__ is float and given >= 0.0:
         return _alike(len(names), min(given, _ENDLESS))
-    up, down = read_limit(who, what, given, names, None if robot is None else places_of(robot))
+    up, down = read_limit(caller, what, given, names, None if robot is None else places_of(robot))
     return -np.minimum(down, _ENDLESS), np.minimum(up, _ENDLESS)
 
 
@@ -83,7 +83,7 @@ def _alike(many: int, most: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rows_of(
-    who: str,
+    caller: str,
     path: PathNumbers,
     acceleration: tuple[np.ndarray, np.ndarray] | None,
     own: Sequence[MotionLimit],
@@ -102,18 +102,18 @@ def rows_of(
         lower.append(acceleration[0])
         upper.append(acceleration[1])
     for limit in own:
-        a, b, c = _of_second_order(who, path, limit)
+        a, b, c = _of_second_order(caller, path, limit)
         first.append(a)
         second.append(b)
         rest.append(c)
         for found, given in ((lower, limit.lower), (upper, limit.upper)):
-            expected = f"{who}: {limit.name}: expected limits ({a.shape[-1]},)"
+            expected = f"{caller}: {limit.name}: expected limits ({a.shape[-1]},)"
             x = np.asarray(real_array(expected, given), dtype=float)
             if x.shape not in ((), (a.shape[-1],)):
                 raise ValueError(f"{expected}, got shape {x.shape}")
             found.append(np.clip(np.broadcast_to(x, (a.shape[-1],)), -_ENDLESS, _ENDLESS))
         if not (lower[-1] <= upper[-1]).all():
-            raise ValueError(f"{who}: {limit.name}: expected lower limits below upper ones")
+            raise ValueError(f"{caller}: {limit.name}: expected lower limits below upper ones")
     speeds = None
     if speed:
         assert robot is not None
@@ -130,7 +130,7 @@ def rows_of(
     )
 
 
-def _of_second_order(who: str, path: PathNumbers, limit: MotionLimit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _of_second_order(caller: str, path: PathNumbers, limit: MotionLimit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """f(q, q' ṡ, q' s̈ + q'' ṡ²) = A s̈ + B ṡ² + C."""
     nothing = np.zeros_like(path.first)
 
@@ -138,10 +138,11 @@ def _of_second_order(who: str, path: PathNumbers, limit: MotionLimit) -> tuple[n
         found = np.asarray(limit.function(path.q, v, a), dtype=float)
         if found.ndim != path.q.ndim or found.shape[:-1] != path.q.shape[:-1]:
             raise ValueError(
-                f"{who}: {limit.name}: expected numbers (..., m) for q of shape {path.q.shape}, got shape {found.shape}"
+                f"{caller}: {limit.name}: expected numbers (..., m) for q of shape {path.q.shape}, got "
+                f"shape {found.shape}"
             )
         if not np.isfinite(found).all():
-            raise ValueError(f"{who}: {limit.name}: its function gives a number that is not finite")
+            raise ValueError(f"{caller}: {limit.name}: its function gives a number that is not finite")
         return found
 
     c = f(nothing, nothing)
@@ -151,7 +152,8 @@ def _of_second_order(who: str, path: PathNumbers, limit: MotionLimit) -> tuple[n
     twice = f(2.0 * path.first, 3.0 * path.first + 4.0 * path.second) - (3.0 * a + 4.0 * b + c)
     if np.abs(twice).max(initial=0.0) > 1e-6 * size:
         raise ValueError(
-            f"{who}: {limit.name}: expected a function that is linear in a and of degree two in v; with v doubled and "
+            f"{caller}: {limit.name}: expected a function that is linear in a and of degree two in v; "
+            f"with v doubled and "
             f"a changed it is off by {np.abs(twice).max():.3g}: leave out what is linear in v, as damping is"
         )
     return a, b, c

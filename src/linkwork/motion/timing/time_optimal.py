@@ -88,18 +88,18 @@ def time_optimal(
     Debrouwere and others, Time-optimal path following for robots with convex-concave constraints using sequential
     convex programming, 2013.
     """
-    who = "time_optimal"
-    paths = [path] if isinstance(path, Trajectory) else _several(who, path)
+    caller = "time_optimal"
+    paths = [path] if isinstance(path, Trajectory) else _several(caller, path)
     if not paths:
         return []
     first = paths[0]
     robot = first.robot if robot is None else robot
-    asked = MotionAsked.read(who, first, robot, velocity, acceleration, torque, speed, limits, jerk)
-    ends = [speed_of_end(who, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
-    points = None if points is None else count_of(who, "points", points)
-    passes = count_of(who, "passes", passes)
-    tolerance = part_of(who, "tolerance", tolerance)
-    names = [who] if len(paths) == 1 else [f"{who}: path {k}" for k in range(len(paths))]
+    asked = MotionAsked.read(caller, first, robot, velocity, acceleration, torque, speed, limits, jerk)
+    ends = [speed_of_end(caller, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
+    points = None if points is None else count_of(caller, "points", points)
+    passes = count_of(caller, "passes", passes)
+    tolerance = part_of(caller, "tolerance", tolerance)
+    names = [caller] if len(paths) == 1 else [f"{caller}: path {k}" for k in range(len(paths))]
     found: list[Any] = [None] * len(paths)
     together: list[tuple[int, GeometricPath]] = []
     for k, one in enumerate(paths):
@@ -129,15 +129,15 @@ def time_optimal(
     return found[0] if isinstance(path, Trajectory) else found
 
 
-def _several(who: str, given: Any) -> list[Trajectory]:
+def _several(caller: str, given: Any) -> list[Trajectory]:
     """Paths of the same coordinates.  Raises TypeError and ValueError."""
     paths = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     for k, path in enumerate(paths):
         if not isinstance(path, Trajectory):
             where = f" {k}" if len(paths) > 1 else ""
-            raise TypeError(f"{who}: path{where}: expected a trajectory, got {path!r}")
+            raise TypeError(f"{caller}: path{where}: expected a trajectory, got {path!r}")
         if path.robot != paths[0].robot or (path.nq, path.nv) != (paths[0].nq, paths[0].nv):
-            raise ValueError(f"{who}: path {k}: expected one of the same as path 0, {paths[0]!r}, got {path!r}")
+            raise ValueError(f"{caller}: path {k}: expected one of the same as path 0, {paths[0]!r}, got {path!r}")
     return paths
 
 
@@ -169,7 +169,7 @@ def _of(path: Trajectory, motion: QuickMotion, asked: MotionAsked, ends: Sequenc
 
 
 def _timed(
-    who: str,
+    caller: str,
     under: GeometricPath,
     asked: MotionAsked,
     ends: Sequence[float],
@@ -188,21 +188,21 @@ def _timed(
         points = max(points, _BEGUN * (len(knots) - 1))
     while True:
         try:
-            s, x, u = search(who, path, asked, knots, stops, ends, points, passes, tolerance)
+            s, x, u = search(caller, path, asked, knots, stops, ends, points, passes, tolerance)
             break
         except Blocked as error:
             if points < _FINEST and tolerance is not None and error.refined:
                 points *= 2
                 continue
-            raise ValueError(f"{error.told(who, given[0])}; {_remedy(asked)}") from None
+            raise ValueError(f"{error.told(caller, given[0])}; {_remedy(asked)}") from None
     if asked.jerk is not None:
         part = 1e-6 if tolerance is None else tolerance
-        motion = with_jerk(who, path, asked, (s, x, u), stops, wanted, passes, ends, part)
+        motion = with_jerk(caller, path, asked, (s, x, u), stops, wanted, passes, ends, part)
         every = knots[_corners(path, knots, bends=True, along=True)]
         if motion.t[-1] > _LONG * times_of(s, x)[-1] and len(every) > len(stops):
             # near where the path turns back a jump along it may be harder to pass than to rest at
-            again_from = swept(who, path, asked, knots, every, ends, points, passes, tolerance)
-            other = with_jerk(who, path, asked, again_from, every, wanted, passes, ends, part)
+            again_from = swept(caller, path, asked, knots, every, ends, points, passes, tolerance)
+            other = with_jerk(caller, path, asked, again_from, every, wanted, passes, ends, part)
             motion = min(motion, other, key=lambda found: float(found.t[-1]))
         clock = Clock(motion.t[:-1], motion.pieces)
         sections = clocked(path.sections, clock, motion.t, motion.s)

@@ -43,26 +43,26 @@ class Blocked(Exception):
         self.begin, self.end, self.at_start, self.refined = begin, end, at_start, refined
         self.passed = passed
 
-    def told(self, who: str, speed: float) -> str:
+    def told(self, caller: str, speed: float) -> str:
         """As people are told."""
         if self.passed:
-            return f"{who}: no motion was found that obeys all limits between points of the grid: {self.passed}"
+            return f"{caller}: no motion was found that obeys all limits between points of the grid: {self.passed}"
         if self.at_start and speed > 0.0:
-            return f"{who}: start_speed: no motion within the limits begins with {speed:g}"
-        return f"{who}: no speed along the path obeys all limits between s = {self.begin:.6g} and {self.end:.6g}"
+            return f"{caller}: start_speed: no motion within the limits begins with {speed:g}"
+        return f"{caller}: no speed along the path obeys all limits between s = {self.begin:.6g} and {self.end:.6g}"
 
 
 class Grid:
     """Segments of a path, s their ends, and what has limits on them."""
 
-    def __init__(self, who: str, path: Trajectory, asked: MotionAsked, s: np.ndarray, stops: np.ndarray) -> None:
+    def __init__(self, caller: str, path: Trajectory, asked: MotionAsked, s: np.ndarray, stops: np.ndarray) -> None:
         self.path, self.asked, self.s = path, asked, s
         self.cubic = is_of_third_degree(path)
         self.steps = np.diff(s)
         at = s[:-1, None] + self.steps[:, None] * np.array(NODES[_PLACES if self.cubic else 5])
         numbers = PathNumbers(*path(at))
-        asked.standing(who, numbers.first)
-        self.rows = asked.rows(who, numbers)
+        asked.standing(caller, numbers.first)
+        self.rows = asked.rows(caller, numbers)
         self.rates = numbers.first
         self.velocity = never_zero(asked.velocity)
         self.caps = np.full(len(s), 1e30)

@@ -72,19 +72,19 @@ _LENGTHS = 1e-3  # of it, as long as cubics are that the speed is even on: on sh
 _WORST = 0.5 - 3.0**0.5 / 6.0  # of a cubic's length: where its slope is off most
 
 
-def speed_of(who: str, trajectory: Any, weights: Any, frame: str | None) -> Speed:
+def speed_of(caller: str, trajectory: Any, weights: Any, frame: str | None) -> Speed:
     """The speed at times: √(Σ w_j v_j²), or that of a frame's origin in the world [m/s]."""
     robot = trajectory.robot
     if frame is None:
-        expected = f"{who}: weights: expected {trajectory.nv} numbers, none below 0"
+        expected = f"{caller}: weights: expected {trajectory.nv} numbers, none below 0"
         w = np.ones(trajectory.nv) if weights is None else np.asarray(real_array(expected, weights), dtype=float)
         if w.shape != (trajectory.nv,) or not (np.isfinite(w) & (w >= 0.0)).all():
             raise ValueError(f"{expected}, got {weights!r}")
         return lambda t: np.sqrt((w * trajectory(t).v ** 2).sum(axis=-1))
     if weights is not None:
-        raise ValueError(f"{who}: expected weights, of joint space, or a frame, not both")
+        raise ValueError(f"{caller}: expected weights, of joint space, or a frame, not both")
     if robot is None:
-        raise ValueError(f"{who}: frame: the trajectory is of plain numbers, which move no frame")
+        raise ValueError(f"{caller}: frame: the trajectory is of plain numbers, which move no frame")
     robot.tree.frame(frame)
 
     def speed(t: np.ndarray) -> np.ndarray:
@@ -100,7 +100,9 @@ def length_of(knots: np.ndarray, speed: Speed) -> float:
     return float(lengths_of(speed, knots)[1][-1])
 
 
-def clock_by_length(who: str, knots: np.ndarray, speed: Speed, wanted: float, start: float) -> tuple[Clock, np.ndarray]:
+def clock_by_length(
+    caller: str, knots: np.ndarray, speed: Speed, wanted: float, start: float
+) -> tuple[Clock, np.ndarray]:
     """The clock that gives the time of the trajectory by a time at which the speed is as wanted, and when it is where
     a knot was.  Times at which it stands still are left out.
 
@@ -108,7 +110,7 @@ def clock_by_length(who: str, knots: np.ndarray, speed: Speed, wanted: float, st
     """
     t, s = lengths_of(speed, knots)
     if not s[-1] > 0.0:
-        raise ValueError(f"{who}: the trajectory has no length: it stands still all the time")
+        raise ValueError(f"{caller}: the trajectory has no length: it stands still all the time")
     for left in range(_MOST, -1, -1):
         h = np.diff(s)
         moves = h > _NOTHING * s[-1]

@@ -34,15 +34,15 @@ __all__ = [
 
 def polynomial_section(times: Any, coefficients: Any, robot: RobotBase | None, base: Any) -> Section:
     """All coordinates on the same pieces.  Raises ValueError."""
-    who = "Trajectory.polynomial"
-    breaks = increasing(who, times)
-    space = space_of(who, robot, coefficients, 1)
-    expected = f"{who}: coefficients: expected an array of shape ({len(breaks) - 1}, {space.nv}, terms)"
+    caller = "Trajectory.polynomial"
+    breaks = increasing(caller, times)
+    space = space_of(caller, robot, coefficients, 1)
+    expected = f"{caller}: coefficients: expected an array of shape ({len(breaks) - 1}, {space.nv}, terms)"
     c = finite_array(expected, coefficients, (len(breaks) - 1, space.nv, None))
     arrays = {"starts": breaks[:-1], "coefficients": c}
     kind = "polynomial"
     if base is not None or not space.is_plain:
-        arrays["base"] = bases(who, space, base, (len(breaks) - 1, space.nq), robot)
+        arrays["base"] = bases(caller, space, base, (len(breaks) - 1, space.nq), robot)
         kind = "retracted"
     return Section(space, KINDS[kind], arrays, breaks[0], breaks[-1])
 
@@ -56,16 +56,18 @@ def coordinate_section(
     end: float | None,
 ) -> Section:
     """Each coordinate on pieces of its own.  Raises ValueError."""
-    who = "Trajectory.by_coordinate"
+    caller = "Trajectory.by_coordinate"
     if len(times) != len(coefficients):
-        raise ValueError(f"{who}: expected as many times as coefficients, got {len(times)} and {len(coefficients)}")
+        raise ValueError(f"{caller}: expected as many times as coefficients, got {len(times)} and {len(coefficients)}")
     space = CurveSpace(len(times), len(times)) if robot is None else CurveSpace.of(robot.tree)
     if len(times) != space.nv:
-        raise ValueError(f"{who}: expected {space.nv} coordinates, the robot's velocities, got {len(times)}")
-    breaks = [increasing(f"{who}: coordinate {j}", x) for j, x in enumerate(times)]
+        raise ValueError(f"{caller}: expected {space.nv} coordinates, the robot's velocities, got {len(times)}")
+    breaks = [increasing(f"{caller}: coordinate {j}", x) for j, x in enumerate(times)]
     rows = [
         finite_array(
-            f"{who}: coefficients: coordinate {j}: expected coefficients ({len(b) - 1}, terms)", c, (len(b) - 1, None)
+            f"{caller}: coefficients: coordinate {j}: expected coefficients ({len(b) - 1}, terms)",
+            c,
+            (len(b) - 1, None),
         )
         for j, (b, c) in enumerate(zip(breaks, coefficients, strict=True))
     ]
@@ -76,10 +78,10 @@ def coordinate_section(
     first = min(b[0] for b in breaks) if start is None else float(start)
     last = max(b[-1] for b in breaks) if end is None else float(end)
     if not first <= last:
-        raise ValueError(f"{who}: start and end: expected a start not after the end, got {first:g} and {last:g} s")
+        raise ValueError(f"{caller}: start and end: expected a start not after the end, got {first:g} and {last:g} s")
     if base is None and space.is_plain:
         base = np.zeros(space.nq)
-    arrays = {"starts": starts, "coefficients": c, "base": bases(who, space, base, (space.nq,), robot)}
+    arrays = {"starts": starts, "coefficients": c, "base": bases(caller, space, base, (space.nq,), robot)}
     return Section(space, KINDS["by_coordinate"], arrays, first, last)
 
 
@@ -133,11 +135,11 @@ def at_other_times(trajectory: Any, times: Any) -> Sequence[Section]:
 
 def at_one_speed(trajectory: Any, speed: Any, weights: Any, frame: str | None) -> list[Section]:
     """At the speed of joint space or of a frame."""
-    who = "by_length"
-    wanted = finite_number(f"{who}: speed", speed)
+    caller = "by_length"
+    wanted = finite_number(f"{caller}: speed", speed)
     if wanted <= 0.0:
-        raise ValueError(f"{who}: speed: expected a number above 0, got {speed!r}")
+        raise ValueError(f"{caller}: speed: expected a number above 0, got {speed!r}")
     knots = trajectory.knots
-    rate = speed_of(who, trajectory, weights, frame)
-    clock, new = clock_by_length(who, knots, rate, wanted, trajectory.start_time)
+    rate = speed_of(caller, trajectory, weights, frame)
+    clock, new = clock_by_length(caller, knots, rate, wanted, trajectory.start_time)
     return clocked(trajectory.sections, clock, new, knots)

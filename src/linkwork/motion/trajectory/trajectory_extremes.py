@@ -84,7 +84,7 @@ def bernstein(c: np.ndarray) -> np.ndarray:
 _ORDER = {"velocity": 1, "acceleration": 2, "jerk": 3}
 
 
-def margins_of(who: str, trajectory: Any, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def margins_of(caller: str, trajectory: Any, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """By limit, the least room (nv,) that there is to it: below 0 where it is exceeded.
 
     ``lower`` and ``upper`` (nq,) are numbers for all or one for each, other limits what `read_limit` takes; those of q
@@ -101,9 +101,9 @@ def margins_of(who: str, trajectory: Any, given: Mapping[str, Any]) -> dict[str,
             continue
         order = _ORDER.get(name, 0)
         if order:
-            up, down = read_limit(who, name, value, names, None if robot is None else places_of(robot))
+            up, down = read_limit(caller, name, value, names, None if robot is None else places_of(robot))
         else:
-            limit = read_positions(who, name, value, space.nq)
+            limit = read_positions(caller, name, value, space.nq)
             limit = limit if space.is_plain else _by_velocity(space, limit, -np.inf if name == "lower" else np.inf)
             none = np.full(space.nv, np.inf)
             up, down = (none, -limit) if name == "lower" else (limit, none)
@@ -117,9 +117,9 @@ def margins_of(who: str, trajectory: Any, given: Mapping[str, Any]) -> dict[str,
     return found
 
 
-def read_positions(who: str, name: str, value: Any, size: int) -> np.ndarray:
+def read_positions(caller: str, name: str, value: Any, size: int) -> np.ndarray:
     """A limit (n,) of each coordinate.  Raises ValueError."""
-    expected = f"{who}: {name}: expected a number for all, or {size}"
+    expected = f"{caller}: {name}: expected a number for all, or {size}"
     found = np.asarray(real_array(expected, value), dtype=float)
     if found.shape not in ((), (size,)) or np.isnan(found).any():
         raise ValueError(f"{expected}, got {value!r}")

@@ -99,28 +99,28 @@ class _OfContact(Feature):
         return References(frames=(self.contact.frame,))
 
 
-def _checked_friction(who: str, given: Any) -> None:
+def _checked_friction(caller: str, given: Any) -> None:
     try:
         fine = not isinstance(given, (bool, str)) and 0.0 <= float(given) < math.inf
     except (TypeError, ValueError):
         fine = False
     if not fine:
-        raise ValueError(f"{who}: friction: expected a finite number from 0, got {given!r}")
+        raise ValueError(f"{caller}: friction: expected a finite number from 0, got {given!r}")
 
 
-def _checked_numbers(who: str, what: str, given: Any, size: int) -> None:
+def _checked_numbers(caller: str, what: str, given: Any, size: int) -> None:
     try:
         fine = len(given) == size and all(math.isfinite(x) for x in given)
     except TypeError:
         fine = False
     if not fine:
-        raise ValueError(f"{who}: {what}: expected finite numbers ({size},), got {given!r}")
+        raise ValueError(f"{caller}: {what}: expected finite numbers ({size},), got {given!r}")
 
 
-def _checked_normal(who: str, given: Any) -> None:
-    _checked_numbers(who, "normal", given, 3)
+def _checked_normal(caller: str, given: Any) -> None:
+    _checked_numbers(caller, "normal", given, 3)
     if not abs(math.hypot(*given) - 1.0) < 1e-6:
-        raise ValueError(f"{who}: normal: expected a vector of length 1, got {given!r}")
+        raise ValueError(f"{caller}: normal: expected a vector of length 1, got {given!r}")
 
 
 @public_constructor

@@ -45,15 +45,15 @@ def chosen_velocities(tree: Any, joints: tuple[str, ...] | None) -> tuple[int, .
     return tuple(found)
 
 
-def named_joints(who: str, joints: Any) -> tuple[str, ...] | None:
+def named_joints(caller: str, joints: Any) -> tuple[str, ...] | None:
     """Names of joints as they are meant.  Raises TypeError and ValueError for what is none."""
     if joints is None:
         return None
     found = (joints,) if isinstance(joints, str) else tuple(joints)
     if not found or not all(isinstance(name, str) for name in found):
-        raise TypeError(f"{who}: joints: expected names of joints, got {joints!r}")
+        raise TypeError(f"{caller}: joints: expected names of joints, got {joints!r}")
     if len(set(found)) < len(found):
-        raise ValueError(f"{who}: joints: expected each once, got {list(found)}")
+        raise ValueError(f"{caller}: joints: expected each once, got {list(found)}")
     return found
 
 

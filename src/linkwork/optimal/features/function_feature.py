@@ -59,20 +59,22 @@ class FunctionFeature(FunctionRows, Feature):
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise TypeError(f"FunctionFeature: name: expected a text, got {self.name!r}")
-        who = f"feature {self.name!r}"
+        caller = f"feature {self.name!r}"
         if not callable(self.function):
-            raise TypeError(f"{who}: expected a function of w, got {self.function!r}")
+            raise TypeError(f"{caller}: expected a function of w, got {self.function!r}")
         put = object.__setattr__
-        put(self, "depth", integer(who, "depth", self.depth, least=0, most=DEEPEST, what="a whole number"))
-        units = names(who, "units", self.units, what="a unit, or one for each row")
+        put(self, "depth", integer(caller, "depth", self.depth, least=0, most=DEEPEST, what="a whole number"))
+        units = names(caller, "units", self.units, what="a unit, or one for each row")
         if not units:
-            raise ValueError(f"{who}: units: expected a unit, or one for each row, got {self.units!r}")
+            raise ValueError(f"{caller}: units: expected a unit, or one for each row, got {self.units!r}")
         put(self, "units", self.units if isinstance(self.units, str) else units)
-        put(self, "shape", read_shape(who, self.shape))
+        put(self, "shape", read_shape(caller, self.shape))
         if self.target is not None:
             found = as_numbers(self.target)
             if found is None or found.shape != self.shape or not np.isfinite(found).all():
-                raise ValueError(f"{who}: target: expected finite numbers of shape {self.shape}, got {self.target!r}")
+                raise ValueError(
+                    f"{caller}: target: expected finite numbers of shape {self.shape}, got {self.target!r}"
+                )
             put(self, "target", _nested(found.tolist()))
 
     @property

@@ -54,13 +54,13 @@ class _Limits(Feature):
     def _read(self, side: str, given: Any) -> Any:
         if given is None:
             return None
-        who = f"{type(self).__name__}: {side}"
+        caller = f"{type(self).__name__}: {side}"
         try:
             found = np.array(given, dtype=float)
         except (TypeError, ValueError):
             found = np.array(np.nan)
         if found.ndim > 1 or np.isnan(found).any():
-            raise ValueError(f"{who}: expected a number, or one for each coordinate, got {given!r}")
+            raise ValueError(f"{caller}: expected a number, or one for each coordinate, got {given!r}")
         return tuple(found.tolist()) if found.ndim else float(found)
 
     @property

@@ -51,19 +51,20 @@ class HoldingPhases:
         return found
 
 
-def phases_of(who: str, problem: Any) -> HoldingPhases:
+def phases_of(caller: str, problem: Any) -> HoldingPhases:
     """Raises ValueError for variables of steps that are no such forces, and contacts that may slide."""
     known = {one.name for one in problem.contacts}
     other = [name for name in problem.variables if name not in known]
     if other or problem.parameters:
         raise ValueError(
-            f"{who}: it knows no variables of steps but forces of contacts, no parameters and no free durations, but "
+            f"{caller}: it knows no variables of steps but forces of contacts, no parameters and no free "
+            f"durations, but "
             f"the problem has {', '.join([*other, *problem.parameters])}"
         )
-    return holdings_of(who, problem)
+    return holdings_of(caller, problem)
 
 
-def holdings_of(who: str, problem: Any) -> HoldingPhases:
+def holdings_of(caller: str, problem: Any) -> HoldingPhases:
     """Contacts, and the robot's constraints, whatever else the problem has.  Raises ValueError for contacts that may
     slide."""
     own = {constraint.name: k for k, constraint in enumerate(problem.robot.tree.constraints)}
@@ -74,7 +75,9 @@ def holdings_of(who: str, problem: Any) -> HoldingPhases:
     for force in forces:
         stays = [k for k, x in enumerate(problem.entries) if x.feature == ContactStays(force) and x.kind == "equality"]
         if not stays:
-            raise ValueError(f"{who}: contact {force.name!r}: stays: it knows contacts alone that stay where they are")
+            raise ValueError(
+                f"{caller}: contact {force.name!r}: stays: it knows contacts alone that stay where they are"
+            )
         found.append(Holding(force, problem.entries[stays[0]].feature))
         steps.append(problem.variables[force.name].steps)
         kept |= set(stays)

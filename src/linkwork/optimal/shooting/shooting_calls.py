@@ -31,7 +31,7 @@ class Watching:
 
     def __init__(
         self,
-        who: str,
+        caller: str,
         seeds: Any,
         every_seed: bool,
         deadline: Any,
@@ -40,10 +40,10 @@ class Watching:
     ) -> None:
         """Raises ValueError for what is none."""
         read_callback(callback)
-        self.seeds = read_count(who, "seeds", seeds)
+        self.seeds = read_count(caller, "seeds", seeds)
         self.progress, self.callback = read_switch("progress", progress), callback
         self.compared = not read_switch("every_seed", every_seed) and self.seeds > 1
-        self.limit = None if deadline is None else read_deadline(who, deadline)
+        self.limit = None if deadline is None else read_deadline(caller, deadline)
 
     @property
     def often(self) -> bool:

@@ -178,7 +178,7 @@ def best_of_seeds(every: ShootingResult) -> ShootingResult:
     return found
 
 
-def search_of(who: str, warm: Any, recipe: Any) -> dict[str, Array]:
+def search_of(caller: str, warm: Any, recipe: Any) -> dict[str, Array]:
     """Where the search of a result ended, for another with this recipe.
 
     Raises TypeError for what is no such result, ValueError for one of another problem or with other controls.
@@ -186,16 +186,16 @@ def search_of(who: str, warm: Any, recipe: Any) -> dict[str, Array]:
     if not isinstance(warm, ShootingResult):
         other = "a path by another solver: give guess=, its q, instead"
         what = other if isinstance(warm, OptimalResult) else repr(warm)
-        raise TypeError(f'{who}: warm: expected a result of the same problem by "ilqr" or "shooting", got {what}')
+        raise TypeError(f'{caller}: warm: expected a result of the same problem by "ilqr" or "shooting", got {what}')
     old = warm._recipe
     if (old.inverse, old.actuated) != (recipe.inverse, recipe.actuated):
         raise ValueError(
-            f"{who}: warm: expected a result with the same controls, with the same actuated= and dynamics=: give "
+            f"{caller}: warm: expected a result with the same controls, with the same actuated= and dynamics=: give "
             f"guess=, its q, instead"
         )
     same = replace(old.program, robot_numbers=recipe.program.robot_numbers)
     if (same, old.holdings) != (recipe.program, recipe.holdings):
-        raise ValueError(f"{who}: warm: expected a result of the same problem: give guess=, its q, instead")
+        raise ValueError(f"{caller}: warm: expected a result of the same problem: give guess=, its q, instead")
     return warm._search
 
 

@@ -109,32 +109,32 @@ def shot(
     Raises ValueError for what forward dynamics does not answer: features of more than a step, free durations,
     variables of steps but forces of contacts, and contacts that may slide; and for arguments that are none.
     """
-    who = f"Problem.solve: solver={solver!r}"
+    caller = f"Problem.solve: solver={solver!r}"
     passive, seed = read_switch("passive", passive), read_seed(seed)
     second_order = None if second_order is None else read_switch("second_order", second_order)
     watching = Watching("Problem.solve", seeds, every_seed, deadline, progress, callback)
     if start is None:
-        raise ValueError(f"{who}: start: a motion by forward dynamics begins somewhere: give the configuration")
+        raise ValueError(f"{caller}: start: a motion by forward dynamics begins somewhere: give the configuration")
     if solver == "ilqr" and controls is not None and guess is not None:
-        raise ValueError(f"{who}: it begins with controls= or with the forces of a guess=: expected one of them")
-    inverse, robot = one_of(who, "dynamics", dynamics, DYNAMICS) == "inverse", problem.robot
-    one_of(who, "integrator", integrator, INVERSE_INTEGRATORS if inverse else INTEGRATORS)
-    places = motor_places(who, robot, actuated)
-    low, high = motor_limits(who, robot, places, control_limits)
+        raise ValueError(f"{caller}: it begins with controls= or with the forces of a guess=: expected one of them")
+    inverse, robot = one_of(caller, "dynamics", dynamics, DYNAMICS) == "inverse", problem.robot
+    one_of(caller, "integrator", integrator, INVERSE_INTEGRATORS if inverse else INTEGRATORS)
+    places = motor_places(caller, robot, actuated)
+    low, high = motor_limits(caller, robot, places, control_limits)
     if inverse:
         if controls is not None:
-            raise ValueError(f"{who}: dynamics='inverse': controls: it begins with a guess=: expected none")
-        problem = with_motors(who, problem, places, (low, high), passive)
-    numbers = read_robot_numbers(who, problem, parameters)
+            raise ValueError(f"{caller}: dynamics='inverse': controls: it begins with a guess=: expected none")
+        problem = with_motors(caller, problem, places, (low, high), passive)
+    numbers = read_robot_numbers(caller, problem, parameters)
     own = prepared(problem, True, False, tuple(numbers))
     program = own.program
-    phases = HoldingPhases((), (), frozenset()) if inverse else phases_of(who, problem)
+    phases = HoldingPhases((), (), frozenset()) if inverse else phases_of(caller, problem)
     if not program.uniform:
-        raise ValueError(f"{who}: it knows steps that take equally long alone")
+        raise ValueError(f"{caller}: it knows steps that take equally long alone")
     if phases.holdings and integrator != INTEGRATORS[0]:
-        raise ValueError(f"{who}: integrator: where contacts or constraints hold a robot it is {INTEGRATORS[0]!r}")
+        raise ValueError(f"{caller}: integrator: where contacts or constraints hold a robot it is {INTEGRATORS[0]!r}")
     if phases.holdings and second_order:
-        raise ValueError(f"{who}: second_order: where contacts or constraints hold a robot it knows none")
+        raise ValueError(f"{caller}: second_order: where contacts or constraints hold a robot it knows none")
     limited = not inverse and bool(np.isfinite(low).any() or np.isfinite(high).any())
     second = inverse or (len(places) < robot.nv and not phases.holdings) if second_order is None else second_order
     gaps = solver == "shooting"
@@ -142,20 +142,22 @@ def shot(
     tau = float(np.ravel(own.constants["step"])[0])
     split = split_entries(recipe.dynamics(1.0), program.entries, phases.kept)
     q0 = read_configuration(robot, "Problem.solve", "start", start)
-    v0 = np.zeros(robot.nv) if velocity is None else read_finite(who, "velocity", velocity, (robot.nv,))
+    v0 = np.zeros(robot.nv) if velocity is None else read_finite(caller, "velocity", velocity, (robot.nv,))
     lead = together({"start": q0.shape[:-1], "velocity": v0.shape[:-1]})
     x0 = np.concatenate([np.broadcast_to(q0, (*lead, robot.nq)), np.broadcast_to(v0, (*lead, robot.nv))], axis=-1)
     known = numbers, (low, high), own.begin.get("u")
-    before = None if warm is None else search_of(who, warm, recipe)
+    before = None if warm is None else search_of(caller, warm, recipe)
     if before is None or guess is not None or controls is not None:
-        path, u = _first(who, robot, recipe, phases, x0, tau, guess, controls, *known)
+        path, u = _first(caller, robot, recipe, phases, x0, tau, guess, controls, *known)
     else:
         path, u = before["x"], before["u"] if inverse else np.clip(before["u"], low, high)
     if watching.seeds > 1:
         ends = own.ends(watching.seeds - 1, seed)
         first = guesses(problem, np.broadcast_to(path[..., : robot.nq], (*path.shape[:-1], robot.nq)), ends, True)
         x0 = x0[..., None, :]
-        paths, forces = _first(who, robot, recipe, phases, x0, tau, first, None, along(robot.tree, numbers), *known[1:])
+        paths, forces = _first(
+            caller, robot, recipe, phases, x0, tau, first, None, along(robot.tree, numbers), *known[1:]
+        )
         path, u = (_put(x, own_x) for x, own_x in ((paths, path), (forces, u)))
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
     aims = own.given_targets(targets) | robot_inputs(robot.tree, numbers)
@@ -224,7 +226,7 @@ def _put(x: Array, first: Array) -> Array:
 
 
 def _first(
-    who: str,
+    caller: str,
     robot: Any,
     recipe: ShootingRecipe,
     phases: HoldingPhases,
@@ -261,7 +263,7 @@ def _first(
             else u[..., motors]
         )
     else:
-        u = read_finite(who, "controls", controls, (T, len(motors)))
+        u = read_finite(caller, "controls", controls, (T, len(motors)))
     return path, np.clip(u, *limits)
 
 
@@ -273,7 +275,7 @@ def _joined(a: Array, b: Array) -> Array:
 DYNAMICS = ("forward", "inverse")
 
 
-def with_motors(who: str, problem: Any, places: tuple[int, ...], limits: tuple[Array, Array], passive: bool) -> Any:
+def with_motors(caller: str, problem: Any, places: tuple[int, ...], limits: tuple[Array, Array], passive: bool) -> Any:
     """The problem, and what motors are: no torque where there is none ("no motor"), and their limits ("motors").
 
     What the problem says of all steps by itself is not said again.  Raises ValueError for what inverse dynamics does
@@ -281,7 +283,8 @@ def with_motors(who: str, problem: Any, places: tuple[int, ...], limits: tuple[A
     """
     if problem.parameters:
         raise ValueError(
-            f"{who}: it knows no parameters and no free durations, but the problem has {', '.join(problem.parameters)}"
+            f"{caller}: it knows no parameters and no free durations, but the problem has "
+            f"{', '.join(problem.parameters)}"
         )
     low, high = limits
     key = ("inverse", places, low.tobytes(), high.tobytes(), passive)

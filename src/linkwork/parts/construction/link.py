@@ -80,18 +80,20 @@ class Link:
         collisions: Iterable[Shape | Geometry] = (),
         frames: Mapping[str, ArrayLike] | None = None,
     ) -> None:
-        who = f"link {given_text(name, 'link')!r}"
-        solids = _placed(shapes, f"{who}: shapes")
+        caller = f"link {given_text(name, 'link')!r}"
+        solids = _placed(shapes, f"{caller}: shapes")
         values: dict[str, Any] = {
             "name": name,
-            "visuals": (*solids, *_placed(visuals, f"{who}: visuals")),
+            "visuals": (*solids, *_placed(visuals, f"{caller}: visuals")),
             "collisions": (
                 *(replace(solid, material=None) for solid in solids),
-                *_placed(collisions, f"{who}: collisions"),
+                *_placed(collisions, f"{caller}: collisions"),
             ),
-            "places": _frames(frames, who),
+            "places": _frames(frames, caller),
         }
-        values |= dict(zip(("mass", "center", "about"), _weight(who, solids, mass, density, com, inertia), strict=True))
+        values |= dict(
+            zip(("mass", "center", "about"), _weight(caller, solids, mass, density, com, inertia), strict=True)
+        )
         for key, value in values.items():
             object.__setattr__(self, key, value)
 
@@ -113,8 +115,8 @@ class Link:
     def with_frame(self, name: str, pose: ArrayLike | Pose) -> Link:
         """The link with a further frame on it, a pose (4, 4) or a place (3,)."""
         link = copy.copy(self)
-        who = f"Link.with_frame: link {self.name!r}"
-        added = given_text(name, f"{who}: name"), given_pose(pose, f"{who}: pose")
+        caller = f"Link.with_frame: link {self.name!r}"
+        added = given_text(name, f"{caller}: name"), given_pose(pose, f"{caller}: pose")
         object.__setattr__(link, "places", (*self.places, added))
         return link
 
@@ -132,58 +134,59 @@ def _placed(given: Iterable[Any], what: str) -> tuple[Geometry, ...]:
     return tuple(found)
 
 
-def _frames(frames: Any, who: str) -> tuple[tuple[str, Pose], ...]:
+def _frames(frames: Any, caller: str) -> tuple[tuple[str, Pose], ...]:
     if frames is None:
         return ()
     if not isinstance(frames, Mapping):
-        raise ValueError(f"{who}: frames: expected a dict of poses by name, got {frames!r}")
+        raise ValueError(f"{caller}: frames: expected a dict of poses by name, got {frames!r}")
     return tuple(
-        (given_text(name, f"{who}: frames"), given_pose(X, f"{who}: frames: {name!r}")) for name, X in frames.items()
+        (given_text(name, f"{caller}: frames"), given_pose(X, f"{caller}: frames: {name!r}"))
+        for name, X in frames.items()
     )
 
 
 def _weight(
-    who: str, solids: tuple[Geometry, ...], mass: Any, density: Any, com: Any, inertia: Any
+    caller: str, solids: tuple[Geometry, ...], mass: Any, density: Any, com: Any, inertia: Any
 ) -> tuple[float | None, Vec3, Symmetric3]:
     """Mass, centre and the inertia about it, as they are stated or as they follow from the shapes."""
     if mass is None and density is None:
         for what, value in (("com", com), ("inertia", inertia)):
             if value is not None:
-                raise ValueError(f"{who}: {what} is given and mass is not: expected a mass [kg]")
+                raise ValueError(f"{caller}: {what} is given and mass is not: expected a mass [kg]")
         return None, Vec3.zero(), Symmetric3.zero()
     stated = com is not None or inertia is not None
     if density is not None and (mass is not None or stated or not solids):
-        raise ValueError(f"{who}: density: expected shapes, and neither mass nor com nor inertia beside it")
+        raise ValueError(f"{caller}: density: expected shapes, and neither mass nor com nor inertia beside it")
     if stated and solids and (com is None or inertia is None):
         raise ValueError(
-            f"{who}: com and inertia: expected both, or neither for the shapes' own, got one of them; "
+            f"{caller}: com and inertia: expected both, or neither for the shapes' own, got one of them; "
             f"shapes that weigh nothing are visuals= and collisions="
         )
     number = given_numbers(
         density if mass is None else mass,
-        f"{who}: {'mass' if density is None else 'density'}: "
+        f"{caller}: {'mass' if density is None else 'density'}: "
         f"expected a number [{'kg' if density is None else 'kg/m³'}]",
         (),
     )
     if not solids or stated:
-        X = given_pose(com, f"{who}: com")
-        return float(number), X.translation, X.rotation @ given_inertia(inertia, who)
-    return _uniform(who, solids, *((None, float(number)) if mass is None else (float(number), None)))
+        X = given_pose(com, f"{caller}: com")
+        return float(number), X.translation, X.rotation @ given_inertia(inertia, caller)
+    return _uniform(caller, solids, *((None, float(number)) if mass is None else (float(number), None)))
 
 
 def _uniform(
-    who: str, solids: tuple[Geometry, ...], mass: float | None, density: float | None
+    caller: str, solids: tuple[Geometry, ...], mass: float | None, density: float | None
 ) -> tuple[float, Vec3, Symmetric3]:
     """What uniform bodies of these shapes weigh together: so much, or so much for each m³."""
     volumes = []
     for solid in solids:
         if solid.shape.volume is None:
             hint = "give com and inertia, or make it one of visuals= and collisions="
-            raise ValueError(f"{who}: the volume of {solid.shape!r} is not known: {hint}")
+            raise ValueError(f"{caller}: the volume of {solid.shape!r} is not known: {hint}")
         volumes.append(solid.shape.volume)
     total = sum(volumes)
     if total == 0.0:
-        raise ValueError(f"{who}: its shapes are so small that their volume is 0: give com and inertia")
+        raise ValueError(f"{caller}: its shapes are so small that their volume is 0: give com and inertia")
     parts = []
     for solid, volume in zip(solids, volumes, strict=True):
         share = density * volume if density is not None else (mass or 0.0) * (volume / total)

@@ -192,21 +192,21 @@ def _places(
         yield ContactPlace(name + many, None, second.link, (None, arm), axes_of(normal), gap, material, of)
 
 
-def _check_measured(who: str, *named: tuple[str, Shape]) -> None:
+def _check_measured(caller: str, *named: tuple[str, Shape]) -> None:
     """Raises ValueError for two shapes between which nothing finds points."""
     for name, shape in named:
         if type(shape) not in SOLIDS and type(shape) not in FIELDS:
             remedy = "with_collision_hulls opens files of meshes" if isinstance(shape, Mesh) else "give another shape"
-            raise ValueError(f"{who}: shape {name!r} is {shape!r}, which has no contacts: {remedy}")
+            raise ValueError(f"{caller}: shape {name!r} is {shape!r}, which has no contacts: {remedy}")
     (a, one), (b, other) = named
     if not is_measured(one, other):
         kinds = f"{a!r}, a {type(one).__name__}, and {b!r}, a {type(other).__name__}"
-        raise ValueError(f"{who}: nothing finds contacts of {kinds}: one of them must be convex and bounded")
+        raise ValueError(f"{caller}: nothing finds contacts of {kinds}: one of them must be convex and bounded")
 
 
-def _check_link(who: str, robot: Any, link: Any, may_stand: bool = False) -> None:
+def _check_link(caller: str, robot: Any, link: Any, may_stand: bool = False) -> None:
     links = collision_links(robot.tree)
     if link not in links:
         raise UnknownNameError("link with a collision shape", link, links)
     if not may_stand and robot.tree.frame(link).body == WORLD:
-        raise ValueError(f"{who}: {link!r} is fixed to the world: no joint moves it")
+        raise ValueError(f"{caller}: {link!r} is fixed to the world: no joint moves it")

@@ -93,38 +93,38 @@ def _series(a: float | None, b: float | None) -> tuple[float | None, float]:
     return a * b / (a + b), b / (a + b)
 
 
-def check_surface(who: str, one: Any) -> None:
+def check_surface(caller: str, one: Any) -> None:
     """Its numbers as floats.
 
     Raises ValueError for a friction, restitution, stiffness or dissipation that no surface has.
     """
     for name in ("friction", "dissipation"):
-        from_zero(f"{who}: {name}", getattr(one, name))
-    check_restitution(who, one.restitution)
+        from_zero(f"{caller}: {name}", getattr(one, name))
+    check_restitution(caller, one.restitution)
     if one.stiffness is not None:
-        from_zero(f"{who}: stiffness", one.stiffness)
+        from_zero(f"{caller}: stiffness", one.stiffness)
         if one.stiffness == 0.0:
-            raise ValueError(f"{who}: stiffness: expected a number above 0 [N/m], got 0.0")
+            raise ValueError(f"{caller}: stiffness: expected a number above 0 [N/m], got 0.0")
     for name in ("friction", "restitution", "stiffness", "dissipation"):
         given = getattr(one, name)
         object.__setattr__(one, name, None if given is None else float(given))
 
 
-def checked_materials(who: str, given: Any) -> Materials:
+def checked_materials(caller: str, given: Any) -> Materials:
     """One material of all, or materials by name and by pair of names, as a value.  Raises TypeError."""
     if isinstance(given, ContactMaterial):
         return (("", given),)
     if isinstance(given, tuple) and all(isinstance(x, tuple) and len(x) == 2 for x in given):
         given = dict(given)  # as it was read before
     if not isinstance(given, Mapping):
-        raise TypeError(f"{who}: materials: expected a ContactMaterial, or a dict of them by name, got {given!r}")
+        raise TypeError(f"{caller}: materials: expected a ContactMaterial, or a dict of them by name, got {given!r}")
     found: list[tuple[str | tuple[str, str], ContactMaterial]] = []
     for key, material in given.items():
         pair = isinstance(key, tuple) and len(key) == 2 and all(isinstance(x, str) for x in key)
         if not (pair or isinstance(key, str)):
-            raise TypeError(f"{who}: materials: expected names, or pairs of names, got {key!r}")
+            raise TypeError(f"{caller}: materials: expected names, or pairs of names, got {key!r}")
         if not isinstance(material, ContactMaterial):
-            raise TypeError(f"{who}: materials[{key!r}]: expected a ContactMaterial, got {material!r}")
+            raise TypeError(f"{caller}: materials[{key!r}]: expected a ContactMaterial, got {material!r}")
         found.append((key, material))
     return tuple(found)
 
@@ -148,10 +148,10 @@ def material_of(materials: Materials, a: str, b: str) -> ContactMaterial:
     return known.get(a, alike).beside(known.get(b, alike))
 
 
-def check_restitution(who: str, given: Any) -> None:
+def check_restitution(caller: str, given: Any) -> None:
     """Raises ValueError for what is no number from 0 to 1."""
     if not is_number(given) or not 0.0 <= given <= 1.0:
-        raise ValueError(f"{who}: restitution: expected a number from 0 to 1, got {given!r}")
+        raise ValueError(f"{caller}: restitution: expected a number from 0 to 1, got {given!r}")
 
 
 def is_number(given: Any) -> bool:
@@ -227,7 +227,7 @@ def given_surface(material: Any, row: Sequence[Any], compliant: bool) -> Surface
     )
 
 
-def varied_surface(material: Any, of: Sequence[str], numbers: Numbers, who: str) -> Any:
+def varied_surface(material: Any, of: Sequence[str], numbers: Numbers, caller: str) -> Any:
     """A material with such of the numbers as are of one of these names, or of all.
 
     Raises ValueError where two of them are of it.
@@ -240,7 +240,7 @@ def varied_surface(material: Any, of: Sequence[str], numbers: Numbers, who: str)
             continue
         if own and by.get(kind):
             raise ValueError(
-                f"simulate: parameters: {name!r} and {by[kind]!r} are both of the contact of {who}: give one of them"
+                f"simulate: parameters: {name!r} and {by[kind]!r} are both of the contact of {caller}: give one of them"
             )
         found[kind], by[kind] = x, name if own else ""
     return SurfaceNumbers(**found) if by else material

@@ -46,7 +46,7 @@ class ContactSet:
     planes: tuple[Any, ...] = field(default=(), compare=False)  # by part: axes and height of a ground, in a kernel
 
     @staticmethod
-    def of(given: Any, model: str, who: str = "simulate") -> ContactSet | None:
+    def of(given: Any, model: str, caller: str = "simulate") -> ContactSet | None:
         """One kind of contacts, or a list of them; nothing of none.  Raises TypeError and UnknownNameError."""
         if model not in MODELS:
             raise UnknownNameError("model of contacts", model, MODELS)
@@ -56,7 +56,7 @@ class ContactSet:
         for one in parts or (given,):
             if not isinstance(one, (ContactGround, ContactScene, ContactPair)):
                 raise TypeError(
-                    f"{who}: contacts: expected linkwork.simulation.ContactGround, ContactScene or ContactPair, or "
+                    f"{caller}: contacts: expected linkwork.simulation.ContactGround, ContactScene or ContactPair, or "
                     f"a list of them, got {shown(one)}"
                 )
         return ContactSet(parts, model)
@@ -81,18 +81,18 @@ class ContactSet:
         for part in self.parts:
             part.checked(robot)
         for place in self.places(robot, robot.neutral()):
-            m, who = place.material, f"simulate: contacts: {place.name}"
+            m, caller = place.material, f"simulate: contacts: {place.name}"
             if self.model == "convex":
                 if m.dissipation > 0.0:
                     raise ValueError(
-                        f"{who}: dissipation is of contact_model='compliant' alone: leave it out, or take that model"
+                        f"{caller}: dissipation is of contact_model='compliant' alone: leave it out, or take that model"
                     )
                 continue
             if m.stiffness is None:
-                raise ValueError(f"{who}: compliant contacts have a stiffness [N/m^1.5]")
+                raise ValueError(f"{caller}: compliant contacts have a stiffness [N/m^1.5]")
             if m.restitution > 0.0:
                 raise ValueError(
-                    f"{who}: restitution is of contact_model='convex' alone: compliant contacts lose speed by their "
+                    f"{caller}: restitution is of contact_model='convex' alone: compliant contacts lose speed by their "
                     f"dissipation [s/m], about its product with the speed of the impact; got {m.restitution:g}"
                 )
         return True

@@ -54,12 +54,12 @@ class ContactPoint:
             given = getattr(self, name)
             object.__setattr__(self, name, None if given is None else float(given))
 
-    def checked(self, who: str, robot: Any) -> None:
+    def checked(self, caller: str, robot: Any) -> None:
         """Raises UnknownNameError for a frame that the robot does not have, ValueError for one that does not move."""
         if self.frame not in robot.frames:
             raise UnknownNameError("frame", self.frame, [*robot.frames])
         if not np.any(robot.jacobian(robot.random_configuration(seed=0), self.frame)):
-            raise ValueError(f"{who}: {self.frame!r} is fixed to the world: no joint moves it")
+            raise ValueError(f"{caller}: {self.frame!r} is fixed to the world: no joint moves it")
 
     def of(self, material: ContactMaterial) -> ContactMaterial:
         """A material with what is the point's own."""

@@ -183,6 +183,6 @@ class RangeSensor(Sensor):
         return ray_length(origin, direction, solids, length)
 
 
-def _check_frame(who: str, robot: Any, frame: str) -> None:
+def _check_frame(caller: str, robot: Any, frame: str) -> None:
     if frame not in robot.frames:
-        raise UnknownNameError(f"frame, for a sensor of kind {who},", str(frame), robot.frames)
+        raise UnknownNameError(f"frame, for a sensor of kind {caller},", str(frame), robot.frames)

@@ -78,14 +78,14 @@ class Sensor(ABC):
     delay: float = 0.0
 
     def __post_init__(self) -> None:
-        who = type(self).__name__
+        caller = type(self).__name__
         for name in ("noise", "bias"):
-            object.__setattr__(self, name, _numbers(f"{who}: {name}", getattr(self, name)))
+            object.__setattr__(self, name, _numbers(f"{caller}: {name}", getattr(self, name)))
         if np.min(self.noise, initial=0.0) < 0.0:
-            raise ValueError(f"{who}: noise: expected standard deviations, not negative, got {self.noise}")
+            raise ValueError(f"{caller}: noise: expected standard deviations, not negative, got {self.noise}")
         delay = self.delay
         if not is_number(delay) or not 0.0 <= delay < math.inf:
-            raise ValueError(f"{who}: delay: expected a time [s], not negative, got {delay!r}")
+            raise ValueError(f"{caller}: delay: expected a time [s], not negative, got {delay!r}")
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
         """Raises ValueError and UnknownNameError for what does not go with a robot."""
