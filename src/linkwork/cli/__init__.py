@@ -1,1 +1,1 @@
-"""The command line: `linkwork demo`, `info`, `robots`, `bench` and `cache`."""
+"""The command line: `linkwork COMMAND`, a file for each command in `commands`."""

@@ -1,1 +1,1 @@
-"""Distances as people hold them: of two shapes, of a robot and a scene."""
+"""Distances of shapes and robots, collision checks, and checks of motions between configurations."""

@@ -1,1 +1,1 @@
-"""The compiler: expressions to machine code.  Knows nothing of robots."""
+"""The compiler: traced programs become machine code.  It imports nothing of robots."""

@@ -1,4 +1,4 @@
-"""Constraints: what a mechanism obeys besides its joints, a kind or a family a file."""
+"""Constraints of mechanisms: loops, rolling, couplings, prescribed motion.  One kind or family a file."""
 
 from linkwork.constraints.constraint import Between as Between
 from linkwork.constraints.constraint import Constraint as Constraint

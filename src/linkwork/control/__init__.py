@@ -1,4 +1,4 @@
-"""Control: laws of robots, linear-quadratic regulators, receding plans."""
+"""Controllers of robots, linear-quadratic regulators and model-predictive control."""
 
 from linkwork.control.cartesian_controllers import Admittance, HybridForcePosition, Impedance
 from linkwork.control.joint_controllers import PD, PID, ComputedTorque, GravityCompensation, JointImpedance

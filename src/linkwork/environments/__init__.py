@@ -1,4 +1,7 @@
-"""Environments for learning, by gymnasium's interface: ``pip install "linkwork[environments]"``."""
+"""Vector environments for reinforcement learning, with the interface of gymnasium.
+
+They need an extra: ``pip install "linkwork[environments]"``.
+"""
 
 from linkwork.environments.control_tasks import TASKS, ControlTask
 from linkwork.environments.vector_environment import VectorEnvironment, register_tasks

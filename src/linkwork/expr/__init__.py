@@ -1,4 +1,4 @@
-"""Scalar mathematics for functions that are to be compiled: it works on symbols, floats and arrays alike.
+"""Mathematics over any scalar: the same functions work on symbols, floats and arrays.
 
 docs/expressions.md shows what it is for, with a table of the functions.
 """

@@ -1,4 +1,4 @@
-"""Reading robots from files."""
+"""Readers and writers of robot files: URDF, SRDF and loop files."""
 
 from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
 from linkwork.formats.srdf import parse_srdf, srdf_text

@@ -1,4 +1,4 @@
-"""Signed distances of shapes over any scalar: cores and radii, and what measures each pair."""
+"""Signed distances, contacts, rays and scenes of shapes, over any scalar."""
 
 from linkwork.geometry.cores import (
     BoxCore,

@@ -1,4 +1,4 @@
-"""Identification and calibration: what a robot weighs and where its joints sit, from measurements.
+"""Identification of inertial parameters and calibration of placements from measurements.
 
 - `base_parameters`: the combinations of inertial parameters that joint forces show, by weighted least squares.
 - `inertias`: a robot whose bodies' inertias are as measured, and such that bodies can have them.

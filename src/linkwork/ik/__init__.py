@@ -1,4 +1,4 @@
-"""Inverse kinematics: tasks and constraints that compose, and what solves them.
+"""Inverse kinematics: problems of tasks and constraints, their solvers and results.
 
 `Robot.inverse_kinematics` answers the simple question, a pose for a frame; `Robot.ik_problem` takes tasks of this
 module, and constraints of `linkwork.constraints`, one or many.  `Robot.closed_form` gives all branches of arms by

@@ -1,1 +1,1 @@
-"""The bridge between the towers: the tables of functions, and how they become kernels and checked calls."""
+"""Function specifications become kernels, and kernels become calls that check their arguments."""

@@ -1,4 +1,4 @@
-"""What functions are of: a robot's tree, or a joint where it sits.  All that the bridge needs to know of either."""
+"""Owners of functions: a robot's tree or a placed joint, with the table of its functions and their sizes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NONE: Numbers = MappingProxyType({})
 
 
 class Subject(Protocol):
-    """A robot or a joint, as the bridge sees it."""
+    """A robot or a joint, as kernels see it."""
 
     kind: str  # "robot" or "joint"
 

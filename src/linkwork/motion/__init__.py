@@ -1,4 +1,4 @@
-"""Reference motion: trajectories, splines through points, and profiles from state to state.
+"""Reference motion: trajectories, splines, profiles, path timing and Cartesian paths.
 
 `Robot.spline` and `Robot.profile` make trajectories of a robot; `spline` and `profile` here those of plain numbers.
 """

@@ -1,4 +1,4 @@
-"""Optimal motion: features of paths, and what `linkwork.Problem` gives."""
+"""Trajectory optimisation: problems made of features, solvers and results."""
 
 from linkwork.optimal.algorithms.jacobian_check import RowCheck
 from linkwork.optimal.arguments import ByStep, PathNumber, ProblemEntry

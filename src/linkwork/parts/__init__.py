@@ -1,1 +1,1 @@
-"""The robot that people hold: its functions, its parts, and how it is changed and shown."""
+"""Joints and links of a robot: construction, checks, edits, structure and drawings."""

@@ -1,4 +1,4 @@
-"""The robots that linkwork has inside, written for it from published dimensions and masses; none needs meshes."""
+"""Robots inside of linkwork, made for it from published dimensions and masses, without meshes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes of links, what they look like, and where they sit."""
+"""Shapes of links and obstacles: dimensions, mass properties, support points."""
 
 from linkwork.shapes.bounding_shapes import (
     Fit,

@@ -1,4 +1,4 @@
-"""Simulation: what `Robot.simulate` and `linkwork.Simulator` give."""
+"""Simulation: results, contacts, sensors, events and servos of `Robot.simulate` and `linkwork.Simulator`."""
 
 from linkwork.simulation.contacts.collision_shape_contacts import ContactPair, ContactScene
 from linkwork.simulation.contacts.contact_materials import ContactMaterial

@@ -1,1 +1,1 @@
-"""Commands of the command line, one file each; a file's name is the command's."""
+"""Commands of the command line: one file each, named as the command."""

@@ -1,1 +1,1 @@
-"""Derivatives of kernels: programs replayed on symbols, differentiated, and made into recipes of kernels again."""
+"""Derivatives of kernels: programs are replayed on symbols, differentiated and compiled as kernels again."""

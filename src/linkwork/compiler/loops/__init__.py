@@ -1,4 +1,4 @@
-"""Programs with loops, choices and calls as machine code."""
+"""Machine code of programs with loops, branches and calls."""
 
 from linkwork.compiler.loops.frame_layout import has_control, plan_program
 from linkwork.compiler.loops.loop_program_code import ControlLayout, block_texts, sample_texts

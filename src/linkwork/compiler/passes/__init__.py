@@ -1,4 +1,4 @@
-"""Passes: functions from a program to an equal and better one.  Each stands in a file of its own."""
+"""Compiler passes: functions from a program to an equivalent, cheaper one, a file each."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Laws of control, over any scalar: forces by what is measured and what is aimed at."""
+"""Control laws over any scalar: joint forces from measured states and targets."""

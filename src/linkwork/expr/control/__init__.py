@@ -1,4 +1,4 @@
-"""Control flow over any scalar: loops, choices, calls and tables."""
+"""Control flow over any scalar: loops, branches, calls and tables."""
 
 from linkwork.expr.control.conditional import call, cond
 from linkwork.expr.control.loops import Iterated, fori, scan, while_loop

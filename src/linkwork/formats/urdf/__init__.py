@@ -1,1 +1,1 @@
-"""URDF files."""
+"""The reader of URDF files."""

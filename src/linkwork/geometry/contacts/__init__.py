@@ -1,4 +1,4 @@
-"""Where two bodies touch: as many points as a pair needs, with their depths and one normal, over any scalar."""
+"""Contact points of two bodies, with their depths and one normal, over any scalar."""
 
 from linkwork.geometry.contacts.contact_dispatch import CONTACTS, contacts
 from linkwork.geometry.contacts.contact_manifold import Contact, Touching

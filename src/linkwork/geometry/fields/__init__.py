@@ -1,4 +1,4 @@
-"""Signed distances of what is no single convex body: height fields, point clouds, distance fields, compounds.
+"""Signed distances of shapes that are not convex: height fields, point clouds, distance fields, compounds.
 
 Their numbers are arrays that come with each call, so one kernel serves all data of a capacity.
 """

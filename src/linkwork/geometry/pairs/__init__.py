@@ -1,4 +1,4 @@
-"""Signed distances of pairs of cores, a family a file; `PAIRS` says which function is of which pair."""
+"""Signed distances of pairs of cores, one family a file; `PAIRS` maps a pair to its function."""
 
 from linkwork.geometry.pairs.closed_form.box_box import box_box, box_box_gap
 from linkwork.geometry.pairs.closed_form.point_pairs import (

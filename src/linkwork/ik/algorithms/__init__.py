@@ -1,1 +1,1 @@
-"""Inverse kinematics, a method a file; over any scalar."""
+"""Solvers of inverse kinematics over any scalar, one method a file."""

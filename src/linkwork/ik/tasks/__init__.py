@@ -1,4 +1,4 @@
-"""Tasks: what inverse kinematics is asked for, a kind or a family a file."""
+"""Tasks of inverse kinematics: errors and Jacobian rows, one kind or family a file."""
 
 from linkwork.ik.tasks.center_of_mass_tasks import CenterOfMassTask as CenterOfMassTask
 from linkwork.ik.tasks.center_of_mass_tasks import SupportPolygonTask as SupportPolygonTask

@@ -1,4 +1,4 @@
-"""Configurations that satisfy constraints: found from a guess, from anywhere, and from state to state."""
+"""Assembly: configurations that satisfy the constraints of a mechanism."""
 
 from linkwork.mechanisms.assembly.assembly_branches import Branches, found_branches
 from linkwork.mechanisms.assembly.assembly_search import assembled, projected

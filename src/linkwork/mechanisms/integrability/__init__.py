@@ -1,4 +1,4 @@
-"""Which constraints of velocities are constraints of positions."""
+"""Integrability: which velocity constraints are derivatives of position constraints."""
 
 from linkwork.mechanisms.integrability.frobenius_analysis import Combination as Combination
 from linkwork.mechanisms.integrability.frobenius_analysis import Integrability as Integrability

@@ -1,2 +1,1 @@
-"""What a mechanism can do, from the singular values of its constraints' rows: analyses in NumPy, on compiled
-functions."""
+"""Mobility of mechanisms: degrees of freedom from the singular values of constraint Jacobians."""

@@ -1,4 +1,4 @@
-"""The tree that joint-space functions are traced on: each step on the way to it needs what the one before it leaves."""
+"""The tree that joint-space functions are traced on: steps that remove operations, in their order."""
 
 from __future__ import annotations
 

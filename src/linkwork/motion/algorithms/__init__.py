@@ -1,1 +1,1 @@
-"""Reference motion, over any scalar: curves of configurations, splines and profiles, a folder each."""
+"""Curves of configurations, splines, profiles and path timing, over any scalar."""

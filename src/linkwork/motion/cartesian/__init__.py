@@ -1,1 +1,1 @@
-"""Poses along lines, arcs and splines in space, and joints that follow them."""
+"""Cartesian paths: lines, arcs and splines of poses, and joints that follow them."""

@@ -1,1 +1,1 @@
-"""Profiles as people ask for them: arguments, reasons, kernels."""
+"""Motion profiles from state to state: arguments, kernels and results."""

@@ -1,1 +1,1 @@
-"""Timing along a path: the fastest within limits."""
+"""Time-optimal timing along a path within limits."""

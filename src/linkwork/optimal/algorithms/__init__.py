@@ -1,1 +1,1 @@
-"""Optimal motion, over any scalar: paths of configurations that minimise what features say, a piece a file."""
+"""Trajectory optimisation over any scalar."""

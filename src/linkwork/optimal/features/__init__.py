@@ -1,4 +1,4 @@
-"""Features: what problems of optimal motion are made of, a kind or a family a file."""
+"""Features of trajectories: values and Jacobian rows, one kind or family a file."""
 
 from linkwork.optimal.features.clearance_feature import Clearance as Clearance
 from linkwork.optimal.features.constraint_features import HeldConstraint as HeldConstraint

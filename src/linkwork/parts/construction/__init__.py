@@ -1,1 +1,1 @@
-"""Ways to a robot: files, programs, tables of parameters."""
+"""Construction of robots from files, Python objects and tables of parameters."""

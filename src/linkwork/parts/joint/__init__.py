@@ -1,1 +1,1 @@
-"""The joint that people hold: its functions, its place and its bounds."""
+"""The joint of a robot: its functions, placement, limits and passive parameters."""

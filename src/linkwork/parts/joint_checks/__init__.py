@@ -1,1 +1,1 @@
-"""Whether a joint type keeps its contract, line by line."""
+"""Checks that a joint type fulfils its contract."""

@@ -1,1 +1,1 @@
-"""Path finding as loops over any scalar."""
+"""Path search as loops over any scalar."""

@@ -1,4 +1,4 @@
-"""Motion by time: a file a method, over any scalar, on the manifold of configurations."""
+"""Time stepping over any scalar, on the manifold of configurations, one method a file."""
 
 from linkwork.simulation.algorithms.event_location import (
     StepPieces,

@@ -1,1 +1,1 @@
-"""Programs whose steps repeat: finding the steps that are alike, and writing the program as rows of them."""
+"""Outlining: steps that a long program repeats become one function and a table of its calls."""

@@ -1,4 +1,4 @@
-"""How a robot's functions change with its configuration, velocities and forces."""
+"""Derivatives of a robot's functions with respect to configuration, velocity and force."""
 
 from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives import ROWS as _FORWARD
 from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import ROWS as _INVERSE

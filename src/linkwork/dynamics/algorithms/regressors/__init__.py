@@ -1,4 +1,4 @@
-"""What is linear in inertial parameters: matrices that multiply them."""
+"""Regressors: matrices that map inertial parameters to forces, energies and momentum."""
 
 from linkwork.dynamics.algorithms.regressors.inertial_regressors import ROWS
 

@@ -1,1 +1,1 @@
-"""Closed forms of inverse kinematics: arms that are recognised, and all their branches."""
+"""Closed-form inverse kinematics: recognition of arms, and all their branches."""

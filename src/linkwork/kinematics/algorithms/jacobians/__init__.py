@@ -1,4 +1,4 @@
-"""Matrices that map velocities to motions of frames and points, and how they change."""
+"""Jacobians of frames and points, and their derivatives."""
 
 from linkwork.kinematics.algorithms.jacobians.jacobian import ROWS as _JACOBIAN
 from linkwork.kinematics.algorithms.jacobians.jacobian_derivatives import ROWS as _DERIVATIVE

@@ -1,4 +1,4 @@
-"""Where points and directions fixed to bodies are, and how they move."""
+"""Positions, velocities and accelerations of points and directions fixed to bodies."""
 
 from linkwork.kinematics.algorithms.points.point_kinematics import ROWS as _POINTS
 

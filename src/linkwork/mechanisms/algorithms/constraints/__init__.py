@@ -1,4 +1,4 @@
-"""What constraints rule out."""
+"""Errors, Jacobian rows and bias of a robot's constraints."""
 
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import ROWS
 

@@ -1,4 +1,4 @@
-"""Curves of configurations: kinds in a table, their arrays, and what lies on them at a time, over any scalar."""
+"""Curves of configurations over any scalar: kinds of curves, their arrays and their evaluation."""
 
 from linkwork.motion.algorithms.curves.curve_evaluation import Clock, curve_motion, motion_of
 from linkwork.motion.algorithms.curves.curve_kinds import KINDS, Arrays, CurveKind

@@ -1,1 +1,1 @@
-"""State to state in closed form: a kind of profile a file; over any scalar."""
+"""Motion profiles from state to state in closed form, over any scalar."""

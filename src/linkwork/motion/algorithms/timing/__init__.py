@@ -1,4 +1,4 @@
-"""Timing along a path: the fastest within limits of velocity and of second order."""
+"""Time-optimal path timing within limits of first and second order, over any scalar."""
 
 from linkwork.motion.algorithms.timing.jerk_interior_point import (
     CARRIED,

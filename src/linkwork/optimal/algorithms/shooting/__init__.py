@@ -1,1 +1,1 @@
-"""Optimal control by forward dynamics: Riccati recursions, roll-outs and their loops."""
+"""Iterative LQR and multiple shooting over any scalar: Riccati recursions and roll-outs."""
