@@ -120,7 +120,8 @@ def test_once_releases_the_key_of_what_could_not_be_made() -> None:
 FORKS = """
 import os, sys, threading
 import linkwork as lw
-from linkwork.compiler import collector, llvm_lock
+from linkwork.compiler.runtime import cpython as collector
+from linkwork.compiler.runtime import threads as llvm_lock
 from compiler.test_interrupted_locks import interrupted, is_free
 
 sys.unraisablehook = lambda error: None  # Python prints what hooks of a fork raise

@@ -17,8 +17,8 @@ import os, signal, threading, time
 from unittest import mock
 import numpy as np
 import linkwork as lw
-from linkwork.compiler import interrupts
-from linkwork.expr import functions as f
+from linkwork.compiler.runtime import interrupts
+from linkwork.expr.scalar import functions as f
 
 interrupts._interrupts.interval = 0
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background

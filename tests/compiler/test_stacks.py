@@ -15,7 +15,7 @@ import os, sys, threading
 import numpy as np
 import linkwork as lw
 from compiler.knobs import sizes
-from linkwork.expr import functions as f
+from linkwork.expr.scalar import functions as f
 
 def kernels():
     '''Many values alive at a time; long, with a large workspace; large arrays; a robot's.'''

@@ -142,15 +142,23 @@ class Function:
             terms = pairs + terms[2 * len(pairs) :]
         return terms[0]
 
-    def squares(self, kind: str, numbers: Sequence[str]) -> str:
-        """The sum of squares of numbers, in a few chains of fused operations where the target has them."""
+    def magnitudes(self, kind: str, numbers: Sequence[str]) -> str:
+        """The sum of the magnitudes of numbers, in a few chains; magnitudes are numbers without the sign bit."""
+        integers = kind.replace("double", "i64").replace("float", "i32")
+        lane, lanes = ("i64", 64) if "i64" in integers else ("i32", 32)
+        mask = str((1 << (lanes - 1)) - 1)
+        if integers != lane:
+            count = int(integers[1 : integers.index(" ")])
+            mask = f"<{', '.join([f'{lane} {mask}'] * count)}>"
         chains: list[str] = []
         for k, x in enumerate(numbers):
-            square = self.let(f"fmul contract {kind} {x}, {x}")
+            bits = self.let(f"bitcast {kind} {x} to {integers}")
+            positive = self.let(f"and {integers} {bits}, {mask}")
+            size = self.let(f"bitcast {integers} {positive} to {kind}")
             if k < _CHAINS:
-                chains.append(square)
+                chains.append(size)
             else:
-                chains[k % _CHAINS] = self.let(f"fadd contract {kind} {chains[k % _CHAINS]}, {square}")
+                chains[k % _CHAINS] = self.let(f"fadd {kind} {chains[k % _CHAINS]}, {size}")
         return self.added(kind, chains)
 
     def not_finite(self, real: Real, lanes: int, numbers: Sequence[str]) -> str:
@@ -158,12 +166,12 @@ class Function:
 
         Who asks looks again: results of large numbers may well be finite.
         """
-        return self.beyond(real, lanes, [self.squares(real.vector(lanes), numbers)])
+        return self.beyond(real, lanes, [self.magnitudes(real.vector(lanes), numbers)])
 
-    def beyond(self, real: Real, lanes: int, squares: Sequence[str]) -> str:
-        """The same of sums of squares."""
+    def beyond(self, real: Real, lanes: int, magnitudes: Sequence[str]) -> str:
+        """The same of sums of magnitudes."""
         kind = real.vector(lanes)
-        return self.let(f"fcmp ugt {kind} {self.added(kind, squares)}, {real.literal(LARGE[real.bits] ** 2, lanes)}")
+        return self.let(f"fcmp ugt {kind} {self.added(kind, magnitudes)}, {real.literal(LARGE[real.bits], lanes)}")
 
     def any_not_finite(self, real: Real, arrays: Sequence[tuple[str, int]]) -> str:
         """Whether some number of contiguous arrays, of so many numbers each, is not finite: four at a time."""

@@ -69,7 +69,7 @@ def _pack(name: str, port: Port, real: Real, lanes: int, unused: frozenset[int])
     seen: list[str] = []
 
     def strip(first: str | int, numbers: int) -> str:
-        """Packs so many numbers, and gives the sum of their squares, to see whether they are finite."""
+        """Packs so many numbers, and gives the sum of their magnitudes, to see whether they are finite."""
         columns, total = _strip(f, rows, first, numbers, real, lanes)
         buffer = f.at("%buffer", f.let(f"mul i64 {first}, {width}"))
         for k, column in enumerate(columns):
@@ -88,7 +88,7 @@ def _pack(name: str, port: Port, real: Real, lanes: int, unused: frozenset[int])
         column = _alone(f, rows, k, real, lanes)
         if k not in unused:
             f.store(real.vector(lanes), column, f.at("%buffer", width * k), width)
-        seen.append(f.squares(real.vector(lanes), [column]))
+        seen.append(f.magnitudes(real.vector(lanes), [column]))
     if seen:
         with f.when(some_beyond(f, seen, real, lanes)):
             f.store("i1", "true", "%nan")
@@ -127,11 +127,13 @@ def _unpack(port: Port, real: Real, lanes: int, streamed: bool = False) -> Funct
 def pack_into_registers(
     f: Function, port: Port, array: str, step: str, real: Real, lanes: int
 ) -> tuple[list[str], list[str]]:
-    """A block's samples of an input as vectors, one for each of its numbers; and sums of their squares, to see whether
-    they are finite.  Samples of few numbers stand one behind the other."""
+    """A block's samples of an input as vectors, one for each of its numbers, and sums of their magnitudes.
+
+    The sums tell whether the numbers are finite.  Samples of few numbers stand one behind the other.
+    """
     if 0 < port.size <= SIDE_BY_SIDE:
         columns, taken = _side_by_side(f, port, array, real, lanes)
-        return columns, [f.squares(real.vector(lanes), taken)]
+        return columns, [f.magnitudes(real.vector(lanes), taken)]
     rows = _rows(f, array, step, lanes)
     _, strips, single = _split(port.size, lanes, loops=False)
     found, totals = [""] * port.size, []
@@ -140,7 +142,7 @@ def pack_into_registers(
         totals.append(total)
     for k in single:
         found[k] = _alone(f, rows, k, real, lanes)
-        totals.append(f.squares(real.vector(lanes), [found[k]]))
+        totals.append(f.magnitudes(real.vector(lanes), [found[k]]))
     return found, totals
 
 
@@ -162,7 +164,7 @@ def unpack_from_registers(
 def _strip(
     f: Function, rows: list[str], first: str | int, numbers: int, real: Real, lanes: int
 ) -> tuple[list[str], str]:
-    """So many numbers of all samples, from one on, a vector each; and the sum of all their squares."""
+    """So many numbers of all samples, from one on, a vector each; and the sum of all their magnitudes."""
     offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
     rows = [f.at(row, offset) for row in rows]
     half = numbers // 2 if numbers == lanes > 2 else numbers  # halves are joined as they are loaded
@@ -172,7 +174,7 @@ def _strip(
         here = [_joined(f, taken[k::half], real, half) for k in range(half)]
         columns += transpose(f, here, real, lanes)
         joined += here
-    return columns, f.squares(real.vector(lanes), joined)
+    return columns, f.magnitudes(real.vector(lanes), joined)
 
 
 def _alone(f: Function, rows: list[str], k: int, real: Real, lanes: int) -> str:
@@ -224,7 +226,7 @@ def _pack_side_by_side(port: Port, real: Real, lanes: int) -> Function:
     columns, taken = _side_by_side(f, port, "%array", real, lanes)
     for k, column in enumerate(columns):
         f.store(real.vector(lanes), column, f.at("%buffer", real.bytes * lanes * k), real.bytes * lanes)
-    with f.when(some_beyond(f, [f.squares(real.vector(lanes), taken)], real, lanes)):
+    with f.when(some_beyond(f, [f.magnitudes(real.vector(lanes), taken)], real, lanes)):
         f.store("i1", "true", "%nan")
     return f
 
@@ -344,7 +346,7 @@ def _picked(f: Function, vectors: Sequence[str], places: Sequence[tuple[int, int
     return found
 
 
-def some_beyond(f: Function, squares: Sequence[str], real: Real, lanes: int) -> str:
-    """Whether some number may be infinite, NaN or large, by sums of squares in vectors: see `Function.not_finite`."""
-    bits = f.let(f"bitcast <{lanes} x i1> {f.beyond(real, lanes, squares)} to i{lanes}")
+def some_beyond(f: Function, magnitudes: Sequence[str], real: Real, lanes: int) -> str:
+    """Return an i1: some number may be infinite, NaN or large, by sums of magnitudes (see `Function.not_finite`)."""
+    bits = f.let(f"bitcast <{lanes} x i1> {f.beyond(real, lanes, magnitudes)} to i{lanes}")
     return f.let(f"icmp ne i{lanes} {bits}, 0")

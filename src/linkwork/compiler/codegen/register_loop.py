@@ -91,7 +91,7 @@ def direct_function(layout: Layout, off_calls: int) -> Instructions:
 def _packed(
     f: Instructions, layout: Layout, arrays: Sequence[str], steps: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """A vector of samples: their numbers, and sums of squares of these."""
+    """A vector of samples: their numbers, and sums of magnitudes of these."""
     elements, totals = [], []
     for port, array, step in zip(layout.program.inputs, arrays, steps, strict=False):
         columns, sums = pack_into_registers(f, port, array, step, layout.real, layout.lanes)
