@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import expr
+from linkwork.expr.scalar import functions
 from linkwork.expr.scalar.operations import Operation
 from linkwork.expr.scalar.symbol import Graph
 
@@ -36,7 +37,7 @@ def numpys(function: Any) -> str:
 
 def table() -> str:
     lines = []
-    for function in (getattr(expr, name) for name in vars(expr.functions) if name in expr.__all__):
+    for function in (getattr(expr, name) for name in vars(functions) if name in expr.__all__):
         arguments = ", ".join(inspect.signature(function).parameters)
         text = " ".join(function.operation.doc.split()).rstrip(".").replace("``", "`")
         lines.append(f"| `{function.__name__}({arguments})` | {text} | {numpys(function)} |\n".replace("|  |", "| |"))

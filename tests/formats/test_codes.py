@@ -16,7 +16,7 @@ SAID_BY = {"Issue", "BadNumber", "_fail", "_try", "add", "bad_number", "error", 
 
 def codes(folder: Path) -> Iterator[str]:
     """The codes that calls which make issues are given."""
-    for file in folder.glob("*.py"):
+    for file in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in SAID_BY:
                 for part in (x for argument in node.args for x in ast.walk(argument)):
