@@ -52,7 +52,9 @@ def flat(found, batch):
 
 @every_function
 def test_a_sample_alone_gives_the_same_bits_as_in_a_batch(arm, legs, name):
-    for robot in (arm, legs) if name in share(0, 5) else (arm,):
+    # no actuator moves a free base, so accelerations drawn at random are refused there
+    both = name in share(0, 5) and name != "constrained_inverse_dynamics"
+    for robot in (arm, legs) if both else (arm,):
         arrays, frame = arguments(robot, name, 19)
         method = getattr(robot, name)
         together = listed(method(*arrays, *frame))
