@@ -77,7 +77,7 @@ _FILES = frozenset(  # read by a fuzz of their own
     )
 )
 _CONTRACTS = (
-    *(joints.JointType, constraints.Constraint, ik.Task, features.contract.Feature, lw.simulation.Sensor),
+    *(joints.JointType, constraints.Constraint, ik.Task, features.feature.Feature, lw.simulation.Sensor),
     *(lw.simulation.ContactGround, lw.simulation.ContactPair, lw.simulation.ContactScene, lw.simulation.JointStops),
     *(lw.simulation.ContactPoint, lw.simulation.Servos, lw.optimal.PathContact),
 )

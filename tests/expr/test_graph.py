@@ -11,26 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-import linkwork.expr.autodiff.dual_numbers
-import linkwork.expr.autodiff.graph_derivative
-import linkwork.expr.scalar.functions
-import linkwork.expr.scalar.interpreter
-import linkwork.expr.scalar.operations
-import linkwork.expr.scalar.symbol
 from helpers.scalars import EPS
+from linkwork.expr.autodiff import dual_numbers, graph_derivative
 from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
+from linkwork.expr.scalar import functions, interpreter, operations, symbol
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.interpreter import evaluate, reachable
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
-MODULES = [
-    linkwork.expr.derivative,
-    linkwork.expr.dual,
-    linkwork.expr.functions,
-    linkwork.expr.interpret,
-    linkwork.expr.operations,
-    linkwork.expr.symbol,
-]
+MODULES = [graph_derivative, dual_numbers, functions, interpreter, operations, symbol]
 LENGTH = 100_000
 
 

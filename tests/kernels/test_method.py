@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.kernels.compiled_method import computed
+from linkwork.kernels.compiled_method import computed_from
+from linkwork.robot_table import ROBOT
 
 ARM = lw.load("arm7")
 Q = np.full(7, 0.3)
 
 
 def test_a_signature_that_is_not_its_rows_is_refused():
+    computed = computed_from(ROBOT.values())
+
     def pose(self, q, frame, *, out=None): ...
 
     def mass_matrix(self, q, *, passive=True, out=None): ...
