@@ -110,6 +110,8 @@ def _judged(subject: Subject, argument: str, error: Exception) -> dict[str, str]
         return {"class": "described", **shown}
     if isinstance(error, SingularMatrixError) or (isinstance(error, OSError) and name in _PATHS):
         return {"class": "described", **shown}
+    if isinstance(error, ImportError) and "pip install" in str(error):  # an extra that is not installed
+        return {"class": "described", **shown}
     innermost = traceback.extract_tb(error.__traceback__)[-1].filename
     if Path(innermost).name in _OURS or re.search(r"\(\S+\.py:\d+\)", text):
         return {"class": "own", **shown}
