@@ -1,15 +1,14 @@
 """The house: rooms are in import contracts by name, new files by themselves, and text over any scalar stays apart."""
 
-import ast
 import tomllib
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
 import linkwork
+from helpers.source_imports import SOURCE, imports_of, modules
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
-SOURCE = Path(linkwork.__path__[0])
 PURE_ROOMS = {"spatial", "joints", "shapes", "geometry", "constraints", "force_elements", "model", "formats", "expr"}
 LOWEST = {"_util", "errors", "robots"}
 
@@ -26,16 +25,9 @@ def is_pure(module):
 
 
 def imports():
-    """Pairs of a module and what it imports, with all imports absolute."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        parts = path.relative_to(SOURCE.parent).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom):
-                assert not node.level, f"{name}: imports are absolute"
-                yield from ((name, f"{node.module}.{alias.name}") for alias in node.names)
-            elif isinstance(node, ast.Import):
-                yield from ((name, alias.name) for alias in node.names)
+    """Pairs of a module and what it imports."""
+    for name, path in modules().items():
+        yield from ((name, f"{module}.{member}".rstrip(".")) for module, member in imports_of(path))
 
 
 def test_no_two_public_classes_have_one_name():

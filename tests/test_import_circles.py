@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import linkwork
-
-SOURCE = Path(linkwork.__file__).parents[1]
+from helpers.source_imports import imports_of, modules
 
 # Imports for types only that close a circle, and why they stay.
 _PART = "for types only: a part of the contract in a file of its own"
@@ -26,29 +23,10 @@ ALLOWED = {
 }
 
 
-def modules() -> dict[str, Path]:
-    """All modules and packages by name."""
-    found = {}
-    for path in sorted(SOURCE.glob("linkwork/**/*.py")):
-        parts = path.relative_to(SOURCE).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
-
-
-def imported(name: str, path: Path, known: Mapping[str, Path]) -> Iterator[str]:
-    """The modules that a module imports by name."""
-    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            candidates = [(alias.name, "") for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            start = package[: len(package) - node.level + 1] if node.level else []
-            base = ".".join([*start, *(node.module or "").split(".")]).strip(".")
-            candidates = [(base, alias.name) for alias in node.names]
-        else:
-            continue
-        for base, member in candidates:
-            yield from [found for found in (f"{base}.{member}", base) if found in known][:1]
+def imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
+    """The modules of the package that a file imports."""
+    for module, member in imports_of(path):
+        yield from [found for found in (f"{module}.{member}", module) if found in known][:1]
 
 
 def circle(graph: Mapping[str, set[str]]) -> list[str]:
@@ -70,7 +48,7 @@ def circle(graph: Mapping[str, set[str]]) -> list[str]:
 
 def test_no_import_closes_a_circle() -> None:
     known = modules()
-    graph = {name: set(imported(name, path, known)) - {name} for name, path in known.items()}
+    graph = {name: set(imported(path, known)) - {name} for name, path in known.items()}
     assert len(graph) > 100
     for importer, other in ALLOWED:
         assert other in graph[importer], f"{importer} does not import {other}: the exception can go"

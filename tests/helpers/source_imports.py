@@ -1,0 +1,32 @@
+"""The modules of the package, and what each imports by the text of its file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import linkwork
+
+__all__ = ["SOURCE", "imports_of", "modules"]
+
+SOURCE = Path(linkwork.__file__).parent
+
+
+def modules() -> dict[str, Path]:
+    """All modules and packages by name."""
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports_of(path: Path) -> Iterator[tuple[str, str]]:
+    """Each import of a file, wherever it stands: the module, and the name that is imported from it or ""."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.module and not node.level, f"{path}: imports are absolute"
+            yield from ((node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
