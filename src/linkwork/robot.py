@@ -19,7 +19,8 @@ from linkwork.kernels.compiled_method import is_computed, named_after
 from linkwork.kinematics.methods import ConfigurationMethods, JacobianMethods, KinematicsMethods
 from linkwork.kinematics.point_methods import PointMethods
 from linkwork.mechanisms.assembly_methods import AssemblyMethods, IntegrabilityMethods, MobilityMethods
-from linkwork.mechanisms.methods import ConstrainedDynamicsMethods, ReducedMethods
+from linkwork.mechanisms.methods import ConstrainedDynamicsMethods
+from linkwork.mechanisms.reduced_methods import ReducedMethods
 from linkwork.model.tree import Report
 from linkwork.motion.methods import CartesianMethods, MotionMethods, ProfileMethods
 from linkwork.parts.constraint_methods import ConstraintMethods, LoopFileMethods
