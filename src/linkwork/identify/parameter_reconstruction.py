@@ -12,6 +12,7 @@ from linkwork.model.body import Frame
 from linkwork.model.composite_body import told, with_summed_inertias
 from linkwork.model.coordinate_names import names_in
 from linkwork.robot import Robot
+from linkwork.spatial.arguments import matrix_of
 from linkwork.spatial.inertia_vector import inertia_of, parameters_of
 
 __all__ = ["with_deformed_bodies", "with_joint_numbers"]
@@ -60,7 +61,7 @@ def _moved(frame: Frame, A: np.ndarray) -> Frame:
     pi = np.array(parameters_of(frame.inertia), dtype=float)
     if not pi.any():
         return frame
-    X = np.array(frame.placement.elements(), dtype=float).reshape(4, 4)
+    X = matrix_of(frame.placement)
     own = np.linalg.solve(X, A @ X)
     P = own @ inertial.pseudo_inertia(pi) @ own.T
     return replace(frame, inertia=inertia_of(inertial.from_pseudo_inertia(P).tolist()))

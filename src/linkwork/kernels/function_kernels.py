@@ -1,4 +1,4 @@
-"""Kernels of functions of a robot and of a joint: where the robots' tower meets the compiler.
+"""Kernels of functions of a robot and of a joint: where functions of robots meet the compiler.
 
 Configurations as points of their joints' manifolds: what the compiler is told of kernels' inputs and outputs.
 """

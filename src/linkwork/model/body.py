@@ -191,6 +191,11 @@ class Frame:
     fixed_joint: str | None = None  # the name of the fixed joint that welded it, if one did
     welded_to: str | None = None  # the name of the link that it is welded to, or was put on without a joint
 
+    @property
+    def is_link(self) -> bool:
+        """True for a link, False for a frame that was only put on one."""
+        return self.fixed_joint is not None or self.welded_to is None
+
 
 @dataclass(frozen=True, slots=True)
 class Point:

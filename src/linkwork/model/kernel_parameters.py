@@ -197,7 +197,7 @@ def _names(tree: Tree, kind: str) -> list[str]:
     match KINDS[kind].of:
         case "link":
             frames = told(tree.bodies, tree.frames)
-            return [f.name for f in frames if f.fixed_joint is not None or f.welded_to is None]
+            return [f.name for f in frames if f.is_link]
         case "frame":
             return [frame.name for frame in tree.frames]
         case "point":

@@ -158,7 +158,7 @@ class Tree:
     @property
     def links(self) -> tuple[Frame, ...]:
         """Frames of links, in the order of the description: all frames but those that were only put on a link."""
-        return tuple(frame for frame in self.frames if frame.fixed_joint is not None or frame.welded_to is None)
+        return tuple(frame for frame in self.frames if frame.is_link)
 
     def require_inertias(self, what: str) -> None:
         """Raises ValueError where the inertias were left out, and ``what`` depends on them."""

@@ -237,7 +237,7 @@ def _reversed(tree: Tree, name: str, inertia: Inertia, parent: int) -> Body:
 
 def _namesake(tree: Tree, fixed: list[Frame]) -> Frame:
     """The link that names what was fixed to the world."""
-    links = [f for f in fixed if f.fixed_joint is not None or f.welded_to is None] or fixed
+    links = [f for f in fixed if f.is_link] or fixed
     named = [f for f in links if f.fixed_joint is None] or links
     if not named or any(f.name == "world" for f in fixed):
         problem = "a link 'world' with mass or shapes: rename it" if named else "no link that could name it"

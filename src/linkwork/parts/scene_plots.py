@@ -16,6 +16,7 @@ from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.shapes.mesh_files import load_mesh
+from linkwork.spatial.arguments import matrix_of
 
 __all__ = [
     "Folders",
@@ -91,7 +92,7 @@ def draw_ways(axes: Any, robot: Any, ways: Sequence[np.ndarray], frame: str, **s
 def draw_scene(axes: Any, scene: Scene, color: Any = "0.6") -> None:
     """All obstacles."""
     for obstacle in scene.obstacles:
-        _draw(axes, obstacle.shape, _matrix(obstacle.pose), color, 0.35)
+        _draw(axes, obstacle.shape, matrix_of(obstacle.pose), color, 0.35)
 
 
 def plot_robot(
@@ -146,7 +147,7 @@ def draw_robot(
     shapes = link_shapes(robot.tree)
     drawn = 0
     for shape in shapes:
-        at = _matrix(shape.placement)
+        at = matrix_of(shape.placement)
         drawn += _draw(axes, shape.shape, X[shape.body] @ at if shape.body >= 0 else at, color, alpha, meshes)
     if drawn < len(shapes) or not shapes:
         _draw_skeleton(axes, robot, X, color)
@@ -159,7 +160,7 @@ def _draw_skeleton(axes: Any, robot: Any, X: np.ndarray, color: Any) -> None:
     carrying = {body.parent for body in tree.bodies}
     ends = [f for f in tree.frames if f.body >= 0 and (f.name in named or f.body not in carrying)]
     lines = [(X[b.parent][:3, 3] if b.parent >= 0 else np.zeros(3), X[k][:3, 3]) for k, b in enumerate(tree.bodies)]
-    lines += [(X[f.body][:3, 3], (X[f.body] @ _matrix(f.placement))[:3, 3]) for f in ends]
+    lines += [(X[f.body][:3, 3], (X[f.body] @ matrix_of(f.placement))[:3, 3]) for f in ends]
     for start, end in lines:
         axes.plot(*np.stack([start, end], axis=1), color=color, linewidth=1.5, marker="o", markersize=3.0)
 
@@ -171,14 +172,10 @@ def _draw_frame(axes: Any, X: np.ndarray, name: str) -> None:
     axes.text(*X[:3, 3], name, fontsize="small")
 
 
-def _matrix(X: Any) -> np.ndarray:
-    return np.array(X.elements(), dtype=float).reshape(4, 4)
-
-
 def _draw(axes: Any, shape: Shape, X: np.ndarray, color: Any, alpha: float, meshes: Folders | None = None) -> bool:
     """Draw a shape at a pose, and return whether it can be drawn."""
     if isinstance(shape, Compound):
-        drawn = [_draw(axes, part.shape, X @ _matrix(part.origin), color, alpha, meshes) for part in shape.parts]
+        drawn = [_draw(axes, part.shape, X @ matrix_of(part.origin), color, alpha, meshes) for part in shape.parts]
         return all(drawn)
     if isinstance(shape, PointCloud):
         points = np.asarray(shape.points)[:: max(len(shape.points) // _POINTS, 1)]

@@ -11,6 +11,7 @@ from linkwork.model.body import WORLD
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.planning.planning_space import TOLERANCE, PlanningSpace
 from linkwork.shapes import Sphere
+from linkwork.spatial.arguments import matrix_of
 
 __all__ = ["base_inside", "collisions_of", "limits_of"]
 
@@ -64,9 +65,9 @@ def base_inside(robot: Any, scene: Any) -> str:
     for one in link_shapes(robot.tree):
         if one.body != WORLD:
             continue
-        X = np.array(one.placement.elements(), dtype=float).reshape(4, 4)
+        X = matrix_of(one.placement)
         for obstacle in scene.obstacles:
-            Y = np.array(obstacle.pose.elements(), dtype=float).reshape(4, 4)
+            Y = matrix_of(obstacle.pose)
             try:
                 found = signed_distance(Sphere(_POINT), X, obstacle.shape, Y)
             except (TypeError, ValueError):

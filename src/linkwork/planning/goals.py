@@ -19,7 +19,7 @@ from linkwork.kernels.array_arguments import real_array
 from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.planning.collision_space import collisions_of, limits_of
 from linkwork.planning.planning_space import PlanningSpace
-from linkwork.spatial.arguments import given_pose
+from linkwork.spatial.arguments import given_pose, matrix_of
 
 __all__ = ["GoalsFound", "PoseRegion", "WantedGoal", "goals_found", "read_goals"]
 
@@ -203,7 +203,7 @@ class PoseRegion:
     def __init__(self, frame: str, X: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
         """Raises ValueError for what is no pose, and bounds that are no numbers or leave nothing."""
         self.frame = frame
-        self.X = np.array(given_pose(X, "PoseRegion: X").elements(), dtype=float).reshape(4, 4)
+        self.X = matrix_of(given_pose(X, "PoseRegion: X"))
         self.lower, self.upper = _six("lower", lower), _six("upper", upper)
         if (self.lower > self.upper).any():
             k = int(np.flatnonzero(self.lower > self.upper)[0])
