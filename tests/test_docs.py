@@ -23,6 +23,7 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 # All but the index and the pages that are tables alone, which are held to what they list by tests of their own.
 DOCUMENTS = sorted({path.stem for path in (ROOT / "docs").glob("*.md")} - {"README", "mathematics", "reference"})
 ALGORITHMS = sorted(f"algorithms/{path.stem}" for path in (ROOT / "docs" / "algorithms").glob("*.md"))
+_FILE = re.compile(r"`([\w/]*\b[a-z_0-9]+\.py)`")
 DECISIONS = sorted({path.stem for path in (ROOT / "docs" / "decisions").glob("*.md")} - {"README"})
 
 
@@ -55,6 +56,14 @@ def test_paths_in_decisions_exist() -> None:
         text = (ROOT / "docs" / "decisions" / f"{decision}.md").read_text(encoding="utf-8")
         for cited in re.findall(r"`([\w/]+(?:\.py|/))`", text):
             assert (ROOT / "src" / "linkwork" / cited).exists(), (decision, cited)
+
+
+def test_files_that_texts_name_exist() -> None:
+    there = [f"/{path.relative_to(ROOT).as_posix()}" for path in ROOT.rglob("*.py")]
+    pages = (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src" / "linkwork").rglob("*.py"))
+    named = {(page.name, name) for page in pages for name in _FILE.findall(page.read_text(encoding="utf-8"))}
+    assert len(named) > 100
+    assert [(page, name) for page, name in sorted(named) if not any(x.endswith(f"/{name}") for x in there)] == []
 
 
 def test_every_fence_closes() -> None:

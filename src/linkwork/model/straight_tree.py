@@ -18,7 +18,9 @@ _SAME = 1e-9
 
 
 def straight_tree(tree: Tree) -> Tree:
-    """Return the tree with planar and floating joints straightened (see `joints.straight`); itself if it has none.
+    """Return the tree with planar and floating joints straightened, or itself if it has none.
+
+    See `linkwork.joints.straight_motion`.
 
     Configurations and poses of bodies are the same.  Velocities are others, so it is for segments of configurations
     alone.

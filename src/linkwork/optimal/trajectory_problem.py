@@ -375,7 +375,8 @@ class Problem:
         - ``controls`` (..., T, m): the first forces of motors; ``actuated``: names of joints that have motors;
         - ``control_limits``: a number, one a motor, (least, most), or False for none; the robot's unless it is said;
         - ``dynamics``: "forward", or "inverse" with accelerations, and what varies by steps, as what is looked for;
-        - ``integrator``, ``second_order``: see `algorithms/shooting`; ``passive``: with what joints do by themselves.
+        - ``integrator``, ``second_order``: see `optimal/algorithms/shooting`; ``passive``: with what joints do by
+          themselves.
 
         Raises ValueError, TypeError, UnknownNameError.
         """

@@ -52,8 +52,8 @@ class PlanningSpace:
     Planners ask what stands here and nothing else, so what else they may move in is another class with the same
     methods.  Lengths are √Σ (w φ)², φ = q1 ⊖ q0 and w the weights.  Angles without limits go the short way round.
 
-    Planar and floating joints go straight while they turn (`joints.straight`): φ has the difference of positions in the
-    axes in which limits are, so what is between two configurations within limits is within limits.
+    Planar and floating joints go straight while they turn (`linkwork.joints.straight_motion`): φ has the difference of
+    positions in the axes in which limits are, so what is between two configurations within limits is within limits.
     """
 
     is_left: Callable[[], bool] = staticmethod(lambda: True)  # whether some of a search's time is left

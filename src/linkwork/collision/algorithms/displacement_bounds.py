@@ -18,12 +18,12 @@ for hinges, sliders, screws and whatever moves by an exponential,
 
     l_i = |ω_i × m_i + v_i| + |ω_i| s_i / 2,
 
-which knows the distance from a hinge's axis.  A joint whose origin goes straight (`joints.straight`) is a turn at a
-constant ω_i about that origin, l_i = |ω_i × m_i| + |ω_i| s_i / 2, and a translation after it at a constant rate, which
-adds |ṗ_i| to the speed and nothing to the acceleration.  For other joints largest values of ω_i, v_i and their rates
-come from evaluating S(q) φ and Ṡ φ on balls that hold the whole segment, and l_i = |ω_i| (|m_i| + s_i / 2) + |v_i|.
-All points within ρ of p move at most ρ |ω_i| faster in each joint: l_i grows by that, and so does |r_i| by ρ.  The
-functions that are bounded are convex in the point, so bounds for the ends of a line hold between them.
+which knows the distance from a hinge's axis.  A joint whose origin goes straight (`linkwork.joints.straight_motion`)
+is a turn at a constant ω_i about that origin, l_i = |ω_i × m_i| + |ω_i| s_i / 2, and a translation after it at a
+constant rate, which adds |ṗ_i| to the speed and nothing to the acceleration.  For other joints largest values of ω_i,
+v_i and their rates come from evaluating S(q) φ and Ṡ φ on balls that hold the whole segment, and l_i = |ω_i| (|m_i| +
+s_i / 2) + |v_i|. All points within ρ of p move at most ρ |ω_i| faster in each joint: l_i grows by that, and so does
+|r_i| by ρ.  The functions that are bounded are convex in the point, so bounds for the ends of a line hold between them.
 
 The bounds are relative to the ancestor: two bodies of one robot move relative to the last body that carries both.
 

@@ -1,9 +1,9 @@
 """Second derivatives of the distances of all pairs by the configuration, in its tangent space.
 
 A pair's gradient by joint k is F · S_k, with the wrench F = (p × n; n) of the normal at the nearest points and the
-joint's twist S_k, of B relative to A.  F answers to a twist of B relative to A by K (`geometry.pairs.varied`).  Along
-the joints from A to B, what a joint moves is all that comes after it, and the joint's own axis does not move with those
-after it.  So for joint k before joint l
+joint's twist S_k, of B relative to A.  F answers to a twist of B relative to A by K
+(`linkwork.geometry.pairs.distance_derivatives`).  Along the joints from A to B, what a joint moves is all that comes
+after it, and the joint's own axis does not move with those after it.  So for joint k before joint l
 
     ∂²d/∂q_k∂q_l = S_k · K S_l.
 

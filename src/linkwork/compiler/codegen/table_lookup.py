@@ -2,7 +2,7 @@
 
 Tables of constants stand in the code.  Short tables of values are a chain of choices, long ones are read from memory:
 where they stand anyway, or where they are put first.  A table with another row is a choice for every number of it,
-but for what loops carry: that is changed where it stands (see `control/stored.py`).
+but for what loops carry: that is changed where it stands (see `loops/in_place_tables.py`).
 """
 
 from __future__ import annotations

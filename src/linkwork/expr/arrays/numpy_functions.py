@@ -1,7 +1,7 @@
 """NumPy's functions of whole arrays on arrays of symbols: what is known, what it is, and what to use for what is not.
 
 `MOVING` and `COMPOSED` are NumPy's own, which move elements, or are made of functions of elements; `OWN` are written
-over any scalar in `array_formulas.py`; `DELEGATED` are linkwork's linear algebra; `REFUSED` says why, and what to use
+over any scalar in `numpy_formulas.py`; `DELEGATED` are linkwork's linear algebra; `REFUSED` says why, and what to use
 instead.
 """
 

@@ -2,8 +2,9 @@
 
 `linkwork.compile` hands such arrays to the function that it traces, and functions of robots answer with them.  The
 elements are scalars of any kind: symbols, numbers, dual numbers, and whole batches (an array for each element).
-NumPy asks a `SymbolArray`, or a bare symbol among its arguments, before it does anything itself; `elementwise.py` and
-`array_functions.py` say what is done.  What cannot work on symbols is refused with the name of what can.
+NumPy asks a `SymbolArray`, or a bare symbol among its arguments, before it does anything itself;
+`numpy_elementwise.py` and `numpy_functions.py` say what is done.  What cannot work on symbols is refused with the name
+of what can.
 """
 
 from __future__ import annotations

@@ -4,12 +4,12 @@ In steps of time     X = AᵀXA − (AᵀXB + N)(R + BᵀXB)⁻¹(AᵀXB + N)ᵀ
 in continuous time   0 = AᵀX + XA − (XB + N) R⁻¹ (XB + N)ᵀ + Q;
 
 of their solutions the one that stabilises, with the gains K = (R + BᵀXB)⁻¹(AᵀXB + N)ᵀ or R⁻¹(XB + N)ᵀ.  Without N,
-which goes into A − B R⁻¹Nᵀ and Q − N R⁻¹Nᵀ, and with G = B R⁻¹Bᵀ, H = Q, doublings (`doubling.py`) lead from one step
-of time to twice as many, and H to X.  In continuous time a Cayley transform with a γ > 0 comes first.  Where rounding
-has left more than it must, steps of Newton's method follow, each a Lyapunov equation.  Where a system that grows fast
-costs little or nothing, so little of Q is left beside what grows that there is no X, and in steps of time R may be
-singular where R + BᵀXB is not: then all states, and in steps of time all inputs, cost something besides, and Newton's
-method leads from that X, which stabilises too, to the one of Q and R.
+which goes into A − B R⁻¹Nᵀ and Q − N R⁻¹Nᵀ, and with G = B R⁻¹Bᵀ, H = Q, doublings (`riccati_doubling.py`) lead from
+one step of time to twice as many, and H to X.  In continuous time a Cayley transform with a γ > 0 comes first.  Where
+rounding has left more than it must, steps of Newton's method follow, each a Lyapunov equation.  Where a system that
+grows fast costs little or nothing, so little of Q is left beside what grows that there is no X, and in steps of time R
+may be singular where R + BᵀXB is not: then all states, and in steps of time all inputs, cost something besides, and
+Newton's method leads from that X, which stabilises too, to the one of Q and R.
 
 The derivative of X is the solution of a Lyapunov equation with A − B K, whatever the way to X was.
 

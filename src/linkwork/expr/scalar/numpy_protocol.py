@@ -17,7 +17,7 @@ AS_AN_INDEX = (
 
 
 class NumpyAnswers:
-    """The answers: `elementwise.py` has those for functions of elements, `array_functions.py` all others."""
+    """The answers: `numpy_elementwise.py` has those for functions of elements, `numpy_functions.py` all others."""
 
     ufunc: Callable[..., Any]
     function: Callable[..., Any]

@@ -2,7 +2,7 @@
 
 Apart or overlapping, the nearest points p_A and p_B lie on the two surfaces, whose normals there are n and −n, and
 p_B − p_A = d n.  With the motion of each body, by which its point at p_A or p_B changes by w and its normal there by ν,
-the surfaces' own equations (`surfaces.py`) say in the plane across n
+the surfaces' own equations (`surface_derivatives.py`) say in the plane across n
 
     P_A · (δn − ν_A) = Q_A · (δp_A − w_A),    P_B · (−δn − ν_B) = Q_B · (δp_B − w_B),    δp_B = δp_A + d δn:
 

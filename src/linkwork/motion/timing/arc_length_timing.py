@@ -4,7 +4,7 @@ With g = |q'|, dσ = g ds, the path by σ has q' of length 1, and where q'' or |
 Where q' vanishes inside, at a place where the path turns back, g stays above a part of the greatest.  At an end it is
 |q'| to the end itself, where the motion begins as on a straight line, σ ~ t³, and s by a root of that: of polynomials
 by time, those that s is to be, none begins so.  So it begins with s ~ t² there (or t, where q' vanishes to higher
-order), in a small part of the first segment, whose jerk has room for that (`ramps.py`).
+order), in a small part of the first segment, whose jerk has room for that (`rest_start.py`).
 """
 
 from __future__ import annotations

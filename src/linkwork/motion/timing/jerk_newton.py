@@ -1,5 +1,6 @@
-"""Newton's method for motions within limits of jerk (`algorithms.motion.timing.smooth`), for any number of segments.
+"""Newton's method for motions within limits of jerk, for any number of segments.
 
+A segment's part of a step is in `linkwork.motion.algorithms.timing.jerk_interior_point`.
 What concerns one segment is computed for all of them at once, and sweeps go from block to block of segments.  So
 kernels depend on how many coordinates and limits there are, and on nothing else.
 """

@@ -4,7 +4,7 @@ A − B is the sum of two segments, the axes, and two discs.  Unless these are p
 
 - flat where n is along an axis, or across both;
 - where the side of one touches a rim of the other, n is across the one's axis, along which the other is an ellipse
-  that is drawn out, as in `rims.py`;
+  that is drawn out, as in `edge_rim_extremes.py`;
 - where two rims touch, n is anywhere, and Newton's method finds it on the sphere.
 
 −h(n) is extreme at one of these.  Apart there is one such place, and it shows: the points that n leads to are on both.

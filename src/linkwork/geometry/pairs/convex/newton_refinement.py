@@ -1,8 +1,9 @@
 """The normal between two bodies to rounding, by Newton's method on directions.
 
 g(n) = −h(n), the distance that planes across n keep between the bodies, is greatest at the normal, where they are
-apart and, among normals near by, where they overlap.  Near the normal, each body is curved or flat (`features.py`):
-what is flat along a line says q · n = s, and with r(n) = c_B(−n) − c_A(n), the normal satisfies
+apart and, among normals near by, where they overlap.  Near the normal, each body is curved or flat
+(`support_features.py`): what is flat along a line says q · n = s, and with r(n) = c_B(−n) − c_A(n), the normal
+satisfies
 
     r = λ n + μ q + μ' q',   n · n = 1,   and the rows q · n = s that hold.
 

@@ -8,7 +8,7 @@ depend on θ1 and θ5 alone:
 
 with ε₂ = cos α₂ and ε = cos α₂ cos α₃, signs.  Where the last two axes intersect, a₅ = 0, the first tells θ1, and the
 second then θ5; else both make a conic.  The sum of the parallel angles, θ5 and θ6 are those of three axes
-(`wrist.py`), and what is left is a triangle in the plane with sides a₂ and a₃.
+(`wrist_angles.py`), and what is left is a triangle in the plane with sides a₂ and a₃.
 
 Source: Elias and Wen, IK-Geo: unified robot inverse kinematics using subproblem decomposition, Mechanism and Machine
 Theory 209, 2025 (arms with three parallel axes).
@@ -22,8 +22,8 @@ alone.  With r = Rz(θ2)ᵀ Rx(α₁)ᵀ Rz(θ1)ᵀ u and v = Rx(α₃) z after 
     u·p − d      = a₁ (Rz(θ1)ᵀ u)_x + d₂ r_z + a₂ r_x + d₃ cos α₃,
 
 so r_y and r_x are linear in cos θ1 and sin θ1, as r_z is, and ‖r‖ = 1 is a conic that meets the unit circle
-(`conic.py`).  Where axes 2 and 3 intersect, a₂ = 0, the second equation tells θ1, and the length then r_x.  θ2 and θ3
-turn u into r and v; what is left is a triangle in the plane with sides a₄ and a₅.
+(`trigonometric_equations.py`).  Where axes 2 and 3 intersect, a₂ = 0, the second equation tells θ1, and the length
+then r_x.  θ2 and θ3 turn u into r and v; what is left is a triangle in the plane with sides a₄ and a₅.
 
 Source: Elias and Wen, IK-Geo: unified robot inverse kinematics using subproblem decomposition, Mechanism and Machine
 Theory 209, 2025 (arms with three parallel axes).

@@ -6,9 +6,9 @@ axis 2, and z₂ = (0, −sin α₁, cos α₁),
     Rz(θ1)ᵀ p − (a₁, 0, 0) = Rx(α₁) Tz(d₂) Rz(θ2) g(θ3).
 
 Both sides are as high along axis 2, and as far from the point where normal 1 meets it, which makes two equations for θ1
-and θ3, each linear in cosine and sine (`two_angles.py`): one after the other where two of the first three axes
-are parallel or intersect, and four solutions of a conic else.  θ2 turns one side into the other.  The last three angles
-are those of the rotation that is left (`wrist.py`).
+and θ3, each linear in cosine and sine (`trigonometric_equations.py`): one after the other where two of the first three
+axes are parallel or intersect, and four solutions of a conic else.  θ2 turns one side into the other.  The last three
+angles are those of the rotation that is left (`wrist_angles.py`).
 
 Source: Pieper, The kinematics of manipulators under computer control, 1968.
 
@@ -19,8 +19,8 @@ S is where the first two axes bring it, w after axis 2, and is fixed to the hand
     Rz(θ1) A₁ Tz(d₂) Rz(θ2) w = S = p + R Rz(θ6)ᵀ h.
 
 Height along axis 1 and distance from its foot do not depend on θ1, which makes two equations for θ2 and θ6, each linear
-in cosine and sine (`two_angles.py`).  θ1 turns one side into the other, and the rotation that is left is that of three
-axes (`wrist.py`).
+in cosine and sine (`trigonometric_equations.py`).  θ1 turns one side into the other, and the rotation that is left is
+that of three axes (`wrist_angles.py`).
 
 Source: Pieper, The kinematics of manipulators under computer control, 1968 (any three axes that intersect).
 """

@@ -8,7 +8,7 @@ as far as it is beside that line; s and u are those in the world, to W and, besi
 
 ψ = 0 where the elbow is on the side of the line to which the first axis points.  Where the arm is stretched e is normal
 to axis 4, and where W is on the first axis u is along x of the first normal.  R₀₃ and the rotation that is left are
-three angles each (`wrist.py`).
+three angles each (`wrist_angles.py`).
 
 Sources: Hollerbach, Optimum kinematic design for a seven degree of freedom manipulator, Robotics Research, 1985;
 Shimizu et al., Analytical inverse kinematic computation for 7-DOF redundant manipulators with joint limits and its

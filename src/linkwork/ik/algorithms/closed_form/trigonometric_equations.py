@@ -20,7 +20,7 @@ Two equations, each linear in the cosine and sine of either of two angles:
 
 Where a side does not depend on its angle, its equation tells the other angle, and the second equation follows: two
 square roots.  So it is where axes intersect or are parallel.  Else cos φ and sin φ are linear in cos θ and sin θ, and
-cos²φ + sin²φ = 1 is a conic that meets the unit circle (`conic.py`).
+cos²φ + sin²φ = 1 is a conic that meets the unit circle (`trigonometric_equations.py`).
 """
 
 from __future__ import annotations

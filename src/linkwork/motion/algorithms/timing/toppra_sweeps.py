@@ -1,10 +1,11 @@
 """The fastest way along a path within limits of second order, by what can be reached: two sweeps over its segments.
 
 Along a path q(s), q̇ = q' ṡ and q̈ = q' s̈ + q'' ṡ².  With x = ṡ² and u = s̈, which is held on a segment, x is linear in
-s there, and all limits are lines that bound u by x_i, the x at its beginning (`segment_lines.py`).
+s there, and all limits are lines that bound u by x_i, the x at its beginning (`segment_constraints.py`).
 
 Backward, from the end: the x_i from which the rest can be passed are an interval, whose ends are corners of a plane
-polygon (`lines.py`).  Forward: the largest u that stays within the intervals, which is the fastest everywhere.
+polygon (`segment_constraints.py`).  Forward: the largest u that stays within the intervals, which is the fastest
+everywhere.
 
 Source: Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis, 2018; with
 limits that hold on whole segments, and Newton's method on lines for linear programs.
