@@ -74,6 +74,8 @@ from linkwork import (
     joints,
     motion,
     optimal,
+    parameters,
+    planning,
     robots,
     shapes,
     simulation,
@@ -111,7 +113,6 @@ from linkwork.constraints import (
     Skate,
     Weld,
 )
-from linkwork.dynamics import inertial_parameters as parameters
 from linkwork.expr.control import call, cond, fori, put, scan, take, while_loop
 from linkwork.expr.linalg import lstsq, solve
 from linkwork.force_elements import Bushing, SpringDamper
