@@ -175,7 +175,7 @@ def bicycle() -> Any:
     robot = lw.load("bicycle")
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 2.9), layout="constrained")
     speeds = ["drifting.wx", "steer", "rear_axle"]
-    minimal = robot.minimal(at=robot.neutral(), speeds=speeds)
+    minimal = robot.minimal_coordinates(q=robot.neutral(), speeds=speeds)
     y = minimal.coordinates_of(robot.neutral())
     forwards, found = np.linspace(0.0, 10.0, 201), []
     for speed in forwards:

@@ -149,7 +149,7 @@ def test_pairs_are_those_that_are_meant_and_no_others() -> None:
     for one in (all_of(q), lw.compile(all_of, q=7)(q)):
         for value, expected in zip(one, (least, soft, slope), strict=True):
             assert np.abs(value - expected).max() < 1e-9
-    edges = robot.edge_is_free(q[:30], q[30:], scene, pairs=pairs)
+    edges = robot.is_motion_free(q[:30], q[30:], scene, pairs=pairs)
     t = np.linspace(0.0, 1.0, 200)[:, None]
     for k, free in enumerate(edges.free):
         way = robot.minimum_distance(q[k] + t * (q[30 + k] - q[k]), **given).min()

@@ -260,7 +260,7 @@ def test_values_and_what_they_refuse() -> None:
     compound = shapes.Compound([shapes.Sphere(0.5).at((0, 0, 1))])
     for value in (GROUND, cloud, voxels, compound):
         again = pickle.loads(pickle.dumps(value))
-        assert again == value and hash(again) == hash(value) and value.volume is None and value.gyration() is None
+        assert again == value and hash(again) == hash(value) and value.volume is None and value.unit_inertia() is None
         with pytest.raises(AttributeError):
             setattr(value, type(value).__slots__[0], 3)
     assert cloud != shapes.PointCloud([[0, 3, 4]], 0.25) and (cloud.reach, compound.reach) == (5.5, 1.5)

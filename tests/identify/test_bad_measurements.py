@@ -106,7 +106,7 @@ def test_options_that_are_none() -> None:
             identify.inertias(robot, q, v, a, tau, spread=spread)
     for at_most in (0, 1.5, True, "many"):
         with pytest.raises(ValueError, match="at_most: expected a whole number from 1, got"):
-            identify.inertias(robot, q, v, a, tau, at_most=at_most)
+            identify.inertias(robot, q, v, a, tau, max_iterations=at_most)
 
 
 def test_robots_of_which_nothing_is_known() -> None:

@@ -97,7 +97,7 @@ def test_limits_are_kept_or_it_says_no():
     assert set(found.status[~found.assembled]) == {"at limits"}
     i = int(np.flatnonzero(~possible)[0])
     assert "'rocker'" in found.explain(i) and "limits" in found.explain(i)
-    assert bounded.assemble(guess, hold={"crank": -angle}, limits=False).assembled.all()
+    assert bounded.assemble(guess, hold={"crank": -angle}, position_limits=False).assembled.all()
     assert free.assemble(guess, hold={"crank": -angle}).assembled.all()
     with pytest.raises(ValueError, match=r"joint 'rocker' = 0.3 is beyond its limits \[-2, -1.4\]"):
         bounded.assemble(hold={"rocker": [-1.5, 0.3]})
@@ -136,7 +136,7 @@ def test_bad_calls_are_refused_by_name():
         ({"hold": {"crank": 0.0}, "prefer": {"crank": 0.0}}, "is held, so nothing else"),
         ({"weights": [1.0, 0.0, 1.0]}, "weights: expected positive numbers"),
         ({"tolerance": 0.0}, "tolerance: expected a positive number"),
-        ({"at_most": 0}, "at_most: expected how many starts"),
+        ({"max_starts": 0}, "max_starts: expected how many starts"),
         ({"time": "now"}, "time: expected a time"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -164,7 +164,7 @@ def test_a_state_does_not_depend_on_its_neighbours():
         alone = robot.assemble(guess[i], hold={"rocker": rocker[i]}, check=False)
         np.testing.assert_array_equal(alone.q, together.q[i])
         assert alone.status == together.status[i] and alone.assembled == together.assembled[i]
-    grid = robot.assemble(hold={"crank": angle.reshape(37, 1)}, guess=guess[:2])
+    grid = robot.assemble(hold={"crank": angle.reshape(37, 1)}, q_init=guess[:2])
     assert grid.q.shape == (37, 2, 3) and grid.assembled.all()
     assert robot.assemble(np.zeros((0, 3))).q.shape == (0, 3)
     redundant = fourbars(1).with_loop("again", robot.constraints["pin"].joint, "end1", "tip1")
@@ -276,4 +276,4 @@ def test_joints_that_close_loops_keep_their_bounds() -> None:
     with pytest.raises(lw.errors.AssemblyError, match=r"closes only with 'pin'.*beyond"):
         nowhere.assemble(hold={"A0": -1.0})
     assert not nowhere.assemble(hold={"A0": [-1.0, -1.0]}, check=False).assembled.any()
-    assert bool(nowhere.assemble(hold={"A0": -1.0}, limits=False).assembled)
+    assert bool(nowhere.assemble(hold={"A0": -1.0}, position_limits=False).assembled)

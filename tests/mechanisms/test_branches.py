@@ -54,7 +54,7 @@ def test_branches_of_three_legs_are_as_many_as_there_are():
     poses = rng.uniform([0.9, 0.4, -2.0], [2.1, 1.4, 2.0], (14, 3))
     start = robot.assemble(hold=dict(zip(("x", "z", "turn"), poses.T, strict=True)))
     hips = start.q[start.assembled][:, 3::2]
-    found = robot.branches({f"hip{k}": hips[:, k] for k in range(3)}, starts=256)
+    found = robot.branches({f"hip{k}": hips[:, k] for k in range(3)}, num_starts=256)
     for k, angles in enumerate(hips):
         elbows = LEG_ROOTS + LEG_RODS[0] * np.stack([np.cos(angles), -np.sin(angles)], axis=-1)
         assert found.count[k] == real_solutions(elbows), k
@@ -69,7 +69,7 @@ def test_what_is_free_has_no_branches():
         five_bar().branches()
     assert linkage().branches({"rocker": 0.0}).count == 0
     with pytest.raises(ValueError, match="starts: expected a whole number"):
-        linkage().branches({"crank": 0.0}, starts=0)
+        linkage().branches({"crank": 0.0}, num_starts=0)
 
 
 def test_a_crank_is_followed_through_full_turns():

@@ -280,7 +280,7 @@ def test_bicycle_is_the_benchmarks():
 
 def test_bicycle_has_the_published_eigenvalues():
     bicycle = Linearised()
-    ride = bicycle.robot.minimal(at=bicycle.q, speeds=["drifting.wx", "steer", "rear_axle"])
+    ride = bicycle.robot.minimal_coordinates(q=bicycle.q, speeds=["drifting.wx", "steer", "rear_axle"])
     at = ride.coordinates_of(bicycle.q)
     for speed in range(11):
         A, _ = bicycle.matrices(float(speed))

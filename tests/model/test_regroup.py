@@ -132,7 +132,13 @@ def test_what_forward_dynamics_refuses_it_still_refuses():
 
 def test_kernels_regroup_joint_space_functions_only():
     """Wrenches and masses that people ask about are those of the bodies; torques do not tell them apart."""
-    of_bodies = {"body_terms", "center_of_mass", "inverse_dynamics_regressor", "joint_wrenches", "potential_energy"}
+    of_bodies = {
+        "newton_euler_terms",
+        "center_of_mass",
+        "inverse_dynamics_regressor",
+        "joint_wrenches",
+        "potential_energy",
+    }
     felt = [name for name, row in ROBOT.items() if row.joint_space]
     assert {"inverse_dynamics", "forward_dynamics", "mass_matrix"} <= {*felt} and not of_bodies & {*felt}
     for tree in (TREES["mixed_0"], TREES["coupled_chain"]):

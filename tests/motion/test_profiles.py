@@ -342,7 +342,7 @@ def test_durations_far_longer_than_the_least():
                 begin, end = way([0.0, duration]).v[:, 0]
                 assert way.duration == duration and abs(way(duration).q[0] - 1.0) < 1e-8
                 assert abs(begin - state.get("v0", 0.0)) < 1e-9 and abs(end - state.get("v1", 0.0)) < 1e-9
-                assert way.limits_kept(tolerance=1e-9, **own)
+                assert way.satisfies_limits(tolerance=1e-9, **own)
     # beside a coordinate that takes so long
     way = profile([0.0, 0.0], [1e5, 1.0], **limits)
     assert np.abs(way(way.duration).q - [1e5, 1.0]).max() < 1e-9 * 1e5 and abs(way(way.duration).q[1] - 1.0) < 1e-9

@@ -86,7 +86,7 @@ def test_limits_hold_all_along(name: str) -> None:
         x = next(k for k, one in enumerate(names) if one.endswith("x") and units[k] == "m")
         start[x], goal[x] = -2.5, 2.5
         how = {"method": "optimal", "iterations": 1} if seed == 3 else {}
-        plan = robot.plan(start, goal, POSTS, seed=seed, edges=edges, time_budget=60.0, **how)
+        plan = robot.plan(start, goal, POSTS, seed=seed, collision_check=edges, time_limit=60.0, **how)
         if not plan:
             assert "collision" in plan.status
             continue
@@ -100,7 +100,7 @@ def test_limits_hold_all_along(name: str) -> None:
                 assert robot.minimum_distance(at.q, POSTS).min() > 0.0
         before, after = plan.path[:-1], plan.path[1:]
         if edges == "certified":
-            assert robot.edge_is_free(before, after, POSTS).free.all()
+            assert robot.is_motion_free(before, after, POSTS).free.all()
     assert found >= 2
 
 
@@ -112,7 +112,7 @@ def test_headings_take_the_short_way() -> None:
     robot = _based(joints.Planar())
     for turned, way in ((-3.0, 2.0 * np.pi - 6.0), (3.0 + 200.0 * np.pi, 0.0), (3.0 + 6.2831, 6.2831 - 2.0 * np.pi)):
         start, goal = np.array([-2.0, 0.25, 3.0, 0.0]), np.array([2.0, 0.25, turned, 0.0])
-        plan = robot.plan(start, goal, POSTS, edges="sampled")
+        plan = robot.plan(start, goal, POSTS, collision_check="sampled")
         assert plan and abs(plan.path[-1, 2] - 3.0 - way) < 1e-9
         assert np.abs(np.diff(plan.path[:, 2])).max() < 2.0
         assert abs(plan.trajectory().path_length() - plan.cost) < 1e-6 * plan.cost
@@ -125,7 +125,7 @@ def test_memory_is_bounded_where_ways_are_long() -> None:
     start[4], goal[4] = -far, far
     scene = lw.Scene().with_box("wall", (1.0, 2.0, 2.0), (0.0, 0.0, 0.0))
     for edges in ("certified", "sampled"):
-        told = robot.plan(start, goal, scene, edges=edges, time_budget=0.2)
+        told = robot.plan(start, goal, scene, collision_check=edges, time_limit=0.2)
         assert told.status in ("solved", "budget spent")
 
 
@@ -134,7 +134,7 @@ def test_limits_that_may_be_left_between_way_points_are_refused() -> None:
     base = robot.tree.bodies[0]
     low, high = list(base.limits.lower), list(base.limits.upper)
     low[:4], high[:4] = [-1.01] * 4, [1.01] * 4  # which no quaternion leaves
-    assert PlanningSpace(_limited(robot, low, high), POSTS, edges="sampled")
+    assert PlanningSpace(_limited(robot, low, high), POSTS, collision_check="sampled")
     low[1] = -0.2
     with pytest.raises(ValueError, match=r"plan: limits of joint 'base' \(floating\): -0.2 to 1.01 of number 1"):
         _limited(robot, low, high).plan(robot.neutral(), robot.neutral(), POSTS)

@@ -48,10 +48,10 @@ def test_hulls_are_those_of_scipy() -> None:
 def test_outer_hulls_hold_all_points_and_say_by_how_much_they_are_too_large() -> None:
     ball = Ellipsoid((0.5, 1.0, 2.0)).support(WAYS[:120]) @ TURN + [5.0, 0.0, 0.0]
     whole = convex_hull(ball)
-    assert whole.excess == 0.0 and convex_hull(whole, at_most=120) == whole
+    assert whole.excess == 0.0 and convex_hull(whole, max_vertices=120) == whole
     last = math.inf
     for most, volume in ((8, 1.8), (16, 1.25), (32, 1.1)):
-        outer = convex_hull(ball, at_most=most)
+        outer = convex_hull(ball, max_vertices=most)
         normals, offsets = outer.planes
         assert len(outer.vertices) <= most
         assert (ball @ normals.T - offsets).max() <= 1e-12
@@ -60,13 +60,13 @@ def test_outer_hulls_hold_all_points_and_say_by_how_much_they_are_too_large() ->
         assert 0.8 * outer.excess < farther.max() <= outer.excess < last
         last = outer.excess
     many = Ellipsoid((0.5, 1.0, 2.0)).support(WAYS)
-    outer = convex_hull(many, at_most=32)  # of 600 corners
+    outer = convex_hull(many, max_vertices=32)  # of 600 corners
     normals, offsets = outer.planes
     assert (many @ normals.T - offsets).max() <= 1e-12 and outer.volume < 1.13 * convex_hull(many).volume
     plate = Rounded(Box((0.1, 0.2, 0.01)), 0.003).support(WAYS[:200])
-    assert convex_hull(plate, at_most=16).volume < 1.1 * convex_hull(plate).volume
+    assert convex_hull(plate, max_vertices=16).volume < 1.1 * convex_hull(plate).volume
     can = Cylinder(0.1, 1.0).support(WAYS[:100])
-    assert convex_hull(can, at_most=32).volume < 1.05 * convex_hull(can).volume
+    assert convex_hull(can, max_vertices=32).volume < 1.05 * convex_hull(can).volume
 
 
 def test_fits_hold_what_they_are_fitted_around_and_are_tight() -> None:

@@ -21,12 +21,12 @@ from typing import Any, Protocol, Self
 
 from linkwork.spatial import Force, Motion, Pose, Vec3
 
-__all__ = ["Between", "Constraint", "Kinematics", "Rates", "References", "renamed"]
+__all__ = ["Constraint", "Kinematics", "Rates", "References", "RelativeMotion", "renamed"]
 
 Scalars = Sequence[Any]
 
 
-class Between(Protocol):
+class RelativeMotion(Protocol):
     """The motion of a frame B relative to a frame A, in B's coordinates, at B's origin."""
 
     @property
@@ -78,7 +78,7 @@ class Kinematics(Protocol):
     def direction(self, name: str, relative_to: str = "world") -> Vec3:
         """A direction, or an axis of a frame (``"hand.z"``), in a frame's axes."""
 
-    def between(self, frame: str, relative_to: str = "world") -> Between:
+    def between(self, frame: str, relative_to: str = "world") -> RelativeMotion:
         """The motion of a frame relative to another."""
 
     def place_of(self, point: str) -> tuple[str, Vec3]:

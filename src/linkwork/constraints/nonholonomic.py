@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import given_length, name_or
-from linkwork.constraints.constraint import Between, Constraint, Kinematics, Rates, References, renamed
+from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion, renamed
 from linkwork.constraints.jacobian_rows import VelocityLine, along
 from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.joints.axis import unit_axis
 from linkwork.spatial import Motion, Vec3
 
-__all__ = ["BallRolling", "NoSlip", "Rolling", "RollingContact", "Skate"]
+__all__ = ["BallRolling", "KnifeEdge", "NoSlip", "Rolling", "RollingContact"]
 
 
 @public_constructor
@@ -85,7 +85,7 @@ class NoSlip(Constraint):
             relative_to=renamed(self.relative_to, names),
         )
 
-    def _lines(self, k: Kinematics, between: Between) -> list[VelocityLine]:
+    def _lines(self, k: Kinematics, between: RelativeMotion) -> list[VelocityLine]:
         """The lines through the point, in its body's coordinates B; what is fixed to D turns by the twist of D in B."""
         B, c = k.place_of(self.point)
         found = []
@@ -275,7 +275,7 @@ class BallRolling(Constraint):
         return along(between, _at_contact(between, None, self.radius)[:2])
 
 
-def _at_contact(between: Between, axis: Vec3 | None, radius: float) -> list[VelocityLine]:
+def _at_contact(between: RelativeMotion, axis: Vec3 | None, radius: float) -> list[VelocityLine]:
     """The lines through the lowest point along the plane's axes x, y and z, in the wheel's coordinates.
 
     The plane's axes turn by −ω as the wheel sees them: ė = e × ω.
@@ -313,7 +313,7 @@ def _reach(u: Vec3) -> Any:
 
 @public_constructor
 @dataclass(frozen=True)
-class Skate(Constraint):
+class KnifeEdge(Constraint):
     """A blade, or a thin wheel seen from above: the origin of its frame has no velocity across it.
 
     ``across`` is the direction that is ruled out, in the frame's own coordinates: its y, for a blade along x.  The
@@ -333,7 +333,7 @@ class Skate(Constraint):
         def __init__(self, runner: str, *, across: Any = ..., on: str = ..., name: str = ...) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "across", unit_axis(self.across, "Skate", "across"))
+        object.__setattr__(self, "across", unit_axis(self.across, "KnifeEdge", "across"))
         object.__setattr__(self, "name", name_or(self.name, f"{self.runner} skates"))
 
     @property

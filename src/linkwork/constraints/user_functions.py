@@ -26,10 +26,10 @@ from linkwork.expr.scalar.interpreter import CONSTANT
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.spatial import Vec3
 
-__all__ = ["Asking", "OfFunction", "over_any_scalar", "refuse_pickling"]
+__all__ = ["OfFunction", "StateQuery", "over_any_scalar", "refuse_pickling"]
 
 
-class Asking:
+class StateQuery:
     """A robot in one state, as a function of the user's asks about it.
 
     Numbers are bare, all else are NumPy arrays; names are the robot's.  ``v``, ``twist`` and ``point_velocity`` are for
@@ -80,13 +80,15 @@ class Asking:
         (A,) = self._frames(relative_to)
         return self._answer(("center_of_mass", A), lambda: [*self._k.center_of_mass(A)], (3,))
 
-    def twist(self, frame: str, relative_to: str = "world", expressed_in: str = "world", at: str | None = None) -> Any:
+    def twist(
+        self, frame: str, relative_to: str = "world", expressed_in: str = "world", point: str | None = None
+    ) -> Any:
         """(ω; v) (6,) of a frame B relative to A, in the axes of E [rad/s, m/s].
 
-        v is the velocity of the point of B that coincides with the origin of the frame ``at``, B's own by default.
+        v is the velocity of the point of B that coincides with the origin of the frame ``point``, B's own by default.
         """
         self._refuse_velocity("twist")
-        B, A, E, P = self._frames(frame, relative_to, expressed_in, frame if at is None else at)
+        B, A, E, P = self._frames(frame, relative_to, expressed_in, frame if point is None else point)
 
         def seen() -> list[Any]:
             V, R = self._k.between(B, A).twist, self._k.pose(B, E).rotation
@@ -153,10 +155,11 @@ class Asking:
 
 @dataclass(frozen=True)
 class OfFunction(Constraint):
-    """A constraint that is a function of the user's of `Asking`: what holonomic ones and those of velocities share."""
+    """A constraint that is a function of the user's of `StateQuery`: what holonomic ones and those of velocities
+    share."""
 
     name: str
-    function: Callable[[Asking], Any]
+    function: Callable[[StateQuery], Any]
     units: str | tuple[str, ...] = field(default="m", kw_only=True)  # of all rows, or of each
     names: tuple[tuple[str, str], ...] = field(
         default=(), kw_only=True, repr=False
@@ -233,8 +236,8 @@ class OfFunction(Constraint):
     def __deepcopy__(self, memo: Any) -> Self:
         return self
 
-    def _asking(self, k: Kinematics) -> Asking:
-        return Asking(k, f"constraint {self.name!r}", not self.holonomic, dict(self.names))
+    def _asking(self, k: Kinematics) -> StateQuery:
+        return StateQuery(k, f"constraint {self.name!r}", not self.holonomic, dict(self.names))
 
     def _answered(self, k: Kinematics) -> list[Any]:
         """What the function gives in a state, a number a row."""

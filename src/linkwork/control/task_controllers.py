@@ -174,14 +174,14 @@ class OperationalSpace(TaskLaw):
         stiffness: Any = 100.0,
         damping: Any = None,
         *,
-        null_damping: float = 0.0,
-        condition: float | None = None,
-        limits: Any = None,
+        nullspace_damping: float = 0.0,
+        max_condition: float | None = None,
+        effort_limits: Any = None,
         passive: bool = False,
     ) -> None:
-        super().__init__(robot, tasks, stiffness, damping, None, limits)
+        super().__init__(robot, tasks, stiffness, damping, None, effort_limits)
         refuse_fewer_motors(self)
-        self.null_damping = float(from_zero(self.caller, "null_damping", null_damping, [()], "1/s"))
+        self.null_damping = float(from_zero(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s"))
         self.passive = bool(passive)
         levels = sorted({task.level for task in self.tasks})
         self.levels = [[task for task in self.tasks if task.level == level] for level in levels]
@@ -190,11 +190,11 @@ class OperationalSpace(TaskLaw):
             self.posture = self.levels.pop()[0]
         if self.posture is not None and self.null_damping:
             raise ValueError(
-                f"{self.caller}: null_damping acts where no posture does, and task {self.posture.name!r} "
+                f"{self.caller}: nullspace_damping acts where no posture does, and task {self.posture.name!r} "
                 f"is one: say its "
                 f"damping, damping={{{self.posture.name!r}: ...}}"
             )
-        self.condition = read_condition(self.caller, condition, robot, self._first_rows)
+        self.condition = read_condition(self.caller, max_condition, robot, self._first_rows)
 
     def _is_posture(self, task: Task) -> bool:
         """Whether it has a row of one number for each velocity."""

@@ -87,7 +87,7 @@ def placements(
     parameters: Iterable[str] | None = None,
     weights: ArrayLike | None = None,
     held_out: float | ArrayLike = 0.25,
-    at_most: int = 50,
+    max_iterations: int = 50,
 ) -> PlacementFit:
     """Offsets of where joints and frames sit, from measured poses of a frame at joint positions: geometric calibration.
 
@@ -122,7 +122,7 @@ def placements(
     UnknownNameError for parameters and frames that are not there.
     """
     caller = "placements"
-    steps = whole(caller, "at_most", at_most, 1)
+    steps = whole(caller, "max_iterations", max_iterations, 1)
     model = PlacementModel(caller, robot, frame, parameters, np.shape(poses))
     readings, measured = _read(caller, robot, q, poses, model.shape)
     out = split(caller, held_out, (len(readings),))

@@ -115,7 +115,7 @@ def inertias(
     wrenches: Wrenches | None = None,
     expressed_in: Axes = "world",
     held_out: float | ArrayLike = 0.25,
-    at_most: int = 200,
+    max_iterations: int = 200,
 ) -> InertiaFit:
     """A robot with inertias that bodies can have, from measured joint forces: all ten parameters of each body.
 
@@ -124,7 +124,7 @@ def inertias(
     ``spread`` says by how much, relatively, inertias are expected to be other than the robot's: 0.5 is by half.  What
     measurements do not show stays as the robot has it; see `InertiaFit.shown`.  A body without mass, or without extent
     (a point, a rod), stays, and so does what forces do not tell in a joint that follows from what is in its master: see
-    `InertiaFit.kept`.  ``at_most`` bounds the steps.
+    `InertiaFit.kept`.  ``max_iterations`` bounds the steps.
 
     The covariance is of measurements and expectation together; joints' parameters at their bound are held there.
 
@@ -141,7 +141,7 @@ def inertias(
     size = number(expected, spread)
     if not np.isfinite(size) or not size > 0.0:
         raise ValueError(f"{expected}; got {spread!r}")
-    steps = whole(caller, "at_most", at_most, 1)
+    steps = whole(caller, "max_iterations", max_iterations, 1)
     given = joint_weights(caller, robot, weights)
     measured = np.ones(robot.nv, dtype=bool) if given is None else given > 0.0
     columns, shared = _without_shared(robot, columns, measured)

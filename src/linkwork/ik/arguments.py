@@ -111,25 +111,25 @@ def freed(tasks: tuple[Task, ...], tolerances: np.ndarray) -> tuple[Task, ...]:
     return tuple(task.freed() if some.any() else task for task, some in zip(tasks, rows, strict=True))
 
 
-def read_limits(caller: str, robot: Any, limits: Any) -> tuple[np.ndarray, np.ndarray]:
+def read_limits(caller: str, robot: Any, position_limits: Any) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper bounds of q, the robot's if nothing is said; False says that there are none.
 
     Given ones are two arrays (nq,), and count besides the robot's.  Raises ValueError where they leave nothing.
     """
     lower, upper = np.array(robot.lower, dtype=float), np.array(robot.upper, dtype=float)
-    if limits is False:
+    if position_limits is False:
         return np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
-    if limits is not None and limits is not True:
+    if position_limits is not None and position_limits is not True:
         try:
-            low, high = (floats(x) for x in limits)
+            low, high = (floats(x) for x in position_limits)
             low, high = np.broadcast_to(low, (robot.nq,)), np.broadcast_to(high, (robot.nq,))
         except (TypeError, ValueError):
             raise ValueError(
-                f"{caller}: limits: expected (lower, upper), two arrays of shape ({robot.nq},), or "
-                f"False, got {limits!r}"
+                f"{caller}: position_limits: expected (lower, upper), two arrays of shape ({robot.nq},), or "
+                f"False, got {position_limits!r}"
             ) from None
         if np.isnan(low).any() or np.isnan(high).any():
-            raise ValueError(f"{caller}: limits: expected no NaN, got {limits!r}")
+            raise ValueError(f"{caller}: position_limits: expected no NaN, got {position_limits!r}")
         lower, upper = np.maximum(lower, low), np.minimum(upper, high)
     tree = robot.tree
     for k, body in tree.stacked():
@@ -155,13 +155,13 @@ def read_locked(caller: str, robot: Any, locked: Any) -> tuple[str, ...]:
 
 
 def refuse_held_beyond(
-    caller: str, robot: Any, locked: Sequence[str], limits: tuple[np.ndarray, np.ndarray], seed: np.ndarray
+    caller: str, robot: Any, locked: Sequence[str], limits: tuple[np.ndarray, np.ndarray], q_init: np.ndarray
 ) -> None:
     """Raises ValueError where joints are held beyond their limits."""
     tree = robot.tree
     for name in locked:
         place = tree.q_slices[tree.joint_index(name)]
-        own, lower, upper = seed[..., place], limits[0][place], limits[1][place]
+        own, lower, upper = q_init[..., place], limits[0][place], limits[1][place]
         wrong = (own < lower) | (own > upper)
         if wrong.any():
             raise ValueError(

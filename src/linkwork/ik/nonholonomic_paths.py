@@ -35,7 +35,7 @@ class RollingSteps:
         self.problem, self.most = problem, _PART * jump
         limits = {"position": (problem.lower, problem.upper), "velocity": False}
         self.ik = _PathStep(
-            problem.robot, problem.tasks, 1.0, limits=limits, locked=problem.locked, caller=problem.caller
+            problem.robot, problem.tasks, 1.0, motion_limits=limits, locked=problem.locked, caller=problem.caller
         )
         self.hard = np.array([task.hard for task in problem.tasks for _ in task.row_names])
 

@@ -49,12 +49,12 @@ class IKResult:
         q: np.ndarray,
         errors: np.ndarray,
         told: Any,
-        seed: np.ndarray,
+        q_init: np.ndarray,
         given: Any,
         tolerances: np.ndarray | None = None,
         row_multipliers: np.ndarray | None = None,
     ) -> None:
-        self.problem, self.q, self.errors, self.seed = problem, q, errors, seed
+        self.problem, self.q, self.errors, self.seed = problem, q, errors, q_init
         self.tolerances, self.row_multipliers = tolerances, row_multipliers
         self._told, self._given = told, given
         self.near: np.ndarray | None = None  # what it is to be near to, of solvers that are asked so

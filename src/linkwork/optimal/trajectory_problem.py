@@ -367,7 +367,8 @@ class Problem:
         - ``warm``: a result of the same problem, from whose path and multipliers it goes on.
         - ``deadline`` [s] from when its code is made, which takes seconds in a first call; ``progress``: each iteration
           is told on stderr; ``callback`` is called with the result so far after each: False ends the search.
-        - ``tolerance`` of constraints, one or by name, ``step_tolerance`` of steps; ``at_most`` so many iterations.
+        - ``tolerance`` of constraints, one or by name, ``step_tolerance`` of steps; ``max_iterations`` so many
+        iterations.
 
         ``solver`` is "augmented"; "ipopt", by CasADi, without deadline, progress and callback; or by forward dynamics
         "ilqr" or "shooting", with all of these, and:

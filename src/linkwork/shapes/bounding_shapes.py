@@ -39,8 +39,9 @@ class Fit(Geometry):
 
 
 @public
-def convex_hull(points: ArrayLike | Shape, at_most: int | None = None) -> Polytope:
-    """The convex hull of points (n, 3) [m], or of a polytope's or box's; with ``at_most``, an outer hull of at most so
+def convex_hull(points: ArrayLike | Shape, max_vertices: int | None = None) -> Polytope:
+    """The convex hull of points (n, 3) [m], or of a polytope's or box's; with ``max_vertices``, an outer hull of at
+    most so
     many vertices (8 or more): it holds all points, and is a little larger.
 
     `Polytope.excess` tells how far its farthest point is from their hull.  Where that has no more vertices than asked
@@ -50,14 +51,16 @@ def convex_hull(points: ArrayLike | Shape, at_most: int | None = None) -> Polyto
     >>> import numpy as np
     >>> from linkwork import shapes
     >>> ball = shapes.Sphere(1.0).support(np.random.default_rng(0).normal(size=(100, 3)))
-    >>> hull = shapes.convex_hull(ball, at_most=16)
+    >>> hull = shapes.convex_hull(ball, max_vertices=16)
     >>> len(hull.vertices), hull.excess < 0.5
     (16, True)
 
     Raises ValueError for what has no volume, for what are no points, and for fewer vertices than 8.
     """
-    if at_most is not None:
-        at_most = integer("convex_hull", "at_most", at_most, least=8, what="None or a number of vertices")
+    if max_vertices is not None:
+        max_vertices = integer(
+            "convex_hull", "max_vertices", max_vertices, least=8, what="None or a number of vertices"
+        )
     if isinstance(points, Shape):
         found, radius, _ = _around(points, "convex_hull")
         if radius > 0.0 or not isinstance(points, Polytope | Box):
@@ -65,10 +68,10 @@ def convex_hull(points: ArrayLike | Shape, at_most: int | None = None) -> Polyto
     else:
         found = given_points(points, "convex_hull")
     hull = Polytope(found)  # type: ignore[arg-type]
-    if at_most is None or len(hull.vertices) <= at_most:
+    if max_vertices is None or len(hull.vertices) <= max_vertices:
         return hull
     corners, triangles = np.array(hull.vertices), np.array(hull.triangles)
-    outer = outer_vertices(corners, triangles, at_most)
+    outer = outer_vertices(corners, triangles, max_vertices)
     return Polytope(outer, float(max(distance_from_hull(outer, corners, triangles).max(), 0.0)))  # type: ignore[arg-type]
 
 

@@ -110,9 +110,9 @@ class Rounded(Shape):
         found = self._grown(0.0)
         return Vec3.zero() if found is None else Vec3.of(found.center.tolist())
 
-    def gyration(self) -> Symmetric3 | None:
+    def unit_inertia(self) -> Symmetric3 | None:
         found = self._grown(0.0)
-        return None if found is None else found.gyration()
+        return None if found is None else found.unit_inertia()
 
     @property
     def bound(self) -> tuple[Vec3, float] | None:

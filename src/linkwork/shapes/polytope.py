@@ -96,8 +96,8 @@ class Polytope(Shape):
     def center(self) -> Vec3:
         return Vec3.of(self._moments().center.tolist())
 
-    def gyration(self) -> Symmetric3:
-        return self._moments().gyration()
+    def unit_inertia(self) -> Symmetric3:
+        return self._moments().unit_inertia()
 
     @property
     def bound(self) -> tuple[Vec3, float]:

@@ -47,7 +47,7 @@ class Box(Shape):
     def volume(self) -> float:
         return math.prod(self.size)
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         x, y, z = (a * a / 12.0 for a in self.size)
         return Symmetric3.diagonal(y + z, x + z, x + y)
 
@@ -83,7 +83,7 @@ class Capsule(Shape):
     def volume(self) -> float:
         return math.pi * self.radius * self.radius * (self.length + 4.0 / 3.0 * self.radius)
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         # Of the cylinder, and of both half spheres, whose centres of mass lie 3/8 r beyond their flat sides.
         r, l = self.radius, self.length
         tube = l / (l + 4.0 / 3.0 * r)
@@ -99,7 +99,7 @@ class Capsule(Shape):
 
     def _grown(self, radius: float) -> Moments:
         whole = Capsule(self.radius + radius, self.length)
-        return Moments.of(whole.volume, whole.center, whole.gyration())
+        return Moments.of(whole.volume, whole.center, whole.unit_inertia())
 
 
 @public
@@ -129,7 +129,7 @@ class Cone(Shape):
     def center(self) -> Vec3:
         return Vec3(0.0, 0.0, -0.25 * self.length)
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         square = self.radius * self.radius
         across = 0.15 * square + 0.0375 * self.length * self.length
         return Symmetric3.diagonal(across, across, 0.3 * square)
@@ -177,7 +177,7 @@ class Cylinder(Shape):
     def volume(self) -> float:
         return math.pi * self.radius * self.radius * self.length
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         square = self.radius * self.radius
         across = 0.25 * square + self.length * self.length / 12.0
         return Symmetric3.diagonal(across, across, 0.5 * square)
@@ -220,7 +220,7 @@ class Ellipsoid(Shape):
     def volume(self) -> float:
         return 4.0 / 3.0 * math.pi * math.prod(self.radii)
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         x, y, z = (0.2 * a * a for a in self.radii)
         return Symmetric3.diagonal(y + z, x + z, x + y)
 
@@ -260,7 +260,7 @@ class Sphere(Shape):
     def volume(self) -> float:
         return 4.0 / 3.0 * math.pi * self.radius * self.radius * self.radius
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         moment = 0.4 * self.radius * self.radius
         return Symmetric3.diagonal(moment, moment, moment)
 
@@ -269,4 +269,4 @@ class Sphere(Shape):
 
     def _grown(self, radius: float) -> Moments:
         whole = Sphere(self.radius + radius)
-        return Moments.of(whole.volume, whole.center, whole.gyration())
+        return Moments.of(whole.volume, whole.center, whole.unit_inertia())

@@ -42,7 +42,7 @@ class Shape(ABC):
         return Vec3.zero()
 
     @abstractmethod
-    def gyration(self) -> Symmetric3 | None:
+    def unit_inertia(self) -> Symmetric3 | None:
         """The rotational inertia about its centre, of a uniform body of 1 kg [m²]; None if not known."""
 
     @property
@@ -97,7 +97,7 @@ class MasslessShape(Shape):
     def volume(self) -> None:
         return None
 
-    def gyration(self) -> None:
+    def unit_inertia(self) -> None:
         return None
 
 

@@ -23,7 +23,7 @@ def sieve(n: Any, *, length: int) -> dict[str, Any]:
         return prime, where(marking, p, p + 1.0), where(marking, multiple + p, following)
 
     start = np.where(np.arange(length) < 2, 0.0, 1.0), 2.0, 4.0
-    found = while_loop(lambda s: s[1] * s[1] < n, step, start, at_most=3 * length)
+    found = while_loop(lambda s: s[1] * s[1] < n, step, start, max_iterations=3 * length)
     return {"prime": found.state[0], "iterations": found.iterations, "status": found.status}
 
 
@@ -100,7 +100,7 @@ def test_what_is_put_nowhere_and_what_is_nan() -> None:
             table = put(put(s[0], index, x), again, 5.0)
             return table, s[1] + 1.0
 
-        found = while_loop(lambda s: s[1] < 3.0, step, (np.arange(20.0), 0.0), at_most=9)
+        found = while_loop(lambda s: s[1] < 3.0, step, (np.arange(20.0), 0.0), max_iterations=9)
         return {"table": found.state[0], "iterations": found.iterations, "status": found.status}
 
     kernel = lw.compile(function, x=(), index=(), again=())
@@ -166,7 +166,7 @@ def test_lanes_that_take_new_samples() -> None:
                 child = smaller_child(t[0], t[1], count - 1.0)
                 return and_(child < count - 1.0, take(t[0], child) < new)
 
-            heap, at = while_loop(low, sink, (heap, 0.0), at_most=9).state
+            heap, at = while_loop(low, sink, (heap, 0.0), max_iterations=9).state
             return put(heap, at, new), out, count - 1.0
 
         def up(heap: Any, k: Any) -> Any:
@@ -174,7 +174,7 @@ def test_lanes_that_take_new_samples() -> None:
             parent = lambda at: (at - 1.0) * 0.5  # noqa: E731
             higher = lambda t: and_(t[1] > 0.5, take(t[0], parent(t[1])) > new)  # noqa: E731
             lift = lambda t: (put(t[0], t[1], take(t[0], parent(t[1]))), np.floor(parent(t[1])))  # noqa: E731
-            heap, at = while_loop(higher, lift, (heap, k), at_most=9).state
+            heap, at = while_loop(higher, lift, (heap, k), max_iterations=9).state
             return put(heap, at, new)
 
         heap = fori(up, np.zeros(24), 24)

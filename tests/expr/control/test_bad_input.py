@@ -24,8 +24,8 @@ def refused(function: Callable[..., Any], kind: type[Exception], match: str, *, 
             function(1.5)
 
 
-def whiled(condition: Any, step: Any, at_most: Any = 5, start: Any = lambda x: x) -> Callable[[Any], Any]:
-    return lambda x: while_loop(condition, step, start(x), at_most=at_most).state
+def whiled(condition: Any, step: Any, max_iterations: Any = 5, start: Any = lambda x: x) -> Callable[[Any], Any]:
+    return lambda x: while_loop(condition, step, start(x), max_iterations=max_iterations).state
 
 
 def test_conditions_that_are_no_truth_values() -> None:
@@ -68,12 +68,14 @@ def test_steps_that_return_another_kind_of_state() -> None:
 
 
 def test_bounds_that_are_none() -> None:
-    with pytest.raises(TypeError, match="at_most"):
+    with pytest.raises(TypeError, match="max_iterations"):
         while_loop(lambda s: True, lambda s: s, 1.0)  # type: ignore[call-arg]
     known = "expected a whole number, not negative and known in advance, got"
     for bound in (-1, 2.5, None, "5"):
-        refused(whiled(lambda s: True, lambda s: s, bound), ValueError, f"while_loop: at_most: {known} {bound!r}")
-    refused(lambda x: whiled(lambda s: True, lambda s: s, x)(x), ValueError, f"at_most: {known}")
+        refused(
+            whiled(lambda s: True, lambda s: s, bound), ValueError, f"while_loop: max_iterations: {known} {bound!r}"
+        )
+    refused(lambda x: whiled(lambda s: True, lambda s: s, x)(x), ValueError, f"max_iterations: {known}")
     refused(lambda x: fori(lambda s, k: s, x, x), ValueError, f"fori: count: {known}")
     refused(lambda x: scan(lambda s, u: (s, u), x, length=x), ValueError, f"scan: length: {known}")
     for segments in (0, 4):
@@ -146,7 +148,7 @@ def test_symbols_that_leave_their_loop() -> None:
         return function
 
     loops: dict[str, Callable[[Any, Any], Any]] = {
-        "the state of while_loop of": lambda step, x: while_loop(lambda s: s > 0.0, step, x, at_most=3).state,
+        "the state of while_loop of": lambda step, x: while_loop(lambda s: s > 0.0, step, x, max_iterations=3).state,
         "the state of scan of": lambda step, x: fori(step, x, 3),
         "the arguments of": lambda step, x: call(step, x),
     }

@@ -104,10 +104,10 @@ def test_gradients_that_are_known_numbers() -> None:
 def test_what_has_no_gradient_says_so() -> None:
     graph = Graph()
     x = graph.input("x")
-    found = while_loop(lambda s: s < 9.0, lambda s: s * s, x, at_most=5)
+    found = while_loop(lambda s: s < 9.0, lambda s: s * s, x, max_iterations=5)
     with pytest.raises(NotDifferentiableError, match=r"no gradient in reverse .*: write scan or fori, .* or root"):
         adjoint([found.state], [x], [1.0])
-    inside = fori(lambda s, k: while_loop(lambda t: t < 9.0, lambda t: t * s, s, at_most=5).state, x, 2)
+    inside = fori(lambda s, k: while_loop(lambda t: t < 9.0, lambda t: t * s, s, max_iterations=5).state, x, 2)
     with pytest.raises(NotDifferentiableError, match="forward derivatives"):
         adjoint([inside], [x], [1.0])
     assert tangent([found.iterations, found.status], [x], [1.0]) == [0.0, 0.0]

@@ -17,7 +17,10 @@ def mixed(x: Any, u: Any) -> Any:
 
     def step(s: Any, c: Any) -> Any:
         halved = while_loop(
-            lambda t: abs(t[0]) > 0.2, lambda t: (t[0] * 0.5 + 0.01 * x * t[0], t[1] + 1.0), (s + c * x, 0.0), at_most=9
+            lambda t: abs(t[0]) > 0.2,
+            lambda t: (t[0] * 0.5 + 0.01 * x * t[0], t[1] + 1.0),
+            (s + c * x, 0.0),
+            max_iterations=9,
         )
         z = cond(halved.state[0] < 0.05, lambda: sin(s) * x, lambda: fori(lambda y, j: y + cos(y) * j * x, s, 3))
         return s * 0.7 + z * 0.1 + call(lambda a, b: a * b, halved.state[0], c), z
@@ -54,7 +57,7 @@ def test_a_derivative_that_is_no_number_ends_no_loop() -> None:
     """It is the state that is looked at: on floats, compiled, and by the derivative of the loop."""
 
     def rooted(x: Any) -> Any:
-        return while_loop(lambda s: s[1] < 3.0, lambda s: (0.5 * sqrt(s[0]), s[1] + 1.0), (x, 0.0), at_most=9)
+        return while_loop(lambda s: s[1] < 3.0, lambda s: (0.5 * sqrt(s[0]), s[1] + 1.0), (x, 0.0), max_iterations=9)
 
     def by_duals(x: Any) -> Any:
         (dual,) = seeded([x], [1.0])

@@ -77,7 +77,7 @@ class Minimum(CustomDerivative):
 
     shape: _Shape
     tolerance: float
-    at_most: int
+    max_iterations: int
 
     @staticmethod
     def of(program: ConvexProgram) -> Scalars:
@@ -86,12 +86,12 @@ class Minimum(CustomDerivative):
         lower = [program.H[i][j] for i in range(shape.n) for j in range(i + 1)]
         rows = [x for row in program.A for x in row]
         inputs = [*lower, *program.g, *rows, *program.lower, *program.upper, *program.warm]
-        return ruled(Minimum(shape, program.tolerance, program.at_most), inputs)
+        return ruled(Minimum(shape, program.tolerance, program.max_iterations), inputs)
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
         H, g, A, lower, upper, warm = self.shape.split(inputs)
         program = ConvexProgram(
-            H, [*g], A, [*self.shape.bounded], [*lower], [*upper], [*warm], self.tolerance, self.at_most
+            H, [*g], A, [*self.shape.bounded], [*lower], [*upper], [*warm], self.tolerance, self.max_iterations
         )
         found, tableau, factors = solution(program)
         results = [*found.x, *found.multipliers, *found.sides, found.status, found.iterations]

@@ -79,7 +79,7 @@ def nearest(
             return _Sought(where(found, s.node, on), where(found, 1.0, 0.0))
 
         going = lambda s: and_(lt(s.node, count), lt(s.found, 0.5))  # noqa: E731
-        return while_loop(going, step, _Sought(node, 0.0), at_most=len(table) + 1).state
+        return while_loop(going, step, _Sought(node, 0.0), max_iterations=len(table) + 1).state
 
     def step(s: tuple[Any, Any, NearestPlace]) -> tuple[Any, Any, NearestPlace]:
         node, dived, best = s
@@ -91,7 +91,7 @@ def nearest(
         return following, 0.0, _nearest([where(there, new, old) for new, old in pairs])
 
     begin = (_dive(depth, bound), 1.0, start)
-    found: NearestPlace = while_loop(lambda s: lt(s[0], count), step, begin, at_most=2**depth + 2).state[2]
+    found: NearestPlace = while_loop(lambda s: lt(s[0], count), step, begin, max_iterations=2**depth + 2).state[2]
     return found
 
 

@@ -133,7 +133,7 @@ def _searched(joint: JointType, X: Pose) -> list[Any]:
 
     first = tuple(starts[0])
     state = first, (0.0,) * joint.nv, 1.0, _FAR, first, _FAR, 0.0, 0.0
-    found = while_loop(more, step, state, at_most=_STEPS * int(count))
+    found = while_loop(more, step, state, max_iterations=_STEPS * int(count))
     return list(found.state[4])
 
 

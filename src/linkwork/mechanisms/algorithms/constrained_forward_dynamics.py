@@ -235,7 +235,7 @@ def constrained_linearize(
     v: Scalars,
     tau: Scalars,
     wrenches: Wrenches = (),
-    step: Scalars | None = None,
+    dt: Scalars | None = None,
     integrator: str = INTEGRATOR.default,
     passive: bool = False,
 ) -> tuple[Matrix, Matrix]:
@@ -246,7 +246,7 @@ def constrained_linearize(
     ) -> tuple[list[Any], list[Matrix]]:
         return _derivatives(tree, q, v, tau, wrenches, 0.0, passive)[:2]
 
-    return linear_system(System(tree, list(tau), wrenches, passive, accelerations), q, v, step, integrator)
+    return linear_system(System(tree, list(tau), wrenches, passive, accelerations), q, v, dt, integrator)
 
 
 def _derivatives(

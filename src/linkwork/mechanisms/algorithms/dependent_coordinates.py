@@ -51,7 +51,9 @@ def closed_configuration(
             change = problem.step(q)
             return integrate(tree, q, change), dot(change, change)
 
-        q = list(while_loop(lambda state: lt(SHORT * SHORT, state[1]), step, (list(q), 1.0), at_most=AT_MOST).state[0])
+        q = list(
+            while_loop(lambda state: lt(SHORT * SHORT, state[1]), step, (list(q), 1.0), max_iterations=AT_MOST).state[0]
+        )
     if not problem.equations:
         return q, 0.0, 1.0
     error, rows = problem.at(q)

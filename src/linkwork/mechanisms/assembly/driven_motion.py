@@ -85,7 +85,7 @@ def followed(
     robot: Any,
     drivers: Any,
     start: Any,
-    limits: bool,
+    position_limits: bool,
     tolerance: float,
     time: Any,
     check: bool,
@@ -100,14 +100,14 @@ def followed(
     driven = _read_drivers(robot, caller, drivers)
     n = len(next(iter(driven.values.values())))
     moving = [_read_rates(robot, name, given, driven, n) for name, given in zip(_RATES, rates, strict=True)]
-    if limits:
+    if position_limits:
         check_limits(mechanism, driven)
     when = read_time(caller, time)
     if when is not None and when.shape:
         raise ValueError(f"{caller}: time: expected one time [s], got shape {when.shape}")
     first = {name: value[0] if value.shape[-1] > 1 else value[0, 0] for name, value in driven.values.items()}
-    begun: Assembly = assembled(plain, start, first, None, None, limits, tolerance, 16, when, True, parameters)
-    way = _Way(mechanism, driven, limits, tolerance, when, np.array(begun.q))
+    begun: Assembly = assembled(plain, start, first, None, None, position_limits, tolerance, 16, when, True, parameters)
+    way = _Way(mechanism, driven, position_limits, tolerance, when, np.array(begun.q))
     q, slack, sign = np.full((n, robot.nq), np.nan), np.full(n, np.nan), np.zeros(n, dtype=int)
     status, singular = "followed", []
     for i in range(n):

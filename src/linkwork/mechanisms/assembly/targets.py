@@ -123,12 +123,14 @@ class ClosedMechanism:
                     found.append((tree.v_slices[i].start + k, tree.q_slices[i].start + k))
         return found
 
-    def nearest_turns(self, q: np.ndarray, to: np.ndarray, held: Sequence[str], limits: bool) -> np.ndarray:
+    def nearest_turns(self, q: np.ndarray, to: np.ndarray, held: Sequence[str], position_limits: bool) -> np.ndarray:
         """The same configurations with those of their angles that are nearest to others, within limits."""
         if not (np.abs(to - q) > math.pi).any():
             return q
         free, found = set(self.free(held)), np.array(q)
-        lower, upper = self.limits if limits else (np.full(self.tree.nq, -np.inf), np.full(self.tree.nq, np.inf))
+        lower, upper = (
+            self.limits if position_limits else (np.full(self.tree.nq, -np.inf), np.full(self.tree.nq, np.inf))
+        )
         for k, number in self.turning:
             if k in free:
                 turns = np.round((to[..., number] - found[..., number]) / (2.0 * math.pi))

@@ -50,7 +50,9 @@ def first_met(
     found = [_chords(robot, curve, reaches) for curve in curves]
     s, ends = (np.concatenate(part) for part in zip(*[(s, ends) for s, ends, _ in found], strict=True))
     room = max(room for _, _, room in found) if edges == "certified" else 0.0
-    free = robot.edge_is_free(ends[:, 0], ends[:, 1], scene, method=edges, margin=margin + room, resolution=resolution)
+    free = robot.is_motion_free(
+        ends[:, 0], ends[:, 1], scene, collision_check=edges, margin=margin + room, resolution=resolution
+    )
     if free.free.all():
         return None
     k = int(np.flatnonzero(~free.free)[0])

@@ -119,7 +119,7 @@ _SINGULAR = 0.05  # [1, m]: a least singular value that explains why joints move
 
 
 class Ended(NamedTuple):
-    """A word of `FollowedPath.status`, and a sentence."""
+    """A word of `TrackedPath.status`, and a sentence."""
 
     status: str
     reason: str

@@ -161,7 +161,7 @@ def _solved(residual: Any, start: Scalars) -> list[Any]:
 
     Masses, dampers and dry friction resist more the faster they move, so the residual grows with w.
     """
-    found = monotone_root(residual, array(list(start)), at_most=_STEPS, tolerance=1e-12)
+    found = monotone_root(residual, array(list(start)), max_iterations=_STEPS, tolerance=1e-12)
     return [where(lt(found.status, 0.5), x, math.inf) for x in found.value]
 
 

@@ -118,7 +118,7 @@ class StepConstraints:
         def closer(w: Any) -> Any:
             return array([a - b for a, b in zip(w, self.correction(left, list(w)), strict=True)])
 
-        found = fixed_point(closer, array(list(v)), at_most=_STEPS, tolerance=_TOLERANCE)
+        found = fixed_point(closer, array(list(v)), max_iterations=_STEPS, tolerance=_TOLERANCE)
         return self.ended(left, v, list(found.value), found.status)
 
     def bent(self, left: Callable[[Scalars], Scalars], like: Callable[[Scalars], Scalars], v: Scalars) -> FoundStep:
@@ -190,7 +190,7 @@ def monotone(
     def of(function: Callable[[Scalars], Scalars]) -> Callable[[Any], Any]:
         return lambda w: array(list(function(list(w))))
 
-    found = monotone_root(of(left), array(list(v)), at_most=_BENT_STEPS, tolerance=1e-15, like=of(like))
+    found = monotone_root(of(left), array(list(v)), max_iterations=_BENT_STEPS, tolerance=1e-15, like=of(like))
     return list(found.value), found.status
 
 

@@ -96,7 +96,7 @@ def least_jerk(
 
 def _first(fit: Callable[[Scalar], Scalar], least: Scalar) -> tuple[Scalar, Scalar]:
     """The first duration from a least one on that fits, and whether there is one."""
-    found = while_loop(lambda t: not_(fit(t)), lambda t: t * _GROWTH, least, at_most=_TRIALS)
+    found = while_loop(lambda t: not_(fit(t)), lambda t: t * _GROWTH, least, max_iterations=_TRIALS)
     high = found.state
     low = fmax(high / _GROWTH, least)
 
