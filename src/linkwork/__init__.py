@@ -40,7 +40,7 @@ Robots:
 The compiler:
 
 - `compile` makes a `Kernel` of a Python function of arrays; `expr` has mathematics and derivatives for it.
-- `while_loop`, `scan`, `fori`, `cond`, `call`, `take` and `put` are loops, choices, calls and tables in kernels.
+- `while_loop`, `scan`, `fori_loop`, `cond`, `call`, `take` and `put` are loops, choices, calls and tables in kernels.
 - `solve` and `lstsq` solve linear equations, in kernels and out of them; `expr.linalg` has more linear algebra.
 - `quadratic_program` minimizes within bounds, in kernels and out of them.
 - `from_casadi` makes one of a CasADi function, and `Kernel.to_casadi` the other way.
@@ -113,7 +113,7 @@ from linkwork.constraints import (
     Screw,
     Weld,
 )
-from linkwork.expr.control import call, cond, fori, put, scan, take, while_loop
+from linkwork.expr.control import call, cond, fori_loop, put, scan, take, while_loop
 from linkwork.expr.linalg import lstsq, solve
 from linkwork.force_elements import Bushing, SpringDamper
 from linkwork.geometry.fields import distance_field
@@ -177,7 +177,7 @@ __all__ = [
     "errors",
     "expr",
     "force_elements",
-    "fori",
+    "fori_loop",
     "from_casadi",
     "get_num_threads",
     "identify",

@@ -15,7 +15,7 @@ from expr.control.cases import CASES
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.runtime.code_statistics import code_facts
 from linkwork.compiler.trace.trace import trace
-from linkwork.expr import call, cond, fori, linalg, root, scan, sin, while_loop
+from linkwork.expr import call, cond, fori_loop, linalg, root, scan, sin, while_loop
 from linkwork.expr.scalar import interpreter as interpret
 from linkwork.expr.scalar.interpreter import Instruction, called
 from linkwork.expr.scalar.multi_result import MultiResult
@@ -65,11 +65,11 @@ def run(kernel: Kernel, *numbers: float) -> dict[str, int]:
 
 def test_loops_of_known_length_calls_and_choices() -> None:
     def function(x: Any, y: Any) -> Any:
-        inner = lambda total, j: total * y - j  # noqa: E731
-        total = fori(lambda s, k: s + fori(inner, s, 3), x, 5)
+        inner = lambda j, total: total * y - j  # noqa: E731
+        total = fori_loop(0, 5, lambda k, s: s + fori_loop(0, 3, inner, s), x)
         scaled = lambda a, b: sin(a) * b + y  # noqa: E731
         total = call(scaled, total, 2.0) * call(scaled, x, total)
-        return cond(x < 2.5, lambda: total, lambda: sin(total) * fori(inner, total, 4))
+        return cond(x < 2.5, lambda: total, lambda: sin(total) * fori_loop(0, 4, inner, total))
 
     kernel = lw.compile(function, x=(), y=())
     assert kernel.while_loops == []

@@ -67,7 +67,7 @@ def test_any_constraint_of_configurations_is_a_task():
         lw.Prescribed(robot.joints[1].name, lambda t: 0.2 + 0.1 * t),
     )
     for constraint in made:
-        given = {constraint.name: 3.0} if constraint.timed else {}
+        given = {constraint.name: 3.0} if constraint.time_dependent else {}
         found = robot.ik_problem(constraint).solve(**given)
         assert found.success and abs(left_of(robot, constraint, found.q)) <= 2e-6, constraint
 

@@ -266,12 +266,14 @@ def test_joints_that_close_loops_keep_their_bounds() -> None:
     """Of a four-bar's two assemblies one is within the bounds of its pin; where none is, that is said."""
     free = fourbars(1).without_constraints()
     found = free.with_loop("pin", HINGE, "tip1", "end1").branches(hold={"A0": -1.0})
-    angles = [float(free.with_loop("pin", HINGE, "tip1", "end1").loops["pin"].q_of(q)[0]) for q in found.q]
+    angles = [
+        float(free.with_loop("pin", HINGE, "tip1", "end1").loops["pin"].configuration_from_pose(q)[0]) for q in found.q
+    ]
     assert len(angles) == 2 and abs(angles[0] - angles[1]) > 0.1
     for angle in angles:
         bounded = free.with_loop("pin", HINGE, "tip1", "end1", lower=angle - 0.05, upper=angle + 0.05)
         q = bounded.assemble(hold={"A0": -1.0}).q
-        assert abs(bounded.loops["pin"].q_of(q)[0] - angle) < 0.05
+        assert abs(bounded.loops["pin"].configuration_from_pose(q)[0] - angle) < 0.05
     nowhere = free.with_loop("pin", HINGE, "tip1", "end1", lower=max(angles) + 0.1, upper=max(angles) + 0.2)
     with pytest.raises(lw.errors.AssemblyError, match=r"closes only with 'pin'.*beyond"):
         nowhere.assemble(hold={"A0": -1.0})

@@ -103,7 +103,7 @@ def test_energy_changes_by_the_power_of_joints_wrenches_and_constraints():
         power = robot.constraint_power(q, v, tau, wrenches={frame: w}, **given)
         np.testing.assert_allclose(rate, joints + outside + power, rtol=0, atol=1e-6 * max(1.0, abs(power)))
         np.testing.assert_allclose(power, forces @ robot.constraint_jacobian(q, **given) @ v, rtol=0, atol=1e-10)
-        if not any(constraint.timed for constraint in robot.constraints):
+        if not any(constraint.time_dependent for constraint in robot.constraints):
             assert abs(power) < 1e-11 * np.abs(forces).max()
         else:
             assert abs(power) > 1e-3 and time

@@ -63,7 +63,7 @@ def test_ways_are_smooth_and_their_twists_are_derivatives():
         assert np.allclose(back.moving(path.length - s)[1], -V, atol=1e-9), name
         inner = path.knots[1:-1]
         jumps = [
-            k for k in range(len(inner)) if not np.allclose(path.ending(k)[1], path.moving(inner[k])[1], atol=1e-6)
+            k for k in range(len(inner)) if not np.allclose(path.truncated(k)[1], path.moving(inner[k])[1], atol=1e-6)
         ]
         assert np.array_equal(inner[jumps], path.corners), name
         assert np.allclose(path(np.maximum(inner - 1e-9, 0.0)), path(inner), atol=1e-7), name

@@ -58,7 +58,7 @@ def _consistent(trajectory: Trajectory, tolerance: float = 1e-5) -> None:
     before, here, after = (trajectory(middle + x) for x in (-h, 0.0 * h, h))
     space = trajectory.sections[0].space
     for k, step in enumerate(h):
-        moved = np.asarray(space.local([*before.q[k]], [*after.q[k]]), dtype=float)
+        moved = np.asarray(space.difference([*before.q[k]], [*after.q[k]]), dtype=float)
         size = 1.0 + np.abs(here.v[k]).max() + np.abs(here.a[k]).max()
         assert np.abs(moved / (2.0 * step) - here.v[k]).max() < tolerance * size
         assert np.abs((after.v[k] - before.v[k]) / (2.0 * step) - here.a[k]).max() < tolerance * size

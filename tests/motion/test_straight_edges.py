@@ -59,15 +59,15 @@ def test_straight_joints_are_the_same_joints_with_other_rates(kind: type[joints.
     assert affine_numbers(straight)[lengths].all() and not affine_numbers(joint)[lengths].any()
     check_joint(straight).raise_if_failed()
     for q0, q1 in joint.random(rng, [-x for x in free], free, (5, 2)).tolist():
-        phi = straight.local(q0, q1)
-        end = straight.retract(q0, phi)
+        phi = straight.difference(q0, q1)
+        end = straight.integrate(q0, phi)
         assert np.abs(np.array((joint.X(end).inv() @ joint.X(q1)).elements()) - np.eye(4).ravel()).max() < 1e-9
-        half = straight.retract(q0, [0.5 * x for x in phi])
+        half = straight.integrate(q0, [0.5 * x for x in phi])
         assert np.allclose(np.array(half)[lengths], 0.5 * (np.array(q0) + q1)[lengths], atol=1e-14)
         v = rng.normal(size=joint.nv).tolist()
         q_dot = straight.q_dot(q0, v)
-        own = joint.v_of(q0, q_dot)
-        assert np.allclose(straight.v_of(q0, q_dot), v)
+        own = joint.velocity_from_rate(q0, q_dot)
+        assert np.allclose(straight.velocity_from_rate(q0, q_dot), v)
         assert np.allclose((straight.S(q0) @ v).elements(), (joint.S(q0) @ own).elements())
 
 

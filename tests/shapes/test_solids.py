@@ -66,13 +66,15 @@ def test_nothing_is_farther_than_the_farthest_points() -> None:
         center, radius = shape.bound
         far = np.linalg.norm(many - [*center], axis=1).max()
         assert far <= radius * (1.0 + 1e-12) and far >= 0.99 * radius, shape
-        assert 0.99 * shape.reach <= np.linalg.norm(many, axis=1).max() <= shape.reach * (1.0 + 1e-12), shape
+        assert (
+            0.99 * shape.origin_radius <= np.linalg.norm(many, axis=1).max() <= shape.origin_radius * (1.0 + 1e-12)
+        ), shape
     assert Box((1, 2, 3)).support(np.zeros((2, 0, 3))).shape == (2, 0, 3)
     for wrong in ([1.0, 2.0], [[math.nan, 0.0, 0.0]]):
         with pytest.raises(ValueError, match=r"sphere: support: expected directions \(\.\.\., 3\), got"):
             Sphere(1.0).support(wrong)
     for endless in (HalfSpace(), Mesh("a.stl"), Rounded(HalfSpace(), 0.1)):
-        assert endless.volume is endless.reach is endless.bound is endless.unit_inertia() is None
+        assert endless.volume is endless.origin_radius is endless.bound is endless.unit_inertia() is None
         with pytest.raises(ValueError, match="farthest points of"):
             endless.support((0, 0, 1))
 

@@ -116,8 +116,8 @@ class Constraint(ABC):
 
     name: str
     holonomic: bool = True  # whether it has an error
-    timed: bool = False  # whether it depends on time
-    weighed: bool = False  # whether it depends on where masses are
+    time_dependent: bool = False  # whether it depends on time
+    uses_inertia: bool = False  # whether it depends on where masses are
 
     @property
     def references(self) -> References:
@@ -125,7 +125,7 @@ class Constraint(ABC):
         return References()
 
     @property
-    def companions(self) -> tuple[Constraint, ...]:
+    def implied_constraints(self) -> tuple[Constraint, ...]:
         """Further constraints that are put on a robot with it, right after it, and taken off with it."""
         return ()
 

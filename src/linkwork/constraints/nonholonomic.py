@@ -154,7 +154,7 @@ class Rolling(Constraint):
         return References(frames=(self.wheel, self.on))
 
     @property
-    def companions(self) -> tuple[Constraint, ...]:
+    def implied_constraints(self) -> tuple[Constraint, ...]:
         if not self.contact:
             return ()
         name = f"{self.name}: contact"
@@ -253,7 +253,7 @@ class BallRolling(Constraint):
         return References(frames=(self.ball, self.on))
 
     @property
-    def companions(self) -> tuple[Constraint, ...]:
+    def implied_constraints(self) -> tuple[Constraint, ...]:
         if not self.contact:
             return ()
         return (RollingContact(self.ball, radius=self.radius, on=self.on, axis=None, name=f"{self.name}: contact"),)

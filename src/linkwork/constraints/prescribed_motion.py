@@ -37,7 +37,7 @@ class Prescribed(Constraint):
     name: str = ""
     units: tuple[str, ...] = field(default=(), compare=False)  # of a joint's rows: known once it is a robot's
 
-    timed = True
+    time_dependent = True
 
     def __post_init__(self) -> None:
         if (self.joint is None) == (self.point is None):

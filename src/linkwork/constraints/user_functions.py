@@ -168,8 +168,8 @@ class OfFunction(Constraint):
     asked: tuple[tuple[str, ...], ...] = field(
         default=(), kw_only=True, compare=False, repr=False
     )  # what the function asks for
-    timed: bool = field(default=False, kw_only=True, compare=False, repr=False)
-    weighed: bool = field(default=False, kw_only=True, compare=False, repr=False)
+    time_dependent: bool = field(default=False, kw_only=True, compare=False, repr=False)
+    uses_inertia: bool = field(default=False, kw_only=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -218,8 +218,10 @@ class OfFunction(Constraint):
                 f"constraint {self.name!r}: units: expected one for each of {len(found)} rows, got {self.units}"
             )
         methods = {question[0] for question in asking.asked}
-        timed, weighed = "time" in methods, "center_of_mass" in methods
-        return replace(self, count=len(found), asked=asking.asked, timed=timed, weighed=weighed)
+        time_dependent, uses_inertia = "time" in methods, "center_of_mass" in methods
+        return replace(
+            self, count=len(found), asked=asking.asked, time_dependent=time_dependent, uses_inertia=uses_inertia
+        )
 
     def renamed(self, names: Mapping[str, str]) -> Self:
         """Frames that the function names are looked up by other names: the function stays as it is."""

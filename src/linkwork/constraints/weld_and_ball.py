@@ -128,7 +128,7 @@ class CenterOfMass(Constraint):
     relative_to: str = "world"
     name: str = ""
 
-    weighed = True
+    uses_inertia = True
 
     def __post_init__(self) -> None:
         for axis in _XYZ:

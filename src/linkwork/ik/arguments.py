@@ -79,7 +79,9 @@ def _implied(robot: Any, given: Sequence[Task], velocities: bool) -> list[Task]:
     found: list[ConstraintTask | LoopRange] = []
     for constraint in robot.tree.constraints:
         if (constraint.holonomic or velocities) and constraint not in said:
-            found.append(ConstraintTask(constraint, tolerance=OWN, own=True, target=0.0 if constraint.timed else None))
+            found.append(
+                ConstraintTask(constraint, tolerance=OWN, own=True, target=0.0 if constraint.time_dependent else None)
+            )
         if isinstance(constraint, LoopJoint) and (constraint.lower or constraint.upper) and constraint not in ranged:
             found.append(LoopRange(constraint, tolerance=OWN, own=True))
     names = [task.name for task in given]

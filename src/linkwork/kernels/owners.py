@@ -163,7 +163,7 @@ class RobotOwner:
     @property
     def weighed(self) -> bool:
         """Whether constraints depend on where masses are, which a lighter tree does not say."""
-        return any(constraint.weighed for constraint in self.tree.constraints)
+        return any(constraint.uses_inertia for constraint in self.tree.constraints)
 
     @cached_property
     def singular_joints(self) -> LazyCache[tuple[str, ...]]:

@@ -120,7 +120,7 @@ def _asked(caller: str, robot: Any, keep: Any) -> list[Any]:
                 f"{caller}: robot {robot.name!r} obeys {constraint.name!r}, a constraint of velocities, which straight "
                 f"ways of configurations do not keep: plan for the robot without_constraints({constraint.name!r})"
             )
-        if constraint.timed:
+        if constraint.time_dependent:
             raise ValueError(f"{caller}: constraint {constraint.name!r} depends on time, and a way has none yet")
     if isinstance(keep, (Task, Constraint)):
         keep = (keep,)

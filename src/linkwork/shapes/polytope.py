@@ -85,7 +85,7 @@ class Polytope(Shape):
         return found[:, :3], found[:, 3]
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return float(np.linalg.norm(np.array(self.vertices), axis=1).max())
 
     @property

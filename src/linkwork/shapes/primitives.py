@@ -40,7 +40,7 @@ class Box(Shape):
         object.__setattr__(self, "size", sizes("box", "size", self.size, 3))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return 0.5 * math.hypot(*self.size)
 
     @property
@@ -76,7 +76,7 @@ class Capsule(Shape):
         object.__setattr__(self, "length", sizes("capsule", "length", self.length, zero=True))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return self.radius + 0.5 * self.length
 
     @property
@@ -118,7 +118,7 @@ class Cone(Shape):
         object.__setattr__(self, "length", sizes("cone", "length", self.length))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return math.hypot(self.radius, 0.5 * self.length)
 
     @property
@@ -170,7 +170,7 @@ class Cylinder(Shape):
         object.__setattr__(self, "length", sizes("cylinder", "length", self.length))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return math.hypot(self.radius, 0.5 * self.length)
 
     @property
@@ -213,7 +213,7 @@ class Ellipsoid(Shape):
         object.__setattr__(self, "radii", sizes("ellipsoid", "radii", self.radii, 3))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return max(self.radii)
 
     @property
@@ -225,7 +225,7 @@ class Ellipsoid(Shape):
         return Symmetric3.diagonal(y + z, x + z, x + y)
 
     def _support(self, units: np.ndarray) -> np.ndarray:
-        unit = np.array(self.radii) / self.reach  # so that nothing underflows
+        unit = np.array(self.radii) / self.origin_radius  # so that nothing underflows
         image = units * unit
         return np.asarray(self.radii * image / np.sqrt((image * image).sum(axis=-1, keepdims=True)))
 
@@ -238,7 +238,7 @@ class HalfSpace(MasslessShape):
     """All that lies below z = 0 of its frame: a floor.  It has no volume, no reach and no farthest points."""
 
     @property
-    def reach(self) -> None:
+    def origin_radius(self) -> None:
         return None
 
 
@@ -253,7 +253,7 @@ class Sphere(Shape):
         object.__setattr__(self, "radius", sizes("sphere", "radius", self.radius))
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return self.radius
 
     @property

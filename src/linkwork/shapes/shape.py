@@ -28,7 +28,7 @@ class Shape(ABC):
 
     @property
     @abstractmethod
-    def reach(self) -> float | None:
+    def origin_radius(self) -> float | None:
         """The radius [m] of the sphere about its origin that it fits into, or None where that is not known."""
 
     @property
@@ -48,7 +48,7 @@ class Shape(ABC):
     @property
     def bound(self) -> tuple[Vec3, float] | None:
         """Centre and radius [m] of a sphere that it fits into, the smallest one unless it says otherwise; or None."""
-        return None if self.reach is None else (Vec3.zero(), self.reach)
+        return None if self.origin_radius is None else (Vec3.zero(), self.origin_radius)
 
     def support(self, directions: ArrayLike) -> np.ndarray:
         """For each direction (..., 3), of any length, a point of the shape that is farthest along it (..., 3) [m].

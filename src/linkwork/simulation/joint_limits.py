@@ -179,7 +179,7 @@ def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars
     if not constraints:
         return []
     at = array(list(q))
-    timed = {"time": t} if any(one.timed for one in constraints) else {}
+    timed = {"time": t} if any(one.time_dependent for one in constraints) else {}
     errors = iter(list(moving.constraint_error(at, **timed)))
     rows, drifts = moving.constraint_jacobian(at, **timed), list(moving.constraint_drift(at, **timed))
     kinds = [one.holonomic for one in constraints for _ in one.row_names]

@@ -267,7 +267,7 @@ class SimulationRun:
             events = occurrences(setup.robot, setup.events, tables, counts)
         held_by = records.pop(_HELD, None)
         robot: Any = setup.robot
-        timed = any(constraint.timed for constraint in robot.constraints)
+        timed = any(constraint.time_dependent for constraint in robot.constraints)
         own = None
         if held_by is not None and not (timed or self._is_pushed):  # whose forces the interpolant knows
             own = DenseOutput(setup, held_by, self.parameters, self.leading)

@@ -24,7 +24,7 @@ from linkwork.expr import (
     call,
     cond,
     cos,
-    fori,
+    fori_loop,
     root,
     scan,
     sin,
@@ -144,7 +144,7 @@ def test_bodies_of_several_pieces_with_loops_in_them(terms: int) -> None:
 
         def step(s: Any, c: Any) -> Any:
             a = long_line(s, c, terms)
-            b = fori(lambda t, k: 0.5 * t + 0.1 * cos(t) * k, a, 3)
+            b = fori_loop(0, 3, lambda k, t: 0.5 * t + 0.1 * cos(t) * k, a)
             d = long_line(b, s, terms)
             far = lambda: while_loop(lambda t: t > d, lambda t: 0.5 * t - 0.3, b, max_iterations=5).state  # noqa: E731
             e = cond(a < 0.1, lambda: long_line(a, y, terms), far)
@@ -176,7 +176,7 @@ def test_gradients_of_long_scans() -> None:
 
     def cost(x: Any, u: Any, segments: int | None) -> Any:
         last, angles = scan(lambda s, c: (0.95 * s + 0.1 * sin(s) * c, s), x, u, segments=segments)
-        return last + fori(lambda total, k: total + take(angles, 199.0 - k) * k * 0.01, 0.0 * x, 9)
+        return last + fori_loop(0, 9, lambda k, total: total + take(angles, 199.0 - k) * k * 0.01, 0.0 * x)
 
     rng = np.random.default_rng(10)
     samples = [rng.normal(size=5), rng.normal(size=(5, 200))]
@@ -216,7 +216,7 @@ def test_a_loop_and_its_derivatives_side_by_side() -> None:
 
     def function(x: Any) -> Any:
         def value(x: Any) -> Any:
-            return fori(lambda s, k: root(lambda y: y * y * y + y - s, s).value + 0.1 * s, x, 3)
+            return fori_loop(0, 3, lambda k, s: root(lambda y: y * y * y + y - s, s).value + 0.1 * s, x)
 
         (first,) = adjoint([value(x)], [x], [1.0])
         return {"value": value(x), "first": first, "second": tangent([first], [x], [1.0])[0]}
@@ -269,7 +269,9 @@ def test_nan_ends_one_lane_and_no_other() -> None:
 def test_guards_beside_loops() -> None:
     """A guard is seen whether it is computed from inputs or from what a loop gives."""
     traced = trace(
-        lambda x: (fori(lambda s, k: s + k, x, 4), fori(lambda s, k: 2.0 * s, x, 3) - 8.0), "guarded", {"x": ()}
+        lambda x: (fori_loop(0, 4, lambda k, s: s + k, x), fori_loop(0, 3, lambda k, s: 2.0 * s, x) - 8.0),
+        "guarded",
+        {"x": ()},
     )
     program = Program("guarded", traced.inputs, traced.outputs[:1], traced.instructions, traced.results, guards=1)
     kernel = Kernel(program)
@@ -289,7 +291,7 @@ def test_tables_of_many_columns_and_conditions_that_share_with_steps() -> None:
 
     def function(x: Any, y: Any) -> Any:
         row = take(wide, x)
-        total = fori(lambda s, k: s + sum(take(wide, s + k) * 1e-2), y, 2)
+        total = fori_loop(0, 2, lambda k, s: s + sum(take(wide, s + k) * 1e-2), y)
         near = lambda s: take(wide[:, :3], s)[0] + sin(s) < 2.0  # noqa: E731
         found = while_loop(near, lambda s: s + 0.3 + 0.01 * take(wide[:, :3], s)[2] * cos(s), x, max_iterations=9)
         return sum(row * row[::-1]), sum(row) * total, found.state

@@ -40,7 +40,7 @@ def solved(x: Any, y: Any) -> Any:
 def rooted(x: Any, y: Any) -> Any:
     z = root(lambda z: z + 0.3 * sin(z + y[1]) - x[0] * y[0], x[0])
     scaled = lw.call(lambda s: s * s + cos(s), z.value)
-    return np.stack([z.value, scaled * x[1], lw.fori(lambda k, s: s + 0.1 * sin(s * x[2]), x[1], 5)])
+    return np.stack([z.value, scaled * x[1], lw.fori_loop(0, 5, lambda s, k: s + 0.1 * sin(s * x[2]), x[1])])
 
 
 FUNCTIONS = (smooth, chosen, rolled, solved, rooted)

@@ -54,7 +54,7 @@ class Steps:
         there, found = self.integrate(q, phi), []
         for i, body in self.tree.stacked():
             own = self.tree.v_slices[i]
-            found += body.joint.local_rate([*q[self.tree.q_slices[i]]], [*there[self.tree.q_slices[i]]], [*v[own]])
+            found += body.joint.difference_rate([*q[self.tree.q_slices[i]]], [*there[self.tree.q_slices[i]]], [*v[own]])
         return np.array(found, dtype=object)
 
 

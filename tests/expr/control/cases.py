@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.expr import and_, call, cond, cos, fori, linalg, put, scan, sin, sqrt, take, where, while_loop
+from linkwork.expr import and_, call, cond, cos, fori_loop, linalg, put, scan, sin, sqrt, take, where, while_loop
 from linkwork.expr.arrays.symbol_array import filled
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
@@ -111,9 +111,9 @@ def backward(x: Any, u: Any) -> dict[str, Any]:
 
 def counted(x: Any, y: Any) -> dict[str, Any]:
     """Loops over numbers, one in the other."""
-    inner = lambda total, j: total + cos(y * j)  # noqa: E731
-    last = fori(lambda s, k: 0.5 * s + fori(inner, s * y, 3) * (k + 1.0), x, 4)
-    return {"last": last, "untouched": fori(lambda s, k: s * 2.0, x, 0)}
+    inner = lambda j, total: total + cos(y * j)  # noqa: E731
+    last = fori_loop(0, 4, lambda k, s: 0.5 * s + fori_loop(0, 3, inner, s * y) * (k + 1.0), x)
+    return {"last": last, "untouched": fori_loop(0, 0, lambda k, s: s * 2.0, x)}
 
 
 def chosen(x: Any, y: Any) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def called(x: Any, y: Any) -> dict[str, Any]:
     a, b = call(poly, x, 2.0, y)
     c, d = call(poly, a, b, -1.0)
     scaled = lambda t: poly(t, y, 0.5)[1]  # noqa: E731
-    last = fori(lambda s, k: 0.5 * s + call(scaled, s) + call(poly, s, k, 0.1)[0], d, 3)
+    last = fori_loop(0, 3, lambda k, s: 0.5 * s + call(scaled, s) + call(poly, s, k, 0.1)[0], d)
     return {"c": c, "d": d, "last": last, "scaled": call(scaled, x)}
 
 
@@ -179,7 +179,7 @@ def everything(x: Any, y: Any, u: Any, k: Any) -> dict[str, Any]:
         a, b = call(poly, found.state[0], state[1], k)
         d, e = call(poly, b, a, 0.5)
         table = np.array([0.5, -1.0, 2.0, 0.25])
-        z = cond(a < e, lambda: take(table, found.iterations), lambda: fori(lambda s, j: s + cos(s) * j, a, 4))
+        z = cond(a < e, lambda: take(table, found.iterations), lambda: fori_loop(0, 4, lambda j, s: s + cos(s) * j, a))
         return (0.3 * sin(d) + 0.1 * z, found.iterations + 0.1 * state[1]), {"z": z, "pair": (a, found.status)}
 
     (p, q), kept = scan(step, (x, y), u)
@@ -217,14 +217,14 @@ def stacked(x: Any, y: Any, u: Any) -> dict[str, Any]:
 def put_in_order(x: Any, y: Any, u: Any) -> dict[str, Any]:
     """Numbers put where they belong among those before, in a table that is none but at its end."""
 
-    def insert(table: Any, k: Any) -> Any:
+    def insert(k: Any, table: Any) -> Any:
         new = take(u, k) + y
         smaller = lambda s: and_(s[1] > 0.0, take(s[0], s[1] - 1.0) > new)  # noqa: E731
         moved = lambda s: (put(s[0], s[1], take(s[0], s[1] - 1.0)), s[1] - 1.0)  # noqa: E731
         table, place = while_loop(smaller, moved, (table, k), max_iterations=20).state
         return put(table, place, new)
 
-    table = fori(insert, np.full(20, 9.0), len(u))
+    table = fori_loop(0, len(u), insert, np.full(20, 9.0))
     return {"table": table[: len(u)], "x": x * take(table, x)}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.expr import call, cond, cos, fori, scan, sin, sqrt, tangent, while_loop
+from linkwork.expr import call, cond, cos, fori_loop, scan, sin, sqrt, tangent, while_loop
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 
 
@@ -22,7 +22,9 @@ def mixed(x: Any, u: Any) -> Any:
             (s + c * x, 0.0),
             max_iterations=9,
         )
-        z = cond(halved.state[0] < 0.05, lambda: sin(s) * x, lambda: fori(lambda y, j: y + cos(y) * j * x, s, 3))
+        z = cond(
+            halved.state[0] < 0.05, lambda: sin(s) * x, lambda: fori_loop(0, 3, lambda j, y: y + cos(y) * j * x, s)
+        )
         return s * 0.7 + z * 0.1 + call(lambda a, b: a * b, halved.state[0], c), z
 
     last, outputs = scan(step, 0.1, u)

@@ -8,7 +8,7 @@ import numpy as np
 
 from expr.control.cases import CASES
 from linkwork.compiler.trace.trace import trace
-from linkwork.expr import cond, fori, lt, scan, take, where, while_loop
+from linkwork.expr import cond, fori_loop, lt, scan, take, where, while_loop
 from linkwork.expr.arrays.symbol_array import filled
 from linkwork.expr.autodiff.dual_numbers import Dual, parts
 
@@ -81,8 +81,8 @@ def test_batches_in_the_elements_of_arrays() -> None:
     functions: list[Any] = [
         lambda x, u: while_loop(lambda s: s < x, lambda s: s + 1.0, 0.0, max_iterations=9).iterations * x,
         lambda x, u: while_loop(lambda s: s < x, lambda s: s + u[0], 0.0, max_iterations=9).state * x,
-        lambda x, u: fori(
-            lambda s, k: s - while_loop(lambda t: t > 0.1, lambda t: 0.5 * t, s, max_iterations=9).status, x, 3
+        lambda x, u: fori_loop(
+            0, 3, lambda k, s: s - while_loop(lambda t: t > 0.1, lambda t: 0.5 * t, s, max_iterations=9).status, x
         ),
         lambda x, u: cond(x > 0.0, lambda: 1.0, lambda: 2.0) * x,
         lambda x, u: cond(x > 0.0, lambda: (np.zeros(3), u), lambda: (2.0 * u, np.ones(3)))[0] * x,
@@ -151,6 +151,6 @@ def test_a_table_takes_the_nearest_row_there_is() -> None:
 
 def test_loops_go_through_dual_numbers_in_conditions_and_choices() -> None:
     x = Dual(3.0, 1.0)
-    found = cond(x > 2.0, lambda: fori(lambda s, k: s * x, x, 2), lambda: x)
+    found = cond(x > 2.0, lambda: fori_loop(0, 2, lambda k, s: s * x, x), lambda: x)
     assert parts(found) == (27.0, 27.0)
     assert parts(while_loop(lambda s: s < 50.0, lambda s: s * x, x, max_iterations=9).state) == (81.0, 108.0)

@@ -128,7 +128,7 @@ class ControlWriter:
         if isinstance(bundle, Loop) and bundle.conditional:
             raise ValueError(
                 f"{self._name}: CasADi has no loop of unknown length, as while_loop is (and root and fixed_point have "
-                f"one in them): write scan or fori, or solve equations with casadi.rootfinder"
+                f"one in them): write scan or fori_loop, or solve equations with casadi.rootfinder"
             )
         on_mx = symbols is self._casadi.MX
         if isinstance(bundle, Loop):

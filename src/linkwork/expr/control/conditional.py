@@ -130,7 +130,8 @@ class TracedCall:
     def __init__(self, graph: Graph, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         if function in graph.calling:
             raise RecursionError(
-                f"call: {named(function)} calls itself: compiled code cannot recurse; write while_loop, scan or fori"
+                f"call: {named(function)} calls itself: compiled code cannot recurse; write while_loop, scan or "
+                "fori_loop"
             )
         self.graph = graph
         given = Numbers(arguments, "call: arguments")

@@ -167,7 +167,8 @@ class Loop(MultiResult):
     def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
         if self.conditional:
             raise NotDifferentiableError(
-                "while_loop: there is no gradient in reverse through a loop of unknown length: write scan or fori, "
+                "while_loop: there is no gradient in reverse through a loop of unknown length: write scan or "
+                "fori_loop, "
                 "whose length is known, or root, whose derivative needs no iterations; forward derivatives (tangent) "
                 "there are"
             )

@@ -24,7 +24,7 @@ from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.control.numeric_loops import scan_on_numbers, while_on_numbers
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
-__all__ = ["WhileResult", "fori", "scan", "while_loop"]
+__all__ = ["WhileResult", "fori_loop", "scan", "while_loop"]
 
 
 class WhileResult(NamedTuple):
@@ -145,35 +145,39 @@ def scan(
     return _scan_traced(graph, f, start, given, form, steps, reverse)
 
 
-@public(count=unchecked)
-def fori(step: Callable[[Any, Any], Any], state: Any, count: int, *, segments: int | None = None) -> Any:
-    """Do ``state = step(state, k)`` for k = 0, 1, ... count - 1.
+@public(lower=unchecked, upper=unchecked)
+def fori_loop(
+    lower: int, upper: int, body_fun: Callable[[Any, Any], Any], init: Any, *, segments: int | None = None
+) -> Any:
+    """Return the state after ``state = body_fun(k, state)`` for k = lower, ... upper - 1, from ``init``.
 
-    ``segments`` bound what a gradient keeps, as those of `scan` do.
+    The arguments are those of ``jax.lax.fori_loop``.  ``segments`` bounds what a gradient keeps, as `scan` does.
 
-    >>> from linkwork.expr import fori
-    >>> fori(lambda x, k: x + k, 0.0, 5)
+    >>> from linkwork.expr import fori_loop
+    >>> fori_loop(0, 5, lambda k, x: x + k, 0.0)
     10.0
 
-    Raises TypeError for a step that changes the state's shapes or nesting, ValueError for a count that is no whole
-    number or negative.
+    Raises TypeError for a body that changes the state's shapes or nesting, and ValueError for bounds that are negative,
+    not known when the loop is traced, or in the wrong order.
     """
-    many = bound("fori: count", count)
-    start = Numbers(state, "fori: state")
+    first, last = bound("fori_loop: lower", lower), bound("fori_loop: upper", upper)
+    if last < first:
+        raise ValueError(f"fori_loop: upper: expected an integer of at least lower = {first}, got {last}")
+    start = Numbers(init, "fori_loop: init")
 
     def counted(pair: tuple[Any, Any], _: Any) -> tuple[Any, None]:
         inside, k = pair
-        following = step(inside, k)
-        if k.__class__ is not int or k == 0:  # what a later step changes is found by scan
-            found = Numbers(following, f"fori: what {named(step)} returns")
+        following = body_fun(k, inside)
+        if k.__class__ is not int or k == first:  # what a later step changes is found by scan
+            found = Numbers(following, f"fori_loop: what {named(body_fun)} returns")
             numbers = k.__class__ is int
-            check_step("fori", step, start.form, found.form, start.logical, found.logical, batches=numbers)
+            check_step("fori_loop", body_fun, start.form, found.form, start.logical, found.logical, batches=numbers)
         return (following, k + 1), None
 
-    counted.__wrapped__ = step  # type: ignore[attr-defined]
-    within = None if segments is None else bound("fori: segments", segments)
-    (last, _), _ = scan(counted, (state, 0), length=many, segments=within)
-    return last
+    counted.__wrapped__ = body_fun  # type: ignore[attr-defined]
+    within = None if segments is None else bound("fori_loop: segments", segments)
+    (end, _), _ = scan(counted, (init, first), length=last - first, segments=within)
+    return end
 
 
 def _scan_traced(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.expr.control import fori, take, while_loop
+from linkwork.expr.control import fori_loop, take, while_loop
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, sqrt, where
 from linkwork.spatial import Vec3
 
@@ -98,13 +98,13 @@ def nearest(
 def _dive(depth: int, bound: Callable[[Any], Any]) -> Any:
     """The node of a leaf that is near."""
 
-    def step(s: Any, _: Any) -> Any:
+    def step(_: Any, s: Any) -> Any:
         node, size = s
         half = 0.5 * (size - 1.0)
         left, right = node + 1.0, node + 1.0 + half
         return where(le(bound(left), bound(right)), left, right), half
 
-    return fori(step, (0.0, float(2 ** (depth + 1) - 1)), depth)[0]
+    return fori_loop(0, depth, step, (0.0, float(2 ** (depth + 1) - 1)))[0]
 
 
 def _numbers(best: NearestPlace) -> list[Any]:

@@ -186,16 +186,16 @@ class TaskState(KinematicState):
     def joint(self, name: str) -> JointType:
         return self.tree.bodies[self.tree.joint_index(name)].joint
 
-    def local(self, joint: str, reference: Scalars) -> TaskRows:
+    def difference(self, joint: str, reference: Scalars) -> TaskRows:
         body, q, moving = self.tree.bodies[self.tree.joint_index(joint)], self.q(joint), self.moving(joint)
-        rates = [body.asked("local_rate", reference, q, unit) for unit in units(body.joint.nv)]
+        rates = [body.asked("difference_rate", reference, q, unit) for unit in units(body.joint.nv)]
         rows: list[list[Any]] = [[0.0] * self.nv for _ in moving]
         for rate, motion in zip(rates, moving, strict=True):
             for row, share in zip(rows, rate, strict=True):
                 for k, x in enumerate(motion):
                     if not is_zero(x):
                         row[k] = row[k] + share * x
-        return TaskRows(list(body.asked("local", reference, q)), rows)
+        return TaskRows(list(body.asked("difference", reference, q)), rows)
 
     def moving_center_of_mass(self, relative_to: str = "world") -> tuple[Vec3, list[Vec3]]:
         rows = center_of_mass_jacobian(self.tree, self._q, None, relative_to, relative_to)

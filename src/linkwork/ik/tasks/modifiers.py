@@ -56,7 +56,7 @@ class ConstraintTask(AimedTask):
 
     @property
     def target_of(self) -> TaskTarget | None:
-        return TaskTarget((), "numbers", "the time [s]") if self.constraint.timed else None
+        return TaskTarget((), "numbers", "the time [s]") if self.constraint.time_dependent else None
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class ConstraintTask(AimedTask):
         return k.held(self.constraint)
 
     def drift(self, k: TaskKinematics, target: Scalars) -> list[Any] | None:
-        if not (self.of_velocity or self.constraint.timed):
+        if not (self.of_velocity or self.constraint.time_dependent):
             return None
         return self._timed(k, target).velocity_rows(self.constraint).errors
 
@@ -94,7 +94,7 @@ class ConstraintTask(AimedTask):
         return self if self.of_velocity else Within(self, 0.0, 0.0)
 
     def _timed(self, k: TaskKinematics, target: Scalars) -> TaskKinematics:
-        return k.at(*target) if self.constraint.timed else k
+        return k.at(*target) if self.constraint.time_dependent else k
 
     def settled(self, robot: Any, k: TaskKinematics) -> Self:
         if self.own:
@@ -140,8 +140,8 @@ class LoopRange(WeighedTask):
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         joint, between = self.loop.joint, k.between(self.loop.frame, self.loop.relative_to)
-        q = joint.q_of(between.pose)
-        rates = [joint.q_dot(q, joint.v_of_twist(q, column)) for column in between.columns]
+        q = joint.configuration_from_pose(between.pose)
+        rates = [joint.q_dot(q, joint.velocity_from_twist(q, column)) for column in between.columns]
         return TaskRows(list(q), [list(row) for row in zip(*rates, strict=True)])
 
 

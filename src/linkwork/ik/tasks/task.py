@@ -87,7 +87,7 @@ class TaskKinematics(Kinematics, Protocol):
     def joint(self, name: str) -> JointType:
         """The type of a joint."""
 
-    def local(self, joint: str, reference: Scalars) -> TaskRows:
+    def difference(self, joint: str, reference: Scalars) -> TaskRows:
         """What leads from a configuration of a joint to where it is, in its tangent space, and the rates of that."""
 
     def moving_center_of_mass(self, relative_to: str = "world") -> tuple[Vec3, list[Vec3]]:

@@ -315,7 +315,7 @@ def _ends(tree: Tree) -> dict[int, tuple[int, float, float]]:
     limits = bounds(tree)
     for i, body in tree.stacked():
         joint = body.joint
-        if joint.nq != joint.nv or type(joint).retract is not JointType.retract:
+        if joint.nq != joint.nv or type(joint).integrate is not JointType.integrate:
             continue
         numbers = zip(range(tree.nv)[tree.v_slices[i]], range(tree.nq)[tree.q_slices[i]], *limits[i], strict=True)
         found |= {k: (n, low, high) for k, n, low, high in numbers if math.isfinite(low) or math.isfinite(high)}

@@ -247,7 +247,7 @@ def _read_drivers(robot: Any, caller: str, drivers: Any) -> HeldJoints:
     sizes = {}
     for name, value in driven.values.items():
         joint = robot.tree.bodies[robot.tree.joint_index(name)].joint
-        if joint.nq != joint.nv or type(joint).retract is not JointType.retract:
+        if joint.nq != joint.nv or type(joint).integrate is not JointType.integrate:
             raise ValueError(
                 f"{caller}: drivers: joint {name!r} ({joint.type_name()}) goes no straight way from "
                 f"value to value: drive "

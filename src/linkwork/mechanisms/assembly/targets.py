@@ -113,7 +113,12 @@ class ClosedMechanism:
         for i, body in tree.stacked():
             joint = body.joint
             followed = any(b.coupling is not None and b.coupling.joint == body.joint_name for b in tree.bodies)
-            if joint.nq != joint.nv or type(joint).local is not JointType.local or followed or body.joint_name in named:
+            if (
+                joint.nq != joint.nv
+                or type(joint).difference is not JointType.difference
+                or followed
+                or body.joint_name in named
+            ):
                 continue
             q = rng.uniform(-1.0, 1.0, joint.nq)
             for k, unit in enumerate(joint.q_units):

@@ -94,7 +94,7 @@ class CartesianPath:
             X[here], V[here] = self._on(int(k), flat[here])
         return X.reshape(*at.shape, 4, 4), V.reshape(*at.shape, 6)
 
-    def ending(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def truncated(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The pose (4, 4) and the twist by s (6,) at the end of a piece: from before it, where a corner is."""
         X, V = self._on(k, self._ends[k + 1 : k + 2])
         return X[0], V[0]

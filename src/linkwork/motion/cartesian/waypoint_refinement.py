@@ -139,7 +139,7 @@ def _parts(asked: PathRequest, steps: Steps) -> tuple[list[_Part], list[int]]:
                 own = s[a : b + 1]
                 V = asked.path.moving(own)[1]
                 if np.any(own[-1] == corners):
-                    V[-1] = asked.path.ending(int(np.flatnonzero(knots == own[-1])[0]) - 1)[1]
+                    V[-1] = asked.path.truncated(int(np.flatnonzero(knots == own[-1])[0]) - 1)[1]
                 found.append(_Part(own, q[a : b + 1], V))
         first = last
     return found, begins

@@ -107,7 +107,7 @@ def refuse_jumps(first: Any, other: Any, name: Callable[[int], str], tolerance: 
     """Raises ValueError where q or v of the other's beginning is not that of the first one's end."""
     end, begin = first(first.end_time), other(other.start_time)
     space = first.sections[0].space
-    gap = np.abs(np.asarray(space.local([*end.q], [*begin.q]), dtype=float))
+    gap = np.abs(np.asarray(space.difference([*end.q], [*begin.q]), dtype=float))
     for what, apart in (("q", gap), ("v", np.abs(begin.v - end.v))):
         if apart.size and apart.max() > tolerance:
             k = int(apart.argmax())

@@ -58,7 +58,7 @@ class HeldConstraint(_OfConstraint):
 
     def rows(self, w: Window, target: Scalars) -> FeatureRows:
         """In closed form where the constraint states that, near where it holds."""
-        if self.constraint.timed and w.parameter_count:
+        if self.constraint.time_dependent and w.parameter_count:
             return super().rows(w, target)
         found, more = w.state().held(self.constraint), [0.0] * (w.width - w.nv)
         return FeatureRows(

@@ -200,7 +200,7 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     else:
         w, status = monotone(left, like, v)
         w = [where(lt(status, 0.5), x, math.inf) for x in w]  # what was not found is noticed
-        found = FoundStep(w, mechanics.space.retract(q, [h * x for x in w]), None)
+        found = FoundStep(w, mechanics.space.integrate(q, [h * x for x in w]), None)
     w, end, _ = found
     _, arriving = mechanics.kinetic_momenta(q, w, h)
     pushes, last = pushed(w), mechanics.weight(end)

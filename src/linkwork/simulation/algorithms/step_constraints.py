@@ -148,7 +148,7 @@ class StepConstraints:
 
     def _led(self, w: Scalars) -> list[Any]:
         """q ⊕ h w."""
-        return self.mechanics.space.retract(self.q, [self.h * x for x in w])
+        return self.mechanics.space.integrate(self.q, [self.h * x for x in w])
 
     def _is_near(self, left: Callable[[Scalars], Scalars], v: Scalars, w: Scalars) -> Any:
         """True where w is not much faster, by kinetic energy, than v and the forces of the step together make it.
@@ -174,7 +174,7 @@ class StepConstraints:
         there = self._led(w)
         now, length = [self.t + self.h], characteristic_length(tree)
         nearest = project_configuration(tree, there, now)[0]
-        far, way = largest(self.mechanics.space.local(there, nearest)), largest(w)
+        far, way = largest(self.mechanics.space.difference(there, nearest)), largest(w)
         left_open = largest(constraint_error(tree, nearest, now))
         closed = and_(lt(left_open, _CLOSED * length), lt(far, _ACCEPTED + self.h * way))
         fine = or_(closed, lt(largest(constraint_error(tree, there, now)), _LEFT_OPEN * length))

@@ -69,7 +69,7 @@ def _constraint_forces(setup: SimulationSetup, seen: SensorInput) -> list[Any]:
         stops = setup.limits.forces(setup.robot, bool(setup.passive), q, v)
         tau = [a + b for a, b in zip(tau, stops, strict=True)]
     pushed = seen.external_wrenches
-    timed = {"time": seen.t} if any(one.timed for one in robot.constraints) else {}
+    timed = {"time": seen.t} if any(one.time_dependent for one in robot.constraints) else {}
     how = {"wrenches": pushed or None, "passive": seen.passive, **timed}
     return list(robot.constrained_forward_dynamics(seen.q, seen.v, array(tau), **how)[1])
 

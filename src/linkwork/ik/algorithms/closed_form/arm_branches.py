@@ -88,10 +88,10 @@ def arm_branches(
             low, high = _bounds(tree, i, ranges) if position_limits else (-math.inf, math.inf)
             angle, within = _in_range(angle, by, low, high)
             valid = valid if within is True else and_(valid, within)
-            parts[i] = tree.bodies[i].joint.retract(tree.bodies[i].joint.zero(), [angle])
+            parts[i] = tree.bodies[i].joint.integrate(tree.bodies[i].joint.zero(), [angle])
         if held:
             i = _held(arm)
-            parts[i] = tree.bodies[i].joint.retract(tree.bodies[i].joint.zero(), [given])
+            parts[i] = tree.bodies[i].joint.integrate(tree.bodies[i].joint.zero(), [given])
             if position_limits:
                 low, high = _bounds(tree, i, ranges)
                 valid = and_(valid, and_(le(low, given), le(given, high)))
@@ -122,7 +122,7 @@ def _flat(angles: list[Any], turned: Any, away: Any) -> list[Any]:
 def _angle(tree: Tree, body: int, q: Sequence[Any]) -> Any:
     """A joint's angle from zero."""
     joint = tree.bodies[body].joint
-    return joint.local(joint.zero(), q[body])[0]
+    return joint.difference(joint.zero(), q[body])[0]
 
 
 def _in_range(angle: Any, near: Any, low: float, high: float) -> tuple[Any, Any]:
@@ -177,7 +177,7 @@ class Polish:
         """X_AB and its Jacobian's columns at B's origin, positions in arm's lengths."""
         tree, given = self.tree, dict(zip(self.bodies, angles, strict=True)) | held
         q = [
-            body.joint.retract(body.joint.zero(), [given[i]]) if i in given else body.joint.zero()
+            body.joint.integrate(body.joint.zero(), [given[i]]) if i in given else body.joint.zero()
             for i, body in enumerate(tree.bodies)
         ]
         X = poses_in(tree, q, self.A, [*ancestors(tree, self.A.body), *ancestors(tree, self.B.body)])

@@ -76,7 +76,7 @@ def configuration_jacobian(
     rows = by_rows(columns_of(tree, way(tree, q, frame, relative_to, expressed_in, point)))
     found: list[list[Any]] = [[] for _ in rows]
     for i, body in tree.stacked():
-        block = product([row[tree.v_slices[i]] for row in rows], body.asked("v_of_jacobian", q[i]))
+        block = product([row[tree.v_slices[i]] for row in rows], body.asked("velocity_from_rate_jacobian", q[i]))
         for row, part in zip(found, block, strict=True):
             row += part
     return found

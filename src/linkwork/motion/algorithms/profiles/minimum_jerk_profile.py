@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from linkwork.expr.control.loops import fori, while_loop
+from linkwork.expr.control.loops import fori_loop, while_loop
 from linkwork.expr.scalar.functions import (
     acos,
     and_,
@@ -100,13 +100,13 @@ def _first(fit: Callable[[Scalar], Scalar], least: Scalar) -> tuple[Scalar, Scal
     high = found.state
     low = fmax(high / _GROWTH, least)
 
-    def halve(state: tuple[Scalar, Scalar], _: Any) -> tuple[Scalar, Scalar]:
+    def halve(_: Any, state: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
         low, high = state
         middle = 0.5 * (low + high)
         good = fit(middle)
         return where(good, low, middle), where(good, middle, high)
 
-    _, high = fori(halve, (low, high), _HALVINGS)
+    _, high = fori_loop(0, _HALVINGS, halve, (low, high))
     return high, fit(high)
 
 
