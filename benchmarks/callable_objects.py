@@ -172,7 +172,7 @@ INSTANCES: dict[type, Callable[[str], Any]] = {
     control.LQRController: lambda _: regulator(),
     control.TVLQRController: lambda _: tracker(),
     control.WholeBody: lambda _: control.WholeBody(arm(), ik.PositionTask("hand")),
-    control.Controller: lambda _: problem().controller(),
+    control.ModelPredictiveController: lambda _: problem().controller(),
     environments.VectorEnvironment: lambda _: _environment(),
     ik.IKProblem: lambda _: ik_problem(),
     ik.DifferentialIK: lambda _: ik.DifferentialIK(arm(), ik.PositionTask("hand", target=[0.5, 0.1, 0.0]), 0.01),

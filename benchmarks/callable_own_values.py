@@ -103,7 +103,7 @@ OWN_VALUES: dict[str, Any] = {
     "Kernel.value_and_gradient.*by": ["x"],
     "compile.**shapes": {"x": 2},
     "compile.function": lambda _: lambda x: x,
-    "Robot.follow.**": {},
+    "Robot.drive_mechanism.**": {},
     "PD.__call__.**given": {"target_q": np.zeros(2)},
     "Robot.velocity_for.**targets": {"hand": [0.5, 0.1, 0.0]},
     "WholeBody.answer.**given": {

@@ -160,7 +160,7 @@ _VALUES: dict[str, Any] = {
     "parent": "base",
     "child": "more",
     "on": "hand",
-    "other": lambda s: trajectory().moved(1.0) if s.startswith("Traj") else "base",
+    "other": lambda s: trajectory().shifted(1.0) if s.startswith("Traj") else "base",
     "axis": [0.0, 0.0, 1.0],
     "vector": [0.0, 0.0, 1.0],
     "gravity": [0.0, 0.0, -9.8],

@@ -193,7 +193,7 @@ def test_what_was_taken_without_a_word() -> None:
     calls: dict[str, Callable[[Any], Any]] = {
         "base_parameters: tolerance": lambda x: robot.base_parameters(tolerance=x),
         "physical_consistency: tolerance": lambda x: robot.physical_consistency(tolerance=x),
-        "Trajectory.concatenate: tolerance": lambda x: line.concatenate(line.moved(1.0), tolerance=x),
+        "Trajectory.concatenate: tolerance": lambda x: line.concatenate(line.shifted(1.0), tolerance=x),
         "Trajectory.satisfies_limits: tolerance": lambda x: line.satisfies_limits(velocity=2.0, tolerance=x),
         "is_physical: tolerance": lambda x: lw.parameters.is_physical(mass, tolerance=x),
         "explain: tolerance": lambda x: lw.parameters.explain(mass, tolerance=x),

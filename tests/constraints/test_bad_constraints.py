@@ -139,7 +139,7 @@ def test_a_kind_that_does_not_say_what_it_is_names_what_is_missing():
         name = "silent"
 
     class Named(Silent):
-        row_names = ("row",)
+        component_names = ("row",)
         row_units = ("m",)
 
     with pytest.raises(TypeError, match=r"Silent: a kind of constraint has to say what its rows are called"):

@@ -6,7 +6,7 @@ import pytest
 import linkwork as lw
 from linkwork.expr.scalar import functions as f
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.mechanisms.algorithms.constraints.binding import settled
+from linkwork.mechanisms.algorithms.constraints.binding import bind_constraints
 from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import derived
 from linkwork.model.random_tree import random_tree
@@ -76,7 +76,7 @@ def case(seed):
     last = len(tree.bodies) - 1
     tree = with_direction(tree, "along", f"tool{last}", [*state.direction(f"tool{last // 2}.y", f"tool{last}")])
     state = KinematicState(tree, q, v, TIME)
-    return tree, q, v, [settled(tree, c) for c in kinds(tree, state)]
+    return tree, q, v, [bind_constraints(tree, c) for c in kinds(tree, state)]
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -93,7 +93,7 @@ def test_rows_are_the_derivatives_of_errors(seed):
         state = KinematicState(tree, q, v, TIME)
         by_itself = derived(tree, constraint, q, v, TIME)
         rates = constraint.rates(state) or by_itself
-        rows, count = np.array(rates.rows), len(constraint.row_names)
+        rows, count = np.array(rates.rows), len(constraint.component_names)
         assert rows.shape == (count, tree.nv) and len(constraint.row_units) == count, constraint.name
         size = 1.0 + np.abs(rows).max()
         for i in range(count):  # of each row, where it has the most to say

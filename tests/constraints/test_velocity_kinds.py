@@ -60,7 +60,7 @@ def test_closed_forms_are_what_follows_by_differentiation():
         closed, found = kind.rates(state), derived(robot.tree, kind, list(q), list(v), 0.0)
         np.testing.assert_allclose(closed.rows, found.rows, rtol=0, atol=1e-13)
         np.testing.assert_allclose(closed.bias, found.bias, rtol=0, atol=1e-12)
-        assert len(kind.row_names) == len(set(kind.row_names)) == len(kind.row_units) == len(closed.rows)
+        assert len(kind.component_names) == len(set(kind.component_names)) == len(kind.row_units) == len(closed.rows)
         if not kind.holonomic:
             np.testing.assert_allclose(closed.rows @ v, kind.velocity(state), rtol=0, atol=1e-13)
 
@@ -69,7 +69,7 @@ def test_rows_drifts_and_biases_of_functions():
     robot, rng = skater().with_constraints(Pfaffian("odd", rolling_about)), np.random.default_rng(1)
     q, v, time = robot.random_configuration(rng), rng.normal(size=robot.nv), 0.7
     (odd,) = robot.constraints
-    assert odd.row_names == ("odd[0]", "odd[1]", "odd[2]") and not robot.constraint_error(q).size
+    assert odd.component_names == ("odd[0]", "odd[1]", "odd[2]") and not robot.constraint_error(q).size
 
     def velocity(t, v=v):
         at = robot.integrate(q, t * v)

@@ -80,7 +80,7 @@ def test_errors_obey_their_equation() -> None:
         return lw.pose(start[:3, 3] + t * going + 0.5 * t * t * ahead, rotation=turned)
 
     for task in tasks:
-        kind, rows = type(task), len(task.row_names)
+        kind, rows = type(task), len(task.component_names)
         for moves in (False, True) if kind is PositionTask or not task.exact else (False,):
             pick: Any = {PoseTask: lambda X: X, PositionTask: lambda X: X[:3, 3], OrientationTask: lambda X: X[:3, :3]}
 

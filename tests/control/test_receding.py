@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.control import Controller, finite_horizon_lqr
+from linkwork.control import ModelPredictiveController, finite_horizon_lqr
 from linkwork.control.mpc.mpc_solvers import AugmentedPlanner
 
 STEPS, TAU, MASS = 8, 0.1, 2.0
@@ -285,7 +285,7 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
         for solver in ("augmented", "ilqr"):
             with pytest.raises(ValueError, match=r"duration is one number"):
                 free.controller(solver=solver)
-    assert isinstance(controller, Controller)
+    assert isinstance(controller, ModelPredictiveController)
 
 
 def test_an_effort_is_a_limit_of_the_plan() -> None:

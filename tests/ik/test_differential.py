@@ -42,7 +42,7 @@ class Below(lw.ik.Task):
     target: Any = None
 
     @property
-    def row_names(self):
+    def component_names(self):
         return ("below: z",)
 
     @property

@@ -39,7 +39,7 @@ def rate_by_differences(robot, task, q, target, v, step=1e-6):
 def assert_rows(robot, task, q, target, size=1e-7):
     """Rows as differences of errors, and as the project's own derivatives of them."""
     errors, rows = rows_of(robot, task, q, target)
-    assert errors.shape == (len(task.row_names),) and rows.shape == (len(task.row_names), robot.nv)
+    assert errors.shape == (len(task.component_names),) and rows.shape == (len(task.component_names), robot.nv)
     scale = 1.0 + np.abs(rows).max(initial=0.0) + np.abs(errors).max(initial=0.0)
     v = np.random.default_rng(0).normal(size=robot.nv)
     rate = rate_by_differences(robot, task, q, target, v)
@@ -113,7 +113,7 @@ def test_posture_in_the_tangent_space():
 def test_joints_count_as_they_are_told():
     robot = lw.load("arm7")
     (task,) = on(robot, ik.PostureTask({robot.joints[2].name: 3.0, robot.joints[0].name: 1.0}, weight=2.0))
-    assert task.weights == (2.0, 6.0) and [name.split(": ")[1] for name in task.row_names] == [
+    assert task.weights == (2.0, 6.0) and [name.split(": ")[1] for name in task.component_names] == [
         robot.joints[0].name,
         robot.joints[2].name,
     ]  # in the robot's order

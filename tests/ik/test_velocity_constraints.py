@@ -26,7 +26,7 @@ def begun(robot):
 
 def left_open(robot, q, v):
     """G v + σ, with what the step closes of errors of configurations."""
-    holonomic = [c.holonomic for c in robot.tree.constraints for _ in c.row_names]
+    holonomic = [c.holonomic for c in robot.tree.constraints for _ in c.component_names]
     closing = np.zeros(len(holonomic))
     closing[holonomic] = robot.constraint_error(q)
     return robot.constraint_jacobian(q) @ v + robot.constraint_drift(q) + closing / DT

@@ -62,7 +62,7 @@ def test_mobility_is_told_by_name():
 
 def rows_of(robot):
     """The constraint of each row."""
-    return [c for c in robot.constraints for _ in c.row_names]
+    return [c for c in robot.constraints for _ in c.component_names]
 
 
 def runge_kutta(a, robot, q, v, h):

@@ -55,15 +55,15 @@ def test_ways_are_smooth_and_their_twists_are_derivatives():
     for name, path in PATHS.items():
         s = np.linspace(0.0, path.length, 40)
         s = s[np.abs(s[:, None] - path.knots).min(axis=1) > 10 * h]
-        X, V = path.moving(s)
+        X, V = path.twist(s)
         assert np.allclose(lw.pose_difference(path(s - h), path(s + h)) / (2 * h), V, atol=1e-7), name
         assert np.allclose(np.swapaxes(X[:, :3, :3], 1, 2) @ X[:, :3, :3], np.eye(3), atol=1e-12), name
         back = path.reversed()
         assert np.allclose(back(path.length - s), X, atol=1e-12) and np.allclose(back.reversed()(s), X, atol=1e-12)
-        assert np.allclose(back.moving(path.length - s)[1], -V, atol=1e-9), name
+        assert np.allclose(back.twist(path.length - s)[1], -V, atol=1e-9), name
         inner = path.knots[1:-1]
         jumps = [
-            k for k in range(len(inner)) if not np.allclose(path.truncated(k)[1], path.moving(inner[k])[1], atol=1e-6)
+            k for k in range(len(inner)) if not np.allclose(path.truncated(k)[1], path.twist(inner[k])[1], atol=1e-6)
         ]
         assert np.array_equal(inner[jumps], path.corners), name
         assert np.allclose(path(np.maximum(inner - 1e-9, 0.0)), path(inner), atol=1e-7), name
@@ -75,7 +75,7 @@ def test_ways_go_where_they_should():
         assert np.allclose(path(0.0), A, atol=1e-12) and np.allclose(path(path.length), end, atol=1e-9)
     assert line.length == pytest.approx(np.linalg.norm(B[:3, 3]), abs=1e-12)
     assert np.allclose(np.cross(line(line.length / 3)[:3, 3], B[:3, 3]), 0.0, atol=1e-12)
-    twist = screw.moving([0.0, 0.3])[1]
+    twist = screw.twist([0.0, 0.3])[1]
     X = screw([0.0, 0.3])
     own = [np.concatenate([x[:3, :3].T @ v[:3], x[:3, :3].T @ v[3:]]) for x, v in zip(X, twist, strict=True)]
     assert np.allclose(own[0], own[1], atol=1e-12)  # one screw, in the frame's own axes
@@ -399,7 +399,7 @@ def test_bad_input_says_what():
         (lambda: path(0.2), ValueError, "from 0 to 0.1"),
         (lambda: path.with_approach(0.0), ValueError, "distance"),
         (lambda: path.with_retreat(0.1, "w"), ValueError, "axis"),
-        (lambda: path.then(path), ValueError, "0.1 m and 0 rad away"),
+        (lambda: path.append(path), ValueError, "0.1 m and 0 rad away"),
         (lambda: ARM.track_cartesian_path(path, "tol"), UnknownNameError, "tool"),
         (lambda: ARM.track_cartesian_path([X, B], "tool"), TypeError, "CartesianPath"),
         (lambda: ARM.track_cartesian_path(path, "tool", q_init=Q + 0.1), ValueError, "away from where the path begins"),

@@ -205,9 +205,9 @@ def test_how_fast_a_path_was_does_not_matter():
     how = {"velocity": 1.0, "acceleration": 2.0, "points": 100}
     path = _cubic(1, 2)
     begin, middle, end = path.start_time, 0.45 * path.end_time, path.end_time
-    halves = path.between(begin, middle), path.between(middle, end)
+    halves = path.slice(begin, middle), path.slice(middle, end)
     alone = time_optimal(path, **how)
-    cut = alone.trajectory.between(0.0, 1.0).concatenate(alone.trajectory.between(1.0, alone.duration))
+    cut = alone.trajectory.slice(0.0, 1.0).concatenate(alone.trajectory.slice(1.0, alone.duration))
     for other in (
         halves[0].concatenate(halves[1]),
         halves[0].concatenate(halves[1].retimed(0.3), allow_jump=True),
@@ -338,7 +338,7 @@ def test_a_straight_piece_that_rests_inside_is_passed() -> None:
     ways = np.abs(np.diff(np.polynomial.polynomial.polyval([0.0, 2.0, 3.0], turns)))
     cubed = Trajectory.polynomial([0.0, 2.0], [[[-1.0, 3.0, -3.0, 1.0], [0.5, -1.5, 1.5, -0.5]]])
     clamped = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 0.0, 3.0, -2.0]], [[1.0, 0.0, 3.0, -2.0]]])
-    halves = clamped.between(0.0, 1.0).concatenate(clamped.between(1.0, 2.0))
+    halves = clamped.slice(0.0, 1.0).concatenate(clamped.slice(1.0, 2.0))
     paths = {
         "a cubic": (cubed, 2.5),
         "slow inside": (Trajectory.polynomial([0.0, 2.0], [[[-1.001, 3.001, -3.0, 1.0]]]), _trapezoid(2.002)),
@@ -346,7 +346,7 @@ def test_a_straight_piece_that_rests_inside_is_passed() -> None:
         "at a knot": (clamped, 2.5),
         "where sections meet": (halves, 2.5),
         "backward": (halves.reversed(), 2.5),
-        "a part": (cubed.between(0.5, 2.0), _trapezoid(1.125)),
+        "a part": (cubed.slice(0.5, 2.0), _trapezoid(1.125)),
         "and turns back": (Trajectory.polynomial([0.0, 3.0], [[list(turns)]]), sum(map(_trapezoid, ways))),
         "and goes on in a curve": (
             Trajectory.polynomial([0.0, 2.0, 3.0], [[[-1, 3, -3, 1], [0] * 4], [[1, 3, 0, 0], [0, 0, 1, 0]]]),

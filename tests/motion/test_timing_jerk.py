@@ -189,9 +189,9 @@ def test_jumps_of_the_acceleration_along_the_path_are_no_stops():
     assert exact * (1.0 - 1e-6) < found.duration < 1.002 * exact
     assert found.trajectory.satisfies_limits(velocity=1.0, acceleration=2.0, jerk=8.0, tolerance=1e-5)
     # the same in two sections, one of which is faster, and what was made of it, cut in two
-    half = path.between(0.0, 1.2), path.between(1.2, path.end_time).retimed(0.4)
+    half = path.slice(0.0, 1.2), path.slice(1.2, path.end_time).retimed(0.4)
     made = found.trajectory
-    cut = made.between(0.0, 1.0).concatenate(made.between(1.0, found.duration))
+    cut = made.slice(0.0, 1.0).concatenate(made.slice(1.0, found.duration))
     for other in (half[0].concatenate(half[1], allow_jump=True), cut, made.retimed(2.0)):
         assert abs(time_optimal(other, num_points=100, **how).duration - found.duration) < 1e-3 * exact
 

@@ -99,10 +99,10 @@ def test_turned_round_scaled_cut_and_spliced():
     slow = curve.retimed(2.0)
     assert np.allclose(slow(2.0 * INSIDE).v, 0.5 * curve(INSIDE).v) and np.allclose(slow.knots, 2.0 * curve.knots)
     assert apart(slow.retimed(0.5), curve, INSIDE) < 1e-10
-    first, second = curve.between(0.0, 1.2), curve.between(1.2, 3.1)
+    first, second = curve.slice(0.0, 1.2), curve.slice(1.2, 3.1)
     again = first.concatenate(second)
     assert all(map(np.array_equal, again(INSIDE), curve(INSIDE))) and again.end_time == curve.end_time
-    assert apart(again.moved(5.0).moved(0.0), curve, INSIDE) < 1e-10
+    assert apart(again.shifted(5.0).shifted(0.0), curve, INSIDE) < 1e-10
     with pytest.raises(ValueError, match="jumps by"):
         first.concatenate(first)
     assert first.concatenate(first, allow_jump=True).duration == 2.4
@@ -347,7 +347,7 @@ def test_many_times_in_order_have_the_bits_of_each_alone():
     drawn = rng.permutation(9000).reshape(3, 3000)
     for x, y, each in zip(whole, few(t[drawn]), zip(*parts, strict=True), strict=True):
         assert np.array_equal(x[drawn], y) and np.array_equal(x, np.concatenate(each))
-    for one in (curve, curve.reversed(), curve.retimed(0.3), curve.between(10.0, 20.0)):
+    for one in (curve, curve.reversed(), curve.retimed(0.3), curve.slice(10.0, 20.0)):
         t = np.linspace(one.start_time, one.end_time, 5000)
         drawn = rng.permutation(5000)
         whole, mixed = one(t), one(t[drawn])
@@ -388,7 +388,7 @@ def test_what_is_refused():
             Trajectory.polynomial([0.0, 1.0], c)
     with pytest.raises(ValueError, match="base"):
         Trajectory.polynomial([0.0, 1.0], np.zeros((1, 8, 2)), robot=robot_of(FEW_TYPES))
-    for wrong in (lambda: curve.retimed(-1.0), lambda: curve.retimed([0.0, 1.0]), lambda: curve.between(1.0, 0.5),
+    for wrong in (lambda: curve.retimed(-1.0), lambda: curve.retimed([0.0, 1.0]), lambda: curve.slice(1.0, 0.5),
                   lambda: curve.sampled(), lambda: curve.sampled(n=1), lambda: curve.extremes(5),
                   lambda: curve.concatenate(through(FEW_TYPES)), lambda: curve(0.0, outside="go on")):  # fmt: skip
         with pytest.raises(ValueError):

@@ -78,7 +78,7 @@ def test_a_cup_is_held_upright_around_a_wall():
 def test_loops_stay_closed(name):
     robot = lw.load(name)
     if name == "fourbar":
-        ends = robot.follow({"crank_hinge": np.linspace(0.0, 1.6, 9)}).q[[1, -1]]
+        ends = robot.drive_mechanism({"crank_hinge": np.linspace(0.0, 1.6, 9)}).q[[1, -1]]
     else:
         ends = np.tile(robot.neutral(), (2, 1))
         ends[:, 4:7] = (0.1, 0.05, 0.03), (-0.1, -0.05, 0.05)

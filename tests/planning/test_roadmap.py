@@ -163,6 +163,6 @@ def test_a_roadmap_of_closed_loops():
     scene = lw.Scene().with_sphere("far", 0.05, (5.0, 0.0, 0.0))
     roadmap = Roadmap(robot, scene, num_nodes=40, lazy=True)
     assert np.abs(robot.constraint_error(roadmap.nodes)).max() < 1e-7
-    ends = robot.follow({"crank_hinge": np.linspace(0.0, 1.6, 9)}).q[[1, -1]]
+    ends = robot.drive_mechanism({"crank_hinge": np.linspace(0.0, 1.6, 9)}).q[[1, -1]]
     found = roadmap.plan(*ends)
     assert found and np.abs(robot.constraint_error(found.path)).max() < 1e-7

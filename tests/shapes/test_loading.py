@@ -160,8 +160,8 @@ def test_a_robot_gets_hulls_in_its_meshes_place(folder) -> None:
     robot = lw.Robot.from_urdf_string(URDF)
     hulled = robot.with_collision_hulls(folder, max_vertices=24)
     ring, box, ball = hulled.link("a").collisions
-    assert isinstance(ring.shape, Polytope) and len(ring.shape.vertices) <= 24 and 0.0 < ring.shape.excess < 0.03
-    assert box.shape.volume == pytest.approx(6.0) and box.shape.excess == 0.0
+    assert isinstance(ring.shape, Polytope) and len(ring.shape.vertices) <= 24 and 0.0 < ring.shape.overestimate < 0.03
+    assert box.shape.volume == pytest.approx(6.0) and box.shape.overestimate == 0.0
     assert ball == robot.link("a").collisions[2] and hulled.link("a").visuals == robot.link("a").visuals
     codes = [issue.code for issue in hulled.report.warnings]
     assert codes == ["MESH_HULL", "MESH_OPEN", "MESH_HULL"] and "link[a]" in str(hulled.report.warnings[0].where)

@@ -63,7 +63,7 @@ def test_nothing_is_farther_than_the_farthest_points() -> None:
         assert np.allclose(shape.support(few[7] * 1e-200), shape.support(few[7]), atol=1e-12)
         assert np.isfinite(shape.support([[0.0, 0.0, 0.0], [0.0, 0.0, -1.0]])).all()
         many = shape.support(DIRECTIONS)
-        center, radius = shape.bound
+        center, radius = shape.bounding_sphere
         far = np.linalg.norm(many - [*center], axis=1).max()
         assert far <= radius * (1.0 + 1e-12) and far >= 0.99 * radius, shape
         assert (
@@ -74,7 +74,7 @@ def test_nothing_is_farther_than_the_farthest_points() -> None:
         with pytest.raises(ValueError, match=r"sphere: support: expected directions \(\.\.\., 3\), got"):
             Sphere(1.0).support(wrong)
     for endless in (HalfSpace(), Mesh("a.stl"), Rounded(HalfSpace(), 0.1)):
-        assert endless.volume is endless.origin_radius is endless.bound is endless.unit_inertia() is None
+        assert endless.volume is endless.origin_radius is endless.bounding_sphere is endless.unit_inertia() is None
         with pytest.raises(ValueError, match="farthest points of"):
             endless.support((0, 0, 1))
 

@@ -119,8 +119,10 @@ def test_what_is_squeezed_stays():
     for lower, contacts in ((-1.0, [ContactScene(FLOOR, "ball"), between]), (0.05, between)):
         robot = _press(lower)
         for step in (1e-3, 1e-2):
-            found = robot.simulate(np.tile(q, (3, 1)), controller=_pressing, constants={"force": forces}, duration=0.3,
-                dt=step, record_every=10, contacts=contacts, joint_limit_mode="held", record=["contact_residual"])  # fmt: skip
+            found = robot.simulate(
+                np.tile(q, (3, 1)), controller=_pressing, constants={"force": forces}, duration=0.3, dt=step,
+                record_every=10, contacts=contacts, joint_limit_mode="held", record=["contact_residual"],
+            )  # fmt: skip
             assert found and found.records["contact_residual"].max() < 1.0
             assert np.abs(found.q[:, -1] - q).max() < 50.0 * step**2 and np.abs(found.v[:, -1]).max() < 1e-5, lower
 

@@ -114,19 +114,19 @@ class DistanceMethods(RobotBase):
         found = most_of([self._measured(what, b, q, b.scene.rows_by_distance, given) for b in asked.blocks])
         return found if is_traced(found) else np.asarray(found) > 0.5
 
-    def nearest(
+    def nearest_pair(
         self, q: Array, link: str | None = None, scene: Scene | None = None, *, pairs: Pairs | None = None
     ) -> RobotDistances:
         """The one pair that is nearest, of all or of those of a link: for one configuration q (nq,).
 
         Its names are the one entry of ``pairs``.  A frame without shapes means the links that move with it.
         """
-        asked = self._about("nearest", scene, pairs, link)
+        asked = self._about("nearest_pair", scene, pairs, link)
         if is_traced(q) or getattr(q, "ndim", 1) > 1:
             raise ValueError(
                 "nearest: expected one configuration (nq,); distances(q).distance.argmin(-1) is of batches"
             )
-        each = [np.asarray(self._measured("nearest", b, q, b.scene.rows)) for b in asked.blocks]
+        each = [np.asarray(self._measured("nearest_pair", b, q, b.scene.rows)) for b in asked.blocks]
         block = int(np.argmin([found[0] for found in each]))
         found, asked = each[block], asked.blocks[block]
         place = asked.place(int(found[NUMBERS]))
@@ -321,7 +321,7 @@ def _shapes(what: str, count: int, nv: int) -> list[tuple[int, ...]]:
         "distances": [(count, NUMBERS)],
         "distance_derivatives": [(count,), (count, nv)],
         "distance_hessian": [(count,), (count, nv), (count, nv, nv), (count,)],
-        "nearest": [(NUMBERS + 1,)],
+        "nearest_pair": [(NUMBERS + 1,)],
         "smooth_minimum_distance_gradient": [(nv,)],
     }
     return sizes.get(what, [()])

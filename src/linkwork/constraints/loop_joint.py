@@ -121,7 +121,7 @@ class LoopJoint(Constraint):
         return self._wrenches
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         count = 6 - self.joint.nv
         wrenches = self._wrenches
         if wrenches is None:

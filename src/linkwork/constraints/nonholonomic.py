@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import given_length, name_or
-from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion, renamed
+from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion, with_names
 from linkwork.constraints.jacobian_rows import VelocityLine, along
 from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.joints.axis import unit_axis
@@ -58,7 +58,7 @@ class NoSlip(Constraint):
         return References(frames=(self.relative_to,), points=(self.point,), directions=self.directions)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: along {direction}" for direction in self.directions)
 
     @property
@@ -77,12 +77,12 @@ class NoSlip(Constraint):
         if robot.frame(robot.point(self.point).frame).body == robot.frame(self.relative_to).body:
             yield f"point {self.point!r} is fixed to frame {self.relative_to!r}, so it cannot move relative to it"
 
-    def renamed(self, names: Mapping[str, str]) -> Self:
+    def with_names(self, names: Mapping[str, str]) -> Self:
         return replace(
             self,
-            point=renamed(self.point, names),
-            directions=tuple(renamed(direction, names) for direction in self.directions),
-            relative_to=renamed(self.relative_to, names),
+            point=with_names(self.point, names),
+            directions=tuple(with_names(direction, names) for direction in self.directions),
+            relative_to=with_names(self.relative_to, names),
         )
 
     def _lines(self, k: Kinematics, between: RelativeMotion) -> list[VelocityLine]:
@@ -161,7 +161,7 @@ class Rolling(Constraint):
         return (RollingContact(self.wheel, radius=self.radius, on=self.on, axis=self.axis, name=name),)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return f"{self.name}: along x", f"{self.name}: along y"
 
     @property
@@ -208,7 +208,7 @@ class RollingContact(Constraint):
         return References(frames=(self.wheel, self.on))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (f"{self.name}: along z",)
 
     @property
@@ -259,7 +259,7 @@ class BallRolling(Constraint):
         return (RollingContact(self.ball, radius=self.radius, on=self.on, axis=None, name=f"{self.name}: contact"),)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return f"{self.name}: along x", f"{self.name}: along y"
 
     @property
@@ -341,7 +341,7 @@ class KnifeEdge(Constraint):
         return References(frames=(self.runner, self.on))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (f"{self.name}: across",)
 
     @property

@@ -55,7 +55,7 @@ class Parallel(_OfDirections):
         object.__setattr__(self, "name", name_or(self.name, f"parallel({self.a}, {self.b})"))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return f"{self.name}: across 1", f"{self.name}: across 2"
 
     @property
@@ -103,7 +103,7 @@ class Angle(_OfDirections):
         object.__setattr__(self, "name", name_or(self.name, f"angle({self.a}, {self.b})"))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property

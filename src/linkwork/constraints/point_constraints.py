@@ -46,7 +46,7 @@ class PointOnPlane(Constraint):
         return References(points=(self.point,), directions=(self.normal,))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property
@@ -89,7 +89,7 @@ class PointOnLine(Constraint):
         return References(points=(self.point,), directions=(self.line,))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return f"{self.name}: across 1", f"{self.name}: across 2"
 
     @property
@@ -142,7 +142,7 @@ class PointOnSurface(Constraint):
         return (self.function,)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,) if self.rows == 1 else tuple(f"{self.name}[{i}]" for i in range(self.rows))
 
     @property
@@ -156,7 +156,7 @@ class PointOnSurface(Constraint):
         seen = self._seen(k)
         return chained(self._of, [*seen.place], [*seen.velocity], seen.rates(*AXES))
 
-    def settled(self, k: Kinematics) -> Self:
+    def bind(self, k: Kinematics) -> Self:
         if not all(isinstance(x, Symbol) for x in self._of(Graph().inputs("r", (3,)))):
             raise ValueError(f"constraint {self.name!r}: its function gives the same for all places")
         return self
@@ -213,7 +213,7 @@ class Distance(Constraint):
         return References(points=(self.a, self.b))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property

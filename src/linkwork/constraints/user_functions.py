@@ -18,7 +18,7 @@ import numpy as np
 
 from linkwork._util.user_frames import line_of, place_of
 from linkwork._util.validation import names as names_of
-from linkwork.constraints.constraint import Constraint, Kinematics, References, renamed
+from linkwork.constraints.constraint import Constraint, Kinematics, References, with_names
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, filled, scalars
 from linkwork.expr.scalar.block import Region
@@ -129,7 +129,7 @@ class StateQuery:
         return tuple(self._answers)
 
     def _frames(self, *names: Any) -> list[Any]:
-        return [renamed(name, self._names) if isinstance(name, str) else name for name in names]
+        return [with_names(name, self._names) if isinstance(name, str) else name for name in names]
 
     def _answer(
         self, question: tuple[str, ...], values: Callable[[], Sequence[Any]], shape: tuple[int, ...] | None = None
@@ -196,7 +196,7 @@ class OfFunction(Constraint):
         return References(**{kind: tuple(dict.fromkeys(names)) for kind, names in by_kind.items()})
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         self._needs_a_robot()
         return (self.name,) if self.count == 1 else tuple(f"{self.name}[{i}]" for i in range(self.count))
 
@@ -205,7 +205,7 @@ class OfFunction(Constraint):
         self._needs_a_robot()
         return (self.units,) * self.count if isinstance(self.units, str) else self.units
 
-    def settled(self, k: Kinematics) -> Self:
+    def bind(self, k: Kinematics) -> Self:
         asking = self._asking(k)
         found = asking.run(self.function)
         if not any(isinstance(x, Symbol) for x in found):
@@ -223,12 +223,12 @@ class OfFunction(Constraint):
             self, count=len(found), asked=asking.asked, time_dependent=time_dependent, uses_inertia=uses_inertia
         )
 
-    def renamed(self, names: Mapping[str, str]) -> Self:
+    def with_names(self, names: Mapping[str, str]) -> Self:
         """Frames that the function names are looked up by other names: the function stays as it is."""
         before = dict(self.names)
-        after = {known: renamed(name, names) for known, name in before.items()}
+        after = {known: with_names(name, names) for known, name in before.items()}
         after |= {known: name for known, name in names.items() if known not in before}
-        asked = tuple((method, *(renamed(name, names) for name in rest)) for method, *rest in self.asked)
+        asked = tuple((method, *(with_names(name, names) for name in rest)) for method, *rest in self.asked)
         return replace(self, names=tuple(sorted(after.items())), asked=asked)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Weld(Constraint):
         return References(frames=(self.frame, self.other))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: {kind} {axis}" for kind in ("rotation", "translation") for axis in _XYZ)
 
     @property
@@ -94,7 +94,7 @@ class Ball(Constraint):
         return References(points=(self.a, self.b))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: {axis}" for axis in _XYZ)
 
     @property
@@ -143,7 +143,7 @@ class CenterOfMass(Constraint):
         return References(frames=(self.relative_to,))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: {_XYZ[i]}" for i, _ in self._held)
 
     @property

@@ -9,8 +9,8 @@ from linkwork.control.linear_quadratic.lqr_controllers import (
     lqr_about_trajectory,
 )
 from linkwork.control.linear_quadratic.lqr_gains import FiniteHorizonLQR, LQRGain, finite_horizon_lqr, lqr
-from linkwork.control.mpc.mpc import Controller
-from linkwork.control.mpc.mpc_plan import Command, MPCPlan
+from linkwork.control.mpc.mpc import ModelPredictiveController
+from linkwork.control.mpc.mpc_plan import MPCCommand, MPCPlan
 from linkwork.control.task_controllers import OperationalSpace
 from linkwork.control.whole_body import WholeBody, WholeBodyAnswer
 
@@ -18,9 +18,7 @@ __all__ = [
     "PD",
     "PID",
     "Admittance",
-    "Command",
     "ComputedTorque",
-    "Controller",
     "FiniteHorizonLQR",
     "GravityCompensation",
     "HybridForcePosition",
@@ -28,7 +26,9 @@ __all__ = [
     "JointImpedance",
     "LQRController",
     "LQRGain",
+    "MPCCommand",
     "MPCPlan",
+    "ModelPredictiveController",
     "OperationalSpace",
     "TVLQRController",
     "WholeBody",

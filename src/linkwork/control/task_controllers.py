@@ -71,7 +71,7 @@ class TaskLaw(ControlLaw):
         for task in self.tasks:
             if task.name in self.shapes:
                 found[self._called(task)] = self.shapes[task.name]
-            rows = (len(task.row_names),)
+            rows = (len(task.component_names),)
             found |= {f"{task.name}_v": rows, f"{task.name}_a": rows}
         return found
 
@@ -121,8 +121,8 @@ class TaskLaw(ControlLaw):
         wanted: list[Any] = []
         damped: list[Any] = []
         for task, rates in zip(chosen, moving.rates, strict=True):
-            own = slice(len(wanted), len(wanted) + len(task.row_names))
-            still = [0.0] * len(task.row_names)
+            own = slice(len(wanted), len(wanted) + len(task.component_names))
+            still = [0.0] * len(task.component_names)
             led, ahead = (list(given.get(f"{task.name}_{x}", still)) for x in ("v", "a"))
             gains = self.stiffness[task.name], self.damping[task.name]
             wanted += task.settling(moving.errors[own], rates, led, ahead, gains)
@@ -198,7 +198,7 @@ class OperationalSpace(TaskLaw):
 
     def _is_posture(self, task: Task) -> bool:
         """Whether it has a row of one number for each velocity."""
-        if len(task.row_names) != self.robot.nv:
+        if len(task.component_names) != self.robot.nv:
             return False
         q = self.robot.random_configuration(seed=0)
         _, moved, _ = self.motions(q.tolist(), [0.0] * self.robot.nv, [task], self.any_targets([task], q))

@@ -36,7 +36,7 @@ class PlacementDescent:
     x: np.ndarray
     fit: LinearFit  # the last
     rows: Reduced  # what that was of
-    shown: BaseParameters
+    identifiable: BaseParameters
     residual: np.ndarray
     steps: int
     converged: bool
@@ -134,7 +134,7 @@ class PlacementModel:
         error, J = self.kernel(q, measured, x)
         return np.asarray(error), np.asarray(J)
 
-    def shown(self, x: np.ndarray) -> tuple[BaseParameters, np.ndarray]:
+    def identifiable(self, x: np.ndarray) -> tuple[BaseParameters, np.ndarray]:
         """What poses show about x at random configurations, and how long columns are there."""
         count = max(20, -(-3 * len(self.names) // self.rows))
         q = self.robot.random_configuration(np.random.default_rng(0), size=count)
@@ -149,7 +149,7 @@ class PlacementModel:
         found = self._descended(np.zeros(len(self.names)), q, measured, weights, max_iterations)
         while found.converged:
             other = self._descended(found.x, q, measured, weights, max_iterations)
-            added = other.shown.rank - found.shown.rank
+            added = other.identifiable.rank - found.identifiable.rank
             if added <= 0 or not other.converged:
                 break
             falls = 2.0 * len(q) * np.log(np.maximum(found.residual, 1e-15) / np.maximum(other.residual, 1e-15)).sum()
@@ -162,7 +162,7 @@ class PlacementModel:
         self, x: np.ndarray, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, max_iterations: int
     ) -> PlacementDescent:
         """Gauss and Newton's steps, halved where the errors would grow, by what is shown at x."""
-        shown, typical = self.shown(x)
+        shown, typical = self.identifiable(x)
         same = np.zeros_like(x)  # poses, to first order
         same[shown.columns] = shown.values(x)
         x = same

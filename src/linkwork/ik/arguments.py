@@ -108,7 +108,7 @@ def freed(tasks: tuple[Task, ...], tolerances: np.ndarray) -> tuple[Task, ...]:
     free = np.isinf(tolerances)
     if not free.any():
         return tasks
-    ends = np.cumsum([len(task.row_names) for task in tasks])
+    ends = np.cumsum([len(task.component_names) for task in tasks])
     rows = np.split(free, ends[:-1])
     return tuple(task.freed() if some.any() else task for task, some in zip(tasks, rows, strict=True))
 
@@ -198,7 +198,7 @@ def read_rows(caller: str, tasks: Sequence[Task], given: Any) -> np.ndarray:
     Those of tasks that the robot has of itself need not be given.
     """
     asked = [task for task in tasks if not task.own]
-    count, whole = (sum(len(task.row_names) for task in some) for some in (asked, tasks))
+    count, whole = (sum(len(task.component_names) for task in some) for some in (asked, tasks))
     expected = f"{caller}: tolerance: expected a positive number [m, rad], or one for each of {count} rows"
     try:
         found = floats(given)

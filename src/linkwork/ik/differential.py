@@ -102,7 +102,7 @@ class DifferentialIK:
         for name, x in one.items():
             if not 0.0 <= x <= 1.0:
                 raise ValueError(f"{self.caller}: gain of task {name!r}: expected a number from 0 to 1, got {x!r}")
-        return np.array([one[task.name] for task in self.tasks for _ in task.row_names])
+        return np.array([one[task.name] for task in self.tasks for _ in task.component_names])
 
     def _by_task(self, what: str, given: Any, default: float) -> dict[str, float]:
         names = [task.name for task in self.tasks]
@@ -215,7 +215,7 @@ def _kernel(
 ) -> Kernel:
     shapes = target_shapes(tree, tasks)
     aimed = [task for task in tasks if task.name in shapes]
-    count = sum(len(task.row_names) for task in tasks)
+    count = sum(len(task.component_names) for task in tasks)
     tolerances = [x for task in tasks for x in task.tolerances]
 
     def velocities(

@@ -124,7 +124,7 @@ class _Failures:
         for reason, reached in zip(self.reasons, told["reached"], strict=True):
             if reached == 1.0:  # hard tasks are done, and soft ones have not come to a minimum
                 reason.status = "out of iterations"
-        names = [task.name for task in problem.tasks for _ in task.row_names]
+        names = [task.name for task in problem.tasks for _ in task.component_names]
         for k in np.flatnonzero(np.isnan(errors).any(axis=-1)):  # the first number would have been the best so far
             odd = dict.fromkeys(name for name, x in zip(names, errors[k], strict=True) if np.isnan(x))
             self.reasons[k].status, self.reasons[k].tasks = "not a number", tuple(odd)
@@ -132,8 +132,8 @@ class _Failures:
         self.rows: dict[str, slice] = {}
         start = 0
         for task in problem.tasks:
-            self.rows[task.name] = slice(start, start + len(task.row_names))
-            start += len(task.row_names)
+            self.rows[task.name] = slice(start, start + len(task.component_names))
+            start += len(task.component_names)
 
     @property
     def open(self) -> np.ndarray:
@@ -262,7 +262,7 @@ class _Failures:
             ):
                 found.append(None)
                 continue
-            names = [name for task in self.problem.tasks for name in task.row_names]
+            names = [name for task in self.problem.tasks for name in task.component_names]
             direction = {names[i]: float(x) for i, x in zip(used, U[:, at], strict=True)}
             found.append(Singularity(float(sizes[at]), direction, aligned(self.problem, self.q[k])))
         return found
@@ -302,8 +302,8 @@ def proofs(
     for limits in (False, True):
         start = 0
         for task in problem.tasks:
-            left = tolerances[:, start : start + len(task.row_names)]
-            start += len(task.row_names)
+            left = tolerances[:, start : start + len(task.component_names)]
+            start += len(task.component_names)
             some = np.array([k for k, proof in enumerate(found) if proof is None], dtype=int)
             chain = problem.chain(task, position_limits=limits) if task.hard and len(some) else None
             if chain is not None:

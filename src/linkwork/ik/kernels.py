@@ -78,7 +78,7 @@ def solver_kernel(
 ) -> Kernel:
     """The kernel of a solver for tasks, with bounds on these numbers of q, and these velocities held."""
     shapes = target_shapes(tree, tasks)
-    count = sum(len(task.row_names) for task in tasks)
+    count = sum(len(task.component_names) for task in tasks)
     aimed = [task for task in tasks if task.name in shapes]
     solve = SOLVERS[solver]
 

@@ -171,7 +171,7 @@ def _left_over(problem: ProblemView, tolerances: np.ndarray, seeds: np.ndarray, 
     """Whether more joints move than there are rows to be done."""
     rows = problem.looking(seeds, *given.values()).rows
     moving = int((np.abs(rows).max(axis=(0, 1)) > 0.0).sum())
-    hard = [task.hard for task in problem.tasks for _ in task.row_names]
+    hard = [task.hard for task in problem.tasks for _ in task.component_names]
     return moving > int((np.isfinite(np.broadcast_to(tolerances, (len(hard),))) & hard).sum())
 
 

@@ -32,9 +32,9 @@ class SoftRows:
 
     def __init__(self, problem: ProblemView) -> None:
         tasks = problem.tasks
-        hard = np.array([task.hard for task in tasks for _ in task.row_names], dtype=bool)
+        hard = np.array([task.hard for task in tasks for _ in task.component_names], dtype=bool)
         ranged = np.array([pair != (0.0, 0.0) for task in tasks for pair in task.ranges], dtype=bool)
-        levels = np.array([task.level for task in tasks for _ in task.row_names], dtype=int)
+        levels = np.array([task.level for task in tasks for _ in task.component_names], dtype=int)
         self.weights = np.where(hard, 0.0, problem.weights)
         self.counted = self.weights > 0.0
         self.ignored = ~self.counted

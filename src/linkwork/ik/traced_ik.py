@@ -108,7 +108,7 @@ def _derivative_kernel(problem: ProblemView, by: str, parameter: Parameter | Non
     shapes, limited = problem.shapes, frozenset(problem.bounded.values())
     aimed = [task for task in tasks if task.name in shapes]
     sizes = {f"target{k}": shapes[task.name] for k, task in enumerate(aimed)}
-    count = sum(len(task.row_names) for task in tasks)
+    count = sum(len(task.component_names) for task in tasks)
     size = way_size(own, by, parameter, {task.name: task for task in tasks})
 
     def step(*, q: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, way: Any, **others: Any) -> Any:

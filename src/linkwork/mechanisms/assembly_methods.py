@@ -24,7 +24,7 @@ from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.assembly import (
     Assembly,
     Branches,
-    Followed,
+    DrivenMotion,
     assembled,
     followed,
     found_branches,
@@ -136,7 +136,7 @@ class AssemblyMethods(RobotBase):
         """
         return found_branches(self, hold, position_limits, tolerance, num_starts, max_solutions, time)
 
-    def follow(
+    def drive_mechanism(
         self,
         drivers: Mapping[str, Sequence[float] | ArrayLike],
         start: Array | None = None,
@@ -148,7 +148,7 @@ class AssemblyMethods(RobotBase):
         time: ArrayLike | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
         check: bool = True,
-    ) -> Followed:
+    ) -> DrivenMotion:
         """The mechanism's configurations while drivers go through values, from state to state, on one branch.
 
         ``drivers`` are values (n,) by joint; ``start`` is near to the first configuration.  Steps between states are

@@ -82,8 +82,8 @@ def run(
         )
     if solver == "ipopt" and (deadline is not None or progress or callback is not None):
         raise ValueError(
-            'Problem.solve: solver="ipopt": it runs to its end: expected no deadline, progress and callback; max_iterations '
-            "bounds its iterations"
+            'Problem.solve: solver="ipopt": it runs to its end: expected no deadline, progress and callback; '
+            "max_iterations bounds its iterations"
         )
     launched = start is not None and velocity is not None and problem.free_durations > 0
     if launched and solver == "ipopt":

@@ -215,7 +215,7 @@ class CollisionHullMethods(Constructors):
 
         The files are looked for in ``folders`` and are opened nowhere else (`linkwork.shapes.load_mesh`, which takes
         the `mesh` extra).  A hull of more than ``max_vertices`` vertices becomes an outer hull of so many, which holds
-        the mesh; by how much it is too large is said by its ``excess`` [m], and by `report`: an issue MESH_HULL a
+        the mesh; by how much it is too large is said by its ``overestimate`` [m], and by `report`: an issue MESH_HULL a
         mesh, and MESH_OPEN for a surface that is open or inside out.  With ``pieces``, the mesh is taken apart into
         convex pieces first (`LoadedMesh.convex_pieces`, the `decompose` extra), and hollows stay hollow.  ``unit`` [m]
         is that of the files' numbers.  Other shapes, and what links look like, stay as they are.
@@ -251,7 +251,7 @@ def _hulls(
     except (ValueError, OSError) as error:
         raise type(error)(f"with_collision_hulls: link {link!r}: {error}") from error
     issues = [Issue("MESH_OPEN", f"{loaded.file.name}: {odd}: its hull stands for it", where) for odd in loaded.issues]
-    most = max(hull.excess for hull in hulls)
+    most = max(hull.overestimate for hull in hulls)
     count = max(len(hull.vertices) for hull in hulls)
     message = f"{loaded.file.name}: {len(hulls)} hull(s) of at most {count} vertices, {most:.3g} m too large at most"
     return hulls, [*issues, Issue("MESH_HULL", message, where)]

@@ -57,7 +57,7 @@ class KeptTasks:
         )
         for task in self.problem.tasks:
             _check(caller, task)
-        self.names = tuple(name for task in self.problem.tasks for name in task.row_names)
+        self.names = tuple(name for task in self.problem.tasks for name in task.component_names)
         self.units = tuple(unit for task in self.problem.tasks for unit in task.row_units)
         tolerances = np.asarray(self.problem.tolerances, dtype=float)
         rows = np.array([x for task in self.problem.tasks for x in task.tolerances_of(self.bound)])

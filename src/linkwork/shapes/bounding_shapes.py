@@ -32,10 +32,11 @@ _THIN = 5e-7  # relative to the extent: what is as thin is thickened by so much
 
 @dataclass(frozen=True, slots=True)
 class Fit(Geometry):
-    """A shape at the place where it holds what it was fitted around; ``excess``: how far its farthest point is from the
+    """A shape at the place where it holds what it was fitted around; ``overestimate``: how far its farthest point is
+    from the
     convex hull of that [m], at most."""
 
-    excess: float = 0.0
+    overestimate: float = 0.0
 
 
 @public
@@ -44,15 +45,15 @@ def convex_hull(points: ArrayLike | Shape, max_vertices: int | None = None) -> P
     most so
     many vertices (8 or more): it holds all points, and is a little larger.
 
-    `Polytope.excess` tells how far its farthest point is from their hull.  Where that has no more vertices than asked
-    for, it is the answer.  Outer hulls are made by edges of the hull that shrink, with little volume added; see
+    `Polytope.overestimate` tells how far its farthest point is from their hull.  Where that has no more vertices than
+    asked for, it is the answer.  Outer hulls are made by edges of the hull that shrink, with little volume added; see
     linkwork/shapes/hull_simplification.py.  Several hundred vertices take a second or more.
 
     >>> import numpy as np
     >>> from linkwork import shapes
     >>> ball = shapes.Sphere(1.0).support(np.random.default_rng(0).normal(size=(100, 3)))
     >>> hull = shapes.convex_hull(ball, max_vertices=16)
-    >>> len(hull.vertices), hull.excess < 0.5
+    >>> len(hull.vertices), hull.overestimate < 0.5
     (16, True)
 
     Raises ValueError for what has no volume, for what are no points, and for fewer vertices than 8.
@@ -81,13 +82,13 @@ def bounding_sphere(around: ArrayLike | Shape) -> Fit:
 
     >>> from linkwork import shapes
     >>> fit = shapes.bounding_sphere(shapes.Box((2.0, 2.0, 1.0)))
-    >>> fit.shape, round(fit.excess, 6)  # from the middle of a large side to the sphere
+    >>> fit.shape, round(fit.overestimate, 6)  # from the middle of a large side to the sphere
     (Sphere(radius=1.5), 1.0)
     """
     points, radius, slack = _around(around, "bounding_sphere")
     center, size = smallest_ball(points)
-    if slack > 0.0 and isinstance(around, Shape) and around.bound is not None:
-        center, size = np.array([*around.bound[0]]), around.bound[1] - radius
+    if slack > 0.0 and isinstance(around, Shape) and around.bounding_sphere is not None:
+        center, size = np.array([*around.bounding_sphere[0]]), around.bounding_sphere[1] - radius
     beyond = _signed_distances(center[None], points)
     return _fit(Sphere(_sound(size + radius, "bounding_sphere")), np.eye(3), center, size + slack + beyond)
 
@@ -241,7 +242,7 @@ def _sound(size: float, caller: str) -> float:
 
 def _fit(shape: Shape, turn: np.ndarray, center: np.ndarray, excess: float) -> Fit:
     pose = Pose(Rotation(*(Vec3.of(row) for row in turn.tolist())), Vec3.of(center.tolist()))
-    return Fit(shape, pose, excess=max(float(excess), 0.0))
+    return Fit(shape, pose, overestimate=max(float(excess), 0.0))
 
 
 # -- capsules

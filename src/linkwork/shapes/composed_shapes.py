@@ -115,8 +115,8 @@ class Rounded(Shape):
         return None if found is None else found.unit_inertia()
 
     @property
-    def bound(self) -> tuple[Vec3, float] | None:
-        found = self.shape.bound
+    def bounding_sphere(self) -> tuple[Vec3, float] | None:
+        found = self.shape.bounding_sphere
         return None if found is None else (found[0], found[1] + self.radius)
 
     def _support(self, units: np.ndarray) -> np.ndarray:

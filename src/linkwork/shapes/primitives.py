@@ -135,7 +135,7 @@ class Cone(Shape):
         return Symmetric3.diagonal(across, across, 0.3 * square)
 
     @property
-    def bound(self) -> tuple[Vec3, float]:
+    def bounding_sphere(self) -> tuple[Vec3, float]:
         r, l = self.radius, self.length
         if r >= l:  # the base's circle is the sphere's
             return Vec3(0.0, 0.0, -0.5 * l), r

@@ -46,7 +46,7 @@ class Shape(ABC):
         """The rotational inertia about its centre, of a uniform body of 1 kg [m²]; None if not known."""
 
     @property
-    def bound(self) -> tuple[Vec3, float] | None:
+    def bounding_sphere(self) -> tuple[Vec3, float] | None:
         """Centre and radius [m] of a sphere that it fits into, the smallest one unless it says otherwise; or None."""
         return None if self.origin_radius is None else (Vec3.zero(), self.origin_radius)
 

@@ -182,7 +182,7 @@ def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars
     timed = {"time": t} if any(one.time_dependent for one in constraints) else {}
     errors = iter(list(moving.constraint_error(at, **timed)))
     rows, drifts = moving.constraint_jacobian(at, **timed), list(moving.constraint_drift(at, **timed))
-    kinds = [one.holonomic for one in constraints for _ in one.row_names]
+    kinds = [one.holonomic for one in constraints for _ in one.component_names]
     bends = list(moving.constraint_bias(at, array(list(v)), **timed))
     drifts = [s + 0.5 * h * x if has else s for s, x, has in zip(drifts, bends, kinds, strict=True)]
     found = [(list(r), next(errors) if has else 0.0, s) for r, s, has in zip(rows, drifts, kinds, strict=True)]

@@ -34,7 +34,7 @@ from linkwork.control.mpc.mpc_plan import (
     PLANNED,
     ROUNDING,
     SHORT,
-    Command,
+    MPCCommand,
     MPCPlan,
     followed,
     plan_kernel,
@@ -54,7 +54,7 @@ from linkwork.optimal.robot_parameters import (
 from linkwork.optimal.schedule import rescheduled
 from linkwork.optimal.shooting.contact_phases import holdings_of
 
-__all__ = ["Controller", "controller_of"]
+__all__ = ["ModelPredictiveController", "controller_of"]
 
 Numbers = Mapping[Parameter, np.ndarray]
 
@@ -63,7 +63,7 @@ _SOLVERS: dict[str, Callable[..., Planner]] = {"augmented": AugmentedPlanner, "i
 
 
 @public
-class Controller:
+class ModelPredictiveController:
     """A receding problem: ``step(state, reference)`` plans a little further from where the robot is, and says what
     to do.
 
@@ -211,7 +211,7 @@ class Controller:
         """What `save` wrote.  Raises ValueError for what is no such file, and for that of another problem."""
         where = npz_path("restore", path)
         fresh = {name: x.shape[1:] for name, x in self.planner.begun(np.asarray(self.robot.neutral())[None]).items()}
-        with open_archive(where, _FORMAT, "Controller.save") as reader:
+        with open_archive(where, _FORMAT, "ModelPredictiveController.save") as reader:
             lead = None if reader.said["lead"] is None else reader.integers("lead", 0)
             passed = reader.number("passed", least=0.0)
             count = 0 if lead is None else math.prod(lead)
@@ -239,7 +239,7 @@ class Controller:
         elapsed: float | None = None,
         phases: Mapping[str, Any] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
-    ) -> Command:
+    ) -> MPCCommand:
         """What to do now, in a state (q, v), arrays (..., nq) and (..., nv).
 
         ``reference`` are targets by name, as `Problem.solve` takes them.  ``elapsed`` [s] is how long ago the last step
@@ -282,7 +282,7 @@ class Controller:
         said, violated, costs = (x.reshape(lead) if lead else x[0].item() for x in (status, violation, cost))
         seconds = time.perf_counter() - begun
         acts = self.acting, self._effort
-        return Command(self.robot, torque, K, q, v, *acts, said, violated, costs, done, seconds, told)
+        return MPCCommand(self.robot, torque, K, q, v, *acts, said, violated, costs, done, seconds, told)
 
     def _given(self, parameters: Any, lead: tuple[int, ...]) -> Numbers:
         """The robot's numbers in a step, (n, *shape) or (*shape,).  Raises ValueError, TypeError, UnknownNameError."""
@@ -417,13 +417,13 @@ class Controller:
         return found
 
 
-def controller_of(problem: Any, options: Mapping[str, Any]) -> Controller:
+def controller_of(problem: Any, options: Mapping[str, Any]) -> ModelPredictiveController:
     """A controller of a problem, with options by name.  Raises TypeError for one that it does not know."""
-    known = [*signature(Controller).parameters][1:]
+    known = [*signature(ModelPredictiveController).parameters][1:]
     for name in options:
         if name not in known:
             raise TypeError(f"controller: there is no option {name!r}; {nearest(name, known)}")
-    return Controller(problem, **options)
+    return ModelPredictiveController(problem, **options)
 
 
 def _wide(which: np.ndarray, x: np.ndarray) -> np.ndarray:

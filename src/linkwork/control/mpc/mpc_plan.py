@@ -28,7 +28,7 @@ __all__ = [
     "PLANNED",
     "ROUNDING",
     "SHORT",
-    "Command",
+    "MPCCommand",
     "MPCPlan",
     "followed",
     "plan_kernel",
@@ -127,7 +127,7 @@ PLANNED, SHORT, LATE, FAILED, BRAKING = "planned", "short", "late", "failed", "b
 
 
 @dataclass(frozen=True, eq=False)
-class Command:
+class MPCCommand:
     """What a controller says in a step: joint forces, and gains for states that are measured before the next.
 
     ``torque`` (..., nv) are the forces in the state (``q``, ``v``) that it was asked for, ``K`` (..., m, 2nv) the gains

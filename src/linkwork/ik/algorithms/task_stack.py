@@ -63,7 +63,7 @@ class Stack:
 
     @property
     def hard(self) -> list[bool]:
-        return [task.hard for task in self.tasks for _ in task.row_names]
+        return [task.hard for task in self.tasks for _ in task.component_names]
 
     @property
     def own(self) -> list[int]:
@@ -74,7 +74,7 @@ class Stack:
     @property
     def owners(self) -> list[int]:
         """By row: the number of its task."""
-        return [k for k, task in enumerate(self.tasks) for _ in task.row_names]
+        return [k for k, task in enumerate(self.tasks) for _ in task.component_names]
 
     @property
     def ranges(self) -> list[tuple[float, float]]:
@@ -96,7 +96,7 @@ class Stack:
         errors: list[Any] = []
         rows: list[list[Any]] = []
         for task, target in zip(self.tasks, self.targets, strict=True):
-            asked = task.curved_rows if curved else task.exact_rows if exact else task.rows
+            asked = task.curved_rows if curved else task.exact_jacobian if exact else task.rows
             found = asked(k, target)
             drift = None if self.dt is None else task.drift(k, target)
             moved = (

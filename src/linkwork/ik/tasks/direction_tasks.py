@@ -49,14 +49,14 @@ class _DirectionTask(AimedTask):
         self.settle(default)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         if self.cone is not None:
             return (f"{self.name}: angle",)
         return f"{self.name}: across 1", f"{self.name}: across 2"
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        return ("rad",) * len(self.row_names)
+        return ("rad",) * len(self.component_names)
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:

@@ -43,7 +43,7 @@ class FunctionRows:
         return None if self.shape is None else TaskTarget(self.shape, "numbers", "what its function gets")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         """A name for each row."""
         return (self.name,) if self.count == 1 else tuple(f"{self.name}[{i}]" for i in range(self.count))
 

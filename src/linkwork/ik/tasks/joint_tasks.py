@@ -96,7 +96,7 @@ class PostureTask(AimedTask):
         return TaskTarget(("nq",), "configuration", "the configuration that it is to be near")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: {row}" for place in self.places for row in place.rows)
 
     @property
@@ -158,7 +158,7 @@ class JointTask(AimedTask):
         return TaskTarget(() if size == 1 else (size,), "numbers", f"where joint {self.joint!r} is to be")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         if self.place is None:
             return ()
         return tuple(f"{self.name}{row.removeprefix(self.joint)}" for row in self.place.rows)

@@ -188,7 +188,7 @@ def loop_joint_wrenches(
     state, held = KinematicState(tree, q, v), dict[str, Force]()
     rows = iter(zip(loop_wrenches(tree, q), forces, strict=True))
     for constraint in tree.constraints:
-        found = [next(rows) for _ in constraint.row_names]
+        found = [next(rows) for _ in constraint.component_names]
         held[constraint.name] = sum((W * force for W, force in found if not is_zero(force)), Force.zero())
     result = []
     for loop, motor in zip(loops_of(tree), loop_motor_wrenches(state, loop_forces, passive), strict=True):

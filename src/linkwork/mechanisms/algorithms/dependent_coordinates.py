@@ -107,7 +107,7 @@ class _Problem:
     def at(self, q: Scalars) -> tuple[list[Any], Matrix]:
         """The errors, and their derivatives by what is sought."""
         state = KinematicState(self.tree, q, None, self.time)
-        kept = [c.holonomic for c in self.tree.constraints for _ in c.row_names]
+        kept = [c.holonomic for c in self.tree.constraints for _ in c.component_names]
         error = [x for c in self.tree.constraints if c.holonomic for x in c.error(state)]
         rows = rates_of(self.tree, q, [0.0] * self.tree.nv, self.time).rows
         found = [[row[k] for k in self.open] for row, is_kept in zip(rows, kept, strict=True) if is_kept]

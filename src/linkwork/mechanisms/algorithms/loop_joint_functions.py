@@ -99,7 +99,7 @@ def loop_wrenches(tree: Tree, q: Scalars) -> list[Force]:
         if isinstance(constraint, LoopJoint):
             found.extend(constraint.wrenches(state))
         else:
-            found.extend(Force.zero() for _ in constraint.row_names)
+            found.extend(Force.zero() for _ in constraint.component_names)
     return found
 
 

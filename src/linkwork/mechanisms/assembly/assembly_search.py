@@ -269,7 +269,7 @@ def _refuse_contradictions(robot: Any, q: np.ndarray, v: np.ndarray, time: Any) 
     wrong = left > 1e-6 * np.maximum(size, 1e-3)
     if wrong.any():
         place = tuple(int(k) for k in np.argwhere(wrong)[0])
-        names = [name for constraint in robot.constraints for name in constraint.row_names]
+        names = [name for constraint in robot.constraints for name in constraint.component_names]
         state = f" in state {list(place[:-1])}" if place[:-1] else ""
         raise AssemblyError(
             f"project: no velocity obeys all constraints{state}: {left[place]:.3g} of {names[place[-1]]!r} is left, so "

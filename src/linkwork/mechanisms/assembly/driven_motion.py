@@ -30,7 +30,7 @@ from linkwork.mechanisms.assembly.targets import (
 )
 from linkwork.spatial.arguments import given_numbers
 
-__all__ = ["Followed", "followed"]
+__all__ = ["DrivenMotion", "followed"]
 
 _BACK = 0.1  # the way back, beside a step, up to which a step is taken
 _LONGEST = 0.5  # a step's largest number [rad, m]
@@ -39,7 +39,7 @@ _SINGULAR = 1e-5  # slack below which K says nothing
 
 
 @dataclass(frozen=True, eq=False)
-class Followed:
+class DrivenMotion:
     """The configurations of a mechanism whose drivers went through given values."""
 
     q: np.ndarray  # (n, nq); NaN where it did not get
@@ -91,9 +91,9 @@ def followed(
     check: bool,
     rates: tuple[Any, Any] = (None, None),
     parameters: Any = None,
-) -> Followed:
-    """Raises as `Robot.follow` does."""
-    caller = "follow"
+) -> DrivenMotion:
+    """Raises as `Robot.drive_mechanism` does."""
+    caller = "drive_mechanism"
     plain, robot = robot, varied_robot(robot, caller, parameters)
     mechanism = ClosedMechanism(robot, caller)
     tolerance = check_tolerance(caller, tolerance)
@@ -121,7 +121,7 @@ def followed(
     reached = np.asarray(np.isfinite(q).all(axis=-1))
     v, a = _motions(robot, driven, q, reached & (slack >= _SINGULAR), moving[0], moving[1], when)
     passed, last = tuple(singular), np.array(way.q)
-    result = Followed(q, reached, status, slack, sign, passed, v, a, last, way.steps, driven, mechanism)
+    result = DrivenMotion(q, reached, status, slack, sign, passed, v, a, last, way.steps, driven, mechanism)
     if check and status != "followed":
         raise AssemblyError(f"{caller}: {result}", result)
     return result
@@ -141,10 +141,12 @@ def _read_rates(robot: Any, what: str, given: Any, driven: HeldJoints, n: int) -
     for name, value in (given or {}).items():
         place = robot.tree.v_slices[robot.tree.joint_index(name)]
         if name not in driven.names:
-            raise ValueError(f"follow: {what}: joint {name!r} is none of the drivers: {', '.join(driven.names)}")
+            raise ValueError(
+                f"drive_mechanism: {what}: joint {name!r} is none of the drivers: {', '.join(driven.names)}"
+            )
         count = place.stop - place.start
         shapes = ((), (n,), (n, 1)) if count == 1 else ((count,), (n, count))
-        expected = f"follow: {what}: joint {name!r}: expected numbers of one of the shapes {shapes}"
+        expected = f"drive_mechanism: {what}: joint {name!r}: expected numbers of one of the shapes {shapes}"
         found[:, place] = given_numbers(value, expected, *shapes).reshape((-1, count))
     return found
 

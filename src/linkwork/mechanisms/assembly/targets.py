@@ -65,7 +65,7 @@ class ClosedMechanism:
     @cached_property
     def rows(self) -> list[int]:
         """Those of G that have an error."""
-        holonomic = [c.holonomic for c in self.tree.constraints for _ in c.row_names]
+        holonomic = [c.holonomic for c in self.tree.constraints for _ in c.component_names]
         return [k for k, has_error in enumerate(holonomic) if has_error]
 
     @cached_property
@@ -157,7 +157,7 @@ class ClosedMechanism:
         found, start = {}, 0
         for constraint in self.tree.constraints:
             if constraint.holonomic:
-                found[constraint.name] = slice(start, start + len(constraint.row_names))
+                found[constraint.name] = slice(start, start + len(constraint.component_names))
                 start = found[constraint.name].stop
         return found
 
@@ -165,7 +165,7 @@ class ClosedMechanism:
     def error_names(self) -> tuple[tuple[str, str], ...]:
         """What each error is called, and its unit."""
         holonomic = [c for c in self.tree.constraints if c.holonomic]
-        return tuple(pair for c in holonomic for pair in zip(c.row_names, c.row_units, strict=True))
+        return tuple(pair for c in holonomic for pair in zip(c.component_names, c.row_units, strict=True))
 
 
 def read_configuration(robot: Any, caller: str, name: str, q: Any) -> np.ndarray:

@@ -323,7 +323,7 @@ class MinimalCoordinates:
             )
         times = {key: np.broadcast_to(x, bad.shape)[at] for key, x in timed.items()}
         left = self._robot.constraint_error(np.nan_to_num(q[at]), **times)
-        rows = [name for c in self._robot.tree.constraints if c.holonomic for name in c.row_names]
+        rows = [name for c in self._robot.tree.constraints if c.holonomic for name in c.component_names]
         worst = int(np.argmax(np.abs(left)))
         raise ValueError(
             f"no configuration with coordinates{sample} {said} was found near the one to start from: {left[worst]:.3g} "

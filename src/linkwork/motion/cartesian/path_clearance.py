@@ -58,7 +58,7 @@ def first_met(
     k = int(np.flatnonzero(~free.free)[0])
     t = float(free.t[k])
     q = np.asarray(free.q[k])
-    near = robot.nearest(q, scene=scene)
+    near = robot.nearest_pair(q, scene=scene)
     at = float(s[k, 0] + t * (s[k, 1] - s[k, 0]))
     return Met(float(s[k, 0]), at, q, str(free.status[k]), near.pairs[0], float(near.distance[0]))
 

@@ -106,7 +106,7 @@ class TrackedPath:
                 f"leads from one to the next"
             )
         (found,) = self.parts()
-        return found.moved(0.0) if speed == 1.0 else found.moved(0.0).retimed(1.0 / speed)
+        return found.shifted(0.0) if speed == 1.0 else found.shifted(0.0).retimed(1.0 / speed)
 
     def timed(
         self,

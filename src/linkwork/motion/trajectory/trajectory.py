@@ -266,7 +266,7 @@ class Trajectory:
         times = np.linspace(self.start_time, self.end_time, int(n))
         return times, self(times)
 
-    def between(self, start: float, end: float) -> Trajectory:
+    def slice(self, start: float, end: float) -> Trajectory:
         """The part between two of its times [s]."""
         times = times_within("between: start and end", [start, end], self._first, self._last)
         if not times[0] < times[1]:
@@ -298,7 +298,7 @@ class Trajectory:
         """The same way back, in the same time: q(t) is q(start + end − t), v the opposite of that there."""
         return Trajectory(chained([s.turned(0.0) for s in self._sections[::-1]], self.start_time), self._robot)
 
-    def moved(self, start_time: float) -> Trajectory:
+    def shifted(self, start_time: float) -> Trajectory:
         """The same, beginning at another time [s]."""
         return Trajectory(chained(self._sections, finite_number("moved: start_time", start_time)), self._robot)
 

@@ -33,8 +33,8 @@ class _OfConstraint(Feature):
         return self.constraint.references
 
     @property
-    def row_names(self) -> tuple[str, ...]:
-        return self.constraint.row_names
+    def component_names(self) -> tuple[str, ...]:
+        return self.constraint.component_names
 
 
 @public_constructor
@@ -65,7 +65,7 @@ class HeldConstraint(_OfConstraint):
             found.errors, [[[*row, *more] for row in found.rows]], [[0.0] * w.parameter_count for _ in found.errors]
         )
 
-    def exact_rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def exact_jacobian(self, w: Window, target: Scalars) -> FeatureRows:
         return super().rows(w, target)
 
 

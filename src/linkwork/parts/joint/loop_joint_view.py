@@ -137,7 +137,7 @@ def closing_joints(robot: Any) -> list[LoopJointView]:
     found: list[LoopJointView] = []
     q = v = row = error = 0
     for constraint in robot.tree.constraints:
-        count = len(constraint.row_names)
+        count = len(constraint.component_names)
         if isinstance(constraint, LoopJoint):
             nq, nv = constraint.joint.nq, constraint.joint.nv
             places = slice(q, q + nq), slice(v, v + nv), slice(row, row + count), slice(error, error + count)

@@ -89,7 +89,7 @@ class StepConstraints:
         found: list[Any] = []
         for constraint in tree.constraints:
             if constraint.holonomic:
-                found += [next(errors) / h for _ in constraint.row_names]
+                found += [next(errors) / h for _ in constraint.component_names]
             else:
                 middle, u = self.mechanics.halfway(self.q, w, h)
                 rates = rates_of_some(tree, [constraint], middle, [0.0] * tree.nv, self.t + 0.5 * h)
