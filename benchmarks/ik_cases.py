@@ -46,14 +46,18 @@ class Linkwork(Peer):
 
     def result(self, X: np.ndarray, seed: np.ndarray) -> Any:
         """Of one pose, or of a batch."""
-        return self.robot.inverse_kinematics(X, self.arm.tip, q_init=seed, tolerance=TOLERANCE)
+        return self.robot.inverse_kinematics(
+            X, self.arm.tip, q_init=seed, position_tolerance=TOLERANCE, orientation_tolerance=TOLERANCE
+        )
 
     def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
         return np.asarray(self.result(X, q_init).q)
 
     def nearest(self, X: np.ndarray, near: np.ndarray) -> Any:
         """The nearest configuration at a pose."""
-        return self.robot.inverse_kinematics(X, self.arm.tip, nearest_to=near, tolerance=TOLERANCE)
+        return self.robot.inverse_kinematics(
+            X, self.arm.tip, nearest_to=near, position_tolerance=TOLERANCE, orientation_tolerance=TOLERANCE
+        )
 
 
 @dataclass(frozen=True)

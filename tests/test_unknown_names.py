@@ -65,7 +65,7 @@ def test_errors_of_functions_below_name_the_argument_of_the_one_that_was_called(
     program = lw.compile(lambda x, y: x + y, x=2, y=())
     line = lw.motion.spline([0.0, 1.0], [[0.0], [1.0]])
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (
-        ("cond: condition: expected a truth value", lambda: cond("yes", lambda: 1.0, lambda: 0.0)),
+        ("cond: pred: expected a truth value", lambda: cond("yes", lambda: 1.0, lambda: 0.0)),
         ("cond: no: expected a function of 0 operands", lambda: cond(False, lambda: 1.0, lambda x: x)),
         ("scan: step: ", lambda: scan(int, 0.0, length=3)),
         ("compile: function: expected a function", lambda: lw.compile({3: "x"})),

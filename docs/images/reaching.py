@@ -39,7 +39,9 @@ def reach() -> Any:
     robot = lw.load("arm7")
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.5), layout="constrained", sharey=True)
     x, z, places = _plane(70)
-    found = robot.inverse_kinematics(_poses(places, DOWN), "hand", tolerance=1e-5, max_iterations=STEPS)
+    found = robot.inverse_kinematics(
+        _poses(places, DOWN), "hand", position_tolerance=1e-5, orientation_tolerance=1e-5, max_iterations=STEPS
+    )
     away = np.where(found.success, 0.0, found.position_error)
     left.contourf(x, z, found.success.astype(float), levels=[0.5, 1.5], colors=["#9fcfd6"])
     lines = left.contour(x, z, away, levels=[0.1, 0.2, 0.3, 0.4], colors=RED, linewidths=0.7)
@@ -51,7 +53,9 @@ def reach() -> Any:
     x, z, places = _plane(34)
     w = np.random.default_rng(0).normal(size=(40, 4))
     R = np.array([_rotation(q / np.linalg.norm(q)) for q in w])
-    found = robot.inverse_kinematics(_poses(places[:, :, None], R), "hand", tolerance=1e-5, max_iterations=STEPS)
+    found = robot.inverse_kinematics(
+        _poses(places[:, :, None], R), "hand", position_tolerance=1e-5, orientation_tolerance=1e-5, max_iterations=STEPS
+    )
     share = found.success.mean(axis=-1)
     drawn = right.contourf(x, z, 100.0 * share, levels=[1, 20, 40, 60, 80, 100.1], cmap="Blues")
     figure.colorbar(drawn, ax=right, label="directions reached [%]", ticks=[20, 40, 60, 80, 100])
@@ -73,7 +77,7 @@ def success() -> Any:
     for name, frame, color in (("arm6", "tool", BLUE), ("arm7", "hand", RED)):
         robot = lw.load(name)
         X = robot.pose(robot.random_configuration(seed=0, size=20_000), frame)
-        found = robot.inverse_kinematics(X, frame, tolerance=1e-5)
+        found = robot.inverse_kinematics(X, frame, position_tolerance=1e-5, orientation_tolerance=1e-5)
         taken = np.where(found.success, found.iterations, np.inf)
         once = np.where(found.restarts == 0, taken, np.inf)
         for count, style, what in ((once, "--", "from the middle of limits alone"), (taken, "-", "with other starts")):

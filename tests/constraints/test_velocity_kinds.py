@@ -91,7 +91,7 @@ def test_functions_ask_as_robots_answer():
     for options in (
         {},
         {"relative_to": "platform", "expressed_in": "arm"},
-        {"relative_to": "arm", "expressed_in": "runner", "at": "platform"},
+        {"relative_to": "arm", "expressed_in": "runner", "point": "platform"},
     ):
         put = robot.with_constraints(lw.Pfaffian("f", lambda k, options=options: k.twist("runner", **options)))
         expected = robot.twist(q, v, "runner", **options)

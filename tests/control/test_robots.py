@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.control import LQRController, TVLQRController, finite_horizon_lqr, hold, lqr, track
+from linkwork.control import (
+    LQRController,
+    TVLQRController,
+    finite_horizon_lqr,
+    lqr,
+    lqr_about_state,
+    lqr_about_trajectory,
+)
 from linkwork.control.linear_quadratic import dense_linearization
 from linkwork.control.linear_quadratic.dense_linearization import _by_directions
 
@@ -28,16 +35,16 @@ def test_a_state_is_held_also_by_few_joints() -> None:
     q = np.array([np.pi, 0.0])
     for how in ({}, {"step": 0.005}):
         for joint in robot.v_names:  # by the shoulder alone, by the elbow alone
-            held = hold(robot, q, Q=(10.0, 1.0), R=0.1, actuators=joint, **how)
+            held = lqr_about_state(robot, q, Q=(10.0, 1.0), R=0.1, actuators=joint, **how)
             ended, rate = _run(robot, lambda t, *x, u=held: u(*x), np.add(q, [0.01, -0.02]), np.zeros(2), 0.005, 2000)
             assert np.abs(robot.difference(q, ended)).max() < 1e-5 and np.abs(rate).max() < 1e-5
             idle = [k for k in range(2) if k not in held.acting]
             assert not held(q + 0.1, np.ones(2))[idle].any()
     # of a batch each is what it is alone, to the bit, and by matrices
     many = robot.random_configuration(seed=0, size=3)
-    held = hold(robot, many, Q=(10.0, 1.0), R=[0.1, 0.2])
+    held = lqr_about_state(robot, many, Q=(10.0, 1.0), R=[0.1, 0.2])
     for k in range(3):
-        alone = hold(robot, many[k], Q=np.diag([10.0, 10.0, 1.0, 1.0]), R=np.diag([0.1, 0.2]))
+        alone = lqr_about_state(robot, many[k], Q=np.diag([10.0, 10.0, 1.0, 1.0]), R=np.diag([0.1, 0.2]))
         assert np.array_equal(alone.K, held.K[k]) and np.array_equal(alone.tau, held.tau[k])
         assert np.array_equal(alone(many[k] + 0.1, np.ones(2)), held(many + 0.1, np.ones(2))[k])
     A, B = robot.linearize(many, 0.0 * many, robot.inverse_dynamics(many, 0.0 * many, 0.0 * many))
@@ -48,7 +55,7 @@ def test_a_state_is_held_also_by_few_joints() -> None:
 def test_a_trajectory_is_followed(tmp_path: Path) -> None:
     robot = lw.load("double_pendulum")
     way = robot.spline([0.5, 1.0, 1.5], [[0.0, 0.0], [1.0, -0.5], [0.5, 1.0]], boundary="clamped")
-    along = track(robot, way, Q=(100.0, 1.0), R=0.01, dt=0.01)
+    along = lqr_about_trajectory(robot, way, Q=(100.0, 1.0), R=0.01, dt=0.01)
     assert along.K.shape == (100, 2, 4) and along.X.shape == (101, 4, 4)
     # gains are those of the recursion with the same matrices
     q, v, a = way(along.times)
@@ -86,7 +93,7 @@ def test_deviations_of_free_bodies_are_those_of_their_manifold() -> None:
     assert np.allclose(held.deviation(turned, zeros), 0.3 * np.eye(2 * n)[2], atol=1e-12)
     assert np.allclose(held(turned, zeros), -0.3 * K[:, 2])
     with pytest.raises(ValueError, match=r"rest needs a force of .* from 'floating_base\..*', which is no actuator"):
-        hold(robot, q)
+        lqr_about_state(robot, q)
 
 
 def test_what_robots_regulators_refuse() -> None:
@@ -94,21 +101,21 @@ def test_what_robots_regulators_refuse() -> None:
     first, second = robot.v_names
     way = robot.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]], boundary="clamped")
     with pytest.raises(ValueError, match=f"rest needs a force of .* from '{first}', which is no actuator"):
-        hold(robot, [0.5, 0.0], actuators=second)
+        lqr_about_state(robot, [0.5, 0.0], actuators=second)
     with pytest.raises(ValueError, match=f"the trajectory of state 0 needs a force of .* from '{second}'"):
-        track(robot, way, actuators=first)
+        lqr_about_trajectory(robot, way, actuators=first)
     with pytest.raises(KeyError, match=first):
-        hold(robot, [0.0, 0.0], actuators=first + "x")
+        lqr_about_state(robot, [0.0, 0.0], actuators=first + "x")
     with pytest.raises(ValueError, match=r"Q: expected a number, \(4,\) numbers of a diagonal, or a matrix"):
-        hold(robot, [0.0, 0.0], Q=np.ones(3))
+        lqr_about_state(robot, [0.0, 0.0], Q=np.ones(3))
     with pytest.raises(ValueError, match=r"q: expected \(nq,\) = \(2,\) numbers.*got nan at 1"):
-        hold(robot, [0.0, np.nan])
+        lqr_about_state(robot, [0.0, np.nan])
     with pytest.raises(ValueError, match="expected one of robot 'double_pendulum'"):
-        track(robot, lw.motion.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]]))
+        lqr_about_trajectory(robot, lw.motion.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]]))
     with pytest.raises(ValueError, match="step: expected seconds above 0"):
-        track(robot, way, dt=0.0)
+        lqr_about_trajectory(robot, way, dt=0.0)
     with pytest.raises(TypeError, match="expected a robot"):
-        hold("double_pendulum", [0.0, 0.0])
+        lqr_about_state("double_pendulum", [0.0, 0.0])
 
 
 def test_steps_of_no_length_are_refused() -> None:
@@ -133,9 +140,9 @@ def test_large_robots_are_linearised_along_directions(monkeypatch: pytest.Monkey
             for one, other in zip(found, known, strict=True):
                 assert one == pytest.approx(other, rel=1e-12, abs=1e-12 * np.abs(other).max())
     monkeypatch.setattr(dense_linearization, "_MANY_JOINTS", 0)
-    large = hold(robot, q).K
+    large = lqr_about_state(robot, q).K
     monkeypatch.undo()
-    assert large == pytest.approx(hold(robot, q).K, rel=1e-8)
+    assert large == pytest.approx(lqr_about_state(robot, q).K, rel=1e-8)
     # no mass: `Robot.linearize` says which joint nothing resists
     parts = (lw.Link("rod"), lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="pin", parent="world", child="rod"))
     assert _by_directions(lw.Robot.build("none", *parts), *np.zeros((3, 1)), None, "euler", False) is None

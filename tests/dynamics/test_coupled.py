@@ -120,7 +120,7 @@ def test_kinematics_of_trees(tree):
     robot, full = Robot(tree), Constrained(tree)
     free, Q, V, A = Robot(full.free), full.q(q), full.v(v), full.v(a)
     assert_close(robot.forward_kinematics(q), free.forward_kinematics(Q), 1e-14, core=2)
-    for frames in ({}, {"relative_to": "tool1", "expressed_in": "body2", "at": "tool3"}):
+    for frames in ({}, {"relative_to": "tool1", "expressed_in": "body2", "point": "tool3"}):
         J = robot.jacobian(q, "tool4", **frames)
         assert_close(J, free.jacobian(Q, "tool4", **frames) @ full.G, 1e-13, core=2)
         assert_close(np.einsum("nij,nj->ni", J, v), robot.twist(q, v, "tool4", **frames), 1e-13, core=1)

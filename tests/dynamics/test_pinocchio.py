@@ -23,7 +23,7 @@ pinocchio = functools.cache(Pinocchio)
 
 def view_of(frame):
     """The names that linkwork has for Pinocchio's reference frames."""
-    return {LOCAL: {"expressed_in": frame}, WORLD: {"at": "world"}, ALIGNED: {}}
+    return {LOCAL: {"expressed_in": frame}, WORLD: {"point": "world"}, ALIGNED: {}}
 
 
 def state(robot):

@@ -45,9 +45,16 @@ def test_six_axes_by_the_pose():
     q = ARM6.random_configuration(seed=1, size=60) * 0.9
     q = q[regular(ARM6, "tool", q, 0.1)][:10]
     X = ARM6.pose(q, "tool")
-    found = ARM6.inverse_kinematics(X, "tool", q_init=q, tolerance=FINE)
+    found = ARM6.inverse_kinematics(X, "tool", q_init=q, position_tolerance=FINE, orientation_tolerance=FINE)
     D = found.derivative("X_target")
-    again = differences(lambda k, h: ARM6.inverse_kinematics(moved(X, k, h), "tool", q_init=q, tolerance=FINE).q, 6)
+    again = differences(
+        lambda k, h: (
+            ARM6.inverse_kinematics(
+                moved(X, k, h), "tool", q_init=q, position_tolerance=FINE, orientation_tolerance=FINE
+            ).q
+        ),
+        6,
+    )
     assert D.shape == (len(q), 6, 6) and np.abs(D - again).max() <= 1e-6 * np.abs(again).max()
     J = ARM6.jacobian(found.q, "tool", expressed_in="tool")  # the frame's own axes are the target's
     assert np.abs(J @ D - np.eye(6)).max() <= 1e-8
@@ -56,7 +63,9 @@ def test_six_axes_by_the_pose():
 def test_seven_axes_go_by_the_least_step():
     q = ARM.random_configuration(seed=2, size=20) * 0.9
     q = q[regular(ARM, "hand", q)][:8]
-    found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", q_init=q, tolerance=FINE)
+    found = ARM.inverse_kinematics(
+        ARM.pose(q, "hand"), "hand", q_init=q, position_tolerance=FINE, orientation_tolerance=FINE
+    )
     D, J = found.derivative("X_target"), ARM.jacobian(found.q, "hand", expressed_in="hand")
     assert np.abs(D - np.linalg.pinv(J)).max() <= 1e-6
 
@@ -65,7 +74,7 @@ def nearest_cases():
     q = ARM.random_configuration(seed=3, size=120)
     near = np.clip(q + 0.5 * np.random.default_rng(3).normal(size=q.shape), ARM.lower, ARM.upper)
     X = ARM.pose(q, "hand")
-    found = ARM.inverse_kinematics(X, "hand", nearest_to=near, tolerance=FINE)
+    found = ARM.inverse_kinematics(X, "hand", nearest_to=near, position_tolerance=FINE, orientation_tolerance=FINE)
     at_limit = ((found.q <= ARM.lower) | (found.q >= ARM.upper)).any(axis=1)
     fine = regular(ARM, "hand", found.q, 0.1) & found.success
     inside, pressed = np.flatnonzero(fine & ~at_limit)[:6], np.flatnonzero(fine & at_limit)[:3]
@@ -77,7 +86,9 @@ def test_the_nearest_by_pose_and_by_what_it_is_near_to():
     assert len(inside) >= 4 and len(pressed)
     for chosen, limits in ((inside, None), (pressed, None)):
         X1, near1 = X[chosen], near[chosen]
-        found = ARM.inverse_kinematics(X1, "hand", nearest_to=near1, tolerance=FINE, position_limits=limits)
+        found = ARM.inverse_kinematics(
+            X1, "hand", nearest_to=near1, position_tolerance=FINE, orientation_tolerance=FINE, position_limits=limits
+        )
 
         def by_pose(k, h, X1=X1, near1=near1, q=found.q, limits=limits):
             problem = ARM.inverse_kinematics
@@ -172,11 +183,11 @@ def test_within_a_function_that_is_compiled():
 
     def squared(X, near, offset):
         robot = ARM.with_parameters({name: offset})
-        q = robot.inverse_kinematics(X, "hand", nearest_to=near, tolerance=FINE).q
+        q = robot.inverse_kinematics(X, "hand", nearest_to=near, position_tolerance=FINE, orientation_tolerance=FINE).q
         return q, q @ q
 
     kernel = lw.compile(squared, X=(4, 4), near=(7,), offset=(6,))
-    found = ARM.inverse_kinematics(X, "hand", nearest_to=near, tolerance=FINE)
+    found = ARM.inverse_kinematics(X, "hand", nearest_to=near, position_tolerance=FINE, orientation_tolerance=FINE)
     q, total = kernel(X, near, np.zeros(6))
     assert np.abs(q - found.q).max() <= 1e-12 and abs(total - found.q @ found.q) <= 1e-12
     single = lw.compile(lambda near, offset: squared(X, near, offset)[1], near=(7,), offset=(6,))

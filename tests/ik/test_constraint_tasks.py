@@ -28,7 +28,7 @@ def test_closed_loops_hold_at_answers():
     assert np.abs(LEG.constraint_error(found.q)).max() <= 1e-8
     assert np.abs(LEG.pose(found.q, "foot")[:, :3, 3] - X[:3, 3]).max() <= 1e-6
     assert (found.q >= LEG.lower).all() and (found.q <= LEG.upper).all()
-    simple = LEG.inverse_kinematics(X, "foot", tolerance=[1e-6] * 6)
+    simple = LEG.inverse_kinematics(X, "foot", position_tolerance=1e-6, orientation_tolerance=[1e-6] * 3)
     assert simple.success and np.abs(LEG.constraint_error(simple.q)).max() <= 1e-8
     assert LEG.inverse_kinematics(X, "foot").success
 

@@ -38,7 +38,9 @@ def test_branches_of_six_axes():
     q = ARM6.random_configuration(seed=3, size=6)
     X, seed = ARM6.pose(q, "tool"), np.zeros(6)
     branches = ARM6.closed_form("tool").branches(X)
-    found = ARM6.inverse_kinematics(X, "tool", q_init=seed, num_solutions=16, tolerance=1e-9)
+    found = ARM6.inverse_kinematics(
+        X, "tool", q_init=seed, num_solutions=16, position_tolerance=1e-9, orientation_tolerance=1e-9
+    )
     assert found.q.shape == (16, 6, 6) and found.success.shape == (16, 6)
     for k in range(6):
         mine = found.q[found.success[:, k], k]

@@ -63,7 +63,7 @@ def test_every_joint_type(tree):
         with pytest.raises(ValueError, match="no joint"):
             robot.inverse_kinematics(np.eye(4), frame)
         return
-    found = robot.inverse_kinematics(robot.pose(q, frame), frame, tolerance=1e-7)
+    found = robot.inverse_kinematics(robot.pose(q, frame), frame, position_tolerance=1e-7, orientation_tolerance=1e-7)
     assert found.success.all()
     assert left(robot, found.q, frame, robot.pose(q, frame)).max() <= 1.01e-7
     assert np.abs(robot.normalize(found.q) - found.q).max() <= 1e-12
@@ -78,8 +78,9 @@ def test_relative_to_a_frame_that_moves():
 def test_axes_may_be_free():
     """Turned freely about the target's z: the rest holds, and the angle about z need not."""
     X = targets(ARM, "hand", 50, seed=5)
-    tolerance = [1e-7, 1e-7, np.inf, 1e-7, 1e-7, 1e-7]
-    free = ARM.inverse_kinematics(X, "hand", tolerance=tolerance, axes="target")
+    free = ARM.inverse_kinematics(
+        X, "hand", position_tolerance=1e-7, orientation_tolerance=[1e-7, 1e-7, np.inf], axes="target"
+    )
     R = np.swapaxes(X[:, :3, :3], 1, 2) @ ARM.pose(free.q, "hand")[:, :3, :3]
     assert free.success.all()
     assert np.abs(R[:, 2, 2] - 1.0).max() <= 1e-12 and np.abs(R[:, 0, 0] - 1.0).max() > 1e-3
@@ -131,9 +132,9 @@ def test_bad_input_says_what():
         (lambda: ARM.inverse_kinematics(X[:, :3], "hand"), ValueError, "4, 4"),
         (lambda: ARM.inverse_kinematics(mirrored, "hand"), ValueError, "pose"),
         (lambda: ARM.inverse_kinematics(late, "hand"), ValueError, "nan"),
-        (lambda: ARM.inverse_kinematics(X, "hand", q_init=np.zeros(3)), ValueError, "seed"),
-        (lambda: ARM.inverse_kinematics(X, "hand", tolerance=-1.0), ValueError, "tolerance"),
-        (lambda: ARM.inverse_kinematics(X, "hand", tolerance=[1.0, 2.0]), ValueError, "6 rows"),
+        (lambda: ARM.inverse_kinematics(X, "hand", q_init=np.zeros(3)), ValueError, "q_init"),
+        (lambda: ARM.inverse_kinematics(X, "hand", position_tolerance=-1.0), ValueError, "position_tolerance"),
+        (lambda: ARM.inverse_kinematics(X, "hand", orientation_tolerance=[1.0, 2.0]), ValueError, "or three"),
         (lambda: ARM.inverse_kinematics(X, "hand", relative_to="hand"), ValueError, "no joint"),
         (
             lambda: ARM.inverse_kinematics(X, "hand", position_limits=(np.ones(7), -np.ones(7))),
@@ -156,15 +157,18 @@ def test_bad_input_says_what():
 def test_what_is_asked_often_is_made_once():
     robot, frame = lw.load("arm6"), "tool"
     X = robot.pose(robot.random_configuration(seed=0), frame)
-    for tolerance in (None, 1e-5, 1e-3):
-        found = [robot.inverse_kinematics(X, frame, tolerance=tolerance) for _ in range(2)]
+    for tolerance in (1e-6, 1e-5, 1e-3):
+        found = [
+            robot.inverse_kinematics(X, frame, position_tolerance=tolerance, orientation_tolerance=tolerance)
+            for _ in range(2)
+        ]
         assert found[0].problem is found[1].problem and (found[0].q == found[1].q).all()
         assert found[0].problem.kernel is robot.inverse_kinematics(X, frame).problem.kernel
         assert found[0].iterations <= robot.inverse_kinematics(X, frame).iterations
-    loose = robot.inverse_kinematics(X, frame, tolerance=0.5)
+    loose = robot.inverse_kinematics(X, frame, position_tolerance=0.5, orientation_tolerance=0.5)
     assert loose.success and loose.orientation_error > 1e-3  # its own tolerance, not another call's
     with pytest.raises(ValueError, match="tolerance"):
-        robot.inverse_kinematics(X, frame, tolerance=float("nan"))
+        robot.inverse_kinematics(X, frame, position_tolerance=float("nan"))
 
 
 def test_problems_and_answers_are_pickled_and_copied_without_their_machine_code():

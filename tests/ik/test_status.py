@@ -203,7 +203,13 @@ def test_singular_and_odd_cases_stay_numbers():
     assert robot.inverse_kinematics(lw.pose((0.0, 0.0, 0.0), rpy=(0.0, 0.0, 1.0)), tip).status == "solved"
     far = robot.inverse_kinematics(lw.pose((0.1, 0.0, 0.0)), tip, max_iterations=50)
     assert far.status == "out of reach" and far.proof.bound < 1e-12 and abs(far.position_error - 0.1) < 1e-12
-    tiny = ARM.inverse_kinematics(ARM.pose(ARM.neutral(), "hand"), "hand", tolerance=1e-30, max_iterations=50)
+    tiny = ARM.inverse_kinematics(
+        ARM.pose(ARM.neutral(), "hand"),
+        "hand",
+        position_tolerance=1e-30,
+        orientation_tolerance=1e-30,
+        max_iterations=50,
+    )
     assert np.isfinite(tiny.q).all() and tiny.success == bool(tiny.position_error <= 1e-30 and tiny.iterations < 50)
     held = ARM.inverse_kinematics(ARM.pose(ARM.neutral() + 0.3, "hand"), "hand", locked=["elbow"], max_iterations=200)
     assert held.status == "not found" and held.proof is None and "with 'elbow' held" in held.explain()

@@ -8,7 +8,7 @@ from linkwork.model.body import WORLD
 
 def views(frame):
     """A frame's motion in its own axes, at the world's origin, and at its own in the world's axes."""
-    return {"local": {"expressed_in": frame}, "world": {"at": "world"}, "aligned": {}}
+    return {"local": {"expressed_in": frame}, "world": {"point": "world"}, "aligned": {}}
 
 
 def times(J, v):
@@ -36,7 +36,7 @@ def test_10_jacobian_times_velocity_is_the_frames_velocity():
         for frame in case.frames:
             for name, view in views(frame).items():
                 twist = times(case.f(("jacobian", frame, view), case.q), case.v)
-                E, at = view.get("expressed_in", "world"), view.get("at")
+                E, at = view.get("expressed_in", "world"), view.get("point")
                 case.close(twist, case.book.twist(frame, "world", E, at), 1e-12, f"{frame} {name}", core=1)
                 case.close(case.f(("twist", frame, view), case.q, case.v), twist, 1e-12, f"{frame} {name}", core=1)
 

@@ -156,7 +156,7 @@ def test_unknown_frames(robot):
     q = robot.neutral()
     with pytest.raises(KeyError, match=r"no frame named 'hnad'; did you mean 'hand'\?"):
         robot.pose(q, "hnad")
-    for option in ("relative_to", "expressed_in", "at"):
+    for option in ("relative_to", "expressed_in", "point"):
         with pytest.raises(UnknownNameError, match=r"no frame named 'hnad'; did you mean 'hand'\?"):
             robot.twist(q, q, "hand", **{option: "hnad"})
     with pytest.raises(UnknownNameError, match="no frame named None"):

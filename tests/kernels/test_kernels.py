@@ -132,6 +132,6 @@ def test_the_method_gives_what_the_kernel_gives(row):
 def test_a_request_that_states_the_defaults_is_the_one_that_leaves_them_out() -> None:
     tree = robot_owner(load("arm7").tree)
     short = read_request(tree, ("jacobian", "hand"))
-    stated = {"relative_to": "world", "expressed_in": "world", "at": None}
+    stated = {"relative_to": "world", "expressed_in": "world", "point": None}
     assert read_request(tree, ("jacobian", "hand", stated)) == short
-    assert read_request(tree, ("jacobian", "hand", {"at": "world"})) != short
+    assert read_request(tree, ("jacobian", "hand", {"point": "world"})) != short

@@ -91,7 +91,7 @@ def test_what_is_asked_wrongly(odd: RobotOwner) -> None:
         read_request(odd, ("_everything", frame, {"kind": "product"}))
     with pytest.raises(UnknownNameError, match="no frame named 'hnad'"):
         read_request(odd, ("_everything", "hnad"))
-    for wrong in ("_everything", ("_everything", frame, "sum"), ("_everything", frame, {"at": "world"})):
+    for wrong in ("_everything", ("_everything", frame, "sum"), ("_everything", frame, {"point": "world"})):
         with pytest.raises(TypeError, match=r'expected \("_everything", frame\) or .*options kind, wrench'):
             read_request(odd, wrong)
     with pytest.raises(TypeError, match="_everything: it takes no 'tau', but wrench"):

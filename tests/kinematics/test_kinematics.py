@@ -12,13 +12,13 @@ FRAME = "tool1"
 VIEWS = {
     "in the world's axes": {},
     "in its own axes": {"expressed_in": FRAME},
-    "at the world's origin": {"at": "world"},
-    "in other axes, elsewhere": {"expressed_in": "ground0", "at": "body2"},
+    "at the world's origin": {"point": "world"},
+    "in other axes, elsewhere": {"expressed_in": "ground0", "point": "body2"},
 }
 
 
 def seen(view: dict[str, str]) -> tuple[str, str, str, str | None]:
-    return FRAME, "world", view.get("expressed_in", "world"), view.get("at")
+    return FRAME, "world", view.get("expressed_in", "world"), view.get("point")
 
 
 @with_functions

@@ -46,7 +46,7 @@ def test_every_view(sample, B, A):
     shift = PAIRS.index((B, A))  # over all pairs, every choice of axes meets every choice of point
     for k, E in enumerate(CHOICES):
         for at in (None, CHOICES[(k + shift) % len(CHOICES)]):
-            view = {"relative_to": A, "expressed_in": E, "at": at}
+            view = {"relative_to": A, "expressed_in": E, "point": at}
             twist = f.twist(q, v, B, **view)
             assert_close(twist, book.twist(B, A, E, at), 1e-12, f"twist {view}", core=1)
             acceleration = f.acceleration(q, v, a, B, **view)
@@ -61,7 +61,7 @@ def test_compiled_views(sample, B, A):
     q, v, a, book, _ = sample
     robot = robot_of(TREE)
     for E, at in (("world", None), (B, A), ("tool2", "world")):
-        view = {"relative_to": A, "expressed_in": E, "at": at}
+        view = {"relative_to": A, "expressed_in": E, "point": at}
         assert_close(robot.pose(q, B, relative_to=A), book.pose(B, A), 1e-13, core=2)
         assert_close(robot.twist(q, v, B, **view), book.twist(B, A, E, at), 1e-12, core=1)
         assert_close(robot.acceleration(q, v, a, B, **view), book.acceleration(B, A, E, at), 1e-12, core=1)

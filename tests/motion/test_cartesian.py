@@ -410,7 +410,7 @@ def test_bad_input_says_what():
             "beyond its limits",
         ),
         (lambda: ARM.track_cartesian_path(path, "tool", q_init=Q * np.nan), ValueError, "start"),
-        (lambda: ARM.track_cartesian_path(path, "tool", tolerance=(0.0, 1.0)), ValueError, "tolerance"),
+        (lambda: ARM.track_cartesian_path(path, "tool", position_tolerance=0.0), ValueError, "position_tolerance"),
         (lambda: ARM.track_cartesian_path(path, "tool", max_joint_step=np.nan), ValueError, "largest_step"),
         (lambda: ARM.track_cartesian_path(path, "tool", orientation="w"), ValueError, "orientation"),
         (lambda: ARM.track_cartesian_path(path, "tool", num_starts=0), ValueError, "starts"),

@@ -119,7 +119,9 @@ def test_edges_converge_or_are_refused():
     line = _space(robot, NOWHERE, [lw.PointOnPlane("tip", "world.y", offset=1.0, name="line")], bound=1e-4)
     q = np.array(
         [
-            robot.inverse_kinematics(lw.pose((x, 1.0, 0.0)), "tip", tolerance=[np.inf] * 3 + [1e-9] * 3).q
+            robot.inverse_kinematics(
+                lw.pose((x, 1.0, 0.0)), "tip", position_tolerance=1e-9, orientation_tolerance=np.inf
+            ).q
             for x in (-0.5, 1.0)
         ]
     )

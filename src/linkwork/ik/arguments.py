@@ -25,6 +25,7 @@ __all__ = [
     "check_tasks",
     "freed",
     "mid_range",
+    "pose_tolerance",
     "read_deadline",
     "read_limits",
     "read_locked",
@@ -168,7 +169,7 @@ def refuse_held_beyond(
         if wrong.any():
             raise ValueError(
                 f"{caller}: locked: the seed holds joint {name!r} at {own[wrong].flat[0]:.6g}, beyond its limits "
-                f"{lower.tolist()} to {upper.tolist()}; limits=False does not look at them"
+                f"{lower.tolist()} to {upper.tolist()}; position_limits=False does not look at them"
             )
 
 
@@ -189,6 +190,23 @@ def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     both = np.isfinite(lower) & np.isfinite(upper)
     q[both] = 0.5 * (lower[both] + upper[both])
     found: np.ndarray = np.minimum(np.maximum(q, lower), upper)
+    return found
+
+
+def pose_tolerance(caller: str, position: Any, orientation: Any) -> list[float]:
+    """Return the tolerances of a pose's six rows (rotation x y z [rad], position x y z [m]).
+
+    Each is a positive number or three, infinite where a coordinate is free.  Raises ValueError.
+    """
+    found: list[float] = []
+    for name, unit, value in (("orientation_tolerance", "rad", orientation), ("position_tolerance", "m", position)):
+        try:
+            numbers = floats(value)
+        except (TypeError, ValueError):
+            numbers = np.array([np.nan])
+        if numbers.shape not in ((), (3,)) or not (numbers > 0.0).all():
+            raise ValueError(f"{caller}: {name}: expected a positive number or three [{unit}], got {value!r}")
+        found += np.broadcast_to(numbers, 3).tolist()
     return found
 
 

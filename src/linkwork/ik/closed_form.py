@@ -276,9 +276,12 @@ class ClosedForm:
 
         if self.redundant is None:
             return compile(
-                lambda X_target, seed: numbers(X_target, seed, None), name="closed_form", X_target=(4, 4), seed=(nq,)
+                lambda X_target, q_init: numbers(X_target, q_init, None),
+                name="closed_form",
+                X_target=(4, 4),
+                q_init=(nq,),
             )
-        return compile(numbers, name="closed_form", X_target=(4, 4), seed=(nq,), redundant=())
+        return compile(numbers, name="closed_form", X_target=(4, 4), q_init=(nq,), redundant=())
 
 
 def _rotations(X: np.ndarray) -> np.ndarray:

@@ -319,7 +319,7 @@ def read_motion_limits(caller: str, robot: Any, motion_limits: Any) -> LimitArra
 
 def _by_velocity(caller: str, robot: Any, kind: str, given: Any) -> np.ndarray:
     """(nv,) numbers, of a number, an array, or a dict by joint."""
-    expected = f"{caller}: limits: {kind}: expected a number, an array of shape ({robot.nv},) or a dict by joint"
+    expected = f"{caller}: motion_limits: {kind}: expected a number, an array of shape ({robot.nv},) or a dict by joint"
     found = np.full(robot.nv, np.inf)
     try:
         if isinstance(given, Mapping):
@@ -341,7 +341,7 @@ def _by_velocity(caller: str, robot: Any, kind: str, given: Any) -> np.ndarray:
 def _speeds(caller: str, robot: Any, given: Any) -> tuple[tuple[tuple[int, ...], float], ...]:
     """Lengths of velocities by joint: a number, or two for a base: of the angular and the linear velocity."""
     if not isinstance(given, Mapping):
-        raise TypeError(f"{caller}: limits: speed: expected a dict by joint, got {given!r}")
+        raise TypeError(f"{caller}: motion_limits: speed: expected a dict by joint, got {given!r}")
     tree, found = robot.tree, []
     for joint, numbers in given.items():
         k = tree.joint_index(joint)
@@ -357,7 +357,7 @@ def _speeds(caller: str, robot: Any, given: Any) -> tuple[tuple[tuple[int, ...],
         if most.shape != (len(parts),) or not (most > 0.0).all():
             of = " and ".join(f"velocities in {one}" for one in dict.fromkeys(units))
             raise ValueError(
-                f"{caller}: limits: speed: joint {joint!r}: expected {len(parts)} positive number(s), of "
+                f"{caller}: motion_limits: speed: joint {joint!r}: expected {len(parts)} positive number(s), of "
                 f"{of or 'none'}, "
                 f"got {numbers!r}"
             )

@@ -104,7 +104,7 @@ def solver_kernel(
     return compile(
         solved,
         name=f"inverse_kinematics_{solver}",
-        seed=(tree.nq,),
+        q_init=(tree.nq,),
         tolerances=(count,),
         weights=(count,),
         lower=(tree.nq,),

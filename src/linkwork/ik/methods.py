@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.expr.arrays.symbol_array import is_traced
+from linkwork.ik.arguments import pose_tolerance
 from linkwork.ik.closed_form import ClosedForm, closed_form_of
 from linkwork.ik.differential import DAMPING, DifferentialIK
 from linkwork.ik.ik_problem import STEPS, IKProblem
@@ -28,9 +29,6 @@ from linkwork.kernels.robot_base import Array, RobotBase
 __all__ = ["ClosedFormMethods", "InverseKinematicsMethods"]
 
 
-_NUMBERS = (type(None), float)  # tolerances that calls are known by
-
-
 class InverseKinematicsMethods(RobotBase):
     """Inverse kinematics: configurations within limits that do tasks (see the page on inverse kinematics)."""
 
@@ -44,7 +42,8 @@ class InverseKinematicsMethods(RobotBase):
         q_init: Array | None = None,
         nearest_to: Array | None = None,
         posture: Array | None = None,
-        tolerance: ArrayLike | None = None,
+        position_tolerance: ArrayLike = TOLERANCE,
+        orientation_tolerance: ArrayLike = TOLERANCE,
         relative_to: str = "world",
         axes: Axes = "frame",
         position_limits: Any = None,
@@ -62,9 +61,9 @@ class InverseKinematicsMethods(RobotBase):
         or by more than a turn, go the nearer way.
         With ``posture`` (..., nq) joints are as near to that one as the pose lets them, at a minimum that steps lead to
         from where the pose is met first; it goes with neither ``nearest_to`` nor ``num_solutions``.
-        ``tolerance`` is a number for the angle and the way that may be left [rad, m], 1e-6 if it is left out, or one
-        for each of (rotation x y z, position x y z), infinite where that is free, in the axes of the frame itself, of
-        its ``"target"``, of the ``"reference"`` that it is relative to, or of a frame by its name.
+        ``position_tolerance`` [m] and ``orientation_tolerance`` [rad] are the distance and the angle that may be left:
+        a number, or one each for x, y and z, infinite where that coordinate is free.  ``axes`` are those of the frame
+        itself, of its ``"target"``, of the ``"reference"`` that it is relative to, or of a frame by its name.
         ``position_limits`` are the joints', (lower, upper) besides them, or none (False); joints that are ``locked``
         stay where the seed has them. ``time_limit`` [s] is for one state; ``max_iterations`` bounds the steps.
         ``num_solutions`` asks for so many answers that differ by more than whole turns and small moves, the nearest to
@@ -82,10 +81,20 @@ class InverseKinematicsMethods(RobotBase):
             position_limits is None
             and (locked.__class__ is tuple and not locked)
             and max_iterations == STEPS
-            and tolerance.__class__ in _NUMBERS
+            and position_tolerance.__class__ is float
+            and orientation_tolerance.__class__ is float
         )
+        key: tuple[Any, ...] = ()
         if plain and time_limit is None and num_solutions is None and posture is None:
-            key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
+            key = (
+                "inverse_kinematics",
+                frame,
+                relative_to,
+                axes,
+                position_tolerance,
+                orientation_tolerance,
+                nearest_to is None,
+            )
             known: Any = self._calls.get(key)
             if known is not None and X_target.__class__ is np.ndarray and X_target.shape == (4, 4):
                 if nearest_to is None:
@@ -104,11 +113,13 @@ class InverseKinematicsMethods(RobotBase):
         for what, option in (("posture", posture), ("num_solutions", num_solutions), ("time_limit", time_limit)):
             if traced and option is not None:
                 raise ValueError(f"inverse_kinematics: {what}: in a function that is compiled it is not known")
+        tolerance = pose_tolerance("inverse_kinematics", position_tolerance, orientation_tolerance)
         if posture is not None:
             if nearest_to is not None or num_solutions is not None:
-                raise ValueError("inverse_kinematics: posture goes with neither nearest_to nor count: leave one out")
-            own = TOLERANCE if tolerance is None else tolerance
-            pose = PoseTask(frame, relative_to=relative_to, axes=axes, tolerance=own, name="X_target")
+                raise ValueError(
+                    "inverse_kinematics: posture goes with neither nearest_to nor num_solutions: leave one out"
+                )
+            pose = PoseTask(frame, relative_to=relative_to, axes=axes, tolerance=tolerance, name="X_target")
             both = [pose, PostureTask(weight=1.0, name="posture")]
             asked = IKProblem(
                 self,
@@ -134,8 +145,7 @@ class InverseKinematicsMethods(RobotBase):
         )
         if traced:
             return cast(IKResult, traced_answer(problem, self._tree, q_init, nearest_to, {"X_target": X_target}))
-        if plain and len(problem.shapes) == 1:
-            key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
+        if key and len(problem.shapes) == 1:
             self._calls[key] = cast(Any, problem)
         return problem.solve(
             q_init, nearest_to=nearest_to, time_limit=time_limit, num_solutions=num_solutions, X_target=X_target
@@ -220,7 +230,8 @@ class InverseKinematicsMethods(RobotBase):
         frame: str,
         *,
         q_init: Array | None = None,
-        tolerance: Any = None,
+        position_tolerance: ArrayLike = TOLERANCE,
+        orientation_tolerance: ArrayLike = TOLERANCE,
         relative_to: str = "world",
         axes: Axes = "frame",
         position_limits: Any = None,
@@ -243,7 +254,7 @@ class InverseKinematicsMethods(RobotBase):
             task,
             position_limits=position_limits,
             locked=locked,
-            tolerance=tolerance,
+            tolerance=pose_tolerance("inverse_kinematics_path", position_tolerance, orientation_tolerance),
             caller="inverse_kinematics_path",
         )
         return problem.follow(q_init, max_joint_jump=max_joint_jump, X_path=X_path)

@@ -43,9 +43,9 @@ def sentence(reason: Reason, problem: ProblemView, facts: Mapping[str, Any]) -> 
         return f"conflict: {names} are not done together by {reason.starts} starts, {other}{pulls}; {left}"
     if reason.status == NONE_OTHER:
         return f"none other: {reason.others} answers that differ were found by {reason.starts} searches"
-    more = "another start finds an answer: give another seed="
+    more = "another start finds an answer: give another q_init="
     if reason.steps:
-        more = f"a search of {reason.steps} steps finds an answer: raise max_iterations, or give another seed="
+        more = f"a search of {reason.steps} steps finds an answer: raise max_iterations, or give another q_init="
     if reason.status == "singular":
         return f"singular: stuck after {facts['iterations']} steps where {reason.singularity}; {more}"
     if reason.status == LOCAL_MINIMUM:

@@ -37,7 +37,8 @@ class CartesianMethods(RobotBase):
         q_init: Array | None = None,
         relative_to: str = "world",
         orientation: Literal["fixed", "free", "x", "y", "z"] = "fixed",
-        tolerance: ArrayLike = (1e-4, 1e-3),
+        position_tolerance: float = 1e-4,
+        orientation_tolerance: float = 1e-3,
         max_joint_step: ArrayLike = 0.2,
         min_path_step: float = 1e-3,
         reconfigure: bool = False,
@@ -60,8 +61,9 @@ class CartesianMethods(RobotBase):
         Configurations go from neighbour to neighbour.  A step on which a joint moves by more than ``max_joint_step``
         [rad, m] is halved, down to the ``min_path_step`` [m]; where it still does, that is a jump, and the path ends
         there, or, with ``reconfigure``, the robot goes over to another answer, and that is counted.  Between way
-        points the curve is no farther from the path than ``tolerance`` (metres, radians), which is measured, and way
-        points are added until it is so.  ``position_limits`` and ``locked`` are those of `inverse_kinematics`.
+        points the curve is no farther from the path than ``position_tolerance`` [m] and ``orientation_tolerance``
+        [rad], which is measured, and way points are added until it is so.  ``position_limits`` and ``locked`` are
+        those of `inverse_kinematics`.
 
         With a ``scene`` all of it is looked at, self-collisions too: pairs stay farther apart than ``margin`` [m],
         certified of the whole curve, or sampled at a ``resolution`` [rad, m].
@@ -88,7 +90,7 @@ class CartesianMethods(RobotBase):
             q_init=q_init,
             relative_to=relative_to,
             orientation=orientation,
-            tolerance=tolerance,
+            tolerance=(position_tolerance, orientation_tolerance),
             max_joint_step=max_joint_step,
             min_path_step=min_path_step,
             reconfigure=reconfigure,

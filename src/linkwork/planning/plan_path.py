@@ -394,10 +394,10 @@ def _named(robot: Any, limits: Any) -> Any:
         try:
             low, high = pair
         except (TypeError, ValueError):
-            raise ValueError(f"plan: limits: {name!r}: expected (lower, upper), got {pair!r}") from None
+            raise ValueError(f"plan: position_limits: {name!r}: expected (lower, upper), got {pair!r}") from None
         at = robot.q_index([name])
-        _put(lower, at, f"limits: {name!r}: lower", low)
-        _put(upper, at, f"limits: {name!r}: upper", high)
+        _put(lower, at, f"position_limits: {name!r}: lower", low)
+        _put(upper, at, f"position_limits: {name!r}: upper", high)
     return lower, upper
 
 

@@ -68,7 +68,7 @@ class PlanningSpace:
         collision_check: EdgeMethod = "certified",
         resolution: float = 0.05,
         weights: np.ndarray | None = None,
-        limits: tuple[np.ndarray, np.ndarray] | None = None,
+        position_limits: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         """Raises ValueError for a length that nothing bounds, and what `Robot.is_motion_free` raises."""
         self.robot, self.scene, self.margins, self.pairs = robot, scene, read_margins(margin), pairs
@@ -78,10 +78,10 @@ class PlanningSpace:
         self.weights = np.ones(robot.nv) if weights is None else weights
         self._even = weights is None or bool((weights == 1.0).all())
         self.unit = 1.0 if self._even else float(np.sqrt((self.weights**2).mean()))  # what is 1 rad, or 1 m, about
-        self.limited = limits is not None
+        self.limited = position_limits is not None
         known: _Known | None = None if self.limited else robot._calls.get(_KNOWN)
         if known is None:
-            self.lower, self.upper = (robot.lower, robot.upper) if limits is None else limits
+            self.lower, self.upper = (robot.lower, robot.upper) if position_limits is None else position_limits
             tree = straight_tree(robot.tree)
             self.straight = robot if tree is robot.tree else type(robot)(tree)
             known = _Known(self.lower, self.upper, self.straight, CurveSpace.of(tree).is_plain, *self._turning())
@@ -357,7 +357,7 @@ class PlanningSpace:
                     name = self.robot.q_names[q.start + k]
                     raise ValueError(
                         f"plan: {name!r} is a length within [{low:g}, {high:g}] m, which nothing bounds: say between "
-                        f"which it may go: limits={{{name!r}: (lower, upper)}}"
+                        f"which it may go: position_limits={{{name!r}: (lower, upper)}}"
                     )
 
 
@@ -374,7 +374,7 @@ def _check_limits(own: Tree, straight: Tree, lower: np.ndarray, upper: np.ndarra
             raise ValueError(
                 f"plan: limits of joint {body.joint_name!r} ({own.bodies[i].joint.type_name()}): {low[k]:g} to "
                 f"{high[k]:g} of number {k} of its configuration may be left between way points, where it does not "
-                f"change evenly: give it no limits, and keep= a task that bounds the motion"
+                f"change evenly: give it no limits, and path_constraints= a task that bounds the motion"
             )
 
 

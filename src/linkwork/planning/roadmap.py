@@ -44,12 +44,12 @@ _STATES = sorted((BLOCKED, FREE, UNKNOWN))
 class Roadmap:
     """Free configurations of a robot in a scene, and free ways between them: for many queries in one scene.
 
-    So many ``nodes`` are spread over the limits, each joined to its k nearest: ``neighbours`` of them, or
+    So many ``num_nodes`` are spread over the limits, each joined to its k nearest: ``num_neighbors`` of them, or
     k = e (1 + 1/d) log n, with which ways tend to the shortest as nodes become many.  Edges are looked at when the
     roadmap is made, or, where it is ``lazy``, when a way would use them.  ``edges``, ``resolution``, ``margin``,
-    ``pairs``, ``weights``, ``limits``, ``keep`` and ``keep_tolerance`` are those of `Robot.plan`, and so is what `plan`
-    gives.  The same ``seed`` gives the same roadmap.  ``progress`` says whether a bar shows; None: where standard error
-    is a terminal.
+    ``pairs``, ``weights``, ``position_limits``, ``path_constraints`` and ``constraint_tolerance`` are those of
+    `Robot.plan`, and so is what `plan` gives.  The same ``seed`` gives the same roadmap.  ``progress`` says whether a
+    bar shows; None: where standard error is a terminal.
 
     It is a value: `extended` gives a larger one, it pickles, several threads may ask it, and `save` keeps it in a file.
     (What a lazy one has learned of its edges stays with it.)

@@ -35,11 +35,11 @@ FUNCTIONS = (
 def asked(tree, name, turn=0):
     """Options of a function: with frames other than the world in every other turn, and in some another point."""
     B, A, E, P = (tree.frames[k % len(tree.frames)].name for k in (-3, 0, 2, -1))
-    frames = {"frame": B, "relative_to": A, "expressed_in": E, "at": P, "subtree": B}
+    frames = {"frame": B, "relative_to": A, "expressed_in": E, "point": P, "subtree": B}
     named = [option for option in ROBOT[name].options if option.names == "frame" and not option.choices]
     found = {option.name: frames[option.name] for option in named if option.required or turn % 2}
-    if turn % 4 == 2 and any(option.name == "at" for option in named):
-        found["at"] = tree.frames_on(tree.frame(B).body)[0].name
+    if turn % 4 == 2 and any(option.name == "point" for option in named):
+        found["point"] = tree.frames_on(tree.frame(B).body)[0].name
     return found
 
 
@@ -64,7 +64,7 @@ def test_every_function_along_random_directions(tree):
 def test_derivatives_that_are_other_functions(tree):
     f, (q, v, a) = Direct(tree), state(tree)
     frame = tree.frames[-3].name
-    view = {"relative_to": tree.frames[0].name, "expressed_in": tree.frames[2].name, "at": tree.frames[-1].name}
+    view = {"relative_to": tree.frames[0].name, "expressed_in": tree.frames[2].name, "point": tree.frames[-1].name}
     J, A = f.jacobian(q, frame, **view), f.centroidal_momentum_matrix(q)
     h_dot = A @ a[..., None] + f.centroidal_momentum_matrix_rate(q, v) @ v[..., None]
     for got, expected in (

@@ -31,7 +31,7 @@ def test_every_example():
 
 
 def _check_twists(example, f, there, q, v, frame):
-    for view, options in ((LOCAL, {"expressed_in": frame}), (WORLD, {"at": "world"})):
+    for view, options in ((LOCAL, {"expressed_in": frame}), (WORLD, {"point": "world"})):
 
         def partials(model, data, q, v, view=view):
             pin.computeForwardKinematicsDerivatives(model, data, q, v, np.zeros(model.nv))

@@ -33,16 +33,14 @@ def test_conditions_that_are_no_truth_values() -> None:
         refused(
             whiled(condition, lambda s: s),
             TypeError,
-            f"while_loop: condition: expected a truth value from {HERE}, as comp",
+            f"while_loop: cond_fun: expected a truth value from {HERE}, as comp",
         )
-    refused(
-        lambda x: cond(x, lambda: x, lambda: x), TypeError, "cond: condition: expected a truth value, as comparisons"
-    )
+    refused(lambda x: cond(x, lambda: x, lambda: x), TypeError, "cond: pred: expected a truth value, as comparisons")
 
     def several(x):
         return cond(array([x, x]) > 0.0, lambda: x, lambda: x)
 
-    refused(several, TypeError, "cond: condition: expected a truth value", floats=False)
+    refused(several, TypeError, "cond: pred: expected a truth value", floats=False)
 
 
 def test_steps_that_return_another_kind_of_state() -> None:

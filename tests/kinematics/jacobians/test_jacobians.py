@@ -26,16 +26,16 @@ def views(tree, seed=0):
     rng = np.random.default_rng(seed)
     names = ["world", *(frame.name for frame in tree.frames)]
     last, first = tree.frames[-1].name, tree.bodies[0].name
-    found = [(last, {}), (last, {"expressed_in": last, "at": "world"})]
+    found = [(last, {}), (last, {"expressed_in": last, "point": "world"})]
     found.append((last, {"relative_to": first, "expressed_in": first}))
     for _ in range(3):
         B, *others = rng.choice(names, 4).tolist()
-        found.append((B, dict(zip(("relative_to", "expressed_in", "at"), others, strict=True))))
+        found.append((B, dict(zip(("relative_to", "expressed_in", "point"), others, strict=True))))
     return found
 
 
 def of_book(view):
-    return view.get("relative_to", "world"), view.get("expressed_in", "world"), view.get("at")
+    return view.get("relative_to", "world"), view.get("expressed_in", "world"), view.get("point")
 
 
 def along(tree, q, v):
@@ -141,7 +141,7 @@ def test_parts_and_bodies(tree):
     q_dot = f.velocity_to_configuration_derivative(q, v)
     for B, view in views(tree, seed=3):
         J = f.jacobian(q, B, **view)
-        axes = {key: value for key, value in view.items() if key != "at"}
+        axes = {key: value for key, value in view.items() if key != "point"}
         assert_close(f.position_jacobian(q, B, **view), J[:, 3:], 1e-13, f"{B} {view}", core=2)
         assert_close(f.angular_jacobian(q, B, **axes), J[:, :3], 1e-13, f"{B} {view}", core=2)
         found = np.einsum("nij,nj->ni", f.configuration_jacobian(q, B, **view), q_dot)

@@ -150,7 +150,11 @@ def _within(robot: Robot, q: np.ndarray) -> np.ndarray:
 
 def _answers(robot: Robot, X: np.ndarray, arguments: argparse.Namespace, terminal: Terminal) -> Reached:
     seed, count = middle(robot), len(X)
-    asked: dict[str, Any] = {"seed": seed, "tolerance": arguments.tolerance}
+    asked: dict[str, Any] = {
+        "q_init": seed,
+        "position_tolerance": arguments.tolerance,
+        "orientation_tolerance": arguments.tolerance,
+    }
     if arguments.base is not None:
         asked["relative_to"] = arguments.base
     start = time.perf_counter()

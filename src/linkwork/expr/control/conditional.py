@@ -44,7 +44,7 @@ def _called(argument: str, branch: Callable[..., Any], operands: tuple[Any, ...]
 
 @public
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
-    """``yes(*operands)`` where the condition holds, else ``no(*operands)``: only what is needed is computed.
+    """``true_fun(*operands)`` where ``pred`` holds, else ``false_fun(*operands)``: only what is needed is computed.
 
     Both return values of the same nesting and shapes, and may use anything around them.  In compiled code, a branch
     that all samples side by side agree on is the only one that runs; `where` computes both, and is better for what

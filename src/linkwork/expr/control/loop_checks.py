@@ -42,13 +42,13 @@ def number_of_steps(form: Form | Leaf | None, length: int | None) -> int:
         for path, leaf in leaves_of(form):
             name = "".join(f"[{key!r}]" for key in path)
             if not leaf.shape:
-                raise ValueError(f"scan: inputs{name}: expected an array (T, ...), a row for each step, got a number")
-            found.setdefault(leaf.shape[0], f"inputs{name}")
+                raise ValueError(f"scan: xs{name}: expected an array (T, ...), a row for each step, got a number")
+            found.setdefault(leaf.shape[0], f"xs{name}")
     if length is not None:
         found.setdefault(bound("scan: length", length), "length")
     if len(found) != 1:
-        told = ", ".join(f"{many} ({name})" for many, name in found.items()) or "neither inputs nor a length"
-        raise ValueError(f"scan: inputs and length: expected one number of steps, got {told}")
+        told = ", ".join(f"{many} ({name})" for many, name in found.items()) or "neither xs nor a length"
+        raise ValueError(f"scan: xs and length: expected one number of steps, got {told}")
     return next(iter(found))
 
 
@@ -73,7 +73,8 @@ def truth_of_condition(what: str, found: Any, condition: Callable[..., Any] | No
         return found
     source = "" if condition is None else f" from {named(condition)}"
     expected = "as comparisons, and_, or_ and not_ give them"
-    raise TypeError(f"{what}: condition: expected a truth value{source}, {expected}, got {found!r}")
+    argument = "pred" if condition is None else "cond_fun"
+    raise TypeError(f"{what}: {argument}: expected a truth value{source}, {expected}, got {found!r}")
 
 
 def is_of_elements(found: Any) -> bool:

@@ -66,7 +66,7 @@ def watching_while_loop(
 
     In a kernel such numbers are put where they stood as soon as a step has them, if it can be.
     """
-    start = Numbers(state, "while_loop: state")
+    start = Numbers(state, "while_loop: init")
     graph = graph_of(start.elements)
     if graph is None:
         found = while_on_numbers(condition, step, state, start, most)
@@ -129,13 +129,13 @@ def scan(
 
     Raises TypeError for a step that changes the state's shapes or nesting, and ValueError for inputs of different T.
     """
-    given, form = taken_apart(xs, "scan: inputs") if xs is not None else ([], None)
+    given, form = taken_apart(xs, "scan: xs") if xs is not None else ([], None)
     steps = number_of_steps(form, length)
     if segments is not None:
         _check_segments(segments, steps)
         if segments > 1:
             return _in_segments(f, init, xs, steps, reverse, segments)
-    start = Numbers(init, "scan: state")
+    start = Numbers(init, "scan: init")
     graph = graph_of([*start.elements, *given])
     if graph is None:
         found = scan_on_numbers(f, init, xs, start, steps, reverse)

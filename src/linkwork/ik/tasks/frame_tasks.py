@@ -18,12 +18,15 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
+
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import References
 from linkwork.errors import UnknownNameError
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.ik.tasks.task import (
+    TOLERANCE,
     AimedTask,
     Scalars,
     Task,
@@ -235,7 +238,31 @@ def _rows(*columns: list[Vec3]) -> list[list[Any]]:
 @public_constructor
 @dataclass(frozen=True)
 class PoseTask(_FrameTask):
-    """A frame has a pose X_AT (4, 4) relative to another: errors are (rotation vector; way) from there [rad, m]."""
+    """A frame has a pose X_AT (4, 4) relative to another: errors are (rotation vector; position) from there [rad, m].
+
+    ``position_tolerance`` [m] and ``orientation_tolerance`` [rad] are numbers or one each for x, y and z, infinite
+    where a coordinate is free; ``tolerance`` gives all six rows, rotation first, and is left out then.
+    """
+
+    _: KW_ONLY
+    position_tolerance: Any = None
+    orientation_tolerance: Any = None
+
+    def __post_init__(self) -> None:
+        told = (self.orientation_tolerance, self.position_tolerance)
+        if any(one is not None for one in told):
+            if self.tolerance is not TOLERANCE and self.tolerance != TOLERANCE:
+                raise ValueError(
+                    "PoseTask: tolerance: expected either tolerance= of six rows, or position_tolerance= and "
+                    f"orientation_tolerance=, got both: {self.tolerance!r}"
+                )
+            rows: list[float] = []
+            for one in told:
+                rows += np.broadcast_to(np.asarray(TOLERANCE if one is None else one, dtype=float), 3).tolist()
+            object.__setattr__(self, "tolerance", tuple(rows))
+            object.__setattr__(self, "position_tolerance", None)
+            object.__setattr__(self, "orientation_tolerance", None)
+        super().__post_init__()
 
     @property
     def target_of(self) -> TaskTarget:

@@ -67,7 +67,7 @@ def followed_path(
     allowed = _pair(tolerance)
     largest = _largest(robot, max_joint_step)
     num_starts = integer(WHO, "num_starts", num_starts, least=1, what="a whole number")
-    smallest = finite_number(f"{WHO}: finest", min_path_step)
+    smallest = finite_number(f"{WHO}: min_path_step", min_path_step)
     if not smallest > 0.0:
         raise ValueError(f"{WHO}: min_path_step: expected metres above 0, got {min_path_step!r}")
     margin = finite_number(f"{WHO}: margin", margin)
@@ -175,15 +175,17 @@ def _within(asked: PathRequest, q: np.ndarray, turning: np.ndarray) -> np.ndarra
 
 def _pair(given: Any) -> tuple[float, float]:
     """What may be left of the path [m, rad].  Raises ValueError."""
-    expected = f"{WHO}: tolerance: expected (metres, radians) above 0"
-    found = np.asarray(real_array(expected, given), dtype=float)
-    if found.shape != (2,) or not (found >= 1e-6).all() or not np.isfinite(found).all():
-        raise ValueError(f"{expected}, 1e-6 at least, got {given!r}")
-    return float(found[0]), float(found[1])
+    found = []
+    for name, unit, value in zip(("position_tolerance", "orientation_tolerance"), ("m", "rad"), given, strict=True):
+        number = finite_number(f"{WHO}: {name}", value)
+        if not number >= 1e-6:
+            raise ValueError(f"{WHO}: {name}: expected at least 1e-6 [{unit}], got {value!r}")
+        found.append(float(number))
+    return found[0], found[1]
 
 
 def _largest(robot: Any, given: Any) -> np.ndarray:
-    expected = f"{WHO}: largest_step: expected a positive number, or {robot.nv} [rad, m]"
+    expected = f"{WHO}: max_joint_step: expected a positive number, or {robot.nv} [rad, m]"
     found = np.asarray(real_array(expected, given), dtype=float)
     if found.shape not in ((), (robot.nv,)) or not (found > 0.0).all():
         raise ValueError(f"{expected}, got {given!r}")
@@ -191,7 +193,7 @@ def _largest(robot: Any, given: Any) -> np.ndarray:
 
 
 def _one(robot: Any, start: Any) -> np.ndarray:
-    q = read_configuration(robot, WHO, "start", start)
+    q = read_configuration(robot, WHO, "q_init", start)
     if q.shape != (robot.nq,):
         raise ValueError(f"{WHO}: start: expected one configuration ({robot.nq},), got shape {q.shape}")
     return q
