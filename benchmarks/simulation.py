@@ -126,7 +126,7 @@ def _standing_rows(case: _Case, quick: bool) -> list[MotionRow]:
     n = 256 if quick else MANY
 
     def run(q: Any, v: Any) -> Any:
-        how = {"duration": STEPS * STEP, "step": STEP, "every": STEPS, "contacts": ground}
+        how = {"duration": STEPS * STEP, "dt": STEP, "record_every": STEPS, "contacts": ground}
         return robot.simulate(q, v, controller=controller, constants={"wanted": stand}, **how)
 
     stand = q
@@ -188,7 +188,7 @@ def arm_rows(quick: bool) -> list[MotionRow]:
         return mass * (10.0 * (wanted - q) - v)
 
     def run() -> Any:
-        how = {"duration": STEPS * STEP, "step": STEP, "every": STEPS, "passive": False}
+        how = {"duration": STEPS * STEP, "dt": STEP, "record_every": STEPS, "passive": False}
         return robot.simulate(q, controller=controller, constants={"wanted": q[0]}, **how)
 
     found = run()

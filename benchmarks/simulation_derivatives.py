@@ -35,7 +35,7 @@ def derivative_rows(
     space, n = robot.configuration_space, robot.nv
 
     def step(q: Any, v: Any, tau: Any) -> Any:
-        how = {"inputs": {"u": tau}, "duration": STEP, "step": STEP, "contacts": ground}
+        how = {"constants": {"u": tau}, "duration": STEP, "dt": STEP, "contacts": ground}
         found = robot.simulate(q, v, controller=lambda t, q, v, u: u, **how)
         return {"q_next": found.q[-1], "v_next": found.v[-1]}
 
@@ -91,7 +91,7 @@ def gradient_rows(robot: Any, q: np.ndarray, ground: ContactGround, quick: bool)
         return np.concatenate([free, STIFFNESS * (q[7:] - at[7:]) - DAMPING * v[6:] + u])
 
     def end(start: Any, v: Any, u: Any, every: int, segments: int | None = None) -> Any:
-        how = {"duration": steps * STEP, "step": STEP, "every": every, "contacts": ground, "segments": segments}
+        how = {"duration": steps * STEP, "dt": STEP, "record_every": every, "contacts": ground, "segments": segments}
         return robot.simulate(start, v, controller=controller, time_inputs={"u": u}, **how)
 
     def left(start: Any, v: Any, u: Any, segments: int = 1) -> Any:

@@ -210,7 +210,7 @@ def test_what_was_taken_without_a_word() -> None:
     for seed in (object(), _matrix(), 1.5):
         with pytest.raises(ValueError, match=r"seed: expected a whole number"):
             robot.simulate([0.0, 0.0], duration=0.01, seed=seed)
-    for given in ({"inputs": {"nobody": 1.0}}, {"signals": {"nobody": np.zeros(10)}}):
+    for given in ({"constants": {"nobody": 1.0}}, {"time_inputs": {"nobody": np.zeros(10)}}):
         with pytest.raises(
             ValueError, match=rf"simulate: {next(iter(given))}: expected a controller that takes nobody"
         ):

@@ -35,7 +35,13 @@ if __name__ == "__main__":
     q = standing()
     start = robot.pose(q, "trunk")
     aim = lw.pose((0.01, 0.02, -0.02)) @ start @ lw.pose(rpy=(0.0, 0.1, 0.05))
-    how = {"duration": 1.0, "step": 2e-3, "every": 50, "contacts": ground, "passive": False}  # joints without friction
+    how = {
+        "duration": 1.0,
+        "dt": 2e-3,
+        "record_every": 50,
+        "contacts": ground,
+        "passive": False,
+    }  # joints without friction
     found = robot.simulate(q, controller=law, constants={"trunk": aim, "posture_q": q}, **how)
     end = found.q[-1]
     assert found and np.abs(robot.pose(end, "trunk") - aim).max() < 5e-3

@@ -112,7 +112,7 @@ def test_what_is_wrong_is_refused() -> None:
         PD(robot, kp={robot.v_names[0]: 1.0}, kd=1.0)
     with pytest.raises(UnknownNameError):
         PID(robot, 1.0, 1.0, 1.0, dt=1e-3, anti_windup="clamp")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="PID: step"):
+    with pytest.raises(ValueError, match="PID: dt"):
         PID(robot, 1.0, 1.0, 1.0, dt=0.0)
     law = PD(robot, kp=1.0, kd=1.0)
     with pytest.raises(TypeError, match=r"expected target_q \(2,\) too"):

@@ -178,7 +178,7 @@ def test_springs_at_a_frame() -> None:
     own = np.linalg.inv(J @ arm.mass_matrix_inverse(x) @ J.T)
     aim = {"target": lw.pose((0.02, -0.01, 0.03)) @ arm.pose(x, "hand"), "target_v": 0.1 * np.arange(6.0)}
     aim["target_a"] = np.linspace(-1.0, 1.0, 6)
-    how: Any = {"stiffness": K, "damping": D, "limits": np.inf, "condition": 1e12}
+    how: Any = {"stiffness": K, "damping": D, "joint_limit_mode": np.inf, "condition": 1e12}
     tau = Impedance(arm, "hand", **how)(0.0, x, 0.0 * x, **aim)
     again = Impedance(arm, "hand", inertia=0.5 * (own + own.T), **how)(0.0, x, 0.0 * x, wrench=wrench, **aim)
     assert np.abs(again - tau).max() < 1e-9 * np.abs(tau).max()
@@ -191,7 +191,7 @@ def test_a_target_gives_way_to_a_force() -> None:
         ComputedTorque(robot, 400.0, effort_limits=np.inf), inertia=1.0, damping=12.0, stiffness=30.0, dt=h
     )
     force = np.array([3.0, 0.0, -2.0, 1.0])
-    how = {"duration": 3.0, "step": h, "every": 100}
+    how = {"duration": 3.0, "dt": h, "record_every": 100}
     found = robot.simulate(Q, controller=law, constants={"target_q": Q, "force": force}, passive=False, **how)
     s = np.sqrt(36.0 - 30.0)  # of two real roots, −6 ± s
     t = found.t[:, None]

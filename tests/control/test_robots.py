@@ -33,7 +33,7 @@ def _run(robot: Any, tau: Any, q: np.ndarray, v: np.ndarray, step: float, count:
 def test_a_state_is_held_also_by_few_joints() -> None:
     robot = lw.load("double_pendulum")
     q = np.array([np.pi, 0.0])
-    for how in ({}, {"step": 0.005}):
+    for how in ({}, {"dt": 0.005}):
         for joint in robot.v_names:  # by the shoulder alone, by the elbow alone
             held = lqr_about_state(robot, q, Q=(10.0, 1.0), R=0.1, actuators=joint, **how)
             ended, rate = _run(robot, lambda t, *x, u=held: u(*x), np.add(q, [0.01, -0.02]), np.zeros(2), 0.005, 2000)
@@ -112,7 +112,7 @@ def test_what_robots_regulators_refuse() -> None:
         lqr_about_state(robot, [0.0, np.nan])
     with pytest.raises(ValueError, match="expected one of robot 'double_pendulum'"):
         lqr_about_trajectory(robot, lw.motion.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]]))
-    with pytest.raises(ValueError, match="step: expected seconds above 0"):
+    with pytest.raises(ValueError, match="dt: expected seconds above 0"):
         lqr_about_trajectory(robot, way, dt=0.0)
     with pytest.raises(TypeError, match="expected a robot"):
         lqr_about_state("double_pendulum", [0.0, 0.0])
@@ -121,9 +121,9 @@ def test_what_robots_regulators_refuse() -> None:
 def test_steps_of_no_length_are_refused() -> None:
     robot, still = lw.load("double_pendulum"), np.zeros(2)
     for step in (-0.01, 0.0, np.nan):
-        with pytest.raises(ValueError, match="linearize: step"):
+        with pytest.raises(ValueError, match="linearize: dt"):
             robot.linearize(still, still, still, dt=step)
-        with pytest.raises(ValueError, match="hold: step: expected a finite number > 0"):
+        with pytest.raises(ValueError, match="lqr_about_state: dt: expected a finite number > 0"):
             lw.control.lqr_about_state(robot, still, dt=step)
 
 

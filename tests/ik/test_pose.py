@@ -215,7 +215,7 @@ def test_seeds_are_looked_at_in_every_call():
     for _ in range(2):
         assert robot.inverse_kinematics(robot.pose(q, frame), frame, q_init=q).success
         for wrong in (2.0 * q, 0.0 * q):
-            with pytest.raises(ValueError, match="seed"):
+            with pytest.raises(ValueError, match="q_init"):
                 robot.inverse_kinematics(robot.pose(q, frame), frame, q_init=wrong)
     turned = ARM.random_configuration(seed=2)
     X = ARM.pose(turned, "hand")

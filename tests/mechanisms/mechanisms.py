@@ -186,7 +186,7 @@ def configuration(joint: JointType, rng: np.random.Generator) -> list[float]:
     """A regular one that the type prefers of its transform."""
     free = np.full(joint.nq, np.inf)
     drawn = joint.random(rng, -free, free, (50,)).tolist()
-    return [float(x) for x in joint.principal(next(q for q in drawn if float(joint.regularity(q)) > 0.2))]
+    return [float(x) for x in joint.canonical(next(q for q in drawn if float(joint.regularity(q)) > 0.2))]
 
 
 def split(tree: Tree, v: np.ndarray) -> list[list[float]]:

@@ -192,7 +192,7 @@ def test_what_is_no_way_to_keep_is_told():
     ):
         with pytest.raises(ValueError, match=said):
             _space(robot, NOWHERE, keep, **options)
-    with pytest.raises(TypeError, match="keep: expected tasks"):
+    with pytest.raises(TypeError, match="path_constraints: expected tasks"):
         _space(robot, NOWHERE, "line")
     with pytest.raises(ValueError, match="a constraint of velocities"):
         _space(lw.load("differential_drive"), NOWHERE)

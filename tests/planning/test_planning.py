@@ -31,7 +31,7 @@ def _bounded(robot: lw.Robot) -> lw.Robot:
 
 def test_every_joint_type_has_differences_samples_and_bounds() -> None:
     every = lw.Robot(random_tree(np.random.default_rng(0), 18)).with_collisions("body0", lw.shapes.Sphere(0.1))
-    with pytest.raises(ValueError, match=r"is a length within \[-inf, inf\] m.*limits=\{"):
+    with pytest.raises(ValueError, match=r"is a length within \[-inf, inf\] m.*position_limits=\{"):
         PlanningSpace(every, WALL)
     robot = _bounded(every)
     space = PlanningSpace(robot, WALL)
@@ -196,7 +196,7 @@ def test_what_floats_goes_through_a_window() -> None:
     ):
         window = window.with_box(name, size, place)
     here, there = np.array([1.0, 0, 0, 0, -0.8, 0, 0]), np.array([-1.0, 0, 0, 0, 0.8, 0, 0])
-    with pytest.raises(ValueError, match=r"'floating_base.x' is a length .*limits="):
+    with pytest.raises(ValueError, match=r"'floating_base.x' is a length .*position_limits="):
         rod.plan(here, there, window)
     limits = {"floating_base.x": (-1.0, 1.0), "floating_base.y": (-0.9, 0.9), "floating_base.z": (-0.9, 0.9)}
     found = rod.plan(here, there, window, position_limits=limits, time_limit=60.0)
@@ -253,7 +253,7 @@ def test_corners_are_blended_by_what_is_proved(arm: lw.Robot) -> None:
 def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = np.array([0.0, 1.4, 0.3])
     apart = {"pan": (-0.7, 0.7), "shoulder": (1.3, 1.5), "elbow": (0.0, 0.6)}
-    spent = {"time_budget": 0.1, "limits": apart}
+    spent = {"time_limit": 0.1, "position_limits": apart}
     around = lw.Scene().with_box("crate", (0.4, 0.4, 0.4))
     far = lw.pose((3.0, 0.0, 0.0))
     for start, goal, scene, how, status, words in (
@@ -283,7 +283,7 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
     with monkeypatch.context() as few:
         few.setattr("linkwork.planning.plan_path._NODES", 10)
         full = arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=600.0)
-    assert full.status == "budget spent" and "another seed=" in full.reason and "time_budget" not in full.reason
+    assert full.status == "budget spent" and "another seed=" in full.reason and "time_limit" not in full.reason
     told: list[tuple[float, int]] = []
     arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=0.02, progress=lambda *spent: told.append(spent))
     assert told and told[-1][0] >= 0.02 and told[-1][1] >= 2
@@ -322,13 +322,13 @@ def test_what_is_refused(arm: lw.Robot) -> None:
         ((np.empty((0, 3)), GOAL), {}, ValueError, r"start: expected a configuration.*got shape \(0, 3\)"),
         ((START, GOAL, "table"), {}, TypeError, "scene"),
         ((START, GOAL), {"method": "conect"}, ValueError, "connect"),
-        ((START, GOAL), {"edges": "sample"}, ValueError, "sampled"),
+        ((START, GOAL), {"collision_check": "sample"}, ValueError, "sampled"),
         ((START, GOAL), {"seed": -1}, ValueError, "seed"),
         ((START, GOAL), {"margin": np.nan}, ValueError, "margin"),
         ((START, GOAL), {"resolution": 0.0}, ValueError, "resolution"),
-        ((START, GOAL), {"time_budget": np.nan}, ValueError, "time_budget"),
+        ((START, GOAL), {"time_limit": np.nan}, ValueError, "time_limit"),
         ((START, GOAL), {"progress": 3}, TypeError, "progress"),
-        ((START, GOAL), {"searches": 0}, ValueError, "searches"),
+        ((START, GOAL), {"max_searches": 0}, ValueError, "max_searches"),
         ((START, GOAL), {"weights": [1.0, 0.0, 1.0]}, ValueError, "weights"),
         ((START, GOAL), {"weights": {"pan": "heavy"}}, ValueError, "plan: weights: 'pan': expected .*'heavy'"),
         ((START, GOAL), {"weights": {"pan": [1.0, 2.0]}}, ValueError, "plan: weights: 'pan': expected a number"),

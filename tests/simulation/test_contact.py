@@ -216,7 +216,7 @@ def test_dry_friction_and_loops_with_contacts():
     v = bars.project_velocity(q, np.ones(bars.nv))
     apart = []
     for step in (1e-3, 2.5e-4):
-        how = {"duration": 0.3, "step": step, "every": 60}
+        how = {"duration": 0.3, "dt": step, "record_every": 60}
         one = bars.simulate(q, v, contacts=ContactGround("rocker_tip", height=-50.0), **how)
         apart.append(np.abs(one.q[-1] - bars.simulate(q, v, **how).q[-1]).max())
         assert np.abs(bars.constraint_error(one.q)).max() < 1e-4
@@ -234,15 +234,15 @@ def test_servos_have_limits_and_no_gain_is_too_high():
 
     inputs = {"K": [1e3, 1e12, 1e3, 0.0], "D": [1e2, 1e9, 1e2, 1e6], "wanted": [[0.1], [0.1], [0.1], [0.0]]}
     inputs |= {"speed": [0.0, 0.0, 0.0, 0.3], "limit": [1e3, 1e3, 10.0, 1e3]}
-    how = {"inputs": {k: np.array(x) for k, x in inputs.items()}, "every": 500, "record": ["tau"]}
+    how = {"constants": {k: np.array(x) for k, x in inputs.items()}, "record_every": 500, "record": ["tau"]}
     found = lift.simulate(np.zeros((4, 1)), controller=controller, duration=1.0, **how)
     weight = 2.0 * G
     falls = -0.5 * (G - 5.0) * 1.0**2
     assert np.abs(found.q[:, -1, 0] - [0.1 - weight / 1e3, 0.1, falls, 0.3]).max() < 5e-3
     assert np.abs(found.records["tau"][:, -1, 0] - [weight, weight, 10.0, weight]).max() < 1e-2
-    with pytest.raises(ValueError, match=r"Servos: velocity: expected .* without NaN, got nan"):
+    with pytest.raises(ValueError, match=r"ServoActuators: velocity: expected .* without NaN, got nan"):
         ServoActuators([0.0], np.nan, damping=1.0, limit=2.0)
-    with pytest.raises(ValueError, match="Servos: limit: expected 1 numbers, got 2"):
+    with pytest.raises(ValueError, match="ServoActuators: limit: expected 1 numbers, got 2"):
         lift.simulate([0.0], controller=lambda t, q, v: ServoActuators(q, limit=[1.0, 2.0]), duration=0.1)
     with pytest.raises(ValueError, match="expected the method 'semi_implicit_euler'"):
         lift.simulate([0.0], controller=lambda t, q, v: ServoActuators(q), duration=0.1, method="rk4")
@@ -257,7 +257,7 @@ def test_a_step_is_differentiated_by_what_it_solves():
     ground = ContactGround(ContactPoint("box", radius=0.1), friction=0.5, restitution=0.6)
 
     def step(q, v, tau, gravity):
-        how = {"inputs": {"u": tau}, "parameters": {"gravity": gravity}, "contacts": ground}
+        how = {"constants": {"u": tau}, "parameters": {"gravity": gravity}, "contacts": ground}
         found = robot.simulate(q, v, controller=lambda t, q, v, u: u, duration=1e-3, passive="coulomb", **how)
         return np.concatenate([found.q[-1], found.v[-1], found.records["contact_forces"][-1].ravel()])
 

@@ -55,7 +55,7 @@ def test_elements_act_by_every_method():
     bar, start = fourbar(20.0, 1.0)
     held = slider(100.0, 2.0, "bushing")
     for robot, q in ((bar, start), (held, np.array([0.1]))):
-        how = {"duration": 0.2, "every": 200, "limits": "ignored"}
+        how = {"duration": 0.2, "record_every": 200, "joint_limit_mode": "ignored"}
         best = robot.simulate(q, method="dormand_prince", **how).q[-1]
         far = np.abs(best - robot.without_force_elements().simulate(q, method="dormand_prince", **how).q[-1]).max()
         assert far > 0.05

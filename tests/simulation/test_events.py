@@ -59,7 +59,7 @@ def test_bounces(falling):
 
 def test_a_simulator_has_events(falling):
     """Those of `simulate`, by the step that they happen in; what one ends is ended, restored and reset."""
-    how = {"step": 0.05, "method": "rk4", "passive": False}
+    how = {"dt": 0.05, "method": "rk4", "passive": False}
     events = [bounce(0.8), Event("late", lambda t, q, v: t - 1.02, stop=True)]
     q = np.array([[0.5], [0.3]])
     whole = falling.simulate(q, duration=1.5, events=events, **how)
@@ -92,7 +92,7 @@ def test_events_are_differentiated(falling):
     """What jumps and what ends, in a kernel: as on numbers, with the derivatives of closed forms, also of times."""
     watching = Event("top", lambda t, q, v: v[0], direction=-1)
     landed = Event("landed", lambda t, q, v: q[0], direction=-1, stop=True)
-    how = {"duration": 0.75, "step": 0.05, "method": "rk4", "passive": False}
+    how = {"duration": 0.75, "dt": 0.05, "method": "rk4", "passive": False}
 
     def motion(q, v, e):
         floor = Event("floor", lambda t, q, v: q[0], direction=-1, jump=lambda t, q, v: (q, -e * v))
@@ -122,8 +122,8 @@ def test_watching_changes_nothing():
     rng = np.random.default_rng(0)
     arm = lw.Robot(random_tree(rng, 2, types=(joints.Revolute,)))
     q, v = arm.random_configuration(rng), rng.normal(size=2)
-    how = {"duration": 1.0, "step": 0.01, "passive": False, "controller": lambda t, q, v, push: push}
-    how |= {"signals": {"push": 0.01 * rng.normal(size=(100, 2))}}
+    how = {"duration": 1.0, "dt": 0.01, "passive": False, "controller": lambda t, q, v, push: push}
+    how |= {"time_inputs": {"push": 0.01 * rng.normal(size=(100, 2))}}
     plain = arm.simulate(q, v, **how)
     fast, far = np.median(plain.v[:, 0]) + 1e-3, plain.q[30, 1] + 1e-3
     watched = [Event("first", lambda t, q, v: v[0] - fast), Event("second", lambda t, q, v: q[1] - far)]

@@ -68,7 +68,13 @@ def test_sensors_in_a_four_bar_that_stands_and_that_moves(limits):
 
     moved = []
     for push, step in ((torque, 1e-3), (torque + 1.0, 1e-3), (torque + 1.0, 5e-4)):
-        how = {"inputs": {"push": push}, "duration": 0.02, "step": step, "limits": limits, "sensors": sensors}
+        how = {
+            "constants": {"push": push},
+            "duration": 0.02,
+            "dt": step,
+            "joint_limit_mode": limits,
+            "sensors": sensors,
+        }
         found = robot.simulate(q, controller=pushed, **how)
         seen = {joint: found.records[joint][-1] for joint in sensors}
         if push == torque:

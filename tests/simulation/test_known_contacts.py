@@ -37,7 +37,7 @@ def test_a_stack_of_three_boxes_stays():
     boxes, contacts, q = _stack(3)
     q = q.reshape(3, 7)
     q[:, 4:] = [[0.0, 0.0, 0.1], [0.012, -0.007, 0.3], [-0.004, 0.009, 0.5]]
-    how = {"duration": 60.0, "step": 1e-2, "every": 100, "record": ["contact_residual"]}
+    how = {"duration": 60.0, "dt": 1e-2, "record_every": 100, "record": ["contact_residual"]}
     found = boxes.simulate(q.ravel(), contacts=contacts, **how)
     assert np.abs(boxes.difference(found.q[0], found.q[-1])).max() < 1e-3
     assert np.abs(found.v[-1]).max() < 1e-6 and found.records["contact_residual"].max() < 1.0
@@ -78,7 +78,7 @@ def test_a_depth_between_records_is_warned_of():
     """A box that is too heavy passes through the one under it between two records, which both show no overlap."""
     boxes, contacts, q = _stack(2)
     masses = np.array([[1.0, 1.0], [1.0, 1e6], [1.0, 1e12]])
-    how = {"duration": 1.5, "step": 1e-2, "every": 150, "contacts": contacts, "record": ["contact_gap"]}
+    how = {"duration": 1.5, "dt": 1e-2, "record_every": 150, "contacts": contacts, "record": ["contact_gap"]}
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         found = boxes.simulate(q, parameters=_loads(boxes, masses), **how)
@@ -87,7 +87,7 @@ def test_a_depth_between_records_is_warned_of():
     assert "are rigid and overlap by" in message and "mm at 0." in message and "in environment 2: take" in message
     assert -found.records["contact_gap"].min() < 2e-3 and found.q[2, -1, 13] < -1.0
     # what began deep is no news, and the state after the last step is measured, too
-    once = {"duration": 1e-2, "step": 1e-2, "contacts": contacts}
+    once = {"duration": 1e-2, "dt": 1e-2, "contacts": contacts}
     with pytest.warns(SimulationWarning) as begun:
         boxes.simulate(q - 0.05 * np.eye(14)[6], **once)
     assert ["overlaps at the start" in str(one.message) for one in begun] == [True]

@@ -103,7 +103,7 @@ def test_top_and_cylinder():
     I1, I3 = (1.0 / 12.0) * (3.0 * 0.05**2 + 0.3**2), 0.5 * 0.05**2
     w = np.array([1.0, 0.0, 40.0])
     L = np.array([I1, I1, I3]) * w
-    how = {"method": "rk4", "every": 500, "record": ["kinetic_energy"]}
+    how = {"method": "rk4", "record_every": 500, "record": ["kinetic_energy"]}
     found = can.simulate(can.neutral(), [*w, 0, 0, 0], duration=1.0, dt=5e-4, **how)
     energy = found.records["kinetic_energy"]
     assert np.ptp(energy) < 1e-9 * energy[0]

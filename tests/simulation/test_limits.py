@@ -71,9 +71,13 @@ def test_limits_are_held_ignored_or_told_of():
     assert np.array_equal(told.q[1, -1], ignored.q[-1])
     robot.simulate([0.35], duration=0.01)  # where it begins is told by nobody
     for kind, text, wrong in (
-        (UnknownNameError, "did you mean 'held'", {"limits": "hold"}),
-        (TypeError, "expected 'held', 'soft', 'ignored' or JointStops", {"limits": 3}),
-        (ValueError, "limits='held': expected the method 'semi_implicit_euler'", {"limits": "held", "method": "rk4"}),
+        (UnknownNameError, "did you mean 'held'", {"joint_limit_mode": "hold"}),
+        (TypeError, "expected 'held', 'soft', 'ignored' or JointStops", {"joint_limit_mode": 3}),
+        (
+            ValueError,
+            "joint_limit_mode='held': expected the method 'semi_implicit_euler'",
+            {"joint_limit_mode": "held", "method": "rk4"},
+        ),
     ):
         with pytest.raises(kind, match=text):
             robot.simulate([0.0], duration=0.01, **wrong)

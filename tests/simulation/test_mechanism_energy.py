@@ -27,7 +27,7 @@ def energies(found):
     return found.records["kinetic_energy"] + found.records["potential_energy"]
 
 
-ENERGIES = {"record": ["kinetic_energy", "potential_energy"], "limits": "ignored"}
+ENERGIES = {"record": ["kinetic_energy", "potential_energy"], "joint_limit_mode": "ignored"}
 
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
@@ -68,7 +68,12 @@ def test_a_linkage_that_nothing_holds_keeps_its_momentum():
     robot = robot.with_loop("closure", hinge, "tip", "end")
     q = robot.project(robot.neutral() + np.array([0.0] * 7 + [0.3, -0.5, 0.2]))
     v = robot.project_velocity(q, np.random.default_rng(0).normal(size=robot.nv) * 2.0)
-    how = {"duration": 2.0, "every": 100, "parameters": {"gravity": [0.0, 0.0, 0.0]}, "record": ["kinetic_energy"]}
+    how = {
+        "duration": 2.0,
+        "record_every": 100,
+        "parameters": {"gravity": [0.0, 0.0, 0.0]},
+        "record": ["kinetic_energy"],
+    }
     found = robot.simulate(q, v, **how)
     momentum, energy = robot.momentum(found.q, found.v), found.records["kinetic_energy"]
     assert found and np.abs(momentum - momentum[0]).max() < 1e-10
@@ -96,7 +101,7 @@ def test_orders_with_loops():
     orders = {"semi_implicit_euler": 2, "variational": 2, "implicit_midpoint": 2, "implicit_euler": 1, "rk4": 4}
     damped = robot.with_joint_dynamics(damping=0.02)
     for moving, expected in ((robot, orders), (damped, {"semi_implicit_euler": 1, "variational": 2})):
-        how = {"duration": 0.4, "limits": "ignored"}
+        how = {"duration": 0.4, "joint_limit_mode": "ignored"}
         best = moving.simulate(q, v, dt=4e-5, method="rk4", record_every=10000, **how)
         for method, order in expected.items():
             errors = []
@@ -165,7 +170,7 @@ def test_steps_of_loops_are_differentiated():
             def controller(t, q, v, torque):
                 return [torque, 0.0, 0.0]
 
-            how = {"duration": 5e-3, "every": 5, "method": method, "limits": "ignored"}
+            how = {"duration": 5e-3, "record_every": 5, "method": method, "joint_limit_mode": "ignored"}
             return robot.simulate(q, v, controller=controller, constants={"torque": torque}, **how).v[-1]
 
         compiled = lw.compile(end, torque=())
@@ -181,7 +186,7 @@ def test_joints_that_close_loops_exert_their_own_forces():
     robot = bare.without_constraints(pin.name).with_loop(
         pin.name, pin.joint, pin.frame, pin.relative_to, damping=(0.01,), stiffness=(0.2,)
     )
-    how = {"duration": 0.3, "every": 300, "limits": "ignored"}
+    how = {"duration": 0.3, "record_every": 300, "joint_limit_mode": "ignored"}
     best = robot.simulate(q, v, method="dormand_prince", **how).q[-1]
     free = bare.simulate(q, v, method="dormand_prince", **how).q[-1]
     far = np.abs(best - free).max()

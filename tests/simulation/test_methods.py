@@ -74,7 +74,7 @@ def test_time_goes_back():
     for robot in robots():
         q, v = robot.random_configuration(rng), 0.3 * rng.normal(size=robot.nv)
         for method in ("implicit_midpoint", "variational"):
-            how = {"duration": 0.5, "step": 0.01, "method": method, "every": 50, "passive": False}
+            how = {"duration": 0.5, "dt": 0.01, "method": method, "record_every": 50, "passive": False}
             there = robot.simulate(q, v, **how)
             back = robot.simulate(there.q[-1], -there.v[-1], **how)
             assert np.abs(robot.difference(q, back.q[-1])).max() < 1e-9, method
@@ -95,7 +95,7 @@ def test_dry_friction_by_methods_that_solve_equations():
     """An arm as it is, with friction that bends sharply: they go on and agree; what they do not solve is told so."""
     robot = lw.load("arm7")
     q, v = robot.random_configuration(seed=0, size=3), np.random.default_rng(0).normal(size=(3, robot.nv))
-    how = {"duration": 0.1, "limits": "ignored"}
+    how = {"duration": 0.1, "joint_limit_mode": "ignored"}
     best = robot.simulate(q, v, dt=2e-4, method="rk4", record_every=500, **how)
     for method, error in (("implicit_midpoint", 3e-3), ("implicit_euler", 1e-2), ("variational", 3e-3)):
         found = robot.simulate(q, v, dt=2e-3, method=method, record_every=50, **how)
@@ -139,8 +139,12 @@ def test_scipy_solves_the_same():
     robot = lw.Robot(random_tree(rng, 1, types=(joints.Spherical,)))
     q, v = robot.random_configuration(rng, size=2), rng.normal(size=(2, 3))
     push = 0.01 * rng.normal(size=(4, 3))
-    how = {"duration": 0.4, "step": 0.1, "controller": lambda t, q, v, push, gain: push - gain * v}
-    how |= {"signals": {"push": push}, "inputs": {"gain": 0.01}, "parameters": {"gravity": rng.normal(size=(2, 3))}}
+    how = {"duration": 0.4, "dt": 0.1, "controller": lambda t, q, v, push, gain: push - gain * v}
+    how |= {
+        "time_inputs": {"push": push},
+        "constants": {"gain": 0.01},
+        "parameters": {"gravity": rng.normal(size=(2, 3))},
+    }
     own = robot.simulate(q, v, method="dormand_prince", **how)
     for method in ("scipy:DOP853", "scipy:Radau"):
         found = robot.simulate(q, v, method=method, **how)

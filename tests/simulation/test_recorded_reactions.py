@@ -46,7 +46,7 @@ def test_reactions_of_steps_with_bounds_come_near_to_those_of_the_state():
         q, duration=0.04, method="rk4", record=REACTIONS, record_every=40, wrenches={"coupler": LIFT}
     )
     servos = lambda t, q, v: ServoActuators(q, force=np.zeros(3))  # noqa: E731
-    for how in ({"limits": "held"}, {"controller": servos}):
+    for how in ({"joint_limit_mode": "held"}, {"controller": servos}):
         errors = []
         for h in (1e-3, 2.5e-4):
             n = round(0.04 / h)
@@ -80,7 +80,7 @@ def test_external_wrenches_move_as_forward_dynamics_says():
     """Constant, one for each environment, by step, and by a controller; evaluated in every stage of a method."""
     robot = lw.load("arm7")
     q, n = 0.3 * np.ones(7), 40
-    how = {"duration": 0.04, "method": "rk4", "passive": False, "limits": "ignored"}
+    how = {"duration": 0.04, "method": "rk4", "passive": False, "joint_limit_mode": "ignored"}
     constant = robot.simulate(q, wrenches={"hand": LIFT}, **how)
     by_step = robot.simulate(q, wrenches={"hand": np.tile(LIFT, (n, 1))}, **how)
     each = robot.simulate(np.tile(q, (3, 1)), wrenches={"hand": np.outer([0.0, 1.0, 2.0], LIFT)}, **how)

@@ -16,7 +16,7 @@ def run():
     q = np.stack([ball.neutral(), ball.neutral()])
     q[:, -1] = 0.11, 0.3
     events = [Event("low", lambda t, q, v: q[6] - 0.105, direction=-1, stop=True)]
-    how = {"duration": 0.05, "step": 0.005, "contacts": ground, "events": events}
+    how = {"duration": 0.05, "dt": 0.005, "contacts": ground, "events": events}
     gravity = np.array([[0.0, 0.0, -9.81], [0.0, 0.0, -1.62]])
     return ball, ball.simulate(q, record=["kinetic_energy"], parameters={"gravity": gravity}, **how)
 

@@ -39,8 +39,8 @@ def test_a_robot_without_joints_stays():
         assert found and found.q.shape == (3, 11, 0) and not found.records["potential_energy"].any(), method
     late = Event("late", lambda t, q, v: t - 0.0055)
     for more in (
-        {"limits": "held"},
-        {"limits": "soft"},
+        {"joint_limit_mode": "held"},
+        {"joint_limit_mode": "soft"},
         {"controller": lambda t, q, v: np.zeros(0)},
         {"method": "scipy:RK45"},
         {"events": late},
@@ -184,7 +184,7 @@ def test_roll_outs_are_differentiated(arm):
         def controller(t, q, v, push):
             return push
 
-        how = {"duration": 0.01 * steps, "step": 0.01, "signals": {"push": push}, "passive": False, **more}
+        how = {"duration": 0.01 * steps, "dt": 0.01, "time_inputs": {"push": push}, "passive": False, **more}
         end = arm.simulate(q, v, controller=controller, **how)
         return end.q[-1] @ end.q[-1]
 
@@ -207,7 +207,7 @@ def test_roll_outs_are_differentiated(arm):
         slope = (value(q, v, push + bump) - value(q, v, push - bump)) / 2e-5
         assert abs(found[place] - slope) < 1e-6 * (1.0 + abs(slope))
     # in segments it is the same, and keeps less: of a single record, and of records
-    for more in ({"every": steps}, {}):
+    for more in ({"record_every": steps}, {}):
         fewer = slopes(segments=3, **more)
         assert np.abs(fewer(q, v, push) - found).max() < 1e-13
         assert plan_program(fewer.program)[1].size < plan_program(gradient.program)[1].size
@@ -222,7 +222,7 @@ def test_steps_too_long_are_told():
         lw.Link("mass", mass=1.0),
         lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass"),
     )
-    spring = {"controller": lambda t, q, v, k: -k * q, "inputs": {"k": 1e4}}
+    spring = {"controller": lambda t, q, v, k: -k * q, "constants": {"k": 1e4}}
     damper = {"damping:rail": [400.0]}
     with pytest.warns(SimulationWarning, match=r"0.03 s is too long .* eigenvalue -6.85; 0.015 s would do"):
         mass.simulate([0.1], dt=0.03, duration=0.03, **spring)
@@ -301,7 +301,7 @@ def test_signals_of_as_many_steps_as_environments(arm):
         start, shared = np.zeros((size, 3)), rng.normal(size=(size, 3))
         each = rng.normal(size=(size, size, 3))
         if size == 3:
-            with pytest.raises(ValueError, match=r"signals\['push'\]: \(3, 3\) may be .* expected \(3, 3, 1\)"):
+            with pytest.raises(ValueError, match=r"time_inputs\['push'\]: \(3, 3\) may be .* expected \(3, 3, 1\)"):
                 arm.simulate(start, time_inputs={"push": shared}, **how)
             law = lw.control.PD(arm, kp=10.0, kd=1.0)
             told = {"controller": law, "duration": 3e-3}
@@ -323,23 +323,23 @@ def test_bad_input(arm):
     """What is wrong is said before anything is computed."""
     q = arm.neutral()
     wrong = [
-        (ValueError, "step: expected a time above 0", {"step": 0.0}),
-        (ValueError, "duration: expected whole steps", {"duration": 0.0105, "step": 1e-3}),
-        (ValueError, "every: records are made after whole steps", {"every": 3}),
+        (ValueError, "step: expected a time above 0", {"dt": 0.0}),
+        (ValueError, "duration: expected whole steps", {"duration": 0.0105, "dt": 1e-3}),
+        (ValueError, "every: records are made after whole steps", {"record_every": 3}),
         (UnknownNameError, "did you mean 'rk4'", {"method": "rk5"}),
         (TypeError, "controller: expected a function", {"controller": 3.0}),
         (
             TypeError,
             "it is called as controller\\(t, q, v, gain\\)",
-            {"controller": lambda t, q, v: q, "inputs": {"gain": 1.0}},
+            {"controller": lambda t, q, v: q, "constants": {"gain": 1.0}},
         ),
         (ValueError, "expected 3 joint forces", {"controller": lambda t, q, v: q[:2]}),
         (
             ValueError,
             "signals\\['push'\\]: expected a row for each of 10 steps",
-            {"signals": {"push": np.zeros((9, 3))}},
+            {"time_inputs": {"push": np.zeros((9, 3))}},
         ),
-        (ValueError, "inputs\\['gain'\\]: expected finite", {"inputs": {"gain": np.nan}}),
+        (ValueError, "inputs\\['gain'\\]: expected finite", {"constants": {"gain": np.nan}}),
         (ValueError, "v: expected finite numbers", {"v": [0.0, np.nan, 0.0]}),
         (UnknownNameError, "kinetic_energy", {"record": ["kinetic_enrgy"]}),
         (
@@ -350,7 +350,7 @@ def test_bad_input(arm):
         (
             ValueError,
             r"inputs\['gain'\]: 3 numbers may be one for each .* expected \(3, 1\) .* \(3, 3\)",
-            {"q": np.zeros((3, 3)), "controller": lambda t, q, v, gain: gain * q, "inputs": {"gain": np.ones(3)}},
+            {"q": np.zeros((3, 3)), "controller": lambda t, q, v, gain: gain * q, "constants": {"gain": np.ones(3)}},
         ),
     ]
     for kind, text, given in wrong:

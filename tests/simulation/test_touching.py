@@ -207,7 +207,7 @@ def test_compliant_contacts_begin_in_the_air():
     ball = lw.Robot.build("ball", lw.Link("ball", mass=1.0, com=(0, 0, 0)),
         lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="z", parent="world", child="ball"))  # fmt: skip
     ground = ContactGround(ContactPoint("ball"), stiffness=1e5, dissipation=0.5)
-    how = {"contacts": ground, "contact_model": "compliant", "step": 1e-3, "limits": "ignored"}
+    how = {"contacts": ground, "contact_model": "compliant", "dt": 1e-3, "joint_limit_mode": "ignored"}
     ends = {}
     for method in ("rk4", "implicit_midpoint", "implicit_euler", "variational", "semi_implicit_euler"):
         found = ball.simulate([0.05], duration=0.13, method=method, record_every=10, **how)
@@ -230,7 +230,7 @@ def test_numbers_of_contacts_are_parameters():
     q, v, many = put(ball, (0, 0, 0.3)), [0.3, 0.2, 0.0, 4.0, 0.5, -1.0], np.array([0.1, 0.4, 0.9])
     scene = lw.Scene().with_half_space("floor")
     mine = {"contact_friction": 0.5, "contact_friction:floor": many, "contact_restitution": 0.4}
-    how = {"duration": 0.25, "every": 250}
+    how = {"duration": 0.25, "record_every": 250}
     found = ball.simulate(q, v, contacts=ContactScene(scene), parameters=mine, **how)
     for k, friction in enumerate(many):
         alone = ContactScene(scene, materials=ContactMaterial(friction, restitution=0.4))

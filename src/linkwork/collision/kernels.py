@@ -132,7 +132,7 @@ _COMPUTED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "in_collision deeper": (_deeper, ("margin",)),
     "in_collision each": (_collision_each, ("margin",)),
     "in_collision each deeper": (_deeper_each, ("margin",)),
-    "nearest": (_nearest, ()),
+    "nearest_pair": (_nearest, ()),
     "smooth_minimum_distance": (_smooth, ("sharpness",)),
     "smooth_minimum_distance_gradient": (_smooth_gradient, ("sharpness",)),
 }

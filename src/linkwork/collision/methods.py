@@ -124,7 +124,7 @@ class DistanceMethods(RobotBase):
         asked = self._about("nearest_pair", scene, pairs, link)
         if is_traced(q) or getattr(q, "ndim", 1) > 1:
             raise ValueError(
-                "nearest: expected one configuration (nq,); distances(q).distance.argmin(-1) is of batches"
+                "nearest_pair: expected one configuration (nq,); distances(q).distance.argmin(-1) is of batches"
             )
         each = [np.asarray(self._measured("nearest_pair", b, q, b.scene.rows)) for b in asked.blocks]
         block = int(np.argmin([found[0] for found in each]))

@@ -71,7 +71,7 @@ def check_edges(asked: DistanceSpec) -> None:
         try:
             algorithms.check_bounded(body)
         except TypeError as error:
-            raise TypeError(f'is_motion_free: {error}: use method="sampled"') from None
+            raise TypeError(f'is_motion_free: {error}: use collision_check="sampled"') from None
 
 
 def edge_kernel(method: str, asked: DistanceSpec, space: Space, *, each: bool = False) -> Kernel:
@@ -94,6 +94,6 @@ def edge_kernel(method: str, asked: DistanceSpec, space: Space, *, each: bool = 
 
     def made() -> Kernel:
         given = {**(asked.margins if each else {}), **asked.rows}
-        return compile(traced, name=f"edge_is_free_{method}", q0=space, q1=space, margin=(), step=(), **given)
+        return compile(traced, name=f"is_motion_free_{method}", q0=space, q1=space, margin=(), step=(), **given)
 
     return _KERNELS.get((method, asked, each), made)

@@ -193,7 +193,9 @@ class ControlLaw(ABC):
         if given is None:
             return np.asarray(self.robot.effort_limits)
         m = len(self.acting)
-        expected = f"{self.caller}: limits: expected a force above 0, or ({m},) of actuated velocities; inf is none"
+        expected = (
+            f"{self.caller}: effort_limits: expected a force above 0, or ({m},) of actuated velocities; inf is none"
+        )
         array = np.asarray(real_array(expected, given), dtype=float)
         if array.shape not in ((), (m,)) or not (array > 0.0).all():
             raise ValueError(f"{expected}; got {given!r}")

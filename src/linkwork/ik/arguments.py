@@ -14,6 +14,7 @@ from linkwork._util.validation import names as names_of
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.ik.algorithms.task_stack import TaskState
+from linkwork.ik.tasks.frame_tasks import by_coordinate
 from linkwork.ik.tasks.modifiers import ConstraintTask, LoopRange, as_task
 from linkwork.ik.tasks.task import Task
 from linkwork.kinematics.algorithms.relative_kinematics import fork
@@ -196,7 +197,8 @@ def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 def pose_tolerance(caller: str, position: Any, orientation: Any) -> list[float]:
     """Return the tolerances of a pose's six rows (rotation x y z [rad], position x y z [m]).
 
-    Each is a positive number or three, infinite where a coordinate is free.  Raises ValueError.
+    Each is a positive number, which bounds the length of what is left, or three, which bound its coordinates; infinite
+    where it is free.  Raises ValueError.
     """
     found: list[float] = []
     for name, unit, value in (("orientation_tolerance", "rad", orientation), ("position_tolerance", "m", position)):
@@ -206,7 +208,7 @@ def pose_tolerance(caller: str, position: Any, orientation: Any) -> list[float]:
             numbers = np.array([np.nan])
         if numbers.shape not in ((), (3,)) or not (numbers > 0.0).all():
             raise ValueError(f"{caller}: {name}: expected a positive number or three [{unit}], got {value!r}")
-        found += np.broadcast_to(numbers, 3).tolist()
+        found += by_coordinate(numbers)
     return found
 
 

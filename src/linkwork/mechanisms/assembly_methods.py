@@ -315,7 +315,7 @@ class MobilityMethods(RobotBase):
         mechanism = Mechanism(self, self._scales("minimal_coordinates", length), time)
         given = self._one("minimal_coordinates", "q", q)
         if not (isinstance(least, (int, float)) and 0.0 < least < 1.0):
-            raise ValueError(f"minimal: least: expected a number between 0 and 1, got {least!r}")
+            raise ValueError(f"minimal_coordinates: least: expected a number between 0 and 1, got {least!r}")
         found = None if given is not None else assembled_near(mechanism, None)
         return minimal_of(mechanism, assembled_at(mechanism, found, given), independent, speeds, float(least))
 

@@ -125,13 +125,13 @@ def _asked(caller: str, robot: Any, keep: Any) -> list[Any]:
     if isinstance(keep, (Task, Constraint)):
         keep = (keep,)
     if not isinstance(keep, Iterable) or isinstance(keep, (str, bytes, dict)):
-        raise TypeError(f"{caller}: keep: expected tasks and constraints, got {keep!r}")
+        raise TypeError(f"{caller}: path_constraints: expected tasks and constraints, got {keep!r}")
     for task in keep if isinstance(keep, Sequence | np.ndarray) else ():
         if not isinstance(task, (Task, Constraint)):
-            raise TypeError(f"{caller}: keep: expected tasks and constraints, got {shown(task)}")
+            raise TypeError(f"{caller}: path_constraints: expected tasks and constraints, got {shown(task)}")
     found = [*keep] or [ConstraintTask(one, tolerance=OWN, own=True) for one in robot.tree.constraints]
     if not found:
-        raise ValueError(f"{caller}: keep: expected a task at least, got none")
+        raise ValueError(f"{caller}: path_constraints: expected a task at least, got none")
     return found
 
 
@@ -139,11 +139,11 @@ def _check(caller: str, task: Task) -> None:
     """Raises ValueError for a task that nothing can hold to."""
     if not task.hard:
         raise ValueError(
-            f"{caller}: keep: task {task.name!r} is soft, with a weight: what is kept along the way is hard"
+            f"{caller}: path_constraints: task {task.name!r} is soft, with a weight: what is kept along the way is hard"
         )
     if task.target_of is not None and task.target is None:
         raise ValueError(
-            f"{caller}: keep: task {task.name!r} does not say {task.target_of.doc}: give it target=, always the same"
+            f"{caller}: path_constraints: task {task.name!r} has no {task.target_of.doc}: give it a constant target="
         )
 
 

@@ -254,7 +254,7 @@ class PlanningSpace:
         kernels, each = asked.kernels, block.each is not None
         if each:
             what += f" {EACH}"
-        if what.startswith("edge"):
+        if what.startswith("is_motion_free"):
             numbers.append(np.array(float(TOLERANCE if self.method == METHODS[0] else self.resolution)))
             if what not in kernels:
                 kernels[what] = edge_kernel(self.method, asked.asked, self.robot.configuration_space, each=each)

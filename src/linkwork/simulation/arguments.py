@@ -76,7 +76,7 @@ def cores_of(
         elif len(leading) == 1 and x.shape == leading and leading[0] in (robot.nq, robot.nv):
             n = leading[0]
             raise ValueError(
-                f"{caller}: inputs[{name!r}]: {n} numbers may be one for each of {n} environments or a vector for all: "
+                f"{caller}: constants[{name!r}]: {n} numbers may be one for each of {n} environments or a vector: "
                 f"expected ({n}, 1) for the first, or the vector repeated for each environment, ({n}, {n})"
             )
         found.append((name, core))
@@ -109,7 +109,7 @@ def refuse_too_many(records: int, leading: tuple[int, ...], robot: Any) -> None:
     if numbers > MOST_RECORDED:
         raise ValueError(
             f"simulate: duration: expected at most {MOST_RECORDED} numbers in q and v of all records, got "
-            f"{records} records, {numbers} numbers; every= makes fewer"
+            f"{records} records, {numbers} numbers; record_every= makes fewer"
         )
 
 
@@ -240,7 +240,7 @@ def given_signals(
     for other lengths, and for n rows of n numbers beside n environments and n joints.
     """
     if not isinstance(given, Mapping):
-        raise TypeError(f"simulate: signals: expected a dict of arrays or trajectories by name, got {given!r}")
+        raise TypeError(f"simulate: time_inputs: expected a dict of arrays or trajectories by name, got {given!r}")
     arrays: dict[str, Any] = {}
     sampled = set()
     for name, x in given.items():
@@ -252,21 +252,21 @@ def given_signals(
             arrays[name] = x
     said = getattr(controller, "takes", None)
     takes: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
-    found = given_numbers("signals", arrays)
+    found = given_numbers("time_inputs", arrays)
     axes = {}
     for name, x in found.items():
         n, wanted = len(leading), takes.get(name)
         of_all, of_each = x.shape[:1] == (steps,), n > 0 and x.shape[: n + 1] == (*leading, steps)
         if not (of_all or of_each):
             raise ValueError(
-                f"simulate: signals[{name!r}]: expected a row for each of {steps} steps, ({steps}, ...) or for each "
+                f"simulate: time_inputs[{name!r}]: expected a row for each of {steps} steps, ({steps}, ...), or each "
                 f"environment ({', '.join(map(str, (*leading, steps)))}, ...), got {x.shape}"
             )
         if name in sampled or (of_all and wanted is not None and x.shape[1:] == wanted):
             of_each = False
         elif of_all and of_each and wanted is None and x.shape == (steps, steps) and steps in (robot.nq, robot.nv):
             raise ValueError(
-                f"simulate: signals[{name!r}]: ({steps}, {steps}) may be a number for each of {steps} environments and "
+                f"simulate: time_inputs[{name!r}]: ({steps}, {steps}) may be a number for each of {steps} environments "
                 f"steps, or a vector for each step: expected ({steps}, {steps}, 1) for the first, or the vectors "
                 f"repeated for each environment, ({steps}, {steps}, {steps})"
             )

@@ -95,7 +95,9 @@ def _inertias(robot: Any, passive: bool) -> tuple[float, ...]:
     found = np.array(least_inertias(robot, passive))
     if not (np.isfinite(found).all() and (found > 0.0).all()):
         name = robot.v_names[int(np.argmin(np.where(np.isfinite(found), found, -1.0)))]
-        raise ValueError(f"simulate: limits: nothing resists {name!r}, so no stop for it is stiff: give it inertia")
+        raise ValueError(
+            f"simulate: joint_limit_mode: nothing resists {name!r}, so no stop for it is stiff: give it inertia"
+        )
     return tuple(map(float, found))
 
 
@@ -104,7 +106,7 @@ def given_limits(given: Any) -> str | JointStops | None:
     if given is None or isinstance(given, JointStops):
         return given
     if not isinstance(given, str):
-        raise TypeError(f"simulate: limits: expected 'held', 'soft', 'ignored' or JointStops, got {given!r}")
+        raise TypeError(f"simulate: joint_limit_mode: expected 'held', 'soft', 'ignored' or JointStops, got {given!r}")
     if given not in LIMITS:
         raise UnknownNameError("limits of simulate", given, LIMITS)
     return JointStops() if given == "soft" else given

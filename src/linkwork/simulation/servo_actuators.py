@@ -1,4 +1,4 @@
-"""Servos: what a controller may give in the place of joint forces."""
+"""ServoActuators: what a controller may give in the place of joint forces."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ServoActuators:
 
     >>> import numpy as np
     >>> import linkwork as lw
-    >>> from linkwork.simulation import Servos
+    >>> from linkwork.simulation import ServoActuators
     >>> robot = lw.load("arm7")
     >>> def controller(t, q, v, target):
     ...     return ServoActuators(target, stiffness=1e5, damping=1e3, limit=robot.effort_limits)
@@ -83,7 +83,7 @@ class ServoActuators:
         for name in ("stiffness", "damping", "limit"):
             for x in found[name]:
                 if isinstance(x, (int, float)) and not x >= 0.0:
-                    raise ValueError(f"Servos: {name}: expected numbers from 0, got {x!r}")
+                    raise ValueError(f"ServoActuators: {name}: expected numbers from 0, got {x!r}")
         for body, place in zip(robot.tree.bodies, robot.tree.v_slices, strict=True):
             if body.joint.is_floating:
                 found["limit"][place] = [0.0] * 6
@@ -97,9 +97,9 @@ def _limited(tau: Any, most: Any) -> Any:
 
 def _numbers(what: str, given: Any, n: int) -> list[Any]:
     """So many numbers, or one for all."""
-    numbers, _ = taken_apart(array(given) if not isinstance(given, np.ndarray) else given, f"Servos: {what}")
+    numbers, _ = taken_apart(array(given) if not isinstance(given, np.ndarray) else given, f"ServoActuators: {what}")
     if len(numbers) == 1 and what != "position":
         numbers = [*numbers] * n
     if len(numbers) != n:
-        raise ValueError(f"Servos: {what}: expected {n} numbers, got {len(numbers)}")
+        raise ValueError(f"ServoActuators: {what}: expected {n} numbers, got {len(numbers)}")
     return [float(x) if isinstance(x, (int, float, np.floating)) else x for x in numbers]

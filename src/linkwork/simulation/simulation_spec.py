@@ -65,7 +65,7 @@ class SimulationSetup:
         if self.is_dry:
             self.bounded("passive='coulomb'")
         if self.limits == "held":
-            self.bounded("limits='held'", ", or limits='soft'")
+            self.bounded("joint_limit_mode='held'", ", or joint_limit_mode='soft'")
         if self.contacts is not None:
             if not self.is_compliant:
                 self.bounded("contacts", ", or contact_model='compliant'")

@@ -400,10 +400,10 @@ class Simulator:
         if self._how[2] is not _PUSHED:
             if tau is not None:
                 raise TypeError("Simulator.step: expected no joint forces: there is a controller")
-            return given_numbers("inputs", inputs)
+            return given_numbers("constants", inputs)
         if inputs:
             raise TypeError(f"Simulator.step: expected no inputs without a controller, got {', '.join(inputs)}")
-        found = given_numbers("inputs", {"tau": np.zeros(self._robot.nv) if tau is None else tau})
+        found = given_numbers("constants", {"tau": np.zeros(self._robot.nv) if tau is None else tau})
         if found["tau"].shape[-1:] != (self._robot.nv,):
             raise ValueError(
                 f"Simulator.step: tau: expected joint forces (..., {self._robot.nv}), got shape {found['tau'].shape}"

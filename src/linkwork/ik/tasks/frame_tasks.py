@@ -39,7 +39,7 @@ from linkwork.ik.tasks.task import (
 from linkwork.spatial import Motion, Pose, Quaternion, Rotation, Vec3
 from linkwork.spatial.quaternion import translation_of_twist, twist_of_translation
 
-__all__ = ["Axes", "OrientationTask", "PoseTask", "PositionTask", "moves"]
+__all__ = ["Axes", "OrientationTask", "PoseTask", "PositionTask", "by_coordinate", "moves"]
 
 Axes = Literal["frame", "target", "reference"] | str
 Exact = Literal["no", "way", "yes"]  # whether rows are derivatives away from the target, too
@@ -235,6 +235,11 @@ def _rows(*columns: list[Vec3]) -> list[list[Any]]:
     return [[getattr(column, axis) for column in part] for part in columns for axis in _XYZ]
 
 
+def by_coordinate(tolerance: np.ndarray) -> list[float]:
+    """Return the tolerances of three coordinates: a number () bounds their length, three (3,) bound each."""
+    return [float(tolerance) / math.sqrt(3.0)] * 3 if tolerance.ndim == 0 else tolerance.tolist()
+
+
 @public_constructor
 @dataclass(frozen=True)
 class PoseTask(_FrameTask):
@@ -258,7 +263,7 @@ class PoseTask(_FrameTask):
                 )
             rows: list[float] = []
             for one in told:
-                rows += np.broadcast_to(np.asarray(TOLERANCE if one is None else one, dtype=float), 3).tolist()
+                rows += by_coordinate(np.asarray(TOLERANCE if one is None else one, dtype=float))
             object.__setattr__(self, "tolerance", tuple(rows))
             object.__setattr__(self, "position_tolerance", None)
             object.__setattr__(self, "orientation_tolerance", None)

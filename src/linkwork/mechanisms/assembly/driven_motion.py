@@ -137,7 +137,7 @@ def _read_rates(robot: Any, what: str, given: Any, driven: HeldJoints, n: int) -
     """
     found = np.zeros((n, robot.nv))
     if given is not None and not isinstance(given, Mapping):
-        raise TypeError(f'follow: {what}: expected a dict by joint, as in {{"crank": 2.0}}, got {given!r}')
+        raise TypeError(f'drive_mechanism: {what}: expected a dict by joint, as in {{"crank": 2.0}}, got {given!r}')
     for name, value in (given or {}).items():
         place = robot.tree.v_slices[robot.tree.joint_index(name)]
         if name not in driven.names:

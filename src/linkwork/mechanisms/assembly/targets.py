@@ -244,7 +244,7 @@ def check_limits(mechanism: ClosedMechanism, held: HeldJoints) -> None:
             k = int(np.argwhere(wrong)[0][-1])
             raise ValueError(
                 f"{mechanism.caller}: hold: joint {joint!r} = {value[wrong].flat[0]:.6g} is beyond its limits "
-                f"[{low[k]:.6g}, {high[k]:.6g}]; limits=False does not look at them"
+                f"[{low[k]:.6g}, {high[k]:.6g}]; position_limits=False does not look at them"
             )
 
 

@@ -77,7 +77,9 @@ class _Chooser:
             problems.append(f"they leave {_many(count - within)} undetermined" + (f": {listed}" if listed else ""))
         if problems:
             freedom = f"the mechanism has {count} degree{'' if count == 1 else 's'} of freedom here"
-            raise ValueError(f"minimal: {what}: {said}: {'; '.join(problems)} ({freedom}); None chooses some")
+            raise ValueError(
+                f"minimal_coordinates: {what}: {said}: {'; '.join(problems)} ({freedom}); None chooses some"
+            )
         return places
 
     def _too_many(self, places: Sequence[int], found: Ranked) -> list[str]:
@@ -108,7 +110,7 @@ class _Chooser:
         if not margin >= self.least:
             said = ", ".join(repr(self.names[k]) for k in places)
             raise ValueError(
-                f"minimal: {what}: {said}: with them the others are nearly undetermined: margin {margin:.3g}, the "
+                f"minimal_coordinates: {what}: {said}: with them the others are nearly undetermined: margin {margin:.3g}, the "
                 f"smallest singular value of the dependent block, is below {self.least:g}; name others, or None "
                 f"chooses some"
             )
@@ -129,11 +131,13 @@ def assembled_at(mechanism: Mechanism, q: Any, given: np.ndarray | None) -> np.n
             worst = int(np.argmax(np.abs(error)))
             left = error[worst] / mechanism.scales.rows[mechanism.scales.errors][worst]
             raise ValueError(
-                f"minimal: at: it is not assembled: {left:.3g} is left of {rows[worst]!r}: give a configuration that "
+                f"minimal_coordinates: q: it is not assembled: {left:.3g} is left of {rows[worst]!r}: give a configuration that "
                 f"obeys the constraints"
             )
         found = mechanism.projected(given)
     if not found.closed:
-        raise ValueError("minimal: no configuration that obeys the constraints was found: robot.mobility() explains")
+        raise ValueError(
+            "minimal_coordinates: no configuration that obeys the constraints was found: robot.mobility() explains"
+        )
     result: np.ndarray = found.q
     return result

@@ -113,12 +113,12 @@ class CartesianPath:
         Raises ValueError where the other does not begin where this one ends, within ``tolerance`` [m, rad].
         """
         if not isinstance(other, CartesianPath):
-            raise TypeError(f"then: expected a CartesianPath, got {other!r}")
+            raise TypeError(f"append: expected a CartesianPath, got {other!r}")
         gap = pose_difference(self(self.length), other(0.0))
         turn, way = float(np.linalg.norm(gap[:3])), float(np.linalg.norm(gap[3:]))
         if turn > tolerance or way > tolerance:
             raise ValueError(
-                f"then: the other begins {way:.3g} m and {turn:.3g} rad away from where this one ends: a line between "
+                f"append: the other begins {way:.3g} m and {turn:.3g} rad away from where this one ends: a line between "
                 f"them closes the gap"
             )
         return CartesianPath([*self._pieces, *other._pieces])

@@ -90,4 +90,4 @@ def levers(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     try:
         return joint_reaches(robot.tree, lower, upper)
     except (TypeError, ValueError) as error:
-        raise type(error)(f'{error}: use edges="sampled"') from None
+        raise type(error)(f'{error}: use collision_check="sampled"') from None

@@ -195,7 +195,7 @@ def _largest(robot: Any, given: Any) -> np.ndarray:
 def _one(robot: Any, start: Any) -> np.ndarray:
     q = read_configuration(robot, WHO, "q_init", start)
     if q.shape != (robot.nq,):
-        raise ValueError(f"{WHO}: start: expected one configuration ({robot.nq},), got shape {q.shape}")
+        raise ValueError(f"{WHO}: q_init: expected one configuration ({robot.nq},), got shape {q.shape}")
     return q
 
 
@@ -205,14 +205,14 @@ def _on_path(asked: PathRequest, q: np.ndarray) -> np.ndarray:
     if asked.problem.plain and outside.any():
         k = int(np.flatnonzero(outside)[0])
         raise ValueError(
-            f"{WHO}: start: {asked.robot.q_names[k]!r} is {q[k]:.6g}, beyond its limits {asked.lower[k]:.6g} to "
+            f"{WHO}: q_init: {asked.robot.q_names[k]!r} is {q[k]:.6g}, beyond its limits {asked.lower[k]:.6g} to "
             f"{asked.upper[k]:.6g}"
         )
     way, turn = asked.off(q[None], np.zeros(1))[0]
     found, done = asked.solved(q[None], asked.path(0.0)[None])
     if way > _NEAR or turn > _NEAR or not done[0]:
         raise ValueError(
-            f"{WHO}: start: {asked.frame!r} is {way:.3g} m and {turn:.3g} rad away from where the path begins: "
+            f"{WHO}: q_init: {asked.frame!r} is {way:.3g} m and {turn:.3g} rad away from where the path begins: "
             f"begin it at robot.pose(start, {asked.frame!r}), or leave start out"
         )
     onto: np.ndarray = found[0]

@@ -58,7 +58,7 @@ class MotionAsked:
         own, forces = [], None
         for limit in limits:
             if not isinstance(limit, MotionLimit):
-                raise TypeError(f"{caller}: limits: expected MotionLimit(function, lower, upper), got {limit!r}")
+                raise TypeError(f"{caller}: motion_limits: expected MotionLimit(function, lower, upper), got {limit!r}")
             own.append(limit)
         if torque is not None and torque is not False:
             if robot is None:

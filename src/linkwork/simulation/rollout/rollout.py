@@ -338,7 +338,7 @@ def commanded(
     tau, more = split_command(setup.robot, command)
     wrenches += more
     if isinstance(tau, ServoActuators):
-        setup.bounded("a controller that gives Servos")
+        setup.bounded("a controller that gives ServoActuators")
         servos = tau.of(setup.robot)
         return (servos.now(setup.robot, state.q, state.v) if now else servos), z, wrenches
     scalars, _ = taken_apart(array(tau), "controller: what it returns")

@@ -100,7 +100,7 @@ def warn_of_implicit_springs(robot: Any, h: float) -> None:
         return
     omega, what = max(found)
     warnings.warn(
-        f"simulate: step: the spring in {what!r} vibrates at up to {omega:.3g} rad/s, too fast for "
+        f"simulate: dt: the spring in {what!r} vibrates at up to {omega:.3g} rad/s, too fast for "
         f"steps of {h:g} s: it is taken implicitly, which damps it; a step of {0.5 / omega:.2g} s keeps its energy",
         SimulationWarning,
         stacklevel=levels_up(),

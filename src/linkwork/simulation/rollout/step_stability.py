@@ -103,7 +103,7 @@ def warn_of_fast_turns(robot: Any, h: float, t: np.ndarray, v: np.ndarray) -> No
     place = np.unravel_index(int(np.argmax(turned)), turned.shape)
     of = f" in environment {', '.join(map(str, map(int, place[:-2])))}" if len(place) > 2 else ""
     warnings.warn(
-        f"simulate: step: {robot.v_names[place[-1]]!r} turns by {turned[place]:.2g} rad in a step of {h:g} s at "
+        f"simulate: dt: {robot.v_names[place[-1]]!r} turns by {turned[place]:.2g} rad in a step of {h:g} s at "
         f"{t[place[-2]]:g} s{of}: too far for what constraints make of it; a step of {h * _FINE / turned[place]:.2g} s "
         f"would do",
         SimulationWarning,
@@ -153,7 +153,7 @@ def _warn_of_long_step(setup: SimulationSetup, step: Step, q: np.ndarray, v: np.
     factor = f"{worst.real:.3g}" if abs(worst.imag) < 1e-9 * abs(worst) else f"{worst:.3g}"
     joined = ", " if other.startswith("or") else "; "
     warnings.warn(
-        f"simulate: step: {h:g} s is too long to be stable: at the start each step multiplies some deviation by the "
+        f"simulate: dt: {h:g} s is too long to be stable: at the start each step multiplies some deviation by the "
         f"eigenvalue {factor}; {advice}{joined}{other}",
         SimulationWarning,
         stacklevel=levels_up(),
@@ -213,7 +213,7 @@ def warn_of_stiff_contacts(
     factor = _factor(setup.method, h * h * stiff)
     told = f"{factor.real:.3g}" if not factor.imag else f"{factor:.3g}"
     warnings.warn(
-        f"simulate: step: {h:g} s is too long to be stable: where {name} overlap by {1e3 * depth:.2g} mm, as they may, "
+        f"simulate: dt: {h:g} s is too long to be stable: where {name} overlap by {1e3 * depth:.2g} mm, as they may, "
         f"each step multiplies some deviation by the eigenvalue {told}; {shorter:.2g} s would do, or an implicit "
         "method, or less stiffness",
         SimulationWarning,
