@@ -200,7 +200,9 @@ def test_without_a_closed_form_it_goes_over_to_the_nearest_other_answer():
     found = arm.track_cartesian_path(path, tip, q_init=q, orientation="free", reconfigure=True)
     assert found and found.reconfigurations == 1
     one, other = found.parts()
-    assert (one.sampled(n=50)[1].q[:, 1] < 0.0).all() and (other.sampled(n=50)[1].q[:, 1] > 0.0).all()
+    assert (one.sampled(num_samples=50)[1].q[:, 1] < 0.0).all() and (
+        other.sampled(num_samples=50)[1].q[:, 1] > 0.0
+    ).all()
     assert one.end_time == other.start_time == pytest.approx(ended.fraction * path.length, abs=2e-3)
     for part in (one, other):
         s = np.linspace(part.start_time, part.end_time, 300)

@@ -36,7 +36,7 @@ def test_limits_are_shaded_and_joints_named(arm):
     axes = way.plot(limits={"acceleration": (-1.0, 2.0)}, columns=2, num_samples=50)
     assert axes.shape == (4, 2)
     assert [t.get_text() for t in axes[0, 1].get_legend().get_texts()] == [arm.q_names[1]]
-    assert np.allclose(axes[0, 1].lines[0].get_ydata(), way.sampled(n=50)[1].q[:, 1])
+    assert np.allclose(axes[0, 1].lines[0].get_ydata(), way.sampled(num_samples=50)[1].q[:, 1])
     shaded = [line.get_ydata()[0] for line in axes[0, 1].lines if line.get_linestyle() == "--"]
     assert shaded == [0.6]  # the robot's own upper limit; the lower is far away
     by_joint = way.plot(limits={"velocity": {arm.v_names[0]: 0.5}}, num_samples=50)[1]

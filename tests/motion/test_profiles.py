@@ -205,7 +205,7 @@ def test_in_phase_is_a_straight_line():
     for kind in ("jerk", "trapezoid", "quintic"):
         options = {"kind": kind, "synchronize": "phase", **LIMITS, "velocity": [1.0, 0.1, 1.0]}
         way = lw.motion.profile(q0, q1, v0=0.1 * (q1 - q0), **options)
-        _, state = way.sampled(n=50)
+        _, state = way.sampled(num_samples=50)
         np.testing.assert_allclose(state.q - q0, state.q[:, :1] * (q1 - q0), atol=1e-13)
         assert way.extremes(1).lower[1] >= -0.1 * (1.0 + 1e-12)
         with pytest.raises(ValueError, match=r"v1 of coordinate 1 is .*, and along the straight line"):

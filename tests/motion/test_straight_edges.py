@@ -94,7 +94,7 @@ def test_limits_hold_all_along(name: str) -> None:
         straight, smooth = plan.trajectory(), plan.trajectory(smooth=True)
         assert abs(straight.duration - plan.cost) < 1e-9
         for one in (straight, smooth, time_optimal(straight), time_optimal(smooth)):
-            at = one.sampled(n=1500)[1]
+            at = one.sampled(num_samples=1500)[1]
             assert ((at.q >= low) & (at.q <= high)).all()
             if edges == "certified":
                 assert robot.minimum_distance(at.q, POSTS).min() > 0.0

@@ -178,7 +178,7 @@ def test_extremes_are_those_of_samples_and_reached():
         curve.retimed([0.0, 1.0, 1.5, 4.0]).concatenate(curve.reversed(), allow_jump=True),
     )
     for one in others:
-        t, state = one.sampled(n=20001)
+        t, state = one.sampled(num_samples=20001)
         for order, values in enumerate((*state, one.jerk(t))):
             found = one.extremes(order)
             room = 1e-9 * np.abs(values).max()
@@ -246,7 +246,7 @@ def test_squads_that_jump_have_no_bounds():
     assert leaps and np.isinf(np.array(way.extremes(1))).any()
     joint = through((joints.Revolute, joints.Prismatic))
     plain = joint.robot.spline([0.0, 1.0, 1.5, 4.0], joint.robot.random_configuration(size=4, seed=1), "squad")
-    for order, x in enumerate(plain.sampled(n=20001)[1]):
+    for order, x in enumerate(plain.sampled(num_samples=20001)[1]):
         low, high = plain.extremes(order)
         assert (np.abs([low - x.min(axis=0), high - x.max(axis=0)]) < 1e-3 * np.ptp(x)).all()
         assert (low <= x.min(axis=0) + 1e-12).all() and (high >= x.max(axis=0) - 1e-12).all()
@@ -389,7 +389,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="base"):
         Trajectory.polynomial([0.0, 1.0], np.zeros((1, 8, 2)), robot=robot_of(FEW_TYPES))
     for wrong in (lambda: curve.retimed(-1.0), lambda: curve.retimed([0.0, 1.0]), lambda: curve.slice(1.0, 0.5),
-                  lambda: curve.sampled(), lambda: curve.sampled(n=1), lambda: curve.extremes(5),
+                  lambda: curve.sampled(), lambda: curve.sampled(num_samples=1), lambda: curve.extremes(5),
                   lambda: curve.concatenate(through(FEW_TYPES)), lambda: curve(0.0, outside="go on")):  # fmt: skip
         with pytest.raises(ValueError):
             wrong()

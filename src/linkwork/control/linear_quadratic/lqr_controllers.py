@@ -307,7 +307,7 @@ def lqr_about_trajectory(
     if not (np.isfinite(dt) and dt > 0.0):
         raise ValueError(f"lqr_about_trajectory: dt: expected seconds above 0, got {dt!r}")
     cost, effort = state_cost("track", "Q", Q, robot.nv), cost_matrix("track", "R", R, len(acting))
-    times, (q, v, a) = trajectory.sampled(step=dt)
+    times, (q, v, a) = trajectory.sampled(dt=dt)
     tau = robot.inverse_dynamics(q, v, a, passive=passive)
     tau = forces_that_act("track", robot, tau, acting, "the trajectory")
     A, B = robot.linearize(q, v, tau, dt=times[1] - times[0], passive=passive)

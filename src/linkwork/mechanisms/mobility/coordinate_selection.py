@@ -110,7 +110,8 @@ class _Chooser:
         if not margin >= self.least:
             said = ", ".join(repr(self.names[k]) for k in places)
             raise ValueError(
-                f"minimal_coordinates: {what}: {said}: with them the others are nearly undetermined: margin {margin:.3g}, the "
+                f"minimal_coordinates: {what}: {said}: with them the others are nearly undetermined: margin "
+                f"{margin:.3g}, the "
                 f"smallest singular value of the dependent block, is below {self.least:g}; name others, or None "
                 f"chooses some"
             )
@@ -131,7 +132,8 @@ def assembled_at(mechanism: Mechanism, q: Any, given: np.ndarray | None) -> np.n
             worst = int(np.argmax(np.abs(error)))
             left = error[worst] / mechanism.scales.rows[mechanism.scales.errors][worst]
             raise ValueError(
-                f"minimal_coordinates: q: it is not assembled: {left:.3g} is left of {rows[worst]!r}: give a configuration that "
+                f"minimal_coordinates: q: it is not assembled: {left:.3g} is left of {rows[worst]!r}: give a "
+                "configuration that "
                 f"obeys the constraints"
             )
         found = mechanism.projected(given)

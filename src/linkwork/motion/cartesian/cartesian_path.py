@@ -118,7 +118,8 @@ class CartesianPath:
         turn, way = float(np.linalg.norm(gap[:3])), float(np.linalg.norm(gap[3:]))
         if turn > tolerance or way > tolerance:
             raise ValueError(
-                f"append: the other begins {way:.3g} m and {turn:.3g} rad away from where this one ends: a line between "
+                f"append: the other begins {way:.3g} m and {turn:.3g} rad away from where this one ends: a line "
+                "between "
                 f"them closes the gap"
             )
         return CartesianPath([*self._pieces, *other._pieces])

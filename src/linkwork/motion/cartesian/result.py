@@ -134,7 +134,7 @@ class TrackedPath:
         With a ``scene`` its obstacles are drawn, and so many times the robot's ``shapes``.
         """
         frame = self.frame if frame is None else frame
-        ways = [part.sampled(n=200)[1].q for part in self.parts()] if self.curves else []
+        ways = [part.sampled(num_samples=200)[1].q for part in self.parts()] if self.curves else []
         axes = plot_ways(self.robot, ways, frame, axes, scene=scene, shapes=shapes)
         if not self and self.relative_to == "world":
             rest = self.path(np.linspace(self.fraction * self.path.length, self.path.length, 100))[:, :3, 3]

@@ -248,29 +248,30 @@ class Trajectory:
 
     # -- others made of it
 
-    def sampled(self, step: float | None = None, n: int | None = None) -> tuple[np.ndarray, TrajectoryState]:
-        """Times at equal steps from start to end, both among them, and what is there: about ``step`` [s], or ``n``."""
-        if (step is None) == (n is None):
-            raise ValueError("sampled: expected one of step [s] and n, the number of samples")
-        if n is None:
-            assert step is not None
-            if not (np.isfinite(step) and step > 0.0):
-                raise ValueError(f"sampled: step: expected seconds above 0, got {step!r}")
-            if self.duration / step > MOST_SAMPLES:
-                raise ValueError(f"sampled: step: expected at most {MOST_SAMPLES} samples, got steps of {step:g} s")
-            n = max(int(np.ceil(self.duration / step - 1e-9)), 1) + 1
-        if int(n) != n or n < 2:
-            raise ValueError(f"sampled: n: expected a whole number from 2 on, got {n!r}")
-        if n > MOST_SAMPLES:
-            raise ValueError(f"sampled: n: expected at most {MOST_SAMPLES} samples, got {n}")
-        times = np.linspace(self.start_time, self.end_time, int(n))
+    def sampled(self, dt: float | None = None, num_samples: int | None = None) -> tuple[np.ndarray, TrajectoryState]:
+        """Times at equal steps from start to end, both among them, and what is there: about ``dt`` [s], or
+        ``num_samples``."""
+        if (dt is None) == (num_samples is None):
+            raise ValueError("sampled: expected either dt [s] or num_samples")
+        if num_samples is None:
+            assert dt is not None
+            if not (np.isfinite(dt) and dt > 0.0):
+                raise ValueError(f"sampled: dt: expected seconds above 0, got {dt!r}")
+            if self.duration / dt > MOST_SAMPLES:
+                raise ValueError(f"sampled: dt: expected at most {MOST_SAMPLES} samples, got steps of {dt:g} s")
+            num_samples = max(int(np.ceil(self.duration / dt - 1e-9)), 1) + 1
+        if int(num_samples) != num_samples or num_samples < 2:
+            raise ValueError(f"sampled: num_samples: expected a whole number from 2 on, got {num_samples!r}")
+        if num_samples > MOST_SAMPLES:
+            raise ValueError(f"sampled: num_samples: expected at most {MOST_SAMPLES} samples, got {num_samples}")
+        times = np.linspace(self.start_time, self.end_time, int(num_samples))
         return times, self(times)
 
     def slice(self, start: float, end: float) -> Trajectory:
         """The part between two of its times [s]."""
-        times = times_within("between: start and end", [start, end], self._first, self._last)
+        times = times_within("slice: start and end", [start, end], self._first, self._last)
         if not times[0] < times[1]:
-            raise ValueError(f"between: start and end: expected a start before the end, got {start!r} and {end!r}")
+            raise ValueError(f"slice: start and end: expected a start before the end, got {start!r} and {end!r}")
         first, last = map(float, times)
         found = [
             section.part(max(first, section.start), min(last, section.end))
@@ -300,7 +301,7 @@ class Trajectory:
 
     def shifted(self, start_time: float) -> Trajectory:
         """The same, beginning at another time [s]."""
-        return Trajectory(chained(self._sections, finite_number("moved: start_time", start_time)), self._robot)
+        return Trajectory(chained(self._sections, finite_number("shifted: start_time", start_time)), self._robot)
 
     def retimed(self, times: ArrayLike | float) -> Trajectory:
         """The same way in other times: all longer by a factor, or new times for its `knots`.
@@ -373,7 +374,9 @@ class Trajectory:
         """
         from linkwork.parts.scene_plots import plot_ways
 
-        return plot_ways(self._robot, [self.sampled(n=num_samples)[1].q], frame, axes, scene=scene, shapes=shapes)
+        return plot_ways(
+            self._robot, [self.sampled(num_samples=num_samples)[1].q], frame, axes, scene=scene, shapes=shapes
+        )
 
     # -- a value
 
