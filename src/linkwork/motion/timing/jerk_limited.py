@@ -11,7 +11,6 @@ import numpy as np
 
 from linkwork.motion.timing.arc_length_timing import BEGINNING, Lengthwise, lengthwise
 from linkwork.motion.timing.arguments import MotionAsked, never_zero
-from linkwork.motion.timing.grid_refinement import POINTS
 from linkwork.motion.timing.jerk_subproblem import (
     LEAST_OF_A_PIECE,
     PathAsked,
@@ -23,6 +22,7 @@ from linkwork.motion.timing.jerk_subproblem import (
 )
 from linkwork.motion.timing.limit_violations import Numbers, Polynomials, Room, Third, longer, rooms
 from linkwork.motion.timing.limits import PathNumbers
+from linkwork.motion.timing.toppra import POINTS
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_segment import shifted
 

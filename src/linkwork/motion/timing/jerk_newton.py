@@ -14,7 +14,7 @@ import numpy as np
 
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.motion.algorithms.timing import (
+from linkwork.motion.algorithms.timing.jerk_interior_point import (
     CARRIED,
     STAGE,
     SmoothLimits,

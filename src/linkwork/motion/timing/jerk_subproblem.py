@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from linkwork.motion.algorithms.timing import SmoothLimits, SmoothValues
+from linkwork.motion.algorithms.timing.jerk_interior_point import SmoothLimits, SmoothValues
 from linkwork.motion.timing.jerk_newton import Barriers, SmoothProgram, SmoothTiming
 from linkwork.motion.timing.limit_violations import Room
 from linkwork.motion.timing.limits import PathNumbers, PathRows

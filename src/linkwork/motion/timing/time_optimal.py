@@ -1,27 +1,34 @@
-"""The fastest motion along a path within limits, as people ask for it."""
+"""Time-optimal timing of a path within limits: `time_optimal` and its result, `TimedPath`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import inf
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from math import inf, nan
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.messages import number
 from linkwork.motion.algorithms.curves import Clock
 from linkwork.motion.timing.arguments import MotionAsked, count_of, part_of, speed_of_end
-from linkwork.motion.timing.grid_refinement import POINTS, gap_of_grid, swept, swept_finely
 from linkwork.motion.timing.jerk_limited import SmoothMotion, with_jerk
 from linkwork.motion.timing.limits import MotionLimit
-from linkwork.motion.timing.path_geometry import GeometricPath, beneath, evened, stands_still
-from linkwork.motion.timing.segment_grid import beside, jumps
-from linkwork.motion.timing.straight_sections import may_rest_inside, straightened
-from linkwork.motion.timing.timed_path import TimedPath
-from linkwork.motion.timing.toppra import Blocked, times_of
-from linkwork.motion.timing.toppra_single_kernel import QuickMotion, is_quick, quick
+from linkwork.motion.timing.path_geometry import (
+    GeometricPath,
+    beneath,
+    corners,
+    evened,
+    may_rest_inside,
+    stands_still,
+    straightened,
+)
+from linkwork.motion.timing.phase_plane_plot import plot_phase_plane
+from linkwork.motion.timing.toppra import POINTS, Blocked, gap_of_grid, swept, swept_finely, times_of
+from linkwork.motion.timing.toppra_single_kernel import KernelMotion, fits_single_kernel, motions_by_single_kernel
 from linkwork.motion.trajectory.time_scaling import clocked
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_segment import frozen
@@ -31,13 +38,93 @@ if TYPE_CHECKING:
 
 __all__ = ["TimedPath", "time_optimal"]
 
-_BEND = 1e-6  # of the path's second derivative: a jump of it
 _LONG = 2.0  # times the time without limits of jerk
-_RESTS = 1e-9  # [rad/s, m/s] of q': what is slower has no direction
 _FINEST = 6400  # segments
 _BEGUN = 16  # segments of a piece of the motion that those within limits of jerk begin with
 _BARRIER = 5e-4  # of the duration: what the barrier to limits leaves of it, about
 _QUICK, _OF_A_PIECE = 400, 20  # segments of one kernel at most, and those of a cubic by which it is looked at well
+
+
+class _Times(NamedTuple):
+    trajectory: Trajectory
+    s: np.ndarray
+    t: np.ndarray
+    speed: np.ndarray
+    acceleration: np.ndarray
+
+
+class TimedPath(_Times):
+    """A path in the least time, and how it is run through.
+
+    ``s`` (n + 1,) are places on the path, its own times, or those of the curve beneath where it is one that was run
+    through otherwise already; a straight piece on which the path rests inside counts as run evenly.  ``t`` is when they
+    are passed [s], ``speed`` ṡ there, and ``acceleration`` s̈: (n,) that of segments, or within limits of jerk (n + 1,)
+    that at s, which is linear in time between, or nearly so.
+    """
+
+    _estimate: Callable[[], float] | None = None
+
+    @classmethod
+    def estimated(cls, times: Sequence[Any], estimate: Callable[[], float]) -> TimedPath:
+        """One whose `optimality_gap` is computed when it is first read."""
+        found = cls(*times)
+        found._estimate = estimate
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (tuple(self), self.__dict__.get("optimality_gap", nan))
+
+    def __repr__(self) -> str:
+        return f"<TimedPath: {number(self.duration)} s in {len(self.t) - 1} segments>"
+
+    @property
+    def duration(self) -> float:
+        """How long it takes [s]."""
+        return float(self.t[-1])
+
+    @cached_property
+    def optimality_gap(self) -> float:
+        """An estimate of how much longer the motion takes than the least time, because of its segments [s].
+
+        It is what halving all segments saves, three times at most until that is less than a thousandth of the time,
+        and as much as the last again.  That is the loss where it is in proportion to the segments' lengths; mostly it
+        falls faster, and the estimate is too large.  It is no bound.  Within limits of jerk it is twice what twice the
+        segments save, with 5e-4 of the time for the barrier that keeps off limits; the search is a local one, of which
+        it knows nothing.  It is at most the time by which the motion is longer than without limits of jerk.
+
+        Motions are made for it when it is first read.  It is inf where there is none on shorter segments, and NaN of a
+        copy or a pickled motion of which it was not read before.
+        """
+        return nan if self._estimate is None else self._estimate()
+
+    @public
+    def plot(
+        self,
+        axes: Any = None,
+        *,
+        velocity: Any = None,
+        acceleration: Any = None,
+        torque: Any = None,
+        speed: Mapping[str, float] | None = None,
+        limits: Sequence[MotionLimit] = (),
+        robot: RobotBase | None = None,
+    ) -> Any:
+        """The phase plane, speed by place on the path, drawn with matplotlib; its axes.
+
+        With limits, any of those that `time_optimal` made it with, it shows the greatest speed that they allow at
+        each place, whatever the acceleration is, and by colour which of them holds the motion back.
+        """
+        asked = None
+        of_second_order = acceleration is not None or not (torque is None or torque is False) or len(limits) > 0
+        if of_second_order or velocity is not None or speed:
+            robot = self.trajectory.robot if robot is None else robot
+            acceleration = acceleration if of_second_order else np.inf
+            asked = MotionAsked.read("plot", self.trajectory, robot, velocity, acceleration, torque, speed, limits)
+        return plot_phase_plane(self, asked, axes)
+
+
+def _restored(times: Sequence[Any], gap: float) -> TimedPath:
+    return TimedPath.estimated(times, lambda: gap)
 
 
 @public
@@ -107,7 +194,7 @@ def time_optimal(
         if not asked.own and stands_still(under.path):
             found[k] = _still(under.path)
             continue
-        of_one_kernel = is_quick(under.path, asked) and _is_short(under.path, points)
+        of_one_kernel = fits_single_kernel(under.path, asked) and _is_short(under.path, points)
         if of_one_kernel and may_rest_inside(under.path):
             under = straightened(under)
         if of_one_kernel and [x * rate for x, rate in zip(ends, under.rates, strict=True)] == ends:
@@ -116,7 +203,7 @@ def time_optimal(
             found[k] = _timed(names[k], evened(straightened(under)), asked, ends, points, passes, tolerance)
     if together:
         many = POINTS if points is None else points
-        made = quick([under.path for _, under in together], asked, ends, many, passes, tolerance)
+        made = motions_by_single_kernel([under.path for _, under in together], asked, ends, many, passes, tolerance)
         for (k, under), motion in zip(together, made, strict=True):
             # where there is none, the long way says why; where it rests inside, whether it has to
             even = under
@@ -155,13 +242,13 @@ def _is_short(path: Trajectory, points: int | None) -> bool:
     return max(points or POINTS, (_OF_A_PIECE if points is None else 2) * pieces) <= _QUICK
 
 
-def _of(path: Trajectory, motion: QuickMotion, asked: MotionAsked, ends: Sequence[float]) -> TimedPath:
+def _of(path: Trajectory, motion: KernelMotion, asked: MotionAsked, ends: Sequence[float]) -> TimedPath:
     duration = float(motion.t[-1])
     made = path.sections[0].run_by(Clock(frozen(motion.t[:-1]), frozen(motion.clock)), 0.0, duration)
 
     def gap() -> float:
         knots = path.knots
-        stops = knots[_corners(path, knots, bends=False)]
+        stops = knots[corners(path, knots, bends=False)]
         return gap_of_grid(path, asked, stops, ends, motion.s, duration)
 
     times = Trajectory([made], path.robot), motion.s, motion.t, motion.speed, motion.acceleration
@@ -181,7 +268,7 @@ def _timed(
     path, given = under.path, ends
     ends = [x * rate for x, rate in zip(ends, under.rates, strict=True)]
     knots = path.knots
-    stops = knots[_corners(path, knots, bends=asked.jerk is not None)]
+    stops = knots[corners(path, knots, bends=asked.jerk is not None)]
     search, wanted = swept_finely if points is None and asked.jerk is None else swept, points
     points = POINTS if points is None else points
     if wanted is None and asked.jerk is not None:
@@ -198,7 +285,7 @@ def _timed(
     if asked.jerk is not None:
         part = 1e-6 if tolerance is None else tolerance
         motion = with_jerk(caller, path, asked, (s, x, u), stops, wanted, passes, ends, part)
-        every = knots[_corners(path, knots, bends=True, along=True)]
+        every = knots[corners(path, knots, bends=True, along=True)]
         if motion.t[-1] > _LONG * times_of(s, x)[-1] and len(every) > len(stops):
             # near where the path turns back a jump along it may be harder to pass than to rest at
             again_from = swept(caller, path, asked, knots, every, ends, points, passes, tolerance)
@@ -249,26 +336,3 @@ def _gap_of_jerk(
     except ValueError:
         pass
     return min(found, default=inf)
-
-
-def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = False) -> np.ndarray:
-    """The inner knots (as places among them) at which the path's direction jumps, or with ``bends`` its curvature: what
-    jumps along the path alone is no corner of it, unless that counts as well."""
-    inner, before, after = beside(path, knots, bends=bends)
-    if not len(inner):
-        return inner
-    corners = jumps(before.v, after.v)
-    if bends:
-        a, b = (state.a if along else _across(state.v, state.a) for state in (before, after))
-        inside = np.abs(path(0.5 * (knots[1:] + knots[:-1])).a).max(-1)  # where it may be 0 at knots alone
-        size = np.max([np.abs(before.a).max(-1), np.abs(after.a).max(-1), inside[:-1], inside[1:]], axis=0)
-        corners |= jumps(a, b, _BEND, size)
-    found: np.ndarray = inner[corners]
-    return found
-
-
-def _across(v: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """The part of accelerations (..., nv) that is not along the velocities; all of those where nothing moves."""
-    square = (v * v).sum(axis=-1, keepdims=True)
-    found: np.ndarray = a - v * (v * a).sum(axis=-1, keepdims=True) / np.where(square > _RESTS**2, square, np.inf)
-    return found
