@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative
-from linkwork.expr.autodiff.graph_derivative import is_zero
 
 __all__ = ["ImplicitDerivative", "Solution"]
 
@@ -58,14 +57,19 @@ class ImplicitDerivative(CustomDerivative):
         """x of J x = right, or of Jᵀ x = right."""
 
     def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
-        if all(map(is_zero, direction[self.ignored :])):
+        if _are_zero(direction[self.ignored :]):
             return [0.0] * len(results)
         at = Solution(inputs, results, extra)
         found = self.solved(at, self.pushed(at, direction), False)
         return [*found, *[0.0] * (len(results) - self.size)]
 
     def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
-        if all(map(is_zero, weights[: self.size])):
+        if _are_zero(weights[: self.size]):
             return [0.0] * len(inputs)
         at = Solution(inputs, results, extra)
         return self.pulled(at, self.solved(at, weights[: self.size], True))
+
+
+def _are_zero(numbers: Scalars) -> bool:
+    """Whether numbers are known to be zero, whatever the inputs are."""
+    return all(x.__class__ is float and x == 0.0 for x in numbers)
