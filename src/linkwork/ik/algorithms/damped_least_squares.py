@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from linkwork.expr.linalg.ldl_and_cholesky import SymmetricFactors
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored, transposed
 from linkwork.expr.scalar.functions import copysign, fabs, fmax, lt, where
@@ -150,7 +151,7 @@ def _newton(
             [(H[i][j] + (damping if i == j else 0.0)) * (free[i] * free[j]) for j in range(i + 1)] for i in range(count)
         ]
         b = [-a * (x + dot(row, step)) for a, x, row in zip(free, slopes, H, strict=True)]
-        found = _downhill(A, b, damping)
+        found = SymmetricFactors(A, lambda _, pivot: 1.0 / fmax(fabs(pivot), damping)).solved(b)  # downhill always
         if turn == rounds - 1:
             break
         for k in box.numbers:
@@ -160,28 +161,6 @@ def _newton(
             step[k] = where(out, copysign(room, found[k]), 0.0)
             free[k] = where(out, 0.0, free[k])
     return [a + b for a, b in zip(step, found, strict=True)]
-
-
-def _downhill(lower: Rows, b: Scalars, least: Any) -> list[Any]:
-    """x of (L |D| Lᵀ) x = b, where L D Lᵀ is a symmetric matrix; pivots are as large as ``least`` at least."""
-    left, count = [list(row) for row in lower], len(b)
-    inverse: list[Any] = []
-    for k in range(count):
-        inverse.append(1.0 / fmax(fabs(left[k][k]), least))
-        column = [left[i][k] for i in range(k + 1, count)]
-        for i in range(k + 1, count):
-            left[i][k] = column[i - k - 1] * inverse[k]
-            for j in range(k + 1, i + 1):
-                left[i][j] = left[i][j] - left[i][k] * column[j - k - 1]
-    y = list(b)
-    for i in range(count):
-        for k in range(i):
-            y[i] = y[i] - left[i][k] * y[k]
-    y = [a * d for a, d in zip(y, inverse, strict=True)]
-    for i in range(count - 1, -1, -1):
-        for k in range(i + 1, count):
-            y[i] = y[i] - left[k][i] * y[k]
-    return y
 
 
 def shortened(step: Scalars, longest: Scalars) -> list[Any]:
