@@ -25,8 +25,8 @@ from linkwork.expr.linalg.ldl_and_cholesky import SymmetricFactors
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored, transposed
 from linkwork.expr.scalar.functions import copysign, fabs, fmax, lt, where
-from linkwork.ik.algorithms.joint_bounds import LimitBox
 from linkwork.ik.algorithms.target_distance_scaling import multiplied
+from linkwork.kinematics.algorithms.coordinates import LimitBox
 
 __all__ = ["MANY", "bounded_step", "damped_step", "full", "newton_step", "shortened"]
 
