@@ -14,6 +14,7 @@ from linkwork.motion.timing.arguments import MotionAsked, never_zero
 from linkwork.motion.timing.jerk_subproblem import (
     LEAST_OF_A_PIECE,
     PathAsked,
+    SmoothMotion,
     SmoothPart,
     anew,
     beginning,
@@ -40,18 +41,6 @@ _NOWHERE = 1e-9  # [rad, m] of q: what comes to no more than that hardly moves
 _AT_ONCE = 1e-8  # [s] is what that takes, or longer where it has to
 _FIT = 1e-5  # of limits of jerk: what a motion by the path's length is off by its own parameter, with time to spare
 _FINER = 4  # times as many segments at most, of which those are halved that are too long
-
-
-class SmoothMotion(NamedTuple):
-    """s, ṡ and s̈ at times t (n + 1,), and the polynomials (n, terms) that s is between; and of how many segments it was
-    made, of which each may have become several polynomials."""
-
-    s: np.ndarray
-    t: np.ndarray
-    speed: np.ndarray
-    acceleration: np.ndarray
-    pieces: np.ndarray
-    segments: int
 
 
 def with_jerk(
@@ -297,8 +286,7 @@ def _exact(part: SmoothPart, knots: np.ndarray) -> SmoothMotion:
     for b, e in pairwise(cuts):
         here = slice(b, e + 1)
         s[here], w[here], u[here] = _run_through(s[here], t[here], w[here], u[here])
-    pieces = np.stack([s[:-1], w[:-1], 0.5 * u[:-1], np.diff(u) / (6.0 * np.diff(t))], axis=-1)
-    return SmoothMotion(s, t, w, u, pieces, len(pieces))
+    return SmoothMotion.of(s, t, w, u)
 
 
 def _run_through(s: np.ndarray, t: np.ndarray, w: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -328,10 +316,7 @@ def _still(length: float) -> SmoothMotion:
     u = length * 8.0 / _AT_ONCE**2 * np.array([0.0, 1.0, 0.0, -1.0, 0.0])
     speed = length / _AT_ONCE * np.array([0.0, 1.0, 2.0, 1.0, 0.0])
     s = length * np.array([0.0, 1.0, 6.0, 11.0, 12.0]) / 12.0
-    h = np.diff(t)
-    return SmoothMotion(
-        s, t, speed, u, np.stack([s[:-1], speed[:-1], 0.5 * u[:-1], np.diff(u) / (6.0 * h)], axis=-1), len(h)
-    )
+    return SmoothMotion.of(s, t, speed, u)
 
 
 def _slower(motion: SmoothMotion, by: float) -> SmoothMotion:

@@ -16,7 +16,7 @@ from linkwork.motion.algorithms.timing.segment_constraints import NODES, to_cont
 from linkwork.motion.timing.arguments import MotionAsked
 from linkwork.motion.timing.limits import PathNumbers
 
-__all__ = ["Pieces", "Polynomials", "Room", "longer", "rooms"]
+__all__ = ["Polynomials", "Room", "longer", "rooms"]
 
 _PLACES = 9  # of a segment: of the first 8 powers of its time nothing is left out
 _NODES, _CONTROL_POINTS = np.array(NODES[_PLACES]), np.array(to_control_points(_PLACES))
@@ -26,29 +26,9 @@ Numbers = Callable[[np.ndarray], PathNumbers]
 Third = Callable[[np.ndarray], np.ndarray]
 
 
-class Pieces(NamedTuple):
-    """A motion along a path by segments: s, ṡ and s̈ at their beginnings, s⃛ on them, and how long they take."""
-
-    s: np.ndarray
-    speed: np.ndarray
-    acceleration: np.ndarray
-    jerk: np.ndarray
-    lengths: np.ndarray
-
-    def inside(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """s and its derivatives at the places that are looked at, (n, places)."""
-        t = self.lengths[:, None] * _NODES
-        s, w, u, j = (x[:, None] for x in self[:4])
-        return (
-            s + t * (w + t * (u / 2.0 + t * j / 6.0)),
-            w + t * (u + t * j / 2.0),
-            u + t * j,
-            j + 0.0 * t,
-        )
-
-
 class Polynomials(NamedTuple):
-    """The same where s is polynomials (n, terms) of the time in a segment, lowest first."""
+    """A motion along a path by segments: s as polynomials (n, terms) of the time in each, lowest first, and how long
+    they take."""
 
     coefficients: np.ndarray
     lengths: np.ndarray
@@ -121,7 +101,7 @@ def longer(found: Sequence[Room], tolerance: float) -> float:
 
 
 def rooms(
-    asked: MotionAsked, numbers: Numbers, third: Third | None, pieces: Pieces | Polynomials, *, all_of_it: bool
+    asked: MotionAsked, numbers: Numbers, third: Third | None, pieces: Polynomials, *, all_of_it: bool
 ) -> list[Room]:
     """Of a motion; without ``all_of_it`` those of one's own, torques and speeds alone."""
     s, w, u, j = pieces.inside()

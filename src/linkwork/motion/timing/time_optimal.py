@@ -27,7 +27,7 @@ from linkwork.motion.timing.path_geometry import (
     straightened,
 )
 from linkwork.motion.timing.phase_plane_plot import plot_phase_plane
-from linkwork.motion.timing.toppra import POINTS, Blocked, gap_of_grid, swept, swept_finely, times_of
+from linkwork.motion.timing.toppra import POINTS, Blocked, gap_of_grid, pieces_of, swept, swept_finely, times_of
 from linkwork.motion.timing.toppra_single_kernel import KernelMotion, fits_single_kernel, motions_by_single_kernel
 from linkwork.motion.trajectory.time_scaling import clocked
 from linkwork.motion.trajectory.trajectory import Trajectory
@@ -298,7 +298,7 @@ def _timed(
         gap: Callable[[], float] = lambda: _gap_of_jerk(under, asked, given, passes, tolerance, motion)  # noqa: E731
         return TimedPath.estimated(times, gap)
     t = times_of(s, x)
-    clock = Clock(t[:-1], np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1))
+    clock = Clock(t[:-1], pieces_of(s, x, u).coefficients)
     made = Trajectory(clocked(path.sections, clock, t, s), path.robot)
     places = under.places(s, np.sqrt(x), u)
     times = made, places[0], t, *places[1:]

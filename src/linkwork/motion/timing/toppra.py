@@ -19,7 +19,7 @@ from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.timing.segment_constraints import NODES, PathLimits, PathValues
 from linkwork.motion.algorithms.timing.toppra_sweeps import Reachable, sweep_backward, sweep_forward
 from linkwork.motion.timing.arguments import MotionAsked, never_zero
-from linkwork.motion.timing.limit_violations import Pieces, Room, longer, rooms
+from linkwork.motion.timing.limit_violations import Polynomials, Room, longer, rooms
 from linkwork.motion.timing.limits import PathNumbers, PathRows
 from linkwork.motion.timing.segment_grid import again, grid, halved, segments_of
 from linkwork.motion.trajectory.trajectory import Trajectory
@@ -169,9 +169,9 @@ def times_of(s: np.ndarray, x: np.ndarray) -> np.ndarray:
     return found
 
 
-def pieces_of(s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Pieces:
+def pieces_of(s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Polynomials:
     """A motion with ṡ² = x at s, and s̈ = u between."""
-    return Pieces(s[:-1], np.sqrt(x[:-1]), u, 0.0 * u, np.diff(times_of(s, x)))
+    return Polynomials(np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1), np.diff(times_of(s, x)))
 
 
 def is_of_third_degree(path: Trajectory) -> bool:
