@@ -318,8 +318,9 @@ def test_one_kernel_serves_any_number_of_segments(monkeypatch: pytest.MonkeyPatc
     # blocks that end anywhere: the number of segments is a multiple of theirs, or is not
     for n in (1, 2, 63, 64, 65, 128, 129):
         s = np.linspace(path.start_time, path.end_time, n + 1)
-        made = sweeps.Grid("", path, MotionAsked.read("", path, None, 1.0, 3.0, None, None, ()), s, np.zeros(0))
-        x, u = made.swept([0.1, 0.0], None)
+        asked = MotionAsked.read("", path, None, 1.0, 3.0, None, None, ())
+        made = sweeps.Grid(sweeps.TimingQuery("", path, asked, np.zeros(0), [0.1, 0.0], 1, None), s)
+        x, u = made.swept(None)
         assert x.shape == (n + 1,) and u.shape == (n,) and (x >= 0.0).all()
         assert abs(x[0] - 0.01) < 1e-15 and x[-1] == 0.0 and np.allclose(np.diff(x), 2.0 * u * made.steps)
 

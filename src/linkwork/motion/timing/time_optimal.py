@@ -1,18 +1,16 @@
-"""Time-optimal timing of a path within limits: `time_optimal` and its result, `TimedPath`."""
+"""Time-optimal timing of a path within limits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from math import inf, nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.messages import number
 from linkwork.motion.algorithms.curves import Clock
 from linkwork.motion.timing.arguments import MotionAsked, count_of, part_of, speed_of_end
 from linkwork.motion.timing.jerk_limited import SmoothMotion, with_jerk
@@ -26,8 +24,17 @@ from linkwork.motion.timing.path_geometry import (
     stands_still,
     straightened,
 )
-from linkwork.motion.timing.phase_plane_plot import plot_phase_plane
-from linkwork.motion.timing.toppra import POINTS, Blocked, gap_of_grid, pieces_of, swept, swept_finely, times_of
+from linkwork.motion.timing.timed_path import TimedPath
+from linkwork.motion.timing.toppra import (
+    POINTS,
+    Blocked,
+    TimingQuery,
+    gap_of_grid,
+    pieces_of,
+    swept,
+    swept_finely,
+    times_of,
+)
 from linkwork.motion.timing.toppra_single_kernel import KernelMotion, fits_single_kernel, motions_by_single_kernel
 from linkwork.motion.trajectory.time_scaling import clocked
 from linkwork.motion.trajectory.trajectory import Trajectory
@@ -43,88 +50,6 @@ _FINEST = 6400  # segments
 _BEGUN = 16  # segments of a piece of the motion that those within limits of jerk begin with
 _BARRIER = 5e-4  # of the duration: what the barrier to limits leaves of it, about
 _QUICK, _OF_A_PIECE = 400, 20  # segments of one kernel at most, and those of a cubic by which it is looked at well
-
-
-class _Times(NamedTuple):
-    trajectory: Trajectory
-    s: np.ndarray
-    t: np.ndarray
-    speed: np.ndarray
-    acceleration: np.ndarray
-
-
-class TimedPath(_Times):
-    """A path in the least time, and how it is run through.
-
-    ``s`` (n + 1,) are places on the path, its own times, or those of the curve beneath where it is one that was run
-    through otherwise already; a straight piece on which the path rests inside counts as run evenly.  ``t`` is when they
-    are passed [s], ``speed`` ṡ there, and ``acceleration`` s̈: (n,) that of segments, or within limits of jerk (n + 1,)
-    that at s, which is linear in time between, or nearly so.
-    """
-
-    _estimate: Callable[[], float] | None = None
-
-    @classmethod
-    def estimated(cls, times: Sequence[Any], estimate: Callable[[], float]) -> TimedPath:
-        """One whose `optimality_gap` is computed when it is first read."""
-        found = cls(*times)
-        found._estimate = estimate
-        return found
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (tuple(self), self.__dict__.get("optimality_gap", nan))
-
-    def __repr__(self) -> str:
-        return f"<TimedPath: {number(self.duration)} s in {len(self.t) - 1} segments>"
-
-    @property
-    def duration(self) -> float:
-        """How long it takes [s]."""
-        return float(self.t[-1])
-
-    @cached_property
-    def optimality_gap(self) -> float:
-        """An estimate of how much longer the motion takes than the least time, because of its segments [s].
-
-        It is what halving all segments saves, three times at most until that is less than a thousandth of the time,
-        and as much as the last again.  That is the loss where it is in proportion to the segments' lengths; mostly it
-        falls faster, and the estimate is too large.  It is no bound.  Within limits of jerk it is twice what twice the
-        segments save, with 5e-4 of the time for the barrier that keeps off limits; the search is a local one, of which
-        it knows nothing.  It is at most the time by which the motion is longer than without limits of jerk.
-
-        Motions are made for it when it is first read.  It is inf where there is none on shorter segments, and NaN of a
-        copy or a pickled motion of which it was not read before.
-        """
-        return nan if self._estimate is None else self._estimate()
-
-    @public
-    def plot(
-        self,
-        axes: Any = None,
-        *,
-        velocity: Any = None,
-        acceleration: Any = None,
-        torque: Any = None,
-        speed: Mapping[str, float] | None = None,
-        limits: Sequence[MotionLimit] = (),
-        robot: RobotBase | None = None,
-    ) -> Any:
-        """The phase plane, speed by place on the path, drawn with matplotlib; its axes.
-
-        With limits, any of those that `time_optimal` made it with, it shows the greatest speed that they allow at
-        each place, whatever the acceleration is, and by colour which of them holds the motion back.
-        """
-        asked = None
-        of_second_order = acceleration is not None or not (torque is None or torque is False) or len(limits) > 0
-        if of_second_order or velocity is not None or speed:
-            robot = self.trajectory.robot if robot is None else robot
-            acceleration = acceleration if of_second_order else np.inf
-            asked = MotionAsked.read("plot", self.trajectory, robot, velocity, acceleration, torque, speed, limits)
-        return plot_phase_plane(self, asked, axes)
-
-
-def _restored(times: Sequence[Any], gap: float) -> TimedPath:
-    return TimedPath.estimated(times, lambda: gap)
 
 
 @public
@@ -247,9 +172,8 @@ def _of(path: Trajectory, motion: KernelMotion, asked: MotionAsked, ends: Sequen
     made = path.sections[0].run_by(Clock(frozen(motion.t[:-1]), frozen(motion.clock)), 0.0, duration)
 
     def gap() -> float:
-        knots = path.knots
-        stops = knots[corners(path, knots, bends=False)]
-        return gap_of_grid(path, asked, stops, ends, motion.s, duration)
+        query = TimingQuery("", path, asked, path.knots[corners(path, path.knots, bends=False)], ends, 1, None)
+        return gap_of_grid(query, motion.s, duration)
 
     times = Trajectory([made], path.robot), motion.s, motion.t, motion.speed, motion.acceleration
     return TimedPath.estimated(times, gap)
@@ -269,13 +193,14 @@ def _timed(
     ends = [x * rate for x, rate in zip(ends, under.rates, strict=True)]
     knots = path.knots
     stops = knots[corners(path, knots, bends=asked.jerk is not None)]
+    query = TimingQuery(caller, path, asked, stops, ends, passes, tolerance)
     search, wanted = swept_finely if points is None and asked.jerk is None else swept, points
     points = POINTS if points is None else points
     if wanted is None and asked.jerk is not None:
         points = max(points, _BEGUN * (len(knots) - 1))
     while True:
         try:
-            s, x, u = search(caller, path, asked, knots, stops, ends, points, passes, tolerance)
+            s, x, u = search(query, points)
             break
         except Blocked as error:
             if points < _FINEST and tolerance is not None and error.refined:
@@ -283,13 +208,12 @@ def _timed(
                 continue
             raise ValueError(f"{error.told(caller, given[0])}; {_remedy(asked)}") from None
     if asked.jerk is not None:
-        part = 1e-6 if tolerance is None else tolerance
-        motion = with_jerk(caller, path, asked, (s, x, u), stops, wanted, passes, ends, part)
+        motion = with_jerk(query, (s, x, u), wanted)
         every = knots[corners(path, knots, bends=True, along=True)]
         if motion.t[-1] > _LONG * times_of(s, x)[-1] and len(every) > len(stops):
             # near where the path turns back a jump along it may be harder to pass than to rest at
-            again_from = swept(caller, path, asked, knots, every, ends, points, passes, tolerance)
-            other = with_jerk(caller, path, asked, again_from, every, wanted, passes, ends, part)
+            query = query._replace(stops=every)
+            other = with_jerk(query, swept(query, points), wanted)
             motion = min(motion, other, key=lambda found: float(found.t[-1]))
         clock = Clock(motion.t[:-1], motion.pieces)
         sections = clocked(path.sections, clock, motion.t, motion.s)
@@ -302,7 +226,7 @@ def _timed(
     made = Trajectory(clocked(path.sections, clock, t, s), path.robot)
     places = under.places(s, np.sqrt(x), u)
     times = made, places[0], t, *places[1:]
-    return TimedPath.estimated(times, lambda: gap_of_grid(path, asked, stops, ends, s, float(t[-1])))
+    return TimedPath.estimated(times, lambda: gap_of_grid(query, s, float(t[-1])))
 
 
 def _remedy(asked: MotionAsked) -> str:

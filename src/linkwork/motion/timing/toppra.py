@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from linkwork.motion.timing.limits import PathNumbers, PathRows
 from linkwork.motion.timing.segment_grid import again, grid, halved, segments_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 
-__all__ = ["POINTS", "Blocked", "Grid", "gap_of_grid", "pieces_of", "swept", "swept_finely", "times_of"]
+__all__ = ["POINTS", "Blocked", "Grid", "TimingQuery", "gap_of_grid", "pieces_of", "swept", "swept_finely", "times_of"]
 
 _PLACES = 3  # places of a segment that are looked at, of pieces of third degree; 5 of others
 _ROUNDS = 8
@@ -55,10 +55,26 @@ class Blocked(Exception):
         return f"{caller}: no speed along the path obeys all limits between s = {self.begin:.6g} and {self.end:.6g}"
 
 
+class TimingQuery(NamedTuple):
+    """A path to be timed within limits: the places where the motion rests, and ṡ at both ends of the path.
+
+    ``tolerance`` is as `Grid.swept` has it.
+    """
+
+    caller: str
+    path: Trajectory
+    asked: MotionAsked
+    stops: np.ndarray
+    ends: Sequence[float]
+    passes: int
+    tolerance: float | None
+
+
 class Grid:
     """Segments of a path, s their ends, and what has limits on them."""
 
-    def __init__(self, caller: str, path: Trajectory, asked: MotionAsked, s: np.ndarray, stops: np.ndarray) -> None:
+    def __init__(self, query: TimingQuery, s: np.ndarray) -> None:
+        caller, path, asked, stops, self.ends, *_ = query
         self.path, self.asked, self.s = path, asked, s
         self.cubic = is_of_third_degree(path)
         self.steps = np.diff(s)
@@ -76,7 +92,7 @@ class Grid:
         """Whether all that has limits is polynomials of low degree: none is passed between the grid's points."""
         return self.cubic and not self.asked.own and self.rows.speeds is None
 
-    def swept(self, ends: Sequence[float], tolerance: float | None) -> tuple[np.ndarray, np.ndarray]:
+    def swept(self, tolerance: float | None) -> tuple[np.ndarray, np.ndarray]:
         """x at the ends of segments and u on them.  Raises Blocked.
 
         ``tolerance``: limits that are no polynomials of low degree are passed between the grid's points by no more than
@@ -84,10 +100,10 @@ class Grid:
         is not looked at.
         """
         if tolerance is None or self.is_exact:
-            return self._solved(self.rows, self.velocity, ends)
+            return self._solved(self.rows, self.velocity)
         narrower: dict[str, list[np.ndarray]] = {}
         rows, velocity = self._narrower([], narrower)
-        x, u = self._solved(rows, velocity, ends)
+        x, u = self._solved(rows, velocity)
         for _ in range(_ROUNDS):
             found = self._rooms(x, u)
             if not any(room.worst() > 0.5 * tolerance for room in found):
@@ -99,15 +115,13 @@ class Grid:
                 for side, by in enumerate(room.passed()):
                     have[side] += np.where(by > least, _MORE * by + least, 0.0)
             rows, velocity = self._narrower(found, narrower)
-            x, u = self._solved(rows, velocity, ends)
+            x, u = self._solved(rows, velocity)
         else:
             if self.asked.jerk is None:  # of which this is the beginning alone, and what it comes to is looked at
-                return self._kept(x, u, ends, tolerance)
+                return self._kept(x, u, tolerance)
         return x, u
 
-    def _kept(
-        self, x: np.ndarray, u: np.ndarray, ends: Sequence[float], tolerance: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _kept(self, x: np.ndarray, u: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
         """In so much more time that all limits are kept, where it rests at both ends.  Raises Blocked."""
         whole = 1.0
         while True:
@@ -117,7 +131,7 @@ class Grid:
                 return x, u
             by = longer(found, 0.5 * tolerance)
             whole *= by
-            if any(ends) or not whole <= _LONGEST:
+            if any(self.ends) or not whole <= _LONGEST:
                 passed = f"{worst.what} is passed by {worst.worst():.3g} of its limit"
                 raise Blocked(float(self.s[0]), float(self.s[-1]), at_start=False, refined=True, passed=passed)
             x, u = x / by**2, u / by**2
@@ -155,7 +169,8 @@ class Grid:
                 upper[:, : below.shape[1]] -= above
         return replace(rows, lower=lower, upper=upper, fastest=fastest), velocity
 
-    def _solved(self, rows: Any, velocity: Any, ends: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    def _solved(self, rows: Any, velocity: Any) -> tuple[np.ndarray, np.ndarray]:
+        ends = self.ends
         x, u, blocked = solved(self.rates, velocity, rows, self.steps, self.caps, ends[0] ** 2, ends[1] ** 2)
         if blocked >= 0:
             begin, end = float(self.s[blocked]), float(self.s[blocked + 1])
@@ -185,67 +200,47 @@ def is_of_third_degree(path: Trajectory) -> bool:
 Swept = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def swept(
-    caller: str,
-    path: Trajectory,
-    asked: MotionAsked,
-    knots: np.ndarray,
-    stops: np.ndarray,
-    ends: Sequence[float],
-    points: int,
-    passes: int,
-    tolerance: float | None,
-) -> Swept:
+def swept(query: TimingQuery, points: int) -> Swept:
     """s, x and u of the fastest motion on about so many segments, within all limits but those of jerk.
 
     Raises Blocked.
     """
+    knots = query.path.knots
     s = grid(knots, points)
-    for left in range(passes - 1, -1, -1):
-        made = Grid(caller, path, asked, s, stops)
-        x, u = made.swept(ends, tolerance if not left else None)
+    for left in range(query.passes - 1, -1, -1):
+        made = Grid(query, s)
+        x, u = made.swept(query.tolerance if not left else None)
         if left:
             s = again(knots, s, times_of(s, x), x, u)
     return s, x, u
 
 
-def swept_finely(
-    caller: str,
-    path: Trajectory,
-    asked: MotionAsked,
-    knots: np.ndarray,
-    stops: np.ndarray,
-    ends: Sequence[float],
-    points: int,
-    passes: int,
-    tolerance: float | None,
-) -> Swept:
+def swept_finely(query: TimingQuery, points: int) -> Swept:
     """The same on so many segments at least, and on as many as the path's pieces need.
 
     They are doubled while they are faster than half of them by more than a hundredth.  Raises Blocked.
     """
+    knots = query.path.knots
     many = segments_of(max(points, _OF_A_PIECE * (len(knots) - 1)), len(knots) - 1)
     try:
-        s, x, u = swept(caller, path, asked, knots, stops, ends, many // 2, passes, None)
+        s, x, u = swept(query._replace(tolerance=None), many // 2)
     except Blocked:  # shorter segments may be passed
-        return swept(caller, path, asked, knots, stops, ends, many, passes, tolerance)
+        return swept(query, many)
     for left in range(_DOUBLINGS, -1, -1):
         t = times_of(s, x)
-        s = again(knots, s, t, x, u, many) if passes > 1 else grid(knots, many)
-        made = Grid(caller, path, asked, s, stops)
-        x, u = made.swept(ends, None)
+        s = again(knots, s, t, x, u, many) if query.passes > 1 else grid(knots, many)
+        made = Grid(query, s)
+        x, u = made.swept(None)
         duration = times_of(s, x)[-1]
         if not left or t[-1] - duration <= _GAINED * duration:
             break
         many *= 2
-    if tolerance is not None and not made.is_exact:
-        x, u = made.swept(ends, tolerance)
+    if query.tolerance is not None and not made.is_exact:
+        x, u = made.swept(query.tolerance)
     return s, x, u
 
 
-def gap_of_grid(
-    path: Trajectory, asked: MotionAsked, stops: np.ndarray, ends: Sequence[float], s: np.ndarray, duration: float
-) -> float:
+def gap_of_grid(query: TimingQuery, s: np.ndarray, duration: float) -> float:
     """How much longer a motion on segments between places s is than the least time [s], an estimate: what halving them
     gains, again until that is little, and as much as the last again.  It is inf where there is none on the halved ones.
     """
@@ -253,7 +248,7 @@ def gap_of_grid(
     for _ in range(_HALVINGS):
         s = halved(s)
         try:
-            x, _ = Grid("optimality_gap", path, asked, s, stops).swept(ends, None)
+            x, _ = Grid(query._replace(caller="optimality_gap"), s).swept(None)
         except Blocked:
             return inf
         after = float(times_of(s, x)[-1])
