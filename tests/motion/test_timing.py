@@ -13,7 +13,7 @@ import linkwork as lw
 from linkwork.motion import MotionLimit, Trajectory, time_optimal
 from linkwork.motion.timing import toppra as kernels
 from linkwork.motion.timing import toppra as sweeps
-from linkwork.motion.timing.arguments import MotionAsked
+from linkwork.motion.timing.limits import MotionAsked
 from linkwork.motion.timing.segment_grid import first_of
 from linkwork.motion.timing.toppra_single_kernel import motions_by_single_kernel
 

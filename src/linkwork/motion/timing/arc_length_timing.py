@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.motion.timing.arguments import MotionAsked
-from linkwork.motion.timing.limits import PathNumbers
+from linkwork.motion.timing.limits import MotionAsked, PathNumbers
 from linkwork.motion.trajectory.time_scaling import lengths_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_segment import shifted

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.motion.timing.arc_length_timing import BEGINNING, Lengthwise, lengthwise
-from linkwork.motion.timing.arguments import MotionAsked, never_zero
 from linkwork.motion.timing.jerk_subproblem import (
     LEAST_OF_A_PIECE,
     PathAsked,
@@ -22,7 +21,7 @@ from linkwork.motion.timing.jerk_subproblem import (
     smoothed,
 )
 from linkwork.motion.timing.limit_violations import Numbers, Polynomials, Room, Third, longer, rooms
-from linkwork.motion.timing.limits import PathNumbers
+from linkwork.motion.timing.limits import MotionAsked, PathNumbers, never_zero
 from linkwork.motion.timing.toppra import POINTS, TimingQuery
 from linkwork.motion.trajectory.trajectory_segment import shifted
 

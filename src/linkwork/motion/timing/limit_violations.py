@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.motion.algorithms.timing.segment_constraints import NODES, to_control_points
-from linkwork.motion.timing.arguments import MotionAsked
-from linkwork.motion.timing.limits import PathNumbers
+from linkwork.motion.timing.limits import MotionAsked, PathNumbers
 
 __all__ = ["Polynomials", "Room", "longer", "rooms"]
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.validation import integer
 from linkwork.motion.algorithms.curves import Clock
-from linkwork.motion.timing.arguments import MotionAsked, count_of, part_of, speed_of_end
 from linkwork.motion.timing.jerk_limited import SmoothMotion, with_jerk
-from linkwork.motion.timing.limits import MotionLimit
+from linkwork.motion.timing.limits import MotionAsked, MotionLimit, part_of, speed_of_end
 from linkwork.motion.timing.path_geometry import (
     GeometricPath,
     beneath,
@@ -108,8 +108,8 @@ def time_optimal(
     robot = first.robot if robot is None else robot
     asked = MotionAsked.read(caller, first, robot, velocity, acceleration, torque, speed, limits, jerk)
     ends = [speed_of_end(caller, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
-    points = None if points is None else count_of(caller, "points", points)
-    passes = count_of(caller, "passes", passes)
+    points = None if points is None else integer(caller, "points", points, least=1, what="a whole number")
+    passes = integer(caller, "passes", passes, least=1, what="a whole number")
     tolerance = part_of(caller, "tolerance", tolerance)
     names = [caller] if len(paths) == 1 else [f"{caller}: path {k}" for k in range(len(paths))]
     found: list[Any] = [None] * len(paths)

@@ -18,9 +18,8 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.timing.segment_constraints import NODES, PathLimits, PathValues
 from linkwork.motion.algorithms.timing.toppra_sweeps import Reachable, sweep_backward, sweep_forward
-from linkwork.motion.timing.arguments import MotionAsked, never_zero
 from linkwork.motion.timing.limit_violations import Polynomials, Room, longer, rooms
-from linkwork.motion.timing.limits import PathNumbers, PathRows
+from linkwork.motion.timing.limits import MotionAsked, PathNumbers, PathRows, never_zero
 from linkwork.motion.timing.segment_grid import again, grid, halved, segments_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 

@@ -27,7 +27,7 @@ from linkwork.motion.algorithms.timing.segment_constraints import (
     polynomial_at,
 )
 from linkwork.motion.algorithms.timing.toppra_sweeps import fastest_resting
-from linkwork.motion.timing.arguments import MotionAsked
+from linkwork.motion.timing.limits import MotionAsked
 from linkwork.motion.timing.segment_grid import first_of, segments_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 
