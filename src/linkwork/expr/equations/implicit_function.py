@@ -147,6 +147,12 @@ class Implicit(ImplicitDerivative):
     def _residual(self) -> Residual:
         return Residual(self.body, self.size, self.size)
 
+    @cached_property
+    def _alike(self) -> Residual:
+        """``like``."""
+        assert self.like is not None
+        return Residual(self.like, self.size, self.size)
+
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         n = self.size
         given, others = self._given(inputs), inputs[self.body.elements_in :]
@@ -158,8 +164,7 @@ class Implicit(ImplicitDerivative):
             if self.plain:
                 return corrected(residual(x), None)
             if self.like is not None:
-                like = Residual(self.like, n, n).linear.run([*x, *others])
-                return corrected(residual(x), rows_of(like[n:], n))
+                return corrected(residual(x), rows_of(self._alike.linear.run([*x, *others])[n:], n))
             found = self._residual.linear.run([*x, *given])
             return corrected(found[:n], rows_of(found[n:], n))
 
