@@ -33,7 +33,7 @@ class _Root(ImplicitDerivative):
             lambda s: lt(1e-12, s[1]),
             lambda s: (s[0] - (s[0] ** 3 - p) / (3.0 * s[0] * s[0]), fabs((s[0] ** 3 - p) / (3.0 * s[0] * s[0]))),
             (start, 1.0),
-            at_most=100,
+            max_iterations=100,
         )
         return [found.state[0], found.iterations], []
 

@@ -79,7 +79,7 @@ def assemble_configuration(
     weights: Scalars,
     time: Scalars | None = None,
     held: str | Sequence[str] = (),
-    limits: bool = True,
+    position_limits: bool = True,
 ) -> tuple[list[Any], list[Any], Any, Any, Any]:
     """A configuration that satisfies constraints, from the start q, near q1; the error that is left; how many steps it
     took, and how they ended: 0, or as a loop; and the slope of what is open, 0 in a false minimum.
@@ -88,7 +88,7 @@ def assemble_configuration(
     """
     if not any(constraint.holonomic for constraint in tree.constraints):
         return list(q), [], 0.0, 0.0, 0.0
-    problem = _Problem.of(tree, q1, weights, 0.0 if time is None else time[0], held, limits)
+    problem = _Problem.of(tree, q1, weights, 0.0 if time is None else time[0], held, position_limits)
 
     def more(state: _State) -> Any:
         return lt(_DONE, state.size)
@@ -96,7 +96,7 @@ def assemble_configuration(
     start = problem.box.within(q)
     nothing = (0.0,) * tree.nv
     first = _State(tuple(start), nothing, math.inf, math.inf, 0.0, 0.0, nothing, _DAMPING, 0.0, 0.0)
-    found = while_loop(more, problem.stepped, first, at_most=MOST)
+    found = while_loop(more, problem.stepped, first, max_iterations=MOST)
     last: _State = found.state
     done = lt(last.size, 2.0 * _DONE)
     at = problem.moved(last.q, [where(done, x, 0.0) for x in last.delta])
@@ -119,14 +119,16 @@ class _Problem:
     time: Any
 
     @staticmethod
-    def of(tree: Tree, wish: Scalars, weights: Scalars, time: Any, held: str | Sequence[str], limits: bool) -> _Problem:
+    def of(
+        tree: Tree, wish: Scalars, weights: Scalars, time: Any, held: str | Sequence[str], position_limits: bool
+    ) -> _Problem:
         still = set(held_velocities(tree, held))
         inverse = [0.0 if k in still else 1.0 / w for k, w in enumerate(weights)]
         length = characteristic_length(tree)
         known = bounds(tree)
         lower, upper = ([x for i, _ in tree.stacked() for x in known[i][side]] for side in (0, 1))
         both = zip(lower, upper, strict=True)
-        bounded = [n for n, ends in enumerate(both) if limits and any(map(math.isfinite, ends))]
+        bounded = [n for n, ends in enumerate(both) if position_limits and any(map(math.isfinite, ends))]
         box = LimitBox.of(tree, lower, upper, bounded, still)
         return _Problem(tree, wish, weights, inverse, length, unit_steps(tree, _LONGEST, _LONGEST), box, time)
 
@@ -220,7 +222,7 @@ class _Problem:
 
         nothing, none = (0.0,) * len(self.inverse), (0.0,) * len(self.box.numbers)
         first = _Stopped(none, nothing, nothing, 0.0, 1.0)
-        found: _Stopped = while_loop(lambda s: lt(0.0, s.new), again, first, at_most=1 + _ROUNDS).state
+        found: _Stopped = while_loop(lambda s: lt(0.0, s.new), again, first, max_iterations=1 + _ROUNDS).state
         part: Any = 1.0
         for k in self.box.numbers:
             x = found.step[k]
@@ -318,7 +320,7 @@ ROWS = (
         ),
         "A configuration that satisfies constraints, with joints held and others near a wish.",
         optional=("time",),
-        options=(HELD, Option("limits", True, (True, False))),
+        options=(HELD, Option("position_limits", True, (True, False))),
         limited=True,
     ),
     FunctionSpec.of(
