@@ -8,7 +8,8 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.motion import Trajectory, time_optimal
-from linkwork.motion.algorithms.timing import NODES, PathLimits, PathValues, fastest_resting
+from linkwork.motion.algorithms.timing.segment_constraints import NODES, PathLimits, PathValues
+from linkwork.motion.algorithms.timing.toppra_sweeps import fastest_resting
 
 from .motion_rows import MotionRow
 from .motion_splines import interleaved

@@ -92,7 +92,7 @@ def test_limits_hold_for_every_joint_type(name):
 
 
 def numbers_of(robot):
-    from linkwork.ik.algorithms.joint_bounds import numbered
+    from linkwork.kinematics.algorithms.coordinates import numbered
 
     return numbered(robot.tree).items()
 

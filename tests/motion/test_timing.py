@@ -13,9 +13,9 @@ import linkwork as lw
 from linkwork.motion import MotionLimit, Trajectory, time_optimal
 from linkwork.motion.timing import toppra as kernels
 from linkwork.motion.timing import toppra as sweeps
-from linkwork.motion.timing.arguments import MotionAsked
+from linkwork.motion.timing.limits import MotionAsked
 from linkwork.motion.timing.segment_grid import first_of
-from linkwork.motion.timing.toppra_single_kernel import quick
+from linkwork.motion.timing.toppra_single_kernel import motions_by_single_kernel
 
 
 def _cubic(seed: int, n: int, many: int = 5, **how: object) -> Trajectory:
@@ -74,7 +74,8 @@ def test_many_paths_at_once():
     asked = MotionAsked.read("", paths[0], None, 1.0, 2.0, None, None, ())
     slow = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.2], [0.0, 0.1]]])
     fast = Trajectory.polynomial([0.0, 1.0], [[[0.0, 5.0], [0.0, 0.1]]])
-    (alone,), (_, *others) = (quick(x, asked, [1.0, 1.0], 50, 2, 1e-6) for x in ([slow], [fast, slow, slow]))
+    pairs = ([slow], [fast, slow, slow])
+    (alone,), (_, *others) = (motions_by_single_kernel(x, asked, [1.0, 1.0], 50, 2, 1e-6) for x in pairs)
     assert all(a.tobytes() == b.tobytes() for one in others for a, b in zip(alone[:5], one[:5], strict=True))
     with pytest.raises(ValueError, match="time_optimal: path 1: no speed along the path obeys"):
         time_optimal([slow, fast], velocity=1.0, acceleration=2.0, start_speed=1.0, end_speed=1.0)
@@ -234,7 +235,7 @@ def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -
     def never(*_: object) -> None:
         raise AssertionError("compiled")
 
-    monkeypatch.setattr("linkwork.motion.timing.time_optimal.quick", never)
+    monkeypatch.setattr("linkwork.motion.timing.time_optimal.motions_by_single_kernel", never)
     monkeypatch.setattr("linkwork.motion.timing.time_optimal._timed", never)
     arm = lw.load("arm7")
     q = arm.random_configuration(seed=0)
@@ -321,8 +322,9 @@ def test_one_kernel_serves_any_number_of_segments(monkeypatch: pytest.MonkeyPatc
     # blocks that end anywhere: the number of segments is a multiple of theirs, or is not
     for n in (1, 2, 63, 64, 65, 128, 129):
         s = np.linspace(path.start_time, path.end_time, n + 1)
-        made = sweeps.Grid("", path, MotionAsked.read("", path, None, 1.0, 3.0, None, None, ()), s, np.zeros(0))
-        x, u = made.swept([0.1, 0.0], None)
+        asked = MotionAsked.read("", path, None, 1.0, 3.0, None, None, ())
+        made = sweeps.Grid(sweeps.TimingQuery("", path, asked, np.zeros(0), [0.1, 0.0], 1, None), s)
+        x, u = made.swept(None)
         assert x.shape == (n + 1,) and u.shape == (n,) and (x >= 0.0).all()
         assert abs(x[0] - 0.01) < 1e-15 and x[-1] == 0.0 and np.allclose(np.diff(x), 2.0 * u * made.steps)
 

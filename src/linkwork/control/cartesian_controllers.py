@@ -25,8 +25,8 @@ from linkwork.control.task_controllers import read_condition, refuse_fewer_motor
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.kinematics.poses import pose_difference
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 from linkwork.spatial import Pose, Quaternion, Vec3
 
 __all__ = ["AXES", "Admittance", "HybridForcePosition", "Impedance"]

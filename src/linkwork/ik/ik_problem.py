@@ -12,7 +12,6 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
-from linkwork.ik.algorithms.joint_bounds import LimitBox, numbered
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.ik.arguments import (
     check_tasks,
@@ -47,6 +46,7 @@ from linkwork.ik.tasks.task import Task
 from linkwork.ik.velocity_result import VelocityResult
 from linkwork.kernels.compiler_api import Kernel
 from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.kinematics.algorithms.coordinates import LimitBox, numbered
 from linkwork.mechanisms.assembly.targets import read_configuration
 
 __all__ = ["IKProblem"]

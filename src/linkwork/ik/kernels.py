@@ -18,13 +18,13 @@ from linkwork.expr.scalar.functions import fabs, fmax, lt, sqrt, where
 from linkwork.ik.algorithms import augmented_lagrangian as augmented
 from linkwork.ik.algorithms import levenberg_marquardt as levenberg
 from linkwork.ik.algorithms import task_priorities as levels
-from linkwork.ik.algorithms.joint_bounds import LimitBox
 from linkwork.ik.algorithms.levenberg_marquardt import SearchFound
 from linkwork.ik.algorithms.newton_projection import damped, projection
 from linkwork.ik.algorithms.sqp import nearest
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kinematics.algorithms.coordinates import LimitBox
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 

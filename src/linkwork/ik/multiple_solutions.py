@@ -24,7 +24,7 @@ from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.result import IKResult
 from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.joints import Revolute
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 
 __all__ = ["from_answers", "go_on", "several", "until"]
 

@@ -12,7 +12,7 @@ from linkwork.ik.failure_analysis import LOCAL_MINIMUM, STATUSES, Reason, judged
 from linkwork.ik.kernels import TOLD
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.status_messages import sentence, table
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 
 __all__ = ["IKResult"]
 

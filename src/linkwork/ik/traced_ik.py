@@ -9,7 +9,6 @@ import numpy as np
 
 from linkwork._util.messages import quoted
 from linkwork.expr.arrays.symbol_array import array, scalars
-from linkwork.ik.algorithms.joint_bounds import LimitBox
 from linkwork.ik.algorithms.solution_derivative import answer_step, answered
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.ik.kernels import NEAR, SOLVERS, target_shapes
@@ -17,6 +16,7 @@ from linkwork.ik.problem_protocol import ProblemView
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.kinematics.algorithms.coordinates import LimitBox
 from linkwork.model.kernel_parameters import Parameter, read_parameters
 from linkwork.model.parametrized_tree import parametrised
 from linkwork.model.tree import Tree

@@ -179,12 +179,7 @@ class _Search:
             steps = [entry.at] if single else range(T)
             c, J = c.reshape(len(steps), entry.count), J.reshape(len(steps), entry.count, size)
             scale = self.numbers["scales"][rows_of]
-            low = high = np.zeros(entry.count)
-            if entry.bounded:
-                low, high = self.numbers["lower"][rows_of], self.numbers["upper"][rows_of]
-            elif entry.kind == "inequality":
-                low = np.full(entry.count, -np.inf)
-            beyond = c - np.clip(c, low, high)
+            beyond = self.prepared.beyond(k, c).copy()
             for i, t in enumerate(steps):
                 beyond[i, program.counted(k, t) :] = 0.0
                 beyond[i] *= (weights[t, k] != 0.0) & (scale != 0.0)

@@ -61,16 +61,9 @@ def resolved(q: np.ndarray, told: np.ndarray, step: float) -> np.ndarray:
 
 def violations_of(result: Any) -> np.ndarray:
     """By how much each constraint is violated (..., constraints), by what features are."""
-    program, columns = result.prepared.program, []
-    values = result._by_feature(*result._looked)
-    constants = result.prepared.constants
-    for k in program.hard:
-        entry, rows = program.entries[k], program.rows_of[k]
-        x = values[entry.name]
-        if entry.bounded:
-            beyond = np.maximum(x - constants["upper"][rows], constants["lower"][rows] - x).clip(0.0)
-        else:
-            beyond = np.abs(x) if entry.kind == "equality" else x.clip(0.0)
-        beyond = np.where(result.numbers["scales"][rows] != 0.0, beyond, 0.0)
+    own, values, columns = result.prepared, result._by_feature(*result._looked), []
+    for k in own.program.hard:
+        beyond = np.abs(own.beyond(k, values[own.program.entries[k].name]))
+        beyond = np.where(result.numbers["scales"][own.program.rows_of[k]] != 0.0, beyond, 0.0)
         columns.append(beyond.max(axis=(-1, -2), initial=0.0))
     return np.stack(columns, axis=-1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,8 @@ from linkwork.optimal.kernels import (
 )
 
 __all__ = [
+    "HELD",
+    "VELOCITY",
     "PathDerivative",
     "asked_parameter",
     "durations_of",
@@ -37,11 +39,12 @@ __all__ = [
     "optima",
     "own_numbers",
     "path_derivative",
+    "spread",
 ]
 
 _kernels: LazyCache[Kernel] = LazyCache(64)
-_HELD = 1e-9  # multipliers above this share of the largest hold a path at an inequality
-_VELOCITY = "start velocity"
+HELD = 1e-9  # multipliers above this share of the largest hold a motion at an inequality
+VELOCITY = "start velocity"
 _ASKED = ("q", "u", "p", "everywhere", "alone", "penalties")
 
 
@@ -128,7 +131,7 @@ def own_numbers(program: PathProgram, numbers: Mapping[str, np.ndarray], paramet
 def asked_parameter(prepared: Any, by: str) -> Parameter | None:
     """The robot's parameter that is meant, if it is one.  Raises ValueError for what no path depends on."""
     durations = durations_of(prepared)
-    given = [*(["start", _VELOCITY] if prepared.started else []), *durations]
+    given = [*(["start", VELOCITY] if prepared.started else []), *durations]
     names = [*prepared.targets, *given]
     if by in prepared.targets and by in given:
         raise ValueError(
@@ -217,7 +220,7 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
             given[port] = array(moved if program.entries[k].moving else moved[0])
         elif by == "start":
             given["past"] = _elsewhere(program, given["past"], way)
-        elif by == _VELOCITY:
+        elif by == VELOCITY:
             given["past"] = _faster(program, given, way)
         else:
             rates = prepared.shares_of(durations_of(prepared)[by])
@@ -266,6 +269,17 @@ def _longer(program: PathProgram, given: dict[str, Any], more: Any) -> Any:
     return array([integrate(tree, q, [-age * x for x in way]) for q, age in zip(past, ages, strict=True)])
 
 
+def spread(x: np.ndarray, own: Sequence[int], steps: tuple[int, ...]) -> np.ndarray:
+    """Derivatives of the steps ``own`` (steps, ..., n), where each of ``steps`` has n numbers: by all of these."""
+    if not steps:
+        return x
+    found = np.zeros((*x.shape[:-1], len(steps), x.shape[-1]))
+    for k, t in enumerate(own):
+        if t in steps:
+            found[k, ..., steps.index(t), :] = x[k]
+    return found.reshape(*x.shape[:-1], -1)
+
+
 def _columns(slopes: dict[str, Any], steps: tuple[int, ...]) -> int:
     """By how many numbers paths move."""
     each: int = next(iter(slopes.values())).shape[-1]
@@ -287,18 +301,7 @@ def _moved(
     """
     T, m, width, many = program.steps, program.depth, program.width, program.many
     count, size = T * width + many, (m + 1) * width + many
-    each = _columns(slopes, ())
     n = _columns(slopes, steps)
-
-    def own(t: int, x: np.ndarray) -> np.ndarray:
-        if not steps:
-            return x
-        full = np.zeros((*x.shape[:-1], n))
-        if t in steps:
-            k = steps.index(t)
-            full[..., k * each : (k + 1) * each] = x
-        return full
-
     H, g = np.zeros((count, count)), np.zeros((count, n))
     rows, sides = [], []
     lower = np.tril_indices(size)
@@ -325,7 +328,7 @@ def _moved(
         bounds = prepared.problem.entries[k]
         for row in range(program.counted(k, t)):
             same = equal or (entry.bounded and bounds.lower[row] == bounds.upper[row])
-            if same or abs(forces[row]) > _HELD * max(1.0, largest):
+            if same or abs(forces[row]) > HELD * max(1.0, largest):
                 line = np.zeros(count)
                 line[places[there]] = J[row, there]
                 rows.append(line)
@@ -333,8 +336,9 @@ def _moved(
 
     if program.everywhere:
         places = program.forces_of(program.everywhere)
+        first, second = (spread(slopes[name], range(T), steps) for name in ("first", "second"))
         for t in range(T):
-            there = put(t, bends["first"][t], own(t, slopes["first"][t]))
+            there = put(t, bends["first"][t], first[t])
             start = 0
             for k in program.everywhere:
                 entry = program.entries[k]
@@ -342,15 +346,16 @@ def _moved(
                 start += entry.count
                 if entry.hard and weights[t, k]:
                     J = bends["second"][t].reshape(-1, size)[rows_of]
-                    hold(t, k, J, own(t, slopes["second"][t][rows_of]), state["everywhere"][t, places[k]], there)
+                    hold(t, k, J, second[t][rows_of], state["everywhere"][t, places[k]], there)
     single = program.forces_of(program.alone)
     for number, k in enumerate(program.alone):
         own_step = program.entries[k].at
         assert own_step is not None
-        there = put(own_step, bends[f"first{number}"], own(own_step, slopes[f"first{number}"]))
+        first, second = (spread(slopes[f"{x}{number}"][None], (own_step,), steps)[0] for x in ("first", "second"))
+        there = put(own_step, bends[f"first{number}"], first)
         if program.entries[k].hard:
             J = bends[f"second{number}"].reshape(-1, size)
-            hold(own_step, k, J, own(own_step, slopes[f"second{number}"]), state["alone"][single[k]], there)
+            hold(own_step, k, J, second, state["alone"][single[k]], there)
     # parameters at their bounds stay there
     constants = prepared.constants
     for j in range(many):

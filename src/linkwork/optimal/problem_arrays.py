@@ -150,6 +150,14 @@ class PreparedProblem:
         assert len(told) == len(TOLD) + 2 * hard
         return found
 
+    def beyond(self, k: int, values: np.ndarray) -> np.ndarray:
+        """By how much an entry's values (..., rows) violate it, with their sign: 0 where they keep it."""
+        entry, rows = self.program.entries[k], self.program.rows_of[k]
+        if entry.bounded:
+            found: np.ndarray = values - np.clip(values, self.constants["lower"][rows], self.constants["upper"][rows])
+            return found
+        return values if entry.kind == "equality" else values.clip(0.0)
+
     def past(self, start: np.ndarray, velocity: Any) -> np.ndarray:
         """Configurations before the first step, oldest first (..., depth, nq).  Raises ValueError."""
         m, robot = self.program.depth, self.problem.robot

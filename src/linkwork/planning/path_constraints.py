@@ -29,7 +29,7 @@ from linkwork.ik.arguments import OWN
 from linkwork.ik.ik_problem import IKProblem
 from linkwork.ik.tasks.modifiers import ConstraintTask
 from linkwork.ik.tasks.task import Task
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.tree import Tree
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.search.halton_samples import Samples

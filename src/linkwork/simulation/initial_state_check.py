@@ -11,7 +11,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import sqrt
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.simulation_spec import moving_robot
 

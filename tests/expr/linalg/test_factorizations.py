@@ -12,6 +12,7 @@ import linkwork as lw
 from helpers.matrices import EPS, check_derivatives, hilbert, positive, random
 from linkwork.errors import SingularMatrixError
 from linkwork.expr.linalg import cholesky, ldl, ltdl, lu, solve
+from linkwork.expr.linalg.ldl_and_cholesky import SymmetricFactors
 
 
 def transposed(a: np.ndarray) -> np.ndarray:
@@ -104,3 +105,19 @@ def test_mass_matrices_of_robots() -> None:
             size = np.abs(m).max() * np.abs(x).max() + np.abs(force).max()
             assert np.abs(residual).max() <= 20 * robot.nv * EPS * size, (name, assume)
         np.testing.assert_allclose(cholesky(m), np.linalg.cholesky(m), rtol=0.0, atol=1e-12 * np.abs(m).max())
+
+
+def test_pivots_by_a_rule() -> None:
+    """As they are, of an indefinite matrix too; made positive; and left out, with what they belong to."""
+    A, b = random(5, 5, 5) + transposed(random(5, 5, 5)), np.arange(1.0, 6.0)
+    rows = [row[: i + 1].tolist() for i, row in enumerate(A)]
+    found = SymmetricFactors(rows, lambda _, pivot: 1.0 / pivot)
+    np.testing.assert_allclose(A @ found.solved(b), b, rtol=1e-10)
+    lower = np.array([[*row[:i], 1.0, *[0.0] * (4 - i)] for i, row in enumerate(found.lower)])
+    np.testing.assert_allclose(lower / np.array(found.inverse) @ lower.T, A, rtol=0.0, atol=1e-12)
+    downhill = SymmetricFactors(rows, lambda _, pivot: 1.0 / max(abs(pivot), 1e-3)).solved(b)
+    assert b @ downhill > 0.0
+    left = SymmetricFactors(rows, lambda k, pivot: 0.0 if k == 2 else 1.0 / pivot).solved(b)
+    others = [0, 1, 3, 4]
+    assert left[2] == 0.0
+    np.testing.assert_allclose(np.array(left)[others], np.linalg.solve(A[np.ix_(others, others)], b[others]), rtol=1e-9)

@@ -17,6 +17,7 @@ from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero
+from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
@@ -28,7 +29,7 @@ Watched = Callable[[Tree, Graph], Tree]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class ImplicitDynamics(CustomDerivative):
+class ImplicitDynamics(ImplicitDerivative):
     """a = FD(q, v, τ) of a tree whose own numbers are no symbols."""
 
     tree: Tree
@@ -37,30 +38,33 @@ class ImplicitDynamics(CustomDerivative):
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
         return articulated_bodies(self._walked(inputs), *self._apart(inputs)), ()
 
-    def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
-        q, v, _ = self._apart(inputs)
-        q_rate, v_rate, tau_rate = self._apart(direction)
-        rates = [*q_rate, *v_rate, *[0.0] * len(results)]
-        if all(map(is_zero, rates)):
-            return self._solved(q, tau_rate)
-        moving = seeded([*q, *v, *results], rates)
-        q_moving, v_moving, a = self._apart(moving)
-        tau = inverse_dynamics(self._walked(inputs), q_moving, v_moving, a)
-        rest = [parts(x, moving[0].level)[1] for x in tau]
-        return self._solved(q, [x - y for x, y in zip(tau_rate, rest, strict=True)])
+    @property
+    def size(self) -> int:
+        return self.tree.nv
 
-    def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
-        q, v, _ = self._apart(inputs)
-        multipliers = self._solved(q, weights)
-        tau = inverse_dynamics(self._walked(inputs), q, v, results)
-        moved = [x for x in (*q, *v, *results) if isinstance(x, Symbol)]
+    def pushed(self, at: Solution, direction: Scalars) -> Scalars:
+        q, v, _ = self._apart(at.inputs)
+        q_rate, v_rate, tau_rate = self._apart(direction)
+        rates = [*q_rate, *v_rate, *[0.0] * len(at.results)]
+        if all(map(is_zero, rates)):
+            return tau_rate
+        moving = seeded([*q, *v, *at.results], rates)
+        tau = inverse_dynamics(self._walked(at.inputs), *self._apart(moving))
+        rest = [parts(x, moving[0].level)[1] for x in tau]
+        return [x - y for x, y in zip(tau_rate, rest, strict=True)]
+
+    def pulled(self, at: Solution, multipliers: Scalars) -> Scalars:
+        q, v, _ = self._apart(at.inputs)
+        tau = inverse_dynamics(self._walked(at.inputs), q, v, at.results)
+        moved = [x for x in (*q, *v, *at.results) if isinstance(x, Symbol)]
         found = dict(zip(moved, adjoint(tau, moved, [-x for x in multipliers]), strict=True))
         return [*(found.get(x, 0.0) if isinstance(x, Symbol) else 0.0 for x in (*q, *v)), *multipliers]
 
-    def _solved(self, q: Scalars, forces: Scalars) -> list[Any]:
+    def solved(self, at: Solution, right: Scalars, transpose: bool) -> list[Any]:
         """M(q)⁻¹ x, which is the acceleration at rest without gravity."""
-        tree = self._walked([*q, *forces]).under(Vec3.zero())
-        return articulated_bodies(tree, q, [0.0] * self.tree.nv, forces)
+        q, _, _ = self._apart(at.inputs)
+        tree = self._walked([*q, *right]).under(Vec3.zero())
+        return articulated_bodies(tree, q, [0.0] * self.tree.nv, right)
 
     def _walked(self, inputs: Scalars) -> Tree:
         symbol = next((x for x in inputs if isinstance(x, Symbol)), None)

@@ -21,7 +21,7 @@ from linkwork.expr.scalar.multi_result import Forward
 from linkwork.expr.scalar.operations import BY_METHOD, Operation
 from linkwork.expr.scalar.symbol import whole_power
 
-__all__ = ["Dual", "parts", "same", "seeded"]
+__all__ = ["Dual", "order_of", "parts", "same", "seeded", "value_of"]
 
 
 _fresh_levels = itertools.count(1000, 1000)  # what is made of them by hand comes in between
@@ -139,6 +139,18 @@ def seeded(values: Sequence[Any], tangents: Sequence[Any]) -> list[Dual]:
 def parts(x: Any, level: int | None = None) -> tuple[Any, Any]:
     """Value and tangent of a dual number, of its own ε or that of a level; a constant's tangent is 0.0."""
     return _split(x, max(_level(x), 1) if level is None else level)
+
+
+def value_of(x: Any) -> Any:
+    """A number without its derivatives."""
+    while isinstance(x, Dual):
+        x = x.value
+    return x
+
+
+def order_of(x: Any) -> int:
+    """The highest order of the derivatives that a number carries; 0 where it carries none."""
+    return 1 + order_of(x.value) if isinstance(x, Dual) else 0
 
 
 def same(a: Any, b: Any) -> bool:

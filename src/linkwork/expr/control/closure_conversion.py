@@ -10,16 +10,29 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero
+from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero, jacobian, tangent
 from linkwork.expr.control.flatten import graph_of
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import CONSTANT
 from linkwork.expr.scalar.multi_result import FunctionSpec
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
-__all__ = ["Differentiated", "Inside", "closed", "closed_since", "keys_of", "lent", "named", "pulled", "pushed"]
+__all__ = [
+    "Differentiated",
+    "Inside",
+    "Residual",
+    "closed",
+    "closed_since",
+    "keys_of",
+    "lent",
+    "named",
+    "pulled",
+    "pushed",
+]
 
 
 class Inside(str):
@@ -114,6 +127,38 @@ class Differentiated:
         fresh = iter(self.more(sum(map(len, keys))))
         seeds = [{key: next(fresh) for key in some} for some in keys]
         return list(forward(results, self.inputs, seeds)), [x for seed in seeds for x in seed.values()]
+
+
+@dataclass(frozen=True)
+class Residual:
+    """r(x, p): the first ``rows`` results of a body whose first inputs are the ``unknowns`` x, and its derivatives."""
+
+    body: Region
+    unknowns: int
+    rows: int
+
+    @cached_property
+    def linear(self) -> Region:
+        """r and ∂r/∂x, row by row."""
+        one = Differentiated(self.body)
+        rows = jacobian(one.results[: self.rows], one.inputs[: self.unknowns])
+        return Region.of([*one.results[: self.rows], *(x for row in rows for x in row)], one.inputs)
+
+    @cached_property
+    def pushed(self) -> Region:
+        """∂r/∂p dp, of x, p and dp."""
+        one = Differentiated(self.body)
+        fresh = one.more(len(one.inputs) - self.unknowns)
+        changes = tangent(one.results[: self.rows], one.inputs[self.unknowns :], fresh)
+        return Region.of(changes, [*one.inputs, *fresh])
+
+    @cached_property
+    def pulled(self) -> Region:
+        """(∂r/∂p)ᵀλ, of x, p and λ."""
+        one = Differentiated(self.body)
+        fresh = one.more(self.rows)
+        found = adjoint(one.results[: self.rows], one.inputs[self.unknowns :], fresh)
+        return Region.of(found, [*one.inputs, *fresh])
 
 
 def keys_of(rows: Iterable[FunctionSpec]) -> list[Any]:

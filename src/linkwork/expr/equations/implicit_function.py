@@ -1,9 +1,4 @@
-"""What is given by an equation: a rule of differentiation, and the iteration that solves it.
-
-From r(x, p) = 0 follows dx = −J⁻¹ ∂r/∂p dp, with J = ∂r/∂x at the solution; in reverse, with Jᵀλ = x̄, p̄ = −(∂r/∂p)ᵀλ.
-
-Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 15.
-"""
+"""What an equation of traced operations determines: the iteration that solves it, differentiated by the equation."""
 
 from __future__ import annotations
 
@@ -13,14 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
-from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
-from linkwork.expr.control.closure_conversion import Differentiated
+from linkwork.expr.autodiff.custom_derivative import ruled
+from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
+from linkwork.expr.control.closure_conversion import Residual
 from linkwork.expr.control.loop_instruction import NOT_A_NUMBER
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.factorizations import METHODS
 from linkwork.expr.linalg.linear_solve import Solve
-from linkwork.expr.linalg.sparse_dot import dot, is_zero, negated, rows_of, transposed
+from linkwork.expr.linalg.sparse_dot import dot, negated, rows_of, transposed
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, le, lt, not_, or_, where
 
@@ -128,7 +123,7 @@ def _share(
 
 
 @dataclass(frozen=True)
-class Implicit(CustomDerivative):
+class Implicit(ImplicitDerivative):
     """x with r(x, p) = 0, from a start: inputs are the start, p, and what else ``like`` takes, results x, the number of
     steps and the status."""
 
@@ -140,8 +135,26 @@ class Implicit(CustomDerivative):
     searched: bool = False  # whether steps are cut short where r says that they lead too far
     like: Region | None = None  # what varies by x nearly as r does, of x and numbers of its own
 
+    @property
+    def size(self) -> int:
+        return self.unknowns
+
+    @property
+    def ignored(self) -> int:
+        return self.unknowns
+
+    @cached_property
+    def _residual(self) -> Residual:
+        return Residual(self.body, self.size, self.size)
+
+    @cached_property
+    def _alike(self) -> Residual:
+        """``like``."""
+        assert self.like is not None
+        return Residual(self.like, self.size, self.size)
+
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        n = self.unknowns
+        n = self.size
         given, others = self._given(inputs), inputs[self.body.elements_in :]
 
         def residual(x: Sequence[Any]) -> Sequence[Any]:
@@ -151,72 +164,32 @@ class Implicit(CustomDerivative):
             if self.plain:
                 return corrected(residual(x), None)
             if self.like is not None:
-                return corrected(residual(x), rows_of(self._alike.run([*x, *others]), n))
-            found = self._linear.run([*x, *given])
+                return corrected(residual(x), rows_of(self._alike.linear.run([*x, *others])[n:], n))
+            found = self._residual.linear.run([*x, *given])
             return corrected(found[:n], rows_of(found[n:], n))
 
         searched = residual if self.searched else None
         x, done, status = iterated(correction, inputs[:n], self.max_iterations, self.tolerance, searched)
         return [*x, done, status], []
 
-    def tangent(
-        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
-    ) -> Sequence[Any]:
-        n = self.unknowns
-        changed = self._given(direction)
-        if all(map(is_zero, changed)):
-            return [0.0] * len(results)
-        at = [*results[:n], *self._given(inputs)]
-        change = self._pushed.run([*at, *changed])
-        return [*solved(self._jacobian(at), [-x for x in change])[0], 0.0, 0.0]
+    def pushed(self, at: Solution, direction: Sequence[Any]) -> Sequence[Any]:
+        return [-x for x in self._residual.pushed.run([*self._at(at), *self._given(direction)])]
 
-    def cotangent(
-        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
-    ) -> Sequence[Any]:
-        n = self.unknowns
-        if all(map(is_zero, weights[:n])):
-            return [0.0] * len(inputs)
-        at = [*results[:n], *self._given(inputs)]
-        pulled, _ = solved(transposed(self._jacobian(at)), weights[:n])
-        others = [0.0] * (len(inputs) - self.body.elements_in)
-        return [*[0.0] * n, *negated([self._pulled.run([*at, *pulled])])[0], *others]
+    def pulled(self, at: Solution, multipliers: Sequence[Any]) -> Sequence[Any]:
+        found = self._residual.pulled.run([*self._at(at), *multipliers])
+        return [*[0.0] * self.size, *negated([found])[0], *[0.0] * (len(at.inputs) - self.body.elements_in)]
+
+    def solved(self, at: Solution, right: Sequence[Any], transpose: bool) -> Sequence[Any]:
+        J = rows_of(self._residual.linear.run(self._at(at))[self.size :], self.size)
+        return solved(transposed(J) if transpose else J, right)[0]
 
     def _given(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """p, of what goes in."""
-        return inputs[self.unknowns : self.body.elements_in]
+        return inputs[self.size : self.body.elements_in]
 
-    def _jacobian(self, at: Sequence[Any]) -> list[list[Any]]:
-        n = self.unknowns
-        return rows_of(self._linear.run(at)[n:], n)
-
-    @cached_property
-    def _linear(self) -> Region:
-        """The residual and its Jacobian by x, row by row."""
-        one = Differentiated(self.body)
-        rows = jacobian(one.results, one.inputs[: self.unknowns])
-        return Region.of([*one.results, *(x for row in rows for x in row)], one.inputs)
-
-    @cached_property
-    def _alike(self) -> Region:
-        """The Jacobian of ``like`` by x, row by row."""
-        assert self.like is not None
-        one = Differentiated(self.like)
-        rows = jacobian(one.results, one.inputs[: self.unknowns])
-        return Region.of([x for row in rows for x in row], one.inputs)
-
-    @cached_property
-    def _pushed(self) -> Region:
-        """The residual's change where x stays, by that of p, which is taken last."""
-        one = Differentiated(self.body)
-        fresh = one.more(len(one.inputs) - self.unknowns)
-        return Region.of(tangent(one.results, one.inputs[self.unknowns :], fresh), [*one.inputs, *fresh])
-
-    @cached_property
-    def _pulled(self) -> Region:
-        """The gradient by p of the residual's product with numbers that are taken last."""
-        one = Differentiated(self.body)
-        fresh = one.more(self.unknowns)
-        return Region.of(adjoint(one.results, one.inputs[self.unknowns :], fresh), [*one.inputs, *fresh])
+    def _at(self, at: Solution) -> list[Any]:
+        """x and p."""
+        return [*at.results[: self.size], *self._given(at.inputs)]
 
 
 def _added(numbers: Sequence[Any]) -> Any:

@@ -23,7 +23,7 @@ from linkwork.expr.arrays.pytree import (
 )
 from linkwork.expr.arrays.symbol_array import floats
 from linkwork.expr.autodiff.custom_derivative import ruled
-from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
+from linkwork.expr.autodiff.dual_numbers import Dual, order_of, parts, seeded, value_of
 from linkwork.expr.control.closure_conversion import closed, lent, named
 from linkwork.expr.control.flatten import graph_of, is_truth
 from linkwork.expr.control.loop_checks import bound
@@ -109,7 +109,7 @@ def _found(
     scalars, form = taken_apart(start, f"{what}: start")
     if any(map(is_truth, scalars)):
         raise TypeError(f"{what}: start: expected numbers, got a truth value")
-    first = [_plain(x) for x in scalars]
+    first = [value_of(x) for x in scalars]
     if not first:
         return Root(start, 0, 0)
 
@@ -122,7 +122,7 @@ def _found(
         return _elements(what, like, like(put_together(form, x)), form)
 
     def plainly(x: Sequence[Any]) -> list[Any]:
-        return [_plain(r) for r in residual(x)]
+        return [value_of(r) for r in residual(x)]
 
     def correction(x: Sequence[Any]) -> Correction:
         if plain:
@@ -133,16 +133,16 @@ def _found(
 
     with np.errstate(all="ignore"):
         probe = residual(first)
-        graph = graph_of([*first, *map(_plain, probe)])
+        graph = graph_of([*first, *map(value_of, probe)])
         if graph is None:
             x, done, status = iterated(correction, first, most, float(tolerance), plainly if searched else None)
         else:
             fresh = lent(graph, f"the unknowns of {what} of {named(function)}", len(first))
             body, outside = closed(fresh, plainly(fresh))
-            near, others = (None, []) if like is None else closed(fresh, [_plain(r) for r in alike(fresh)])
+            near, others = (None, []) if like is None else closed(fresh, [value_of(r) for r in alike(fresh)])
             rule = Implicit(body, len(first), most, float(tolerance), plain, searched, near)
             *x, done, status = ruled(rule, [*first, *outside, *others])
-        orders = max(map(_orders, probe))
+        orders = max(map(order_of, probe))
         _, rows = _linearized(residual, x) if orders else ([], [])
         for _ in range(orders):  # each takes derivatives of one order more to where they belong
             x = [a - d for a, d in zip(x, solved(rows, residual(x))[0], strict=True)]
@@ -197,18 +197,6 @@ def _linearized(residual: Callable[[Sequence[Any]], list[Any]], x: Sequence[Any]
     for k in range(len(x)):
         given = seeded(x, [1.0 if j == k else 0.0 for j in range(len(x))])
         found = [parts(r, given[0].level) for r in residual(given)]
-        values = [_plain(r) for r, _ in found]
-        columns.append([_plain(d) for _, d in found])
+        values = [value_of(r) for r, _ in found]
+        columns.append([value_of(d) for _, d in found])
     return values, transposed(columns)
-
-
-def _plain(x: Any) -> Any:
-    """A number without its derivatives."""
-    while isinstance(x, Dual):
-        x = x.value
-    return x
-
-
-def _orders(x: Any) -> int:
-    """Of how many orders a number has derivatives."""
-    return 1 + _orders(x.value) if isinstance(x, Dual) else 0

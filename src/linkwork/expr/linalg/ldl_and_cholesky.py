@@ -10,15 +10,16 @@ Cholesky's factorization, over any scalar: L D Lᵀ first, whose pivots only wai
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from linkwork._util.checked_arguments import public
 from linkwork.expr.linalg.array_conversion import Found, applied, square
 from linkwork.expr.linalg.pivots import Pivots
-from linkwork.expr.linalg.sparse_dot import Rows, less
+from linkwork.expr.linalg.sparse_dot import Rows, is_zero, less
 from linkwork.expr.scalar.functions import sqrt
 
-__all__ = ["cholesky", "ldl", "ltdl", "ltdl_factors"]
+__all__ = ["SymmetricFactors", "cholesky", "ldl", "ltdl", "ltdl_factors"]
 
 
 @public
@@ -100,3 +101,36 @@ def cholesky(A: Any, *, status: bool = False) -> Any:
 
     found = applied("cholesky", compute, [(matrices, 2)], [(n, n)], status, positive=True)
     return found if status else found[0]
+
+
+class SymmetricFactors:
+    """L D Lᵀ of a symmetric matrix, of which the lower triangle is read, column by column.
+
+    ``inverse`` gives what stands for the reciprocal of a pivot, by its place and value: so what is no pivot can be left
+    out, or be made one.
+    """
+
+    def __init__(self, rows: Rows, inverse: Callable[[int, Any], Any]) -> None:
+        n = len(rows)
+        self.lower: list[list[Any]] = [list(row[: i + 1]) for i, row in enumerate(rows)]
+        self.inverse: list[Any] = []
+        for k in range(n):
+            self.inverse.append(inverse(k, self.lower[k][k]))
+            column = [self.lower[i][k] for i in range(k + 1, n)]
+            for i in range(k + 1, n):
+                if is_zero(column[i - k - 1]):
+                    continue
+                share = self.lower[i][k] = column[i - k - 1] * self.inverse[k]
+                for j in range(k + 1, i + 1):
+                    if not is_zero(column[j - k - 1]):
+                        self.lower[i][j] = self.lower[i][j] - share * column[j - k - 1]
+
+    def solved(self, b: Sequence[Any]) -> list[Any]:
+        """The solution with a right-hand side."""
+        n, y = len(b), list(b)
+        for i in range(n):
+            y[i] = less(y[i], self.lower[i][:i], y[:i])
+        y = [a if is_zero(a) else a * d for a, d in zip(y, self.inverse, strict=True)]
+        for i in range(n - 1, -1, -1):
+            y[i] = less(y[i], [self.lower[k][i] for k in range(i + 1, n)], y[i + 1 :])
+        return y

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from linkwork._util.checked_arguments import public
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
+from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
 from linkwork.expr.linalg.array_conversion import Found, applied, right_side, square
 from linkwork.expr.linalg.factorizations import Method, Triangular, method
 from linkwork.expr.linalg.pivots import Pivots
@@ -84,7 +85,7 @@ def _solved(caller: str, A: Any, b: Any, method: Method, status: bool) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Solve(CustomDerivative):
+class Solve(ImplicitDerivative):
     """x of A x = b by the elements that the method reads and those of b; with the factors for more."""
 
     caller: str
@@ -101,27 +102,24 @@ class Solve(CustomDerivative):
         x = _flat([self.method.solved(factors, column) for column in transposed(right)], self.n)
         return [*x, pivots.status] if self.told else x, factors
 
-    def tangent(
-        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
-    ) -> Sequence[Any]:
+    @property
+    def size(self) -> int:
+        return self.n * self.k
+
+    def pushed(self, at: Solution, direction: Sequence[Any]) -> Sequence[Any]:
         moved, right = self._split(direction)
         d = self.method.matrix(moved, self.n)
-        x = transposed(self._columns(results))
-        found = [
-            self.method.solved(extra, [less(r, row, solution) for r, row in zip(column, d, strict=True)])
-            for column, solution in zip(transposed(right), x, strict=True)
-        ]
-        return [*_flat(found, self.n), *[0.0] * self.told]
+        columns = zip(transposed(right), transposed(self._columns(at.results)), strict=True)
+        return _flat([[less(r, row, x) for r, row in zip(column, d, strict=True)] for column, x in columns], self.n)
 
-    def cotangent(
-        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
-    ) -> Sequence[Any]:
-        columns = transposed(self._columns(weights))
-        pulled = transposed([self.method.solved_transposed(extra, column) for column in columns]) or [[]] * self.n
-        x = self._columns(results)
-        shares = [[-dot(row, solution) for solution in x] for row in pulled]
-        found = gathered(shares, self.method.reads(self.n), self.method.symmetric)
-        return [*found, *(value for row in pulled for value in row)]
+    def pulled(self, at: Solution, multipliers: Sequence[Any]) -> Sequence[Any]:
+        x = self._columns(at.results)
+        shares = [[-dot(row, solution) for solution in x] for row in self._columns(multipliers)]
+        return [*gathered(shares, self.method.reads(self.n), self.method.symmetric), *multipliers]
+
+    def solved(self, at: Solution, right: Sequence[Any], transpose: bool) -> Sequence[Any]:
+        solve = self.method.solved_transposed if transpose else self.method.solved
+        return _flat([solve(at.extra, column) for column in transposed(self._columns(right))], self.n)
 
     def _split(self, values: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]]:
         """Of the inputs or their changes: the matrix's elements that are read, and the rows of b."""

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.arrays.symbol_array import filled
-from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
+from linkwork.expr.autodiff.custom_derivative import ruled
+from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
 from linkwork.expr.control import fori_loop
-from linkwork.expr.linalg.sparse_dot import dot, is_zero, less, mirrored, rows_of, transposed
+from linkwork.expr.linalg.sparse_dot import dot, less, mirrored, rows_of, transposed
 from linkwork.expr.optimize.dual_active_set import triangle
 from linkwork.expr.optimize.proximal_qp import ConvexProgram, solution
 from linkwork.expr.optimize.row_scaling import Factored, are_loops_better
@@ -72,7 +73,7 @@ class _Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Minimum(CustomDerivative):
+class Minimum(ImplicitDerivative):
     """x, a multiplier and the side of each row that is given, the status and the number of changes."""
 
     shape: _Shape
@@ -97,41 +98,44 @@ class Minimum(CustomDerivative):
         results = [*found.x, *found.multipliers, *found.sides, found.status, found.iterations]
         return results, [*tableau, *_flat(factors)]
 
-    def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
-        shape = self.shape
-        n, k = shape.n, shape.rows
-        dH, dg, dA, below, above, _ = shape.split(direction)
-        x, multipliers, sides = results[:n], results[n : n + k], results[n + k : n + 2 * k]
-        pulled = [dot(column, multipliers[: shape.m]) for column in transposed(dA)] if dA else [0.0] * n
-        p = [0.0 - (a + dot(row, x) + b) for a, row, b in zip(dg, dH, pulled, strict=True)]
-        shifts = [dot(row, x) for row in dA] + [0.0] * len(shape.bounded)
-        q = [where(lt(0.0, side), b, a) - shift for side, a, b, shift in zip(sides, below, above, shifts, strict=True)]
-        found = self._varied(inputs, sides, extra, p, q)
-        return [*found, *[0.0] * (k + 2)]
+    @property
+    def size(self) -> int:
+        return self.shape.n + self.shape.rows
 
-    def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
+    def pushed(self, at: Solution, direction: Scalars) -> Scalars:
+        dH, dg, dA, below, above, _ = self.shape.split(direction)
+        x, multipliers, sides = self._apart(at.results)
+        pulled = _by_columns(dA, multipliers, self.shape)
+        p = [0.0 - (a + dot(row, x) + b) for a, row, b in zip(dg, dH, pulled, strict=True)]
+        shifts = _shifts(dA, x, self.shape)
+        q = [where(lt(0.0, side), b, a) - shift for side, a, b, shift in zip(sides, below, above, shifts, strict=True)]
+        return [*p, *q]
+
+    def pulled(self, at: Solution, multipliers: Scalars) -> Scalars:
         shape = self.shape
-        n, k = shape.n, shape.rows
-        x, multipliers, sides = results[:n], results[n : n + k], results[n + k : n + 2 * k]
-        if all(map(is_zero, weights[: n + k])):
-            return [0.0] * len(inputs)
-        found = self._varied(inputs, sides, extra, weights[:n], weights[n : n + k])
-        u, v = found[:n], found[n:]
-        H = [0.0 - u[i] * x[j] - (u[j] * x[i] if i != j else 0.0) for i in range(n) for j in range(i + 1)]
-        A = [less(0.0 - multipliers[i] * u[j], [v[i]], [x[j]]) for i in range(shape.m) for j in range(n)]
+        x, forces, sides = self._apart(at.results)
+        u, v = multipliers[: shape.n], multipliers[shape.n :]
+        H = _outer(u, x)
+        A = [less(0.0 - forces[i] * u[j], [v[i]], [x[j]]) for i in range(shape.m) for j in range(shape.n)]
         lower = [where(lt(side, 0.0), b, 0.0) for side, b in zip(sides, v, strict=True)]
         upper = [where(lt(0.0, side), b, 0.0) for side, b in zip(sides, v, strict=True)]
-        return [*H, *(0.0 - b for b in u), *A, *lower, *upper, *[0.0] * k]
+        return [*H, *(0.0 - b for b in u), *A, *lower, *upper, *[0.0] * shape.rows]
 
-    def _varied(self, inputs: Scalars, sides: Scalars, extra: Scalars, p: Scalars, q: Scalars) -> Scalars:
-        """(u, v) with K (u, v) = (p, q), v being 0 of rows that are not held."""
-        shape = self.shape
-        H, A = inputs[: shape.n * (shape.n + 1) // 2], inputs[shape.n * (shape.n + 3) // 2 :][: shape.m * shape.n]
-        return ruled(_Held(shape, len(extra)), [*H, *A, *sides, *extra, *p, *q])
+    def solved(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
+        """(u, v) with K (u, v) = right, v being 0 of rows that are not held."""
+        n, m = self.shape.n, self.shape.m
+        H, A = at.inputs[: n * (n + 1) // 2], at.inputs[n * (n + 3) // 2 :][: m * n]
+        _, _, sides = self._apart(at.results)
+        return ruled(_Held(self.shape, len(at.extra)), [*H, *A, *sides, *at.extra, *right])
+
+    def _apart(self, results: Scalars) -> tuple[Scalars, Scalars, Scalars]:
+        """x, multipliers and sides."""
+        n, k = self.shape.n, self.shape.rows
+        return results[:n], results[n : n + k], results[n + k : n + 2 * k]
 
 
 @dataclass(frozen=True, slots=True)
-class _Held(CustomDerivative):
+class _Held(ImplicitDerivative):
     """(u, v) with K (u, v) = (p, q): inputs are H and A, which rows are held, factors, p and q."""
 
     shape: _Shape
@@ -175,29 +179,43 @@ class _Held(CustomDerivative):
         u, v = fori_loop(0, _STEPS, step, start)
         return [*u, *(x * scale for x, scale in zip(v, factors.scales, strict=True))], []
 
-    def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
+    @property
+    def size(self) -> int:
+        return self.shape.n + self.shape.rows
+
+    def pushed(self, at: Solution, direction: Scalars) -> Scalars:
         shape = self.shape
-        n = shape.n
         dH, dA, _, _, dp, dq = self._split(direction)
-        u, v = results[:n], results[n:]
-        pulled = [dot(column, v[: shape.m]) for column in transposed(dA)] if dA else [0.0] * n
+        u, v = at.results[: shape.n], at.results[shape.n :]
+        pulled = _by_columns(dA, v, shape)
         p = [a - dot(row, u) - b for a, row, b in zip(dp, dH, pulled, strict=True)]
-        shifts = [dot(row, u) for row in dA] + [0.0] * len(shape.bounded)
-        return self._again(inputs, p, [a - b for a, b in zip(dq, shifts, strict=True)])
+        return [*p, *(a - b for a, b in zip(dq, _shifts(dA, u, shape), strict=True))]
 
-    def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
-        shape = self.shape
-        n = shape.n
-        u, v = results[:n], results[n:]
-        w = self._again(inputs, weights[:n], weights[n:])
-        a, b = w[:n], w[n:]
-        H = [0.0 - a[i] * u[j] - (a[j] * u[i] if i != j else 0.0) for i in range(n) for j in range(i + 1)]
-        A = [0.0 - v[i] * a[j] - b[i] * u[j] for i in range(shape.m) for j in range(n)]
-        return [*H, *A, *[0.0] * (shape.rows + self.extra), *a, *b]
+    def pulled(self, at: Solution, multipliers: Scalars) -> Scalars:
+        n, m = self.shape.n, self.shape.m
+        u, v = at.results[:n], at.results[n:]
+        a, b = multipliers[:n], multipliers[n:]
+        H = _outer(a, u)
+        A = [0.0 - v[i] * a[j] - b[i] * u[j] for i in range(m) for j in range(n)]
+        return [*H, *A, *[0.0] * (self.shape.rows + self.extra), *multipliers]
 
-    def _again(self, inputs: Scalars, p: Scalars, q: Scalars) -> Scalars:
-        """The solution with other right sides."""
-        return ruled(self, [*inputs[: len(inputs) - self.shape.n - self.shape.rows], *p, *q])
+    def solved(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
+        return ruled(self, [*at.inputs[: len(at.inputs) - self.size], *right])
+
+
+def _by_columns(dA: Sequence[Scalars], weights: Scalars, shape: _Shape) -> list[Any]:
+    """dAᵀ w."""
+    return [dot(column, weights[: shape.m]) for column in transposed(dA)] if dA else [0.0] * shape.n
+
+
+def _shifts(dA: Sequence[Scalars], x: Scalars, shape: _Shape) -> list[Any]:
+    """dC x."""
+    return [dot(row, x) for row in dA] + [0.0] * len(shape.bounded)
+
+
+def _outer(u: Scalars, x: Scalars) -> list[Any]:
+    """−u xᵀ as the gradient by the lower triangle of a symmetric matrix."""
+    return [0.0 - u[i] * x[j] - (u[j] * x[i] if i != j else 0.0) for i in range(len(u)) for j in range(i + 1)]
 
 
 def _flat(factors: Factored) -> list[Any]:

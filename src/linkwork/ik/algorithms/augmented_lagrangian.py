@@ -28,13 +28,14 @@ from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from linkwork.ik.algorithms.damped_least_squares import full, newton_step, shortened
-from linkwork.ik.algorithms.joint_bounds import LimitBox, is_infinite, is_one_number, nearest, scaled_bound
-from linkwork.ik.algorithms.levenberg_marquardt import SearchFound, longest_steps
+from linkwork.ik.algorithms.joint_bounds import is_infinite, is_one_number, nearest, scaled_bound
+from linkwork.ik.algorithms.levenberg_marquardt import SearchFound
 from linkwork.ik.algorithms.levenberg_marquardt import search as search_hard
 from linkwork.ik.algorithms.restarts import begun
 from linkwork.ik.algorithms.target_distance_scaling import multiplied, sliding, stretch
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.kinematics.algorithms.coordinates import LimitBox, unit_steps
 
 __all__ = ["MinimumFound", "RowRequest", "descend", "search"]
 
@@ -187,7 +188,7 @@ def descend(
 ) -> MinimumFound:
     """A minimum near q, where hard rows are done; no worse than q, where steps do not lead to it within a budget."""
     tree = stack.tree
-    longest, slides = longest_steps(tree), sliding(stack)
+    longest, slides = unit_steps(tree), sliding(stack)
     hard = [k for k, is_hard in enumerate(asked.hard) if is_hard]
     ranged = [k for k in hard if not is_one_number(asked.low[k], asked.high[k])]
 

@@ -17,15 +17,16 @@ Sources: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 10 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from linkwork.expr.linalg.ldl_and_cholesky import SymmetricFactors
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored, transposed
 from linkwork.expr.scalar.functions import copysign, fabs, fmax, lt, where
-from linkwork.ik.algorithms.joint_bounds import LimitBox
 from linkwork.ik.algorithms.target_distance_scaling import multiplied
+from linkwork.kinematics.algorithms.coordinates import LimitBox
 
 __all__ = ["MANY", "bounded_step", "damped_step", "full", "newton_step", "shortened"]
 
@@ -82,25 +83,31 @@ def bounded_step(
 
     Of velocities with a ``scale`` s, it is δ/s that is damped.
     """
-    if scale:
-        rows = [multiplied(row, scale) for row in rows]
-    step = _bounded(rows, errors, damping, box, q, rounds, scale)
-    return multiplied(step, scale) if scale else step
+    rows = [multiplied(row, scale) for row in rows] if scale else rows
+
+    def solve(free: list[Any], step: list[Any]) -> list[Any]:
+        rest = [e if is_zero(d) else e + d for e, row in zip(errors, rows, strict=True) for d in (dot(row, step),)]
+        left = [[x if is_zero(x) else x * a for x, a in zip(row, free, strict=True)] for row in rows]
+        return damped_step(left, rest, damping)
+
+    return _within_bounds(solve, [-dot(column, errors) for column in transposed(rows)], box, q, rounds, scale)
 
 
-def _bounded(
-    rows: Rows, errors: Scalars, damping: Any, box: LimitBox, q: Scalars, rounds: int, scale: Mapping[int, Any]
+def _within_bounds(
+    solve: Callable[[list[Any], list[Any]], list[Any]],
+    downhill: Scalars,
+    box: LimitBox,
+    q: Scalars,
+    rounds: int,
+    scale: Mapping[int, Any],
 ) -> list[Any]:
-    """δ/s."""
-    downhill = [-dot(column, errors) for column in transposed(rows)]
+    """s δ of steps that ``solve`` finds of those that are free, 1 or 0, where the others go so far already."""
     free = box.free(q, downhill)
     step: list[Any] = [0.0] * len(free)
-    rest = list(errors)
-    for count in range(rounds):
-        left = [[x if is_zero(x) else x * a for x, a in zip(row, free, strict=True)] for row in rows]
-        found = damped_step(left, rest, damping)
-        if count == rounds - 1:
-            return [a if is_zero(b) else a + b for a, b in zip(step, found, strict=True)]
+    for turn in range(rounds):
+        found = solve(free, step)
+        if turn == rounds - 1:
+            break
         for k in box.numbers:
             if is_zero(found[k]):
                 continue
@@ -109,8 +116,8 @@ def _bounded(
             out = lt(room, fabs(found[k]))
             step[k] = where(out, copysign(room, found[k]), 0.0)
             free[k] = where(out, 0.0, free[k])
-        rest = [e + dot(row, step) for e, row in zip(errors, rows, strict=True)]
-    return step
+    step = [a if is_zero(b) else a + b for a, b in zip(step, found, strict=True)]
+    return multiplied(step, scale) if scale else step
 
 
 def full(lower: Scalars, count: int) -> list[list[Any]]:
@@ -134,54 +141,16 @@ def newton_step(
     if scale:
         H = [[x * scale[i] if i in scale else x for x in multiplied(row, scale)] for i, row in enumerate(H)]
         slopes = multiplied(slopes, scale)
-    step = _newton(H, slopes, damping, box, q, rounds, scale)
-    return multiplied(step, scale) if scale else step
-
-
-def _newton(
-    H: Rows, slopes: Scalars, damping: Any, box: LimitBox, q: Scalars, rounds: int, scale: Mapping[int, Any]
-) -> list[Any]:
-    """δ/s."""
     count = len(slopes)
-    free = box.free(q, [-x for x in slopes])
-    step: list[Any] = [0.0] * count
-    for turn in range(rounds):
+
+    def solve(free: list[Any], step: list[Any]) -> list[Any]:
         A = [
             [(H[i][j] + (damping if i == j else 0.0)) * (free[i] * free[j]) for j in range(i + 1)] for i in range(count)
         ]
         b = [-a * (x + dot(row, step)) for a, x, row in zip(free, slopes, H, strict=True)]
-        found = _downhill(A, b, damping)
-        if turn == rounds - 1:
-            break
-        for k in box.numbers:
-            room = box.room(q, k, found[k])
-            room = room / scale[k] if k in scale else room
-            out = lt(room, fabs(found[k]))
-            step[k] = where(out, copysign(room, found[k]), 0.0)
-            free[k] = where(out, 0.0, free[k])
-    return [a + b for a, b in zip(step, found, strict=True)]
+        return SymmetricFactors(A, lambda _, pivot: 1.0 / fmax(fabs(pivot), damping)).solved(b)  # downhill always
 
-
-def _downhill(lower: Rows, b: Scalars, least: Any) -> list[Any]:
-    """x of (L |D| Lᵀ) x = b, where L D Lᵀ is a symmetric matrix; pivots are as large as ``least`` at least."""
-    left, count = [list(row) for row in lower], len(b)
-    inverse: list[Any] = []
-    for k in range(count):
-        inverse.append(1.0 / fmax(fabs(left[k][k]), least))
-        column = [left[i][k] for i in range(k + 1, count)]
-        for i in range(k + 1, count):
-            left[i][k] = column[i - k - 1] * inverse[k]
-            for j in range(k + 1, i + 1):
-                left[i][j] = left[i][j] - left[i][k] * column[j - k - 1]
-    y = list(b)
-    for i in range(count):
-        for k in range(i):
-            y[i] = y[i] - left[i][k] * y[k]
-    y = [a * d for a, d in zip(y, inverse, strict=True)]
-    for i in range(count - 1, -1, -1):
-        for k in range(i + 1, count):
-            y[i] = y[i] - left[k][i] * y[k]
-    return y
+    return _within_bounds(solve, [-x for x in slopes], box, q, rounds, scale)
 
 
 def shortened(step: Scalars, longest: Scalars) -> list[Any]:

@@ -25,7 +25,7 @@ from linkwork.expr.scalar.functions import eq, fabs, fmax, fmin, le, lt, sqrt, w
 from linkwork.ik.algorithms.bounded_least_squares import boxed_least_squares
 from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest, scaled_bound
 from linkwork.ik.algorithms.task_stack import Stack, Stacked
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 
 __all__ = ["Cost", "StepFound", "costs", "in_balls", "sizes", "told", "velocity_step"]
 
@@ -59,9 +59,7 @@ class StepFound(NamedTuple):
 
 def sizes(stack: Stack) -> list[float]:
     """S: by velocity, 1 of angles, 1/(a characteristic length) of lengths."""
-    length = characteristic_length(stack.tree)
-    units = [unit for _, body in stack.tree.stacked() for unit in body.joint.v_units]
-    return [1.0 if unit.startswith("rad") else 1.0 / length for unit in units]
+    return [1.0 / x for x in unit_steps(stack.tree)]
 
 
 def costs(stack: Stack, at: Stacked, rows: Collection[int], gains: Scalars, damping: Any) -> Cost:

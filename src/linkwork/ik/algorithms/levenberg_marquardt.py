@@ -22,15 +22,13 @@ from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.ik.algorithms.damped_least_squares import MANY, bounded_step, shortened
-from linkwork.ik.algorithms.joint_bounds import LimitBox
 from linkwork.ik.algorithms.restarts import begun
 from linkwork.ik.algorithms.target_distance_scaling import multiplied, sliding, stretch
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
-from linkwork.model.tree import Tree
+from linkwork.kinematics.algorithms.coordinates import LimitBox, unit_steps
 
-__all__ = ["MOST", "SearchFound", "longest_steps", "search"]
+__all__ = ["MOST", "SearchFound", "search"]
 
 Scalars = Sequence[Any]
 
@@ -86,20 +84,13 @@ class SearchFound(NamedTuple):
     multipliers: list[Any] | None = None
 
 
-def longest_steps(tree: Tree) -> list[float]:
-    """By velocity: the largest part of a step [rad, m]."""
-    length = characteristic_length(tree)
-    units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
-    return [1.0 if unit.startswith("rad") else length for unit in units]
-
-
 def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchFound:
     """A configuration at which all tasks are done, or the best that was met within a budget of steps.
 
     ``first`` is the number of the first start: 0 is the seed, others are those of the sequence.
     """
     tree = stack.tree
-    weights, longest = stack.counted(), longest_steps(tree)
+    weights, longest = stack.counted(), unit_steps(tree)
     slides = sliding(stack)
     free = [i for i, body in tree.stacked() if body.joint.nv == 6]
     base = [n for i in free for n in range(tree.nq)[tree.q_slices[i]]]

@@ -33,11 +33,11 @@ from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, product, transposed
 from linkwork.expr.scalar.functions import and_, fmin, lt, not_, sqrt, where
 from linkwork.ik.algorithms.damped_least_squares import bounded_step, shortened
-from linkwork.ik.algorithms.joint_bounds import LimitBox
-from linkwork.ik.algorithms.levenberg_marquardt import MOST, SearchFound, longest_steps
+from linkwork.ik.algorithms.levenberg_marquardt import MOST, SearchFound
 from linkwork.ik.algorithms.target_distance_scaling import multiplied, sliding, stretch
 from linkwork.ik.algorithms.task_stack import Stack, Stacked
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.kinematics.algorithms.coordinates import LimitBox, unit_steps
 
 __all__ = ["damped", "newton_step", "projection"]
 
@@ -49,7 +49,7 @@ _LARGE = 20.0  # ‖e‖² from which damping is by its size and no more by its 
 
 def projection(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchFound:
     """Where steps from the seed lead, within a budget of them; ``first`` is not looked at."""
-    weights, longest, slides = stack.counted(), longest_steps(stack.tree), sliding(stack)
+    weights, longest, slides = stack.counted(), unit_steps(stack.tree), sliding(stack)
 
     def step(at: Stacked, beyond: Scalars, q: Scalars) -> list[Any]:
         errors, rows = stack.weighed(at.rows, beyond, weights)

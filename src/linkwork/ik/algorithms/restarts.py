@@ -13,10 +13,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from linkwork.expr.scalar.functions import and_, floor, lt, where
-from linkwork.ik.algorithms.joint_bounds import LimitBox, numbered
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.kinematics.algorithms.coordinates import LimitBox, numbered, unit_steps
 from linkwork.kinematics.algorithms.low_discrepancy import rates
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 from linkwork.model.tree import Tree
 
 __all__ = ["begun", "start"]
@@ -43,13 +42,11 @@ def _outward(x: Any) -> Any:
 def start(tree: Tree, q: Scalars, box: LimitBox, number: Any, still: Collection[int] = ()) -> list[Any]:
     """The start of a number 1, 2, ...: anywhere within limits; without limits, up to half a turn, or two characteristic
     lengths, from q.  What is held stays.  Where many have not helped, every second one is nearer to bounds."""
-    length = 2.0 * characteristic_length(tree)
-    units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
     places = [0.5 + number * step for step in rates(tree.nv)]
     places = [x - floor(x) for x in places]  # from 0 to 1
     outward = and_(lt(_MANY, number), lt(number - 2.0 * floor(0.5 * number), 0.5))
     places = [where(outward, _outward(_outward(x)), x) for x in places]
-    reach = [math.pi if unit.startswith("rad") else length for unit in units]
+    reach = unit_steps(tree, math.pi, 2.0)
     moved = [0.0 if k in still else r * (2.0 * x - 1.0) for k, (r, x) in enumerate(zip(reach, places, strict=True))]
     found = integrate(tree, q, moved)
     for k, n in numbered(tree).items():

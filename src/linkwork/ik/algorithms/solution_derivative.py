@@ -30,9 +30,10 @@ from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, product, transposed
 from linkwork.expr.scalar.functions import le, or_, where
 from linkwork.expr.scalar.symbol import Symbol
-from linkwork.ik.algorithms.joint_bounds import LimitBox, times
+from linkwork.ik.algorithms.joint_bounds import times
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
+from linkwork.kinematics.algorithms.coordinates import LimitBox
 
 __all__ = ["answer_step", "answered"]
 

@@ -26,14 +26,13 @@ from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.sparse_dot import dot, identity, is_zero, mirrored, transposed
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.ik.algorithms.damped_least_squares import shortened
-from linkwork.ik.algorithms.joint_bounds import LimitBox, numbered
 from linkwork.ik.algorithms.levenberg_marquardt import MOST, SearchFound
 from linkwork.ik.algorithms.sqp_step import Quadratics
 from linkwork.ik.algorithms.target_distance_scaling import multiplied, sliding, stretch
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
+from linkwork.kinematics.algorithms.coordinates import LimitBox, numbered, unit_steps
 from linkwork.kinematics.algorithms.low_discrepancy import rates
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 
 __all__ = ["nearest"]
 
@@ -121,8 +120,7 @@ class _Search:
 
     @cached_property
     def reach(self) -> list[float]:
-        length = characteristic_length(self.stack.tree)
-        return [1.0 if unit.startswith("rad") else length for unit in self.units]
+        return unit_steps(self.stack.tree)
 
     @cached_property
     def slides(self) -> list[int]:

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, mirrored
 from linkwork.expr.scalar.functions import and_, lt, or_, where
-from linkwork.ik.algorithms.joint_bounds import LimitBox, times
+from linkwork.ik.algorithms.joint_bounds import times
+from linkwork.kinematics.algorithms.coordinates import LimitBox
 
 __all__ = ["QuadraticStep", "Quadratics"]
 

@@ -16,7 +16,7 @@ from typing import Any
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt, where
 from linkwork.ik.algorithms.task_stack import Stack
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.tree import Tree
 
 __all__ = ["multiplied", "sliding", "stretch"]

@@ -15,12 +15,12 @@ from typing import Any
 
 from linkwork.expr.scalar.functions import fabs, fmax, fmin, le, lt, where
 from linkwork.ik.algorithms.augmented_lagrangian import RowRequest, descend
-from linkwork.ik.algorithms.joint_bounds import LimitBox
 from linkwork.ik.algorithms.levenberg_marquardt import SearchFound
 from linkwork.ik.algorithms.levenberg_marquardt import search as search_hard
 from linkwork.ik.algorithms.restarts import begun
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.ik.tasks.task import Task
+from linkwork.kinematics.algorithms.coordinates import LimitBox
 
 __all__ = ["KEPT", "search"]
 

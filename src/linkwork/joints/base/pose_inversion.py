@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
-from linkwork.expr.autodiff.dual_numbers import Dual
+from linkwork.expr.autodiff.custom_derivative import still
+from linkwork.expr.autodiff.dual_numbers import order_of, value_of
 from linkwork.expr.control import while_loop
 from linkwork.expr.scalar.functions import and_, fmin, lt, or_, sqrt, where
 from linkwork.spatial import Motion, Pose
@@ -75,9 +74,9 @@ def nearest(joint: JointType, X: Pose) -> list[Any]:
     """The configuration whose transform is nearest to X."""
     if joint.nq == 0:
         return []
-    fixed = _held([_plain(x) for x in X.elements()])
+    fixed = still([value_of(x) for x in X.elements()])
     q = _searched(joint, Pose.of_elements(fixed))
-    for _ in range(1 + max(map(_orders, X.elements()))):  # one an order of derivatives
+    for _ in range(1 + max(map(order_of, X.elements()))):  # one an order of derivatives
         q = joint.integrate(q, _step(joint, q, left_over(joint.X(q), X)))
     return list(q)
 
@@ -160,36 +159,6 @@ def _starting(joint: JointType) -> list[list[float]]:
 def _counts(joint: JointType) -> bool:
     """Whether its angles are its configuration's numbers, and count turns."""
     return joint.nq == joint.nv and not joint.unit_length
-
-
-@dataclass(frozen=True)
-class _Held(CustomDerivative):
-    """Numbers as they are, that stay where they are when what they depend on changes."""
-
-    def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
-        return list(inputs), []
-
-    def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
-        return [0.0] * len(results)
-
-    def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
-        return [0.0] * len(inputs)
-
-
-def _held(numbers: Scalars) -> list[Any]:
-    return ruled(_Held(), numbers)
-
-
-def _plain(x: Any) -> Any:
-    """A number without its derivatives."""
-    while isinstance(x, Dual):
-        x = x.value
-    return x
-
-
-def _orders(x: Any) -> int:
-    """Of how many orders a number has derivatives."""
-    return 1 + _orders(x.value) if isinstance(x, Dual) else 0
 
 
 def _chosen(condition: Any, first: Scalars, second: Scalars) -> tuple[Any, ...]:

@@ -19,8 +19,8 @@ from functools import cached_property
 from typing import Any
 
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
-from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero, tangent
-from linkwork.expr.control.closure_conversion import Differentiated, closed, lent
+from linkwork.expr.autodiff.graph_derivative import is_zero
+from linkwork.expr.control.closure_conversion import Residual, closed, lent
 from linkwork.expr.linalg.sparse_dot import dot, transposed
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.symbol import Symbol
@@ -80,6 +80,11 @@ class _Implied(CustomDerivative):
     def nv(self) -> int:
         return sum(nv for _, _, _, nv in self.places)
 
+    @cached_property
+    def _residual(self) -> Residual:
+        """φ, of q and what else there is."""
+        return Residual(self.body, self.nq, self.errors)
+
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
         return inputs[: self.nq + self.told], []
 
@@ -93,7 +98,7 @@ class _Implied(CustomDerivative):
         along = self._times(self.rates.run(reference), moved, of_v=False)
         open_ = [dot(row, along) for row in rows]
         if not all(map(is_zero, changed)):
-            open_ = [a + b for a, b in zip(open_, self._pushed.run([*q, *outside, *changed]), strict=True)]
+            open_ = [a + b for a, b in zip(open_, self._residual.pushed.run([*q, *outside, *changed]), strict=True)]
         found = [a - dot([step[k] for step in steps], open_) for k, a in enumerate(along)]
         return [*self._times(blocks, found, of_v=True), *[0.0] * self.told]
 
@@ -107,7 +112,7 @@ class _Implied(CustomDerivative):
         forces = [0.0 - dot(step, of_v) for step in steps]
         by_rates = [x + dot([row[k] for row in rows], forces) for k, x in enumerate(of_v)]
         by_reference = self._times(self.rates.run(reference), by_rates, of_v=False, across=True)
-        return [*[0.0] * len(results), *by_reference, *self._pulled.run([*q, *outside, *forces])]
+        return [*[0.0] * len(results), *by_reference, *self._residual.pulled.run([*q, *outside, *forces])]
 
     def _apart(self, numbers: Scalars) -> tuple[Scalars, Scalars, Scalars]:
         start = self.nq + self.told
@@ -131,19 +136,3 @@ class _Implied(CustomDerivative):
             lines = transposed(rows) if across else rows
             found[to[0] : to[0] + to[1]] = [dot(line, x[from_[0] : from_[0] + from_[1]]) for line in lines]
         return found
-
-    @cached_property
-    def _pushed(self) -> Region:
-        """The change of φ where q stays, by that of what else there is, which is taken last."""
-        one = Differentiated(self.body)
-        fresh = one.more(len(one.inputs) - self.nq)
-        rates = tangent(one.results[: self.errors], one.inputs[self.nq :], fresh)
-        return Region.of(rates, [*one.inputs, *fresh])
-
-    @cached_property
-    def _pulled(self) -> Region:
-        """The gradient, by what else there is, of φ's product with numbers that are taken last."""
-        one = Differentiated(self.body)
-        fresh = one.more(self.errors)
-        found = adjoint(one.results[: self.errors], one.inputs[self.nq :], fresh)
-        return Region.of(found, [*one.inputs, *fresh])

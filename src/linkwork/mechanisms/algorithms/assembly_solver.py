@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, or_, sqrt, where
-from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
+from linkwork.kinematics.algorithms.coordinates import LimitBox, characteristic_length, unit_steps
 from linkwork.mechanisms.algorithms.assembly_derivative import implied
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import AllRates, constraint_error, rates_of
-from linkwork.mechanisms.algorithms.weighted_projection import Weighed, characteristic_length, largest, of_errors
+from linkwork.mechanisms.algorithms.weighted_projection import Weighed, largest, of_errors
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.function_spec import FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
@@ -93,7 +93,7 @@ def assemble_configuration(
     def more(state: _State) -> Any:
         return lt(_DONE, state.size)
 
-    start = problem.within(q)
+    start = problem.box.within(q)
     nothing = (0.0,) * tree.nv
     first = _State(tuple(start), nothing, math.inf, math.inf, 0.0, 0.0, nothing, _DAMPING, 0.0, 0.0)
     found = while_loop(more, problem.stepped, first, max_iterations=MOST)
@@ -115,7 +115,7 @@ class _Problem:
     inverse: Scalars  # of the weights; 0 of what is held
     length: float  # a robot's own, of which others are measured
     reach: Scalars  # the longest steps
-    ends: dict[int, tuple[int, float, float]]  # by velocity: its number in q, and the limits of that
+    box: LimitBox
     time: Any
 
     @staticmethod
@@ -125,10 +125,12 @@ class _Problem:
         still = set(held_velocities(tree, held))
         inverse = [0.0 if k in still else 1.0 / w for k, w in enumerate(weights)]
         length = characteristic_length(tree)
-        units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
-        reach = [_LONGEST * (1.0 if unit.startswith("rad") else length) for unit in units]
-        ends = {k: end for k, end in _ends(tree).items() if k not in still} if position_limits else {}
-        return _Problem(tree, wish, weights, inverse, length, reach, ends, time)
+        known = bounds(tree)
+        lower, upper = ([x for i, _ in tree.stacked() for x in known[i][side]] for side in (0, 1))
+        both = zip(lower, upper, strict=True)
+        bounded = [n for n, ends in enumerate(both) if position_limits and any(map(math.isfinite, ends))]
+        box = LimitBox.of(tree, lower, upper, bounded, still)
+        return _Problem(tree, wish, weights, inverse, length, unit_steps(tree, _LONGEST, _LONGEST), box, time)
 
     def error(self, q: Scalars) -> list[Any]:
         return constraint_error(self.tree, q, [self.time])
@@ -139,13 +141,7 @@ class _Problem:
         return self.error(q), rates.rows, Weighed(rates, self.inverse)
 
     def moved(self, q: Scalars, delta: Scalars) -> list[Any]:
-        return self.within(integrate(self.tree, q, delta))
-
-    def within(self, q: Scalars) -> list[Any]:
-        found = list(q)
-        for number, low, high in self.ends.values():
-            found[number] = fmin(fmax(found[number], low), high)
-        return found
+        return self.box.within(integrate(self.tree, q, delta))
 
     def stepped(self, state: _State) -> _State:
         """Try the step; take it and find the next one, or halve it."""
@@ -193,9 +189,9 @@ class _Problem:
         """δ, the part of it that leads to the wish, ρ, and the slope that is left."""
         nearest = Weighed(rates, self.inverse, more)
         slopes = list(nearest.pulled(error))
-        if self.ends:
+        if self.box.numbers:
             found = self._within_limits(q, error, d, nearest, heeded, state)
-            for k, stopped in zip(self.ends, found.stopped, strict=True):
+            for k, stopped in zip(self.box.numbers, found.stopped, strict=True):
                 slopes[k] = where(lt(0.0, stopped), 0.0, slopes[k])
             step, pull, price = list(found.step), list(found.pull), found.price
         else:
@@ -212,25 +208,25 @@ class _Problem:
 
         def again(before: _Stopped) -> _Stopped:
             inverse = list(nearest.inverse)
-            for k, stopped in zip(self.ends, before.stopped, strict=True):
+            for k, stopped in zip(self.box.numbers, before.stopped, strict=True):
                 inverse[k] = where(lt(0.0, stopped), 0.0, inverse[k])
             closing, pull, price = self._parts(replace(nearest, inverse=inverse), error, d)
             step = self._joined(closing, pull, self._stretch(state, pull))
             flags, new = [], 0.0
-            for (k, (number, low, high)), stopped in zip(self.ends.items(), before.stopped, strict=True):
-                room = where(lt(0.0, step[k]), high - q[number], q[number] - low)
+            for k, stopped in zip(self.box.numbers, before.stopped, strict=True):
+                room = self.box.room(q, k, step[k])
                 beyond = lt(room, where(heeded, fmin(fabs(step[k]), _AT), fabs(step[k])))
                 new = where(and_(beyond, lt(stopped, 0.5)), 1.0, new)
                 flags.append(where(beyond, 1.0, stopped))
             return _Stopped(tuple(flags), tuple(step), tuple(pull), price, new)
 
-        nothing, none = (0.0,) * len(self.inverse), (0.0,) * len(self.ends)
+        nothing, none = (0.0,) * len(self.inverse), (0.0,) * len(self.box.numbers)
         first = _Stopped(none, nothing, nothing, 0.0, 1.0)
         found: _Stopped = while_loop(lambda s: lt(0.0, s.new), again, first, max_iterations=1 + _ROUNDS).state
         part: Any = 1.0
-        for k, (number, low, high) in self.ends.items():
+        for k in self.box.numbers:
             x = found.step[k]
-            room = where(lt(0.0, x), high - q[number], q[number] - low)
+            room = self.box.room(q, k, x)
             part = fmin(part, where(lt(room, fabs(x)), room / fmax(fabs(x), 1e-300), 1.0))
         part = where(heeded, fmax(part, 0.0), 1.0)
         return found._replace(step=tuple(x * part for x in found.step))
@@ -244,7 +240,7 @@ class _Problem:
         along = nearest.pulled(multipliers)
         wishing = [0.0 if is_zero(w) else x - y for x, y, w in zip(along, d, nearest.inverse, strict=True)]
         wishing = [
-            where(lt(0.0, w), x, 0.0) if k in self.ends else x
+            where(lt(0.0, w), x, 0.0) if k in self.box.numbers else x
             for k, (x, w) in enumerate(zip(wishing, nearest.inverse, strict=True))
         ]
         multipliers = [a + b for a, b in zip(multipliers, closing_forces, strict=True)]
@@ -306,19 +302,6 @@ def _held_in(tree: Tree, q: Scalars, other: Scalars, held: str | Sequence[str]) 
     for name in (held,) if isinstance(held, str) else held:
         place = tree.q_slices[tree.joint_index(name)]
         found[place] = q[place]
-    return found
-
-
-def _ends(tree: Tree) -> dict[int, tuple[int, float, float]]:
-    """The limits of coordinates that move by their own velocity alone."""
-    found: dict[int, tuple[int, float, float]] = {}
-    limits = bounds(tree)
-    for i, body in tree.stacked():
-        joint = body.joint
-        if joint.nq != joint.nv or type(joint).integrate is not JointType.integrate:
-            continue
-        numbers = zip(range(tree.nv)[tree.v_slices[i]], range(tree.nq)[tree.q_slices[i]], *limits[i], strict=True)
-        found |= {k: (n, low, high) for k, n, low, high in numbers if math.isfinite(low) or math.isfinite(high)}
     return found
 
 

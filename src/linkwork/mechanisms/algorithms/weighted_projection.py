@@ -6,7 +6,6 @@ whose inverse weight is zero stays where it is.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import AllRates
 from linkwork.model.tree import Tree
 
-__all__ = ["MassMetric", "Nearest", "Weighed", "characteristic_length", "largest", "of_errors"]
+__all__ = ["MassMetric", "Nearest", "Weighed", "largest", "of_errors"]
 
 Scalars = Sequence[Any]
 
@@ -105,9 +104,3 @@ def largest(numbers: Scalars) -> Any:
         if not is_zero(x):
             found = fabs(x) if is_zero(found) else fmax(found, fabs(x))
     return found
-
-
-def characteristic_length(tree: Tree) -> float:
-    """That of a robot's longest way from joint to joint, or 1 m."""
-    lengths = [[*body.placement.translation] for body in tree.bodies]
-    return max((math.hypot(*x) for x in lengths if all(isinstance(a, float) for a in x)), default=0.0) or 1.0

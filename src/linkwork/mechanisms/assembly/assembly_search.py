@@ -12,8 +12,8 @@ import numpy as np
 
 from linkwork._util.validation import integer, number
 from linkwork.errors import AssemblyError
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.kinematics.algorithms.low_discrepancy import rates
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 from linkwork.mechanisms.assembly.parametrized_assembly import varied_robot
 from linkwork.mechanisms.assembly.result import Assembly
 from linkwork.mechanisms.assembly.targets import (
@@ -26,7 +26,6 @@ from linkwork.mechanisms.assembly.targets import (
     read_weights,
     timed,
 )
-from linkwork.model.tree import Tree
 
 __all__ = ["assembled", "check_tolerance", "everywhere", "projected", "solved"]
 
@@ -296,18 +295,13 @@ def _points(count: int, dimensions: int, first: int = 1) -> np.ndarray:
     return found
 
 
-def _reach(tree: Tree) -> np.ndarray:
-    """Half a turn, or two characteristic lengths, by velocity."""
-    length = 2.0 * characteristic_length(tree)
-    units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
-    return np.array([math.pi if unit.startswith("rad") else length for unit in units])
-
-
 def around(robot: Any, q: np.ndarray, k: int) -> np.ndarray:
     """The k-th start, k = 1, 2 ..., around configurations: an eighth of the way round away at first, then anywhere."""
     tree = robot.tree
     (point,) = _points(1, tree.nv, k)
-    moved: np.ndarray = robot.integrate(q, min(1.0, 0.125 * 2.0 ** ((k - 1) // 2)) * _reach(tree) * point)
+    moved: np.ndarray = robot.integrate(
+        q, min(1.0, 0.125 * 2.0 ** ((k - 1) // 2)) * np.array(unit_steps(tree, math.pi, 2.0)) * point
+    )
     return moved
 
 
@@ -315,7 +309,7 @@ def everywhere(robot: Any, count: int, position_limits: tuple[np.ndarray, np.nda
     """Configurations that fill all there is, (count, nq); coordinates within their limits, where they have any."""
     tree = robot.tree
     points = _points(count, tree.nv)
-    found: np.ndarray = robot.integrate(robot.neutral(), _reach(tree) * points)
+    found: np.ndarray = robot.integrate(robot.neutral(), np.array(unit_steps(tree, math.pi, 2.0)) * points)
     lower, upper = position_limits
     for i, body in tree.stacked():
         if body.joint.nq == body.joint.nv:

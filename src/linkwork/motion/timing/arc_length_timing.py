@@ -4,7 +4,7 @@ With g = |q'|, dσ = g ds, the path by σ has q' of length 1, and where q'' or |
 Where q' vanishes inside, at a place where the path turns back, g stays above a part of the greatest.  At an end it is
 |q'| to the end itself, where the motion begins as on a straight line, σ ~ t³, and s by a root of that: of polynomials
 by time, those that s is to be, none begins so.  So it begins with s ~ t² there (or t, where q' vanishes to higher
-order), in a small part of the first segment, whose jerk has room for that (`rest_start.py`).
+order), in a small part of the first segment, whose jerk has room for that.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.motion.timing.arguments import MotionAsked
-from linkwork.motion.timing.limits import PathNumbers
-from linkwork.motion.timing.rest_start import PHASES, RAMP, ramped, through
+from linkwork.motion.timing.limits import MotionAsked, PathNumbers
 from linkwork.motion.trajectory.time_scaling import lengths_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_segment import shifted
@@ -38,6 +36,10 @@ _SHORTEST = 1e-4  # of the motion's time: pieces are halved until they are short
 _SPOILT = 8.0  # times what rounding makes of a jerk it is off by: halves are as much worse
 _WIDE = 1e3  # times the least limit of jerk: what is above counts as that
 _ALONG = 1e-6  # of the greatest rate: a jump along the path
+_RAMP = 0.01  # of the first segment: how long s is a power of t where q' vanishes
+_PHASES = (0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0)  # of it: σ⃛ changes between
+
+_Pair = tuple[np.ndarray, np.ndarray]
 
 
 class Clocked(NamedTuple):
@@ -298,7 +300,7 @@ class Lengthwise:
         low, high = (self._state(pieces[k], x - t[k]) for x in (b + inside, e - inside))
         middle = self._state(pieces[k], 0.5 * (b + e) - t[k])
         first = self._state(pieces[k], b - t[k])[0], self._state(pieces[k], e - t[k])[0]
-        c = through(e - b, first, (low[1], high[1]), (low[2], high[2]))
+        c = _through(e - b, first, (low[1], high[1]), (low[2], high[2]))
         h = 0.5 * (e - b)
         third = 6.0 * c[:, 3] + h * (24.0 * c[:, 4] + h * 60.0 * c[:, 5])
         edges = [6.0 * c[:, 3], 6.0 * c[:, 3] + (e - b) * (24.0 * c[:, 4] + (e - b) * 60.0 * c[:, 5])]
@@ -326,15 +328,15 @@ class Lengthwise:
     def _end(self, side: int, h: float, jerk: float, at: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pieces of s over a segment of time h, on which σ is jerk t³/6 from an end, where it is ``at`` a time: when
         they begin and end, and what they are."""
-        many = int(np.ceil(-np.log(RAMP) / np.log(_RATIO)))
-        times = np.unique(np.concatenate([RAMP ** (np.arange(many + 1) / many), PHASES[1:]]))
-        power = self._power(side, jerk * (RAMP * h) ** 3 / 6.0)
+        many = int(np.ceil(-np.log(_RAMP) / np.log(_RATIO)))
+        times = np.unique(np.concatenate([_RAMP ** (np.arange(many + 1) / many), _PHASES[1:]]))
+        power = self._power(side, jerk * (_RAMP * h) ** 3 / 6.0)
         steps = power * int(np.ceil(3.0 / power))
-        sigma, *rates = ramped(times, steps)
+        sigma, *rates = _ramped(times, steps)
         way, *state = self._by_time_from(side, jerk * h**3 * sigma, jerk * h * h * rates[0], jerk * h * rates[1])
         times = h * times
         c = np.zeros((len(times), 6))
-        c[1:] = through(np.diff(times), (way[:-1], way[1:]), *((x[:-1], x[1:]) for x in state[:2]))
+        c[1:] = _through(np.diff(times), (way[:-1], way[1:]), *((x[:-1], x[1:]) for x in state[:2]))
         first, k = times[0], steps // power + np.arange(3)
         matrix = np.array([first**k, k * first ** (k - 1), k * (k - 1) * first ** np.maximum(k - 2, 0)])
         c[0, k] = np.linalg.solve(matrix, [way[0], state[0][0], state[1][0]])
@@ -380,3 +382,49 @@ def _divided(cells: np.ndarray, rests: tuple[bool, bool]) -> np.ndarray:
     if rests[1]:
         found.append(cells[-1] - (cells[-1] - cells[-2]) * shares)
     return np.unique(np.concatenate(found))
+
+
+def _through(h: np.ndarray, places: _Pair, speeds: _Pair, rates: _Pair) -> np.ndarray:
+    """Of degree five (n, 6) over times h, with places, speeds and their rates at both ends."""
+    (p, p1), (v, v1), (a, a1) = places, speeds, rates
+    d, e, f = p1 - p - h * (v + 0.5 * h * a), (v1 - v - h * a) * h, (a1 - a) * h * h
+    more = (10.0 * d - 4.0 * e + 0.5 * f) / h**3, (7.0 * e - 15.0 * d - f) / h**4, (6.0 * d - 3.0 * e + 0.5 * f) / h**5
+    return np.stack([p, v, 0.5 * a, *more], axis=-1)
+
+
+def _ramped(t: np.ndarray, power: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """σ and its first two derivatives at times of [0, 1], from rest to where σ = t³/6 leads: first σ grows with a power
+    of t, then σ⃛ is the same on each of three parts.
+    """
+    found = np.array([_by_jerk(t, k, power) for k in range(len(_PHASES) - 1)])
+    last = np.array([_by_jerk(np.array([1.0]), k, power)[:, 0] for k in range(len(_PHASES) - 1)])
+    sizes = np.linalg.solve(last.T, [1.0 / 6.0, 0.5, 1.0])
+    sigma, speed, rate = np.tensordot(sizes, found, 1)
+    return sigma, speed, rate
+
+
+def _by_jerk(t: np.ndarray, k: int, power: int) -> np.ndarray:
+    """σ and its derivatives (3, n) of a jerk of 1 in one of the parts, of the first after it has grown."""
+    begin, end = _PHASES[k], _PHASES[k + 1]
+    found = np.zeros((3, len(t)))
+    state = np.zeros(3)
+    if k == 0:
+        begin = _RAMP
+        u = np.minimum(t, begin) / begin
+        n = float(power)
+        shares = begin**3 / (n * (n - 1.0) * (n - 2.0)), begin**2 / ((n - 1.0) * (n - 2.0)), begin / (n - 2.0)
+        found = np.array([share * u ** (n - m) for m, share in enumerate(shares)])
+        state = np.array(shares)
+    for low, high, jerk in ((begin, end, 1.0), (end, np.inf, 0.0)):
+        u = np.clip(t - low, 0.0, high - low)
+        here = t > low
+        moved = _moved(state, u, jerk)
+        found = np.where(here, moved, found)
+        if np.isfinite(high):
+            state = _moved(state, np.array([high - low]), jerk)[:, 0]
+    return found
+
+
+def _moved(state: np.ndarray, u: np.ndarray, jerk: float) -> np.ndarray:
+    p, v, a = state
+    return np.array([p + u * (v + u * (a / 2.0 + u * jerk / 6.0)), v + u * (a + u * jerk / 2.0), a + u * jerk])

@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.motion.timing.arc_length_timing import BEGINNING, Lengthwise, lengthwise
-from linkwork.motion.timing.arguments import MotionAsked, never_zero
-from linkwork.motion.timing.grid_refinement import POINTS
 from linkwork.motion.timing.jerk_subproblem import (
     LEAST_OF_A_PIECE,
     PathAsked,
+    SmoothMotion,
     SmoothPart,
     anew,
     beginning,
@@ -22,8 +21,8 @@ from linkwork.motion.timing.jerk_subproblem import (
     smoothed,
 )
 from linkwork.motion.timing.limit_violations import Numbers, Polynomials, Room, Third, longer, rooms
-from linkwork.motion.timing.limits import PathNumbers
-from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.motion.timing.limits import MotionAsked, PathNumbers, never_zero
+from linkwork.motion.timing.toppra import POINTS, TimingQuery
 from linkwork.motion.trajectory.trajectory_segment import shifted
 
 __all__ = ["SmoothMotion", "with_jerk"]
@@ -33,6 +32,7 @@ _OF_A_PIECE = 32  # segments, so that random cubics take some 0.5 % more than th
 _GAINED = 0.01  # of the duration: what twice the segments gain at most when they are enough
 _DOUBLINGS = 3
 _ROUNDS = 10
+_TOLERANCE = 1e-6  # of limits, where none is given: by how much they may be passed
 _COARSE = 3e-3  # of a limit: where it is passed by more between points, segments are too long
 _SLOWER = 1.01  # times more time for that: other segments may spare it
 _ENDLESS = 1e100  # [s]
@@ -42,28 +42,8 @@ _FIT = 1e-5  # of limits of jerk: what a motion by the path's length is off by i
 _FINER = 4  # times as many segments at most, of which those are halved that are too long
 
 
-class SmoothMotion(NamedTuple):
-    """s, ṡ and s̈ at times t (n + 1,), and the polynomials (n, terms) that s is between; and of how many segments it was
-    made, of which each may have become several polynomials."""
-
-    s: np.ndarray
-    t: np.ndarray
-    speed: np.ndarray
-    acceleration: np.ndarray
-    pieces: np.ndarray
-    segments: int
-
-
 def with_jerk(
-    caller: str,
-    path: Trajectory,
-    asked: MotionAsked,
-    fastest: tuple[np.ndarray, np.ndarray, np.ndarray],
-    stops: np.ndarray,
-    points: int | None,
-    passes: int,
-    ends: Sequence[float],
-    tolerance: float,
+    query: TimingQuery, fastest: tuple[np.ndarray, np.ndarray, np.ndarray], points: int | None
 ) -> SmoothMotion:
     """From the fastest motion without them, s, and ṡ² = x there and s̈ = u between.  Raises ValueError.
 
@@ -71,27 +51,30 @@ def with_jerk(
     path: it grows with the number of its pieces, and doubles while that gains more than a hundredth of the time.
     """
     s, x, u = fastest
-    first, last = float(s[0]), float(s[-1])
-    cuts = np.concatenate([[0], np.flatnonzero(np.isin(s[1:-1], stops)) + 1, [len(s) - 1]])
+    asked, ends, knots = query.asked, query.ends, query.path.knots
+    assert asked.jerk is not None
+    acceleration = None if asked.acceleration is None else never_zero(asked.acceleration)
+    asked = replace(asked, jerk=never_zero(asked.jerk), velocity=never_zero(asked.velocity), acceleration=acceleration)
+    query = query._replace(asked=asked, tolerance=_TOLERANCE if query.tolerance is None else query.tolerance)
+    cuts = np.concatenate([[0], np.flatnonzero(np.isin(s[1:-1], query.stops)) + 1, [len(s) - 1]])
     shares = np.diff(cuts) / (len(s) - 1)
     found: list[SmoothMotion] = []
     for (b, e), share in zip(pairwise(cuts), shares, strict=True):
         resting = (bool(b > 0 or ends[0] == 0.0), bool(e < len(s) - 1 or ends[1] == 0.0))
-        pieces = 1 + int(((path.knots > s[b]) & (path.knots < s[e])).sum())
+        pieces = 1 + int(((knots > s[b]) & (knots < s[e])).sum())
         many = _segments_of_part(float(share), points, pieces)
         own = s[b : e + 1], x[b : e + 1], u[b:e]
         part, limit = None, np.inf
         others = [n for n in (2 * many, *reversed(_COUNTS)) if n != many and n >= LEAST_OF_A_PIECE * pieces]
         for count in (many, *others):
-            how = _How(count, passes, points is None, tolerance)
-            following, slower = _part(caller, path, asked, (first, last), own, how, resting)
+            following, slower = _part(query, own, count, points is None, resting)
             if following is not None and following.t[-1] < limit:
                 part, limit = following, following.t[-1]
             if part is not None and slower <= _SLOWER:
                 break
         if part is None:
             raise ValueError(
-                f"{caller}: jerk: no motion within the limits was found between s = {s[b]:.6g} and {s[e]:.6g}"
+                f"{query.caller}: jerk: no motion within the limits was found between s = {s[b]:.6g} and {s[e]:.6g}"
                 + ("" if all(resting) else ", with these speeds at its ends")
             )
         part.s[:], part.pieces[:, 0] = part.s + s[b], part.pieces[:, 0] + s[b]
@@ -109,73 +92,88 @@ def _segments_of_part(share: float, points: int | None, pieces: int) -> int:
     return max(few, int(np.ceil(wanted)), LEAST_OF_A_PIECE * pieces)
 
 
-class _How(NamedTuple):
-    """How many segments there are in how many passes, whether they are doubled where that gains enough, and which part
-    of limits may be passed."""
+class _Limits(NamedTuple):
+    """Limits along a part of a path, with numbers of the path there."""
 
-    points: int
-    passes: int
-    follows: bool
-    tolerance: float
+    query: TimingQuery
+    numbers: Numbers
+    third: Third
+
+    @property
+    def tolerance(self) -> float:
+        """The part of limits that may be passed."""
+        assert self.query.tolerance is not None
+        return self.query.tolerance
+
+    def rooms(self, motion: SmoothMotion) -> list[Room]:
+        lengths = np.diff(motion.t)
+        return rooms(self.query.asked, self.numbers, self.third, Polynomials(motion.pieces, lengths), all_of_it=True)
+
+    def are_kept(self, found: Sequence[Room]) -> bool:
+        return all(room.worst() <= self.tolerance for room in found)
+
+    def slowed(self, motion: SmoothMotion) -> SmoothMotion | None:
+        """In a little more time, so that all limits are kept."""
+        for _ in range(_ROUNDS):
+            by = longer(self.rooms(motion), 0.5 * self.tolerance)
+            if not np.isfinite(by):
+                return None
+            if by <= 1.0:
+                return motion
+            motion = _slower(motion, by)
+        return None
 
 
 def _part(
-    caller: str,
-    path: Trajectory,
-    asked: MotionAsked,
-    ends: tuple[float, float],
+    query: TimingQuery,
     fastest: tuple[np.ndarray, np.ndarray, np.ndarray],
-    how: _How,
+    count: int,
+    follows: bool,
     resting: tuple[bool, bool],
 ) -> tuple[SmoothMotion | None, float]:
     """Between two places of rest, or ends of the path: from 0 on, since places on a short part are close together.
 
-    And in how many times the time of what was found, which other segments might spare.
+    It is made of ``count`` segments, or of more where their number ``follows`` the path.  And in how many times the
+    time of what was found, which other segments might spare.
     """
     s, x, u = fastest
-    assert asked.jerk is not None
-    begin, tolerance = float(s[0]), how.tolerance
+    path, knots, begin = query.path, query.path.knots, float(s[0])
 
     def numbers(s: np.ndarray) -> PathNumbers:
-        return PathNumbers(*path(np.clip(begin + s, *ends)))
+        return PathNumbers(*path(np.clip(begin + s, knots[0], knots[-1])))
 
     def third(s: np.ndarray) -> np.ndarray:
-        return path.jerk(np.clip(begin + s, *ends))
+        return path.jerk(np.clip(begin + s, knots[0], knots[-1]))
 
-    knots = path.knots
     inner = knots[(knots > s[0]) & (knots < s[-1])] - begin
     s = s - begin
-    velocity, jerk = never_zero(asked.velocity), never_zero(asked.jerk)
-    acceleration = None if asked.acceleration is None else never_zero(asked.acceleration)
-    asked = replace(asked, jerk=jerk, velocity=velocity, acceleration=acceleration)
+    law = _Limits(query, numbers, third)
     if all(resting) and np.abs(numbers(0.5 * (s[1:] + s[:-1])).first).max(initial=0.0) * s[-1] < _NOWHERE:
-        return _kept(asked, numbers, third, _still(float(s[-1])), tolerance), 1.0
+        return law.slowed(_still(float(s[-1]))), 1.0
     ways: list[Lengthwise | None] = []
-    for one in lengthwise(path, begin, begin + float(s[-1]), begin + inner, asked):
+    for one in lengthwise(path, begin, begin + float(s[-1]), begin + inner, query.asked):
         if all(still or not rests for rests, still in zip(one.rests, resting, strict=True)):
             ways.append(one)
     if not any(way is not None and way.uneven for way in ways):
         ways.append(None)
     best: tuple[SmoothMotion | None, float] = None, np.inf
     for along in ways:
-        motion, slower = _found(caller, asked, numbers, third, along, (s, x, u), how, resting, inner)
+        motion, slower = _found(law, along, (s, x, u), count, follows, resting, inner)
         if motion is not None and along is not None:
             with np.errstate(all="ignore"):  # where g is next to nothing inside: then that is no way
-                found = _by_own_parameter(along, motion, asked, _FIT if all(resting) else 0.25 * tolerance)
-                finite = bool(np.isfinite(found.pieces).all() and np.isfinite(found.t).all())
-                kept = _kept(asked, numbers, third, found, tolerance, slowed=all(resting)) if finite else None
-            slower *= kept.t[-1] / found.t[-1] if kept is not None else 1.0
-            motion = kept
+                found = _by_own_parameter(along, motion, query.asked, _FIT if all(resting) else 0.25 * law.tolerance)
+                if not (np.isfinite(found.pieces).all() and np.isfinite(found.t).all()):
+                    motion = None
+                elif all(resting):
+                    motion = law.slowed(found)
+                else:
+                    motion = found if law.are_kept(law.rooms(found)) else None
+            slower *= motion.t[-1] / found.t[-1] if motion is not None else 1.0
         if motion is not None and (best[0] is None or motion.t[-1] < best[0].t[-1]):
             best = motion, slower
         if motion is not None and slower <= _SLOWER:
             break
     return best
-
-
-def _half(points: int, knots: np.ndarray) -> int:
-    """Return half of so many segments, or what the pieces between knots take."""
-    return max(points // 2, LEAST_OF_A_PIECE * (len(knots) + 1))
 
 
 def _by_own_parameter(along: Lengthwise, motion: SmoothMotion, asked: MotionAsked, part: float) -> SmoothMotion:
@@ -191,37 +189,35 @@ def _by_own_parameter(along: Lengthwise, motion: SmoothMotion, asked: MotionAske
 
 
 def _found(
-    caller: str,
-    asked: MotionAsked,
-    numbers: Numbers,
-    third: Third,
+    law: _Limits,
     along: Lengthwise | None,
     fastest: tuple[np.ndarray, np.ndarray, np.ndarray],
-    how: _How,
+    points: int,
+    follows: bool,
     resting: tuple[bool, bool],
     inner: np.ndarray,
 ) -> tuple[SmoothMotion | None, float]:
     """By the path's length where that is given, and by its own parameter otherwise."""
     s, x, u = fastest
+    asked, passes, tolerance = law.query.asked, law.query.passes, law.tolerance
     assert asked.jerk is not None
     starts = 1.0, 1.0
     if along is not None:
-        numbers, third, inner = along.numbers, along.third, along.inner
+        inner, law = along.inner, law._replace(numbers=along.numbers, third=along.third)
         s, x, u = along.run_by(s, x, resting)
         starts = BEGINNING if along.rests[0] else 1.0, BEGINNING if along.rests[1] else 1.0
-    law = PathAsked(numbers, third, lambda x: asked.rows(caller, x), asked.velocity, asked.jerk, starts)
-    points, tolerance = how.points, how.tolerance
-    begun = beginning(
-        law, s, x, u, points if how.passes < 2 or not how.follows else _half(points, inner), resting, inner
-    )
+    caller = law.query.caller
+    path = PathAsked(law.numbers, law.third, lambda x: asked.rows(caller, x), asked.velocity, asked.jerk, starts)
+    first = max(points // 2, LEAST_OF_A_PIECE * (len(inner) + 1)) if passes > 1 and follows else points
+    begun = beginning(path, s, x, u, first, resting, inner)
     if begun is None:
         return None, np.inf
     laws, made = begun
     ready = smoothed(laws, made, resting)
-    for k in range(how.passes - 1 + (_DOUBLINGS if how.follows else 0)):
+    for k in range(passes - 1 + (_DOUBLINGS if follows else 0)):
         if ready is None:
             break
-        shorter = anew(law, ready, points, inner)
+        shorter = anew(path, ready, points, inner)
         if not (shorter[0].steps > 0.0).all():
             break
         following = smoothed(*shorter, resting)
@@ -229,8 +225,8 @@ def _found(
             break
         gain = ready.t[-1] - following.t[-1]
         (laws, made), ready = shorter, following
-        if k >= how.passes - 2:
-            if not how.follows or gain <= _GAINED * following.t[-1]:
+        if k >= passes - 2:
+            if not follows or gain <= _GAINED * following.t[-1]:
                 break
             points *= 2
     best: tuple[float, SmoothMotion] | None = None  # of those that more time makes keep all limits
@@ -242,7 +238,7 @@ def _found(
         if following is None or exact is None or not np.isfinite(exact.pieces).all():
             break
         made, motion = following, exact
-        found = _rooms(asked, numbers, third, motion)
+        found = law.rooms(motion)
         by = longer(found, 0.5 * tolerance)
         if by <= 1.0:
             best = min(best, (motion.t[-1], motion), key=_duration) if best else (motion.t[-1], motion)
@@ -253,40 +249,18 @@ def _found(
             best = by * motion.t[-1], motion
         laws = laws.narrower(found, tolerance)
         coarse = np.max([room.shares() for room in found], axis=0) > _COARSE
-        halves = halved(law, laws, motion, coarse) if coarse.any() and len(coarse) < most else None
+        halves = halved(path, laws, motion, coarse) if coarse.any() and len(coarse) < most else None
         if halves is None:
             rounds += 1
         else:
             laws, made = halves
     if best is None or not all(resting):
-        kept = motion is not None and all(room.worst() <= tolerance for room in found)
-        return motion if kept else None, 1.0
-    return _kept(asked, numbers, third, best[1], tolerance), best[0] / best[1].t[-1]
-
-
-def _kept(
-    asked: MotionAsked, numbers: Numbers, third: Third, motion: SmoothMotion, tolerance: float, *, slowed: bool = True
-) -> SmoothMotion | None:
-    """In a little more time, so that all limits are kept; where it may not be slowed, only if they are."""
-    if not slowed:
-        kept = all(room.worst() <= tolerance for room in _rooms(asked, numbers, third, motion))
-        return motion if kept else None
-    for _ in range(_ROUNDS):
-        by = longer(_rooms(asked, numbers, third, motion), 0.5 * tolerance)
-        if not np.isfinite(by):
-            return None
-        if by <= 1.0:
-            return motion
-        motion = _slower(motion, by)
-    return None
+        return motion if motion is not None and law.are_kept(found) else None, 1.0
+    return law.slowed(best[1]), best[0] / best[1].t[-1]
 
 
 def _duration(found: tuple[float, SmoothMotion]) -> float:
     return found[0]
-
-
-def _rooms(asked: MotionAsked, numbers: Numbers, third: Third, motion: SmoothMotion) -> list[Room]:
-    return rooms(asked, numbers, third, Polynomials(motion.pieces, np.diff(motion.t)), all_of_it=True)
 
 
 def _exact(part: SmoothPart, knots: np.ndarray) -> SmoothMotion:
@@ -297,8 +271,7 @@ def _exact(part: SmoothPart, knots: np.ndarray) -> SmoothMotion:
     for b, e in pairwise(cuts):
         here = slice(b, e + 1)
         s[here], w[here], u[here] = _run_through(s[here], t[here], w[here], u[here])
-    pieces = np.stack([s[:-1], w[:-1], 0.5 * u[:-1], np.diff(u) / (6.0 * np.diff(t))], axis=-1)
-    return SmoothMotion(s, t, w, u, pieces, len(pieces))
+    return SmoothMotion.of(s, t, w, u)
 
 
 def _run_through(s: np.ndarray, t: np.ndarray, w: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -328,10 +301,7 @@ def _still(length: float) -> SmoothMotion:
     u = length * 8.0 / _AT_ONCE**2 * np.array([0.0, 1.0, 0.0, -1.0, 0.0])
     speed = length / _AT_ONCE * np.array([0.0, 1.0, 2.0, 1.0, 0.0])
     s = length * np.array([0.0, 1.0, 6.0, 11.0, 12.0]) / 12.0
-    h = np.diff(t)
-    return SmoothMotion(
-        s, t, speed, u, np.stack([s[:-1], speed[:-1], 0.5 * u[:-1], np.diff(u) / (6.0 * h)], axis=-1), len(h)
-    )
+    return SmoothMotion.of(s, t, speed, u)
 
 
 def _slower(motion: SmoothMotion, by: float) -> SmoothMotion:

@@ -14,7 +14,7 @@ import numpy as np
 
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.motion.algorithms.timing import (
+from linkwork.motion.algorithms.timing.jerk_interior_point import (
     CARRIED,
     STAGE,
     SmoothLimits,
@@ -27,7 +27,7 @@ from linkwork.motion.algorithms.timing import (
     sweep_steps,
 )
 
-__all__ = ["Barriers", "SmoothProgram", "SmoothTiming"]
+__all__ = ["SmoothProgram"]
 
 _STEPS = 80  # of Newton's method at most
 _POLISH = 10  # of them with the last barrier at most
@@ -39,21 +39,6 @@ _BLOCK = 64  # segments of a sweep's kernel
 _FIXED = 1e300  # second derivative by δ of segments that are none: nothing is gained on them
 _TINY = 1e-300
 _NUMBERS = 4  # of a segment, besides what its limits are made of
-
-
-class SmoothTiming(NamedTuple):
-    """x = ṡ² and u = s̈ at the ends of segments (n + 1,), and the steps that were taken."""
-
-    x: np.ndarray
-    u: np.ndarray
-    steps: int
-
-
-class Barriers(NamedTuple):
-    """The weight μ [s] of the logarithms at first and at last."""
-
-    first: float
-    last: float
 
 
 class _Kernels(NamedTuple):
@@ -106,11 +91,14 @@ class SmoothProgram:
         )
         self.at_end = np.concatenate([x[-1] for x in of_second_order])
 
-    def solved(self, x: np.ndarray, u: np.ndarray, barrier: Barriers) -> SmoothTiming:
-        """Return the fastest x and u (n + 1,), from some within the limits, whose ends x keeps."""
+    def solved(self, x: np.ndarray, u: np.ndarray, first: float, last: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the fastest x = ṡ² and u = s̈ (n + 1,), from some within the limits, whose ends x keeps.
+
+        The logarithms' weight μ [s] is ``first`` to begin with, and ``last`` at the end.
+        """
         motion = np.stack([x, u], axis=1)
-        mu, at_last = barrier.first, 0
-        for taken in range(1, _STEPS + 1):
+        mu, at_last = first, 0
+        for _ in range(_STEPS):
             change = self._direction(motion, mu)
             part, left = 1.0, self._room(motion, change, 1.0)
             for _ in range(_HALVINGS):
@@ -119,16 +107,16 @@ class SmoothProgram:
                 part *= min(max(_TOWARDS / max(1.0 - left, 1e-3), 0.3), 0.9)
                 left = self._room(motion, change, part)
             else:
-                return SmoothTiming(motion[:, 0], motion[:, 1], taken)  # a step that rounding spoilt
-            last = mu <= barrier.last * (1.0 + 1e-9)
-            at_last = at_last + 1 if last else 0
+                return motion[:, 0], motion[:, 1]  # a step that rounding spoilt
+            ending = mu <= last * (1.0 + 1e-9)
+            at_last = at_last + 1 if ending else 0
             biggest = np.abs(change[1:-1, 0] / (motion[1:-1, 0] + _TINY)).max(initial=0.0)
             motion = motion + part * change
-            if last and (biggest < _CLOSE or at_last >= _POLISH):
+            if ending and (biggest < _CLOSE or at_last >= _POLISH):
                 break
             if part > 0.5:
-                mu = max(mu * _LESS, barrier.last)
-        return SmoothTiming(motion[:, 0], motion[:, 1], taken)
+                mu = max(mu * _LESS, last)
+        return motion[:, 0], motion[:, 1]
 
     def _direction(self, motion: np.ndarray, mu: float) -> np.ndarray:
         """Return Newton's change of x and u (n + 1, 2)."""

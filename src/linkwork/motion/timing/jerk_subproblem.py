@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.motion.algorithms.timing import SmoothLimits, SmoothValues
-from linkwork.motion.timing.jerk_newton import Barriers, SmoothProgram, SmoothTiming
+from linkwork.motion.algorithms.timing.jerk_interior_point import SmoothLimits, SmoothValues
+from linkwork.motion.timing.jerk_newton import SmoothProgram
 from linkwork.motion.timing.limit_violations import Room
 from linkwork.motion.timing.limits import PathNumbers, PathRows
 from linkwork.motion.timing.segment_grid import shared
 
-__all__ = ["LEAST_OF_A_PIECE", "Laws", "PathAsked", "SmoothPart", "anew", "beginning", "halved", "smoothed"]
+__all__ = [
+    "LEAST_OF_A_PIECE",
+    "Laws",
+    "PathAsked",
+    "SmoothMotion",
+    "SmoothPart",
+    "anew",
+    "beginning",
+    "halved",
+    "smoothed",
+]
 
 _ROOM = 1.01  # slower than limits ask for a motion to begin with is
 _CENTRED = 60  # times at most that a motion is taken to the middle of limits that are too wide
@@ -52,19 +62,23 @@ class SmoothPart(NamedTuple):
     acceleration: np.ndarray
 
 
-class Motion(Protocol):
-    """A motion along a part: s, ṡ and s̈ at times t (n + 1,), and the polynomials (n, terms) that s is between."""
+class SmoothMotion(NamedTuple):
+    """s, ṡ and s̈ at times t (n + 1,), and the polynomials (n, terms) that s is between; and of how many segments it was
+    made, of which each may have become several polynomials."""
 
-    @property
-    def s(self) -> np.ndarray: ...
-    @property
-    def t(self) -> np.ndarray: ...
-    @property
-    def speed(self) -> np.ndarray: ...
-    @property
-    def acceleration(self) -> np.ndarray: ...
-    @property
-    def pieces(self) -> np.ndarray: ...
+    s: np.ndarray
+    t: np.ndarray
+    speed: np.ndarray
+    acceleration: np.ndarray
+    pieces: np.ndarray
+    segments: int
+
+    @staticmethod
+    def of(s: np.ndarray, t: np.ndarray, speed: np.ndarray, acceleration: np.ndarray) -> SmoothMotion:
+        """One whose s̈ is linear in time between."""
+        third = np.diff(acceleration) / (6.0 * np.diff(t))
+        pieces = np.stack([s[:-1], speed[:-1], 0.5 * acceleration[:-1], third], axis=-1)
+        return SmoothMotion(s, t, speed, acceleration, pieces, len(pieces))
 
 
 class Laws(NamedTuple):
@@ -186,7 +200,7 @@ def anew(path: PathAsked, motion: SmoothPart, points: int, knots: np.ndarray) ->
     return _laws(path, place), SmoothPart(place, times, np.maximum(speed, 0.0), acceleration)
 
 
-def halved(path: PathAsked, laws: Laws, motion: Motion, chosen: np.ndarray) -> tuple[Laws, SmoothPart] | None:
+def halved(path: PathAsked, laws: Laws, motion: SmoothMotion, chosen: np.ndarray) -> tuple[Laws, SmoothPart] | None:
     """Return the laws and a motion with the chosen ones of its segments (n,) halved by time; None where none can be.
 
     Limits that were made narrower stay so, but for those of segments that are halved.
@@ -229,13 +243,13 @@ def smoothed(laws: Laws, motion: SmoothPart, resting: tuple[bool, bool]) -> Smoo
         for _ in range(_CENTRED):
             if longer <= 1.0:
                 break
-            x, u, _ = _solved(laws.slower(longer), x, u, (_MIDDLE * whole / points,) * 2, resting)
+            x, u = _solved(laws.slower(longer), x, u, (_MIDDLE * whole / points,) * 2, resting)
             before, longer = longer, _ROOM * laws.strain(x, u)
             if not longer < before:
                 return None
     best = _part(motion.s, x, u) if all(resting) else None
     for first in _FIRST:
-        squares, rates, _ = _solved(laws, x, u, (first * whole / points, _LAST * whole / points), resting)
+        squares, rates = _solved(laws, x, u, (first * whole / points, _LAST * whole / points), resting)
         if not (np.isfinite(squares).all() and np.isfinite(rates).all() and squares.min() >= 0.0):
             continue
         part = _part(motion.s, squares, rates)
@@ -376,10 +390,9 @@ def _laws(path: PathAsked, s: np.ndarray) -> Laws:
 
 def _solved(
     laws: Laws, x: np.ndarray, u: np.ndarray, barrier: tuple[float, float], resting: tuple[bool, bool]
-) -> SmoothTiming:
+) -> tuple[np.ndarray, np.ndarray]:
     moving = 0.0 if resting[0] else 1.0, 0.0 if resting[1] else 1.0
     w = np.sqrt(x)
     dips = np.diff(u) * laws.steps / np.maximum(0.75 * (w[1:] + w[:-1]) ** 2, 1e-300)
     steepest = np.maximum(_STEEPEST, _ROOM * dips)
-    program = SmoothProgram(laws.along, laws.limits, laws.steps, laws.caps, steepest, moving)
-    return program.solved(x, u, Barriers(*barrier))
+    return SmoothProgram(laws.along, laws.limits, laws.steps, laws.caps, steepest, moving).solved(x, u, *barrier)

@@ -8,54 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.motion.timing.arguments import MotionAsked
-from linkwork.motion.timing.limits import PathNumbers
+from linkwork.motion.algorithms.timing.segment_constraints import NODES, to_control_points
+from linkwork.motion.timing.limits import MotionAsked, PathNumbers
 
-__all__ = ["Pieces", "Polynomials", "Room", "longer", "rooms"]
+__all__ = ["Polynomials", "Room", "longer", "rooms"]
 
 _PLACES = 9  # of a segment: of the first 8 powers of its time nothing is left out
+_NODES, _CONTROL_POINTS = np.array(NODES[_PLACES]), np.array(to_control_points(_PLACES))
 _BOUNDLESS = 1e29
 
 Numbers = Callable[[np.ndarray], PathNumbers]
 Third = Callable[[np.ndarray], np.ndarray]
 
 
-class Pieces(NamedTuple):
-    """A motion along a path by segments: s, ṡ and s̈ at their beginnings, s⃛ on them, and how long they take."""
-
-    s: np.ndarray
-    speed: np.ndarray
-    acceleration: np.ndarray
-    jerk: np.ndarray
-    lengths: np.ndarray
-
-    def inside(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """s and its derivatives at the places that are looked at, (n, places)."""
-        t = self.lengths[:, None] * _nodes()
-        s, w, u, j = (x[:, None] for x in self[:4])
-        return (
-            s + t * (w + t * (u / 2.0 + t * j / 6.0)),
-            w + t * (u + t * j / 2.0),
-            u + t * j,
-            j + 0.0 * t,
-        )
-
-
 class Polynomials(NamedTuple):
-    """The same where s is polynomials (n, terms) of the time in a segment, lowest first."""
+    """A motion along a path by segments: s as polynomials (n, terms) of the time in each, lowest first, and how long
+    they take."""
 
     coefficients: np.ndarray
     lengths: np.ndarray
 
     def inside(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """s and its derivatives at the places that are looked at, (n, places)."""
-        t, c, found = self.lengths[:, None] * _nodes(), self.coefficients, []
+        t, c, found = self.lengths[:, None] * _NODES, self.coefficients, []
         for _ in range(4):
             x = np.zeros_like(t)
             for k in range(c.shape[1] - 1, -1, -1):
@@ -121,7 +100,7 @@ def longer(found: Sequence[Room], tolerance: float) -> float:
 
 
 def rooms(
-    asked: MotionAsked, numbers: Numbers, third: Third | None, pieces: Pieces | Polynomials, *, all_of_it: bool
+    asked: MotionAsked, numbers: Numbers, third: Third | None, pieces: Polynomials, *, all_of_it: bool
 ) -> list[Room]:
     """Of a motion; without ``all_of_it`` those of one's own, torques and speeds alone."""
     s, w, u, j = pieces.inside()
@@ -174,18 +153,5 @@ def frame_speeds(asked: MotionAsked, q: np.ndarray, v: np.ndarray) -> np.ndarray
 
 def _bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What (n, places, m) values belong to is never below, and never above, on each segment (n, m)."""
-    points = np.einsum("kj,njm->nkm", _to_control_points(), values)
+    points = np.einsum("kj,njm->nkm", _CONTROL_POINTS, values)
     return points.min(axis=1), points.max(axis=1)
-
-
-@cache
-def _nodes() -> np.ndarray:
-    return np.asarray(0.5 - 0.5 * np.cos(np.pi * (np.arange(_PLACES) + 0.5) / _PLACES))
-
-
-@cache
-def _to_control_points() -> np.ndarray:
-    t, degree = _nodes(), _PLACES - 1
-    values = [[comb(degree, k) * x**k * (1.0 - x) ** (degree - k) for k in range(_PLACES)] for x in t]
-    found: np.ndarray = np.linalg.inv(np.array(values))
-    return found

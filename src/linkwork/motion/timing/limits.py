@@ -1,4 +1,4 @@
-"""Limits of a motion along a path, as people say them, and what a path is at places where they are looked at."""
+"""Limits of a motion along a path: what people give, read and checked, and what they are at places of the path."""
 
 from __future__ import annotations
 
@@ -11,15 +11,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.validation import bounds
+from linkwork._util.validation import bounds, instance
+from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.motion.arguments import places_of, read_limit
+from linkwork.motion.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from linkwork.kernels.robot_base import RobotBase
 
-__all__ = ["MotionLimit", "PathNumbers", "PathRows", "rows_of", "sides"]
+__all__ = [
+    "MotionAsked",
+    "MotionLimit",
+    "PathNumbers",
+    "PathRows",
+    "never_zero",
+    "part_of",
+    "speed_of_end",
+]
 
+Sides = tuple[np.ndarray, np.ndarray]
+
+_SMALLEST = 1e-12  # in the place of a limit of 0: where that is nothing moves, and any number says so
 _ENDLESS = 1e30  # what stands for no limit: finite, so that products with it are
 
 
@@ -63,7 +76,178 @@ class PathRows:
     fastest: np.ndarray | None
 
 
-def sides(
+@dataclass(frozen=True)
+class MotionAsked:
+    """Limits by coordinate, of velocity, and of acceleration and jerk where there are such; one's own; of frames."""
+
+    velocity: Sides
+    acceleration: Sides | None
+    jerk: Sides | None
+    own: tuple[MotionLimit, ...]
+    robot: Any
+    speed: Mapping[str, float]
+    names: Sequence[str]
+    torque: MotionLimit | None = None  # the one of one's own limits that is of joint forces
+
+    @staticmethod
+    def read(
+        caller: str,
+        path: Trajectory,
+        robot: Any,
+        velocity: Any,
+        acceleration: Any,
+        torque: Any,
+        speed: Any,
+        limits: Sequence[MotionLimit],
+        jerk: Any = None,
+    ) -> MotionAsked:
+        """Raises ValueError for what is no limit, and where none is of second order."""
+        names = _Names(path)
+        if robot is not None and (robot.nq, robot.nv) != (path.nq, path.nv):
+            raise ValueError(
+                f"{caller}: robot: expected one with q of {path.nq} and v of {path.nv} numbers, as the path has, got "
+                f"{robot.nq} and {robot.nv}"
+            )
+        if velocity is None:
+            velocity = np.inf if path.robot is None else path.robot.velocity_limits
+        own, forces = [], None
+        for limit in limits:
+            if not isinstance(limit, MotionLimit):
+                raise TypeError(f"{caller}: motion_limits: expected MotionLimit(function, lower, upper), got {limit!r}")
+            own.append(limit)
+        if torque is not None and torque is not False:
+            if robot is None:
+                raise ValueError(f"{caller}: torque: expected a path of a robot, or robot=")
+            low, high = _sides(caller, "torque", robot.effort_limits if torque is True else torque, names, path.robot)
+            forces = MotionLimit(robot.inverse_dynamics, low, high, "torque")
+            own.append(forces)
+        if acceleration is None and not own:
+            raise ValueError(
+                f"{caller}: expected limits of acceleration= or torque=: within those of velocity alone a motion may "
+                f"start at any speed at once"
+            )
+        speed = {} if speed is None else instance(caller, "speed", speed, Mapping, what="a dict of speeds by frame")
+        if speed and robot is None:
+            raise ValueError(f"{caller}: speed: expected a path of a robot, or robot=")
+        for frame, most in speed.items():
+            if robot is not None and frame not in robot.frames:
+                raise UnknownNameError("frame", frame, robot.frames)
+            if not most > 0.0:
+                raise ValueError(f"{caller}: speed: {frame!r}: expected metres a second above 0, got {most!r}")
+        return MotionAsked(
+            _sides(caller, "velocity", velocity, names, path.robot),
+            None if acceleration is None else _sides(caller, "acceleration", acceleration, names, path.robot),
+            None if jerk is None else _sides(caller, "jerk", jerk, names, path.robot),
+            tuple(own),
+            robot,
+            speed,
+            names,
+            forces,
+        )
+
+    def rows(self, caller: str, path: PathNumbers) -> PathRows:
+        """All that has limits, along a path.
+
+        Raises ValueError for functions that give other shapes than their limits, NaN, or are not of second order.
+        """
+        first, second, rest, lower, upper = [], [], [], [], []
+        if self.acceleration is not None:
+            first.append(path.first)
+            second.append(path.second)
+            rest.append(np.zeros_like(path.first))
+            lower.append(self.acceleration[0])
+            upper.append(self.acceleration[1])
+        for limit in self.own:
+            a, b, c = _of_second_order(caller, path, limit)
+            first.append(a)
+            second.append(b)
+            rest.append(c)
+            for found, given in ((lower, limit.lower), (upper, limit.upper)):
+                expected = f"{caller}: {limit.name}: expected limits ({a.shape[-1]},)"
+                x = np.asarray(real_array(expected, given), dtype=float)
+                if x.shape not in ((), (a.shape[-1],)):
+                    raise ValueError(f"{expected}, got shape {x.shape}")
+                found.append(np.clip(np.broadcast_to(x, (a.shape[-1],)), -_ENDLESS, _ENDLESS))
+            if not (lower[-1] <= upper[-1]).all():
+                raise ValueError(f"{caller}: {limit.name}: expected lower limits below upper ones")
+        speeds = None
+        if self.speed:
+            assert self.robot is not None
+            speeds = np.stack([self.robot.twist(path.q, path.first, frame)[..., 3:] for frame in self.speed], axis=-2)
+        c = np.concatenate(rest, axis=-1)
+        return PathRows(
+            first[0] if len(first) == 1 else np.concatenate(first, axis=-1),
+            second[0] if len(second) == 1 else np.concatenate(second, axis=-1),
+            c if c.any() else None,
+            np.concatenate(lower),
+            np.concatenate(upper),
+            speeds,
+            np.array([*self.speed.values()], dtype=float) if self.speed else None,
+        )
+
+    @property
+    def stands(self) -> bool:
+        """Whether a limit is 0, so that a joint stands still."""
+        given = [limits for limits in (self.velocity, self.acceleration, self.jerk) if limits is not None]
+        return any(0.0 in x.tolist() for limits in given for x in limits)
+
+    def standing(self, caller: str, first: np.ndarray) -> None:
+        """Raises ValueError where what moves, by q' (..., nv), has a limit of 0."""
+        for what, limits in (("velocity", self.velocity), ("acceleration", self.acceleration), ("jerk", self.jerk)):
+            low, high = limits if limits is not None else (np.array([]), np.array([]))
+            for k in np.flatnonzero((low == 0.0) | (high == 0.0)).tolist():
+                moves = first[..., k]
+                if what == "velocity":
+                    bad = (moves.max() > _SMALLEST and high[k] == 0.0) or (moves.min() < -_SMALLEST and low[k] == 0.0)
+                else:
+                    bad = bool(np.abs(moves).max() > _SMALLEST)
+                if bad:
+                    raise ValueError(f"{caller}: {what}: {self.names[k]!r} moves along the path, and its limit is 0")
+
+
+class _Names(Sequence[str]):
+    """Of the numbers of a path's v: found when they are asked for, which is seldom and takes long."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: Trajectory) -> None:
+        self.path = path
+
+    def __len__(self) -> int:
+        return self.path.nv
+
+    def __getitem__(self, place: Any) -> Any:
+        robot = self.path.robot
+        return (tuple(map(str, range(self.path.nv))) if robot is None else tuple(robot.v_names))[place]
+
+
+def never_zero(limits: Sides) -> Sides:
+    """Limits of 0 as very small ones."""
+    low, high = limits
+    return np.where(low == 0.0, -_SMALLEST, low), np.where(high == 0.0, _SMALLEST, high)
+
+
+def speed_of_end(caller: str, name: str, given: Any) -> float:
+    """ṡ at an end of a path.  Raises ValueError."""
+    return _number(f"{caller}: {name}: expected a number from 0 on", given, 0.0)
+
+
+def part_of(caller: str, name: str, given: Any) -> float | None:
+    """A number above 0, or None.  Raises ValueError."""
+    least = float(np.nextafter(0.0, 1.0))
+    return None if given is None else _number(f"{caller}: {name}: expected a number above 0, or None", given, least)
+
+
+def _number(expected: str, given: Any, least: float) -> float:
+    if given.__class__ is float and least <= given < np.inf:
+        return float(given)
+    found = real_array(expected, given)
+    if found.ndim or not (np.isfinite(found) and found >= least):
+        raise ValueError(f"{expected}, got {given!r}")
+    return float(found)
+
+
+def _sides(
     caller: str, what: str, given: Any, names: Sequence[str], robot: RobotBase | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits (n,) by coordinate, as `read_limit` takes them.  Raises ValueError."""
@@ -80,54 +264,6 @@ def _alike(many: int, most: float) -> tuple[np.ndarray, np.ndarray]:
     for x in (lower, upper):
         x.setflags(write=False)
     return lower, upper
-
-
-def rows_of(
-    caller: str,
-    path: PathNumbers,
-    acceleration: tuple[np.ndarray, np.ndarray] | None,
-    own: Sequence[MotionLimit],
-    robot: Any,  # a Robot or None
-    speed: Mapping[str, float],
-) -> PathRows:
-    """All that has limits, along a path.
-
-    Raises ValueError for functions that give other shapes than their limits, NaN, or are not of second order.
-    """
-    first, second, rest, lower, upper = [], [], [], [], []
-    if acceleration is not None:
-        first.append(path.first)
-        second.append(path.second)
-        rest.append(np.zeros_like(path.first))
-        lower.append(acceleration[0])
-        upper.append(acceleration[1])
-    for limit in own:
-        a, b, c = _of_second_order(caller, path, limit)
-        first.append(a)
-        second.append(b)
-        rest.append(c)
-        for found, given in ((lower, limit.lower), (upper, limit.upper)):
-            expected = f"{caller}: {limit.name}: expected limits ({a.shape[-1]},)"
-            x = np.asarray(real_array(expected, given), dtype=float)
-            if x.shape not in ((), (a.shape[-1],)):
-                raise ValueError(f"{expected}, got shape {x.shape}")
-            found.append(np.clip(np.broadcast_to(x, (a.shape[-1],)), -_ENDLESS, _ENDLESS))
-        if not (lower[-1] <= upper[-1]).all():
-            raise ValueError(f"{caller}: {limit.name}: expected lower limits below upper ones")
-    speeds = None
-    if speed:
-        assert robot is not None
-        speeds = np.stack([robot.twist(path.q, path.first, frame)[..., 3:] for frame in speed], axis=-2)
-    c = np.concatenate(rest, axis=-1)
-    return PathRows(
-        first[0] if len(first) == 1 else np.concatenate(first, axis=-1),
-        second[0] if len(second) == 1 else np.concatenate(second, axis=-1),
-        c if c.any() else None,
-        np.concatenate(lower),
-        np.concatenate(upper),
-        speeds,
-        np.array([*speed.values()], dtype=float) if speed else None,
-    )
 
 
 def _of_second_order(caller: str, path: PathNumbers, limit: MotionLimit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-__all__ = ["again", "beside", "first_of", "grid", "halved", "jumps", "segments_of", "shared"]
+__all__ = ["again", "first_of", "grid", "halved", "segments_of", "shared"]
 
-_CORNER = 1e-7  # of the path's rate: a jump of it is a corner
 _LEAST = 2  # segments of a piece: a motion that rests at both ends of a segment does not pass it
 _FIRST, _TELLING = 100, 8  # segments of passes before the last at least, and those of a piece
 _COUNTS = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # so that few kernels serve all
@@ -80,31 +77,3 @@ def shared(shares: np.ndarray, many: int, least: int = 1) -> np.ndarray:
     while counts.sum() < many:
         counts[(shares / counts).argmax()] += 1
     return counts
-
-
-def beside(path: Any, knots: np.ndarray, *, bends: bool = False) -> tuple[np.ndarray, Any, Any]:
-    """Return the inner ones of a path's knots, as places among them, and the limits of q and v from both sides of each,
-    with ``bends`` of a too.
-
-    They are extrapolated from places a little before and after by the next derivative: where a path is slow beside its
-    curvature, v changes by more over that little than a jump that would be told of.
-    """
-    inner = np.arange(1, len(knots) - 1)
-    if not len(inner):
-        return inner, None, None
-    least = np.minimum(knots[inner] - knots[inner - 1], knots[inner + 1] - knots[inner])
-    room = np.minimum(np.maximum(1e-9 * least, 4.0 * np.spacing(np.abs(knots).max())), 0.25 * least)
-    sides = []
-    for places in (knots[inner] - room, knots[inner] + room):
-        state, left = path(places), (knots[inner] - places)[:, None]
-        a = state.a + left * path.jerk(places) if bends else state.a
-        sides.append(state._replace(v=state.v + left * state.a, a=a))
-    return inner, sides[0], sides[1]
-
-
-def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np.ndarray | None = None) -> np.ndarray:
-    """Whether rates (..., nv) beside a place differ by more than a part of them, or of a size (...)."""
-    if size is None:
-        size = np.maximum(np.abs(before).max(-1), np.abs(after).max(-1))
-    found: np.ndarray = np.abs(after - before).max(-1) > part * np.maximum(size, 1e-300) + 1e-12
-    return found

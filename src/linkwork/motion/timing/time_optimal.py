@@ -1,4 +1,4 @@
-"""The fastest motion along a path within limits, as people ask for it."""
+"""Time-optimal timing of a path within limits."""
 
 from __future__ import annotations
 
@@ -11,17 +11,31 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.validation import integer
 from linkwork.motion.algorithms.curves import Clock
-from linkwork.motion.timing.arguments import MotionAsked, count_of, part_of, speed_of_end
-from linkwork.motion.timing.grid_refinement import POINTS, gap_of_grid, swept, swept_finely
 from linkwork.motion.timing.jerk_limited import SmoothMotion, with_jerk
-from linkwork.motion.timing.limits import MotionLimit
-from linkwork.motion.timing.path_geometry import GeometricPath, beneath, evened, stands_still
-from linkwork.motion.timing.segment_grid import beside, jumps
-from linkwork.motion.timing.straight_sections import may_rest_inside, straightened
+from linkwork.motion.timing.limits import MotionAsked, MotionLimit, part_of, speed_of_end
+from linkwork.motion.timing.path_geometry import (
+    GeometricPath,
+    beneath,
+    corners,
+    evened,
+    may_rest_inside,
+    stands_still,
+    straightened,
+)
 from linkwork.motion.timing.timed_path import TimedPath
-from linkwork.motion.timing.toppra import Blocked, times_of
-from linkwork.motion.timing.toppra_single_kernel import QuickMotion, is_quick, quick
+from linkwork.motion.timing.toppra import (
+    POINTS,
+    Blocked,
+    TimingQuery,
+    gap_of_grid,
+    pieces_of,
+    swept,
+    swept_finely,
+    times_of,
+)
+from linkwork.motion.timing.toppra_single_kernel import KernelMotion, fits_single_kernel, motions_by_single_kernel
 from linkwork.motion.trajectory.time_scaling import clocked
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_segment import frozen
@@ -31,9 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TimedPath", "time_optimal"]
 
-_BEND = 1e-6  # of the path's second derivative: a jump of it
 _LONG = 2.0  # times the time without limits of jerk
-_RESTS = 1e-9  # [rad/s, m/s] of q': what is slower has no direction
 _FINEST = 6400  # segments
 _BEGUN = 16  # segments of a piece of the motion that those within limits of jerk begin with
 _BARRIER = 5e-4  # of the duration: what the barrier to limits leaves of it, about
@@ -97,8 +109,10 @@ def time_optimal(
     robot = first.robot if robot is None else robot
     asked = MotionAsked.read(caller, first, robot, velocity, acceleration, torque, speed, motion_limits, jerk)
     ends = [speed_of_end(caller, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
-    num_points = None if num_points is None else count_of(caller, "num_points", num_points)
-    num_passes = count_of(caller, "num_passes", num_passes)
+    num_points = (
+        None if num_points is None else integer(caller, "num_points", num_points, least=1, what="a whole number")
+    )
+    num_passes = integer(caller, "num_passes", num_passes, least=1, what="a whole number")
     tolerance = part_of(caller, "tolerance", tolerance)
     names = [caller] if len(paths) == 1 else [f"{caller}: path {k}" for k in range(len(paths))]
     found: list[Any] = [None] * len(paths)
@@ -108,7 +122,7 @@ def time_optimal(
         if not asked.own and stands_still(under.path):
             found[k] = _still(under.path)
             continue
-        of_one_kernel = is_quick(under.path, asked) and _is_short(under.path, num_points)
+        of_one_kernel = fits_single_kernel(under.path, asked) and _is_short(under.path, num_points)
         if of_one_kernel and may_rest_inside(under.path):
             under = straightened(under)
         if of_one_kernel and [x * rate for x, rate in zip(ends, under.rates, strict=True)] == ends:
@@ -117,7 +131,7 @@ def time_optimal(
             found[k] = _timed(names[k], evened(straightened(under)), asked, ends, num_points, num_passes, tolerance)
     if together:
         many = POINTS if num_points is None else num_points
-        made = quick([under.path for _, under in together], asked, ends, many, num_passes, tolerance)
+        made = motions_by_single_kernel([under.path for _, under in together], asked, ends, many, num_passes, tolerance)
         for (k, under), motion in zip(together, made, strict=True):
             # where there is none, the long way says why; where it rests inside, whether it has to
             even = under
@@ -156,14 +170,13 @@ def _is_short(path: Trajectory, points: int | None) -> bool:
     return max(points or POINTS, (_OF_A_PIECE if points is None else 2) * pieces) <= _QUICK
 
 
-def _of(path: Trajectory, motion: QuickMotion, asked: MotionAsked, ends: Sequence[float]) -> TimedPath:
+def _of(path: Trajectory, motion: KernelMotion, asked: MotionAsked, ends: Sequence[float]) -> TimedPath:
     duration = float(motion.t[-1])
     made = path.sections[0].run_by(Clock(frozen(motion.t[:-1]), frozen(motion.clock)), 0.0, duration)
 
     def gap() -> float:
-        knots = path.knots
-        stops = knots[_corners(path, knots, bends=False)]
-        return gap_of_grid(path, asked, stops, ends, motion.s, duration)
+        query = TimingQuery("", path, asked, path.knots[corners(path, path.knots, bends=False)], ends, 1, None)
+        return gap_of_grid(query, motion.s, duration)
 
     times = Trajectory([made], path.robot), motion.s, motion.t, motion.speed, motion.acceleration
     return TimedPath.estimated(times, gap)
@@ -182,14 +195,15 @@ def _timed(
     path, given = under.path, ends
     ends = [x * rate for x, rate in zip(ends, under.rates, strict=True)]
     knots = path.knots
-    stops = knots[_corners(path, knots, bends=asked.jerk is not None)]
+    stops = knots[corners(path, knots, bends=asked.jerk is not None)]
+    query = TimingQuery(caller, path, asked, stops, ends, passes, tolerance)
     search, wanted = swept_finely if points is None and asked.jerk is None else swept, points
     points = POINTS if points is None else points
     if wanted is None and asked.jerk is not None:
         points = max(points, _BEGUN * (len(knots) - 1))
     while True:
         try:
-            s, x, u = search(caller, path, asked, knots, stops, ends, points, passes, tolerance)
+            s, x, u = search(query, points)
             break
         except Blocked as error:
             if points < _FINEST and tolerance is not None and error.refined:
@@ -197,13 +211,12 @@ def _timed(
                 continue
             raise ValueError(f"{error.told(caller, given[0])}; {_remedy(asked)}") from None
     if asked.jerk is not None:
-        part = 1e-6 if tolerance is None else tolerance
-        motion = with_jerk(caller, path, asked, (s, x, u), stops, wanted, passes, ends, part)
-        every = knots[_corners(path, knots, bends=True, along=True)]
+        motion = with_jerk(query, (s, x, u), wanted)
+        every = knots[corners(path, knots, bends=True, along=True)]
         if motion.t[-1] > _LONG * times_of(s, x)[-1] and len(every) > len(stops):
             # near where the path turns back a jump along it may be harder to pass than to rest at
-            again_from = swept(caller, path, asked, knots, every, ends, points, passes, tolerance)
-            other = with_jerk(caller, path, asked, again_from, every, wanted, passes, ends, part)
+            query = query._replace(stops=every)
+            other = with_jerk(query, swept(query, points), wanted)
             motion = min(motion, other, key=lambda found: float(found.t[-1]))
         clock = Clock(motion.t[:-1], motion.pieces)
         sections = clocked(path.sections, clock, motion.t, motion.s)
@@ -212,11 +225,11 @@ def _timed(
         gap: Callable[[], float] = lambda: _gap_of_jerk(under, asked, given, passes, tolerance, motion)  # noqa: E731
         return TimedPath.estimated(times, gap)
     t = times_of(s, x)
-    clock = Clock(t[:-1], np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1))
+    clock = Clock(t[:-1], pieces_of(s, x, u).coefficients)
     made = Trajectory(clocked(path.sections, clock, t, s), path.robot)
     places = under.places(s, np.sqrt(x), u)
     times = made, places[0], t, *places[1:]
-    return TimedPath.estimated(times, lambda: gap_of_grid(path, asked, stops, ends, s, float(t[-1])))
+    return TimedPath.estimated(times, lambda: gap_of_grid(query, s, float(t[-1])))
 
 
 def _remedy(asked: MotionAsked) -> str:
@@ -250,26 +263,3 @@ def _gap_of_jerk(
     except ValueError:
         pass
     return min(found, default=inf)
-
-
-def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = False) -> np.ndarray:
-    """The inner knots (as places among them) at which the path's direction jumps, or with ``bends`` its curvature: what
-    jumps along the path alone is no corner of it, unless that counts as well."""
-    inner, before, after = beside(path, knots, bends=bends)
-    if not len(inner):
-        return inner
-    corners = jumps(before.v, after.v)
-    if bends:
-        a, b = (state.a if along else _across(state.v, state.a) for state in (before, after))
-        inside = np.abs(path(0.5 * (knots[1:] + knots[:-1])).a).max(-1)  # where it may be 0 at knots alone
-        size = np.max([np.abs(before.a).max(-1), np.abs(after.a).max(-1), inside[:-1], inside[1:]], axis=0)
-        corners |= jumps(a, b, _BEND, size)
-    found: np.ndarray = inner[corners]
-    return found
-
-
-def _across(v: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """The part of accelerations (..., nv) that is not along the velocities; all of those where nothing moves."""
-    square = (v * v).sum(axis=-1, keepdims=True)
-    found: np.ndarray = a - v * (v * a).sum(axis=-1, keepdims=True) / np.where(square > _RESTS**2, square, np.inf)
-    return found

@@ -1,38 +1,40 @@
-"""The fastest motion on a grid of segments; within narrower limits where they are passed between its points.
+"""Path timing by reachability (TOPP-RA) on a grid of segments, which is refined until it is fine enough.
 
-The two sweeps along a path of any number of segments, block by block: kernels serve all numbers of segments.
+The two sweeps of `motion/algorithms/timing/toppra_sweeps.py` go along a path block by block, so that the same kernels
+serve any number of segments.  Limits that the motion passes between points of the grid are narrowed, and the sweeps
+repeated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.motion.algorithms.timing import (
-    NODES,
-    PathLimits,
-    PathValues,
-    Reachable,
-    sweep_backward,
-    sweep_forward,
-)
-from linkwork.motion.timing.arguments import MotionAsked, never_zero
-from linkwork.motion.timing.limit_violations import Pieces, Room, longer, rooms
-from linkwork.motion.timing.limits import PathNumbers, PathRows
+from linkwork.motion.algorithms.timing.segment_constraints import NODES, PathLimits, PathValues
+from linkwork.motion.algorithms.timing.toppra_sweeps import Reachable, sweep_backward, sweep_forward
+from linkwork.motion.timing.limit_violations import Polynomials, Room, longer, rooms
+from linkwork.motion.timing.limits import MotionAsked, PathNumbers, PathRows, never_zero
+from linkwork.motion.timing.segment_grid import again, grid, halved, segments_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 
-__all__ = ["Blocked", "Grid", "pieces_of", "times_of"]
-
+__all__ = ["POINTS", "Blocked", "Grid", "TimingQuery", "gap_of_grid", "pieces_of", "swept", "swept_finely", "times_of"]
 
 _PLACES = 3  # places of a segment that are looked at, of pieces of third degree; 5 of others
 _ROUNDS = 8
 _LONGEST = 100.0  # times the fastest motion's time: what takes longer is none
 _MORE = 1.1  # of what limits are passed by they are made narrower
+
+POINTS = 400  # segments at least, of a path whose grid follows it
+_OF_A_PIECE = 32  # segments, so that random cubics take 0.2 % more than the least time
+_GAINED = 0.01  # of the duration: what twice the segments gain at most when they are enough
+_DOUBLINGS = 3
+_HALVINGS, _LITTLE = 3, 1e-3  # of segments to estimate what they leave; of the duration: what is gained in the last
 
 
 class Blocked(Exception):
@@ -52,10 +54,26 @@ class Blocked(Exception):
         return f"{caller}: no speed along the path obeys all limits between s = {self.begin:.6g} and {self.end:.6g}"
 
 
+class TimingQuery(NamedTuple):
+    """A path to be timed within limits: the places where the motion rests, and ṡ at both ends of the path.
+
+    ``tolerance`` is as `Grid.swept` has it.
+    """
+
+    caller: str
+    path: Trajectory
+    asked: MotionAsked
+    stops: np.ndarray
+    ends: Sequence[float]
+    passes: int
+    tolerance: float | None
+
+
 class Grid:
     """Segments of a path, s their ends, and what has limits on them."""
 
-    def __init__(self, caller: str, path: Trajectory, asked: MotionAsked, s: np.ndarray, stops: np.ndarray) -> None:
+    def __init__(self, query: TimingQuery, s: np.ndarray) -> None:
+        caller, path, asked, stops, self.ends, *_ = query
         self.path, self.asked, self.s = path, asked, s
         self.cubic = is_of_third_degree(path)
         self.steps = np.diff(s)
@@ -73,7 +91,7 @@ class Grid:
         """Whether all that has limits is polynomials of low degree: none is passed between the grid's points."""
         return self.cubic and not self.asked.own and self.rows.speeds is None
 
-    def swept(self, ends: Sequence[float], tolerance: float | None) -> tuple[np.ndarray, np.ndarray]:
+    def swept(self, tolerance: float | None) -> tuple[np.ndarray, np.ndarray]:
         """x at the ends of segments and u on them.  Raises Blocked.
 
         ``tolerance``: limits that are no polynomials of low degree are passed between the grid's points by no more than
@@ -81,10 +99,10 @@ class Grid:
         is not looked at.
         """
         if tolerance is None or self.is_exact:
-            return self._solved(self.rows, self.velocity, ends)
+            return self._solved(self.rows, self.velocity)
         narrower: dict[str, list[np.ndarray]] = {}
         rows, velocity = self._narrower([], narrower)
-        x, u = self._solved(rows, velocity, ends)
+        x, u = self._solved(rows, velocity)
         for _ in range(_ROUNDS):
             found = self._rooms(x, u)
             if not any(room.worst() > 0.5 * tolerance for room in found):
@@ -96,15 +114,13 @@ class Grid:
                 for side, by in enumerate(room.passed()):
                     have[side] += np.where(by > least, _MORE * by + least, 0.0)
             rows, velocity = self._narrower(found, narrower)
-            x, u = self._solved(rows, velocity, ends)
+            x, u = self._solved(rows, velocity)
         else:
             if self.asked.jerk is None:  # of which this is the beginning alone, and what it comes to is looked at
-                return self._kept(x, u, ends, tolerance)
+                return self._kept(x, u, tolerance)
         return x, u
 
-    def _kept(
-        self, x: np.ndarray, u: np.ndarray, ends: Sequence[float], tolerance: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _kept(self, x: np.ndarray, u: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
         """In so much more time that all limits are kept, where it rests at both ends.  Raises Blocked."""
         whole = 1.0
         while True:
@@ -114,7 +130,7 @@ class Grid:
                 return x, u
             by = longer(found, 0.5 * tolerance)
             whole *= by
-            if any(ends) or not whole <= _LONGEST:
+            if any(self.ends) or not whole <= _LONGEST:
                 passed = f"{worst.what} is passed by {worst.worst():.3g} of its limit"
                 raise Blocked(float(self.s[0]), float(self.s[-1]), at_start=False, refined=True, passed=passed)
             x, u = x / by**2, u / by**2
@@ -152,7 +168,8 @@ class Grid:
                 upper[:, : below.shape[1]] -= above
         return replace(rows, lower=lower, upper=upper, fastest=fastest), velocity
 
-    def _solved(self, rows: Any, velocity: Any, ends: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    def _solved(self, rows: Any, velocity: Any) -> tuple[np.ndarray, np.ndarray]:
+        ends = self.ends
         x, u, blocked = solved(self.rates, velocity, rows, self.steps, self.caps, ends[0] ** 2, ends[1] ** 2)
         if blocked >= 0:
             begin, end = float(self.s[blocked]), float(self.s[blocked + 1])
@@ -166,9 +183,9 @@ def times_of(s: np.ndarray, x: np.ndarray) -> np.ndarray:
     return found
 
 
-def pieces_of(s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Pieces:
+def pieces_of(s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Polynomials:
     """A motion with ṡ² = x at s, and s̈ = u between."""
-    return Pieces(s[:-1], np.sqrt(x[:-1]), u, 0.0 * u, np.diff(times_of(s, x)))
+    return Polynomials(np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1), np.diff(times_of(s, x)))
 
 
 def is_of_third_degree(path: Trajectory) -> bool:
@@ -177,6 +194,67 @@ def is_of_third_degree(path: Trajectory) -> bool:
         section.is_affine and section.kind.name == "polynomial" and section.arrays["coefficients"].shape[-1] <= 4
         for section in path.sections
     )
+
+
+Swept = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def swept(query: TimingQuery, points: int) -> Swept:
+    """s, x and u of the fastest motion on about so many segments, within all limits but those of jerk.
+
+    Raises Blocked.
+    """
+    knots = query.path.knots
+    s = grid(knots, points)
+    for left in range(query.passes - 1, -1, -1):
+        made = Grid(query, s)
+        x, u = made.swept(query.tolerance if not left else None)
+        if left:
+            s = again(knots, s, times_of(s, x), x, u)
+    return s, x, u
+
+
+def swept_finely(query: TimingQuery, points: int) -> Swept:
+    """The same on so many segments at least, and on as many as the path's pieces need.
+
+    They are doubled while they are faster than half of them by more than a hundredth.  Raises Blocked.
+    """
+    knots = query.path.knots
+    many = segments_of(max(points, _OF_A_PIECE * (len(knots) - 1)), len(knots) - 1)
+    try:
+        s, x, u = swept(query._replace(tolerance=None), many // 2)
+    except Blocked:  # shorter segments may be passed
+        return swept(query, many)
+    for left in range(_DOUBLINGS, -1, -1):
+        t = times_of(s, x)
+        s = again(knots, s, t, x, u, many) if query.passes > 1 else grid(knots, many)
+        made = Grid(query, s)
+        x, u = made.swept(None)
+        duration = times_of(s, x)[-1]
+        if not left or t[-1] - duration <= _GAINED * duration:
+            break
+        many *= 2
+    if query.tolerance is not None and not made.is_exact:
+        x, u = made.swept(query.tolerance)
+    return s, x, u
+
+
+def gap_of_grid(query: TimingQuery, s: np.ndarray, duration: float) -> float:
+    """How much longer a motion on segments between places s is than the least time [s], an estimate: what halving them
+    gains, again until that is little, and as much as the last again.  It is inf where there is none on the halved ones.
+    """
+    before, gain = duration, 0.0
+    for _ in range(_HALVINGS):
+        s = halved(s)
+        try:
+            x, _ = Grid(query._replace(caller="optimality_gap"), s).swept(None)
+        except Blocked:
+            return inf
+        after = float(times_of(s, x)[-1])
+        before, gain = after, before - after
+        if gain <= _LITTLE * duration:
+            break
+    return max(duration - before + gain, 0.0)
 
 
 _KERNELS: LazyCache[Kernel] = LazyCache(64)

@@ -1,7 +1,6 @@
-"""The fastest motion along polynomials of third degree within limits of velocity and acceleration: one kernel, in which
-the path is evaluated, too; many paths at once on its lanes.
+"""Path timing by reachability (TOPP-RA) along cubics, as one kernel: path, segments, their limits, sweeps and clock.
 
-Kernels of the fastest motion along polynomials of third degree: segments, what limits them, sweeps and clock.
+It serves limits of velocity, acceleration, joint forces and speeds of frames.  Several paths are samples of a batch.
 """
 
 from __future__ import annotations
@@ -19,24 +18,23 @@ from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, not_, or_, 
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.motion.algorithms.curves.curve_kinds import FAR, row
-from linkwork.motion.algorithms.timing import (
+from linkwork.motion.algorithms.timing.path_discretization import Laid, laid, laid_anew
+from linkwork.motion.algorithms.timing.segment_constraints import (
     NODES,
-    Laid,
     PathLimits,
     PathValues,
-    fastest_resting,
-    laid,
-    laid_anew,
+    control_points,
+    polynomial_at,
 )
-from linkwork.motion.algorithms.timing.segment_constraints import control_points, polynomial_at
-from linkwork.motion.timing.arguments import MotionAsked
+from linkwork.motion.algorithms.timing.toppra_sweeps import fastest_resting
+from linkwork.motion.timing.limits import MotionAsked
 from linkwork.motion.timing.segment_grid import first_of, segments_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 
-__all__ = ["QuickMotion", "is_quick", "quick"]
+__all__ = ["KernelMotion", "fits_single_kernel", "motions_by_single_kernel"]
 
 
-class QuickMotion(NamedTuple):
+class KernelMotion(NamedTuple):
     """s, ṡ and t at the ends of segments (n + 1,), s̈ on them, and the clock: s, ṡ and s̈/2 at their beginnings (n, 3);
     and the segment that cannot be passed, or −1."""
 
@@ -48,7 +46,7 @@ class QuickMotion(NamedTuple):
     blocked: int
 
 
-def is_quick(path: Trajectory, asked: MotionAsked) -> bool:
+def fits_single_kernel(path: Trajectory, asked: MotionAsked) -> bool:
     """Whether it is such a path, and these are limits of such a kind."""
     if len(path.sections) > 1 or asked.jerk is not None or asked.stands:
         return False
@@ -68,16 +66,16 @@ def is_quick(path: Trajectory, asked: MotionAsked) -> bool:
     )
 
 
-def quick(
+def motions_by_single_kernel(
     paths: Sequence[Trajectory],
     asked: MotionAsked,
     ends: Sequence[float],
     points: int,
     passes: int,
     tolerance: float | None,
-) -> list[QuickMotion]:
+) -> list[KernelMotion]:
     """Of paths of the same coordinates, each as it would be alone; one that is blocked in any pass is so."""
-    law = QuickLaw(
+    law = KernelLimits(
         asked.robot if asked.own or asked.speed else None,
         asked.acceleration is not None,
         asked.torque is not None,
@@ -105,15 +103,15 @@ def quick(
         )
         nv = paths[0].nv
         counts = [coarse] * (passes - 1) + [n]
-        made = quick_kernel(counts[0], pieces, nv, law)(c, starts, end, *limits.values())
+        made = timing_kernel(counts[0], pieces, nv, law)(c, starts, end, *limits.values())
         for before, count in pairwise(counts):
             s, w, u, t, _, firsts, stopped, _ = made
-            kernel = quick_kernel(count, pieces, nv, law, before)
+            kernel = timing_kernel(count, pieces, nv, law, before)
             made = kernel(c, starts, end, s, firsts, w, u, t, stopped, *limits.values())
         for k, s, w, u, t, clock, _, blocked, over in (
             [(*members, *made)] if alone else zip(members, *made, strict=True)
         ):
-            found[k] = QuickMotion(s, w, u, t, clock, int(blocked) if over <= room else 0)
+            found[k] = KernelMotion(s, w, u, t, clock, int(blocked) if over <= room else 0)
     return found
 
 
@@ -137,7 +135,7 @@ _MOST = 1e30
 _AT_END = 1.0  # of a segment: where what polynomials through `NODES` leave is largest
 
 
-class QuickLaw(NamedTuple):
+class KernelLimits(NamedTuple):
     """What limits motions: accelerations or not, joint forces of a robot, and speeds of its frames."""
 
     robot: Any = None
@@ -151,7 +149,7 @@ class QuickLaw(NamedTuple):
         return self.torque or bool(self.frames)
 
 
-def quick_kernel(n: int, pieces: int, nv: int, law: QuickLaw, before: int | None = None) -> Kernel:
+def timing_kernel(n: int, pieces: int, nv: int, law: KernelLimits, before: int | None = None) -> Kernel:
     """For so many segments and pieces of the path: those of a motion with so many ``before``, made anew, or others."""
     near = (n, pieces, nv, before, id(law.robot), *law[1:])
     of, kernel = _NEAR.get(near, (None, None))
@@ -163,7 +161,7 @@ def quick_kernel(n: int, pieces: int, nv: int, law: QuickLaw, before: int | None
     return kernel
 
 
-def _made(n: int, pieces: int, nv: int, law: QuickLaw, before: int | None) -> Kernel:
+def _made(n: int, pieces: int, nv: int, law: KernelLimits, before: int | None) -> Kernel:
     def traced(**g: Any) -> Any:
         c, starts, end = g["coefficients"], g["starts"], g["end"]
         stops = _stops(c, starts, end)
@@ -249,7 +247,7 @@ def _timed(steps: Any, found: Any) -> tuple[Any, Any]:
     return np.concatenate([array([w0]), w]), np.concatenate([array([0.0 * w0]), t])
 
 
-def _along(c: Any, starts: Any, g: Any, law: QuickLaw, s: Any, piece: Any, step: Any) -> tuple[Any, Any]:
+def _along(c: Any, starts: Any, g: Any, law: KernelLimits, s: Any, piece: Any, step: Any) -> tuple[Any, Any]:
     """The parts of a segment's limits, and what polynomials leave of what is none."""
     own, begin = row(c, piece), s - take(starts, piece)
     first, second = [], []
@@ -306,7 +304,7 @@ def _beyond(x: Any, nodes: int) -> Any:
     return array([flat[nodes, k] - polynomial_at(_AT_END, [*flat[:nodes, k]]) for k in range(flat.shape[1])])
 
 
-def _left(more: Any, found: Any, g: Any, law: QuickLaw) -> Any:
+def _left(more: Any, found: Any, g: Any, law: KernelLimits) -> Any:
     """The largest part of limits by which a motion may pass them, since polynomials are not quite what they stand for;
     −1 where standing still is not within the limits."""
     *left, rests = more

@@ -107,17 +107,7 @@ def eliminated(
         def at(i: int, j: int) -> Any:
             return front[i][j] if i >= j else front[j][i]
 
-        L: list[list[Any]] = []
-        good: Any = None
-        for a, i in enumerate(own):
-            line: list[Any] = []
-            for b, j in enumerate(own[:a]):
-                line.append(less(at(i, j), line, L[b][:b]) * L[b][b])
-            pivot = less(at(i, i), line, line)
-            fine = lt(LEAST * at(i, i), pivot)
-            good = fine if good is None else and_(good, fine)
-            line.append(1.0 / sqrt(where(fine, pivot, 1.0)))
-            L.append(line)
+        L, good = _cholesky([[at(i, j) for j in own[: a + 1]] for a, i in enumerate(own)], LEAST)
         columns = []
         for i in others:
             columns.append(_lowered(L, [at(i, j) for j in own]))
@@ -151,6 +141,23 @@ def eliminated(
     return Eliminated((L, Y, y), border, list(right)[block:], lt(0.5, positive), drop)
 
 
+def _cholesky(rows: Sequence[Scalars], least: float) -> tuple[list[list[Any]], Any]:
+    """L of L Lᵀ with the inverse of its diagonal on it, and whether all pivots are more than a part of what they were;
+    a pivot that is not counts as 1."""
+    L: list[list[Any]] = []
+    good: Any = None
+    for i, row in enumerate(rows):
+        line: list[Any] = []
+        for j in range(i):
+            line.append(less(row[j], line, L[j][:j]) * L[j][j])
+        pivot = less(row[i], line, line)
+        fine = lt(least * row[i] if least else 0.0, pivot)
+        good = fine if good is None else and_(good, fine)
+        line.append(1.0 / sqrt(where(fine, pivot, 1.0)))
+        L.append(line)
+    return L, good
+
+
 def _lowered(L: Sequence[Scalars], b: Scalars) -> list[Any]:
     """L⁻¹ b, with the inverse of its diagonal on it."""
     found: list[Any] = []
@@ -162,17 +169,7 @@ def _lowered(L: Sequence[Scalars], b: Scalars) -> list[Any]:
 
 def border_solved(border: Sequence[Scalars], rest: Scalars) -> tuple[list[Any], Any]:
     """The border's unknowns, and whether its matrix is positive."""
-    L: list[list[Any]] = []
-    good: Any = None
-    for i, row in enumerate(border):
-        line: list[Any] = []
-        for b in range(i):
-            line.append(less(row[b], line, L[b][:b]) * L[b][b])
-        pivot = less(row[i], line, line)
-        fine = lt(0.0, pivot)
-        good = fine if good is None else and_(good, fine)
-        line.append(1.0 / sqrt(where(fine, pivot, 1.0)))
-        L.append(line)
+    L, good = _cholesky(border, 0.0)
     x = _lowered(L, rest)
     for i in reversed(range(len(x))):
         x[i] = less(x[i], [L[k][i] for k in range(i + 1, len(x))], x[i + 1 :]) * L[i][i]

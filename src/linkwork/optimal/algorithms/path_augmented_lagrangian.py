@@ -294,16 +294,20 @@ def _bounded(sweeps: PathSweeps, found: Eliminated, p: Any) -> tuple[list[Any], 
     A = [[found.border[max(i, j)][min(i, j)] for j in range(count)] for i in range(count)]
     for k in range(count):
         A[k][k] = A[k][k] + fabs(found.rest[k]) / (0.5 * fabs(p[k]) + 0.1) + _LEAST
-    free: list[Any] = [1.0] * count
-    step: list[Any] = [0.0] * count
-    good: Any = None
-    for _ in range(min(count, 2)):
+
+    def rest(free: list[Any], step: list[Any]) -> tuple[list[Any], Any]:
+        """What those that are free add to a step."""
         masked = [
             [A[i][j] * free[i] * free[j] + (1.0 - free[i] if i == j else 0.0) for j in range(i + 1)]
             for i in range(count)
         ]
-        right = [a * (x - dot(row, step)) for a, x, row in zip(free, found.rest, A, strict=True)]
-        more, fine = border_solved(masked, right)
+        return border_solved(masked, [a * (x - dot(row, step)) for a, x, row in zip(free, found.rest, A, strict=True)])
+
+    free: list[Any] = [1.0] * count
+    step: list[Any] = [0.0] * count
+    good: Any = None
+    for _ in range(min(count, 2)):
+        more, fine = rest(free, step)
         good = fine if good is None else and_(good, fine)
         step = [x + y for x, y in zip(step, more, strict=True)]
         out = [or_(lt(x, a), lt(b, x)) for x, a, b in zip(step, low, high, strict=True)]
@@ -311,11 +315,6 @@ def _bounded(sweeps: PathSweeps, found: Eliminated, p: Any) -> tuple[list[Any], 
         free = [where(o, 0.0, x) for o, x in zip(out, free, strict=True)]
         step = [where(lt(f, 0.5), h, 0.0) if count > 1 else h for f, h in zip(free, held, strict=True)]
     if count > 1:
-        masked = [
-            [A[i][j] * free[i] * free[j] + (1.0 - free[i] if i == j else 0.0) for j in range(i + 1)]
-            for i in range(count)
-        ]
-        right = [a * (x - dot(row, step)) for a, x, row in zip(free, found.rest, A, strict=True)]
-        more, fine = border_solved(masked, right)
+        more, _ = rest(free, step)
         step = [fmin(fmax(x + y, a), b) for x, y, a, b in zip(step, more, low, high, strict=True)]
     return step, good

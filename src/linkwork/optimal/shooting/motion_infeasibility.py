@@ -124,17 +124,12 @@ class _LeastViolation:
 
     def _beyond(self, found: Mapping[str, Any]) -> Array:
         """Violations (T, rows) of what the search can change, as features measure them."""
-        program, constants = self.program, self.result.prepared.constants
-        low, high = np.zeros(program.rows), np.zeros(program.rows)
-        for k in self.searched:
-            entry, rows = program.entries[k], program.rows_of[k]
-            if entry.bounded:
-                low[rows], high[rows] = constants["lower"][rows], constants["upper"][rows]
-            elif entry.kind == "inequality":
-                low[rows] = -np.inf
         values = found["values"]
-        counts = self.scales != 0.0
-        return np.where(counts, values - np.clip(values, low, high), 0.0)
+        beyond = np.zeros_like(values)
+        for k in self.searched:
+            rows = self.program.rows_of[k]
+            beyond[:, rows] = self.result.prepared.beyond(k, values[:, rows])
+        return np.where(self.scales != 0.0, beyond, 0.0)
 
     def _kept(self, beyond: Array, times: float) -> bool:
         """Whether all constraints hold within so many times their tolerances."""

@@ -10,7 +10,6 @@ Kernels of the conditions of an optimal motion in one step, of which a motion's 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,26 +20,27 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
 from linkwork.model.parametrized_tree import parametrised
-from linkwork.optimal.algorithms.shooting.cost_terms import WantedRows, row_kinds
+from linkwork.optimal.algorithms.shooting.cost_terms import row_kinds
 from linkwork.optimal.algorithms.shooting.shooting_kkt import StepConditions, decided, led_by
 from linkwork.optimal.kernels import target_sizes
 from linkwork.optimal.optimum_derivative import (
+    HELD,
+    VELOCITY,
     PathDerivative,
     asked_parameter,
     durations_of,
     moved_numbers,
     optima,
     own_numbers,
+    spread,
 )
-from linkwork.optimal.shooting.shooting_kernel import ShootingRecipe, row_data
+from linkwork.optimal.shooting.shooting_kernel import ShootingRecipe, row_data, same_shapes, wanted_rows
 from linkwork.optimal.shooting.stagewise_kkt import StageRows, stages_solved
 
 __all__ = ["motion_derivative"]
 
 
 Array = np.ndarray[Any, Any]
-_HELD = 1e-9  # multipliers above this share of the largest hold a motion at an inequality
-_VELOCITY = "start velocity"
 
 
 def motion_derivative(result: Any, by: str) -> PathDerivative:
@@ -60,7 +60,7 @@ def motion_derivative(result: Any, by: str) -> PathDerivative:
     second = _called(bent_of, given | {"pulls": pulls})
     size = moved_numbers(own, by, parameter)
     sloped: dict[str, Array] = {}
-    if by not in ("start", _VELOCITY) or by in own.targets:
+    if by not in ("start", VELOCITY) or by in own.targets:
         slopes_of = slopes_kernel(own, recipe, result._split, by, parameter)
         way = np.zeros(size)
         if parameter is not None:
@@ -76,7 +76,8 @@ def motion_derivative(result: Any, by: str) -> PathDerivative:
             continue
         change = _by_start(parts, by, H, J)
         if sloped:
-            change = _spread(sloped["gradient"][place], sloped["rows"][place], steps)
+            gradient, rows = (spread(sloped[name][place], range(parts.T), steps) for name in ("gradient", "rows"))
+            change = gradient, rows
         found.append(parts.moving(H, J, held[place], *change))
     return parts.told(np.array(found).reshape(*lead, parts.T, parts.moved, -1))
 
@@ -99,19 +100,6 @@ def _by_start(parts: _Parts, by: str, H: Array, J: Array) -> tuple[Array, Array]
     gradient, rows = np.zeros((parts.T, H.shape[-1], nv)), np.zeros((parts.T, J.shape[-2], nv))
     gradient[0], rows[0] = H[0][:, own], J[0][:, own]
     return gradient, rows
-
-
-def _spread(gradient: Array, rows: Array, steps: tuple[int, ...]) -> tuple[Array, Array]:
-    """Where each step has numbers of its own: those of all of ``steps``, one after the other."""
-    if not steps:
-        return gradient, rows
-    found = []
-    for x in (gradient, rows):
-        wide = np.zeros((*x.shape[:-1], len(steps), x.shape[-1]))
-        for k, t in enumerate(steps):
-            wide[t, :, k] = x[t]
-        found.append(wide.reshape(*x.shape[:-1], -1))
-    return found[0], found[1]
 
 
 @dataclass(frozen=True)
@@ -153,7 +141,7 @@ class _Parts:
                   if f"{name}_forces" in result._search]  # fmt: skip
         force = np.concatenate([np.zeros((self.T, 0)), *forces], axis=-1)
         pressed = np.array([kind == "inequality" for kind in self.kinds[:wanted]], dtype=bool)
-        pressed = pressed & (force > _HELD * max(1.0, np.abs(force).max(initial=0.0)))
+        pressed = pressed & (force > HELD * max(1.0, np.abs(force).max(initial=0.0)))
         same, again = self._pinned()
         found[:, :wanted] = counts & (equal[:wanted] | pressed | same) & ~again
         found[:, wanted:] = equal[wanted:]
@@ -190,7 +178,7 @@ class _Parts:
         held &= J.any(axis=-1)  # what nothing moves holds nothing: torques of joints without motors are 0
         found = self._fitted(J, values, held)
         largest = max(1.0, float(np.abs(found).max(initial=0.0)))
-        idle = (signs != 0.0) & (signs * found <= _HELD * largest)
+        idle = (signs != 0.0) & (signs * found <= HELD * largest)
         if idle.any():
             held = held & ~idle
             found = self._fitted(J, values, held)
@@ -298,10 +286,7 @@ def _shapes(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> dict[
         "moving_weights": (len(kinds[0]),), "reached_weights": (len(kinds[1]),),
         "pulls": (len(kinds[0]) + len(kinds[1]) + led_by(dynamics) + len(recipe.actuated),),
     }  # fmt: skip
-    found |= {f"target{k}": (size,) for k, size in sizes.items() if not entries[k].moving}
-    if any(entry.bounded for entry in entries):
-        found |= {"lower": (program.rows,), "upper": (program.rows,)}
-    found |= {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(recipe.parameters).items()}
+    found |= same_shapes(recipe)
     return {name: shape for name, shape in found.items() if 0 not in shape}
 
 
@@ -312,18 +297,11 @@ def _conditions(
     more: dict[Parameter, Any] | None = None,
 ) -> StepConditions:
     """Of a step, with ``more`` numbers of the robot."""
-    program, entries = recipe.program, recipe.program.entries
+    program = recipe.program
     own = {p: [*given[name]] for p, name in inputs_of(recipe.parameters).items()} | (more or {})
     dynamics = recipe.dynamics(given["step"], parametrised(program.tree, own) if own else program.tree)
-    sizes = target_sizes(program)
-    targets = {k: list(given[f"target{k}"]) for k, entry in enumerate(entries) if k in sizes and not entry.moving}
-    bounds = {
-        k: (list(given["lower"][rows]), list(given["upper"][rows]))
-        for k, (entry, rows) in enumerate(zip(entries, program.rows_of, strict=True))
-        if entry.bounded
-    }
     weights = [x for name in ("moving", "reached") for x in given.get(f"{name}_weights", ())]
-    return StepConditions(WantedRows(dynamics, entries, *split, targets, bounds), weights, list(given["given"]))
+    return StepConditions(wanted_rows(program, dynamics, split, given), weights, list(given["given"]))
 
 
 def _state(given: dict[str, Any]) -> tuple[list[Any], ...]:

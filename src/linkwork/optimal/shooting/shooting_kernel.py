@@ -27,7 +27,7 @@ from linkwork.optimal.problem_arrays import PreparedProblem
 from linkwork.optimal.robot_parameters import with_inputs
 from linkwork.optimal.schedule import Schedule
 
-__all__ = ["ShootingRecipe", "row_data", "row_tolerances", "shooting_kernel"]
+__all__ = ["ShootingRecipe", "row_data", "row_tolerances", "same_shapes", "shooting_kernel", "wanted_rows"]
 
 PROXIMAL = 1e-9
 """Of the diagonal: what nothing decides, a force that is not asked for say, stays what it is."""
@@ -74,6 +74,31 @@ def shooting_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) 
     return _kernels.get(recipe, lambda: _compiled(recipe, split))
 
 
+def same_shapes(recipe: ShootingRecipe) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of what is the same in all steps: targets that do not move, bounds and the robot's numbers."""
+    program = recipe.program
+    found: dict[str, tuple[int, ...]] = {
+        f"target{k}": (size,) for k, size in target_sizes(program).items() if not program.entries[k].moving
+    }
+    if any(entry.bounded for entry in program.entries):
+        found |= {"lower": (program.rows,), "upper": (program.rows,)}
+    return found | {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(recipe.parameters).items()}
+
+
+def wanted_rows(
+    program: PathProgram, dynamics: RobotDynamics, split: tuple[list[int], list[int]], given: Mapping[str, Any]
+) -> WantedRows:
+    """The rows of features, with targets and bounds of arrays by name."""
+    entries, aiming = program.entries, target_sizes(program)
+    targets = {k: list(given[f"target{k}"]) for k in aiming if not entries[k].moving}
+    bounds = {
+        k: (list(given["lower"][rows]), list(given["upper"][rows]))
+        for k, (entry, rows) in enumerate(zip(entries, program.rows_of, strict=True))
+        if entry.bounded
+    }
+    return WantedRows(dynamics, entries, *split, targets, bounds)
+
+
 def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
     program, m = recipe.program, recipe.controls
     tree, T, entries = program.tree, program.steps, program.entries
@@ -86,26 +111,17 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
         "moving_weights": (T, len(kinds[0])), "reached_weights": (T, len(kinds[1])),
         "given": (T, 1 + moved + len(recipe.holdings)),
     }  # fmt: skip
-    shapes |= {f"target{k}": (size,) for k, size in sizes.items() if not entries[k].moving}
-    if any(entry.bounded for entry in entries):
-        shapes |= {"lower": (program.rows,), "upper": (program.rows,)}
+    shapes |= same_shapes(recipe)
     if recipe.limited:
         shapes |= {"low": (m,), "high": (m,)}
     shapes |= {f"{name}_tolerances": (len(some),) for name, some in zip(("moving", "reached"), kinds, strict=True)}
     shapes |= {f"{name}_forces": (T, len(some)) for name, some in zip(("moving", "reached"), kinds, strict=True)}
     shapes |= {"kept": (len(KEPT),), "ends": (3,)}
-    shapes |= {name: (prod(p.shape(tree)),) for p, name in inputs_of(recipe.parameters).items()}
     shapes = {name: shape for name, shape in shapes.items() if 0 not in shape}
 
     def solved(**given: Any) -> Any:
         dynamics = recipe.dynamics(given["step"], with_inputs(tree, recipe.parameters, given))
-        targets = {k: list(given[f"target{k}"]) for k, entry in enumerate(entries) if k in sizes and not entry.moving}
-        bounds = {
-            k: (list(given["lower"][rows]), list(given["upper"][rows]))
-            for k, (entry, rows) in enumerate(zip(entries, program.rows_of, strict=True))
-            if entry.bounded
-        }
-        wanted = WantedRows(dynamics, entries, *split, targets, bounds)
+        wanted = wanted_rows(program, dynamics, split, given)
         weights = tuple(given.get(f"{name}_weights", np.zeros((T, 0))) for name in ("moving", "reached"))
         most_of = (list(given.get(f"{name}_tolerances", ())) for name in ("moving", "reached"))
         limits = (list(given["low"]), list(given["high"])) if recipe.limited else None

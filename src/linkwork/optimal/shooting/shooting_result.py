@@ -225,14 +225,9 @@ def _by_entry(program: PathProgram, split: tuple[list[int], list[int]], found: A
 
 def _violations(own: PreparedProblem, values: Array, weights: Array) -> Array:
     """By constraint: how much is violated at most, (..., constraints)."""
-    program, columns = own.program, []
-    for k in program.hard:
-        entry, rows = program.entries[k], program.rows_of[k]
-        x = values[..., rows]
-        if entry.bounded:
-            beyond = np.maximum(x - own.constants["upper"][rows], own.constants["lower"][rows] - x).clip(0.0)
-        else:
-            beyond = np.abs(x) if entry.kind == "equality" else x.clip(0.0)
+    columns = []
+    for k in own.program.hard:
+        rows = own.program.rows_of[k]
         on = (weights[..., k, None] != 0.0) & (own.constants["scales"][rows] != 0.0)
-        columns.append(np.where(on, beyond, 0.0).max(axis=(-1, -2)))
+        columns.append(np.where(on, np.abs(own.beyond(k, values[..., rows])), 0.0).max(axis=(-1, -2)))
     return np.stack(columns, axis=-1) if columns else np.zeros((*values.shape[:-2], 0))

@@ -30,10 +30,11 @@ from linkwork.expr.control import cond
 from linkwork.expr.equations.root_finding import fixed_point, monotone_root
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held
 from linkwork.mechanisms.algorithms.constraint_projection import project_configuration
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import constraint_error, rates_of, rates_of_some
-from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length, largest
+from linkwork.mechanisms.algorithms.weighted_projection import largest
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, Resisted

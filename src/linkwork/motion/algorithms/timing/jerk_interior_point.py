@@ -24,17 +24,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan
-from linkwork.expr.scalar.functions import fabs, fmax, le, lt, where
-from linkwork.motion.algorithms.timing.jerk_segment import (
-    TINY,
-    least_of_second_order,
-    least_room,
-    of_second_order,
-    segment_of,
-    stage,
-)
+from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, or_, sqrt, where
 
 __all__ = [
     "CARRIED",
@@ -51,7 +45,7 @@ __all__ = [
 
 CARRIED = 14  # numbers that a sweep backward hands on: value (5), what conditions at the end make of it (4) and (5)
 STAGE = 13  # numbers of a segment: second derivatives (6), first (3), how x follows (3), and by how much it does not
-_FAR = 1e300
+_FAR, _TINY = 1e300, 1e-300
 
 
 class SmoothValues(NamedTuple):
@@ -81,24 +75,108 @@ class SmoothLimits(NamedTuple):
 def stage_of(motion: Sequence[Any], along: SmoothValues, limits: SmoothLimits, numbers: Sequence[Any], mu: Any) -> Any:
     """Return what Newton's step needs of one segment: `STAGE` numbers.
 
+    They are the second and first derivatives of its time and its barriers by x, u and δ, and how x at its end follows.
     ``motion`` is x and u at its beginning, x and u at its end; ``numbers`` are its length, the largest x at its
     beginning, one over the largest mean speed, and by how much δ Δ/3 may be larger than the square of the mean of the
     speeds at its ends.
     """
     x0, u0, x1, u1 = motion
-    step, *caps = numbers
-    own = segment_of(x0, u0, x1, u1, step)
-    rest = () if along.rest is None else (along.rest,)
-    values = [*along[:5], limits, *rest]
-    h, g = stage(x0, u0, x1, u1, step, (caps[0], caps[1], caps[2]), own, values, mu)
-    return array([*h, *g, *own.follows, own.off])
+    step, cap, slowest, steepest = numbers
+    own = _segment(x0, u0, x1, u1, step)
+    (xx, xu, uu), (gx, gu) = _second_order_barrier(x0, u0, along, limits, mu)
+    # x above 0 and below its cap; ends that are given do not change, and have none
+    moves = lt(0.0, x0)
+    above, below = 1.0 / where(lt(x0, cap), cap - x0, 1.0), where(moves, 1.0 / where(moves, x0, 1.0), 0.0)
+    gx, xx = gx + mu * (above - below), xx + mu * (above * above + below * below)
+    # 1/w of x_0, x_1 and δ
+    slow = 1.0 / own.mean
+    (w0, w1), (i0, i1) = own.speeds, own.inverses
+    w = fmax(w0 + w1, _TINY)
+    one, double, beta = own.follows
+    by = -0.25 * slow * slow * own.by_half
+    q0, q1 = by * i0, by * i1
+    cx, cu, cd = q0 + q1 * one, q1 * double, q1 * beta - slow * slow * own.by_gain
+    # the time, Δ/w
+    q00 = step * slow / w * i0 * i0 * (0.5 / w + 0.25 * i0)
+    q11 = step * slow / w * i1 * i1 * (0.5 / w + 0.25 * i1)
+    q01 = step * slow / w * i0 * i1 * (0.5 / w)
+    across = q01 + q11 * one
+    gx, gu, gd = gx + step * cx, gu + step * cu, step * cd
+    xx, xu, xd = xx + q00 + one * (q01 + across), xu + across * double, across * beta
+    uu, ud, dd = uu + q11 * double * double, q11 * double * beta, q11 * beta * beta
+    # the speed does not fall to nothing and rise again in between
+    room, (a0, a1, ad), (a00, a01, a11) = _dip((w0, w1), (i0, i1), u1 - u0, step, steepest)
+    falls = and_(lt(0.0, i0), lt(0.0, i1))  # where it does not rest at an end
+    scale = where(falls, 1.0 / where(falls, room, 1.0), 0.0)
+    a_x, a_u, a_d = (a0 + a1 * one) * scale, a1 * double * scale, (a1 * beta + ad) * scale
+    b_xx, b_x1, b_11 = a00 * scale, a01 * scale, a11 * scale
+    gx, gu, gd = gx - mu * a_x, gu - mu * a_u, gd - mu * a_d
+    mixed = b_x1 + b_11 * one
+    xx = xx + mu * (a_x * a_x - (b_xx + one * (b_x1 + mixed)))
+    xu, xd = xu + mu * (a_x * a_u - mixed * double), xd + mu * (a_x * a_d - mixed * beta)
+    uu, ud = uu + mu * (a_u * a_u - b_11 * double * double), ud + mu * (a_u * a_d - b_11 * double * beta)
+    dd = dd + mu * (a_d * a_d - b_11 * beta * beta)
+    # jerk, at both ends
+    per = 1.0 / step
+    d = u1 - u0
+    # the mean speed is below the cap, too, so that nothing is gained by swinging between the ends of segments
+    inside = 1.0 / (slow - slowest)
+    gc, cc = -mu * inside, mu * inside * inside
+    nothing = 0.0 * mu
+    state = gx, gu, gd, gc, xx, xu, xd, uu, ud, dd, nothing, nothing, nothing, cc
+    for end, (speed, i, x, u) in enumerate(((w0, i0, x0, u0), (w1, i1, x1, u1))):
+        r = speed * slow
+
+        def of_joint(
+            state: tuple[Any, ...],
+            row: Any,
+            end: int = end,
+            r: Any = r,
+            i: Any = i,
+            speed: Any = speed,
+            x: Any = x,
+            u: Any = u,
+        ) -> tuple[tuple[Any, ...], None]:
+            gx, gu, gd, gc, xx, xu, xd, uu, ud, dd, ax, au, ad, cc = state
+            rate, bend, third, least, most = row
+            p = rate * per
+            bent = third * x + 3.0 * bend * u
+            b, c = r * third + 0.5 * slow * bent * i, 3.0 * r * bend
+            jx, ju, jd = (b, c, p) if not end else (b * one, b * double + c, b * beta + c + p)
+            # room to both sides: up and down times 1/w, less and more p δ
+            up, down, value = most - speed * bent, least - speed * bent, p * d
+            above, below = 1.0 / (up * slow - value), 1.0 / (value - down * slow)
+            g, gq = mu * (above - below), mu * (down * below - up * above)
+            above, below = mu * above * above, mu * below * below
+            h, hq, m = above + below, up * above + down * below, up * up * above + down * down * below
+            hx, hu = h * jx, h * ju
+            first = gx + g * jx, gu + g * ju, gd + g * jd, gc + gq
+            own = xx + hx * jx, xu + hx * ju, xd + hx * jd, uu + hu * ju, ud + hu * jd, dd + h * jd * jd
+            return (*first, *own, ax + hq * jx, au + hq * ju, ad + hq * jd, cc + m), None
+
+        state = scan(
+            of_joint,
+            state,
+            (along.rates[end], along.bends[end], along.thirds[end], limits.least_jerk, limits.most_jerk),
+        )[0]
+    gx, gu, gd, gc, xx, xu, xd, uu, ud, dd, ax, au, ad, cc = state
+    gx, gu, gd = gx + gc * cx, gu + gc * cu, gd + gc * cd
+    xx, xu, xd = (
+        xx + (cc * cx - 2.0 * ax) * cx,
+        xu + cc * cx * cu - ax * cu - au * cx,
+        xd + cc * cx * cd - ax * cd - ad * cx,
+    )
+    uu, ud, dd = (
+        uu + (cc * cu - 2.0 * au) * cu,
+        ud + cc * cu * cd - au * cd - ad * cu,
+        dd + (cc * cd - 2.0 * ad) * cd,
+    )
+    return array([xx, xu, xd, uu, ud, dd, gx, gu, gd, *own.follows, own.off])
 
 
 def last_stage(x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: Any) -> Any:
     """Return (p_xu, p_uu, p_u) of the limits of second order at the end of the last segment."""
-    (xu, uu), (_, u) = of_second_order(
-        x, u, along.first, along.second, along.rest, limits.lower, limits.upper, mu, also_x=False
-    )
+    (_, xu, uu), (_, u) = _second_order_barrier(x, u, along, limits, mu)
     return array([xu, uu, u])
 
 
@@ -142,21 +220,149 @@ def rooms_left(
 ) -> Any:
     """Return the least share of the rooms to all limits of one segment that is left after part of a change of x and u
     at both of its ends."""
-    step, *caps = numbers
+    step, cap, slowest, steepest = numbers
     then = [x + part * dx for x, dx in zip(motion, change, strict=True)]
-    rest = () if along.rest is None else (along.rest,)
-    values = [*along[:5], limits, *rest]
+    both = (tuple(motion), tuple(then))
     given = le(motion[0], 0.0)  # an end that does not change
-    least = least_room(1.0 + 0.0 * part, (tuple(motion), tuple(then)), step, (caps[0], caps[1], caps[2]), values, given)
+    own = [_segment(x0, u0, x1, u1, step) for x0, u0, x1, u1 in both]
+    x0, x = motion[0], then[0]
+    shares = (
+        where(given, 1.0, x / where(given, 1.0, x0)),
+        where(given, 1.0, (cap - x) / where(given, 1.0, cap - x0)),
+        (1.0 / own[1].mean - slowest) / (1.0 / own[0].mean - slowest),
+    )
+    least = 1.0 + 0.0 * part
+    for share in shares:
+        least = fmin(least, share)
+    dips = [_dip(one.speeds, one.inverses, at[3] - at[1], step, steepest)[0] for one, at in zip(own, both, strict=True)]
+    falls = and_(lt(0.0, own[0].inverses[0]), lt(0.0, own[0].inverses[1]))
+    least = fmin(least, where(falls, dips[1] / where(falls, dips[0], 1.0), 1.0))
+    least = _least_of_second_order(least, both, along, limits)
+    per = 1.0 / step
+
+    def one(least: Any, row: Any) -> tuple[Any, None]:
+        rates, bends, thirds, low, high = row
+        for end in range(2):
+            found = []
+            for (x0, u0, x1, u1), segment in zip(both, own, strict=True):
+                slow, (x, u) = 1.0 / segment.mean, ((x0, u0), (x1, u1))[end]
+                bent = segment.speeds[end] * slow * (thirds[end] * x + 3.0 * bends[end] * u)
+                value = bent + rates[end] * per * (u1 - u0)
+                found.append((high * slow - value, value - low * slow))
+            for before, after in zip(*found, strict=True):
+                least = fmin(least, after / before)
+        return least, None
+
+    def columns(x: Any) -> Any:
+        return np.stack([x[0], x[1]], axis=-1)
+
+    rows = (columns(along.rates), columns(along.bends), columns(along.thirds), limits.least_jerk, limits.most_jerk)
+    least = scan(one, least, rows)[0]
     return where(lt(fabs(change[2]) + fabs(change[3]), _FAR), least, -1.0)  # no numbers are no step
 
 
 def rooms_left_at_end(ends: Sequence[Any], along: SmoothValues, limits: SmoothLimits) -> Any:
     """The same of limits of second order at the end of the last segment: from x and u to others."""
     x, u, then_x, then_u = ends
-    rest = () if along.rest is None else (along.rest,)
-    own = along.first, along.second, limits.lower, limits.upper, *rest
-    return least_of_second_order(1.0 + 0.0 * x, ((x, u), (then_x, then_u)), own)
+    return _least_of_second_order(1.0 + 0.0 * x, ((x, u), (then_x, then_u)), along, limits)
+
+
+class _Segment(NamedTuple):
+    """A segment's mean speed w, the speeds at its ends and one over them (0 where it rests), how w varies with their
+    mean and with δ; how x_1 follows x, u and δ, and by how much it does not.
+    """
+
+    mean: Any
+    speeds: tuple[Any, Any]
+    inverses: tuple[Any, Any]
+    by_half: Any
+    by_gain: Any
+    follows: tuple[Any, Any, Any]
+    off: Any
+
+
+def _segment(x0: Any, u0: Any, x1: Any, u1: Any, step: Any) -> _Segment:
+    """Of x and u at its ends."""
+    w0, w1 = sqrt(fmax(x0, 0.0)), sqrt(fmax(x1, 0.0))
+    half = fmax(0.5 * (w0 + w1), _TINY)
+    d = u1 - u0
+    root = sqrt(fmax(half * half - d * step * (1.0 / 3.0), half * half * 0.0625))
+    rests = or_(le(w0, 0.0), le(w1, 0.0))  # at constant jerk, exactly
+    mean = where(rests, (2.0 / 3.0) * half, 0.5 * (half + root))
+    by_half = where(rests, 2.0 / 3.0, 0.5 + 0.5 * half / root)
+    by_gain = where(rests, 0.0, step * (-1.0 / 12.0) / root)
+    i0, i1 = _inverse(w0), _inverse(w1)
+    ratio, gain = half / mean, step * (u0 + u1)
+    by_m, by_d = (1.0 - ratio * by_half) / mean, -ratio * by_gain / mean
+    one = 1.0 / (1.0 - 0.25 * gain * by_m * i1)
+    follows = (
+        (1.0 + 0.25 * gain * by_m * i0) * one,
+        2.0 * step * ratio * one,
+        (step * ratio + gain * by_d) * one,
+    )
+    return _Segment(mean, (w0, w1), (i0, i1), by_half, by_gain, follows, (x0 + gain * ratio - x1) * one)
+
+
+def _inverse(speed: Any) -> Any:
+    moves = lt(0.0, speed)
+    return where(moves, 1.0 / where(moves, speed, 1.0), 0.0)
+
+
+def _second_order_barrier(
+    x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: Any
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Second and first derivatives of the barrier to limits of second order, by x and u."""
+
+    def one(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], None]:
+        xx, xu, uu, gx, gu = state
+        a, b, low, high, *c = row
+        value = a * u + b * x + (c[0] if c else 0.0)
+        above, below = 1.0 / (high - value), 1.0 / (value - low)
+        g = mu * (above - below)
+        h = mu * (above * above + below * below)
+        hb = h * b
+        return (xx + hb * b, xu + hb * a, uu + h * a * a, gx + g * b, gu + g * a), None
+
+    nothing = 0.0 * mu
+    xx, xu, uu, gx, gu = scan(one, (nothing,) * 5, _second_order_rows(along, limits))[0]
+    return (xx, xu, uu), (gx, gu)
+
+
+def _second_order_rows(along: SmoothValues, limits: SmoothLimits) -> tuple[Any, ...]:
+    """By limit of second order: A, B, its sides, and C where there is one."""
+    return along.first, along.second, limits.lower, limits.upper, *(() if along.rest is None else (along.rest,))
+
+
+def _dip(
+    speeds: tuple[Any, Any], inverses: tuple[Any, Any], gain: Any, step: Any, steepest: Any
+) -> tuple[Any, tuple[Any, Any, Any], tuple[Any, Any, Any]]:
+    """Return c m² − δ Δ/3, m the mean of the speeds at both ends, which is above 0 where a motion at constant jerk is
+    between them; its derivatives by x at both ends and δ; and the second ones by x."""
+    (w0, w1), (i0, i1) = speeds, inverses
+    half = 0.5 * (w0 + w1)
+    third = step * (1.0 / 3.0)
+    room = steepest * half * half - third * gain
+    first = 0.5 * steepest * half * i0, 0.5 * steepest * half * i1, -third
+    across = 0.125 * steepest * i0 * i1
+    return room, first, (-across * w1 * w1 * i0 * i0 * (w0 * i0), across, -across * w0 * w0 * i1 * i1 * (w1 * i1))
+
+
+def _least_of_second_order(
+    least: Any, both: Sequence[tuple[Any, ...]], along: SmoothValues, limits: SmoothLimits
+) -> Any:
+    """Of limits of second order, from x and u to others."""
+
+    def one(least: Any, row: Any) -> tuple[Any, None]:
+        a, b, low, high, *c = row
+        found = []
+        for x, u, *_ in both:
+            value = a * u + b * x + (c[0] if c else 0.0)
+            found.append((high - value, value - low))
+        for before, after in zip(*found, strict=True):
+            least = fmin(least, after / before)
+        return least, None
+
+    return scan(one, least, _second_order_rows(along, limits))[0]
 
 
 def _swept(
@@ -179,7 +385,7 @@ def _swept(
     g_x, g_u, g_d = g_x + one * p_x, g_u + double * p_x + p_u, g_d + beta * p_x + p_u
     a_d, b_d = beta * a_x + a_u, beta * b_x + b_u
     a_x, a_u, b_x, b_u = one * a_x, double * a_x + a_u, one * b_x, double * b_x + b_u
-    inverse = 1.0 / fmax(h_dd, TINY)
+    inverse = 1.0 / fmax(h_dd, _TINY)
     k_x, k_u, k, k_a, k_b = -h_xd * inverse, -h_ud * inverse, -g_d * inverse, -a_d * inverse, -b_d * inverse
     value = (
         h_xx + h_xd * k_x,

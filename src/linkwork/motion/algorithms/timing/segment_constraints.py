@@ -1,8 +1,4 @@
-"""The lines that bound u by x on a segment of a path, and how large x may be at its ends: see `rows`.
-
-Lines that bound u by x: the least of some, the greatest of others, and where the first fall below the second.
-
-Limits along a segment of a path, as limits of its squared speed and acceleration there: by control points.
+"""Limits along a segment of a path as lines that bound u = s̈ by x = ṡ², and the largest x at its ends.
 
 With s = s_i + Δ t, t in [0, 1], u held and x(t) = x_i + 2 Δ t u,
 
@@ -38,6 +34,7 @@ __all__ = [
     "corner",
     "polynomial_at",
     "segment_lines",
+    "to_control_points",
 ]
 
 
@@ -219,7 +216,7 @@ def corner(lines: Lines, x: Any, *, falling: bool) -> Any:
 
 
 @cache
-def _to_control_points(count: int) -> tuple[tuple[float, ...], ...]:
+def to_control_points(count: int) -> tuple[tuple[float, ...], ...]:
     """Rows: the control points of a polynomial, of its values at `NODES`."""
     nodes = NODES[count]
     degree = count - 1
@@ -228,18 +225,16 @@ def _to_control_points(count: int) -> tuple[tuple[float, ...], ...]:
 
 
 NODES: dict[int, tuple[float, ...]] = {
-    count: tuple((0.5 - 0.5 * np.cos(np.pi * (np.arange(count) + 0.5) / count)).tolist()) for count in (2, 3, 5)
+    count: tuple((0.5 - 0.5 * np.cos(np.pi * (np.arange(count) + 0.5) / count)).tolist()) for count in (2, 3, 5, 9)
 }
-
-
-"""Where a segment is looked at, t in (0, 1), by how many places: Chebyshev's."""
+"""Chebyshev's places t in (0, 1) of a segment, by their number."""
 
 
 def control_points(values: Sequence[Any]) -> list[Any]:
     """Of the polynomial that has these values at `NODES`."""
     return [
         sum((weight * value for weight, value in zip(row[1:], values[1:], strict=True)), row[0] * values[0])
-        for row in _to_control_points(len(values))
+        for row in to_control_points(len(values))
     ]
 
 

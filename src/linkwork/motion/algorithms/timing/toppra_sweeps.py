@@ -1,19 +1,16 @@
-"""The fastest way along a path within limits of second order, by what can be reached: two sweeps over its segments.
+"""Path timing within limits of second order by reachability (TOPP-RA): two sweeps over the segments of a path.
 
 Along a path q(s), q̇ = q' ṡ and q̈ = q' s̈ + q'' ṡ².  With x = ṡ² and u = s̈, which is held on a segment, x is linear in
 s there, and all limits are lines that bound u by x_i, the x at its beginning (`segment_constraints.py`).
 
 Backward, from the end: the x_i from which the rest can be passed are an interval, whose ends are corners of a plane
-polygon (`segment_constraints.py`).  Forward: the largest u that stays within the intervals, which is the fastest
-everywhere.
+polygon.  Forward: the largest u that stays within the intervals, which is the fastest everywhere.
 
 Source: Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis, 2018; with
 limits that hold on whole segments, and Newton's method on lines for linear programs.
 
-The fastest way along a path within limits of second order, where standing still is within them: by lines alone.
-
-As in `reachability`, with x = ṡ² and u = s̈ held on each segment.  x = 0 can be kept up everywhere, so that the rest can
-be passed from all of 0 ≤ x_i ≤ K_i.  Of each segment for itself is the largest x at which its upper lines are not below
+Where standing still is within the limits (`fastest_resting`), x = 0 can be kept up everywhere, so that the rest can be
+passed from all of 0 ≤ x_i ≤ K_i.  Of each segment for itself is the largest x at which its upper lines are not below
 its lower ones.  The lower ones, u ≥ c + k x, together with x + 2 Δ u ≤ K, bound x by lines p + r K, and the upper ones
 bound what follows by lines a + b x.  So all that has to be done segment after segment is to take the least of some
 lines, backward for K and forward for x; the rest is done of segments side by side.

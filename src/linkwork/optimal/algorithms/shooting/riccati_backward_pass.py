@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.expr.control.loops import scan, while_loop
+from linkwork.expr.linalg.ldl_and_cholesky import SymmetricFactors
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
 from linkwork.optimal.algorithms.shooting.step_dynamics import LinearStep
@@ -133,50 +134,26 @@ class BoxAnswer(NamedTuple):
     regular: Any
 
 
-class BoxFactors:
-    """LDLᵀ of a symmetric matrix; numbers with a pivot that is not positive stay 0."""
+def _factored(Q: RowsOfScalars) -> tuple[SymmetricFactors, Any]:
+    """LDLᵀ of Q, and whether it is positive definite; numbers with a pivot that is not positive stay 0."""
+    regular: Any = 1.0
 
-    def __init__(self, Q: RowsOfScalars) -> None:
-        n = len(Q)
-        left = [list(row[: i + 1]) for i, row in enumerate(Q)]
-        self.inverse: list[Any] = []
-        self.regular: Any = 1.0
-        for k in range(n):
-            fine = lt(_LEAST * fabs(Q[k][k]), left[k][k])
-            self.regular = where(fine, self.regular, 0.0)
-            self.inverse.append(where(fine, 1.0 / where(fine, left[k][k], 1.0), 0.0))
-            column = [left[i][k] for i in range(k + 1, n)]
-            for i in range(k + 1, n):
-                if is_zero(column[i - k - 1]):
-                    continue
-                left[i][k] = column[i - k - 1] * self.inverse[k]
-                for j in range(k + 1, i + 1):
-                    if not is_zero(column[j - k - 1]):
-                        left[i][j] = left[i][j] - left[i][k] * column[j - k - 1]
-        self.lower = left
+    def inverse(k: int, pivot: Any) -> Any:
+        nonlocal regular
+        fine = lt(_LEAST * fabs(Q[k][k]), pivot)
+        regular = where(fine, regular, 0.0)
+        return where(fine, 1.0 / where(fine, pivot, 1.0), 0.0)
 
-    def solved(self, b: Scalars) -> list[Any]:
-        """Q⁻¹ b."""
-        n = len(b)
-        y = list(b)
-        for i in range(n):
-            for k in range(i):
-                if not is_zero(self.lower[i][k]) and not is_zero(y[k]):
-                    y[i] = y[i] - self.lower[i][k] * y[k]
-        y = [a if is_zero(a) else a * d for a, d in zip(y, self.inverse, strict=True)]
-        for i in range(n - 1, -1, -1):
-            for k in range(i + 1, n):
-                if not is_zero(self.lower[k][i]):
-                    y[i] = y[i] - self.lower[k][i] * y[k]
-        return y
+    factors = SymmetricFactors(Q, inverse)
+    return factors, regular
 
 
 def free_answer(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars) -> BoxAnswer:
     """Without bounds: d = −Q⁻¹ q, gains −Q⁻¹ C, of the columns of C."""
-    factors = BoxFactors(Q)
+    factors, regular = _factored(Q)
     d = [-x for x in factors.solved(q)]
     found = [[-x for x in factors.solved(column)] for column in columns]
-    return BoxAnswer(d, [list(row) for row in zip(*found, strict=True)], factors.regular)
+    return BoxAnswer(d, [list(row) for row in zip(*found, strict=True)], regular)
 
 
 def within_box(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars, lower: Scalars, upper: Scalars) -> BoxAnswer:
@@ -189,17 +166,17 @@ def within_box(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars, lower: Scal
             where(lt(0.5, x), u, where(lt(x, -0.5), low, 0.0)) for x, low, u in zip(at, lower, upper, strict=True)
         ]
 
-    def masked(free: Scalars) -> BoxFactors:
+    def masked(free: Scalars) -> tuple[SymmetricFactors, Any]:
         rows = [
             [Q[i][j] * (free[i] * free[j]) if j < i else where(lt(0.5, free[i]), Q[i][i], 1.0) for j in range(i + 1)]
             for i in range(count)
         ]
-        return BoxFactors(rows)
+        return _factored(rows)
 
     def solved(at: Scalars) -> list[Any]:
         free, held = split(at)
         b = [-(x + dot(row, held)) * f for x, row, f in zip(q, Q, free, strict=True)]
-        return [x + h for x, h in zip(masked(free).solved(b), held, strict=True)]
+        return [x + h for x, h in zip(masked(free)[0].solved(b), held, strict=True)]
 
     def step(state: Any) -> Any:
         at, _, tried = state
@@ -222,9 +199,9 @@ def within_box(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars, lower: Scal
     at = list(found[0])
     free, _ = split(at)
     d = [fmin(fmax(x, low), u) for x, low, u in zip(solved(at), lower, upper, strict=True)]
-    factors = masked(free)
+    factors, regular = masked(free)
     gains = [[-x for x in factors.solved([c * f for c, f in zip(column, free, strict=True)])] for column in columns]
-    return BoxAnswer(d, [list(row) for row in zip(*gains, strict=True)], factors.regular)
+    return BoxAnswer(d, [list(row) for row in zip(*gains, strict=True)], regular)
 
 
 def _either(condition: Any, yes: Any, no: Any) -> Any:
