@@ -42,7 +42,7 @@ def test_the_argument_that_holds_an_unknown_name_is_named() -> None:
 
 def test_unknown_names_of_configurations_that_have_another_name() -> None:
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (
-        ("assemble: guess: no joint named 'hip'", lambda: LOOP.assemble({"hip": 1.0})),
+        ("assemble: q_init: no joint named 'hip'", lambda: LOOP.assemble({"hip": 1.0})),
         ("assemble: weights: no joint named 'hip'", lambda: LOOP.assemble(LOOP.neutral(), weights={"hip": 1.0})),
         ("plan: goal: no joint named 'hip'", lambda: ARM.plan(REST, {"hip": 1.0})),
         ("joint_wrenches: actuators: no joint or number of v named None", lambda: _wrenches(ARM, (None, None))),
@@ -66,7 +66,7 @@ def test_errors_of_functions_below_name_the_argument_of_the_one_that_was_called(
     line = lw.motion.spline([0.0, 1.0], [[0.0], [1.0]])
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (
         ("cond: pred: expected a truth value", lambda: cond("yes", lambda: 1.0, lambda: 0.0)),
-        ("cond: no: expected a function of 0 operands", lambda: cond(False, lambda: 1.0, lambda x: x)),
+        ("cond: false_fun: expected a function of 0 operands", lambda: cond(False, lambda: 1.0, lambda x: x)),
         ("scan: step: ", lambda: scan(int, 0.0, length=3)),
         ("compile: function: expected a function", lambda: lw.compile({3: "x"})),
         ("drive_mechanism: start: .*expected an array", lambda: LOOP.drive_mechanism({"crank_hinge": [0.0, 0.1]}, [])),

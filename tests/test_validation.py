@@ -217,7 +217,7 @@ def test_what_was_taken_without_a_word() -> None:
             robot.simulate([0.0, 0.0], duration=0.01, **given)
     with pytest.raises(ValueError, match=r"start and end: expected a start not after the end, got 2 and -1 s"):
         lw.motion.Trajectory.by_coordinate([[0.0, 1.0]], [[[0.0, 1.0]]], start=2.0, end=-1.0)
-    with pytest.raises(ValueError, match=r"linearize: step: expected .* got -0.1"):
+    with pytest.raises(ValueError, match=r"linearize: dt: expected .* got -0.1"):
         robot.linearize([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], dt=-0.1)
     with pytest.raises((TypeError, ValueError), match=r"expected_in|expressed_in: expected"):
         robot.inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], expressed_in=3)

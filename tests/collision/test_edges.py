@@ -12,7 +12,7 @@ from linkwork.geometry.scene import Scene
 from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Sphere
 
 FAR = Scene().with_sphere("far", 0.1, (9.0, 0.0, 0.0)).with_shape("farther", Capsule(0.1, 0.1), (9.0, 1.0, 0.0))
-METHOD = {"method": "sampled", "resolution": 0.01}
+METHOD = {"collision_check": "sampled", "resolution": 0.01}
 
 
 def _arm() -> lw.Robot:
@@ -123,7 +123,7 @@ def test_what_samples_step_over_is_found(arm: lw.Robot) -> None:
     q0, q1 = (np.array([turn, 0.6, 0.0, -1.2, 0.0, 1.0, 0.0]) for turn in (-0.6, 0.6))
     hand = arm.pose([0.3, *q0[1:]], "flange")[:3, 3]
     plate = FAR.with_box("plate", (0.2, 1e-3, 0.2), lw.pose(hand, rpy=(0.0, 0.0, 0.3)))  # across the hand's way
-    samples = {"method": "sampled", "resolution": 0.6}
+    samples = {"collision_check": "sampled", "resolution": 0.6}
     assert arm.is_motion_free(q0, q1, plate, collision_check="sampled", resolution=0.01).status == "colliding"
     coarse, certified = arm.is_motion_free(q0, q1, plate, **samples), arm.is_motion_free(q0, q1, plate)
     assert (coarse.status, coarse.free, coarse.checks) == ("sampled", True, 3)
@@ -153,7 +153,9 @@ def test_bases_that_float_and_turn_are_bounded() -> None:
 
 def test_what_is_asked_wrongly_is_refused(arm: lw.Robot) -> None:
     q, scene = arm.neutral(), FAR.with_box("box", (0.1, 0.1, 0.1), (0.0, 9.0, 0.0))
-    with pytest.raises(ValueError, match="is_motion_free: method: expected one of certified, sampled, got 'exact'"):
+    with pytest.raises(
+        ValueError, match="is_motion_free: collision_check: expected one of certified, sampled, got 'exact'"
+    ):
         arm.is_motion_free(q, q, scene, collision_check="exact")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="tolerance: expected a number of at least 1e-07"):
         arm.is_motion_free(q, q, scene, tolerance=0.0)

@@ -27,7 +27,11 @@ BAD = (
     (lambda: lw.Distance("p", "world", 0.0), ValueError, "Distance: length"),
     (lambda: lw.Distance("p", "world", NAN), ValueError, "Distance: length"),
     (lambda: lw.PointOnPlane("p", "world.z", offset=NAN), ValueError, "PointOnPlane: offset"),
-    (lambda: lw.PointOnLine("p", "world.z", line_point=(0, 0)), ValueError, "PointOnLine: at: expected three numbers"),
+    (
+        lambda: lw.PointOnLine("p", "world.z", line_point=(0, 0)),
+        ValueError,
+        "PointOnLine: line_point: expected three numbers",
+    ),
     (lambda: lw.PointOnSurface("p", "z"), TypeError, "PointOnSurface: expected a function"),
     (lambda: lw.Angle("hand.x", "world.z", 0.0), ValueError, "between 0 and π .* Parallel"),
     (lambda: lw.Angle("hand.x", "world.z", 3.2), ValueError, "between 0 and π"),

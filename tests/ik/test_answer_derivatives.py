@@ -92,7 +92,15 @@ def test_the_nearest_by_pose_and_by_what_it_is_near_to():
 
         def by_pose(k, h, X1=X1, near1=near1, q=found.q, limits=limits):
             problem = ARM.inverse_kinematics
-            return problem(moved(X1, k, h), "hand", nearest_to=near1, seed=q, tolerance=FINE, limits=limits).q
+            return problem(
+                moved(X1, k, h),
+                "hand",
+                nearest_to=near1,
+                q_init=q,
+                position_tolerance=FINE,
+                orientation_tolerance=FINE,
+                position_limits=limits,
+            ).q
 
         def by_near(k, h, X1=X1, near1=near1, q=found.q, limits=limits):
             other = near1 + h * np.eye(7)[k]
@@ -157,7 +165,7 @@ def test_finite_where_there_is_none():
     """At singularities, of answers that failed, with every joint at a limit."""
     q = np.zeros(6)
     for robot, frame, options in (
-        (ARM6, "tool", {"seed": q}),
+        (ARM6, "tool", {"q_init": q}),
         (ARM6, "tool", {"nearest_to": q}),
         (ARM, "hand", {"nearest_to": ARM.upper + 0.0}),
     ):

@@ -322,8 +322,8 @@ def test_bad_input():
     for arguments, words in (
         ({"elbow": 0.1}, "nothing is redundant"),
         ({"held": 0.1}, "nothing is redundant"),
-        ({"seed": np.zeros(5)}, "seed"),
-        ({"seed": np.full(6, np.nan)}, "seed"),
+        ({"q_init": np.zeros(5)}, "q_init"),
+        ({"q_init": np.full(6, np.nan)}, "q_init"),
     ):
         with pytest.raises(ValueError, match=words):
             form.branches(X, **arguments)

@@ -69,7 +69,7 @@ def test_none_where_there_is_none_and_bad_counts():
     assert far.status.tolist() == ["out of reach"] * 2 and not far.success.any() and far.proof[0].proved
     X = ARM7.pose(ARM7.neutral(), "hand")
     for count in (0, -1, 1.5, True, 10**9):
-        with pytest.raises(ValueError, match="count"):
+        with pytest.raises(ValueError, match="num_solutions"):
             ARM7.inverse_kinematics(X, "hand", num_solutions=count)
     with pytest.raises(ValueError, match="deadline"):
         ARM7.inverse_kinematics(X, "hand", num_solutions=2, time_limit=1.0)
@@ -85,5 +85,5 @@ def test_none_of_no_targets():
             assert found.q.shape == (2, *shape, robot.nq) and found.errors.shape == (2, *shape, 6)
             assert found.success.shape == found.status.shape == found.iterations.shape == (2, *shape)
             assert found.position_error.shape == (2, *shape) and "0 of 0" in repr(found)
-    with pytest.raises(ValueError, match="count"):
+    with pytest.raises(ValueError, match="num_solutions"):
         ARM7.inverse_kinematics(np.zeros((0, 4, 4)), "hand", num_solutions=0)

@@ -100,7 +100,7 @@ def test_bad_input_says_what():
         (lambda: ARM.inverse_kinematics_path(turned, "hand"), ValueError, "rotation|pose"),
         (lambda: ARM.inverse_kinematics_path(X, "hadn"), UnknownNameError, "hand"),
         (lambda: ARM.inverse_kinematics_path(X, "hand", max_joint_jump=0.0), ValueError, "largest_jump"),
-        (lambda: ARM.inverse_kinematics_path(X, "hand", q_init=np.zeros(2)), ValueError, "seed"),
+        (lambda: ARM.inverse_kinematics_path(X, "hand", q_init=np.zeros(2)), ValueError, "q_init"),
         (lambda: problem.follow(hand=X[:, :3, 3], forearm_distal=X[:2, :3, :3]), ValueError, "one length"),
         (lambda: problem.follow(hnad=X[:, :3, 3]), UnknownNameError, "hand"),
     ):

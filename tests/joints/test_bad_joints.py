@@ -230,7 +230,7 @@ def test_one_of_two_maps_is_not_enough(written: str, missing: str) -> None:
 
 def test_rates_that_are_not_velocities_need_steps_of_their_own() -> None:
     maps = {"q_dot": lambda self, q, v: [2.0 * v[0]], "velocity_from_rate": lambda self, q, q_dot: [0.5 * q_dot[0]]}
-    with pytest.raises(TypeError, match="Half: q_dot is written and retract is not"):
+    with pytest.raises(TypeError, match="Half: q_dot is written and integrate is not"):
         type("Half", (_Joint,), maps)
     steps = {
         "integrate": lambda self, q, phi: [q[0] + 2.0 * phi[0]],

@@ -107,7 +107,7 @@ def test_what_is_written_again_is_kept() -> None:
         def X(self, q: Any) -> Pose:
             return Crank.X(self, [0.5 * q[0]])
 
-        turns = Revolute.commuting_rotations
+        commuting_rotations = Revolute.commuting_rotations
 
     class Further(Slower):
         arm = 0.2

@@ -430,7 +430,7 @@ def test_within_limits_of_jerk_nothing_stops_between_way_points():
     way = along.trajectory()
     inner = way.knots[1:-1]
     assert np.abs(way(inner + 1e-9).a - way(inner - 1e-9).a).max() < 1e-6 * np.abs(way(inner).a).max()
-    free, timed = (along.timed(speed=0.25, acceleration=10.0, jerk=jerk, points=100) for jerk in (None, 200.0))
+    free, timed = (along.timed(speed=0.25, acceleration=10.0, jerk=jerk, num_points=100) for jerk in (None, 200.0))
     assert timed.speed[1:-1].min() > 0.0 and free.duration < timed.duration < 1.1 * free.duration
     times = np.linspace(0.0, timed.duration, 2001)
     assert np.abs(timed.trajectory.jerk(times)).max() < 200.0 * (1.0 + 1e-6)

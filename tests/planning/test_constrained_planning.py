@@ -43,14 +43,14 @@ def test_a_cup_is_held_upright_around_a_wall():
         ends.append(next(q for q in found if space.free(q[None])[0]))
     assert space.dimension() == 5
     for seed in range(2):
-        found = _plan(robot, *ends, ROOM, seed=seed, keep=UPRIGHT)
+        found = _plan(robot, *ends, ROOM, seed=seed, path_constraints=UPRIGHT)
         way = found.path
         q = _finely(robot, way)
         tilt = np.arccos(np.clip(robot.pose(q, "hand")[:, 2, 2], -1.0, 1.0))
         assert tilt.max() < 1e-3 and np.arccos(robot.pose(way, "hand")[:, 2, 2].clip(-1, 1)).max() < 3e-6
         assert not robot.in_collision(q, ROOM).any() and space.within(q).all()
-        assert found.cost <= _plan(robot, *ends, ROOM, seed=seed, keep=UPRIGHT, simplify=False).cost
-        assert np.array_equal(way, _plan(robot, *ends, ROOM, seed=seed, keep=UPRIGHT).path)
+        assert found.cost <= _plan(robot, *ends, ROOM, seed=seed, path_constraints=UPRIGHT, simplify=False).cost
+        assert np.array_equal(way, _plan(robot, *ends, ROOM, seed=seed, path_constraints=UPRIGHT).path)
     found = robot.plan(
         ends[0], robot.pose(ends[1], "hand"), ROOM, frame="hand", path_constraints=[UPRIGHT], time_limit=60.0
     )
@@ -68,7 +68,7 @@ def test_a_cup_is_held_upright_around_a_wall():
         for one in (straight, smooth)
     ]
     assert corners[0].sum() > 4 * corners[1].sum()
-    better = _plan(robot, *ends, ROOM, keep=UPRIGHT, method="optimal", iterations=2)
+    better = _plan(robot, *ends, ROOM, path_constraints=UPRIGHT, method="optimal", max_iterations=2)
     assert better.cost == better.history[-1].cost <= better.history[0].cost
     free = space.edges_are_free(np.array(ends), np.array(ends[::-1]))
     assert not free.any()  # the straight way leads through the wall

@@ -229,7 +229,7 @@ def test_corners_are_blended_by_what_is_proved(arm: lw.Robot) -> None:
     assert np.abs(np.diff(state.a, axis=0)).max() < 0.05 * np.abs(state.a).max()
     limits = {"velocity": 1.0, "acceleration": 5.0}
     assert found.timed(smooth=True, **limits).duration < found.timed(**limits).duration
-    limits |= {"jerk": 60.0, "points": 100}
+    limits |= {"jerk": 60.0, "num_points": 100}
     timed = found.timed(smooth=True, **limits)
     assert timed.speed[1:-1].min() > 0.0 and timed.duration < 0.9 * found.timed(**limits).duration
     assert timed.trajectory.satisfies_limits(velocity=1.0, acceleration=5.0, jerk=60.0, tolerance=1e-4)
@@ -332,9 +332,19 @@ def test_what_is_refused(arm: lw.Robot) -> None:
         ((START, GOAL), {"weights": [1.0, 0.0, 1.0]}, ValueError, "weights"),
         ((START, GOAL), {"weights": {"pan": "heavy"}}, ValueError, "plan: weights: 'pan': expected .*'heavy'"),
         ((START, GOAL), {"weights": {"pan": [1.0, 2.0]}}, ValueError, "plan: weights: 'pan': expected a number"),
-        ((START, GOAL), {"limits": {"pan": ("a", 1.0)}}, ValueError, "plan: limits: 'pan': lower: expected .*'a'"),
-        ((START, GOAL), {"limits": {"pan": (0.0, "b")}}, ValueError, "plan: limits: 'pan': upper: expected .*'b'"),
-        ((START, GOAL), {"limits": {"elbo": (0.0, 1.0)}}, lw.errors.UnknownNameError, "elbow"),
+        (
+            (START, GOAL),
+            {"position_limits": {"pan": ("a", 1.0)}},
+            ValueError,
+            "plan: position_limits: 'pan': lower: expected .*'a'",
+        ),
+        (
+            (START, GOAL),
+            {"position_limits": {"pan": (0.0, "b")}},
+            ValueError,
+            "plan: position_limits: 'pan': upper: expected .*'b'",
+        ),
+        ((START, GOAL), {"position_limits": {"elbo": (0.0, 1.0)}}, lw.errors.UnknownNameError, "elbow"),
     ):
         with pytest.raises(error, match=words):
             arm.plan(*arguments, **how)

@@ -43,7 +43,7 @@ def _sampling() -> Sampling:
 
 def _grow(nodes: Any, links: Any, numbers: Any) -> tuple[Any, Any, Any]:
     ways, trees = Ways([1.0, 1.0], (False, False)), Trees(nodes, links, 3.0, (1.0, 2.0))
-    found = grown(ways, _looks()(0.0), trees, _sampling(), numbers[0], numbers[1], at_most=1000)
+    found = grown(ways, _looks()(0.0), trees, _sampling(), numbers[0], numbers[1], max_iterations=1000)
     told = [*found.trees.counts, *found.met, found.number, found.rounds]
     return found.trees.nodes, found.trees.links, array(told)
 
@@ -52,15 +52,17 @@ def _cut(nodes: Any, links: Any, numbers: Any) -> tuple[Any, Any, Any]:
     ways, (count, length) = Ways([1.0, 1.0], (False, False)), (numbers[0], numbers[1])
     hope = (1e30, 1.0)
     looks = _looks()(0.0)
-    found = cut_short(ways, looks, nodes, links, count, length, [0.3, 0.7], SPACING, numbers[2], hope, at_most=1000)
+    found = cut_short(
+        ways, looks, nodes, links, count, length, [0.3, 0.7], SPACING, numbers[2], hope, max_iterations=1000
+    )
     return found.nodes, found.links, array([found.length, found.tried, found.looks])
 
 
 def _search(nodes: Any, links: Any, path: Any, after: Any, best: Any, numbers: Any) -> tuple[Any, ...]:
     """Numbers: searches, rounds of all, whether trees grow on, rows of them, and of each, the last sample's number."""
-    searches, at_most, growing, *sizes, first = list(numbers)
+    searches, max_iterations, growing, *sizes, first = list(numbers)
     roots = np.column_stack([[START, *GOALS], [0.0, 1.0, 1.0], [LENGTHS.min(), *LENGTHS]])
-    wanted = SearchWanted(roots, 3.0, 1.01, 0.2, SPACING, searches, 60.0, at_most, [0.3, 0.7], 60.0, 1.0)
+    wanted = SearchWanted(roots, 3.0, 1.01, 0.2, SPACING, searches, 60.0, max_iterations, [0.3, 0.7], 60.0, 1.0)
     trees, looks = Trees(nodes, links, sizes[0], (sizes[1], sizes[2])), _looks(WALL)
     ways = Ways([1.0, 1.0], (False, False))
     found = searched(
@@ -74,7 +76,7 @@ def _search(nodes: Any, links: Any, path: Any, after: Any, best: Any, numbers: A
         _sampling()._replace(first=first),
         wanted,
         growing,
-        at_most=10_000,
+        max_iterations=10_000,
     )
     told = [found.best.count, found.best.length, found.trees.total, *found.trees.counts, *found[2:]]
     return found.trees.nodes, found.trees.links, found.best.path, array(told)

@@ -192,7 +192,7 @@ class IKProblem:
         """Configurations that do the tasks for targets by the tasks' names, one or a batch.
 
         ``q_init`` (..., nq) is where to start, the middle of limits if it is left out; starts that follow where it does
-        not lead to an answer fill the limits, the same ones always.  A seed beyond limits starts at the limit.
+        not lead to an answer fill the limits, the same ones always.  A ``q_init`` beyond limits starts at the limit.
         Targets are arrays of the shapes that the tasks say, with leading dimensions that broadcast with the seed's.
         ``nearest_to`` (..., nq) is what the answer is to be nearest to, of a problem whose solver is ``"nearest"``: the
         seed if it is left out, which in turn starts there.
@@ -309,7 +309,7 @@ class IKProblem:
 
     def differential(self, dt: float, **options: Any) -> DifferentialIK:
         """The step of velocity [s] of these tasks within these limits; options as of `Robot.velocity_for`."""
-        limits, own = options.pop("limits", True), {"position": (self.lower, self.upper)}
+        limits, own = options.pop("motion_limits", True), {"position": (self.lower, self.upper)}
         if limits is True or isinstance(limits, Mapping):
             limits = own if limits is True else own | dict(limits)
         locked = options.pop("locked", ())

@@ -213,9 +213,13 @@ class Roadmap:
             self._options["collision_check"],
             float(self._options["resolution"]),
             *([space.margins.own] if space.margins.is_one else [space.margins]),
-            float(self._options["keep_tolerance"]),
+            float(self._options["constraint_tolerance"]),
         ]
-        tasks = [*self._options["keep"]] if isinstance(self._options["keep"], (list, tuple)) else self._options["keep"]
+        tasks = (
+            [*self._options["path_constraints"]]
+            if isinstance(self._options["path_constraints"], (list, tuple))
+            else self._options["path_constraints"]
+        )
         if space.straight is not space.robot:
             options.append("straight")  # edges of files that were written before this were along screws
         if space.pairs is not None:

@@ -62,9 +62,7 @@ def test_steps_that_return_another_kind_of_state() -> None:
     refused(
         whiled(lambda s: True, lambda s: None), TypeError, f"what {HERE} returns: expected arrays and numbers, got N"
     )
-    refused(
-        whiled(lambda s: True, lambda s: s, start=lambda x: (x, "a")), TypeError, r"state\[1\]: expected arrays and"
-    )
+    refused(whiled(lambda s: True, lambda s: s, start=lambda x: (x, "a")), TypeError, r"init\[1\]: expected arrays and")
 
 
 def test_bounds_that_are_none() -> None:
@@ -101,14 +99,14 @@ def test_inputs_of_a_scan() -> None:
     def step(s, u):
         return (s, None)
 
-    one = "scan: inputs and length: expected one number of steps, got"
+    one = "scan: xs and length: expected one number of steps, got"
     for inputs, length, what in (
-        ((np.ones(4), np.ones(3)), None, r"4 \(inputs\['0'\]\), 3 \(inputs\['1'\]\)"),
-        (np.ones(4), 5, r"4 \(inputs\), 5 \(length\)"),
-        (None, None, "neither inputs nor a length"),
+        ((np.ones(4), np.ones(3)), None, r"4 \(xs\['0'\]\), 3 \(xs\['1'\]\)"),
+        (np.ones(4), 5, r"4 \(xs\), 5 \(length\)"),
+        (None, None, "neither xs nor a length"),
     ):
         refused(lambda x, i=inputs, n=length: scan(step, x, i, length=n), ValueError, f"{one} {what}")
-    refused(lambda x: scan(step, x, x), ValueError, "inputs: expected an array .*, a row for each step, got a number")
+    refused(lambda x: scan(step, x, x), ValueError, "xs: expected an array .*, a row for each step, got a number")
     refused(lambda x: scan(lambda s, u: s, x, np.ones(3)), TypeError, rf"expected {HERE} to return \(state, output\)")
 
 
@@ -139,7 +137,8 @@ def test_symbols_that_leave_their_loop() -> None:
         def function(x: Any) -> Any:
             kept: list[Any] = []
 
-            def step(s: Any, *more: Any) -> Any:
+            def step(*arguments: Any) -> Any:
+                s = arguments[-1]
                 kept.append(2.0 * s)
                 return s - 1.0
 
@@ -149,7 +148,7 @@ def test_symbols_that_leave_their_loop() -> None:
 
     loops: dict[str, Callable[[Any, Any], Any]] = {
         "the state of while_loop of": lambda step, x: while_loop(lambda s: s > 0.0, step, x, max_iterations=3).state,
-        "the state of scan of": lambda step, x: fori_loop(0, 3, lambda k, s: step(s, k), x),
+        "the state of scan of": lambda step, x: fori_loop(0, 3, step, x),
         "the arguments of": lambda step, x: call(step, x),
     }
     for what, run in loops.items():
