@@ -48,7 +48,7 @@ def test_refusals_say_where_what_and_what_to_do() -> None:
             {"version": 1, "obstacles": [{"name": "a", "shape": {"type": "bx", "size": [1, 1, 1]}}]}
         ),
         r"is_motion_free: q1\[0\] is NaN \(joint '": lambda: ROBOT.is_motion_free(Q, infinite, SCENE),
-        r"is_motion_free: collision_check: expected one of certified, sampled, got 'smpled'": lambda: ROBOT.is_motion_free(
+        r"is_motion_free: collision_check: expected .*, got 'smpled'": lambda: ROBOT.is_motion_free(
             Q, Q, SCENE, collision_check="smpled"
         ),
         r"margin: expected a finite number, got nan": lambda: ROBOT.in_collision(Q, SCENE, margin=np.nan),
