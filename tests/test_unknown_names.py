@@ -67,11 +67,11 @@ def test_errors_of_functions_below_name_the_argument_of_the_one_that_was_called(
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (
         ("cond: pred: expected a truth value", lambda: cond("yes", lambda: 1.0, lambda: 0.0)),
         ("cond: false_fun: expected a function of 0 operands", lambda: cond(False, lambda: 1.0, lambda x: x)),
-        ("scan: step: ", lambda: scan(int, 0.0, length=3)),
+        ("scan: f: ", lambda: scan(int, 0.0, length=3)),
         ("compile: function: expected a function", lambda: lw.compile({3: "x"})),
-        ("drive_mechanism: start: .*expected an array", lambda: LOOP.drive_mechanism({"crank_hinge": [0.0, 0.1]}, [])),
+        ("drive_mechanism: q_init: .*expected an array", lambda: LOOP.drive_mechanism({"crank_hinge": [0.0, 0.1]}, [])),
         ("equilibrium: time: expected a finite number", lambda: LOOP.equilibrium(LOOP.neutral(), time=np.zeros(2))),
-        ("hold: q, step, Q, R: ", lambda: lw.control.lqr_about_state(ARM, REST, dt=1e30)),
+        ("lqr_about_state: q, dt, Q, R: ", lambda: lw.control.lqr_about_state(ARM, REST, dt=1e30)),
         ("inverse_kinematics: X_target: ", lambda: ARM.inverse_kinematics(np.ones(3), "tip", locked=np.array([]))),
         ("distance_field: shapes: ", lambda: lw.distance_field([[]], 0.1)),
         ("Coupling: joints: weight of 3: expected a number", lambda: lw.Coupling({3: "x"})),  # type: ignore[call-overload]

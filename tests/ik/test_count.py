@@ -71,7 +71,7 @@ def test_none_where_there_is_none_and_bad_counts():
     for count in (0, -1, 1.5, True, 10**9):
         with pytest.raises(ValueError, match="num_solutions"):
             ARM7.inverse_kinematics(X, "hand", num_solutions=count)
-    with pytest.raises(ValueError, match="deadline"):
+    with pytest.raises(ValueError, match="time_limit"):
         ARM7.inverse_kinematics(X, "hand", num_solutions=2, time_limit=1.0)
     with pytest.raises(ValueError, match="X_target"):
         ARM7.inverse_kinematics(2.0 * X, "hand", num_solutions=2)

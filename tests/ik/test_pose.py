@@ -184,7 +184,7 @@ def test_problems_and_answers_are_pickled_and_copied_without_their_machine_code(
 
 def test_a_deadline_is_a_time():
     for deadline in (-1.0, np.nan, "soon"):
-        with pytest.raises(ValueError, match="deadline"):
+        with pytest.raises(ValueError, match="time_limit"):
             ARM.inverse_kinematics(targets(ARM, "hand", 1)[0], "hand", time_limit=deadline)
 
 
@@ -194,7 +194,7 @@ def test_what_is_not_finite_is_refused_wherever_it_stands():
         for number in (np.nan, np.inf):
             for poses in (X[0].copy(), X.copy()):
                 poses[..., *place] = number
-                for options in ({}, {"nearest_to": near}, {"seed": near}):
+                for options in ({}, {"nearest_to": near}, {"q_init": near}):
                     with pytest.raises(ValueError, match="X_target"):
                         ARM.inverse_kinematics(poses, "hand", **options)
 
@@ -246,6 +246,6 @@ def test_options_reach_those_who_are_asked():
     step = tight.differential(1.0, motion_limits={"velocity": 1.0}, locked=["elbow"])
     v = step.velocity(ARM.neutral(), hand=X).v
     assert np.abs(v).max() <= 0.001 + 1e-12 and v[3] == 0.0
-    for option in ({"count": 2}, {"deadline": 1.0}, {"posture": ARM.neutral()}):
+    for option in ({"num_solutions": 2}, {"time_limit": 1.0}, {"posture": ARM.neutral()}):
         with pytest.raises(ValueError, match="compiled"):
             lw.compile(lambda X: ARM.inverse_kinematics(X, "hand", **option).q, X=(4, 4))  # noqa: B023

@@ -34,7 +34,7 @@ def test_freudensteins_linkage_over_the_full_turn():
     expected = freudenstein(angle)
     for way in (0, 1):
         guess = np.stack([-angle, 0.0 * angle, -expected[:, way] + 0.2], axis=-1)
-        guess[:, 1] = robot.drive_mechanism({"crank": -angle}, start=[0.0, *_knee(way), 0.0]).q[:, 1] if way else 0.0
+        guess[:, 1] = robot.drive_mechanism({"crank": -angle}, q_init=[0.0, *_knee(way), 0.0]).q[:, 1] if way else 0.0
         found = robot.assemble(guess, hold={"crank": -angle})
         assert found.assembled.all() and (found.status == "assembled").all()
         assert found.error.max() < 1e-13

@@ -77,7 +77,7 @@ def test_a_crank_is_followed_through_full_turns():
     angle = np.linspace(0.0, 4 * np.pi, 33)
     for way in (0, 1):
         start = robot.branches({"crank": 0.0}).q[way]
-        found = robot.drive_mechanism({"crank": -angle}, start=start)
+        found = robot.drive_mechanism({"crank": -angle}, q_init=start)
         assert found.reached.all() and found.status == "followed" and not found.singular
         assert len(set(found.sign)) == 1
         np.testing.assert_allclose(found.q[16] - found.q[0], [-2 * np.pi, 2 * np.pi, 0.0], rtol=0, atol=1e-12)
@@ -92,8 +92,8 @@ def test_a_turning_point_is_where_it_ends():
     robot = linkage()
     start = robot.assemble([-0.7, 0.0, -1.6], hold={"crank": -0.7}).q
     with pytest.raises(lw.errors.AssemblyError, match="turning point"):
-        robot.drive_mechanism({"rocker": start[2] + np.linspace(0.0, 2.0, 21)}, start=start)
-    found = robot.drive_mechanism({"rocker": start[2] + np.linspace(0.0, 2.0, 21)}, start=start, check=False)
+        robot.drive_mechanism({"rocker": start[2] + np.linspace(0.0, 2.0, 21)}, q_init=start)
+    found = robot.drive_mechanism({"rocker": start[2] + np.linspace(0.0, 2.0, 21)}, q_init=start, check=False)
     assert found.status == "turning point" and 0 < found.reached.sum() < 21
     assert np.isnan(found.q[~found.reached]).all()
     # lengths 1 + 2.5 in line, or 2.5 − 1: the rocker's extreme angles
@@ -106,7 +106,7 @@ def test_flat_positions_are_passed_and_told():
     robot = fourbars(1)
     angle = 0.5 - np.linspace(0.0, 1.0, 12)  # not flat at any state
     start, _ = parallel(robot, angle[0])
-    found = robot.drive_mechanism({"A0": -angle}, start=start)
+    found = robot.drive_mechanism({"A0": -angle}, q_init=start)
     assert found.reached.all() and len(found.singular) == 1
     assert angle[found.singular[0] - 1] > 0.0 > angle[found.singular[0]]
     for q, at in zip(found.q, angle, strict=True):

@@ -102,7 +102,7 @@ def test_files_pickles_and_threads(tmp_path):
         (gantry(0.11), WALL, {}),
         (ROBOT, CLOSED, {}),
         (ROBOT, WALL, {"margin": 0.01}),
-        (ROBOT, WALL, {"limits": {"x": (-1.9, 1.9)}}),
+        (ROBOT, WALL, {"position_limits": {"x": (-1.9, 1.9)}}),
         (ROBOT.with_attached("cup", lw.shapes.Sphere(0.1), "tool"), WALL, {}),
     ):
         with pytest.raises(ValueError, match="this robot, this scene or these options are others"):

@@ -231,7 +231,7 @@ class IKProblem:
             raise ValueError(f"{self.caller}: seed and targets do not broadcast together: {error}") from None
         if num_solutions is not None:
             if time_limit is not None:
-                raise ValueError(f"{self.caller}: time_limit: it is for one answer, and count is {num_solutions!r}")
+                raise ValueError(f"{self.caller}: time_limit: it is for one answer, and num_solutions is {num_solutions!r}")
             return several(self, num_solutions, q_init, tolerances, given)
         if time_limit is not None:
             if shape:

@@ -139,7 +139,7 @@ class AssemblyMethods(RobotBase):
     def drive_mechanism(
         self,
         drivers: Mapping[str, Sequence[float] | ArrayLike],
-        start: Array | None = None,
+        q_init: Array | None = None,
         *,
         velocity: Mapping[str, float | ArrayLike] | None = None,
         acceleration: Mapping[str, float | ArrayLike] | None = None,
@@ -151,7 +151,7 @@ class AssemblyMethods(RobotBase):
     ) -> DrivenMotion:
         """The mechanism's configurations while drivers go through values, from state to state, on one branch.
 
-        ``drivers`` are values (n,) by joint; ``start`` is near to the first configuration.  Steps between states are
+        ``drivers`` are values (n,) by joint; ``q_init`` is near to the first configuration.  Steps between states are
         halved until they lead straight on.  Singular positions that are passed are in ``singular``.
 
         ``velocity`` and ``acceleration`` are rates of the drivers by joint, one for all states or (n,), 0 where they
@@ -163,7 +163,7 @@ class AssemblyMethods(RobotBase):
         or at limits; with ``check=False`` the result says how far it got.
         """
         rates = velocity, acceleration
-        return followed(self, drivers, start, position_limits, tolerance, time, check, rates, parameters)
+        return followed(self, drivers, q_init, position_limits, tolerance, time, check, rates, parameters)
 
     # -- the kernels of these
 
