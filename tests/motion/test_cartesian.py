@@ -117,7 +117,7 @@ def test_a_frame_stays_on_its_path():
     ]
     for robot, frame, start, path, options in cases:
         found = robot.move_along(path, frame, start=start, **options)
-        assert found and found.fraction == 1.0 and found.reconfigurations == 0, found.reason
+        assert found.success and found.fraction == 1.0 and found.reconfigurations == 0, found.message
         assert start is None or np.abs(found.q[0] - start).max() < 1e-6
         assert found.largest_step <= 0.2 + 1e-9
         trajectory = found.trajectory()
@@ -165,12 +165,12 @@ def test_a_wrist_that_has_to_flip_is_counted():
     X = ARM.pose(q, "tool")
     path = lw.motion.polyline([X, X @ lw.pose(rpy=(0, 0, 2.0)), X @ lw.pose(rpy=(0, 0, 4.0))])
     refused = ARM.move_along(path, "tool", start=q, limits=(lower, upper))
-    assert not refused and refused.status == "joint limit" and "'wrist_3' is at its upper limit, 1.7" in refused.reason
+    assert not refused.success and refused.status == "at_limits" and "'wrist_3' is at its upper limit, 1.7" in refused.message
     assert refused.fraction == pytest.approx(3.3 / 4.0, abs=1e-3)
     assert far(ARM, refused.q[-1], path(refused.s[-1]), "tool") < 1e-7
     for start in (q, None):
         found = ARM.move_along(path, "tool", start=start, limits=(lower, upper), reconfigure=True)
-        assert found and found.reconfigurations == 1
+        assert found.success and found.reconfigurations == 1
         one, other = found.parts()
         assert one.end_time == other.start_time  # it stands still in space
         before, after = one(one.end_time).q, other(other.start_time).q
@@ -195,10 +195,10 @@ def test_without_a_closed_form_it_goes_over_to_the_nearest_other_answer():
     X = arm.pose(q, tip)
     path = lw.motion.arc(X, center=(0, 0, 0), axis=(0, 0, 1), angle=0.8)
     ended = arm.move_along(path, tip, start=q, orientation="free")
-    assert ended.status == "joint limit" and "'j0' is at its upper limit, 0.6" in ended.reason
+    assert ended.status == "at_limits" and "'j0' is at its upper limit, 0.6" in ended.message
     assert ended.fraction == pytest.approx(0.1 / 0.8, abs=2e-3)
     found = arm.move_along(path, tip, start=q, orientation="free", reconfigure=True)
-    assert found and found.reconfigurations == 1
+    assert found.success and found.reconfigurations == 1
     one, other = found.parts()
     assert (one.sampled(n=50)[1].q[:, 1] < 0.0).all() and (other.sampled(n=50)[1].q[:, 1] > 0.0).all()
     assert one.end_time == other.start_time == pytest.approx(ended.fraction * path.length, abs=2e-3)
@@ -214,14 +214,14 @@ def test_a_line_next_to_a_singularity_says_so():
     path = lw.motion.line(first, last)
     starts = ARM.closed_form("tool").branches(first, seed=Q).configurations
     ways = [ARM.move_along(path, "tool", start=q, largest_step=0.1) for q in starts]
-    (through,) = {way.status for way in ways} - {"followed"}
-    assert through == "singularity"
+    (through,) = {way.status for way in ways} - {"solved"}
+    assert through == "singular"
     for way in ways:
-        if not way:
+        if not way.success:
             J = ARM.jacobian(way.q[-1], "tool")
-            assert np.linalg.svd(J)[1][-1] < 0.05 and "least singular value" in way.reason
-            assert 0.0 < way.fraction < 1.0 and f"{100 * way.fraction:.4g} %" in way.reason
-    assert ARM.move_along(path, "tool")  # another branch knows a way
+            assert np.linalg.svd(J)[1][-1] < 0.05 and "least singular value" in way.message
+            assert 0.0 < way.fraction < 1.0 and f"{100 * way.fraction:.4g} %" in way.message
+    assert ARM.move_along(path, "tool").success  # another branch knows a way
 
 
 def test_branches_are_the_best_of_all_sequences():
@@ -263,11 +263,11 @@ def test_why_it_ends():
     """Out of reach, a collision: at which part of the path, with what."""
     X = SEVEN.pose(Q7, "hand")
     far_away = SEVEN.move_along(lw.motion.line(X, lw.pose((2.0, 0.0, 0.0)) @ X), "hand", start=Q7)
-    assert far_away.status == "out of reach" and 0.0 < far_away.fraction < 0.5
+    assert far_away.status == "out_of_reach" and 0.0 < far_away.fraction < 0.5
     assert far_away.s[-1] == pytest.approx(2.0 * far_away.fraction, abs=2e-3)
     nowhere = lw.motion.line(lw.pose((5, 0, 0)) @ X, lw.pose((6, 0, 0)) @ X)
     found = SEVEN.move_along(nowhere, "hand")
-    assert found.status == "out of reach" and found.fraction == 0.0 and not len(found.q)
+    assert found.status == "out_of_reach" and found.fraction == 0.0 and not len(found.q)
     with pytest.raises(ValueError, match="nothing of the path"):
         found.trajectory()
 
@@ -280,7 +280,7 @@ def test_of_joints_that_are_left_over_some_choice_leads_to_the_end():
         way = SEVEN.spline([0.0, 1.0, 2.0], middle + np.cumsum(rng.normal(scale=0.2, size=(3, 7)), axis=0))
         path = lw.motion.pose_spline(SEVEN.pose(way(np.linspace(0.0, 2.0, 30)).q, "hand"))
         found = SEVEN.move_along(path, "hand", start=way(0.0).q)
-        assert found, found.reason
+        assert found.success, found.message
         s = np.linspace(0.0, path.length, 300)
         assert far(SEVEN, found.trajectory()(s).q, path(s), "hand") < 1e-3
 
@@ -291,7 +291,7 @@ def test_loops_stay_closed_on_the_way():
     X = leg.pose(q, "foot")
     path = lw.motion.line(X, lw.pose((0.0, 0.0, 0.03)) @ X)
     found = leg.move_along(path, "foot", start=q, orientation="free")
-    assert found
+    assert found.success
     s = np.linspace(0.0, path.length, 300)
     q = found.trajectory()(s).q
     assert np.abs(leg.constraint_error(q)).max() < 1e-4 and far(leg, q, path(s), "foot", slice(3, 6)) < 1e-4
@@ -306,17 +306,17 @@ def test_what_is_in_the_way_is_named():
     scene = lw.Scene().with_sphere("ball", 0.05, X[:3, 3] + [0.0, 0.25, 0.0])
     for edges, near in (("certified", 5e-3), ("sampled", 0.02)):
         met = robot.move_along(path, "l4", start=q, orientation="free", scene=scene, edges=edges, resolution=0.01)
-        assert met.status == "collision" and "'l4'" in met.reason and "'ball'" in met.reason
+        assert met.status == "colliding" and "'l4'" in met.message and "'ball'" in met.message
         assert met.s[-1] <= 0.3 * met.fraction + 1e-12 and met.fraction == pytest.approx(0.5, abs=near)
         assert (robot.minimum_distance(met.q, scene) > 0.0).all()
-    assert robot.move_along(path, "l4", start=q, orientation="free", scene=scene.moved("ball", (0.0, 0.0, 3.0)))
+    assert robot.move_along(path, "l4", start=q, orientation="free", scene=scene.moved("ball", (0.0, 0.0, 3.0))).success
     # beside the ball with some room, and no more: the curve itself is certified, not its chords alone
     beside = scene.moved("ball", X[:3, 3] + [0.11, 0.15, 0.0])
     for margin, free in ((0.005, True), (0.02, False)):
         passed = robot.move_along(path, "l4", start=q, orientation="free", scene=beside, margin=margin)
         clearance = robot.minimum_distance(passed.trajectory()(np.linspace(0.0, passed.s[-1], 2000)).q, beside)
-        assert bool(passed) == free and clearance.min() > margin
-    assert passed.status == "collision" and "m from 'ball'" in passed.reason
+        assert passed.success == free and clearance.min() > margin
+    assert passed.status == "colliding" and "m from 'ball'" in passed.message
     # an arm with a closed form whose branches all meet the same
     six = ARM.with_collisions("tool", lw.shapes.Sphere(0.05)).with_collision_pairs([])
     X = six.pose(Q, "tool")
@@ -324,7 +324,7 @@ def test_what_is_in_the_way_is_named():
     ball = lw.Scene().with_sphere("ball", 0.05, X[:3, 3] + [0.0, 0.15, 0.0])
     for start in (Q, None):
         met = six.move_along(path, "tool", start=start, scene=ball, edges="sampled", resolution=0.01)
-        assert met.status == "collision" and "'tool' collides with 'ball'" in met.reason
+        assert met.status == "colliding" and "'tool' collides with 'ball'" in met.message
         assert met.fraction == pytest.approx(0.25, abs=0.02)
     # no point of the hand moves farther than the levers say
     rng = np.random.default_rng(0)
@@ -341,7 +341,7 @@ def test_where_no_branch_is_known_searches_begin(monkeypatch):
     assert ARM.move_along(path, "tool", starts=2)
     monkeypatch.setattr(following, "_ways", lambda *given: [])
     found = ARM.move_along(path, "tool")  # of collisions nothing is said without a scene
-    assert found.status == "out of reach" and "no configuration was found to begin at" in found.reason
+    assert found.status == "out_of_reach" and "no configuration was found to begin at" in found.message
 
 
 def test_what_bounds_how_far_points_move():
@@ -360,7 +360,7 @@ def test_what_bounds_how_far_points_move():
     path = lw.motion.line(slider.pose([0.0, 0.1], "l3"), slider.pose([0.0, 0.2], "l3"))
     with pytest.raises(ValueError, match=r'has no end.*: use edges="sampled"'):
         slider.move_along(path, "l3", orientation="free", scene=scene, limits=False)
-    assert slider.move_along(path, "l3", orientation="free", scene=scene, limits=False, edges="sampled")
+    assert slider.move_along(path, "l3", orientation="free", scene=scene, limits=False, edges="sampled").success
 
 
 def test_bad_input_says_what():

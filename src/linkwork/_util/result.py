@@ -36,6 +36,9 @@ class Made:
     def _fill(self, *values: Any, **named: Any) -> None:
         """Set the fields of a dataclass.  Other classes have their own."""
         names, defaults, factories = _fields_of(type(self))
+        if len(values) == len(names) and not named:
+            vars(self).update(zip(names, values, strict=True))
+            return
         given = dict(zip(names, values, strict=False)) | named
         for name, factory in factories.items():
             if name not in given:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-__all__ = ["Status", "statuses"]
+__all__ = ["WORDS", "Status", "status_of", "statuses"]
 
 
 class Status(str, Enum):
@@ -249,7 +249,12 @@ class Status(str, Enum):
     )
 
 
-_WORDS = f"U{max(len(status.value) for status in Status)}"  # type of arrays of words
+WORDS = f"U{max(len(status.value) for status in Status)}"  # type of arrays of words
+
+
+def status_of(words: np.ndarray) -> Any:
+    """Return the `Status` of an array () of one word, and other arrays of words as they are."""
+    return words if words.ndim else Status(words[()])
 
 
 def statuses(codes: Any, table: Sequence[Status] | Mapping[int, Status]) -> Any:
@@ -257,5 +262,6 @@ def statuses(codes: Any, table: Sequence[Status] | Mapping[int, Status]) -> Any:
     codes = np.asarray(codes)
     if not codes.ndim:
         return table[int(codes)]
-    words = np.array([table[int(code)].value for code in codes.ravel()], dtype=_WORDS)
-    return words.reshape(codes.shape)
+    found, index = np.unique(codes, return_inverse=True)
+    words = np.array([table[int(code)].value for code in found], dtype=WORDS)
+    return words[index].reshape(codes.shape)

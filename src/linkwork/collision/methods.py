@@ -63,7 +63,7 @@ class DistanceMethods(RobotBase):
         """
         asked = self._about("distances", scene, pairs)
         numbers = self._measured("distances", asked, q, asked.scene.rows)
-        return RobotDistances(numbers if asked.whole else numbers[..., asked.kept, :], asked.names)
+        return RobotDistances._make(numbers if asked.whole else numbers[..., asked.kept, :], asked.names)
 
     def distance_derivatives(
         self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None
@@ -130,7 +130,7 @@ class DistanceMethods(RobotBase):
         block = int(np.argmin([found[0] for found in each]))
         found, asked = each[block], asked.blocks[block]
         place = asked.place(int(found[NUMBERS]))
-        return RobotDistances(found[np.newaxis, :NUMBERS], [asked.names[place]])
+        return RobotDistances._make(found[np.newaxis, :NUMBERS], [asked.names[place]])
 
     def edge_is_free(
         self,
@@ -182,13 +182,13 @@ class DistanceMethods(RobotBase):
         if plain and not self._subject.unfit and len(calls) == 1:
             found = _finite(calls[0][0], q0, q1, *calls[0][1])
             if found is not None:
-                return EdgeResult.of(method, found)
+                return EdgeResult._of(method, found)
         for at, q in (("q0", q0), ("q1", q1)):
             if is_traced(q):
                 raise TypeError(f"edge_is_free: {at}: expected numbers, got symbols, which minimum_distance takes")
         ends = [read_configuration(self, "edge_is_free", at, q) for at, q in (("q0", q0), ("q1", q1))]
         try:
-            return EdgeResult.of(method, worst_edge([np.asarray(kernel(*ends, *more)) for kernel, more in calls]))
+            return EdgeResult._of(method, worst_edge([np.asarray(kernel(*ends, *more)) for kernel, more in calls]))
         except ValueError:
             shapes = " and ".join(str(q.shape) for q in ends)
             raise ValueError(f"edge_is_free: q0 and q1 of shapes {shapes} do not broadcast together") from None

@@ -275,9 +275,9 @@ class IKProblem:
                 return self._run(seed, self.tolerances, given, self._steps, self._first, near)
         if not told[-1] <= _OFF or q[0] != q[0]:
             self._refuse(seed, {next(iter(self.shapes)): target}, near)
-        result = IKResult(self, q, errors, told, seed, target)
+        result = IKResult._make(self, q, errors, told, seed, target)
         if near:
-            result.near = near[0].copy()
+            result._near = near[0].copy()
         return result
 
     @cached_property
@@ -364,10 +364,10 @@ class IKProblem:
         if restarts and not (np.all(told[..., 0] == 1.0) and self.soft.done(found.errors, tolerances).all()):
             search_on(self, self.soft, found, seed, tolerances, given, steps, self.starts)
         told = told.tolist() if told.ndim == 1 else told
-        result = IKResult(
+        result = IKResult._make(
             self, found.q, found.errors, told, seed, given, tolerances, getattr(found, "multipliers", None)
         )
-        result.near = near[0] if near else None
+        result._near = near[0] if near else None
         return result
 
     def refuse_unless_poses(

@@ -1,7 +1,4 @@
-"""What a planner found: a path, or why there is none.
-
-A path in the workspace, drawn with matplotlib.
-"""
+"""Results of planners, and their drawings in the workspace with matplotlib."""
 
 from __future__ import annotations
 
@@ -13,6 +10,8 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import number, short_repr
+from linkwork._util.result import Result
+from linkwork.errors import Status
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
 from linkwork.motion.splines.spline import spline_of
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
@@ -45,27 +44,27 @@ class PlanTree(NamedTuple):
 
 
 @public
-@dataclass(frozen=True, eq=False)
-class PlanResult:
-    """A path, or why there is none; its truth value is whether there is one.
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class PlanResult(Result):
+    """The result of a planner: a path from the start to a goal, or the reason why there is none.
 
-    ``status`` is "solved", "start outside limits", "start in collision", "goal outside limits", "goal in collision",
-    "goal unreachable", "start violates constraints", "goal violates constraints", "not joined" (of a roadmap) or
-    "budget spent", and ``reason`` a sentence with names.  ``path`` (k, nq) is what straight ways
-    lead along from the start to the goal, (0, nq) where there is none; angles without limits are counted along it.
-    ``cost`` is its length, infinite without one, and ``goal`` says which of several goals it leads to.
-    ``history`` says how it became shorter, of the method "optimal".
+    ``path`` (k, nq) are the way points, which straight motions join; (0, nq) without success.  Angles without limits
+    are counted along it.  ``cost`` is its length, infinite without success, and ``goal`` the index of the goal that it
+    leads to.  ``history`` is the cost by time of the method "optimal".  ``status`` is one of "solved",
+    "start_outside_limits", "start_in_collision", "start_violates_constraints", "goal_outside_limits",
+    "goal_in_collision", "goal_violates_constraints", "goal_unreachable", "disconnected" (of a roadmap), "time_limit"
+    and "max_nodes".
     """
 
-    status: str
-    reason: str
+    status: Status
+    _message: str
     path: np.ndarray
     cost: float
     goal: int | None
     seconds: float
     nodes: int  # of both trees
-    rounds: int
-    edges_checked: int
+    iterations: int
+    motions_checked: int
     robot: Any = field(repr=False)
     scene: Any = field(repr=False)
     space: Any = field(repr=False)
@@ -74,16 +73,16 @@ class PlanResult:
 
     def __repr__(self) -> str:
         if not self.success:
-            return f"<PlanResult: {self.status}: {self.reason}>"
+            return f"<PlanResult: {self.status}: {self.message}>"
         return f"<PlanResult: solved: {len(self.path)} way points, {number(self.cost)} long [rad, m]>"
 
     @property
     def success(self) -> bool:
-        """Whether there is a path."""
-        return self.status == "solved"
+        """True if there is a path."""
+        return self.status is Status.SOLVED
 
-    def __bool__(self) -> bool:
-        return self.success
+    def _sentence(self, place: tuple[int, ...]) -> str:
+        return self._message
 
     @cached_property
     def trees(self) -> tuple[PlanTree, ...]:
@@ -152,12 +151,12 @@ class PlanResult:
 
     def _require(self, what: str) -> None:
         if not self.success:
-            raise ValueError(f"{what}: there is no path: {self.reason}")
+            raise ValueError(f"{what}: there is no path: {self.message}")
 
     def __str__(self) -> str:
         if self.success:
             return f"solved: {len(self.path)} configurations, {self.cost:.4g} long, in {1e3 * self.seconds:.3g} ms"
-        return f"{self.status}: {self.reason}"
+        return self.explain()
 
 
 def _through_pieces(robot: Any, times: np.ndarray, coefficients: np.ndarray) -> Trajectory:

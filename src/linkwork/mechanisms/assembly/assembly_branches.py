@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.result import Made
 from linkwork._util.validation import integer
 from linkwork.mechanisms.assembly.assembly_search import check_tolerance, everywhere, solved
 from linkwork.mechanisms.assembly.result import sign_of, slack_of
@@ -30,8 +31,8 @@ _SAME = 1e-6  # configurations nearer than this are one [rad, m]
 _LOOSE = 1e-6  # free columns with less slack leave motions
 
 
-@dataclass(frozen=True, eq=False)
-class Branches:
+@dataclass(frozen=True, eq=False, init=False)
+class Branches(Made):
     """The assemblies that were found while some joints are held: of each state ``count``, in a fixed order."""
 
     q: np.ndarray  # (..., n, nq), n the most of any state; NaN beyond the count
@@ -115,7 +116,7 @@ def found_branches(
     if there.any():
         at = None if when is None else np.repeat(when[:, np.newaxis], most, axis=1)[there]
         signs[there] = sign_of(mechanism.dependent_block(q[there], held.names, at))
-    return Branches(
+    return Branches._make(
         q=q.reshape(*shape, most, robot.nq),
         count=there.sum(axis=-1).reshape(shape),
         sign=signs.reshape(*shape, most),

@@ -1,4 +1,4 @@
-"""What came of following a path in space: configurations, how far they go, and why no farther."""
+"""Results of tracking Cartesian paths."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.result import Result
+from linkwork.errors import Status
 from linkwork.geometry.scene import Scene
 from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.waypoint_refinement import Curve
@@ -28,31 +30,40 @@ class Deviation(NamedTuple):
 
 
 @public
-@dataclass(frozen=True, eq=False)
-class FollowedPath:
-    """Joints along a path in space.  Its truth value says whether they come to the end.
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class FollowedPath(Result):
+    """Configurations along a Cartesian path.
 
-    ``s`` (k,) are way points' places on the ``path`` and ``q`` (k, nq) their configurations; ``fraction`` how much of
-    the path is followed.  ``status`` is "followed", or why it ends before: "joint limit", "singularity", "collision",
-    "out of reach", "jump" (no answer is near the one before) or "deviation" (it cannot be kept as near as was asked);
-    ``reason`` says it in a sentence.  ``reconfigurations`` counts where the robot went over to an answer that is no
-    neighbour, standing still in space.  ``deviation`` is what was measured between way points.
+    ``s`` (k,) are the positions of way points on the ``path`` and ``q`` (k, nq) their configurations; ``fraction`` is
+    the part of the path that is followed.  ``status`` is "solved", or why it ends before: "at_limits", "singular",
+    "colliding", "out_of_reach", "joint_jump" (no solution is near the one before) or "deviation" (the frame does not
+    stay within tolerances).  ``reconfigurations`` counts where the robot changes to another family of solutions,
+    standing still in space.  ``deviation`` is measured between way points.
     """
 
     robot: Any
     path: CartesianPath
     frame: str
     relative_to: str
-    status: str
-    reason: str
+    status: Status
+    _message: str
     fraction: float
     deviation: Deviation
     curves: tuple[Curve, ...] = field(repr=False)
     begins: tuple[int, ...] = field(repr=False)
 
-    def __bool__(self) -> bool:
-        """Whether the path is followed to its end."""
-        return self.status == "followed"
+    @property
+    def success(self) -> bool:
+        """True if the path is followed to its end."""
+        return self.status is Status.SOLVED
+
+    @property
+    def iterations(self) -> int:
+        """Number of way points."""
+        return len(self.s)
+
+    def _sentence(self, place: tuple[int, ...]) -> str:
+        return self._message
 
     @property
     def s(self) -> np.ndarray:
@@ -81,7 +92,7 @@ class FollowedPath:
         v and a have no jumps but at the path's corners.
         """
         if not self.curves:
-            raise ValueError(f"FollowedPath: nothing of the path is followed: {self.reason}")
+            raise ValueError(f"FollowedPath: nothing of the path is followed: {self._message}")
         found: list[Trajectory] = []
         for k, curve in enumerate(self.curves):
             own = curve.trajectory(self.robot)
@@ -136,7 +147,7 @@ class FollowedPath:
         frame = self.frame if frame is None else frame
         ways = [part.sampled(n=200)[1].q for part in self.parts()] if self.curves else []
         axes = plot_ways(self.robot, ways, frame, axes, scene=scene, shapes=shapes)
-        if not self and self.relative_to == "world":
+        if not self.success and self.relative_to == "world":
             rest = self.path(np.linspace(self.fraction * self.path.length, self.path.length, 100))[:, :3, 3]
             axes.plot(*rest.T, color="tab:red", linestyle=":", label="not followed")
         return axes
