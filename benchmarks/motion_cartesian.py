@@ -46,7 +46,7 @@ def _followed(robot: lw.Robot, frame: str, what: str, paths: list, starts: list)
         begin = time.perf_counter()
         found = robot.move_along(path, frame, start=start)
         seconds.append(time.perf_counter() - begin)
-        done += bool(found)
+        done += found.success
         if found.curves:
             (part,) = found.parts()
             s = np.linspace(part.start_time, part.end_time, PLACES)

@@ -38,7 +38,7 @@ if __name__ == "__main__":
     how = {"duration": 1.0, "step": 2e-3, "every": 50, "contacts": ground, "passive": False}  # joints without friction
     found = robot.simulate(q, controller=law, inputs={"trunk": aim, "posture_q": q}, **how)
     end = found.q[-1]
-    assert found and np.abs(robot.pose(end, "trunk") - aim).max() < 5e-3
+    assert found.success and np.abs(robot.pose(end, "trunk") - aim).max() < 5e-3
     feet = found.records["contact_forces"][-1]
     assert abs(feet[:, 2].sum() - 9.81 * robot.mass) < 0.1
 

@@ -165,7 +165,11 @@ def test_a_wrist_that_has_to_flip_is_counted():
     X = ARM.pose(q, "tool")
     path = lw.motion.polyline([X, X @ lw.pose(rpy=(0, 0, 2.0)), X @ lw.pose(rpy=(0, 0, 4.0))])
     refused = ARM.move_along(path, "tool", start=q, limits=(lower, upper))
-    assert not refused.success and refused.status == "at_limits" and "'wrist_3' is at its upper limit, 1.7" in refused.message
+    assert (
+        not refused.success
+        and refused.status == "at_limits"
+        and "'wrist_3' is at its upper limit, 1.7" in refused.message
+    )
     assert refused.fraction == pytest.approx(3.3 / 4.0, abs=1e-3)
     assert far(ARM, refused.q[-1], path(refused.s[-1]), "tool") < 1e-7
     for start in (q, None):

@@ -147,7 +147,10 @@ def test_derivatives_that_are_not_finite_are_named(slider):
             found = problem.solve(np.zeros((n, 2) if n else 2), solver=solver)
             said = found.explain(n - 1 if n else ())
             assert np.all(found.status == "not_finite"), (solver, found.status)
-            assert said.startswith(f"not_finite: the derivative of 'speed' in step {step}, row 'speed'. "), (solver, said)
+            assert said.startswith(f"not_finite: the derivative of 'speed' in step {step}, row 'speed'. "), (
+                solver,
+                said,
+            )
             assert np.max(found.violations["harmless"]) == 0.0 and not np.any(found.success)
             assert all(not x for x in (found.conflicts if n else [found.conflicts]))
 

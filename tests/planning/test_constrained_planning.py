@@ -23,7 +23,9 @@ def _space(robot, scene=None, keep=(), bound=1e-3, **options):
 def _plan(robot, start, goal, scene, seed=0, **options):
     """A path, of which the same seed gives the same."""
     found = robot.plan(start, goal, scene, seed=seed, time_budget=60.0, **options)
-    assert found.success and np.allclose(found.path[0], start, atol=1e-9) and np.allclose(found.path[-1], goal, atol=1e-9)
+    assert (
+        found.success and np.allclose(found.path[0], start, atol=1e-9) and np.allclose(found.path[-1], goal, atol=1e-9)
+    )
     return found
 
 

@@ -72,7 +72,9 @@ def _call(a: Shape, b: Shape) -> Callable[..., Any]:
     field = a if type(a) in FIELDS else b
     other = b if field is a else a
     if type(field) not in FIELDS or not is_bounded(other):
-        return posed_call(_WHO, _KERNELS.get((a, b), lambda: posed_kernel(_WHO, numbers)), on_symbols, DistanceResult._make)
+        return posed_call(
+            _WHO, _KERNELS.get((a, b), lambda: posed_kernel(_WHO, numbers)), on_symbols, DistanceResult._make
+        )
     kind, row = field_row(field, Pose.identity())
     data = np.array([FIELDS[type(field)].radius(field), *kind.data(row)])
 
