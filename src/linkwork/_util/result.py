@@ -20,7 +20,9 @@ class Made:
     """A value that functions and methods of linkwork return, and that has no public constructor."""
 
     __slots__ = ()
-    __module__ = "linkwork.errors"
+
+    def __init_subclass__(cls) -> None:
+        cls.__module__ = ".".join(cls.__module__.split(".")[:2])  # the room, which publishes the class
 
     def __init__(self) -> None:
         """Raise TypeError: linkwork's functions and methods make these values."""
@@ -52,6 +54,9 @@ class Made:
         """Return a dataclass with other values for some fields."""
         names, _, _ = _fields_of(type(self))
         return self._make(**({name: vars(self)[name] for name in names} | changes))
+
+
+Made.__init__.__annotations__.clear()  # then help() shows no constructor of subclasses
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["WORDS", "Status", "status_of", "statuses"]
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """The outcome of a computation: a word, its ``meaning``, and ``advice``, which says what to do about it.
 
     A member is a string and equals its word: ``result.status == "solved"``.  The status of a batch is an array of
@@ -32,9 +32,6 @@ class Status(str, Enum):
         member = str.__new__(cls, word)
         member._value_, member.meaning, member.advice = word, meaning, advice
         return member
-
-    __str__ = str.__str__
-    __format__ = str.__format__
 
     # searches of all kinds
     SOLVED = "solved", "The result is a solution within tolerances."

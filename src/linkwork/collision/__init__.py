@@ -1,1 +1,26 @@
-"""Distances of shapes and robots, collision checks, and checks of motions between configurations."""
+"""Results of distance queries and collision checks: `Robot.distances`, `Robot.edge_is_free` and others.
+
+`linkwork.signed_distance` and `linkwork.contact_points` are of two shapes.
+"""
+
+from linkwork.collision.contact_points import ContactPoints
+from linkwork.collision.motion_validity import EdgeResult
+from linkwork.collision.pair_classification import CollisionPairs
+from linkwork.collision.result import DistanceDerivatives, DistanceHessian, DistanceResult, RobotDistances
+from linkwork.geometry.scene import Obstacle
+
+__all__ = [
+    "CollisionPairs",
+    "ContactPoints",
+    "DistanceDerivatives",
+    "DistanceHessian",
+    "DistanceResult",
+    "EdgeResult",
+    "Obstacle",
+    "RobotDistances",
+]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

@@ -10,7 +10,7 @@ from linkwork.simulation.result import Simulation
 from linkwork.simulation.sensors.frame_sensors import InertialSensor, RangeSensor, TouchSensor
 from linkwork.simulation.sensors.joint_sensors import Encoder, ForceTorqueSensor
 from linkwork.simulation.sensors.sensor import SensedState, Sensor
-from linkwork.simulation.servo_actuators import Servos
+from linkwork.simulation.servo_actuators import ServoForces, Servos
 from linkwork.simulation.simulator_state import SimulatorState
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "RangeSensor",
     "SensedState",
     "Sensor",
+    "ServoForces",
     "Servos",
     "Simulation",
     "SimulatorState",
