@@ -22,7 +22,9 @@ class Made:
     __slots__ = ()
 
     def __init_subclass__(cls) -> None:
-        cls.__module__ = ".".join(cls.__module__.split(".")[:2])  # the room, which publishes the class
+        package, *room = cls.__module__.split(".")
+        if package == "linkwork":
+            cls.__module__ = f"linkwork.{room[0]}"  # which publishes the class
 
     def __init__(self) -> None:
         """Raise TypeError: linkwork's functions and methods make these values."""

@@ -5,7 +5,7 @@
 
 from linkwork.collision.contact_points import ContactPoints
 from linkwork.collision.motion_validity import EdgeResult
-from linkwork.collision.pair_classification import CollisionPairs
+from linkwork.collision.pair_classification import CollisionPairs, FoundPair
 from linkwork.collision.result import DistanceDerivatives, DistanceHessian, DistanceResult, RobotDistances
 from linkwork.geometry.scene import Obstacle
 
@@ -16,6 +16,7 @@ __all__ = [
     "DistanceHessian",
     "DistanceResult",
     "EdgeResult",
+    "FoundPair",
     "Obstacle",
     "RobotDistances",
 ]

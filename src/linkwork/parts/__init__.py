@@ -1,5 +1,4 @@
-"""Values that describe joints and links of a robot, as `linkwork.Joint` and `linkwork.Robot` return them.
-"""
+"""Values that describe joints and links of a robot, as `linkwork.Joint` and `linkwork.Robot` return them."""
 
 from linkwork.parts.joint.joint import Bounds
 from linkwork.parts.joint.link_methods import LinkMotion, LinkVelocityAcceleration, ScrewAxes
