@@ -46,9 +46,9 @@ The compiler:
 - `from_casadi` makes one of a CasADi function, and `Kernel.to_casadi` the other way.
 - `get_num_threads` and `set_num_threads`: how many share a large batch.
 
-Results have `success`, `status`, `message`, `iterations` and `explain()`: `errors.Result` is their base, `errors.Status`
-enumerates statuses, and `collision`, `kinematics`, `dynamics`, `mechanisms` and `parts` have the types that methods of
-robots return.  `errors` also has all errors and warnings.  `__version__` is the version.
+Results have `success`, `status`, `message`, `iterations` and `explain()`: `errors.Result` is their base, and
+`errors.Status` enumerates statuses.  `collision`, `kinematics`, `dynamics`, `mechanisms` and `parts` have the types
+that methods of robots return.  `errors` also has all errors and warnings.  `__version__` is the version.
 
 Pages, in docs/ of the source and in share/doc/linkwork of the environment that linkwork is installed in: README.md
 lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of

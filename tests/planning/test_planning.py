@@ -262,7 +262,7 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
         (START, [blocked, blocked], SCENE, {}, "goal_in_collision", ["goal[0]", "goal[1]"]),
         ([0.6, 2.5, 0.0], GOAL, SCENE, {}, "start_outside_limits", ["'shoulder'", "2.5", "beyond its limit of 2"]),
         (START, [0.6, 0.5, -3.0], SCENE, {}, "goal_outside_limits", ["'elbow'", "beyond its limit of -2.6"]),
-        (START, far, SCENE, {"frame": "tip"}, "goal_unreachable", ["out of reach", "m"]),
+        (START, far, SCENE, {"frame": "tip"}, "goal_unreachable", ["out_of_reach", "m"]),
         (START, GOAL, around, {}, "start_in_collision", ["'crate' contains the robot's base", "'base'"]),
         (
             START,

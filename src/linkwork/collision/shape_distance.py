@@ -72,9 +72,7 @@ def _call(a: Shape, b: Shape) -> Callable[..., Any]:
     field = a if type(a) in FIELDS else b
     other = b if field is a else a
     if type(field) not in FIELDS or not is_bounded(other):
-        return posed_call(
-            _WHO, _KERNELS.get((a, b), lambda: posed_kernel(_WHO, numbers)), on_symbols, DistanceResult._make
-        )
+        return posed_call(_WHO, _KERNELS.get((a, b), lambda: posed_kernel(_WHO, numbers)), on_symbols, DistanceResult)
     kind, row = field_row(field, Pose.identity())
     data = np.array([FIELDS[type(field)].radius(field), *kind.data(row)])
 
@@ -84,7 +82,7 @@ def _call(a: Shape, b: Shape) -> Callable[..., Any]:
         return _listed(found if field is a else found.flipped())
 
     kernel = _KERNELS.get((kind, other, field is a), lambda: posed_kernel(_WHO, of_field, data=data.shape))
-    call = posed_call(_WHO, kernel, on_symbols, DistanceResult._make)
+    call = posed_call(_WHO, kernel, on_symbols, DistanceResult)
     return lambda X_a, X_b: call(X_a, X_b, data)
 
 

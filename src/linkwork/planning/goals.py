@@ -178,7 +178,8 @@ def _solved(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: in
 
 def _why(found: Any) -> str:
     many = max(np.ndim(X) for X in found.targets.values()) > 2
-    first = str(found.explain(0) if np.ndim(found.success) else found.explain())
+    place = (0,) if np.ndim(found.success) else ()
+    first = f"{np.asarray(found.status)[place]}: {found._sentence(place)}"
     return f"none of {len(found.success)} poses has an answer; of the first: {first}" if many else first
 
 
