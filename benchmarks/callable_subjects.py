@@ -17,6 +17,7 @@ from typing import Any
 import linkwork as lw
 from linkwork import constraints, errors, ik, joints, spatial
 from linkwork._util.declared_kinds import declared, fits, is_quick
+from linkwork._util.result import Made
 from linkwork.optimal import features
 
 from .callable_objects import INSTANCES
@@ -56,14 +57,8 @@ LEFT_OUT = {
 _INNER = frozenset(
     (
         *("adjoint", "tangent", "expr.jacobian", "from_casadi", "Robot", "CartesianPath.ending"),
-        *(
-            "CartesianPath.moving",
-            "ClosedForm.nearest_branch",
-            "DifferentialIK.step",
-            "OptimalResult.steps_of",
-            "IKResult.after",
-        ),
-        *("IKResult.known", "IKProblem.chain", "IKProblem.errors_and_rows", "IKProblem.nearest"),
+        *("CartesianPath.moving", "ClosedForm.nearest_branch", "DifferentialIK.step"),
+        *("IKProblem.chain", "IKProblem.errors_and_rows", "IKProblem.nearest"),
         *("IKProblem.refuse_unless_poses", "IKProblem.single", "PD.accelerated", "PD.ahead"),
         *("PD.check_input", "PD.errors", "PD.exerted", "PD.forces", "PD.gains", "PD.held"),
         *("Problem.program", "Problem.read_target", "Problem.window", "WholeBody.any_targets"),
@@ -84,11 +79,11 @@ _CONTRACTS = (
 _VALUES = (constraints.Asking, constraints.Kinematics, constraints.Between, lw.optimal.AskingWindow, lw.optimal.Window)
 _RESULTS = {
     *("JointReport", "Kernel", "Fit", "LoadedMesh", "Geometry", "Rates", "References", "LoopJoint", "SensedState"),
-    *("CartesianPath", "FollowedPath", "PlanResult", "TimedPath", "Command", "HoldingRegulator", "TrackingRegulator"),
-    *("OptimalResult", "ShootingResult", "PathNumber", "ProblemEntry", "RowCheck", "FeatureRows", "PathDerivative"),
-    *("Simulation", "SimulatorState", "Occurrence", "BaseParameterFit", "InertiaFit", "PlacementFit", "Excitation"),
-    *("ExcitingTrajectory", "HeldOut", "Signals", "ArmBranches", "ClosedForm", "IKNumbers", "IKResult", "PathResult"),
-    *("JointJump", "LimitInTheWay", "ReachProof", "Singularity", "VelocityResult", "TaskRows", "TaskTarget", "Root"),
+    *("CartesianPath", "TimedPath", "Command", "HoldingRegulator", "TrackingRegulator", "ServoForces", "CostSoFar"),
+    *("PathNumber", "ProblemEntry", "RowCheck", "FeatureRows", "PathDerivative", "SimulatorState", "Occurrence"),
+    *("ExcitingTrajectory", "HeldOut", "Signals", "ArmBranches", "ClosedForm", "IKNumbers", "Excitation", "QRResult"),
+    *("JointJump", "LimitInTheWay", "ReachProof", "Singularity", "TaskRows", "TaskTarget", "Root", "SVDResult"),
+    *("EighResult", "SlogdetResult"),
     *("Deviation", "Extremes", "PlanTree", "ProfileNumbers", "TrajectoryState", "HorizonRegulator", "Regulator"),
     *("RecedingPlan", "WholeBodyAnswer", "Iterated", "DifferentialIK", "IKProblem", "Trajectory", "Controller"),
     *("ControlLaw", "Task", "TaskKinematics", "Constraint", "Feature", "Shape", "Sensor", "JointType", "Joint"),
@@ -208,7 +203,7 @@ def _of_class(cls: type, name: str) -> list[tuple[Any, Subject | None]]:
     if issubclass(cls, (BaseException, Warning)) or cls in errors.__dict__.values() or cls in spatial.__dict__.values():
         return []
     found: list[tuple[Any, Subject | None]] = []
-    if name not in _RESULTS and cls not in _VALUES and not inspect.isabstract(cls):
+    if name not in _RESULTS and not issubclass(cls, Made) and cls not in _VALUES and not inspect.isabstract(cls):
         found.append(((cls, "new"), _subject(name, (name, _spoken(name)), cls, functools.partial(_same, cls))))
     contract = isinstance(cls, type) and issubclass(cls, _CONTRACTS)
     own = {
