@@ -44,7 +44,7 @@ def test_what_is_no_number_is_no_plan() -> None:
             assert second.explain(1) == f"failed: not finite: {why}", (solver, second.explain(1))
             assert np.isfinite(second.torque).all() and controller.plan is not None
             alone = problem.controller(solver=solver).step((q[1], v[1]), {"place": q[1]})
-            assert alone.status == "braking" and alone.explain() == f"braking: not finite: {why}"
+            assert alone.status == "braking" and alone.message == f"not_finite: {why}"
 
 
 def test_commands_are_within_limits_beside_the_plan() -> None:

@@ -229,6 +229,11 @@ class Status(StrEnum):
         "The forces are those of a plan with fewer iterations, because the time was over.",
         "Allow more time for a step, or fewer iterations.",
     )
+    SATURATED = (
+        "saturated",
+        "The forces of the new plan pass an effort limit, since its search has not ended; they are cut to the limit.",
+        "Allow more iterations, or make effort limits constraints of the problem.",
+    )
     LATE = (
         "late",
         "The time was over before any iteration; the last plan goes on with its gains.",

@@ -297,9 +297,9 @@ def batch_call(kernel: Kernel) -> Callable[..., Any]:
 def single_call(kernel: Kernel, otherwise: Callable[..., Any], holder: type | None = None) -> Callable[..., Any]:
     """A function for plain arrays of one sample, below a gufunc's cost; ``otherwise`` takes everything else.
 
-    It gives a kernel's only array in an object of the class ``holder``, if there is one: of a class with one slot, which
-    is all that its objects have; ``otherwise`` gives such objects itself.  Where there can be
-    no such function, the loop over a batch is compiled, so that a kernel that has been made can run.
+    It gives a kernel's only array in an object of the class ``holder``, if there is one: of a class with one slot,
+    which is all that its objects have; ``otherwise`` gives such objects itself.  Where there can be no such function,
+    the loop over a batch is compiled, so that a kernel that has been made can run.
     """
     if not available("fast", DOUBLE) or (holder is not None and not holds(holder)):
         kernel._general.loops[0].make()
