@@ -37,7 +37,7 @@ def test_what_is_no_number_is_no_plan() -> None:
             q, v = np.array([[0.1, 0.1], [0.2, 0.1]]), np.zeros((2, 2))
             first = controller.step((q, v), {"place": q})
             assert (first.status == "planned").all() and np.isfinite(first.cost).all(), solver
-            assert first.explain(1) == "planned after 50 iterations"
+            assert first.explain(1) == "planned: 50 iterations"
             q[1] = far
             second = controller.step((q, v), {"place": q})
             assert second.status.tolist() == ["planned", "failed"] and np.isnan(second.cost[1]), (solver, second.status)

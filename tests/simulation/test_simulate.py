@@ -143,7 +143,7 @@ def test_what_a_controller_carries(arm):
             z = z - 4294967296.0 * np.floor(z / 4294967296.0)
             return 1e-3 * z / 4294967296.0 + 0.0 * q, z
 
-    assert arm.simulate(arm.neutral(), controller=Drawing(), duration=0.02, passive=False)
+    assert arm.simulate(arm.neutral(), controller=Drawing(), duration=0.02, passive=False).success
     way = arm.spline([0.0, 1.0], [arm.neutral(), arm.neutral() + 0.2], "cubic", boundary="clamped")
 
     def following(t, q, v, way_q, way_v, way_a):
@@ -165,7 +165,7 @@ def test_a_controller_that_fails_stops_its_environment(arm):
     found = arm.simulate(q, controller=controller, duration=0.03, inputs={"bad": bad}, passive=False)
     fine = arm.simulate(q, controller=controller, duration=0.03, inputs={"bad": 0.0 * bad}, passive=False)
     others = np.arange(9) != 4
-    assert np.array_equal(found.q[others], fine.q[others]) and fine and not found
+    assert np.array_equal(found.q[others], fine.q[others]) and fine.success.all()
     assert found.status.tolist() == ["completed"] * 4 + ["controller_failed"] + ["completed"] * 4
     assert np.isnan(found.stopped_at[others]).all() and abs(found.stopped_at[4] - 0.011) < 1e-12
     assert np.array_equal(found.q[4, 11:], np.broadcast_to(fine.q[4, 11], (20, 3)))
@@ -267,7 +267,7 @@ def test_steps_too_long_for_controllers_and_contacts_are_told():
                 [0.5], duration=0.5, step=step, method=method, contacts=soft, contact_model="compliant"
             )
         assert [("'mass' and the ground overlap" in str(one.message)) for one in found] == [True] * told
-        assert told == bool((fell.q > 0.51).any() or not fell)
+        assert told == bool((fell.q > 0.51).any() or not fell.success)
 
 
 def test_constraints_hold():

@@ -39,7 +39,8 @@ class Made:
 
     def _fill(self, *values: Any, **named: Any) -> None:
         """Set the fields of a dataclass.  Other classes have their own."""
-        names, defaults, factories = _fields_of(type(self))
+        cls: Any = type(self)
+        names, defaults, factories = _fields_of(cls)
         if len(values) == len(names) and not named:
             vars(self).update(zip(names, values, strict=True))
             return
@@ -54,7 +55,8 @@ class Made:
 
     def _replaced(self, **changes: Any) -> Self:
         """Return a dataclass with other values for some fields."""
-        names, _, _ = _fields_of(type(self))
+        cls: Any = type(self)
+        names, _, _ = _fields_of(cls)
         return self._make(**({name: vars(self)[name] for name in names} | changes))
 
 
@@ -113,9 +115,8 @@ class Result(Made):
         words = np.asarray(self.status)
         if words.ndim and isinstance(index, tuple) and not index:
             failed = [Status(word) for word in np.unique(words[~np.asarray(self.success, dtype=bool)])]
-            advice = [f"{status}: {status.advice}" for status in failed if status.advice]
-            return "\n".join([self.message, *advice])
-        place = self._place(index)
+            return "\n".join([self.message, *(f"{status}: {status.advice}" for status in failed if status.advice)])
+        place = _checked_index(index, words.shape)
         status = Status(words[place])
         advice = "" if np.asarray(self.success)[place] or not status.advice else f". {status.advice}"
         return f"{status}: {self._sentence(place)}{advice}"
@@ -123,17 +124,6 @@ class Result(Made):
     def _sentence(self, place: tuple[int, ...]) -> str:
         """Return the message of one entry: the index has an integer for each axis of the batch."""
         raise NotImplementedError
-
-    def _place(self, index: Any) -> tuple[int, ...]:
-        """Return an index of the batch as integers from 0 on.  Raises ValueError and IndexError."""
-        shape = np.shape(self.status)
-        place = index if isinstance(index, tuple) else (index,)
-        if len(place) != len(shape) or not all(map(_is_integer, place)):
-            raise ValueError(f"explain: index: expected {len(shape)} integers, for a batch of {shape}, got {index!r}")
-        for k, n in zip(place, shape, strict=True):
-            if not -n <= k < n:
-                raise IndexError(f"explain: index: expected integers within the batch {shape}, got {index!r}")
-        return tuple(int(k) % n for k, n in zip(place, shape, strict=True))
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
@@ -147,9 +137,19 @@ def counted(words: np.ndarray) -> str:
         return "an empty batch"
     names, counts = np.unique(words, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    first, *rest = [f"{counts[k]} {names[k]}" for k in order]
-    count, _, word = first.partition(" ")
-    return ", ".join([f"{count} of {words.size} {word}", *rest])
+    most = order[0]
+    rest = [f"{counts[k]} {names[k]}" for k in order[1:]]
+    return ", ".join([f"{counts[most]} of {words.size} {names[most]}", *rest])
+
+
+def _checked_index(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return an index of a batch as integers from 0 on.  Raises ValueError and IndexError."""
+    place = index if isinstance(index, tuple) else (index,)
+    if len(place) != len(shape) or not all(map(_is_integer, place)):
+        raise ValueError(f"explain: index: expected {len(shape)} integers, for a batch of {shape}, got {index!r}")
+    if not all(-n <= k < n for k, n in zip(place, shape, strict=True)):
+        raise IndexError(f"explain: index: expected integers within the batch {shape}, got {index!r}")
+    return tuple(int(k) % n for k, n in zip(place, shape, strict=True))
 
 
 def _is_integer(x: object) -> bool:

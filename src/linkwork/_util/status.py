@@ -28,7 +28,7 @@ class Status(StrEnum):
     meaning: str
     advice: str  # empty where nothing is to be done
 
-    def __new__(cls, word: str, meaning: str, advice: str = "") -> Self:
+    def __new__(cls, word: str, meaning: str = "", advice: str = "") -> Self:
         member = str.__new__(cls, word)
         member._value_, member.meaning, member.advice = word, meaning, advice
         return member
@@ -256,10 +256,10 @@ WORDS = f"U{max(len(status.value) for status in Status)}"  # type of arrays of w
 
 def status_of(words: np.ndarray) -> Any:
     """Return the `Status` of an array () of one word, and other arrays of words as they are."""
-    return words if words.ndim else Status(words[()])
+    return words if words.ndim else Status(str(words[()]))
 
 
-def statuses(codes: Any, table: Sequence[Status] | Mapping[int, Status]) -> Any:
+def statuses(codes: Any, table: Sequence[Status] | Mapping[Any, Status]) -> Any:
     """Translate the status codes of a kernel: the `Status` of one code, an array (...) of words of several."""
     codes = np.asarray(codes)
     if not codes.ndim:
