@@ -20,7 +20,7 @@ from linkwork.kernels.robot_base import RobotBase
 PAGE = Path(__file__).parent.parent / "docs" / "results.md"
 INTERNAL = {  # which public functions return, and people need no name of
     "linkwork.compiler": "of a kernel: its program, ports, loops and patterns",
-    "linkwork.model": "of a robot: the tree and what reading it repaired",
+    "linkwork.model": "of a robot: the tree of its bodies, and pairs that files disable",
     "linkwork.geometry": "kinds of solids in a scene",
     "linkwork.ik.algorithms": "what controllers share with inverse kinematics",
     "linkwork.control.algorithms": "what controllers of tasks compute on the way",

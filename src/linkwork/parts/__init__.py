@@ -1,5 +1,6 @@
-"""Values that describe joints and links of a robot, as `linkwork.Joint` and `linkwork.Robot` return them."""
+"""Values that describe a robot, its joints and its links, as `linkwork.Robot` and `linkwork.Joint` return them."""
 
+from linkwork.model.tree import Report
 from linkwork.parts.joint.joint import Bounds
 from linkwork.parts.joint.link_methods import LinkMotion, LinkVelocityAcceleration, ScrewAxes
 from linkwork.parts.joint.loop_joint_view import LoopJointView
@@ -13,6 +14,7 @@ __all__ = [
     "LocalCoordinates",
     "LoopJointView",
     "PlacedLink",
+    "Report",
     "ScrewAxes",
     "SplitWrench",
 ]
