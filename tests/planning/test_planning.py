@@ -270,12 +270,12 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
             SCENE,
             spent,
             "time_limit",
-            ["configurations explored from the start", "rounds", "time_budget="],
+            ["configurations explored from the start", "iterations", "Raise time_limit"],
         ),
     ):
         found = arm.plan(start, goal, scene, **how)
         assert not found.success and found.status == status, found.message
-        assert all(word in found.message for word in words), found.message
+        assert all(word in found.explain() for word in words), found.message
         assert found.path.shape == (0, 3) and found.cost == np.inf and found.goal is None
         with pytest.raises(ValueError, match="there is no path"):
             found.trajectory()

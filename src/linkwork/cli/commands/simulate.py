@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         terminal.out.json(_data(robot, found, arguments))
     else:
         terminal.out.lines(_text(robot, found, arguments, columns_of(terminal.out)))
-    return 0 if found else FAILED
+    return 0 if found.success else FAILED
 
 
 def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -> tuple[Any, dict[str, Any]]:
