@@ -47,7 +47,7 @@ def _followed(robot: lw.Robot, frame: str, what: str, paths: list, starts: list)
         found = robot.move_along(path, frame, start=start)
         seconds.append(time.perf_counter() - begin)
         done += found.success
-        if found.curves:
+        if len(found.q):
             (part,) = found.parts()
             s = np.linspace(part.start_time, part.end_time, PLACES)
             left = lw.pose_difference(robot.pose(part(s).q, frame), path(s))[:, 3:]

@@ -272,7 +272,7 @@ class PlanQuery:
             motions_checked=space.checked,
             robot=space.robot,
             scene=space.scene,
-            space=space,
+            _space=space,
             _grown=tuple(trees),
             history=tuple(history),
         )

@@ -67,7 +67,7 @@ class PlanResult(Result):
     motions_checked: int
     robot: Any = field(repr=False)
     scene: Any = field(repr=False)
-    space: Any = field(repr=False)
+    _space: Any = field(repr=False)
     _grown: tuple[Any, ...] = field(repr=False, default=())
     history: tuple[CostSoFar, ...] = field(repr=False, default=())
 
@@ -111,14 +111,14 @@ class PlanResult(Result):
         Raises ValueError where there is no path.
         """
         self._require("trajectory")
-        phi = self.space.difference(self.path[:-1], self.path[1:])
+        phi = self._space.difference(self.path[:-1], self.path[1:])
         lengths = np.linalg.norm(phi, axis=-1)
         kept = np.concatenate([[True], lengths > 0.0])
         if kept.sum() < 2:
             return self._standing()
         times, path = np.concatenate([[0.0], np.cumsum(lengths[lengths > 0.0])]), self.path[kept]
         if smooth and len(path) > 2:
-            pieces = blended(self.space, path, np.diff(times))
+            pieces = blended(self._space, path, np.diff(times))
             if pieces is not None:
                 return _through_pieces(self.robot, *pieces)
         return self._straight(times, path)
@@ -202,7 +202,7 @@ def plot_plan(found: Any, frame: str | None, axes: Any, shapes: int) -> Any:
 def _places(plan: Any, frame: str, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
     """(edges, samples, 3) of the frame's origin."""
     t = np.linspace(0.0, 1.0, _SAMPLES)[:, None]
-    phi = plan.space.difference(q0, q1)
-    q = PlanningSpace.integrate(plan.space, q0[:, None], t * phi[:, None])  # straight, whatever is to be kept besides
+    phi = plan._space.difference(q0, q1)
+    q = PlanningSpace.integrate(plan._space, q0[:, None], t * phi[:, None])  # straight, whatever is to be kept besides
     found: np.ndarray = plan.robot.pose(q, frame)[..., :3, 3]
     return found

@@ -40,8 +40,8 @@ class Branches(Made):
     sign: np.ndarray  # (..., n): the sign of the determinant of the free columns of G, 0 where these are not square
     hits: np.ndarray  # (..., n): from how many starts each was found
     starts: int  # how many were tried
-    held: HeldJoints = field(repr=False)
-    mechanism: ClosedMechanism = field(repr=False)
+    _held: HeldJoints = field(repr=False)
+    _mechanism: ClosedMechanism = field(repr=False)
 
     @cached_property
     def least_hits(self) -> np.ndarray:
@@ -54,14 +54,14 @@ class Branches(Made):
         q = np.asarray(q, dtype=float)
         others = np.broadcast_to(q[..., np.newaxis, :], (*q.shape[:-1], self.q.shape[-2], q.shape[-1]))
         there = np.isfinite(self.q).all(axis=-1)
-        known = np.where(there[..., np.newaxis], self.q, self.mechanism.robot.neutral())
-        away = np.where(there, apart(self.mechanism, known, others), np.inf)
+        known = np.where(there[..., np.newaxis], self.q, self._mechanism.robot.neutral())
+        away = np.where(there, apart(self._mechanism, known, others), np.inf)
         if not away.shape[-1]:
             return np.full(away.shape[:-1], -1)
         return np.where(away.min(axis=-1) < 10.0 * _SAME, away.argmin(axis=-1), -1)
 
     def __str__(self) -> str:
-        robot = self.mechanism.robot.name
+        robot = self._mechanism.robot.name
         said = f"each from {self.starts} starts that fill all configurations; more may exist"
         if self.count.shape:
             few, many = (int(x) for x in (self.count.min(), self.count.max())) if self.count.size else (0, 0)
@@ -122,8 +122,8 @@ def found_branches(
         sign=signs.reshape(*shape, most),
         hits=hits.reshape(*shape, most),
         starts=int(starts),
-        held=held,
-        mechanism=mechanism,
+        _held=held,
+        _mechanism=mechanism,
     )
 
 

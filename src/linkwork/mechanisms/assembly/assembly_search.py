@@ -192,11 +192,11 @@ def _told(
         iterations=iterations.reshape(shape) if shape else int(iterations[0]),
         starts=starts.reshape(shape) if shape else int(starts[0]),
         tolerance=tolerance,
-        held=held,
-        mechanism=mechanism,
-        time=None if time is None else time.reshape(shape),
+        _held=held,
+        _mechanism=mechanism,
+        _time=None if time is None else time.reshape(shape),
         dependent=dependent,
-        over=over.reshape(*shape, q.shape[-1]),
+        _over=over.reshape(*shape, q.shape[-1]),
     )
 
 

@@ -53,8 +53,8 @@ class Followed(Result):
     a: np.ndarray  # (n, nv): accelerations, by those of the drivers
     last: np.ndarray  # (nq,): the last configuration that it got to, between states too
     iterations: int  # steps that were taken or tried
-    drivers: HeldJoints = field(repr=False)
-    mechanism: ClosedMechanism = field(repr=False)
+    _drivers: HeldJoints = field(repr=False)
+    _mechanism: ClosedMechanism = field(repr=False)
 
     def __str__(self) -> str:
         return self.explain()
@@ -65,16 +65,16 @@ class Followed(Result):
         return self.status is Status.SOLVED
 
     def _sentence(self, place: tuple[int, ...]) -> str:
-        name, n, reached = self.mechanism.robot.name, len(self.q), int(self.reached.sum())
-        names = ", ".join(self.drivers.names)
+        name, n, reached = self._mechanism.robot.name, len(self.q), int(self.reached.sum())
+        names = ", ".join(self._drivers.names)
         said = f"{name!r} followed {names} through {reached} of {n} states, in {self.iterations} steps"
         if self.singular:
             said += f"; past singular positions at or before states {', '.join(map(str, self.singular))}"
         return said if self.success else f"{said}; {self._why()}"
 
     def _why(self) -> str:
-        tree = self.mechanism.tree
-        places = {name: tree.q_slices[tree.joint_index(name)] for name in self.drivers.names}
+        tree = self._mechanism.tree
+        places = {name: tree.q_slices[tree.joint_index(name)] for name in self._drivers.names}
         at = ", ".join(f"{name} = {', '.join(f'{x:.6g}' for x in self.last[place])}" for name, place in places.items())
         words = {
             Status.TURNING_POINT: f"a turning point of the mechanism is at {at}: the drivers cannot go on",

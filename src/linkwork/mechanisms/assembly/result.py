@@ -35,11 +35,11 @@ class Assembly(Result):
     iterations: Any  # (...): steps, of all starts together
     starts: Any  # (...): number of starts that were tried
     tolerance: float
-    held: HeldJoints = field(repr=False)
-    mechanism: ClosedMechanism = field(repr=False)
-    time: Any = field(default=None, repr=False)
+    _held: HeldJoints = field(repr=False)
+    _mechanism: ClosedMechanism = field(repr=False)
+    _time: Any = field(default=None, repr=False)
     dependent: tuple[str, ...] = ()  # held joints that determine each other
-    over: np.ndarray = field(
+    _over: np.ndarray = field(
         default_factory=lambda: np.zeros(0, dtype=bool), repr=False
     )  # (..., nq): limits in the way
     branches: Branches | None = field(default=None, repr=False)  # where they were asked for
@@ -54,7 +54,7 @@ class Assembly(Result):
         """The same of each constraint, by name."""
         return {
             name: np.abs(self.residual[..., place]).max(axis=-1, initial=0.0)
-            for name, place in self.mechanism.error_slices.items()
+            for name, place in self._mechanism.error_slices.items()
         }
 
     @cached_property
@@ -64,7 +64,7 @@ class Assembly(Result):
         It changes where the mechanism passes a position in which the held joints do not determine it.  0 where these
         columns have another number of rows, and where it is not assembled.
         """
-        block = self.mechanism.dependent_block(self.q, self.held.names, self.time)
+        block = self._mechanism.dependent_block(self.q, self._held.names, self._time)
         return np.where(self.success, sign_of(block), 0)
 
     @cached_property
@@ -75,13 +75,13 @@ class Assembly(Result):
         return np.where(self.success, self.branches.index(self.q), -1)
 
     def _sentence(self, i: tuple[int, ...]) -> str:
-        name, starts = self.mechanism.robot.name, int(np.asarray(self.starts)[i])
+        name, starts = self._mechanism.robot.name, int(np.asarray(self.starts)[i])
         if np.asarray(self.success)[i]:
             found = f"{name!r} is assembled"
-            what = f", with {self._holding(i)}" if self.held.names else ""
+            what = f", with {self._holding(i)}" if self._held.names else ""
             return f"{found}{what}: the largest error is {self.error[i]:.2g} ({self._worst(i)})"
         status = Status(np.asarray(self.status)[i])
-        what = f" with {self._holding(i)}" if self.held.names else ""
+        what = f" with {self._holding(i)}" if self._held.names else ""
         tried = f"{starts} start{'s' if starts != 1 else ''}"
         return f"{name!r} is not assembled{what}: {self._why(status, i)}; {tried} tried, {self._worst(i)} is left"
 
@@ -94,11 +94,11 @@ class Assembly(Result):
                 else f"the held joint {names} cannot move at all"
             )
         if status is Status.AT_LIMITS:
-            tree = self.mechanism.tree
-            joints = [body.joint_name for k, body in tree.stacked() if self.over[i][tree.q_slices[k]].any()]
+            tree = self._mechanism.tree
+            joints = [body.joint_name for k, body in tree.stacked() if self._over[i][tree.q_slices[k]].any()]
             return f"without limits it would be, with {', '.join(map(repr, joints))} beyond its own"
         if status is Status.LOOP_AT_LIMITS:
-            loops = [loop.name for loop in self.mechanism.bounded_loops if self._is_beyond(loop, i)]
+            loops = [loop.name for loop in self._mechanism.bounded_loops if self._is_beyond(loop, i)]
             return f"it closes only with {', '.join(map(repr, loops))}, which close loops, beyond their bounds"
         if status is Status.LOCAL_MINIMUM:
             return "what is open is as small as it gets nearby, so it cannot be closed from there"
@@ -107,23 +107,23 @@ class Assembly(Result):
         return "steps led nowhere"
 
     def _is_beyond(self, loop: Any, i: Any) -> bool:
-        own = np.asarray(self.mechanism.robot.loop_configuration(self.q[i]))[..., loop.q_slice]
+        own = np.asarray(self._mechanism.robot.loop_configuration(self.q[i]))[..., loop.q_slice]
         lower, upper = loop.position_bounds
         return bool(((own < lower - 1e-9) | (own > upper + 1e-9)).any())
 
     def _holding(self, i: Any) -> str:
         q = self.q[i]
-        tree = self.mechanism.tree
-        places = {name: tree.q_slices[tree.joint_index(name)] for name in self.held.names}
+        tree = self._mechanism.tree
+        places = {name: tree.q_slices[tree.joint_index(name)] for name in self._held.names}
         return ", ".join(f"{name} = {', '.join(f'{x:.6g}' for x in q[place])}" for name, place in places.items())
 
     def _worst(self, i: Any) -> str:
         k = int(np.argmax(np.abs(np.nan_to_num(self.residual[i], nan=np.inf))))
-        name, unit = self.mechanism.error_names[k]
+        name, unit = self._mechanism.error_names[k]
         return f"{abs(self.residual[i][k]):.3g} {unit} of {name!r}"
 
     def __str__(self) -> str:
-        return f"{self.mechanism.robot.name!r}, {self.message}" if np.ndim(self.success) else self.explain()
+        return f"{self._mechanism.robot.name!r}, {self.message}" if np.ndim(self.success) else self.explain()
 
 
 def sign_of(block: np.ndarray) -> np.ndarray:

@@ -49,8 +49,8 @@ class FollowedPath(Result):
     _message: str
     fraction: float
     deviation: Deviation
-    curves: tuple[Curve, ...] = field(repr=False)
-    begins: tuple[int, ...] = field(repr=False)
+    _curves: tuple[Curve, ...] = field(repr=False)
+    _begins: tuple[int, ...] = field(repr=False)  # curves before which the robot is reconfigured
 
     @property
     def success(self) -> bool:
@@ -78,12 +78,12 @@ class FollowedPath(Result):
     @property
     def reconfigurations(self) -> int:
         """How often the robot went over to another family of answers."""
-        return len(self.begins)
+        return len(self._begins)
 
     @property
     def largest_step(self) -> float:
         """The most that a joint moves from way point to way point of one curve [rad, m]."""
-        steps = [np.abs(self.robot.difference(c.q[:-1], c.q[1:])).max(initial=0.0) for c in self.curves]
+        steps = [np.abs(self.robot.difference(c.q[:-1], c.q[1:])).max(initial=0.0) for c in self._curves]
         return float(max(steps, default=0.0))
 
     def parts(self) -> tuple[Trajectory, ...]:
@@ -91,12 +91,12 @@ class FollowedPath(Result):
 
         v and a have no jumps but at the path's corners.
         """
-        if not self.curves:
+        if not self._curves:
             raise ValueError(f"FollowedPath: nothing of the path is followed: {self._message}")
         found: list[Trajectory] = []
-        for k, curve in enumerate(self.curves):
+        for k, curve in enumerate(self._curves):
             own = curve.trajectory(self.robot)
-            if k and k not in self.begins:
+            if k and k not in self._begins:
                 found[-1] = found[-1].spliced(own, allow_jump=True)
             else:
                 found.append(own)
@@ -110,8 +110,8 @@ class FollowedPath(Result):
         """
         if not (np.isfinite(speed) and speed > 0.0):
             raise ValueError(f"trajectory: speed: expected metres a second above 0, got {speed!r}")
-        if self.begins:
-            at = ", ".join(f"{100.0 * self.curves[k].s[0] / self.path.length:.4g} %" for k in self.begins)
+        if self._begins:
+            at = ", ".join(f"{100.0 * self._curves[k].s[0] / self.path.length:.4g} %" for k in self._begins)
             raise ValueError(
                 f"trajectory: the robot is reconfigured at {at} of the path: parts() are the ways between, and plan() "
                 f"leads from one to the next"
@@ -145,7 +145,7 @@ class FollowedPath(Result):
         With a ``scene`` its obstacles are drawn, and so many times the robot's ``shapes``.
         """
         frame = self.frame if frame is None else frame
-        ways = [part.sampled(n=200)[1].q for part in self.parts()] if self.curves else []
+        ways = [part.sampled(n=200)[1].q for part in self.parts()] if self._curves else []
         axes = plot_ways(self.robot, ways, frame, axes, scene=scene, shapes=shapes)
         if not self.success and self.relative_to == "world":
             rest = self.path(np.linspace(self.fraction * self.path.length, self.path.length, 100))[:, :3, 3]
@@ -154,7 +154,7 @@ class FollowedPath(Result):
 
     def _once(self) -> list[tuple[Curve, int]]:
         """Curves, and where they begin: way points that two share count once."""
-        return [(curve, int(k > 0 and k not in self.begins)) for k, curve in enumerate(self.curves)]
+        return [(curve, int(k > 0 and k not in self._begins)) for k, curve in enumerate(self._curves)]
 
     def __repr__(self) -> str:
         changed = self.reconfigurations
