@@ -134,7 +134,7 @@ def test_a_frame_stays_on_its_path():
             assert np.linalg.norm(off[:, :3], axis=1).max() <= rad
         assert found.deviation.position <= m
         back = robot.move_along(path.reversed(), frame, start=q[-1], **options)
-        assert back and np.abs(back.q[0] - q[-1]).max() < 1e-6
+        assert back.success and np.abs(back.q[0] - q[-1]).max() < 1e-6
         if robot is ARM:  # nothing is left over, so it is the same way back
             assert np.abs(back.q[-1] - q[0]).max() < 1e-5
     knots = found.trajectory(0.25)
@@ -342,7 +342,7 @@ def test_where_no_branch_is_known_searches_begin(monkeypatch):
     X = ARM.pose(Q, "tool")
     path = lw.motion.line(X, lw.pose((0.0, 0.1, 0.0)) @ X)
     monkeypatch.setattr(following, "_within", lambda asked, q, turning: q[:0])
-    assert ARM.move_along(path, "tool", starts=2)
+    assert ARM.move_along(path, "tool", starts=2).success
     monkeypatch.setattr(following, "_ways", lambda *given: [])
     found = ARM.move_along(path, "tool")  # of collisions nothing is said without a scene
     assert found.status == "out_of_reach" and "no configuration was found to begin at" in found.message
