@@ -1,10 +1,10 @@
-"""Results of distance queries and collision checks: `Robot.distances`, `Robot.edge_is_free` and others.
+"""Results of distance queries and collision checks: `Robot.distances`, `Robot.is_motion_free` and others.
 
 `linkwork.signed_distance` and `linkwork.contact_points` are of two shapes.
 """
 
 from linkwork.collision.contact_points import ContactPoints
-from linkwork.collision.motion_validity import EdgeResult
+from linkwork.collision.motion_validity import MotionCheck
 from linkwork.collision.pair_classification import CollisionPairs, FoundPair
 from linkwork.collision.result import DistanceDerivatives, DistanceHessian, DistanceResult, RobotDistances
 from linkwork.geometry.scene import Obstacle
@@ -15,8 +15,8 @@ __all__ = [
     "DistanceDerivatives",
     "DistanceHessian",
     "DistanceResult",
-    "EdgeResult",
     "FoundPair",
+    "MotionCheck",
     "Obstacle",
     "RobotDistances",
 ]

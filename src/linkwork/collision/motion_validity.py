@@ -19,7 +19,7 @@ from linkwork.kernels.compiler_api import Kernel, Space, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.straight_tree import straight_tree
 
-__all__ = ["METHODS", "EdgeResult", "check_edges", "edge_kernel"]
+__all__ = ["METHODS", "MotionCheck", "check_edges", "edge_kernel"]
 
 METHODS = ("certified", "sampled")
 
@@ -31,7 +31,7 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 @dataclass(frozen=True, init=False)
-class EdgeResult(Result):
+class MotionCheck(Result):
     """Collision checks of straight motions: single values of one motion, arrays (...) of a batch.
 
     ``status`` is "free", which is proved of the whole motion; "free_at_samples", where no sample collides and nothing
@@ -52,7 +52,7 @@ class EdgeResult(Result):
         return self.free
 
     @staticmethod
-    def _of(method: str, numbers: np.ndarray) -> EdgeResult:
+    def _of(method: str, numbers: np.ndarray) -> MotionCheck:
         """Make the result of the output (..., 4 + nq) of a kernel."""
         words = _STATUS[method]
         if numbers.ndim == 1:
@@ -60,11 +60,11 @@ class EdgeResult(Result):
             free, q = code == 0.0, numbers[4:]
             if free:
                 t, q = math.nan, np.full(len(q), math.nan)
-            return EdgeResult._make(free, words[int(code)], t, q, clearance, int(checks))
+            return MotionCheck._make(free, words[int(code)], t, q, clearance, int(checks))
         free = numbers[..., 0] == 0.0
         t, q = np.where(free, np.nan, numbers[..., 1]), np.where(free[..., np.newaxis], np.nan, numbers[..., 4:])
         status, checks = statuses(numbers[..., 0], words), numbers[..., 3].astype(int)
-        return EdgeResult._make(free, status, t, q, numbers[..., 2], checks)
+        return MotionCheck._make(free, status, t, q, numbers[..., 2], checks)
 
     def _sentence(self, place: tuple[int, ...]) -> str:
         t, clearance = (float(np.asarray(x)[place]) for x in (self.t, self.clearance))
@@ -79,7 +79,7 @@ def check_edges(asked: DistanceSpec) -> None:
         try:
             algorithms.check_bounded(body)
         except TypeError as error:
-            raise TypeError(f'edge_is_free: {error}: use method="sampled"') from None
+            raise TypeError(f'is_motion_free: {error}: use method="sampled"') from None
 
 
 def edge_kernel(method: str, asked: DistanceSpec, space: Space, *, each: bool = False) -> Kernel:

@@ -249,7 +249,7 @@ class IKResult(Result):
         found = {}
         for k in np.flatnonzero((told[:, 0] == 1.0) & ~soft.done(errors, left)):
             open_ = soft.counted & ~(np.abs(errors[k]) <= left[k])
-            names = [task.name for task in problem.tasks for _ in task.row_names]
+            names = [task.name for task in problem.tasks for _ in task.component_names]
             tasks = tuple(dict.fromkeys(name for name, x in zip(names, open_, strict=True) if x))
             found[int(k)] = Reason(Status.LOCAL_MINIMUM, tasks=tasks, starts=1 + int(told[k, _PLACE["restarts"]]))
         return found

@@ -83,7 +83,7 @@ class VelocityResult(Result):
         "solved"; "constraints_not_met": limits do not let the robot obey its own constraints; "tasks_not_met":
         constraints, limits or hard tasks themselves do not let all hard tasks be met; "max_iterations".
         """
-        own = [task.own for task in self.problem.tasks for _ in task.row_names]
+        own = [task.own for task in self.problem.tasks for _ in task.component_names]
         allowed = np.array([x for task in self.problem.tasks for x in task.tolerances])
         broken = (np.abs(self.after[..., own]) > allowed[own]).any(axis=-1)
         codes = np.where(self._flag("least"), np.where(broken, 2, 1), 3)
