@@ -17,6 +17,7 @@ from typing import Any
 import linkwork as lw
 from linkwork import constraints, errors, ik, joints, spatial
 from linkwork._util.declared_kinds import declared, fits, is_quick
+from linkwork._util.result import Made
 from linkwork.optimal import features
 
 from .callable_objects import INSTANCES
@@ -56,14 +57,8 @@ LEFT_OUT = {
 _INNER = frozenset(
     (
         *("adjoint", "tangent", "expr.jacobian", "from_casadi", "Robot", "CartesianPath.ending"),
-        *(
-            "CartesianPath.moving",
-            "ClosedForm.nearest_branch",
-            "DifferentialIK.step",
-            "OptimalResult.steps_of",
-            "IKResult.after",
-        ),
-        *("IKResult.known", "IKProblem.chain", "IKProblem.residual_and_jacobian", "IKProblem.nearest"),
+        *("CartesianPath.moving", "ClosedForm.nearest_branch", "DifferentialIK.step"),
+        *("IKProblem.chain", "IKProblem.residual_and_jacobian", "IKProblem.nearest"),
         *("IKProblem.refuse_unless_poses", "IKProblem.single", "PD.accelerated", "PD.ahead"),
         *("PD.check_input", "PD.errors", "PD.exerted", "PD.forces", "PD.gains", "PD.held"),
         *("Problem.program", "Problem.read_target", "Problem.window", "WholeBody.any_targets"),
@@ -90,20 +85,20 @@ _VALUES = (
 )
 _RESULTS = {
     *("JointReport", "Kernel", "Fit", "LoadedMesh", "Geometry", "Rates", "References", "LoopJoint", "SensorInput"),
-    *("CartesianPath", "TrackedPath", "PlanResult", "TimedPath", "Command", "LQRController", "TVLQRController"),
-    *("OptimalResult", "ShootingResult", "PathNumber", "ProblemEntry", "RowCheck", "FeatureRows", "PathDerivative"),
-    *("Simulation", "SimulatorState", "EventRecord", "BaseParameterFit", "InertiaFit", "PlacementFit", "Excitation"),
-    *("ExcitingTrajectory", "HeldOut", "Signals", "IKBranches", "ClosedForm", "IKArrays", "IKResult", "IKPathResult"),
+    *("CartesianPath", "TimedPath", "Command", "LQRController", "TVLQRController", "ServoForces", "CostSoFar"),
+    *("PathNumber", "ProblemEntry", "RowCheck", "FeatureRows", "PathDerivative", "SimulatorState", "EventRecord"),
+    *("ExcitingTrajectory", "HeldOut", "Signals", "IKBranches", "ClosedForm", "IKArrays", "Excitation", "QRResult"),
     *(
         "JointDiscontinuity",
         "BlockingLimit",
         "UnreachableCertificate",
         "Singularity",
-        "VelocityResult",
         "TaskRows",
         "TaskTarget",
         "Root",
+        "SVDResult",
     ),
+    *("EighResult", "SlogdetResult"),
     *("Deviation", "Extremes", "PlanTree", "ProfileNumbers", "TrajectoryState", "FiniteHorizonLQR", "LQRGain"),
     *("MPCPlan", "WholeBodyAnswer", "WhileResult", "DifferentialIK", "IKProblem", "Trajectory", "Controller"),
     *("ControlLaw", "Task", "TaskKinematics", "Constraint", "Feature", "Shape", "Sensor", "JointType", "Joint"),
@@ -223,7 +218,7 @@ def _of_class(cls: type, name: str) -> list[tuple[Any, Subject | None]]:
     if issubclass(cls, (BaseException, Warning)) or cls in errors.__dict__.values() or cls in spatial.__dict__.values():
         return []
     found: list[tuple[Any, Subject | None]] = []
-    if name not in _RESULTS and cls not in _VALUES and not inspect.isabstract(cls):
+    if name not in _RESULTS and not issubclass(cls, Made) and cls not in _VALUES and not inspect.isabstract(cls):
         found.append(((cls, "new"), _subject(name, (name, _spoken(name)), cls, functools.partial(_same, cls))))
     contract = isinstance(cls, type) and issubclass(cls, _CONTRACTS)
     own = {

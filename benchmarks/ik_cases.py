@@ -190,7 +190,7 @@ def out_of_reach(arm: Arm, solver: Linkwork, size: Size) -> Far:
         statuses[status] += 1
         far, told, near = (
             far + 1,
-            told + (status in ("out of reach", "not found", "at limits")),
+            told + (status in ("out_of_reach", "not_found", "at_limits")),
             near + (left <= 1.01 * best),
         )
         worst = max(worst, left / best)

@@ -152,7 +152,7 @@ def energy_runs(
             tenth = len(error) // 10
             drift = float(error[-tenth:].mean() - error[:tenth].mean())
             turn = h * float(np.abs(found.v[k]).max())
-            reason = "" if found.status[k] == 0 else found.reasons()[k]
+            reason = "" if found.success[k] else found.explain(k)
             gain, loss = float(error.max()), float(-error.min())
             run = (method, h, speed, duration, max(gain, loss), gain, loss, drift, turn, reason)
             yield EnergyRun(name or robot.name, *run)

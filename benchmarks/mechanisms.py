@@ -115,7 +115,7 @@ def _assembly(effort: Effort) -> Iterator[Verdict]:
     guess = np.array([side_by_side(robot, angle, 0.0)[0] for angle in angles])
     guess += rng.uniform(-0.1, 0.1, guess.shape)
     found = robot.assemble(guess, hold={"A0": -angles}, check=False)
-    assert np.all(found.assembled) and np.abs(robot.constraint_error(found.q)).max() < 1e-10
+    assert np.all(found.success) and np.abs(robot.constraint_error(found.q)).max() < 1e-10
     names = {"robot": robot, "guess": guess, "hold": {"A0": -angles}, "w": np.ones(robot.nv)}
     guess[:, 0] = -angles
     with threads(1):

@@ -46,8 +46,8 @@ def _followed(robot: lw.Robot, frame: str, what: str, paths: list, starts: list)
         begin = time.perf_counter()
         found = robot.track_cartesian_path(path, frame, q_init=start)
         seconds.append(time.perf_counter() - begin)
-        done += bool(found)
-        if found.curves:
+        done += found.success
+        if len(found.q):
             (part,) = found.parts()
             s = np.linspace(part.start_time, part.end_time, PLACES)
             left = lw.pose_difference(robot.pose(part(s).q, frame), path(s))[:, 3:]

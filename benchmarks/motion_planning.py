@@ -262,7 +262,7 @@ def _asked(
     """What is found, and in how many seconds; infinitely many, where nothing is."""
     begun = time.perf_counter()
     found = robot.plan(problem.start, problem.goals, problem.scene, seed=seed, time_limit=2.0, **options)
-    return found, time.perf_counter() - begun if found else np.inf
+    return found, time.perf_counter() - begun if found.success else np.inf
 
 
 def measured(arm: PlanningArm, kind: str, count: int, runs: int, searches: tuple[int, ...] = ()) -> Measured:
@@ -285,7 +285,7 @@ def measured(arm: PlanningArm, kind: str, count: int, runs: int, searches: tuple
             for some in searches:
                 other, spent = _asked(arm.robot, problem, seed, searches=some)
                 others[some].append((spent, other.cost))
-            if seed == 0 and found and looked:
+            if seed == 0 and found.success and looked:
                 try:
                     touching += _Coal(arm.robot, problem.scene).touches(found.path) > 0
                 except CannotCompare:

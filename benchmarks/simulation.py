@@ -192,7 +192,7 @@ def arm_rows(quick: bool) -> list[MotionRow]:
         return robot.simulate(q, controller=controller, constants={"wanted": q[0]}, **how)
 
     found = run()
-    assert found, "an arm left what numbers can say"
+    assert np.all(found.success), "an arm left what numbers can say"
     batch, beside = median_seconds(run) / (n * STEPS), SIMULATION["arm", "beside"]
     mujoco = mujoco_module()
     peer = None if mujoco is None else _their_arm(mujoco, robot, 10.0 * mass, mass, q, found.q[:, -1])

@@ -82,7 +82,8 @@ def test_docstrings() -> None:
         if module.name.endswith("__main__"):
             continue
         imported = importlib.import_module(module.name)
-        if ">>>" in Path(imported.__file__ or "").read_text(encoding="utf-8"):
+        is_room = module.name.count(".") == 1  # whose classes have their examples in other files
+        if is_room or ">>>" in Path(imported.__file__ or "").read_text(encoding="utf-8"):
             result = doctest.testmod(imported, optionflags=FLAGS)
             assert result.failed == 0, module.name
             attempted += result.attempted

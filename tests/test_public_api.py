@@ -1,5 +1,8 @@
 """The public names and their signatures, as a file that is looked at when it changes; and what importing costs.
 
+Public modules are found from `linkwork.__all__`.  A class lists its own members and names its public bases, whose
+members stand with these; a class that several modules publish stands with the innermost of them.
+
 `python -m pytest tests/test_public_api.py --update-golden` writes the file anew.
 """
 
@@ -9,47 +12,14 @@ import sys
 from functools import cached_property
 from pathlib import Path
 
+from tests.helpers.public_interface import Field, all_members, own_members, public_classes, public_modules
+
 import linkwork
-from linkwork import (
-    constraints,
-    control,
-    environments,
-    errors,
-    expr,
-    identify,
-    joints,
-    motion,
-    optimal,
-    parameters,
-    planning,
-    robots,
-    shapes,
-    simulation,
-    spatial,
-)
-from linkwork._util.foreign_names import ForeignName
+from linkwork._util.result import Made
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
-MODULES = {
-    "linkwork": linkwork,
-    "linkwork.expr": expr,
-    "linkwork.expr.linalg": expr.linalg,
-    "linkwork.expr.optimize": expr.optimize,
-    "linkwork.constraints": constraints,
-    "linkwork.errors": errors,
-    "linkwork.identify": identify,
-    "linkwork.joints": joints,
-    "linkwork.motion": motion,
-    "linkwork.control": control,
-    "linkwork.optimal": optimal,
-    "linkwork.simulation": simulation,
-    "linkwork.environments": environments,
-    "linkwork.parameters": parameters,
-    "linkwork.planning": planning,
-    "linkwork.robots": robots,
-    "linkwork.shapes": shapes,
-    "linkwork.spatial": spatial,
-}
+MODULES = public_modules()
+CLASSES = public_classes()
 SPECIAL = ("__init__", "__call__")
 HEAVY = ("scipy", "jax", "torch", "casadi", "pinocchio", "mujoco", "rich", "pytest", "matplotlib", "gymnasium")
 
@@ -76,9 +46,10 @@ def described(name, value):
         return f"{name}: property"
     if isinstance(value, (staticmethod, classmethod)):
         return described(name, value.__func__)
+    if value is Field:
+        return f"{name}: field"
     if inspect.isclass(value):
-        bases = ", ".join(base.__name__ for base in value.__bases__)
-        return f"class {name}({bases})"
+        return f"class {name}({', '.join(bases(value))})".removesuffix("()")
     if inspect.isroutine(value):
         return f"{name}{called(value)}"
     if inspect.ismodule(value):
@@ -86,14 +57,23 @@ def described(name, value):
     return f"{name}: attribute" if inspect.ismemberdescriptor(value) else f"{name}: {type(value).__name__}"
 
 
-def members(cls):
-    """The public attributes of a class, those of its own and those inherited from linkwork's classes."""
-    found = {}
-    for base in reversed(cls.__mro__):
-        if base.__module__.startswith("linkwork"):
-            found |= vars(base)
+def bases(cls):
+    """The nearest public bases of a class, by their full names, and those that are not of linkwork."""
+    found = []
+    for base in cls.__bases__:
+        if base in CLASSES:
+            found.append(f"{CLASSES[base]}.{base.__name__}")
+        elif base.__module__.startswith("linkwork"):
+            found += bases(base)
+        elif base is not object:
+            found.append(base.__name__)
+    return list(dict.fromkeys(found))
+
+
+def members(found):
+    """The public attributes among those of a class, without a constructor that refuses to construct."""
     public = {name: value for name, value in found.items() if not name.startswith("_") or name in SPECIAL}
-    return {name: value for name, value in public.items() if not isinstance(value, ForeignName)}
+    return {name: value for name, value in public.items() if value is not Made.__init__}
 
 
 def public_api():
@@ -101,13 +81,16 @@ def public_api():
     for title, module in MODULES.items():
         lines.append(f"[{title}]")
         assert len(set(module.__all__)) == len(module.__all__)
-        lines += sorted(described(name, getattr(module, name)) for name in module.__all__)
+        for name in sorted(module.__all__):
+            value = getattr(module, name)
+            home = CLASSES.get(value, title) if inspect.isclass(value) else title
+            lines.append(described(name, value) if home == title else f"class {name}: {home}.{value.__name__}")
         lines.append("")
         for name in sorted(module.__all__):
             value = getattr(module, name)
-            if inspect.isclass(value):
+            if inspect.isclass(value) and CLASSES[value] == title:
                 lines.append(f"[{title}.{name}]")
-                lines += sorted(described(*item) for item in members(value).items())
+                lines += sorted(described(*item) for item in members(own_members(value, CLASSES)).items())
                 lines.append("")
     return "\n".join(lines)
 
@@ -135,7 +118,7 @@ def test_every_public_name_says_what_it_is():
             if inspect.isclass(value) or inspect.isroutine(value):
                 assert inspect.getdoc(value), f"{title}.{name}"
     for cls in (linkwork.Robot, linkwork.Kernel, linkwork.Joint):
-        for name, value in members(cls).items():
+        for name, value in members(all_members(cls)).items():
             if isinstance(value, property) or inspect.isroutine(value):
                 assert inspect.getdoc(value) or name in (*SPECIAL, "name"), f"{cls.__name__}.{name}"
 

@@ -41,7 +41,7 @@ def calibrated(samples=120):
 
 if __name__ == "__main__":
     arm, zeros, _, fit = calibrated()
-    assert fit.converged and len(fit.values) == 4 * 7 + 6  # zeros and placements together show no more than these
+    assert fit.success and len(fit.values) == 4 * 7 + 6  # zeros and placements together show no more than these
 
     # At configurations that nobody measured, the hand is where the calibrated robot says
     q = robot.random_configuration(seed=2, size=1000)

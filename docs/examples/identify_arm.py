@@ -55,7 +55,7 @@ if __name__ == "__main__":
     assert 0.5 < np.mean(errors**2) < 2.0 and np.abs(errors).max() < 5.0
 
     # The robot with the estimate in it has inertias that bodies can have, and predicts what was held out
-    assert fit.converged and fit.robot.physical_consistency() == {}
+    assert fit.success and fit.robot.physical_consistency() == {}
     assert (fit.held_out.error < 0.5 * fit.held_out.nominal_error).all()
     error, before = (np.linalg.norm(x) for x in (fit.held_out.error, fit.held_out.nominal_error))
     print(f"{len(base.values)} base parameters; held-out forces are wrong by {error:.2f} N·m instead of {before:.2f}")

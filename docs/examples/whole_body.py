@@ -44,7 +44,7 @@ if __name__ == "__main__":
     }  # joints without friction
     found = robot.simulate(q, controller=law, constants={"trunk": aim, "posture_q": q}, **how)
     end = found.q[-1]
-    assert found and np.abs(robot.pose(end, "trunk") - aim).max() < 5e-3
+    assert found.success and np.abs(robot.pose(end, "trunk") - aim).max() < 5e-3
     feet = found.records["contact_forces"][-1]
     assert abs(feet[:, 2].sum() - 9.81 * robot.mass) < 0.1
 

@@ -46,7 +46,9 @@ The compiler:
 - `from_casadi` makes one of a CasADi function, and `Kernel.to_casadi` the other way.
 - `get_num_threads` and `set_num_threads`: how many share a large batch.
 
-`errors` is the family of errors and warnings.  `__version__` is the version.
+Results have `success`, `status`, `message`, `iterations` and `explain()`: `errors.Result` is their base, and
+`errors.Status` enumerates statuses.  `collision`, `kinematics`, `dynamics`, `mechanisms` and `parts` have the types
+that methods of robots return.  `errors` also has all errors and warnings.  `__version__` is the version.
 
 Pages, in docs/ of the source and in share/doc/linkwork of the environment that linkwork is installed in: README.md
 lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
@@ -54,7 +56,7 @@ other libraries; robots.md, parameters.md, robot_files.md, building.md, shapes.m
 joints.md, joints_of_your_own.md, constraints.md, mechanisms.md, force_elements.md, inverse_kinematics.md,
 inverse_kinematics_figures.md, motion.md, motion_figures.md, optimal.md, optimal_figures.md, control.md,
 controllers.md, simulation.md, simulation_figures.md, identification.md, compiler.md, control_flow.md,
-differentiation.md, expressions.md, linear_algebra.md, mathematics.md and casadi.md have a subject each;
+differentiation.md, expressions.md, linear_algebra.md, mathematics.md, casadi.md and results.md have a subject each;
 conventions.md says what every number means, and ARCHITECTURE.md shows the house.
 
 On the command line: `linkwork --help`.
@@ -65,16 +67,21 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from linkwork import (
+    collision,
     constraints,
     control,
+    dynamics,
     errors,
     expr,
     force_elements,
     ik,
     joints,
+    kinematics,
+    mechanisms,
     motion,
     optimal,
     parameters,
+    parts,
     planning,
     robots,
     shapes,
@@ -168,12 +175,14 @@ __all__ = [
     "__version__",
     "call",
     "check_joint",
+    "collision",
     "compile",
     "cond",
     "constraints",
     "contact_points",
     "control",
     "distance_field",
+    "dynamics",
     "errors",
     "expr",
     "force_elements",
@@ -183,11 +192,14 @@ __all__ = [
     "identify",
     "ik",
     "joints",
+    "kinematics",
     "load",
     "lstsq",
+    "mechanisms",
     "motion",
     "optimal",
     "parameters",
+    "parts",
     "planning",
     "pose",
     "pose_difference",

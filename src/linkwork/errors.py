@@ -1,4 +1,6 @@
-"""The one family of errors of linkwork.
+"""Errors and warnings of linkwork, and the base of its results.
+
+`Result` is the base class of all results that may fail, and `Status` enumerates their outcomes.
 
 A `ModelError` is about a robot's description: it says what is wrong, where (file, line, column, element), what was
 got and what was expected, the nearest valid name and the remedy.  A reader collects up to 20 of them and raises one
@@ -17,6 +19,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import nearest
+from linkwork._util.result import Result
+from linkwork._util.status import Status
 
 __all__ = [
     "ArgumentError",
@@ -30,9 +34,11 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "NotDifferentiableError",
+    "Result",
     "SimulationWarning",
     "SingularInertiaError",
     "SingularMatrixError",
+    "Status",
     "TraceWarning",
     "UnderactuatedError",
     "UnknownNameError",

@@ -51,7 +51,7 @@ def test_the_path_is_the_robots(linkwork, files, tmp_path):
         == robot.plan(start, [goal], obstacles, seed=2, position_limits=limits).path.tolist()
     )
     ran = linkwork("plan", *asked, "--limits", "j=-1.5:0.5", "--json")
-    assert ran.code == 1 and json.loads(ran.out)["status"] == "goal outside limits"
+    assert ran.code == 1 and json.loads(ran.out)["status"] == "goal_outside_limits"
     # timed, and written: the same from the file as from the robot
     for ending in ("npz", "csv"):
         output = tmp_path / f"way.{ending}"
@@ -89,10 +89,10 @@ def test_goals_of_every_kind(linkwork, files):
     assert ran.code == 0 and data["goal"] == 1 and data["path"][-1] == [-1.3, 0.0]
     ran = linkwork("plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=0", "--json")
     data = json.loads(ran.out)
-    assert ran.code == 1 and data["status"] == "goal in collision" and "post" in data["reason"]
+    assert ran.code == 1 and data["status"] == "goal_in_collision" and "post" in data["message"]
     assert data["path"] == [] and data["cost"] is None and data["times"] is None
     ran = linkwork("plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=0")
-    assert ran.code == 1 and "goal in collision" in ran.out and "'post'" in ran.out
+    assert ran.code == 1 and "goal_in_collision" in ran.out and "'post'" in ran.out
 
 
 def test_a_picture_is_written(linkwork, files, tmp_path):

@@ -155,4 +155,4 @@ def test_a_robot_of_many_links_is_planned_for_in_loops() -> None:
     assert robot.is_motion_free(found.path[:-1], found.path[1:], collision_check="sampled", resolution=0.01).free.all()
     curled = np.zeros(48)
     curled[0::2] = 0.3  # once around and into itself
-    assert robot.plan(start, curled).status == "goal in collision"
+    assert robot.plan(start, curled).status == "goal_in_collision"

@@ -136,7 +136,7 @@ def test_it_stands_in_a_simulation_while_its_arm_moves() -> None:
         contacts=ground,
         constants={"shoulder": 0.6, "elbow": -1.0},
     )
-    assert found and np.abs(found.q[-1, 7:] - [0.6, -1.0]).max() < 2e-2
+    assert found.success and np.abs(found.q[-1, 7:] - [0.6, -1.0]).max() < 2e-2
     assert np.abs(found.q[-1, :7] - robot.neutral()[:7]).max() < 1e-3
     assert np.abs(found.v[..., 6]).max() < 4.0
 

@@ -143,7 +143,7 @@ def test_without_scipy_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     tau = robot.inverse_dynamics(q, v, a)
     for part in ("optimize", "signal"):
         monkeypatch.setitem(sys.modules, f"scipy.{part}", None)
-    assert identify.inertias(robot, q, v, a, tau).converged
+    assert identify.inertias(robot, q, v, a, tau).success
     with pytest.raises(ImportError, match=r'identify.inertias takes SciPy.*pip install "linkwork\[identify\]"'):
         identify.inertias(robot, q, v, a, tau, passive=["damping"])
     with pytest.raises(ImportError, match=r"identify.differentiate takes SciPy"):

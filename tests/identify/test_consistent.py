@@ -45,7 +45,7 @@ def test_exact_forces_give_the_base_parameters_whatever_the_spread() -> None:
     base = identify.base_parameters(robot, q, v, a, tau)
     for spread in (0.2, 5.0):
         fit = identify.inertias(robot, q, v, a, tau, spread=spread)
-        assert fit.converged and fit.identifiable == (43, 43)
+        assert fit.success and fit.identifiable == (43, 43)
         assert_close(base.base.values(fit.values), base.values, 1e-8)
         assert_close(fit.robot.inertial_parameters(), fit.values, 1e-12)
         assert fit.robot.physical_consistency() == {}
@@ -64,7 +64,7 @@ def test_inertias_are_those_of_bodies_where_the_unconstrained_are_not() -> None:
         tau = other.inverse_dynamics(q, v, a)
         tau = tau + 0.5 * np.sqrt(np.mean(tau**2)) * np.random.default_rng(3).normal(size=tau.shape)
         fit = identify.inertias(robot, q, v, a, tau)
-        assert fit.converged, name
+        assert fit.success, name
         extended = deformed.has_extent(robot.inertial_parameters().reshape(-1, 10))
         assert len(fit.unchanged) == (~extended).sum()
         ten = fit.robot.inertial_parameters().reshape(-1, 10)
@@ -160,7 +160,7 @@ def test_what_is_in_joints_is_not_negative() -> None:
     noise = 0.05 * np.random.default_rng(10).normal(size=v.shape)
     tau = truth.inverse_dynamics(q, v, a, passive=True) + noise
     fit = identify.inertias(robot, q, v, a, tau, passive=True)
-    assert fit.converged and fit.names[20:22] == (f"{first}.armature", f"{second}.armature")
+    assert fit.success and fit.names[20:22] == (f"{first}.armature", f"{second}.armature")
     expected = truth.inertial_parameters(passive=True)
     free = [k for k, name in enumerate(fit.names) if name not in fit.at_bound]
     errors = ((fit.values - expected) / np.where(fit.standard_deviations > 0.0, fit.standard_deviations, 1.0))[free]
@@ -206,7 +206,7 @@ def test_what_a_follower_shares_with_its_master_is_kept() -> None:
     kinds = ["armature", "damping"]
     fit = identify.inertias(robot, q, v, a, truth.inverse_dynamics(q, v, a, passive=True), passive=kinds)
     shared = tuple(f"{follower.name}.{kind}" for kind in kinds)
-    assert fit.unchanged == shared and not {*shared} & {*fit.names} and fit.converged
+    assert fit.unchanged == shared and not {*shared} & {*fit.names} and fit.success
     assert f"forces do not tell them from others': {', '.join(shared)}" in str(fit)
     found = fit.robot.joint(master.name), fit.robot.joint(follower.name)
     assert_close(found[0].damping, [3.0], 1e-6)
@@ -258,7 +258,7 @@ def test_what_is_not_shown_stays() -> None:
     still = np.zeros((20, 7))
     fit = identify.inertias(robot, q, still, still, other.inverse_dynamics(q, still, still))
     seen, count = fit.identifiable
-    assert 0 < seen < 7 and count == 43 and fit.converged
+    assert 0 < seen < 7 and count == 43 and fit.success
     assert f"the measurements show {seen} of 43 base parameters; the robot's own" in str(fit)
     assert fit.inertia_divergence["shoulder"] < 1e-12
     q, v, a = motion(robot, 50)

@@ -38,14 +38,14 @@ def test_exact_poses_give_a_robot_with_the_same_poses() -> None:
     q, elsewhere = (robot.random_configuration(seed=seed, size=100) for seed in (2, 3))
     X = other.pose(q, "hand")
     fit = identify.placements(robot, q, X, "hand")
-    assert fit.converged and len(fit.values) == 4 * 7 + 6 and np.isfinite(fit.condition)
+    assert fit.success and len(fit.values) == 4 * 7 + 6 and np.isfinite(fit.condition)
     assert_close(fit.robot.pose(elsewhere, "hand"), other.pose(elsewhere, "hand"), 1e-12, core=2)
     assert (fit.held_out.error < 1e-12).all() and (fit.held_out.nominal_error > 1e-3).all()
     assert np.array_equal(fit.base, np.eye(4)) and not fit.zeros.any()
     assert "placement:shoulder_pan.d_z - placement:shoulder_lift.d_y" in fit.identifiable.expressions()
     assert "placement:shoulder_lift.d_y" in fit.unchanged and len(fit.unchanged) == 48 - 34
     places = identify.placements(robot, q, X[:, :3, 3], "hand")
-    assert places.converged and len(places.values) == 4 * 7 + 3  # a hand on its axis shows them off it alone
+    assert places.success and len(places.values) == 4 * 7 + 3  # a hand on its axis shows them off it alone
     assert_close(places.robot.pose(elsewhere, "hand")[:, :3, 3], other.pose(elsewhere, "hand")[:, :3, 3], 1e-12, core=1)
 
     kinds = [joints.Revolute, joints.Prismatic]
@@ -56,7 +56,7 @@ def test_exact_poses_give_a_robot_with_the_same_poses() -> None:
     other = moved(chain, [f"placement:{joint.name}" for joint in chain.joints], 1e-2, 4)
     q = chain.random_configuration(seed=5, size=40)
     fit = identify.placements(chain, q, other.pose(q, end), end)
-    assert len(fit.values) == 4 * turning + 2 * (4 - turning) + 6 and fit.converged
+    assert len(fit.values) == 4 * turning + 2 * (4 - turning) + 6 and fit.success
     assert_close(fit.robot.pose(q, end), other.pose(q, end), 1e-12, core=2)
 
 
@@ -75,7 +75,7 @@ def test_offsets_are_found_within_the_covariance_that_is_stated() -> None:
     single, sigmas = [], []
     for _ in range(15):
         fit = identify.placements(robot, q, with_noise(X, 2e-3, 5e-4, rng), end, held_out=0.0)
-        assert fit.converged and fit.names == first.names and fit.held_out is None
+        assert fit.success and fit.names == first.names and fit.held_out is None
         single.append((fit.values - truth[fit.identifiable.columns]) / fit.standard_deviations)
         sigmas.append(fit.sigma)
     assert 0.75 < np.mean(np.square(single)) < 1.35
@@ -98,7 +98,7 @@ def test_zeros_and_the_base() -> None:
     X = base @ robot.pose(q + truth, "hand")
     names = ["base", *(f"zero:{joint.name}" for joint in robot.joints)]
     fit = identify.placements(robot, q, X, "hand", parameters=names)
-    assert fit.unchanged == ("zero:shoulder_pan",) and fit.converged and fit.robot == robot
+    assert fit.unchanged == ("zero:shoulder_pan",) and fit.success and fit.robot == robot
     assert_close(fit.zeros, truth, 1e-10)
     assert_close(fit.base, base, 1e-10)
     assert_close(fit.base @ fit.robot.pose(fit.configuration(q), "hand"), X, 1e-10, core=2)

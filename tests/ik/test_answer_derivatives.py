@@ -105,7 +105,13 @@ def test_the_nearest_by_pose_and_by_what_it_is_near_to():
         def by_near(k, h, X1=X1, near1=near1, q=found.q, limits=limits):
             other = near1 + h * np.eye(7)[k]
             return ARM.inverse_kinematics(
-                X1, "hand", nearest_to=other, q_init=q, position_tolerance=FINE, orientation_tolerance=FINE, position_limits=limits
+                X1,
+                "hand",
+                nearest_to=other,
+                q_init=q,
+                position_tolerance=FINE,
+                orientation_tolerance=FINE,
+                position_limits=limits,
             ).q
 
         for name, answer, n in (("X_target", by_pose, 6), ("nearest_to", by_near, 7)):

@@ -27,7 +27,7 @@ def test_two_elbows_by_the_law_of_cosines():
     found = problem.solve([1.0, -1.0], num_solutions=3, place=place)
     bend = math.acos((place @ place - 1.0 - 0.64) / 1.6)
     assert found.q.shape == (3, 2) and found.success.tolist() == [True, True, False]
-    assert found.status.tolist() == ["solved", "solved", "none other"]
+    assert found.status.tolist() == ["solved", "solved", "no_other_solution"]
     assert np.abs(found.q[:2, 1] - [-bend, bend]).max() < 1e-5  # the nearer one first
     assert "2 answers that differ" in found.explain(2) and found.explain(0).startswith("solved")
     assert problem.solve([1.0, 1.0], num_solutions=1, place=place).q[0, 1] > 0.0
@@ -66,7 +66,7 @@ def test_seven_axes_far_apart_and_the_same_alone_as_in_a_batch():
 
 def test_none_where_there_is_none_and_bad_counts():
     far = ARM7.inverse_kinematics(lw.pose((3.0, 0.0, 0.0)), "hand", num_solutions=2)
-    assert far.status.tolist() == ["out of reach"] * 2 and not far.success.any() and far.proof[0].proved
+    assert far.status.tolist() == ["out_of_reach"] * 2 and not far.success.any() and far.proof[0].proved
     X = ARM7.pose(ARM7.neutral(), "hand")
     for count in (0, -1, 1.5, True, 10**9):
         with pytest.raises(ValueError, match="num_solutions"):

@@ -194,7 +194,7 @@ def test_hard_tasks_are_met_or_told():
     easy = ARM.velocity_for(tasks, q, DT, motion_limits=False, **targets)
     assert easy.success.all() and np.abs(easy.after[:, :3]).max() <= 1e-7
     slow = ARM.velocity_for(tasks, q, DT, motion_limits={"velocity": 1e-3}, **targets)
-    assert not slow.success.any() and (slow.status == "hard tasks not met").all()
+    assert not slow.success.any() and (slow.status == "tasks_not_met").all()
     assert (np.abs(slow.v) <= 1e-3).all()
 
 

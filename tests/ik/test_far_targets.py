@@ -87,15 +87,15 @@ def test_bases_go_far_in_no_more_steps_than_near(root):
 
 
 def test_no_certificate_without_a_proof():
-    """What searches have not found is "not found"; "out of reach" has a proof."""
+    """What searches have not found is "not_found"; "out_of_reach" has a proof."""
     arm = lw.load("arm7")
     X = arm.pose(arm.random_configuration(seed=3, size=12), "hand")
     held = arm.inverse_kinematics(X, "hand", locked=["elbow", "wrist_roll"], max_iterations=100)
     far = arm.inverse_kinematics(X @ lw.pose((0.0, 0.0, 4.0)), "hand", max_iterations=100)
-    assert (far.status == "out of reach").all() and all(proof.proved for proof in far.proof)
+    assert (far.status == "out_of_reach").all() and all(proof.proved for proof in far.proof)
     for found in (held, far):
         for status, proof in zip(found.status, found.proof, strict=True):
-            assert (status != "out of reach") or proof.proved
-    assert "not found" in held.status and all(
-        "not found: no answer by" in held.explain(k) for k in range(12) if held.status[k] == "not found"
+            assert (status != "out_of_reach") or proof.proved
+    assert "not_found" in held.status and all(
+        "not_found: no answer by" in held.explain(k) for k in range(12) if held.status[k] == "not_found"
     )

@@ -23,7 +23,7 @@ def test_reachable_poses_are_reached_by_soft_tasks(name, frame):
     alone = robot.ik_problem(lw.ik.PoseTask(frame, weight=1.0, name="X"), num_starts=1).solve(X=X)
     left = np.abs(lw.pose_difference(robot.pose(alone.q, frame), X)).max(axis=-1)
     assert 0.05 < (left > 1e-3).mean() < 0.5
-    assert (alone.status[(left > 1e-3) & alone.success] == "local minimum").all()
+    assert (alone.status[(left > 1e-3) & alone.success] == "local_minimum").all()
     first = left <= 1e-7  # what the seed leads to is kept, and costs no step more
     assert np.array_equal(found.q[first], alone.q[first])
     assert np.array_equal(found.iterations[first], alone.iterations[first])
@@ -32,14 +32,14 @@ def test_reachable_poses_are_reached_by_soft_tasks(name, frame):
 def test_what_is_left_of_soft_tasks_is_said():
     problem = ARM.ik_problem(lw.ik.PositionTask("hand", weight=2.0))
     found = problem.solve(hand=[[3.0, 0.0, 0.5], [0.3, 0.3, 0.3]])
-    assert found.status.tolist() == ["local minimum", "solved"] and found.success.all()
+    assert found.status.tolist() == ["local_minimum", "solved"] and found.success.all()
     left = np.linalg.norm(ARM.pose(found.q, "hand")[:, :3, 3] - [[3.0, 0.0, 0.5], [0.3, 0.3, 0.3]], axis=-1)
     assert np.abs(found.soft_position_error - left).max() <= 1e-12 and left[0] > 1.0
     assert np.abs(found.soft_cost - 0.5 * np.square(2.0 * left)).max() <= 1e-12
     assert (found.soft_orientation_error == 0.0).all() and (found.position_error == 0.0).all()
     assert f"{left[0]:.4g} m" in found.explain(0) and "'hand'" in found.explain(0) and "starts" in found.explain(0)
     one = problem.solve(hand=[3.0, 0.0, 0.5])
-    assert one.status == "local minimum" and one.restarts == 47 and f"{left[0]:.3g} m" in repr(one)
+    assert one.status == "local_minimum" and one.restarts == 47 and f"{left[0]:.3g} m" in repr(one)
 
 
 def test_the_least_of_more_starts_is_no_worse_and_levels_come_first():
@@ -61,7 +61,7 @@ def test_a_task_that_is_not_a_number_is_said_to_be():
     for weight in (None, 1.0):
         odd = lw.ik.FunctionTask("odd", lambda k: np.sqrt(-1.0 - k.point("hand")[2] ** 2), weight=weight)
         found = ARM.ik_problem(odd, max_iterations=200).solve()
-        assert found.status == "not a number" and not found.success and "'odd'" in found.explain()
+        assert found.status == "not_finite" and not found.success and "'odd'" in found.explain()
 
 
 def test_raising_at_most_is_proposed_where_it_helps():
@@ -71,6 +71,6 @@ def test_raising_at_most_is_proposed_where_it_helps():
         found = ARM.ik_problem(lw.ik.PoseTask("hand"), solver=solver, max_iterations=50).solve(hand=X)
         more = ARM.ik_problem(lw.ik.PoseTask("hand"), solver=solver, max_iterations=20_000).solve(hand=X)
         stuck = ~found.success & ~more.success
-        assert stuck.sum() >= 3 and set(found.status[stuck]) <= {"local minimum", "singular"}
+        assert stuck.sum() >= 3 and set(found.status[stuck]) <= {"local_minimum", "singular"}
         for k in np.flatnonzero(~found.success):
-            assert ("raise max_iterations" in found.explain(k)) == bool(more.success[k])
+            assert ("a search of" in found.explain(k)) == bool(more.success[k])

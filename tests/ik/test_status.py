@@ -22,7 +22,7 @@ def test_beyond_the_reach_of_a_planar_arm():
     places = np.array([[3.0, 0.0, 0.0], [-2.0, 2.5, 0.0], [0.4, -1.7, 0.0], [0.0, 1e6, 0.0]])
     found = problem.solve(place=places)
     far = np.linalg.norm(places, axis=1)
-    assert found.status.tolist() == ["out of reach", "out of reach", "solved", "out of reach"]
+    assert found.status.tolist() == ["out_of_reach", "out_of_reach", "solved", "out_of_reach"]
     assert found.success.tolist() == [False, False, True, False]
     for k in (0, 1, 3):
         proof = found.proof[k]
@@ -32,11 +32,11 @@ def test_beyond_the_reach_of_a_planar_arm():
         assert abs(found.position_error[k] - (far[k] - 2.3)) < 1e-6 * far[k]
     assert found.proof[2] is None
     assert "reach of 3 m" in found.explain(0) and "2.3 m" in found.explain(0) and "0.7 m" in found.explain(0)
-    assert str(found) == "solved        1\nout of reach  3"
+    assert str(found) == "solved        1\nout_of_reach  3"
     one = robot.inverse_kinematics(lw.pose((2.0, 0.0, 0.0)), tip)  # its last link along x: 1.5 from the base
     turned = robot.inverse_kinematics(lw.pose((2.0, 0.0, 0.0), rpy=(0.0, 0.0, math.pi)), tip)
     assert one.status == "solved" and one.proof is None
-    assert turned.status == "out of reach" and abs(turned.proof.distance - 2.5) < 1e-9
+    assert turned.status == "out_of_reach" and abs(turned.proof.distance - 2.5) < 1e-9
     assert abs(turned.proof.bound - 1.8) < 1e-9 and turned.proof.frame == tip
 
 
@@ -44,7 +44,7 @@ def test_a_hole_about_the_base():
     robot, tip = planar((1.0, 0.3, 0.2), 3.2)
     found = robot.ik_problem(lw.ik.PositionTask(tip, name="place")).solve(place=[[0.1, 0.2, 0.0], [0.3, 0.41, 0.0]])
     near = math.hypot(0.1, 0.2)
-    assert found.status.tolist() == ["out of reach", "solved"]
+    assert found.status.tolist() == ["out_of_reach", "solved"]
     assert found.proof[0].kind == "near" and abs(found.proof[0].bound - 0.5) < 1e-9
     assert abs(found.proof[0].distance - near) < 1e-9 and abs(found.position_error[0] - (0.5 - near)) < 1e-6
     assert "stays 0.5 m away" in found.explain(0)
@@ -54,7 +54,7 @@ def test_out_of_the_plane_of_an_arm():
     robot, tip = planar((1.0, 0.8, 0.5))
     aside = robot.inverse_kinematics(lw.pose((1.0, 0.5, 0.2)), tip)
     turned = robot.inverse_kinematics(lw.pose((1.0, 0.5, 0.0), rpy=(0.3, 0.0, 0.0)), tip)
-    assert aside.status == turned.status == "out of reach"
+    assert aside.status == turned.status == "out_of_reach"
     assert aside.proof.kind == "aside" and abs(aside.proof.beyond - 0.2) < 1e-9
     assert turned.proof.kind == "turned" and abs(turned.proof.beyond - 0.3) < 1e-9
 
@@ -65,7 +65,7 @@ def test_limits_in_the_way_are_named():
     reach = 2.0 * math.cos(0.5)
     places = [[reach * math.cos(a), reach * math.sin(a), 0.0] for a in (0.0, 1.0, -2.0)]
     found = robot.ik_problem(lw.ik.PositionTask(tip, name="place")).solve(place=places)
-    assert (found.status == "at limits").all() and not found.success.any()
+    assert (found.status == "at_limits").all() and not found.success.any()
     for (limit,) in found.limits_in_the_way:
         assert limit.joint == "j1" and limit.unit == "rad"
         assert abs(abs(limit.needed) - 1.0) < 1e-5 and limit.bound == math.copysign(0.4, limit.needed)
@@ -78,7 +78,7 @@ def test_a_slide_that_is_too_short():
     """What only the range of a slide keeps from the target is proved by it, and limits are in the way."""
     robot = chain_text([("prismatic", "0 0 1", "0 0 0", 0.0, 0.5), ("revolute", "0 0 1", "0 0 0", -3, 3)], "0.7 0 0")
     found = robot.inverse_kinematics(lw.pose((0.7, 0.0, 2.0)), "l3")
-    assert found.status == "at limits" and found.proof.within_limits
+    assert found.status == "at_limits" and found.proof.within_limits
     (limit,) = found.limits_in_the_way
     assert limit.joint == "j0" and limit.unit == "m" and abs(limit.needed - 2.0) < 1e-6 and limit.bound == 0.5
     assert found.q[0] == 0.5 and abs(found.position_error - 1.5) < 1e-6
@@ -96,7 +96,7 @@ def test_tasks_in_conflict_are_named_with_what_they_pull():
     X = robot.pose(robot.neutral() + 0.5, "hand")
     place, way = X[:3, 3], np.array([0.0, 0.03, 0.04])
     found = robot.ik_problem(tasks).solve(here=place + way, there=place - way, turn=X[:3, :3])
-    assert found.status == "conflict" and found.success is False and found.proof is None
+    assert found.status == "infeasible" and found.success is False and found.proof is None
     assert set(found.multipliers) == {"here", "there"}
     here, there = found.multipliers["here"], found.multipliers["there"]
     assert np.abs(here + there).max() < 1e-6 * np.abs(here).max()
@@ -132,7 +132,7 @@ def test_multipliers_of_conflicts_are_proofs():
     for tasks, targets in cases:
         problem = ARM.ik_problem(tasks)
         found = problem.solve(**targets)
-        some = [k for k, status in enumerate(found.status) if status == "conflict"]
+        some = [k for k, status in enumerate(found.status) if status == "infeasible"]
         assert some, tasks
         for k in some:
             given = found.multipliers[k]
@@ -144,7 +144,7 @@ def test_multipliers_of_conflicts_are_proofs():
 def test_one_task_of_several_that_is_out_of_reach():
     tasks = [lw.ik.PositionTask("hand", name="far"), lw.ik.OrientationTask("hand", name="turn")]
     found = ARM.ik_problem(tasks).solve(far=[0.0, 0.0, 5.0], turn=np.eye(3))
-    assert found.status == "out of reach" and "'far'" in found.explain() and found.proof.kind == "far"
+    assert found.status == "out_of_reach" and "'far'" in found.explain() and found.proof.kind == "far"
 
 
 def test_stuck_at_a_singularity_and_out_of_iterations():
@@ -155,9 +155,9 @@ def test_stuck_at_a_singularity_and_out_of_iterations():
     assert found.status == "singular" and not found.success and found.proof is None
     assert "nothing moves it along" in found.explain() and "place: position x" in found.explain()
     moved = problem.solve([0.0, 0.9], place=[1.2, 0.0, 0.0])
-    assert moved.status == "out of iterations" and "after 1 steps" in moved.explain()
+    assert moved.status == "max_iterations" and "after 1 steps" in moved.explain()
     X = ARM.pose(ARM.neutral() + 0.3, "hand")
-    assert ARM.inverse_kinematics(X, "hand", max_iterations=2).status == "out of iterations"
+    assert ARM.inverse_kinematics(X, "hand", max_iterations=2).status == "max_iterations"
 
 
 def test_what_is_proved_is_so():
@@ -192,7 +192,7 @@ def test_failures_are_no_answers_and_limits_hold(scale):
     left = np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), X)).max(axis=-1)
     assert np.array_equal(found.success, left <= 1e-6) or (left[found.success] <= 1.01e-6).all()
     assert ((found.status == "solved") == found.success).all()
-    assert (found.status != "").all() and (scale < 100.0 or (found.status == "out of reach").all())
+    assert (found.status != "").all() and (scale < 100.0 or (found.status == "out_of_reach").all())
     assert scale < 100.0 or all(proof.proved for proof in found.proof)
     for k in np.flatnonzero(~found.success)[:20]:
         assert found.explain(k).startswith(found.status[k]) and "nan" not in found.explain(k)
@@ -202,7 +202,7 @@ def test_singular_and_odd_cases_stay_numbers():
     robot, tip = planar((0.0, 0.0), 3.0)  # no length at all
     assert robot.inverse_kinematics(lw.pose((0.0, 0.0, 0.0), rpy=(0.0, 0.0, 1.0)), tip).status == "solved"
     far = robot.inverse_kinematics(lw.pose((0.1, 0.0, 0.0)), tip, max_iterations=50)
-    assert far.status == "out of reach" and far.proof.bound < 1e-12 and abs(far.position_error - 0.1) < 1e-12
+    assert far.status == "out_of_reach" and far.proof.bound < 1e-12 and abs(far.position_error - 0.1) < 1e-12
     tiny = ARM.inverse_kinematics(
         ARM.pose(ARM.neutral(), "hand"),
         "hand",
@@ -212,9 +212,9 @@ def test_singular_and_odd_cases_stay_numbers():
     )
     assert np.isfinite(tiny.q).all() and tiny.success == bool(tiny.position_error <= 1e-30 and tiny.iterations < 50)
     held = ARM.inverse_kinematics(ARM.pose(ARM.neutral() + 0.3, "hand"), "hand", locked=["elbow"], max_iterations=200)
-    assert held.status == "not found" and held.proof is None and "with 'elbow' held" in held.explain()
+    assert held.status == "not_found" and held.proof is None and "with 'elbow' held" in held.explain()
     with pytest.raises(ValueError, match="explain: index: expected 1 integers"):
-        ARM.inverse_kinematics(np.tile(np.eye(4), (2, 1, 1)), "hand", max_iterations=5).explain()
+        ARM.inverse_kinematics(np.tile(np.eye(4), (2, 1, 1)), "hand", max_iterations=5).explain((0, 1))
 
 
 def test_the_nearest_is_as_near_as_the_best_of_a_hundred_restarts():
@@ -248,12 +248,12 @@ def test_the_nearest_is_as_near_as_the_best_of_a_hundred_restarts():
     assert far.sum() >= 4 and np.array_equal(found.success, ~far)
     mine = np.sqrt(found.cost[far])
     assert (mine <= 1.01 * best[far]).all() and np.abs(found.distance[far] * length - mine).max() < 1e-12
-    assert set(found.status[far]) <= {"out of reach", "not found", "at limits"}
+    assert set(found.status[far]) <= {"out_of_reach", "not_found", "at_limits"}
 
 
 def test_a_joint_that_is_asked_too_much_is_named_itself():
     arm = lw.load("arm7")
     found = arm.ik_problem(lw.ik.JointTask("elbow", target=100.0)).solve()
-    assert found.status == "at limits"
+    assert found.status == "at_limits"
     (limit,) = found.limits_in_the_way
     assert limit.joint == "elbow" and abs(limit.needed - 100.0) <= 1e-5 and limit.bound == arm.joints[3].upper[0]

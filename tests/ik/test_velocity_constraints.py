@@ -61,7 +61,7 @@ def test_asked_sideways_it_does_the_best_that_rolls():
     for task in (lw.ik.PositionTask("body", name="place"), lw.ik.PositionTask("body", name="place", weight=1.0)):
         aside = robot.velocity_for(task, q, DT, damping=0.0, place=[0.0, 0.01, 0.0])
         assert np.abs(aside.v).max() <= 1e-6 and abs(np.linalg.norm(aside.after[:3]) - 0.01) <= 1e-8
-        assert aside.status == ("hard tasks not met" if task.hard else "solved")
+        assert aside.status == ("tasks_not_met" if task.hard else "solved")
         both = robot.velocity_for(task, q, DT, damping=0.0, place=[0.01, 0.01, 0.0])
         twist = robot.jacobian(q, "body") @ both.v
         assert abs(twist[3] - 1.0) <= 1e-6 and abs(twist[4]) <= 1e-12
@@ -80,7 +80,7 @@ def test_drifts_count():
     slow = {"velocity": {"elbow": 0.1}}
     held = lw.ik.DifferentialIK(robot, lw.ik.PositionTask("hand", weight=1.0), DT, motion_limits=slow)
     found = held.velocity(q, hand=robot.pose(q, "hand")[:3, 3], driven=0.2)
-    assert found.v[3] == 0.1 and found.status == "constraints not met" and not found.success
+    assert found.v[3] == 0.1 and found.status == "constraints_not_met" and not found.success
 
 
 def test_a_path_is_followed_by_steps_that_roll():

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import re
@@ -12,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from tests.helpers.public_interface import Field
 
 import linkwork as lw
 from linkwork.dynamics.base_parameters import BaseParameters
@@ -90,12 +93,14 @@ def names(title: str, found: Mapping[str, Any], what: str = "name") -> str:
 
 def is_plain(value: Any) -> bool:
     """Whether it is a field or a tuple, which has no docstring of its own."""
-    return inspect.ismemberdescriptor(value) or isinstance(value, tuple)
+    return inspect.ismemberdescriptor(value) or isinstance(value, tuple) or value is Field
 
 
 def others(kind: type, rows: Mapping[str, FunctionSpec]) -> dict[str, Any]:
     """The published members of a class that are in no table of functions."""
-    found = {name: inspect.getattr_static(kind, name) for name in sorted(dir(kind)) if name not in rows}
+    fields = {field.name for field in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else set()
+    every = sorted({*dir(kind), *fields} - {*rows})
+    found = {name: inspect.getattr_static(kind, name, Field) for name in every}
     return {name: getattr(value, "__func__", value) for name, value in found.items() if not name.startswith("_")}
 
 
@@ -116,6 +121,11 @@ def reference() -> str:
         ("Shapes", lw.shapes),
         ("Inertial parameters of a body", lw.parameters),
         ("Identification", lw.identify),
+        ("Results of distances and collision checks", lw.collision),
+        ("Values of kinematics", lw.kinematics),
+        ("Values of dynamics", lw.dynamics),
+        ("Results of mechanisms", lw.mechanisms),
+        ("Values of joints and links", lw.parts),
     )
     for title, module in more:
         found = {name: getattr(module, name) for name in module.__all__}
@@ -127,6 +137,7 @@ def test_every_published_name_is_on_a_page() -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in sorted(PAGE.parent.glob("*.md")))
     words = set(re.findall(r"\w+", pages))
     modules = (lw, lw.errors, lw.expr, lw.identify, lw.joints, lw.parameters, lw.robots, lw.shapes)
+    modules += (lw.collision, lw.dynamics, lw.kinematics, lw.mechanisms, lw.parts)
     published = {name for module in modules for name in module.__all__ if not name.startswith("__")}
     assert len(published) > 60 and published - words == set()
 

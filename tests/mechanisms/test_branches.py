@@ -53,7 +53,7 @@ def test_branches_of_three_legs_are_as_many_as_there_are():
     rng = np.random.default_rng(6)
     poses = rng.uniform([0.9, 0.4, -2.0], [2.1, 1.4, 2.0], (14, 3))
     start = robot.assemble(hold=dict(zip(("x", "z", "turn"), poses.T, strict=True)))
-    hips = start.q[start.assembled][:, 3::2]
+    hips = start.q[start.success][:, 3::2]
     found = robot.branches({f"hip{k}": hips[:, k] for k in range(3)}, num_starts=256)
     for k, angles in enumerate(hips):
         elbows = LEG_ROOTS + LEG_RODS[0] * np.stack([np.cos(angles), -np.sin(angles)], axis=-1)
@@ -78,7 +78,7 @@ def test_a_crank_is_followed_through_full_turns():
     for way in (0, 1):
         start = robot.branches({"crank": 0.0}).q[way]
         found = robot.drive_mechanism({"crank": -angle}, q_init=start)
-        assert found.reached.all() and found.status == "followed" and not found.singular
+        assert found.reached.all() and found.status == "solved" and not found.singular
         assert len(set(found.sign)) == 1
         np.testing.assert_allclose(found.q[16] - found.q[0], [-2 * np.pi, 2 * np.pi, 0.0], rtol=0, atol=1e-12)
         expected = freudenstein(angle)
@@ -94,7 +94,7 @@ def test_a_turning_point_is_where_it_ends():
     with pytest.raises(lw.errors.AssemblyError, match="turning point"):
         robot.drive_mechanism({"rocker": start[2] + np.linspace(0.0, 2.0, 21)}, q_init=start)
     found = robot.drive_mechanism({"rocker": start[2] + np.linspace(0.0, 2.0, 21)}, q_init=start, check=False)
-    assert found.status == "turning point" and 0 < found.reached.sum() < 21
+    assert found.status == "turning_point" and 0 < found.reached.sum() < 21
     assert np.isnan(found.q[~found.reached]).all()
     # lengths 1 + 2.5 in line, or 2.5 − 1: the rocker's extreme angles
     extremes = [np.pi - np.arccos((4 + 9 - r**2) / 12) for r in (3.5, 1.5)]

@@ -132,12 +132,12 @@ def test_equilibria_are_found_or_it_is_said_why_not():
     q, _ = parallel(robot, -1.2)
     found = robot.equilibrium(q)
     hanging, _ = parallel(robot, -np.pi / 2)
-    assert found and found.stable and found.status == "found" and "stable" in str(found)
+    assert found.success and found.stable and found.status == "solved" and "stable" in str(found)
     np.testing.assert_allclose(found.q, hanging, rtol=0, atol=1e-11)
     np.testing.assert_allclose(found.stiffness, [2 * 9.81 / (2 / 3 + 1)], rtol=1e-9)
     upright = robot.equilibrium(parallel(robot, 1.5)[0], descend=False)
-    assert upright and not upright.stable and upright.stability == "unstable"
-    assert robot.equilibrium(upright.q).steps == 0  # it is one, and stays what it is
+    assert upright.success and not upright.stable and upright.stability == "unstable"
+    assert robot.equilibrium(upright.q).iterations == 0  # it is one, and stays what it is
     down = robot.equilibrium(parallel(robot, 1.5)[0])
     assert down.stable and np.abs(robot.difference(hanging, down.q)).max() < 1e-10
     tau = np.array([4.0, 0.0, 0.0])  # (1/2 + 1/2 + 1) · 9.81 cos θ balances it
@@ -145,9 +145,9 @@ def test_equilibria_are_found_or_it_is_said_why_not():
     np.testing.assert_allclose(np.abs(np.cos(pushed.q)), 4.0 / (2 * 9.81), rtol=0, atol=1e-10)
     assert np.abs(robot.forward_dynamics(pushed.q, np.zeros(3), -tau)).max() < 1e-9
     none = robot.equilibrium(q, tau=[1e3, 0.0, 0.0])
-    assert not none and none.status == "no equilibrium nearby"
+    assert not none.success and none.status == "not_found"
     few = robot.equilibrium(q, max_iterations=1)
-    assert not few and few.status == "too many steps"
+    assert not few.success and few.status == "max_iterations"
     with pytest.raises(ValueError, match="q0"):
         robot.equilibrium(np.zeros(4))
 

@@ -117,7 +117,7 @@ def test_a_frame_stays_on_its_path():
     ]
     for robot, frame, start, path, options in cases:
         found = robot.track_cartesian_path(path, frame, q_init=start, **options)
-        assert found and found.fraction == 1.0 and found.reconfigurations == 0, found.reason
+        assert found.success and found.fraction == 1.0 and found.reconfigurations == 0, found.message
         assert start is None or np.abs(found.q[0] - start).max() < 1e-6
         assert found.largest_step <= 0.2 + 1e-9
         trajectory = found.trajectory()
@@ -134,7 +134,7 @@ def test_a_frame_stays_on_its_path():
             assert np.linalg.norm(off[:, :3], axis=1).max() <= rad
         assert found.deviation.position <= m
         back = robot.track_cartesian_path(path.reversed(), frame, q_init=q[-1], **options)
-        assert back and np.abs(back.q[0] - q[-1]).max() < 1e-6
+        assert back.success and np.abs(back.q[0] - q[-1]).max() < 1e-6
         if robot is ARM:  # nothing is left over, so it is the same way back
             assert np.abs(back.q[-1] - q[0]).max() < 1e-5
     knots = found.trajectory(0.25)
@@ -165,12 +165,16 @@ def test_a_wrist_that_has_to_flip_is_counted():
     X = ARM.pose(q, "tool")
     path = lw.motion.polyline([X, X @ lw.pose(rpy=(0, 0, 2.0)), X @ lw.pose(rpy=(0, 0, 4.0))])
     refused = ARM.track_cartesian_path(path, "tool", q_init=q, position_limits=(lower, upper))
-    assert not refused and refused.status == "joint limit" and "'wrist_3' is at its upper limit, 1.7" in refused.reason
+    assert (
+        not refused.success
+        and refused.status == "at_limits"
+        and "'wrist_3' is at its upper limit, 1.7" in refused.message
+    )
     assert refused.fraction == pytest.approx(3.3 / 4.0, abs=1e-3)
     assert far(ARM, refused.q[-1], path(refused.s[-1]), "tool") < 1e-7
     for start in (q, None):
         found = ARM.track_cartesian_path(path, "tool", q_init=start, position_limits=(lower, upper), reconfigure=True)
-        assert found and found.reconfigurations == 1
+        assert found.success and found.reconfigurations == 1
         one, other = found.parts()
         assert one.end_time == other.start_time  # it stands still in space
         before, after = one(one.end_time).q, other(other.start_time).q
@@ -195,10 +199,10 @@ def test_without_a_closed_form_it_goes_over_to_the_nearest_other_answer():
     X = arm.pose(q, tip)
     path = lw.motion.arc(X, center=(0, 0, 0), axis=(0, 0, 1), angle=0.8)
     ended = arm.track_cartesian_path(path, tip, q_init=q, orientation="free")
-    assert ended.status == "joint limit" and "'j0' is at its upper limit, 0.6" in ended.reason
+    assert ended.status == "at_limits" and "'j0' is at its upper limit, 0.6" in ended.message
     assert ended.fraction == pytest.approx(0.1 / 0.8, abs=2e-3)
     found = arm.track_cartesian_path(path, tip, q_init=q, orientation="free", reconfigure=True)
-    assert found and found.reconfigurations == 1
+    assert found.success and found.reconfigurations == 1
     one, other = found.parts()
     assert (one.sampled(num_samples=50)[1].q[:, 1] < 0.0).all() and (
         other.sampled(num_samples=50)[1].q[:, 1] > 0.0
@@ -216,14 +220,14 @@ def test_a_line_next_to_a_singularity_says_so():
     path = lw.motion.line(first, last)
     starts = ARM.closed_form("tool").branches(first, q_init=Q).configurations
     ways = [ARM.track_cartesian_path(path, "tool", q_init=q, max_joint_step=0.1) for q in starts]
-    (through,) = {way.status for way in ways} - {"followed"}
-    assert through == "singularity"
+    (through,) = {way.status for way in ways} - {"solved"}
+    assert through == "singular"
     for way in ways:
-        if not way:
+        if not way.success:
             J = ARM.jacobian(way.q[-1], "tool")
-            assert np.linalg.svd(J)[1][-1] < 0.05 and "least singular value" in way.reason
-            assert 0.0 < way.fraction < 1.0 and f"{100 * way.fraction:.4g} %" in way.reason
-    assert ARM.track_cartesian_path(path, "tool")  # another branch knows a way
+            assert np.linalg.svd(J)[1][-1] < 0.05 and "least singular value" in way.message
+            assert 0.0 < way.fraction < 1.0 and f"{100 * way.fraction:.4g} %" in way.message
+    assert ARM.track_cartesian_path(path, "tool").success  # another branch knows a way
 
 
 def test_branches_are_the_best_of_all_sequences():
@@ -265,11 +269,11 @@ def test_why_it_ends():
     """Out of reach, a collision: at which part of the path, with what."""
     X = SEVEN.pose(Q7, "hand")
     far_away = SEVEN.track_cartesian_path(lw.motion.line(X, lw.pose((2.0, 0.0, 0.0)) @ X), "hand", q_init=Q7)
-    assert far_away.status == "out of reach" and 0.0 < far_away.fraction < 0.5
+    assert far_away.status == "out_of_reach" and 0.0 < far_away.fraction < 0.5
     assert far_away.s[-1] == pytest.approx(2.0 * far_away.fraction, abs=2e-3)
     nowhere = lw.motion.line(lw.pose((5, 0, 0)) @ X, lw.pose((6, 0, 0)) @ X)
     found = SEVEN.track_cartesian_path(nowhere, "hand")
-    assert found.status == "out of reach" and found.fraction == 0.0 and not len(found.q)
+    assert found.status == "out_of_reach" and found.fraction == 0.0 and not len(found.q)
     with pytest.raises(ValueError, match="nothing of the path"):
         found.trajectory()
 
@@ -282,7 +286,7 @@ def test_of_joints_that_are_left_over_some_choice_leads_to_the_end():
         way = SEVEN.spline([0.0, 1.0, 2.0], middle + np.cumsum(rng.normal(scale=0.2, size=(3, 7)), axis=0))
         path = lw.motion.pose_spline(SEVEN.pose(way(np.linspace(0.0, 2.0, 30)).q, "hand"))
         found = SEVEN.track_cartesian_path(path, "hand", q_init=way(0.0).q)
-        assert found, found.reason
+        assert found.success, found.message
         s = np.linspace(0.0, path.length, 300)
         assert far(SEVEN, found.trajectory()(s).q, path(s), "hand") < 1e-3
 
@@ -293,7 +297,7 @@ def test_loops_stay_closed_on_the_way():
     X = leg.pose(q, "foot")
     path = lw.motion.line(X, lw.pose((0.0, 0.0, 0.03)) @ X)
     found = leg.track_cartesian_path(path, "foot", q_init=q, orientation="free")
-    assert found
+    assert found.success
     s = np.linspace(0.0, path.length, 300)
     q = found.trajectory()(s).q
     assert np.abs(leg.constraint_error(q)).max() < 1e-4 and far(leg, q, path(s), "foot", slice(3, 6)) < 1e-4
@@ -310,19 +314,19 @@ def test_what_is_in_the_way_is_named():
         met = robot.track_cartesian_path(
             path, "l4", q_init=q, orientation="free", scene=scene, collision_check=edges, resolution=0.01
         )
-        assert met.status == "collision" and "'l4'" in met.reason and "'ball'" in met.reason
+        assert met.status == "colliding" and "'l4'" in met.message and "'ball'" in met.message
         assert met.s[-1] <= 0.3 * met.fraction + 1e-12 and met.fraction == pytest.approx(0.5, abs=near)
         assert (robot.minimum_distance(met.q, scene) > 0.0).all()
     assert robot.track_cartesian_path(
         path, "l4", q_init=q, orientation="free", scene=scene.moved("ball", (0.0, 0.0, 3.0))
-    )
+    ).success
     # beside the ball with some room, and no more: the curve itself is certified, not its chords alone
     beside = scene.moved("ball", X[:3, 3] + [0.11, 0.15, 0.0])
     for margin, free in ((0.005, True), (0.02, False)):
         passed = robot.track_cartesian_path(path, "l4", q_init=q, orientation="free", scene=beside, margin=margin)
         clearance = robot.minimum_distance(passed.trajectory()(np.linspace(0.0, passed.s[-1], 2000)).q, beside)
-        assert bool(passed) == free and clearance.min() > margin
-    assert passed.status == "collision" and "m from 'ball'" in passed.reason
+        assert passed.success == free and clearance.min() > margin
+    assert passed.status == "colliding" and "m from 'ball'" in passed.message
     # an arm with a closed form whose branches all meet the same
     six = ARM.with_collisions("tool", lw.shapes.Sphere(0.05)).with_collision_pairs([])
     X = six.pose(Q, "tool")
@@ -332,7 +336,7 @@ def test_what_is_in_the_way_is_named():
         met = six.track_cartesian_path(
             path, "tool", q_init=start, scene=ball, collision_check="sampled", resolution=0.01
         )
-        assert met.status == "collision" and "'tool' collides with 'ball'" in met.reason
+        assert met.status == "colliding" and "'tool' collides with 'ball'" in met.message
         assert met.fraction == pytest.approx(0.25, abs=0.02)
     # no point of the hand moves farther than the levers say
     rng = np.random.default_rng(0)
@@ -346,10 +350,10 @@ def test_where_no_branch_is_known_searches_begin(monkeypatch):
     X = ARM.pose(Q, "tool")
     path = lw.motion.line(X, lw.pose((0.0, 0.1, 0.0)) @ X)
     monkeypatch.setattr(following, "_within", lambda asked, q, turning: q[:0])
-    assert ARM.track_cartesian_path(path, "tool", num_starts=2)
+    assert ARM.track_cartesian_path(path, "tool", num_starts=2).success
     monkeypatch.setattr(following, "_ways", lambda *given: [])
     found = ARM.track_cartesian_path(path, "tool")  # of collisions nothing is said without a scene
-    assert found.status == "out of reach" and "no configuration was found to begin at" in found.reason
+    assert found.status == "out_of_reach" and "no configuration was found to begin at" in found.message
 
 
 def test_what_bounds_how_far_points_move():
@@ -370,7 +374,7 @@ def test_what_bounds_how_far_points_move():
         slider.track_cartesian_path(path, "l3", orientation="free", scene=scene, position_limits=False)
     assert slider.track_cartesian_path(
         path, "l3", orientation="free", scene=scene, position_limits=False, collision_check="sampled"
-    )
+    ).success
 
 
 def test_bad_input_says_what():

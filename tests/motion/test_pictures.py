@@ -125,7 +125,7 @@ def test_ways_in_space_with_shapes_and_obstacles(arm):
     X = arm.pose([0.0, 0.2], "l3")
     path = lw.motion.arc(X, center=(0, 0, X[2, 3]), axis=(0, 0, 1), angle=4.0)
     found = arm.track_cartesian_path(path, "l3", q_init=[0.0, 0.2], orientation="free")
-    assert found.status == "joint limit" and found.fraction == pytest.approx(3.0 / 4.0, abs=1e-2)
+    assert found.status == "at_limits" and found.fraction == pytest.approx(3.0 / 4.0, abs=1e-2)
     followed, rest = found.plot(shapes=0).lines
     assert rest.get_label() == "not followed"
     assert np.allclose(np.array(rest.get_data_3d())[:, -1], path(path.length)[:3, 3])

@@ -95,7 +95,7 @@ def test_a_conflict_is_refuted_by_a_path_that_keeps_all_constraints():
     problem = lw.Problem(robot, steps=40, duration=4.0).add("torque", "squares", scale=1e-3)
     problem.add("configuration", "squares", target=[6.0]).add_limits(torques=True)
     found = problem.solve([0.0], max_iterations=10)
-    assert found.status == "out of iterations" and found.conflicts == ("torque limits",)
+    assert found.status == "max_iterations" and found.conflicts == ("torque limits",)
     assert "violated: 'torque limits'" in found.explain()
 
 
@@ -129,11 +129,11 @@ def test_what_runs_away_is_not_solved():
     problem = lw.Problem(gantry([1.0], [3.0]), steps=4)
     problem.add(lambda w: 1.0 / w.q()[0] ** 2, "squares", name="far")
     found = problem.solve(guess=[1e16])
-    assert found.status == "not converged" and not found.success and "numbers there are 2 apart" in found.explain()
+    assert found.status == "not_converged" and not found.success and "numbers there are 2 apart" in found.explain()
     still = lw.Problem(gantry([1.0], [3.0]), steps=4).add("torque", "squares")
     for solver in ("augmented", "ilqr", "shooting", "ipopt"):
         found = still.solve([1e16], solver=solver)
-        assert found.status == "not converged" and "numbers there are 2 apart" in found.explain(), solver
+        assert found.status == "not_converged" and "numbers there are 2 apart" in found.explain(), solver
         assert still.solve([1e6], solver=solver).status == "solved"
 
 
@@ -165,7 +165,7 @@ def test_tight_tolerances_are_reached():
     assert coarse.success.sum() >= 36 and (coarse.success & fine.success).sum() >= 0.6 * coarse.success.sum()
     for x in fine.violations.values():
         assert x[fine.success].max() <= 1e-9
-    assert set(coarse.status) | set(fine.status) <= {"solved", "out of iterations", "not converged"}
+    assert set(coarse.status) | set(fine.status) <= {"solved", "max_iterations", "not_converged"}
 
 
 def test_what_costs_in_proportion_is_found():

@@ -21,7 +21,11 @@ def test_a_surface_carries_a_block_that_stands():
     assert found.success and np.abs(found.q - block.neutral()).max() < 1e-8
     # in the sole's axes at its origin: the weight acts 0.05 m behind it, m = r × f
     assert np.allclose(found.variables["sole"], [0.0, 0.05 * 98.1, 0.0, 0.0, 0.0, 98.1], atol=1e-4)
-    assert problem.check("no motor") and problem.check("sole: stays") and problem.check("sole: friction")
+    assert (
+        problem.check("no motor").passed
+        and problem.check("sole: stays").passed
+        and problem.check("sole: friction").passed
+    )
     tilted = block.integrate(block.neutral(), [0.0, 0.7, 0.0, 0.0, 0.0, 0.0])  # tan 0.7 > 0.6
     slides = problem.solve(tilted, max_iterations=60)
     assert not slides.success
@@ -157,7 +161,11 @@ def test_what_a_contact_asks_for():
     knob = problem.robot.pose(q, "knob: contact")[:3, 3]
     assert np.allclose(knob, arm.pose(q, "hand")[:3] @ [0.0, 0.0, 0.1, 1.0])
     problem.add(lambda w: arm.pose(w.q(), "hand")[:3, 3] - w.point("knob"), "squares", name="knob's place")
-    assert problem.check("knob's place") and problem.check("knob: height") and problem.check("hand: friction")
+    assert (
+        problem.check("knob's place").passed
+        and problem.check("knob: height").passed
+        and problem.check("hand: friction").passed
+    )
     feature = problem.entries[-1].feature
     given = feature.values(PathWindow(problem.robot.tree, [[*q]], [0.1]), [])
     assert np.allclose(given, arm.pose(q, "hand")[:3, 3] - knob)

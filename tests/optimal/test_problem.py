@@ -67,8 +67,8 @@ def test_seeds_stop_where_another_is_solved(reaching):
     _, problem, q0, X = reaching
     found = problem.solve(q0[0], targets={"reach": X[0]}, seeds=8)
     every = problem.solve(q0[0], targets={"reach": X[0]}, seeds=8, every_seed=True)
-    assert found.success and abs(found.cost / every.cost - 1.0) < 1e-6 and "stopped" not in every.attempts.status
-    stopped = found.attempts.status == "stopped"
+    assert found.success and abs(found.cost / every.cost - 1.0) < 1e-6 and "superseded" not in every.attempts.status
+    stopped = found.attempts.status == "superseded"
     first = found.attempts.iterations[found.attempts.success].min()
     assert stopped.any() and found.attempts.iterations.max() < 2 * first + 4 <= every.attempts.iterations.max()
     assert (found.attempts.q[~stopped] == every.attempts.q[~stopped]).all()
@@ -122,12 +122,12 @@ def test_pieces_are_the_whole(reaching):
         assert piece.success and seen == wanted, (solver, seen)
         assert solver == "ilqr" or (piece.q == whole.q).all()
     stopped = problem.solve(q0[0], targets={"reach": X[0]}, callback=lambda r: False)
-    assert stopped.iterations == 1 and stopped.status == "out of time"
+    assert stopped.iterations == 1 and stopped.status == "time_limit"
     late = problem.solve(q0[0], targets={"reach": X[0]}, time_limit=0.0)
-    assert late.status == "out of time" and "violated: 'reach'" in late.explain()
+    assert late.status == "time_limit" and "violated: 'reach'" in late.explain()
     warm = problem.solve(q0[0], targets={"reach": X[0]}, warm=whole)
     assert warm.iterations <= 2 and np.abs(warm.q - whole.q).max() < 1e-5
-    assert problem.solve(q0[0], targets={"reach": X[0]}, max_iterations=2).status == "out of iterations"
+    assert problem.solve(q0[0], targets={"reach": X[0]}, max_iterations=2).status == "max_iterations"
 
 
 def test_what_conflicts_is_named(reaching):
@@ -137,9 +137,9 @@ def test_what_conflicts_is_named(reaching):
     found = problem.solve(q0[0], targets={"reach": far})
     assert found.status == "infeasible" and found.conflicts == ("reach",)
     assert "these cannot hold together: 'reach'" in found.explain() and not found.feasible
-    assert found.explain().endswith(", from this first path; seeds= tries others")
+    assert found.message.endswith(", from this first path; seeds= tries others")
     every = problem.solve(q0[0], targets={"reach": far}, seeds=2, every_seed=True)
-    assert every.explain().endswith(", from each of these first paths")
+    assert every.message.endswith(", from each of these first paths")
 
 
 def test_a_picture(reaching):
@@ -271,7 +271,7 @@ def test_batches_of_nothing(reaching):
     _, problem, q0, X = reaching
     found = problem.solve(q0[:0], targets={"reach": X[:0]})
     assert found.q.shape == (0, STEPS, 7) and found.residuals["reach"].shape == (0, 1, 6) and found.conflicts == []
-    assert found.violations["reach"].shape == (0,) and str(found) == ""
+    assert found.violations["reach"].shape == (0,) and str(found) == "an empty batch"
 
 
 def test_a_deadline_begins_when_code_stands(reaching, monkeypatch):

@@ -23,7 +23,9 @@ def _space(robot, scene=None, keep=(), bound=1e-3, **options):
 def _plan(robot, start, goal, scene, seed=0, **options):
     """A path, of which the same seed gives the same."""
     found = robot.plan(start, goal, scene, seed=seed, time_limit=60.0, **options)
-    assert found and np.allclose(found.path[0], start, atol=1e-9) and np.allclose(found.path[-1], goal, atol=1e-9)
+    assert (
+        found.success and np.allclose(found.path[0], start, atol=1e-9) and np.allclose(found.path[-1], goal, atol=1e-9)
+    )
     return found
 
 
@@ -55,7 +57,7 @@ def test_a_cup_is_held_upright_around_a_wall():
         ends[0], robot.pose(ends[1], "hand"), ROOM, frame="hand", path_constraints=[UPRIGHT], time_limit=60.0
     )
     assert (
-        found
+        found.success
         and np.abs(lw.pose_difference(robot.pose(found.path[-1], "hand"), robot.pose(ends[1], "hand"))).max() < 1e-5
     )
     # its corners are blended by what keeps it upright, too
@@ -197,9 +199,9 @@ def test_what_is_no_way_to_keep_is_told():
     with pytest.raises(ValueError, match="a constraint of velocities"):
         _space(lw.load("differential_drive"), NOWHERE)
     on, off = np.array([0.0, np.pi / 2]), np.zeros(2)
-    for start, goal, status in ((off, on, "start violates constraints"), (on, off, "goal violates constraints")):
+    for start, goal, status in ((off, on, "start_violates_constraints"), (on, off, "goal_violates_constraints")):
         found = robot.plan(start, goal, NOWHERE, path_constraints=line)
-        assert found.status == status and "'line' is off by 1 m, and 0.001 is allowed" in found.reason
+        assert found.status == status and "'line' is off by 1 m, and 0.001 is allowed" in found.message
     drive = lw.load("fourbar")
     found = drive.plan(drive.neutral(), drive.neutral() + 0.2, NOWHERE)
-    assert found.status == "goal violates constraints" and "'pin: " in found.reason
+    assert found.status == "goal_violates_constraints" and "'pin: " in found.message

@@ -109,10 +109,10 @@ def _least(robot: lw.Robot, path: np.ndarray, scene: lw.Scene | None) -> float:
 
 
 def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
-    assert not arm.is_motion_free(START, GOAL, SCENE)
+    assert not arm.is_motion_free(START, GOAL, SCENE).success
     for seed in range(5):
         found = arm.plan(START, GOAL, SCENE, seed=seed)
-        assert found and found.status == "solved" and found.goal == 0
+        assert found.success and found.status == "solved" and found.goal == 0
         turns = (found.path[-1] - GOAL) / (2.0 * np.pi)
         assert np.array_equal(found.path[0], START) and np.abs(turns - [round(turns[0]), 0.0, 0.0]).max() < 1e-12
         assert _least(arm, found.path, SCENE) > 0.0
@@ -127,27 +127,27 @@ def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
         finally:
             lw.set_num_threads(threads)
     wide = arm.plan(START, GOAL, SCENE, margin=0.02)
-    assert wide and _least(arm, wide.path, SCENE) > 0.02
+    assert wide.success and _least(arm, wide.path, SCENE) > 0.02
     sampled = arm.plan(START, GOAL, SCENE, collision_check="sampled", resolution=0.02)
-    assert sampled and _least(arm, sampled.path, SCENE) > -0.02
+    assert sampled.success and _least(arm, sampled.path, SCENE) > -0.02
     assert len(found.tree.q) == len(found.tree.parent) == found.nodes and found.tree.parent.max() < found.nodes
 
 
 def test_what_is_held_is_looked_at_and_weights_count(arm: lw.Robot) -> None:
     holding = arm.with_attached("rod", lw.shapes.Capsule(0.02, 0.2), "tip")
     found = holding.plan(START, GOAL, SCENE)
-    assert found and _least(holding, found.path, SCENE) > 0.0
+    assert found.success and _least(holding, found.path, SCENE) > 0.0
     near = [0.35, 1.4, 0.3]
-    assert arm.plan(START, near, SCENE)
+    assert arm.plan(START, near, SCENE).success
     club = arm.with_attached("club", lw.shapes.Capsule(0.25, 0.01), "tip")
     told = club.plan(START, near, SCENE)
-    assert told.status == "goal in collision" and "'club' is" in told.reason and "'wall'" in told.reason
+    assert told.status == "goal_in_collision" and "'club' is" in told.message and "'wall'" in told.message
     for scale in (2.0**-7, 2.0**7):
         scaled = arm.plan(START, GOAL, SCENE, weights=scale)
         assert abs(scaled.cost - scale * arm.plan(START, GOAL, SCENE).cost) < 1e-9 * scaled.cost
     heavy = arm.plan(START, GOAL, SCENE, weights={"pan": 3.0})
     way = np.diff(heavy.path, axis=0) * [3.0, 1.0, 1.0]
-    assert heavy and abs(heavy.cost - np.linalg.norm(way, axis=1).sum()) < 1e-12
+    assert heavy.success and abs(heavy.cost - np.linalg.norm(way, axis=1).sum()) < 1e-12
 
 
 def test_goals_of_every_kind(arm: lw.Robot) -> None:
@@ -168,11 +168,11 @@ def test_goals_of_every_kind(arm: lw.Robot) -> None:
         ([q[0].tolist(), X[1].tolist(), inside], {"frame": "tip"}, {0, 1, 2}),
     ):
         found = arm.plan(START, goal, SCENE, **how)
-        assert found and found.goal in which, found.reason
+        assert found.success and found.goal in which, found.message
         end = arm.pose(found.path[-1], "tip")
         assert min(np.abs(lw.pose_difference(end, one)).max() for one in X) < 1e-5
     several = arm.plan(np.array([START, q[1]]), q[1], SCENE)
-    assert several and len(several.path) == 2 and several.cost == 0.0
+    assert several.success and len(several.path) == 2 and several.cost == 0.0
     standing = several.trajectory()
     assert standing.duration == 0.0 and standing.path_length() == 0.0 and not standing.extremes(1).upper.any()
     assert several.timed(acceleration=1.0).duration == 0.0
@@ -180,7 +180,7 @@ def test_goals_of_every_kind(arm: lw.Robot) -> None:
 
 def test_angles_without_limits_go_the_short_way(arm: lw.Robot) -> None:
     found = arm.plan([3.0, 1.0, 0.3], [-3.0, 1.0, 0.3])
-    assert found and abs(found.cost - (2 * np.pi - 6.0)) < 1e-9
+    assert found.success and abs(found.cost - (2 * np.pi - 6.0)) < 1e-9
     assert np.abs(found.path[-1] - [2 * np.pi - 3.0, 1.0, 0.3]).max() < 1e-12
     assert abs(found.trajectory().path_length() - found.cost) < 1e-6
 
@@ -200,7 +200,7 @@ def test_what_floats_goes_through_a_window() -> None:
         rod.plan(here, there, window)
     limits = {"floating_base.x": (-1.0, 1.0), "floating_base.y": (-0.9, 0.9), "floating_base.z": (-0.9, 0.9)}
     found = rod.plan(here, there, window, position_limits=limits, time_limit=60.0)
-    assert found and len(found.path) > 2 and _least(rod, found.path, window) > 0.0
+    assert found.success and len(found.path) > 2 and _least(rod, found.path, window) > 0.0
     assert np.allclose(np.linalg.norm(found.path[:, :4], axis=1), 1.0)
     assert np.abs(rod.difference(found.path[-1], there)).max() < 1e-9
     assert abs(found.trajectory(smooth=True).duration - found.cost) < 1e-9
@@ -257,25 +257,25 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
     around = lw.Scene().with_box("crate", (0.4, 0.4, 0.4))
     far = lw.pose((3.0, 0.0, 0.0))
     for start, goal, scene, how, status, words in (
-        (blocked, GOAL, SCENE, {}, "start in collision", ["the start", "'fore'", "m deep in 'wall'"]),
-        (START, blocked, SCENE, {}, "goal in collision", ["goal is in collision", "'fore'", "'wall'"]),
-        (START, [blocked, blocked], SCENE, {}, "goal in collision", ["goal[0]", "goal[1]"]),
-        ([0.6, 2.5, 0.0], GOAL, SCENE, {}, "start outside limits", ["'shoulder'", "2.5", "beyond its limit of 2"]),
-        (START, [0.6, 0.5, -3.0], SCENE, {}, "goal outside limits", ["'elbow'", "beyond its limit of -2.6"]),
-        (START, far, SCENE, {"frame": "tip"}, "goal unreachable", ["out of reach", "m"]),
-        (START, GOAL, around, {}, "start in collision", ["'crate' contains the robot's base", "'base'"]),
+        (blocked, GOAL, SCENE, {}, "start_in_collision", ["the start", "'fore'", "m deep in 'wall'"]),
+        (START, blocked, SCENE, {}, "goal_in_collision", ["goal is in collision", "'fore'", "'wall'"]),
+        (START, [blocked, blocked], SCENE, {}, "goal_in_collision", ["goal[0]", "goal[1]"]),
+        ([0.6, 2.5, 0.0], GOAL, SCENE, {}, "start_outside_limits", ["'shoulder'", "2.5", "beyond its limit of 2"]),
+        (START, [0.6, 0.5, -3.0], SCENE, {}, "goal_outside_limits", ["'elbow'", "beyond its limit of -2.6"]),
+        (START, far, SCENE, {"frame": "tip"}, "goal_unreachable", ["out_of_reach", "m"]),
+        (START, GOAL, around, {}, "start_in_collision", ["'crate' contains the robot's base", "'base'"]),
         (
             START,
             GOAL,
             SCENE,
             spent,
-            "budget spent",
-            ["configurations explored from the start", "rounds", "time_budget="],
+            "time_limit",
+            ["configurations explored from the start", "iterations", "Raise time_limit"],
         ),
     ):
         found = arm.plan(start, goal, scene, **how)
-        assert not found and found.status == status, found.reason
-        assert all(word in found.reason for word in words), found.reason
+        assert not found.success and found.status == status, found.message
+        assert all(word in found.explain() for word in words), found.message
         assert found.path.shape == (0, 3) and found.cost == np.inf and found.goal is None
         with pytest.raises(ValueError, match="there is no path"):
             found.trajectory()
@@ -283,7 +283,7 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
     with monkeypatch.context() as few:
         few.setattr("linkwork.planning.plan_path._NODES", 10)
         full = arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=600.0)
-    assert full.status == "budget spent" and "another seed=" in full.reason and "time_limit" not in full.reason
+    assert full.status == "max_nodes" and "another seed" in full.explain() and "time_limit" not in full.explain()
     told: list[tuple[float, int]] = []
     arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=0.02, progress=lambda *spent: told.append(spent))
     assert told and told[-1][0] >= 0.02 and told[-1][1] >= 2
@@ -303,7 +303,7 @@ def test_long_edges_are_sampled_in_parts_and_the_clock_is_looked_at_between(arm:
     with pytest.raises(OutOfTimeError):
         certified.edges_are_free(np.repeat(here, 1000, axis=0), np.repeat(there, 1000, axis=0))
     fine = arm.plan(START, GOAL, SCENE, collision_check="sampled", resolution=1e-7, time_limit=0.05)
-    assert fine.status == "budget spent" and not fine.path.size
+    assert fine.status == "time_limit" and not fine.path.size
 
 
 def test_what_is_refused(arm: lw.Robot) -> None:
@@ -361,5 +361,5 @@ def test_the_picture_has_the_obstacles(arm: lw.Robot) -> None:
     assert len(axes.collections) >= len(SCENE.obstacles) and axes.get_title() == "solved"
     apart = {"pan": (-0.7, 0.7), "shoulder": (1.3, 1.5), "elbow": (0.0, 0.6)}
     spent = arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=0.05)
-    assert spent.plot("tip").get_title() == "budget spent"
+    assert spent.plot("tip").get_title() == "time_limit"
     matplotlib.pyplot.close("all")

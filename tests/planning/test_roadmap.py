@@ -45,14 +45,14 @@ def test_ways_are_free_and_short_lazy_or_not():
         start[0], goal[0] = -abs(start[0]) - 0.2, abs(goal[0]) + 0.2
         found = full.plan(start, goal, simplify=False)
         same = lazy.plan(start, goal, simplify=False)
-        assert found and _free(found.path) and np.array_equal(found.path, same.path)
+        assert found.success and _free(found.path) and np.array_equal(found.path, same.path)
         assert np.array_equal(found.path[[0, -1]], [start, goal])
         if k < 5:
             shorter = full.plan(start, goal)
             assert shorter.cost <= found.cost and _free(shorter.path)
     assert len(lazy.edges) > len(full.edges)  # most were never looked at
     found = full.plan(START, [[1.5, 1.9], GOAL.tolist()])
-    assert found.goal == 0 and found.nodes == 300 and found.edges_checked > 0
+    assert found.goal == 0 and found.nodes == 300 and found.motions_checked > 0
     dense = full.extended(500)
     assert len(dense) == 800 and np.array_equal(dense.nodes[:300], full.nodes)
     costs = [roadmap.plan(START, GOAL, simplify=False).cost for roadmap in (full, dense)]
@@ -63,16 +63,16 @@ def test_ways_are_free_and_short_lazy_or_not():
 def test_why_there_is_no_way():
     roadmap = Roadmap(ROBOT, CLOSED, num_nodes=60, num_neighbors=8)
     found = roadmap.plan(START, GOAL)
-    assert found.status == "not joined" and not found and len(found.path) == 0
-    assert "parts of the roadmap that no edge joins" in found.reason and "of its 60 nodes" in found.reason
+    assert found.status == "disconnected" and not found.success and len(found.path) == 0
+    assert "parts of the roadmap that no edge joins" in found.message and "of its 60 nodes" in found.message
     assert len(np.unique(roadmap.components)) == 2
-    assert roadmap.plan([0.0, 0.0], GOAL).status == "start in collision"
-    assert roadmap.plan(START, [0.0, 0.0]).status == "goal in collision"
+    assert roadmap.plan([0.0, 0.0], GOAL).status == "start_in_collision"
+    assert roadmap.plan(START, [0.0, 0.0]).status == "goal_in_collision"
     pocket = lw.Scene()
     for k, (x, y) in enumerate([(-0.3, 0.0), (0.3, 0.0), (0.0, -0.3), (0.0, 0.3)]):
         pocket = pocket.with_box(f"wall {k}", (0.1, 0.8, 1.0) if x else (0.8, 0.1, 1.0), (x, y, 0.0))
     found = Roadmap(ROBOT, pocket, num_nodes=60).plan([1.0, 1.0], [0.0, 0.0])
-    assert "no free edge leads from the goal to any of" in found.reason or "parts of the roadmap" in found.reason
+    assert "no free edge leads from the goal to any of" in found.message or "parts of the roadmap" in found.message
     full = lw.Scene().with_box("all", (9.0, 9.0, 1.0))
     for make, said in (
         (lambda: Roadmap(ROBOT, full), "hardly any configuration is free: 0 of"),
@@ -165,4 +165,4 @@ def test_a_roadmap_of_closed_loops():
     assert np.abs(robot.constraint_error(roadmap.nodes)).max() < 1e-7
     ends = robot.drive_mechanism({"crank_hinge": np.linspace(0.0, 1.6, 9)}).q[[1, -1]]
     found = roadmap.plan(*ends)
-    assert found and np.abs(robot.constraint_error(found.path)).max() < 1e-7
+    assert found.success and np.abs(robot.constraint_error(found.path)).max() < 1e-7

@@ -190,7 +190,7 @@ def test_joint_limits_hold():
     arm = lw.load("arm7")
     ground = ContactGround(("hand",), height=-50.0)
     found = arm.simulate(arm.neutral(), 3.0 * np.ones(7), duration=1.0, contacts=ground, record_every=20)
-    assert found and (found.q < arm.upper + 2e-2).all() and (found.q > arm.lower - 2e-2).all()
+    assert np.all(found.success) and (found.q < arm.upper + 2e-2).all() and (found.q > arm.lower - 2e-2).all()
     arm = arm.with_parameters({"friction": np.zeros(7)})  # which contacts' program has exactly
     inside = 0.5 * (arm.lower + arm.upper)
     free = arm.simulate(inside, np.ones(7), duration=0.05, record_every=10)

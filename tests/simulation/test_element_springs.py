@@ -46,7 +46,7 @@ def energies(robot, q, v=None, **how):
         return [robot.kinetic_energy(q, v, passive=True), robot.potential_energy(q, passive=True)]
 
     found = robot.simulate(q, v, record={"both": both}, joint_limit_mode="ignored", **how)
-    assert found, found.reasons()
+    assert np.all(found.success), found.explain()
     return found.records["both"].sum(axis=-1), found.records["both"][:, 0].max()
 
 

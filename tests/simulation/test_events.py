@@ -53,8 +53,10 @@ def test_bounces(falling):
         assert np.array_equal(alone.q, found.q[1])
         assert [x.time for x in alone.events] == [x.time for x in found.events if x.environment == (1,)]
     still = falling.simulate(q, v, duration=10.0, dt=0.05, method="rk4", events=[bounce(0.5)], passive=False)
-    assert still.status.tolist() == [4.0, 4.0] and not still  # it comes to rest in ever shorter bounces
-    assert abs(still.stopped_at[0] - 0.9) < 0.05 and "pile up" in still.reasons()[0]
+    assert (
+        still.status.tolist() == ["too_many_events"] * 2 and not still.success.any()
+    )  # it comes to rest in ever shorter bounces
+    assert abs(still.stopped_at[0] - 0.9) < 0.05 and "pile up" in still.explain(0)
 
 
 def test_a_simulator_has_events(falling):
@@ -79,13 +81,14 @@ def test_a_simulator_has_events(falling):
     )
     simulator.restore(state)
     assert np.array_equal(simulator.time, whole.stopped_at) and np.abs(simulator.time - 1.02).max() < 1e-12
-    assert simulator.reasons()[1] == "environment 1: ended by an event at 1.02 s"
+    assert simulator.messages()[1] == "environment 1: ended_by_event: ended by an event at 1.02 s"
+    assert simulator.status.tolist() == ["ended_by_event"] * len(simulator.status)
     simulator.reset(q[0], where=[False, True])
     assert simulator.time[1] == 0.0 and np.array_equal(simulator.step(count=2).q[1], whole.q[0, 2])
     alone = lw.Simulator(falling, events=events, **how)
     alone.reset(q[1])
     assert np.array_equal(alone.step(count=40).q, whole.q[1, -1])
-    assert alone.reasons() == ["ended by the event 'late' at 1.02 s"]
+    assert alone.messages() == ["ended_by_event: ended by the event 'late' at 1.02 s"]
 
 
 def test_events_are_differentiated(falling):
@@ -136,13 +139,15 @@ def test_watching_changes_nothing():
         assert all(abs(left(event)) < 1e-12 for event in mine)
     how |= {"events": [*watched, Event("end", lambda t, q, v: t - 0.503, stop=True)]}
     cut = arm.simulate(q, v, **how)
-    assert cut and abs(cut.stopped_at - 0.503) < 1e-12 and "ended by the event 'end' at 0.503 s" in cut.reasons()[0]
+    assert cut.success and abs(cut.stopped_at - 0.503) < 1e-12
+    assert cut.message == "ended by the event 'end' at 0.503 s"
     assert np.array_equal(cut.q[-1], cut.events[-1].q) and np.abs(cut.q[50] - plain.q[50]).max() < 1e-12
     assert cut.trajectory().duration == cut.stopped_at
     # a guard that is no number from some time on ends what it watches there, and says so
     lost = Event("lost", lambda t, q, v: where(t > 0.305, np.nan, 1.0) + 0.0 * q[0])
     told = arm.simulate(q, v, **{**how, "events": [watched[0], lost]})
-    assert not told and told.reasons() == ["stopped: the guard of 'lost' is no number at 0.3 s"]
+    assert not told.success and told.status == "guard_not_finite"
+    assert told.message == "the guard of 'lost' is no number at 0.3 s"
     assert np.array_equal(told.q[-1], told.q[30]) and not np.array_equal(told.q[30], told.q[29])
 
 

@@ -46,7 +46,7 @@ def test_a_step_that_ends_before_its_time_is_read_as_it_was():
     for end, time in ((0.0437, 0.0437), (0.05, 0.05)):
         stop = Event("stop", lambda t, q, v, end=end: t - end, stop=True)
         found = falling.simulate([1.0], duration=0.1, dt=0.01, events=[stop], sensors={"i": IMU("mass")})
-        assert np.isclose(found.stopped_at, time) and found.status == 3.0
+        assert np.isclose(found.stopped_at, time) and found.status == "ended_by_event"
         assert np.abs(found.records["i"][1:, 5]).max() < 1e-9, end
 
 

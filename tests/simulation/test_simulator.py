@@ -96,8 +96,9 @@ def test_resets_and_what_stops(arm):
     simulator.reset(arm.neutral() + 0.1)
     first = simulator.step(bad=[[0.0], [1.0]])
     assert first.status.tolist() == [0.0, 1.0] and first.steps.tolist() == [1.0, 0.0]
-    assert simulator.reasons() == [
-        "environment 1: stopped: the controller gave a number that is not finite, or forces beyond all measure at 0 s"
+    assert simulator.messages() == [
+        "environment 1: controller_failed: the controller gave a number that is not finite, or forces beyond all "
+        "measure, at 0 s"
     ]
     second = simulator.reset(arm.neutral() + 0.1, where=[False, True])
     assert np.array_equal(second.q[0], first.q[0]) and second.status.tolist() == [0.0, 0.0]

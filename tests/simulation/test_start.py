@@ -25,7 +25,7 @@ def test_open_loops_and_forbidden_velocities_are_refused():
         simulator.reset(opened, where=[False, True])
     assert simulator.state is before
     moving = robot.project(opened, [1.0, 0.0, 0.0])
-    assert robot.simulate(*moving, duration=0.01)
+    assert robot.simulate(*moving, duration=0.01).success
     simulator.reset(*moving, where=[False, True])
 
 

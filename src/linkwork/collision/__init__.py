@@ -1,1 +1,27 @@
-"""Distances of shapes and robots, collision checks, and checks of motions between configurations."""
+"""Results of distance queries and collision checks: `Robot.distances`, `Robot.is_motion_free` and others.
+
+`linkwork.signed_distance` and `linkwork.contact_points` are of two shapes.
+"""
+
+from linkwork.collision.contact_points import ContactPoints
+from linkwork.collision.motion_validity import MotionCheck
+from linkwork.collision.pair_classification import CollisionPairs, FoundPair
+from linkwork.collision.result import DistanceDerivatives, DistanceHessian, DistanceResult, RobotDistances
+from linkwork.geometry.scene import Obstacle
+
+__all__ = [
+    "CollisionPairs",
+    "ContactPoints",
+    "DistanceDerivatives",
+    "DistanceHessian",
+    "DistanceResult",
+    "FoundPair",
+    "MotionCheck",
+    "Obstacle",
+    "RobotDistances",
+]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

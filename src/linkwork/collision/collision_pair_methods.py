@@ -75,7 +75,7 @@ class CollisionMethods(DistanceMethods):
         pairs = candidates(self._tree)
         if not pairs:
             self._about("find_collision_pairs", None, None)
-            return CollisionPairs((), int(num_samples))
+            return CollisionPairs._make((), int(num_samples))
         configurations: Any = self
         drawn = configurations.random_configuration(seed=seed, size=int(num_samples))
         measured = lambda q, asked: self.distances(q, pairs=asked)  # noqa: E731

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.result import Made
 from linkwork.collision.shape_distance import check_convex
 from linkwork.collision.shape_pair_kernels import ShapePairCache, posed_call, posed_kernel, posed_on_symbols
 from linkwork.expr.arrays.symbol_array import is_traced
@@ -29,7 +30,7 @@ _KNOWN = ShapePairCache()
 _WIDTH = 8  # numbers of a point: whether it is there, depth, on a, on b
 
 
-class ContactPoints:
+class ContactPoints(Made):
     """Where two bodies A and B touch, once or a batch: n places for points, 1 to 12 by the kinds of the two shapes.
 
     ``mask`` (..., n) says at which of the n there is a point; what is elsewhere means nothing, but is finite.
@@ -37,8 +38,13 @@ class ContactPoints:
 
     __slots__ = ("_numbers",)
 
-    def __init__(self, numbers: Any) -> None:
-        self._numbers = numbers
+    _numbers: Any
+
+    @classmethod
+    def _make(cls, numbers: Any) -> Self:
+        made = object.__new__(cls)
+        made._numbers = numbers
+        return made
 
     @property
     def normal(self) -> Any:
@@ -103,7 +109,7 @@ def contact_points(a: Shape, X_a: Any, b: Shape, X_b: Any, *, max_distance: floa
     if known is None:
         check_convex(_WHO, a, b)
         if any(map(is_traced, (X_a, X_b, max_distance))):
-            return ContactPoints(posed_on_symbols(_WHO, _numbers(a, b), X_a, X_b, max_distance))
+            return ContactPoints._make(posed_on_symbols(_WHO, _numbers(a, b), X_a, X_b, max_distance))
     if not is_traced(max_distance) and not math.isfinite(max_distance):
         raise ValueError(f"contact_points: max_distance: expected a finite number [m], got {max_distance!r}")
     call = known[0] if known is not None else _KNOWN.keep(a, b, _call(a, b))

@@ -63,7 +63,7 @@ class DistanceMethods(RobotBase):
         """
         asked = self._about("distances", scene, pairs)
         numbers = self._measured("distances", asked, q, asked.scene.rows)
-        return RobotDistances(numbers if asked.whole else numbers[..., asked.kept, :], asked.names)
+        return RobotDistances._make(numbers if asked.whole else numbers[..., asked.kept, :], asked.names)
 
     def distance_derivatives(
         self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None
@@ -130,7 +130,7 @@ class DistanceMethods(RobotBase):
         block = int(np.argmin([found[0] for found in each]))
         found, asked = each[block], asked.blocks[block]
         place = asked.place(int(found[NUMBERS]))
-        return RobotDistances(found[np.newaxis, :NUMBERS], [asked.names[place]])
+        return RobotDistances._make(found[np.newaxis, :NUMBERS], [asked.names[place]])
 
     def is_motion_free(
         self,
@@ -184,13 +184,13 @@ class DistanceMethods(RobotBase):
         if plain and not self._subject.unfit and len(calls) == 1:
             found = _finite(calls[0][0], q0, q1, *calls[0][1])
             if found is not None:
-                return MotionCheck.of(collision_check, found)
+                return MotionCheck._of(collision_check, found)
         for at, q in (("q0", q0), ("q1", q1)):
             if is_traced(q):
                 raise TypeError(f"is_motion_free: {at}: expected numbers, got symbols, which minimum_distance takes")
         ends = [read_configuration(self, "is_motion_free", at, q) for at, q in (("q0", q0), ("q1", q1))]
         try:
-            return MotionCheck.of(
+            return MotionCheck._of(
                 collision_check, worst_edge([np.asarray(kernel(*ends, *more)) for kernel, more in calls])
             )
         except ValueError:

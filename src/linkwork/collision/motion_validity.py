@@ -1,4 +1,4 @@
-"""Straight segments of configurations: kernels that look at them, and what they find."""
+"""Collision checks of straight motions between configurations: kernels and their results."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.result import Result
+from linkwork._util.status import statuses
 from linkwork.collision import algorithms
 from linkwork.collision.algorithms import PairMargins
 from linkwork.collision.kernels import DistanceSpec
+from linkwork.errors import Status
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, Space, compile
 from linkwork.kernels.kernel_cache import LazyCache
@@ -20,49 +23,54 @@ __all__ = ["METHODS", "MotionCheck", "check_edges", "edge_kernel"]
 
 METHODS = ("certified", "sampled")
 
-_STATUS = {
-    "certified": ("free", "colliding", "undecided"),
-    "sampled": ("sampled", "colliding", "undecided"),
+_STATUS = {  # by method and code of the kernel
+    "certified": (Status.FREE, Status.COLLIDING, Status.UNDECIDED),
+    "sampled": (Status.FREE_AT_SAMPLES, Status.COLLIDING, Status.UNDECIDED),
 }
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
-@dataclass(frozen=True)
-class MotionCheck:
-    """Whether straight segments of configurations are free: single values of one segment, arrays (...) of a batch.
+@dataclass(frozen=True, init=False)
+class MotionCheck(Result):
+    """Collision checks of straight motions: single values of one motion, arrays (...) of a batch.
 
-    ``status``: "free", which is proved of the whole segment; "colliding", at the configuration ``q``; "undecided",
-    where distances are too small at ``q`` to be told from a collision; or "sampled", where no sample collides and
-    nothing is said of what lies between.  ``free`` is true for "free" and "sampled".
+    ``status`` is "free", which is proved of the whole motion; "free_at_samples", where no sample collides and nothing
+    is said of the motion between samples; "colliding", at the configuration ``q``; or "undecided", where distances are
+    too small at ``q`` to be told from a collision.  ``free`` is True for the first two.
     """
 
     free: Any
     status: Any
-    t: Any  # where q is on the segment, from 0 to 1; NaN where it is free
+    t: Any  # where q is on the motion, from 0 to 1; NaN where it is free
     q: Any  # (..., nq): a configuration that collides, or is undecided; NaN where it is free
-    clearance: Any  # the least signed distance at the configurations that were looked at [m]
-    checks: Any  # how many configurations were looked at
+    clearance: Any  # the least signed distance at the configurations that were checked [m]
+    iterations: Any  # number of configurations that were checked
+
+    @property
+    def success(self) -> Any:
+        """The same as ``free``."""
+        return self.free
 
     @staticmethod
-    def of(method: str, numbers: np.ndarray) -> MotionCheck:
-        """From what a kernel gives: (..., 4 + nq)."""
+    def _of(method: str, numbers: np.ndarray) -> MotionCheck:
+        """Make the result of the output (..., 4 + nq) of a kernel."""
         words = _STATUS[method]
         if numbers.ndim == 1:
             code, t, clearance, checks = numbers[:4].tolist()
             free, q = code == 0.0, numbers[4:]
             if free:
                 t, q = math.nan, np.full(len(q), math.nan)
-            return MotionCheck(free, words[int(code)], t, q, clearance, int(checks))
-        codes = numbers[..., 0].astype(int)
-        frees = codes == 0
-        t, q = np.where(frees, np.nan, numbers[..., 1]), np.where(frees[..., np.newaxis], np.nan, numbers[..., 4:])
-        return MotionCheck(frees, np.array(words)[codes], t, q, numbers[..., 2], numbers[..., 3].astype(int))
+            return MotionCheck._make(free, words[int(code)], t, q, clearance, int(checks))
+        free = numbers[..., 0] == 0.0
+        t, q = np.where(free, np.nan, numbers[..., 1]), np.where(free[..., np.newaxis], np.nan, numbers[..., 4:])
+        status, checks = statuses(numbers[..., 0], words), numbers[..., 3].astype(int)
+        return MotionCheck._make(free, status, t, q, numbers[..., 2], checks)
 
-    def __bool__(self) -> bool:
-        """Whether the one segment is free.  Raises ValueError for a batch."""
-        if np.ndim(self.free):
-            raise ValueError("MotionCheck: of several segments: ask for its `free`, and all() or any() of that")
-        return bool(self.free)
+    def _sentence(self, place: tuple[int, ...]) -> str:
+        t, clearance = (float(np.asarray(x)[place]) for x in (self.t, self.clearance))
+        where = "" if math.isnan(t) else f" at {100.0 * t:.3g} % of the motion"
+        checks = int(np.asarray(self.iterations)[place])
+        return f"least distance {clearance:.3g} m{where}, {checks} configuration{'s' * (checks != 1)} checked"
 
 
 def check_edges(asked: DistanceSpec) -> None:

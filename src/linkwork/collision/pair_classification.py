@@ -21,6 +21,7 @@ from functools import partial
 
 import numpy as np
 
+from linkwork._util.result import Made
 from linkwork.collision.result import RobotDistances
 from linkwork.collision.separation_proof import in_two, is_simple, never_touch
 from linkwork.geometry.fields import FIELDS
@@ -40,8 +41,8 @@ _MOST = 4096  # boxes that a proof may look at
 _DEEP = 3  # joints between links of a proof, at most
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPair:
+@dataclass(frozen=True, init=False)
+class FoundPair(Made):
     """Two links, what was found of them, and how.
 
     ``kind`` is "adjacent" (a joint connects them), "never" or "always" (they touch so in all configurations),
@@ -65,8 +66,8 @@ class FoundPair:
         return f"{self.a} - {self.b}: {self.kind} ({how}), {self.least:.4g} to {self.most:.4g} m"
 
 
-@dataclass(frozen=True)
-class CollisionPairs:
+@dataclass(frozen=True, init=False)
+class CollisionPairs(Made):
     """What was found of all pairs of links, from so many samples; `Robot.with_collision_pairs` takes it."""
 
     found: tuple[FoundPair, ...]
@@ -127,8 +128,8 @@ def sorted_out(tree: Tree, measure: Measure, drawn: np.ndarray, neutral: np.ndar
         verdict = _proved(partial(distance, k=k), neutral, box, 1.0 if kinds[pair] == "never" else -1.0)
         proved[pair] = verdict is True
         kinds[pair] = "sometimes" if verdict is False else kinds[pair]
-    found = [FoundPair(*pair, kinds[pair], proved[pair], looked[pair].least, looked[pair].most) for pair in pairs]
-    return CollisionPairs(tuple(found), len(drawn))
+    found = [FoundPair._make(*pair, kinds[pair], proved[pair], looked[pair].least, looked[pair].most) for pair in pairs]
+    return CollisionPairs._make(tuple(found), len(drawn))
 
 
 def _refuted(tree: Tree, measure: Measure, doubts: dict[tuple[str, str], np.ndarray]) -> list[tuple[str, str]]:

@@ -1,18 +1,19 @@
-"""What distances are given as: arrays with a name each."""
+"""Results of distance queries: arrays with a name each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from linkwork._util.result import Made
 from linkwork.errors import UnknownNameError
 
 __all__ = ["DistanceDerivatives", "DistanceHessian", "DistanceResult", "RobotDistances"]
 
 
-class DistanceResult:
+class DistanceResult(Made):
     """The signed distance of two bodies A and B, one or a batch; arrays (...) and (..., 3).
 
     Where they overlap it is less than zero, by the least translation that parts them.  ``normal`` points from A to B,
@@ -22,8 +23,13 @@ class DistanceResult:
 
     __slots__ = ("_numbers",)
 
-    def __init__(self, numbers: Any) -> None:
-        self._numbers = numbers
+    _numbers: Any
+
+    @classmethod
+    def _make(cls, numbers: Any) -> Self:
+        made = object.__new__(cls)
+        made._numbers = numbers
+        return made
 
     @property
     def distance(self) -> Any:
@@ -66,18 +72,22 @@ class RobotDistances(DistanceResult):
 
     __slots__ = ("pairs",)
 
-    def __init__(self, numbers: Any, pairs: Sequence[tuple[str, str]]) -> None:
-        super().__init__(numbers)
-        self.pairs = tuple(pairs)
+    pairs: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def _make(cls, numbers: Any, pairs: Sequence[tuple[str, str]] = ()) -> Self:
+        made = super()._make(numbers)
+        made.pairs = tuple(pairs)
+        return made
 
     def of(self, a: str, b: str) -> DistanceResult:
         """The distance of one pair, from a to b.  Raises UnknownNameError where it is not among `pairs`."""
         if (a, b) in self.pairs:
-            return DistanceResult(self._numbers[..., self.pairs.index((a, b)), :])
+            return DistanceResult._make(self._numbers[..., self.pairs.index((a, b)), :])
         if (b, a) in self.pairs:
             x = self._numbers[..., self.pairs.index((b, a)), :]
             parts = (x[..., :1], -x[..., 1:4], x[..., 7:10], x[..., 4:7], x[..., 10:])
-            return DistanceResult(np.concatenate(parts, axis=-1))
+            return DistanceResult._make(np.concatenate(parts, axis=-1))
         raise UnknownNameError("pair", f"{a}, {b}", [f"{x}, {y}" for x, y in self.pairs])
 
     def __repr__(self) -> str:

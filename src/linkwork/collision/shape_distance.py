@@ -57,7 +57,7 @@ def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
         return found
     _check_measured(a, b)
     if is_traced(X_a) or is_traced(X_b):
-        return DistanceResult(posed_on_symbols(_WHO, _numbers(a, b), X_a, X_b))
+        return DistanceResult._make(posed_on_symbols(_WHO, _numbers(a, b), X_a, X_b))
     found = _KNOWN.keep(a, b, _call(a, b))(X_a, X_b)
     return found
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.result import Made
 from linkwork.expr.arrays.symbol_array import array, is_traced, over_samples, scalars
 from linkwork.expr.scalar.functions import fabs, le, where
 from linkwork.kernels.array_arguments import real_array
@@ -46,7 +47,7 @@ def posed_kernel(name: str, numbers: Numbers, **more: tuple[int, ...]) -> Kernel
     return compile_guarded(function, guards, name=name, X_a=(4, 4), X_b=(4, 4), **more)
 
 
-def posed_call(caller: str, kernel: Kernel, on_symbols: Callable[..., Any], holder: type) -> Callable[..., Any]:
+def posed_call(caller: str, kernel: Kernel, on_symbols: Callable[..., Any], holder: type[Made]) -> Callable[..., Any]:
     """What calls the kernel of (X_a, X_b, further inputs), and gives its numbers in a ``holder``: batches broadcast.
 
     It raises ValueError for what are no poses.
@@ -55,7 +56,7 @@ def posed_call(caller: str, kernel: Kernel, on_symbols: Callable[..., Any], hold
 
     def otherwise(X_a: Any, X_b: Any, *more: Any) -> Any:
         if any(map(is_traced, (X_a, X_b, *more))):
-            return holder(on_symbols(X_a, X_b, *more))
+            return holder._make(on_symbols(X_a, X_b, *more))
         poses = [_real_poses(caller, *given) for given in (("X_a", X_a), ("X_b", X_b))]
         seen = state.off_calls, state.not_finite_calls
         try:
@@ -66,7 +67,7 @@ def posed_call(caller: str, kernel: Kernel, on_symbols: Callable[..., Any], hold
         if (state.off_calls, state.not_finite_calls) != seen:
             for name, X in zip(("X_a", "X_b"), poses, strict=True):
                 _check_poses(caller, name, X)
-        return holder(found)
+        return holder._make(found)
 
     return single_call(kernel, otherwise, holder)
 

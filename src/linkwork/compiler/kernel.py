@@ -298,8 +298,8 @@ def single_call(kernel: Kernel, otherwise: Callable[..., Any], holder: type | No
     """A function for plain arrays of one sample, below a gufunc's cost; ``otherwise`` takes everything else.
 
     It gives a kernel's only array in an object of the class ``holder``, if there is one: of a class with one slot,
-    which its constructor fills, and does nothing else; ``otherwise`` gives such objects itself.  Where there can be
-    no such function, the loop over a batch is compiled, so that a kernel that has been made can run.
+    which is all that its objects have; ``otherwise`` gives such objects itself.  Where there can be no such function,
+    the loop over a batch is compiled, so that a kernel that has been made can run.
     """
     if not available("fast", DOUBLE) or (holder is not None and not holds(holder)):
         kernel._general.loops[0].make()

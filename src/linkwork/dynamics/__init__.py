@@ -1,1 +1,15 @@
-"""Dynamics: inverse and forward dynamics, inertia, momentum, energy, regressors and their derivatives."""
+"""Values that dynamics returns: base parameters of a robot.
+
+The functions themselves are methods of `linkwork.Robot`; `linkwork.parameters` is about inertial parameters of a body.
+"""
+
+from linkwork.dynamics.base_parameters import BaseParameters
+
+__all__ = [
+    "BaseParameters",
+]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

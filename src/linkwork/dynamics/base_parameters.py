@@ -21,11 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.result import Made
+
 __all__ = ["BaseParameters", "base_parameters_of"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BaseParameters:
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class BaseParameters(Made):
     """What joint forces show of inertial parameters π: β = P π, with Y π = Y_b β for every state."""
 
     of: tuple[str, ...]  # names of π
@@ -118,7 +120,7 @@ def base_parameters_of(
     for array in (columns, matrix):
         array.setflags(write=False)
     unseen = tuple(name for name, there in zip(names, seen, strict=True) if not there)
-    return BaseParameters(tuple(names), columns, matrix, unseen, (largest, smallest))
+    return BaseParameters._make(tuple(names), columns, matrix, unseen, (largest, smallest))
 
 
 def _sum(row: np.ndarray, names: Sequence[str], first: int) -> str:

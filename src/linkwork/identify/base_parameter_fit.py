@@ -8,14 +8,16 @@ for industrial robots, IEEE Control Systems 27, 2007.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.result import Result
 from linkwork.dynamics.base_parameters import BaseParameters
+from linkwork.errors import Status
 from linkwork.identify.estimate_tables import error_lines, estimate_lines
 from linkwork.identify.linear_least_squares import LinearFit, fitted, reduced, refuse_exact_fits
 from linkwork.identify.measurements import HeldOut, Measurements, joint_weights, read, rms, split, told
@@ -27,9 +29,12 @@ __all__ = ["BaseParameterFit", "base_parameters", "held_out_errors", "refuse_wha
 
 
 @public
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BaseParameterFit:
-    """Base parameters as measured, and how well.  Printed, it is a table."""
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class BaseParameterFit(Result):
+    """Base parameters as measured, and how well.  Printed, it is a table.
+
+    It is a linear fit, so it always succeeds: what measurements do not determine is an error.
+    """
 
     base: BaseParameters  # which combinations of the parameters they are
     values: np.ndarray  # (r,) as measured
@@ -44,6 +49,24 @@ class BaseParameterFit:
     held_out: HeldOut | None  # the error at those that did not
     _robot: Robot
     _columns: Columns
+
+    @property
+    def success(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def status(self) -> Status:
+        """The status "solved"."""
+        return Status.SOLVED
+
+    @property
+    def iterations(self) -> int:
+        """One: the fit is linear."""
+        return 1
+
+    def _sentence(self, place: tuple[int, ...]) -> str:
+        return f"{len(self.values)} base parameters from {self.samples} samples, condition number {self.condition:.4g}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -147,7 +170,7 @@ def base_parameters(
     refuse_what_is_not_excited(caller, fit, base, training)
     if given is None:
         refuse_exact_fits(caller, fit, found, robot.v_names)
-    estimate = BaseParameterFit(
+    estimate = BaseParameterFit._make(
         base=base,
         values=fit.x,
         nominal=base.values(columns.pi[columns.estimated]),
@@ -164,7 +187,7 @@ def base_parameters(
     )
     if not out.any():
         return estimate
-    return replace(estimate, held_out=held_out_errors(estimate, robot, measurements.at(out), columns))
+    return estimate._replaced(held_out=held_out_errors(estimate, robot, measurements.at(out), columns))
 
 
 def held_out_errors(fit: Any, robot: Robot, m: Measurements, columns: Columns) -> HeldOut:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import label, number, table
+from linkwork._util.result import Made
 from linkwork.dynamics.base_parameters import BaseParameters
 from linkwork.identify.linear_least_squares import RANK, triangular
 from linkwork.identify.measurements import Measurements, joint_weights, read
@@ -25,8 +26,8 @@ from linkwork.robot import Robot
 __all__ = ["Excitation", "Weigher", "excitation"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Excitation:
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Excitation(Made):
     """How well a motion shows base parameters.  Printed, it is a table, the worst first.
 
     Columns of the weighted regressor are scaled to length 1, so that units do not count.
@@ -142,4 +143,4 @@ class Weigher:
             independence = np.where(seen, 1.0 / np.sqrt(inverse.sum(axis=1)), 0.0)
             deviations = np.where(seen, 1.0 / (independence * lengths), np.inf)
             condition = float(s[0] / s[-1]) if len(s) and shown.all() else np.inf
-        return Excitation(self.base, condition, s, independence, deviations, len(motion))
+        return Excitation._make(self.base, condition, s, independence, deviations, len(motion))

@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.result import Result
 from linkwork.dynamics.base_parameters import BaseParameters
+from linkwork.errors import Status
 from linkwork.identify.estimate_tables import pose_lines
 from linkwork.identify.linear_least_squares import LinearFit, refuse_exact_fits
 from linkwork.identify.measurements import HeldOut, read_array, rms, split, told, whole
@@ -33,8 +35,8 @@ from linkwork.robot import Robot
 __all__ = ["PlacementFit", "placements"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PlacementFit:
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class PlacementFit(Result):
     """Offsets of placements, zeros and the base, as measured, and how well.  Printed, it is a table."""
 
     robot: Robot  # with the offsets of placements and frames in it
@@ -51,7 +53,15 @@ class PlacementFit:
     samples: int  # that took part
     held_out: HeldOut | None  # the error at those that did not
     iterations: int
-    converged: bool
+    status: Status  # "solved" or "max_iterations"
+
+    @property
+    def success(self) -> bool:
+        """True if the fit converged."""
+        return self.status is Status.SOLVED
+
+    def _sentence(self, place: tuple[int, ...]) -> str:
+        return f"{len(self.values)} offsets from {self.samples} samples after {self.iterations} iterations"
 
     @property
     def standard_deviations(self) -> np.ndarray:
@@ -72,7 +82,7 @@ class PlacementFit:
         return f"<PlacementFit: {len(self.values)} offsets of robot {self.robot.name!r} from {self.samples} samples>"
 
     def __str__(self) -> str:
-        how = f"{'converged' if self.converged else 'NOT converged'} after {self.iterations} iterations"
+        how = f"{'converged' if self.success else 'NOT converged'} after {self.iterations} iterations"
         title = f"{len(self.values)} offsets from {self.samples} samples, condition number {self.condition:.4g}, {how}"
         return "\n".join([title, "", *pose_lines(self)])
 
@@ -146,22 +156,22 @@ def placements(
         errors = (rms(model.errors(readings[out], measured[out], at)[0]) for at in (x, 0.0 * x))
         held = HeldOut(int(out.sum()), *errors)
     before = rms(model.errors(*inside, 0.0 * x)[0])
-    return PlacementFit(
+    return PlacementFit._make(
         robot=robot.with_parameters({name: x[place] for name, place in model.places.items() if ":" in name}),
         zeros=model.zeros(x),
         base=model.base(x),
         names=shown.names,
         values=x[shown.columns],
         covariance=fit.covariance,
-        identifiable=shown,
+        shown=shown,
         condition=fit.condition,
         sigma=fit.sigma,
         residual=found.residual,
-        initial_residual=before,
+        before=before,
         samples=len(inside[0]),
         held_out=held,
         iterations=found.steps,
-        converged=found.converged,
+        status=Status.SOLVED if found.converged else Status.MAX_ITERATIONS,
     )
 
 

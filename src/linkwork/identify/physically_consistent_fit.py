@@ -24,8 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.result import Result
 from linkwork.dynamics import inertial_parameters as inertial
 from linkwork.dynamics.algorithms.regressors.joint_parameter_regressors import joint_numbers
+from linkwork.errors import Status
 from linkwork.identify import convex_inertia_fit as deformed
 from linkwork.identify.base_parameter_fit import held_out_errors
 from linkwork.identify.convex_inertia_fit import ConvexProblem
@@ -40,8 +42,8 @@ from linkwork.robot import Robot
 __all__ = ["InertiaFit", "inertias"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class InertiaFit:
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class InertiaFit(Result):
     """A robot whose inertias are as measured, and how well they are known.  Printed, it is a table."""
 
     robot: Robot  # with the estimate in it: every inertia is one that a body has
@@ -61,8 +63,20 @@ class InertiaFit:
     samples: int  # that took part
     held_out: HeldOut | None  # the error at those that did not
     iterations: int
-    converged: bool
+    status: Status  # "solved" or "max_iterations"
     _columns: Columns
+
+    @property
+    def success(self) -> bool:
+        """True if the fit converged."""
+        return self.status is Status.SOLVED
+
+    def _sentence(self, place: tuple[int, ...]) -> str:
+        seen, count = self.identifiable
+        return (
+            f"{len(self.values)} parameters from {self.samples} samples after {self.iterations} iterations; the "
+            f"measurements show {seen} of {count} base parameters"
+        )
 
     @property
     def standard_deviations(self) -> np.ndarray:
@@ -83,7 +97,7 @@ class InertiaFit:
 
     def __str__(self) -> str:
         seen, count = self.identifiable
-        how = f"{'converged' if self.converged else 'NOT converged'} after {self.iterations} iterations"
+        how = f"{'converged' if self.success else 'NOT converged'} after {self.iterations} iterations"
         held = "" if seen == count else "; the robot's own inertias hold the others"
         lines = [
             f"{len(self.values)} parameters from {self.samples} samples, {how}",
@@ -170,26 +184,26 @@ def inertias(
     maps = dict(zip(columns.bodies, U @ L @ np.linalg.inv(U), strict=True))
     identified = with_joint_numbers(with_deformed_bodies(robot, maps), columns.chosen[count:], y.tolist())
     divergences = zip((robot.bodies[i] for i in columns.bodies), deformed.divergences(L).tolist(), strict=True)
-    fit = InertiaFit(
+    fit = InertiaFit._make(
         robot=identified,
         names=columns.chosen,
         values=values,
         nominal=nominal,
         covariance=covariance,
-        inertia_divergence=dict(divergences),
-        unchanged=(*(robot.bodies[i] for i in kept), *shared),
+        divergence=dict(divergences),
+        kept=(*(robot.bodies[i] for i in kept), *shared),
         at_bound=tuple(columns.chosen[count + k] for k in at_bound),
-        identifiable=(base.rank - linear.unseen.shape[1], base.rank),
+        shown=(base.rank - linear.unseen.shape[1], base.rank),
         sigma=linear.sigma,
         residual=found.rms(squares),
         r_squared=found.r_squared(squares),
         samples=len(training),
         held_out=None,
         iterations=solution.steps,
-        converged=solution.converged,
+        status=Status.SOLVED if solution.converged else Status.MAX_ITERATIONS,
         _columns=columns,
     )
-    return replace(fit, held_out=held_out_errors(fit, robot, measurements.at(out), columns)) if out.any() else fit
+    return fit._replaced(held_out=held_out_errors(fit, robot, measurements.at(out), columns)) if out.any() else fit
 
 
 def _with_extent(caller: str, robot: Robot, columns: Columns, named: bool) -> tuple[Columns, tuple[int, ...]]:

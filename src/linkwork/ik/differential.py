@@ -159,7 +159,7 @@ class DifferentialIK:
         v, told = self.kernel(q, before, *self._prepared, *given.values())
         if not np.all(told[..., 0] <= _OFF):
             self._refuse(q, before, given)
-        return VelocityResult(self, v, told)
+        return VelocityResult._make(self, v, told)
 
     def step(self, q: np.ndarray, *targets: np.ndarray, v_last: np.ndarray | None = None) -> np.ndarray:
         """v (nv,) at q (nq,), for targets in the order of the tasks: plain arrays of the right shape."""

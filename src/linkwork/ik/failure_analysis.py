@@ -2,17 +2,17 @@
 
 In this order:
 
-1. a bound of reach that holds for every configuration (`reach`): "out of reach", proved;
+1. a bound of reach that holds for every configuration (`reach`): "out_of_reach", proved;
 2. a longer search within limits, of those that ended early, finds an answer: "singular" where the search stood at a
    configuration whose rows depend on each other and whose errors no small motion makes smaller, else
-   "out of iterations";
-3. a search without limits finds one: "at limits", of joints that are named;
+   "max_iterations";
+3. a search without limits finds one: "at_limits", of joints that are named;
 4. hard tasks are left out, one at a time, as long as the others are not done together, without limits: what remains
-   is one task, "not found", or several of which each is done without one of the others: "conflict".
+   is one task, "not_found", or several of which each is done without one of the others: "infeasible".
 
-Before all of these, a task whose errors are NaN at every configuration that was tried is "not a number".  A state
-that a longer search of the same solver does not help, where another start finds an answer, is a "local minimum"; so are
-states where hard tasks are done and soft ones cost something at the least of all starts.  "out of reach" is proved.
+Before all of these, a task whose errors are NaN at every configuration that was tried is "not_finite".  A state
+that a longer search of the same solver does not help, where another start finds an answer, is a "local_minimum"; so are
+states where hard tasks are done and soft ones cost something at the least of all starts.  "out_of_reach" is proved.
 
 Searches run in the kernel that gave the answer, where it can: a task is left out by tolerances without end.
 
@@ -28,28 +28,14 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.errors import Status
 from linkwork.ik.algorithms.levenberg_marquardt import MOST
 from linkwork.ik.kernels import NEAR
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.reach_bounds import Chain, UnreachableCertificate, chain_between
 from linkwork.ik.tasks.frame_tasks import PoseTask, PositionTask
 
-__all__ = ["LOCAL_MINIMUM", "STATUSES", "BlockingLimit", "Reason", "Singularity", "judged"]
-
-NONE_OTHER = "none other"
-LOCAL_MINIMUM = "local minimum"
-STATUSES = (
-    "solved",
-    LOCAL_MINIMUM,
-    "at limits",
-    "out of reach",
-    "not found",
-    "singular",
-    "conflict",
-    "out of iterations",
-    "not a number",
-    NONE_OTHER,
-)
+__all__ = ["BlockingLimit", "Reason", "Singularity", "judged"]
 
 EFFORT = 2000  # steps of each further search
 _RANK = 1e-4  # of the largest singular value: what counts as none
@@ -94,7 +80,7 @@ class Singularity:
 class Reason:
     """What is known of one failure."""
 
-    status: str = ""
+    status: Status | None = None
     proof: UnreachableCertificate | None = None
     limits: tuple[BlockingLimit, ...] = ()
     tasks: tuple[str, ...] = ()  # that cannot be done, alone or together
@@ -123,11 +109,11 @@ class _Failures:
         self.reasons = [Reason(starts=1 + int(x)) for x in told["restarts"]]
         for reason, reached in zip(self.reasons, told["reached"], strict=True):
             if reached == 1.0:  # hard tasks are done, and soft ones have not come to a minimum
-                reason.status = "out of iterations"
+                reason.status = Status.MAX_ITERATIONS
         names = [task.name for task in problem.tasks for _ in task.component_names]
         for k in np.flatnonzero(np.isnan(errors).any(axis=-1)):  # the first number would have been the best so far
             odd = dict.fromkeys(name for name, x in zip(names, errors[k], strict=True) if np.isnan(x))
-            self.reasons[k].status, self.reasons[k].tasks = "not a number", tuple(odd)
+            self.reasons[k].status, self.reasons[k].tasks = Status.NOT_FINITE, tuple(odd)
         self.hard = [task for task in problem.tasks if task.hard]
         self.rows: dict[str, slice] = {}
         start = 0
@@ -173,7 +159,7 @@ class _Failures:
             if found is not None and not reason.status:
                 reason.proof, name = found
                 reason.tasks = (name,)
-                reason.status = "" if reason.proof.within_limits else "out of reach"
+                reason.status = None if reason.proof.within_limits else Status.OUT_OF_REACH
 
     def search_longer(self) -> None:
         some = self.open
@@ -188,7 +174,8 @@ class _Failures:
         for k, found, steps in zip(some, self.standing(some), self.enough(some), strict=True):
             reason = self.reasons[k]
             reason.singularity, reason.steps = found, int(steps)
-            reason.status = "singular" if found is not None else "out of iterations" if steps else LOCAL_MINIMUM
+            stands = Status.MAX_ITERATIONS if steps else Status.LOCAL_MINIMUM
+            reason.status = stands if found is None else Status.SINGULAR
 
     def enough(self, some: np.ndarray) -> np.ndarray:
         """The steps after which the solver itself, from the same seed, does the tasks of some states; 0 where never."""
@@ -214,7 +201,7 @@ class _Failures:
         done, q, _ = self.search(some, position_limits=False)
         for k, x in zip(some[done], q[done], strict=True):
             limits = beyond_limits(self.problem, x, [target[k] for target in self.given.values()])
-            self.reasons[k].status, self.reasons[k].limits = "at limits", limits
+            self.reasons[k].status, self.reasons[k].limits = Status.AT_LIMITS, limits
 
     def search_with_fewer(self) -> None:
         """The smallest set that cannot be done, of tasks that stay in it when one of them is left out."""
@@ -234,7 +221,7 @@ class _Failures:
         for k, names in zip(some, kept, strict=True):
             reason = self.reasons[k]
             reason.tasks = tuple(task.name for task, is_kept in zip(self.hard, names, strict=True) if is_kept)
-            reason.status = "conflict" if len(reason.tasks) > 1 else "not found"
+            reason.status = Status.INFEASIBLE if len(reason.tasks) > 1 else Status.NOT_FOUND
         self.balance(some, tolerances)
 
     # -- what is seen at a configuration
@@ -275,7 +262,7 @@ class _Failures:
         some, tolerances = some[at], tolerances[at]
         done, q, _ = self.search(some, position_limits=False, without=tolerances)
         for k in some[done]:  # which one more start does together: no conflict
-            self.reasons[k].status, self.reasons[k].tasks = "not found", ()
+            self.reasons[k].status, self.reasons[k].tasks = Status.NOT_FOUND, ()
         some, tolerances, q = some[~done], tolerances[~done], q[~done]
         if not len(some):
             return
@@ -346,7 +333,7 @@ def judged(
     failures.search_beyond_limits()
     for k in failures.open:
         if failures.reasons[k].proof is not None:
-            failures.reasons[k].status = "out of reach"
+            failures.reasons[k].status = Status.OUT_OF_REACH
     failures.search_with_fewer()
     return failures.reasons
 

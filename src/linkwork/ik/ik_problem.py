@@ -231,7 +231,9 @@ class IKProblem:
             raise ValueError(f"{self.caller}: seed and targets do not broadcast together: {error}") from None
         if num_solutions is not None:
             if time_limit is not None:
-                raise ValueError(f"{self.caller}: time_limit: it is for one answer, and num_solutions is {num_solutions!r}")
+                raise ValueError(
+                    f"{self.caller}: time_limit: it is for one answer, and num_solutions is {num_solutions!r}"
+                )
             return several(self, num_solutions, q_init, tolerances, given)
         if time_limit is not None:
             if shape:
@@ -288,9 +290,9 @@ class IKProblem:
                 return self._run(q_init, self.tolerances, given, self._steps, self._first, near)
         if not told[-1] <= _OFF or q[0] != q[0]:
             self._refuse(q_init, {next(iter(self.shapes)): target}, near)
-        result = IKResult(self, q, errors, told, q_init, target)
+        result = IKResult._make(self, q, errors, told, q_init, target)
         if near:
-            result.near = near[0].copy()
+            result._near = near[0].copy()
         return result
 
     @cached_property
@@ -379,10 +381,10 @@ class IKProblem:
         if restarts and not (np.all(told[..., 0] == 1.0) and self.soft.done(found.errors, tolerances).all()):
             search_on(self, self.soft, found, q_init, tolerances, given, steps, self.starts)
         told = told.tolist() if told.ndim == 1 else told
-        result = IKResult(
+        result = IKResult._make(
             self, found.q, found.errors, told, q_init, given, tolerances, getattr(found, "multipliers", None)
         )
-        result.near = near[0] if near else None
+        result._near = near[0] if near else None
         return result
 
     def refuse_unless_poses(

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.validation import integer
-from linkwork.ik.failure_analysis import NONE_OTHER, Reason, proofs
+from linkwork.errors import Status
+from linkwork.ik.failure_analysis import Reason, proofs
 from linkwork.ik.kernels import TOLD
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.result import IKResult
@@ -60,7 +61,7 @@ def several(
     if not len(seeds):
         sizes = q_init.shape[-1], len(problem.scales), len(TOLD)
         nothing = [np.zeros((n, *shape, size)) for size in sizes]
-        return IKResult(problem, nothing[0], nothing[1], nothing[2], q_init, given, tolerances)
+        return IKResult._make(problem, nothing[0], nothing[1], nothing[2], q_init, given, tolerances)
     q, errors, told = _candidates(problem, n, seeds, tolerances, flat)
     turning, scale = _moves(problem)
     q = _turned(problem, q, seeds[:, None], turning)
@@ -77,7 +78,7 @@ def several(
         best = int(np.argmin((errors[k] * problem.scales * (errors[k] * problem.scales)).sum(axis=-1)))
         picked[k] = [*chosen, *(chosen[:1] or [best]) * (n - len(chosen))]
         for missing in range(len(chosen), n) if chosen else ():
-            reasons[missing * len(seeds) + k] = Reason(NONE_OTHER, starts=searches, others=len(chosen))
+            reasons[missing * len(seeds) + k] = Reason(Status.NO_OTHER_SOLUTION, starts=searches, others=len(chosen))
 
     def taken(x: np.ndarray) -> np.ndarray:
         rows = np.take_along_axis(x, picked[..., None], axis=1)
@@ -89,8 +90,8 @@ def several(
         told[..., place] = values.reshape(shape)
     for k in reasons:
         told.reshape(-1, told.shape[-1])[k, _DONE] = 0.0
-    result = IKResult(problem, taken(q), taken(errors), told, q_init, given, tolerances)
-    result.known(reasons)
+    result = IKResult._make(problem, taken(q), taken(errors), told, q_init, given, tolerances)
+    result._known(reasons)
     return result
 
 
@@ -323,10 +324,10 @@ def until(time_limit: float, max_iterations: int, run: Callable[[np.ndarray, np.
         first += float(found.restarts) + 1.0
         if best is None or _rank(found) < _rank(best):
             best = found
-        if found.success and found.status == "solved":
-            return best.after(steps, int(first) - 1)
+        if found.success and found.status is Status.SOLVED:
+            return best._after(steps, int(first) - 1)
         if time.perf_counter() >= end or steps >= max_iterations:
-            return best.after(steps, int(first) - 1)
+            return best._after(steps, int(first) - 1)
 
 
 def _rank(found: IKResult) -> tuple[bool, bool, float, float]:

@@ -39,18 +39,20 @@ class RollingSteps:
         )
         self.hard = np.array([task.hard for task in problem.tasks for _ in task.component_names])
 
-    def walked(self, before: np.ndarray, targets: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Configurations (N, nq) that steps from others lead to, and whether tasks are done there (N,)."""
-        robot, q, size = self.problem.robot, before, np.full(len(before), np.inf)
+    def walked(self, before: np.ndarray, targets: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the configurations (N, nq) that steps lead to, whether tasks are done there (N,), and the number of
+        steps of all together."""
+        robot, q, size, steps = self.problem.robot, before, np.full(len(before), np.inf), 0
         for _ in range(_STEPS):
             going = ~self._done(q, targets, size) & (size > _STILL)
             if not going.any():
                 break
+            steps += int(going.sum())
             step = self.ik.velocity(q, **targets).v
             step = step / np.maximum((np.abs(step) / self.most).max(axis=-1, keepdims=True), 1.0)
             size = np.where(going, np.abs(step).max(axis=-1), size)
             q = np.where(going[:, None], robot.integrate(q, step), q)
-        return q, self._done(q, targets, size)
+        return q, self._done(q, targets, size), steps
 
     def _done(self, q: np.ndarray, targets: Mapping[str, np.ndarray], size: np.ndarray) -> np.ndarray:
         errors = self.problem.looking(q, *targets.values()).errors

@@ -19,9 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork._util.result import Result
+from linkwork._util.status import statuses
 from linkwork._util.validation import floats
-from linkwork.errors import UnknownNameError
+from linkwork.errors import Status, UnknownNameError
 from linkwork.ik.arguments import read_target
+from linkwork.ik.kernels import TOLD
 from linkwork.ik.nonholonomic_paths import RollingSteps, rolls
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.kinematics.poses import pose, pose_difference
@@ -80,7 +83,8 @@ def follow(
             found[i], done[i], changed[i, t] = walker.around(before[i], *ends)
         q[:, t], success[:, t] = found, done
     q, success, changed = (x.reshape(*batch, *x.shape[1:]) for x in (q, success, changed))
-    return IKPathResult(problem, q, success, changed)
+    iterations = walker.iterations + int(np.sum(first.iterations))
+    return IKPathResult._make(problem, q, success, changed, iterations)
 
 
 def _jumps(caller: str, robot: Any, given: Any) -> np.ndarray:
@@ -120,6 +124,7 @@ class _Walker:
     def __init__(self, problem: ProblemView, jump: np.ndarray) -> None:
         self.problem, self.jump = problem, jump
         self.rolling = RollingSteps(problem, jump) if rolls(problem) else None
+        self.iterations = 0
         self.kinds = {task.name: task.target_of.kind for task in problem.tasks if task.target_of is not None}
 
     def look_at(self, caller: str, paths: Mapping[str, np.ndarray]) -> None:
@@ -138,7 +143,9 @@ class _Walker:
     def directly(self, before: np.ndarray, now: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """From the answers before, in few steps: configurations, and whether they answer without a jump."""
         if self.rolling is not None:
-            return self.rolling.walked(before, now)
+            q, done, iterations = self.rolling.walked(before, now)
+            self.iterations += iterations
+            return q, done
         q, done = self._searched(before, now, _FEW, np.array(0.0))
         return q, done & ~self._jumps(before, q)
 
@@ -166,6 +173,7 @@ class _Walker:
         if not done.any():
             given: dict[str, Any] = dict(now)
             found = self.problem.solve(before, **given)
+            self.iterations += int(found.iterations)
             q, done = found.q[None], np.array([bool(found.success)])
         if done.any():
             far = self._far(before, q[done]).max(axis=-1)
@@ -179,6 +187,7 @@ class _Walker:
     ) -> tuple[np.ndarray, np.ndarray]:
         p = self.problem
         found = p.kernel(q, p.tolerances, p.weights, *p.ends, steps, first, *targets.values())
+        self.iterations += int(found.told[..., TOLD.index("iterations")].sum())
         return np.array(found.q), found.told[..., 0] == 1.0
 
     def _far(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -224,15 +233,42 @@ class JointDiscontinuity(NamedTuple):
     step: int
 
 
-class IKPathResult:
-    """Configurations along a path of T targets; of a batch of paths, an entry a path.
+_STATUSES = (Status.SOLVED, Status.NOT_FOUND)
 
-    ``q`` (..., T, nq) are within limits; ``success`` (..., T) says which of them do what was asked; and
+
+class IKPathResult(Result):
+    """Configurations along a path of T targets; of a batch of paths, an entry for each path.
+
+    ``q`` (..., T, nq) are within limits; ``success`` (..., T) is True for those that do what was asked, and
     ``reconfigured`` (..., T) where the robot had to jump from one family of answers to another.
     """
 
-    def __init__(self, problem: ProblemView, q: np.ndarray, success: np.ndarray, reconfigured: np.ndarray) -> None:
+    problem: ProblemView
+    q: np.ndarray
+    success: np.ndarray
+    reconfigured: np.ndarray
+    iterations: int  # of all searches together
+
+    def _fill(
+        self,
+        problem: ProblemView,
+        q: np.ndarray,
+        success: np.ndarray,
+        reconfigured: np.ndarray,
+        iterations: int,
+    ) -> None:
         self.problem, self.q, self.success, self.reconfigured = problem, q, success, reconfigured
+        self.iterations = iterations
+
+    @property
+    def status(self) -> np.ndarray:
+        """The word of a `linkwork.errors.Status` by target (..., T): "solved" or "not_found"."""
+        return np.asarray(statuses(~self.success, _STATUSES))
+
+    @property
+    def message(self) -> str:
+        """How many targets are reached, the largest jump and reconfigurations; of a batch of paths in numbers."""
+        return self._of_path(()) if self.success.ndim == 1 else super().message
 
     @cached_property
     def steps(self) -> np.ndarray:
@@ -255,11 +291,18 @@ class IKPathResult:
         place = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
         return JointDiscontinuity(float(sizes[place]), self._joint(int(place[-1])), int(place[-2]) + 1)
 
-    def explain(self, path: int | tuple[int, ...] = ()) -> str:
-        """What became of a path, in a sentence or several; of a batch, of the one of this place."""
+    def explain(self, index: int | tuple[int, ...] = ()) -> str:
+        """Return what became of a path, with advice; of a batch, of the path of an index.
+
+        Raises ValueError where the index is not one of the paths.
+        """
+        failed = not np.all(self.success[index])
+        return f"{self._of_path(index)}. {Status.NOT_FOUND.advice}" if failed else f"{self._of_path(index)}."
+
+    def _of_path(self, path: int | tuple[int, ...]) -> str:
         success, changed, steps = self.success[path], self.reconfigured[path], np.abs(self.steps[path])
         if success.ndim != 1:
-            raise ValueError(f"explain: expected which path of {self.success.shape[:-1]}, got {path!r}")
+            raise ValueError(f"explain: index: expected one of the paths {self.success.shape[:-1]}, got {path!r}")
         count = len(success)
         told = [f"{int(success.sum())} of {count} targets are reached"]
         if not success.all():
@@ -270,7 +313,7 @@ class IKPathResult:
         for t in np.flatnonzero(changed):
             moved = {self._joint(int(k)): None for k in np.argsort(-steps[t - 1])[:3]}
             told.append(f"the robot is reconfigured on the way to target {int(t)}: {', '.join(moved)} move most")
-        return "; ".join(told) + "."
+        return "; ".join(told)
 
     def _joint(self, k: int) -> str:
         tree = self.problem.robot.tree

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import joints
+from linkwork._util.result import Made
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 
 __all__ = ["Chain", "UnreachableCertificate", "chain_between"]
@@ -36,8 +37,8 @@ _POINTS = (joints.Spherical, joints.SphericalEuler, joints.SphericalMRP, joints.
 _ROUNDING = 1e-9  # of lengths: what a proof leaves to rounding
 
 
-@dataclass(frozen=True)
-class UnreachableCertificate:
+@dataclass(frozen=True, init=False)
+class UnreachableCertificate(Made):
     """Why no configuration reaches a target: a length that would have to be, and the bound that holds for all of them.
 
     ``kind`` is "far", "near" (in a hole around a point), "aside" (along an axis to which all are parallel) or "turned"
@@ -142,7 +143,7 @@ class Chain:
         return found
 
     def _proof(self, kind: str, distance: float, bound: float, point: np.ndarray) -> UnreachableCertificate:
-        return UnreachableCertificate(kind, distance, bound, point, self.frame, self.relative_to, self.limited)
+        return UnreachableCertificate._make(kind, distance, bound, point, self.frame, self.relative_to, self.limited)
 
     def _flat(
         self, found: list[UnreachableCertificate | None], X: np.ndarray, position: Any, rotation: Any, turned: bool

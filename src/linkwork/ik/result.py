@@ -1,14 +1,16 @@
-"""What inverse kinematics found: arrays, and sentences about them."""
+"""Results of inverse kinematics."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.validation import is_integer
-from linkwork.ik.failure_analysis import LOCAL_MINIMUM, STATUSES, Reason, judged
+from linkwork._util.result import Result
+from linkwork._util.status import WORDS
+from linkwork.errors import Status
+from linkwork.ik.failure_analysis import Reason, judged
 from linkwork.ik.kernels import TOLD
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.status_messages import sentence, table
@@ -20,45 +22,60 @@ _PLACE = {name: k for k, name in enumerate(TOLD)}
 
 
 @public
-class IKResult:
-    """Configurations that inverse kinematics found; of a batch, an entry a state.
+class IKResult(Result):
+    """Configurations that inverse kinematics found; of a batch, an entry for each state.
 
     ``success`` alone says whether a configuration does what was asked; where it does not, ``q`` is the best that was
     met, ``status`` says why, and ``explain`` puts it in a sentence.  Every q is within limits.  Soft tasks need not be
     done: what is left of them is in ``soft_cost``, ``soft_position_error`` and ``soft_orientation_error``, and
-    ``status`` is "local minimum" where something is.
+    ``status`` is "local_minimum" where something is.
     """
 
     __slots__ = (
         "_given",
         "_judged",
+        "_near",
         "_said",
+        "_seed",
         "_told",
+        "_tolerances",
         "errors",
-        "near",
         "problem",
         "q",
         "row_multipliers",
-        "seed",
-        "tolerances",
     )
 
-    def __init__(
-        self,
+    problem: ProblemView
+    q: np.ndarray  # (..., nq)
+    errors: np.ndarray  # (..., rows): what is left of all tasks [rad, m]
+    row_multipliers: np.ndarray | None  # (..., rows): of solvers that have them
+    _seed: np.ndarray
+    _tolerances: np.ndarray | None
+    _told: Any
+    _given: Any
+    _near: np.ndarray | None  # the configuration to be near to, of solvers that take one
+    _judged: dict[int, Reason] | None
+    _said: dict[int, Reason]
+
+    @classmethod
+    def _make(
+        cls,
         problem: ProblemView,
         q: np.ndarray,
         errors: np.ndarray,
         told: Any,
-        q_init: np.ndarray,
+        seed: np.ndarray,
         given: Any,
         tolerances: np.ndarray | None = None,
         row_multipliers: np.ndarray | None = None,
-    ) -> None:
-        self.problem, self.q, self.errors, self.seed = problem, q, errors, q_init
-        self.tolerances, self.row_multipliers = tolerances, row_multipliers
-        self._told, self._given = told, given
-        self.near: np.ndarray | None = None  # what it is to be near to, of solvers that are asked so
-        self._judged: dict[int, Reason] | None = None
+    ) -> Self:
+        made = object.__new__(cls)
+        made.problem, made.q, made.errors, made._seed = problem, q, errors, seed
+        made._tolerances, made.row_multipliers = tolerances, row_multipliers
+        made._told, made._given = told, given
+        made._near = None
+        made._judged = None
+        return made
 
     @property
     def success(self) -> Any:
@@ -145,19 +162,20 @@ class IKResult:
 
     @property
     def status(self) -> Any:
-        """ "solved", or why not: a text, or an array (...) of them.
+        """A `linkwork.errors.Status`, or an array (...) of its words.
 
-        "local minimum": hard tasks are done, soft ones are not, and no start costs less (``success`` is True), or no
-        small motion helps and another start does; "at limits": without limits there is an answer; "out of reach": a
-        bound proves that there is none; "not found": no start has found one, within limits or without; "conflict":
-        hard tasks are done apart and not together; "singular": it stood where rows depend on each other, and another
-        start finds an answer; "out of iterations": a longer search does; "not a number": errors are NaN everywhere.
-        Failures are judged when one asks, once.
+        "solved"; "local_minimum": hard tasks are done, soft ones are not, and no start costs less (``success`` is
+        True), or no small motion helps and another start does; "at_limits": without limits there is an answer;
+        "out_of_reach": a bound proves that there is none; "not_found": no start has found one, within limits or
+        without; "infeasible": hard tasks are done apart and not together; "singular": it stood where rows depend on
+        each other, and another start finds an answer; "max_iterations": a longer search does; "not_finite": errors are
+        NaN everywhere; "no_other_solution": of several answers, there are fewer.  Failures are analysed once, when
+        the status is read.
         """
         reasons = self._reasons()
         if self._told.__class__ is list:
-            return reasons[0].status if reasons else "solved"
-        found = np.full(self._told.shape[:-1], "solved", dtype=f"U{max(map(len, STATUSES))}")
+            return reasons[0].status if reasons else Status.SOLVED
+        found = np.full(self._told.shape[:-1], Status.SOLVED, dtype=WORDS)
         for k, reason in reasons.items():
             found.flat[k] = reason.status
         return found
@@ -181,13 +199,10 @@ class IKResult:
         """
         return self._of_each("multipliers", {})
 
-    def explain(self, index: Any = ()) -> str:
-        """Whether the state of an index is solved, or why not, in a sentence with names and numbers.
-
-        Raises IndexError where a batch has no such state, or needs an index.
-        """
+    def _sentence(self, place: tuple[int, ...]) -> str:
         told = np.asarray(self._told)
-        k = self._flat(index)
+        shape = told.shape[:-1]
+        k = int(np.ravel_multi_index(place, shape)) if shape else 0
         facts = {name: told.reshape(-1, len(TOLD))[k][place] for name, place in _PLACE.items()}
         facts["iterations"] = int(facts["iterations"])
         if self.problem.soft.any and facts["reached"] == 1.0:  # hard tasks are done: what is left is of soft ones
@@ -197,20 +212,11 @@ class IKResult:
             facts["position_error"] = soft[0] if minimum else max(facts["position_error"], soft[0])
             facts["orientation_error"] = soft[1] if minimum else max(facts["orientation_error"], soft[1])
             facts["cost"] = soft[2]
-        return sentence(self._reasons().get(k) or Reason("solved"), self.problem, facts)
+        return sentence(self._reasons().get(k) or Reason(Status.SOLVED), self.problem, facts)
 
-    def known(self, reasons: dict[int, Reason]) -> None:
-        """Takes down why some states, by their number in the flat batch, are no answers."""
+    def _known(self, reasons: dict[int, Reason]) -> None:
+        """Keep the reasons of states, by flat index, that are no answers."""
         self._said = reasons
-
-    def _flat(self, index: Any) -> int:
-        shape = np.shape(self._told)[:-1]
-        index = index if isinstance(index, tuple) else (index,)
-        if shape == () and index in ((), (0,)):
-            return 0
-        if len(index) != len(shape) or not all(map(is_integer, index)):
-            raise ValueError(f"explain: index: expected {len(shape)} integers, of states {shape}, got {index}")
-        return int(np.arange(int(np.prod(shape))).reshape(shape)[index])
 
     def _of_each(self, name: str, none: Any) -> Any:
         reasons = self._reasons()
@@ -238,14 +244,14 @@ class IKResult:
         if not soft.any:
             return {}
         errors = np.asarray(self.errors).reshape(len(told), -1)
-        tolerances = problem.tolerances if self.tolerances is None else np.asarray(self.tolerances)
+        tolerances = problem.tolerances if self._tolerances is None else np.asarray(self._tolerances)
         left = np.broadcast_to(tolerances, np.shape(self.errors)).reshape(errors.shape)
         found = {}
         for k in np.flatnonzero((told[:, 0] == 1.0) & ~soft.done(errors, left)):
             open_ = soft.counted & ~(np.abs(errors[k]) <= left[k])
             names = [task.name for task in problem.tasks for _ in task.component_names]
             tasks = tuple(dict.fromkeys(name for name, x in zip(names, open_, strict=True) if x))
-            found[int(k)] = Reason(LOCAL_MINIMUM, tasks=tasks, starts=1 + int(told[k, _PLACE["restarts"]]))
+            found[int(k)] = Reason(Status.LOCAL_MINIMUM, tasks=tasks, starts=1 + int(told[k, _PLACE["restarts"]]))
         return found
 
     def _soft_left(self, unit: str) -> Any:
@@ -268,9 +274,9 @@ class IKResult:
             return found
 
         given = {name: rows(np.asarray(x), len(problem.shapes[name])) for name, x in self.targets.items()}
-        tolerances = problem.tolerances if self.tolerances is None else self.tolerances
+        tolerances = problem.tolerances if self._tolerances is None else self._tolerances
         facts = {name: told[failed, place] for name, place in _PLACE.items()}
-        seed, errors = rows(np.asarray(self.seed), 1), rows(np.asarray(self.errors), 1)
+        seed, errors = rows(np.asarray(self._seed), 1), rows(np.asarray(self.errors), 1)
         return judged(problem, rows(self.q, 1), given, rows(tolerances, 1), facts, seed, errors)
 
     def derivative(self, by: str) -> np.ndarray:
@@ -291,13 +297,12 @@ class IKResult:
 
         return answer_derivative(self, by)
 
-    def after(self, iterations: int, restarts: int) -> IKResult:
-        """The same, found after so many steps and starts."""
+    def _after(self, iterations: int, restarts: int) -> IKResult:
+        """Return the same result with other numbers of steps and starts."""
         told = list(self._told)
         told[_PLACE["iterations"]], told[_PLACE["restarts"]] = float(iterations), float(restarts)
-        return IKResult(
-            self.problem, self.q, self.errors, told, self.seed, self._given, self.tolerances, self.row_multipliers
-        )
+        known = (self._given, self._tolerances, self.row_multipliers)
+        return IKResult._make(self.problem, self.q, self.errors, told, self._seed, *known)
 
     def _number(self, name: str) -> Any:
         told = self._told

@@ -30,7 +30,7 @@ _kernels: LazyCache[Kernel] = LazyCache(64)
 
 
 class IKArrays(NamedTuple):
-    """What inverse kinematics gives within a function that is compiled: q (nq,), success, 1 or 0, and how many steps.
+    """What inverse kinematics gives within a function that is compiled: q (nq,), success, 1 or 0, and iterations.
 
     q is differentiated by the implicit-function theorem, as `IKResult.derivative` says; the others have no derivative.
     """
@@ -45,8 +45,8 @@ class AnswerFound(Protocol):
 
     problem: ProblemView
     q: np.ndarray
-    near: np.ndarray | None
-    tolerances: np.ndarray | None
+    _near: np.ndarray | None
+    _tolerances: np.ndarray | None
 
     @property
     def targets(self) -> dict[str, np.ndarray]:
@@ -75,11 +75,11 @@ def answer_derivative(result: AnswerFound, by: str) -> np.ndarray:
     """How answers move: see `IKResult.derivative`."""
     problem, q = result.problem, result.q
     tree = problem.robot.tree
-    near = result.near if problem.solver in NEAR else None
+    near = result._near if problem.solver in NEAR else None
     parameter = _asked(problem, by)
     key = (tree, problem.tasks, problem.solver, frozenset(problem.bounded.values()), problem.still, by)
     kernel = _kernels.get(key, lambda: _derivative_kernel(problem, by, parameter))
-    tolerances = problem.tolerances if result.tolerances is None else result.tolerances
+    tolerances = problem.tolerances if result._tolerances is None else result._tolerances
     given = [] if near is None else [near]
     own = np.zeros(way_size(tree, by, None, {task.name: task for task in problem.tasks}))
     if parameter is not None:

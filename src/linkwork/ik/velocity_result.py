@@ -1,11 +1,14 @@
-"""What a step of differential inverse kinematics found: a velocity, and sentences about it."""
+"""Results of differential inverse kinematics."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
+from linkwork._util.result import Result
+from linkwork._util.status import statuses
+from linkwork.errors import Status
 from linkwork.ik.tasks.task import Task
 
 __all__ = ["TOLD", "VelocityResult"]
@@ -20,7 +23,10 @@ class StepRequest(Protocol):
     tasks: tuple[Task, ...]
 
 
-class VelocityResult:
+_STATUSES = (Status.SOLVED, Status.TASKS_NOT_MET, Status.CONSTRAINTS_NOT_MET, Status.MAX_ITERATIONS)
+
+
+class VelocityResult(Result):
     """A velocity towards tasks within limits; of a batch, an entry a state.
 
     ``v`` (..., nv) is always within limits of velocity [rad/s, m/s]; ``errors`` (..., rows) are those of the tasks
@@ -29,8 +35,15 @@ class VelocityResult:
 
     __slots__ = ("_told", "problem", "v")
 
-    def __init__(self, problem: StepRequest, v: np.ndarray, told: np.ndarray) -> None:
-        self.problem, self.v, self._told = problem, v, told
+    problem: StepRequest
+    v: np.ndarray
+    _told: np.ndarray
+
+    @classmethod
+    def _make(cls, problem: StepRequest, v: np.ndarray, told: np.ndarray) -> Self:
+        made = object.__new__(cls)
+        made.problem, made.v, made._told = problem, v, told
+        return made
 
     @property
     def success(self) -> Any:
@@ -65,22 +78,26 @@ class VelocityResult:
 
     @property
     def status(self) -> Any:
-        """ "solved", or why not: a text, or an array (...) of them.
+        """A `linkwork.errors.Status`, or an array (...) of its words.
 
-        "constraints not met": limits do not let the robot obey its own constraints; "hard tasks not met": these, limits
-        or hard tasks themselves do not let all hard tasks be met; "out of iterations".
+        "solved"; "constraints_not_met": limits do not let the robot obey its own constraints; "tasks_not_met":
+        constraints, limits or hard tasks themselves do not let all hard tasks be met; "max_iterations".
         """
         own = [task.own for task in self.problem.tasks for _ in task.component_names]
         allowed = np.array([x for task in self.problem.tasks for x in task.tolerances])
         broken = (np.abs(self.after[..., own]) > allowed[own]).any(axis=-1)
-        words = np.where(broken, "constraints not met", "hard tasks not met")
-        words = np.where(self._flag("least"), words, "out of iterations")
-        found = np.where(self.success, "solved", words)
-        return str(found) if found.ndim == 0 else found
+        codes = np.where(self._flag("least"), np.where(broken, 2, 1), 3)
+        return statuses(np.where(self.success, 0, codes), _STATUSES)
+
+    def _sentence(self, place: tuple[int, ...]) -> str:
+        names = self.at_limits[place] if self.active.ndim > 1 else self.at_limits
+        held = ", ".join(map(repr, names)) or "no joint"
+        left = float(np.abs(self.after[place]).max(initial=0.0))
+        return f"limits hold {held}; errors of at most {left:.3g} [rad, m] are left"
 
     @property
     def iterations(self) -> Any:
-        """Rounds of the quadratic program (...)."""
+        """Iterations of the quadratic program (...)."""
         found = self._told[..., TOLD.index("rounds")].astype(int)
         return int(found) if found.ndim == 0 else found
 

@@ -8,7 +8,6 @@ What a mechanism can do: its degrees of freedom by name, and minimal coordinates
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,9 +96,9 @@ class AssemblyMethods(RobotBase):
         ``parameters`` are other numbers of the robot, of all states, by the names of `Robot.parameters`: points,
         frames and placements.  They come with the call, so other values take no other code.
 
-        The result has ``q``, the mask ``assembled``, a ``status`` for each state ("assembled", "false minimum", "at
-        limits", "held coordinate dependent", "not assembled") and ``explain``.  A single state that is not assembled
-        is an AssemblyError, unless ``check=False``; of a batch the mask says it.
+        The result has ``q``, ``success`` and ``status`` for each state (see `linkwork.mechanisms.Assembly`), and
+        ``explain``.  A single state that is not assembled is an AssemblyError, unless ``check=False``; of a batch
+        ``success`` says it.
 
         Raises ValueError for values that are not finite, of the wrong shape, or held beyond limits, and
         UnknownNameError for a joint that is not there.
@@ -111,8 +110,8 @@ class AssemblyMethods(RobotBase):
         )
         if branches is None:
             return result
-        return replace(
-            result, branches=self.branches(hold, position_limits=position_limits, max_solutions=branches, time=time)
+        return result._replaced(
+            branches=self.branches(hold, position_limits=position_limits, max_solutions=branches, time=time)
         )
 
     def branches(

@@ -21,6 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.result import Result
+from linkwork.errors import Status
+
 __all__ = ["Equilibrium", "equilibrium_near"]
 
 _STILL = 1e-14  # part of the acceleration in free fall below which a is rounding
@@ -35,22 +38,25 @@ _WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True)
-class Equilibrium:
-    """A configuration in which a robot stays at rest, or how far the search for one came."""
+@dataclass(frozen=True, init=False)
+class Equilibrium(Result):
+    """A configuration in which a robot stays at rest, or how far the search for one came.
+
+    ``status`` is "solved", "constraints_not_met", "not_found" (there is no equilibrium nearby) or "max_iterations".
+    """
 
     q: np.ndarray  # (nq,)
     constraint_forces: np.ndarray  # (nc,) what constraints exert there
     residual: float  # the largest acceleration at rest [rad/s², m/s²]
     stiffness: np.ndarray = field(repr=False)  # eigenvalues of −∂a/∂q along free motions [1/s²], the least first
-    status: str  # "found", "constraints are open", "no equilibrium nearby", "too many steps"
-    steps: int
+    status: Status
+    iterations: int
     scale: float = field(default=0.0, repr=False)  # the largest acceleration around the start [rad/s², m/s²]
 
     @property
-    def found(self) -> bool:
-        """True if it is one."""
-        return self.status == "found"
+    def success(self) -> bool:
+        """True if it is an equilibrium."""
+        return self.status is Status.SOLVED
 
     @property
     def stability(self) -> str:
@@ -59,7 +65,7 @@ class Equilibrium:
         Stable: each small free motion is driven back, a minimum of the energy.  Neutral: some is neither driven back
         nor away.  Unstable: some is driven away.
         """
-        if not self.found:
+        if not self.success:
             return "unknown"
         flat = _FLAT * np.abs(self.stiffness).max(initial=self.scale)
         if np.all(self.stiffness > flat):
@@ -71,13 +77,13 @@ class Equilibrium:
         """True if each small free motion is driven back: a minimum of the energy, where there is one."""
         return self.stability == "stable"
 
-    def __bool__(self) -> bool:
-        return self.found
+    def _sentence(self, place: tuple[int, ...]) -> str:
+        what = f"{self.stability}, " if self.success else ""
+        least = f", least stiffness {self.stiffness[0]:.3g} 1/s²" if self.stiffness.size else ""
+        return f"{what}{self.iterations} steps, residual {self.residual:.2g}{least}"
 
     def __str__(self) -> str:
-        what = f"{self.stability}, " if self.found else ""
-        least = f", least stiffness {self.stiffness[0]:.3g} 1/s²" if self.stiffness.size else ""
-        return f"equilibrium: {self.status}, {what}{self.steps} steps, residual {self.residual:.2g}{least}"
+        return f"equilibrium: {self.explain()}"
 
 
 def equilibrium_near(
@@ -92,7 +98,7 @@ def equilibrium_near(
     if not descend or start.left > _OPEN or statics.rests(start):
         return _newton(statics, start, most)
     found = _descent(statics, start, most)
-    return found or _newton(statics, start, most)
+    return found if found.success else _newton(statics, start, most)
 
 
 @dataclass(frozen=True)
@@ -175,10 +181,10 @@ class _Statics:
         F -= np.einsum("kij,ki->kj", self.rows(q), forces)
         return F
 
-    def ended(self, state: _State, status: str, taken: int) -> Equilibrium:
+    def ended(self, state: _State, status: Status, taken: int) -> Equilibrium:
         N = _free_motions(self.rows(state.q), state.M)
         values = np.sort(np.linalg.eigvals(-N.T @ state.M @ self.slopes(state.q) @ N).real)
-        return Equilibrium(state.q, state.forces, state.residual, values, status, taken, self.scale)
+        return Equilibrium._make(state.q, state.forces, state.residual, values, status, taken, self.scale)
 
 
 def _descent(statics: _Statics, state: _State, most: int) -> Equilibrium:
@@ -193,11 +199,11 @@ def _descent(statics: _Statics, state: _State, most: int) -> Equilibrium:
         flat = _FLAT * np.abs(values).max(initial=statics.scale)
         if statics.rests(state):
             if not len(values) or values[0] >= -flat:
-                return statics.ended(state, "found", taken)
+                return statics.ended(state, Status.SOLVED, taken)
             aside = N @ vectors[:, 0]  # a saddle: to either side it goes down
             there = statics.closed(robot.integrate(state.q, _ASIDE / np.abs(aside).max() * aside))
             if there.left > _OPEN:
-                return statics.ended(state, "found", taken)
+                return statics.ended(state, Status.SOLVED, taken)
             state, radius, taken = there, _FIRST, taken + 1
             continue
         sizes = np.maximum(np.abs(values), max(flat, 1e-300))
@@ -219,21 +225,21 @@ def _descent(statics: _Statics, state: _State, most: int) -> Equilibrium:
                     break
             radius = 0.25 * min(radius, float(np.abs(along).max(initial=0.0)))
             if radius < _SHORTEST:
-                status = "found" if statics.rests(state, 1e3) else "no equilibrium nearby"
+                status = Status.SOLVED if statics.rests(state, 1e3) else Status.NOT_FOUND
                 return statics.ended(state, status, taken)
         state, taken = closed, taken + 1
-    return statics.ended(state, "found" if statics.rests(state) else "too many steps", taken)
+    return statics.ended(state, Status.SOLVED if statics.rests(state) else Status.MAX_ITERATIONS, taken)
 
 
 def _newton(statics: _Statics, state: _State, most: int) -> Equilibrium:
     """Go by steps δ with ∂a/∂q δ = −a along G δ = 0, shortened until the norm of a by kinetic energy falls."""
-    robot, taken, status = statics.robot, 0, "too many steps"
+    robot, taken, status = statics.robot, 0, Status.MAX_ITERATIONS
     while True:
         if state.left > _OPEN:
-            status = "constraints are open"
+            status = Status.CONSTRAINTS_NOT_MET
             break
         if statics.rests(state):
-            status = "found"
+            status = Status.SOLVED
             break
         if taken == most:
             break
@@ -247,7 +253,7 @@ def _newton(statics: _Statics, state: _State, most: int) -> Equilibrium:
                 break
             step *= 0.5
         else:
-            status = "found" if statics.rests(state, 1e3) else "no equilibrium nearby"
+            status = Status.SOLVED if statics.rests(state, 1e3) else Status.NOT_FOUND
             break
         state, taken = there, taken + 1
     return statics.ended(state, status, taken)

@@ -210,9 +210,9 @@ class ConstrainedDynamicsMethods(RobotBase):
         goes down the potential energy from q0, so it ends in a stable equilibrium, a minimum, unless q0 is an
         equilibrium itself.  Without ``descend`` it is the equilibrium of any kind that Newton's method finds from q0,
         such as an upright pendulum; the same where descent finds none.  ``stability`` tells which it is, by the
-        eigenvalues of the stiffness along free motions.  Look at ``status``: it is "found", or why nothing was.  For
-        the joint forces that hold a configuration ask `constrained_inverse_dynamics` for no acceleration at no
-        velocity.
+        eigenvalues of the stiffness along free motions.  ``success`` is True if there is one, and ``status`` says why
+        there is none.  For the joint forces that hold a configuration ask `constrained_inverse_dynamics` for no
+        acceleration at no velocity.
 
         Raises ValueError for q0 or tau of another shape, or with numbers that are not finite.
         """

@@ -22,7 +22,7 @@ def plot_result(result: Any, axes: Any, index: Any) -> Any:
     axes[0].legend(fontsize="small", ncols=4)
     places = {entry.name: k for k, entry in enumerate(problem.entries)}
     for axis, name in zip(axes[1:], names, strict=False):
-        steps = result.steps_of(places[name])
+        steps = result._steps_of(places[name])
         axis.plot(t[list(steps)], result.residuals[name][index], marker="." if len(steps) < 3 else None)
         axis.axhline(0.0, color="0.8", linewidth=0.5, zorder=0)
         axis.set_ylabel(name, fontsize="small")

@@ -1,4 +1,4 @@
-"""What came of a problem of optimal motion: arrays, and sentences about them."""
+"""Results of trajectory optimisation."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.result import Result
+from linkwork._util.status import WORDS, status_of
+from linkwork.errors import Status
 from linkwork.optimal.infeasibility_proof import ConflictProof, conflict_proof
 from linkwork.optimal.kernels import TOLD, looking_kernel, shapes_of, state_shapes
 from linkwork.optimal.nonfinite_report import (
@@ -23,20 +26,21 @@ from linkwork.optimal.optimum_derivative import PathDerivative, path_derivative
 __all__ = ["OptimalResult"]
 
 _PLACE = {name: k for k, name in enumerate(TOLD)}
-_ENDS = {1: "solved", 2: "not converged", 3: "stuck", 4: "stopped"}
+_ENDS = {1: Status.SOLVED, 2: Status.NOT_CONVERGED, 3: Status.STALLED, 4: Status.SUPERSEDED}  # by code of the kernel
 _STUCK = 3.0
+_MAYBE_INFEASIBLE = (Status.NOT_CONVERGED, Status.STALLED, Status.MAX_ITERATIONS)
 
 
 @public
-class OptimalResult:
-    """A path, and why it is as it is; of a batch of problems, an entry each.
+class OptimalResult(Result):
+    """An optimised path; of a batch of problems, an entry for each.
 
     ``success`` says whether it keeps all constraints within tolerances at a minimum of what is asked; where it does
     not, ``status`` and `explain` say why.  Of several seeds it is the best: solved before feasible before others, then
-    of least cost.  `attempts` has all of them; what was not at its end when another was solved is "stopped".
+    of least cost.  `attempts` has all of them; one that was not at its end when another was solved is "superseded".
     """
 
-    def __init__(
+    def _fill(
         self,
         prepared: Any,
         state: dict[str, np.ndarray],
@@ -53,7 +57,7 @@ class OptimalResult:
         self._late, self._running = late, running  # whether it was stopped, and whether it goes on
         self.attempts: OptimalResult | None = None
         if seeds is not None:
-            self.attempts = OptimalResult(
+            self.attempts = OptimalResult._make(
                 prepared, state, numbers, tolerances, (*lead, seeds), None, late, running, first
             )
             place = self.attempts._best()
@@ -124,7 +128,7 @@ class OptimalResult:
 
     @property
     def iterations(self) -> Any:
-        """Steps of the search (...)."""
+        """Iterations of the search (...)."""
         found = self.state["told"][..., _PLACE["iterations"]]
         return int(found) if not found.shape else found.astype(int)
 
@@ -160,27 +164,28 @@ class OptimalResult:
 
     @cached_property
     def status(self) -> Any:
-        """ "solved", or why not: a text, or an array (...) of them.
+        """A `linkwork.errors.Status`, or an array (...) of its words.
 
         "infeasible": some constraints cannot hold together near the path (`conflicts`), which is proved when the status
         is asked for: violations are stationary, with Farkas multipliers, and the first path keeps not all constraints
-        either; "not converged": some constraints are violated, and nothing proves that they must be; "stuck": no step
-        makes it better; "out of iterations" and "out of time": a longer search may; "running": it goes on (in a
-        callback); "stopped": another seed was solved; "not finite": a feature, or its derivative, is NaN or infinite
-        where it counts (`explain` says which, in which step).
+        either; "not_converged": some constraints are violated, and nothing proves that they must be; "stalled": no
+        step makes it better; "max_iterations" and "time_limit": a longer search may; "running": it goes on (in a
+        callback); "superseded": another seed was solved; "not_finite": a feature, or its derivative, is NaN or
+        infinite where it counts (`explain` says which, in which step).
         """
         told = self.state["told"]
         flat = told.reshape(-1, told.shape[-1])
-        running = "running" if self._running else "out of time" if self._late else "out of iterations"
+        going = Status.TIME_LIMIT if self._late else Status.MAX_ITERATIONS
+        going = Status.RUNNING if self._running else going
         found = []
         for k, row in enumerate(flat):
-            text = _ENDS.get(int(np.nan_to_num(row[_PLACE["status"]])), running)
-            if text != "solved" and self._odd(k):
-                text = "not finite"
-            elif text in ("not converged", "stuck", "out of iterations") and self._proof(k) is not None:
-                text = "infeasible"
-            found.append(text)
-        return found[0] if told.ndim == 1 else np.array(found).reshape(told.shape[:-1])
+            status = _ENDS.get(int(np.nan_to_num(row[_PLACE["status"]])), going)
+            if status is not Status.SOLVED and self._odd(k):
+                status = Status.NOT_FINITE
+            elif status in _MAYBE_INFEASIBLE and self._proof(k) is not None:
+                status = Status.INFEASIBLE
+            found.append(status)
+        return status_of(np.array(found, dtype=WORDS).reshape(told.shape[:-1]))
 
     def _proof(self, place: int) -> ConflictProof | None:
         """Why a problem of a batch is infeasible, if it is."""
@@ -218,7 +223,7 @@ class OptimalResult:
         for k, entry in enumerate(self.prepared.program.entries):
             if entry.at is None:
                 own = every[..., column : column + entry.count]
-                found[entry.name] = own[..., list(self.steps_of(k)), :]
+                found[entry.name] = own[..., list(self._steps_of(k)), :]
                 column += entry.count
             else:
                 found[entry.name] = alone[..., None, row : row + entry.count]
@@ -251,7 +256,7 @@ class OptimalResult:
                 for where, proof in proofs.items():
                     assert proof is not None
                     own[np.unravel_index(where, told.shape[:-1])] = getattr(proof, name)[..., place]
-                own = own[..., list(self.steps_of(k)), :] if name == "everywhere" else own[..., None, :]
+                own = own[..., list(self._steps_of(k)), :] if name == "everywhere" else own[..., None, :]
                 found[program.entries[k].name] = own
         return {name: found[name] for name in self.violations}
 
@@ -275,32 +280,32 @@ class OptimalResult:
             found.append(names)
         return found[0] if told.ndim == 1 else found
 
-    def explain(self, index: Any = ()) -> str:
-        """Whether a problem is solved, or why not, in a sentence."""
+    def _sentence(self, index: tuple[int, ...]) -> str:
         told = self.state["told"]
-        place = int(np.arange(int(np.prod(told.shape[:-1], dtype=int))).reshape(told.shape[:-1])[index])
-        status = self.status if told.ndim == 1 else self.status.flat[place]
+        place = int(np.ravel_multi_index(index, told.shape[:-1])) if index else 0
+        status = Status(np.ravel(self.status)[place])
         row = told.reshape(-1, told.shape[-1])[place]
         names = self.conflicts if told.ndim == 1 else self.conflicts[place]
         done = f"after {int(row[_PLACE['iterations']])} iterations"
-        if status == "solved":
-            return f"solved {done}: cost {row[_PLACE['cost']]:.6g}"
-        if status == "not finite":
-            return "not finite: " + "; ".join(self._odd(place))
+        if status is Status.SOLVED:
+            return f"{int(row[_PLACE['iterations']])} iterations, cost {row[_PLACE['cost']]:.6g}"
+        if status is Status.NOT_FINITE:
+            return "; ".join(self._odd(place))
         if names:
             violated, program = self._violated.reshape(-1, self._violated.shape[-1])[place], self.prepared.program
             at = {program.entries[k].name: violated[n] for n, k in enumerate(program.hard)}
-            proof = self._proof(place) if status == "infeasible" else None
+            proof = self._proof(place) if status is Status.INFEASIBLE else None
             at |= proof.violations if proof is not None else {}
             shown = ", ".join(f"{name!r} (by {at[name]:.3g})" if name in at else name for name in names)
-            if status != "infeasible":
-                return f"{status} {done}: violated: {shown}"
-            many = "from each of these first paths" if self.attempts else "from this first path; seeds= tries others"
-            return f"{status} {done}: these cannot hold together: {shown}, {many}"
-        if status == "not converged":
+            if status is not Status.INFEASIBLE:
+                return f"violated: {shown}, {done}"
+            seeds = self.attempts is not None
+            many = "from each of these first paths" if seeds else "from this first path; seeds= tries others"
+            return f"these cannot hold together: {shown}, {many}"
+        if status is Status.NOT_CONVERGED:
             coarse = resolution(self.q.reshape(-1, *self.q.shape[-2:])[place])
-            return f"{status} {done}: the path has gone so far that numbers there are {coarse:.2g} apart"
-        return f"{status} {done}: all constraints are kept; the last step was {row[_PLACE['length']]:.2g} long"
+            return f"the path has gone so far that numbers there are {coarse:.2g} apart, {done}"
+        return f"all constraints are kept {done}; the last step was {row[_PLACE['length']]:.2g} long"
 
     def derivative(self, by: str) -> PathDerivative:
         """How the path moves (..., T, nv, n), in tangent vectors, by n numbers of what the problem is asked with.
@@ -335,7 +340,7 @@ class OptimalResult:
                 return robot.spline(t, q, boundary="launched", velocity=v)
         return robot.spline(t, q)
 
-    def steps_of(self, k: int) -> tuple[int, ...]:
+    def _steps_of(self, k: int) -> tuple[int, ...]:
         """The steps at which the entry of a number counts."""
         weights = self.numbers.get("weights", self.prepared.constants["weights"])
         return tuple(np.flatnonzero(weights[..., k].reshape(-1, weights.shape[-2]).any(axis=0)).tolist())
@@ -353,14 +358,13 @@ class OptimalResult:
 
     def __repr__(self) -> str:
         if np.ndim(self.cost) == 0:
-            return f"<OptimalResult: {self.explain()}>"
+            return f"<OptimalResult: {self.status}: {self.message}>"
         return f"<OptimalResult: {int(np.sum(self.success))} of {np.size(self.success)} solved>"
 
     def __str__(self) -> str:
         """A table: by feature what is left, and what it pulls with."""
         if np.ndim(self.cost) != 0:
-            kinds, counts = np.unique(self.status, return_counts=True)
-            return ", ".join(f"{count} {kind}" for kind, count in zip(kinds, counts, strict=True))
+            return self.message
         lines = [self.explain(), f"{'feature':<24} {'asked':<11} {'largest':>10} {'violated':>10} {'multiplier':>10}"]
         asked = {entry.name: entry.kind for entry in self.problem.entries}
         for name, values in self.residuals.items():

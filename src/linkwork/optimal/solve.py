@@ -138,7 +138,9 @@ def run(
     watched = progress or callback is not None
 
     def result(late: bool, running: bool = False) -> OptimalResult:
-        return OptimalResult(own, state, numbers, tolerances, lead, seeds if seeds > 1 else None, late, running, first)
+        return OptimalResult._make(
+            own, state, numbers, tolerances, lead, seeds if seeds > 1 else None, late, running, first
+        )
 
     if solver == "ipopt":
         state = refereed(program, state, dict(zip(own.shapes, inputs, strict=True)), tolerances, max_iterations)

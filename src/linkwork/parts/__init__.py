@@ -1,1 +1,25 @@
-"""Joints and links of a robot: construction, checks, edits, structure and drawings."""
+"""Values that describe a robot, its joints and its links, as `linkwork.Robot` and `linkwork.Joint` return them."""
+
+from linkwork.model.tree import Report
+from linkwork.parts.joint.joint import Bounds
+from linkwork.parts.joint.link_methods import LinkMotion, LinkVelocityAcceleration, ScrewAxes
+from linkwork.parts.joint.loop_joint_view import LoopJointView
+from linkwork.parts.joint.methods import LocalCoordinates, SplitWrench
+from linkwork.parts.placed_link import PlacedLink
+
+__all__ = [
+    "Bounds",
+    "LinkMotion",
+    "LinkVelocityAcceleration",
+    "LocalCoordinates",
+    "LoopJointView",
+    "PlacedLink",
+    "Report",
+    "ScrewAxes",
+    "SplitWrench",
+]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

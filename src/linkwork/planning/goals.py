@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork.errors import UnknownNameError
+from linkwork.errors import Status, UnknownNameError
 from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.kernels.array_arguments import real_array
 from linkwork.mechanisms.assembly.targets import read_configuration
@@ -40,11 +40,11 @@ class WantedGoal:
 
 @dataclass(frozen=True)
 class GoalsFound:
-    """Configurations (n, nq), which of the goals each is of, and why others are none: a status and a sentence."""
+    """Configurations (n, nq), the index of the goal of each, and status and message of the goals that have none."""
 
     q: np.ndarray
     of: np.ndarray
-    reasons: list[tuple[str, str]]
+    reasons: list[tuple[Status, str]]
 
 
 def read_goals(robot: Any, goal: Any, frame: str | None, seed: int) -> list[WantedGoal]:
@@ -129,28 +129,28 @@ def goals_found(space: PlanningSpace, wanted: list[WantedGoal], seed: np.ndarray
     return GoalsFound(every, np.array(of, dtype=int), reasons)
 
 
-def _free_of(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: int) -> np.ndarray | tuple[str, str]:
-    """Configurations of a goal (n, nq), one at least, or why there are none: a status and a sentence."""
+def _free_of(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: int) -> np.ndarray | tuple[Status, str]:
+    """Return configurations of a goal (n, nq), or status and message where there are none."""
     if one.q is not None:
         candidates, what = one.q[None], one.label
     else:
         candidates, why = _solved(space, one, seed, answers)
         what = f"{one.label}: none of the {len(candidates)} configurations that inverse kinematics found is free"
         if not len(candidates):
-            return "goal unreachable", f"{one.label} is unreachable: {why}"
+            return Status.GOAL_UNREACHABLE, f"{one.label} is unreachable: {why}"
     within = space.within(candidates)
     if not within.any():
-        return "goal outside limits", f"{one.label}: {limits_of(space, candidates[0])}"
+        return Status.GOAL_OUTSIDE_LIMITS, f"{one.label}: {limits_of(space, candidates[0])}"
     candidates = candidates[within]
     free = space.free_ends(candidates)
     if free.any():
         return np.asarray(candidates[free])
     told = space.violation(candidates[0])
     if told is not None:
-        return "goal violates constraints", f"at {one.label} {told}"
+        return Status.GOAL_VIOLATES_CONSTRAINTS, f"at {one.label} {told}"
     told = collisions_of(space, candidates[0])
     return (
-        "goal in collision",
+        Status.GOAL_IN_COLLISION,
         f"{what} is in collision: {told}" if one.q is not None else f"{what}; of the first: {told}",
     )
 
@@ -178,7 +178,8 @@ def _solved(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: in
 
 def _why(found: Any) -> str:
     many = max(np.ndim(X) for X in found.targets.values()) > 2
-    first = str(found.explain(0) if np.ndim(found.success) else found.explain())
+    place = (0,) if np.ndim(found.success) else ()
+    first = f"{np.asarray(found.status)[place]}: {found._sentence(place)}"
     return f"none of {len(found.success)} poses has an answer; of the first: {first}" if many else first
 
 

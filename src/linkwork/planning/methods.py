@@ -92,8 +92,8 @@ class PlanningMethods(RobotBase):
         >>> import linkwork as lw
         >>> robot = lw.load("arm7")
         >>> found = robot.plan(robot.neutral(), [1.0, 0.5, 0.2, -1.0, 0.3, 0.8, 0.0])
-        >>> found.status, found.path.shape
-        ('solved', (2, 7))
+        >>> found.success, found.path.shape
+        (True, (2, 7))
         """
         return plan_path(
             self,

@@ -14,7 +14,7 @@ from linkwork._util.console import Progress, Stream
 from linkwork._util.messages import nearest
 from linkwork._util.validation import integer
 from linkwork.collision.motion_validity import METHODS
-from linkwork.errors import UnknownNameError
+from linkwork.errors import Status, UnknownNameError
 from linkwork.ik.arguments import read_limits
 from linkwork.kernels.array_arguments import real_array
 from linkwork.mechanisms.assembly.targets import read_configuration
@@ -199,7 +199,7 @@ class PlanQuery:
         within = space.within(starts)
         if not within.any():
             return starts, self.refused(
-                "start outside limits", f"the start is outside limits: {limits_of(space, starts[0])}"
+                Status.START_OUTSIDE_LIMITS, f"the start is outside limits: {limits_of(space, starts[0])}"
             )
         starts = starts[within]
         free = space.free_ends(starts)
@@ -207,10 +207,10 @@ class PlanQuery:
             return starts[free], None
         told = space.violation(starts[0])
         if told is not None:
-            return starts, self.refused("start violates constraints", f"at the start {told}")
+            return starts, self.refused(Status.START_VIOLATES_CONSTRAINTS, f"at the start {told}")
         told = f"the start is in collision: {collisions_of(space, starts[0])}"
         base = base_inside(space.robot, space.scene)
-        return starts, self.refused("start in collision", f"{told}; {base}" if base else told)
+        return starts, self.refused(Status.START_IN_COLLISION, f"{told}; {base}" if base else told)
 
     def without_goals(self, goals: GoalsFound) -> PlanResult:
         told = "; ".join(text for _, text in goals.reasons[:3])
@@ -219,9 +219,9 @@ class PlanQuery:
         base = base_inside(self.space.robot, self.space.scene)
         return self.refused(goals.reasons[0][0], f"{told}; {base}" if base else told)
 
-    def refused(self, status: str, reason: str) -> PlanResult:
-        """There is no path, for a reason."""
-        return self._result(status, reason, None, (), None, 0)
+    def refused(self, status: Status, message: str) -> PlanResult:
+        """Return the result of a query that has no path."""
+        return self._result(status, message, None, (), None, 0)
 
     def found(
         self,
@@ -236,14 +236,15 @@ class PlanQuery:
         here, there = trees
         spent = time.perf_counter() - clock.begun
         of_goals = f"{there.count} from {_counted(len(goals.q), 'goal configuration')}"
-        reason = (
+        message = (
             f"no path was found in {spent:.3g} s: {here.count} configurations explored from the start and {of_goals}, "
-            f"{clock.rounds} rounds, {self.space.checked} edges proved; plot() draws them, {clock.remedy}"
+            f"{clock.rounds} iterations, {self.space.checked} motions checked; plot() draws them"
         )
         if goals.reasons:
-            reason += f"; besides, {goals.reasons[0][1]}"
+            message += f"; besides, {goals.reasons[0][1]}"
         base = base_inside(self.space.robot, self.space.scene)
-        return self._result("budget spent", f"{reason}; {base}" if base else reason, None, trees, None, clock.rounds)
+        status = Status.MAX_NODES if clock.full else Status.TIME_LIMIT
+        return self._result(status, f"{message}; {base}" if base else message, None, trees, None, clock.rounds)
 
     def solved(
         self,
@@ -257,13 +258,14 @@ class PlanQuery:
         last = space.length(space.difference(goals.q, path[-1]))
         which = int(goals.of[int(last.argmin())])
         label = self.wanted[which].label
-        reason = f"a path to {label}" if len(self.wanted) > 1 else "a path to the goal"
-        return self._result("solved", reason, space.counted(space.detailed(path)), trees, which, rounds, history)
+        message = f"a path to {label}" if len(self.wanted) > 1 else "a path to the goal"
+        path = space.counted(space.detailed(path))
+        return self._result(Status.SOLVED, message, path, trees, which, rounds, history)
 
     def _result(
         self,
-        status: str,
-        reason: str,
+        status: Status,
+        message: str,
         path: np.ndarray | None,
         trees: tuple[GrownTree, ...],
         goal: int | None,
@@ -271,19 +273,19 @@ class PlanQuery:
         history: Sequence[CostSoFar] = (),
     ) -> PlanResult:
         space = self.space
-        return PlanResult(
+        return PlanResult._make(
             status=status,
-            reason=reason,
+            _message=message,
             path=np.empty((0, space.robot.nq)) if path is None else path,
             cost=np.inf if path is None else space.cost(path),
             goal=goal,
             seconds=time.perf_counter() - self.begun,
             nodes=sum(tree.count for tree in trees),
-            rounds=rounds,
-            edges_checked=space.checked,
+            iterations=rounds,
+            motions_checked=space.checked,
             robot=space.robot,
             scene=space.scene,
-            space=space,
+            _space=space,
             _grown=tuple(trees),
             history=tuple(history),
         )
@@ -327,13 +329,6 @@ class _Clock:
     def is_left(self) -> bool:
         """Whether some of the time is."""
         return time.perf_counter() - self.begun < self.budget
-
-    @property
-    def remedy(self) -> str:
-        """What may help where the search ended without a path."""
-        if self.full:
-            return f"{_NODES} of them are as many as are kept: another seed= looks elsewhere"
-        return "time_budget= gives more time"
 
 
 def _starts(robot: Any, start: Any) -> np.ndarray:

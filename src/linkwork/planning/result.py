@@ -1,7 +1,4 @@
-"""What a planner found: a path, or why there is none.
-
-A path in the workspace, drawn with matplotlib.
-"""
+"""Results of planners, and their drawings in the workspace with matplotlib."""
 
 from __future__ import annotations
 
@@ -13,6 +10,8 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import number, short_repr
+from linkwork._util.result import Result
+from linkwork.errors import Status
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
 from linkwork.motion.splines.spline import spline_of
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
@@ -45,45 +44,45 @@ class PlanTree(NamedTuple):
 
 
 @public
-@dataclass(frozen=True, eq=False)
-class PlanResult:
-    """A path, or why there is none; its truth value is whether there is one.
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class PlanResult(Result):
+    """The result of a planner: a path from the start to a goal, or the reason why there is none.
 
-    ``status`` is "solved", "start outside limits", "start in collision", "goal outside limits", "goal in collision",
-    "goal unreachable", "start violates constraints", "goal violates constraints", "not joined" (of a roadmap) or
-    "budget spent", and ``reason`` a sentence with names.  ``path`` (k, nq) is what straight ways
-    lead along from the start to the goal, (0, nq) where there is none; angles without limits are counted along it.
-    ``cost`` is its length, infinite without one, and ``goal`` says which of several goals it leads to.
-    ``history`` says how it became shorter, of the method "optimal".
+    ``path`` (k, nq) are the way points, which straight motions join; (0, nq) without success.  Angles without limits
+    are counted along it.  ``cost`` is its length, infinite without success, and ``goal`` the index of the goal that it
+    leads to.  ``history`` is the cost by time of the method "optimal".  ``status`` is one of "solved",
+    "start_outside_limits", "start_in_collision", "start_violates_constraints", "goal_outside_limits",
+    "goal_in_collision", "goal_violates_constraints", "goal_unreachable", "disconnected" (of a roadmap), "time_limit"
+    and "max_nodes".
     """
 
-    status: str
-    reason: str
+    status: Status
+    _message: str
     path: np.ndarray
     cost: float
     goal: int | None
     seconds: float
     nodes: int  # of both trees
-    rounds: int
-    edges_checked: int
+    iterations: int
+    motions_checked: int
     robot: Any = field(repr=False)
     scene: Any = field(repr=False)
-    space: Any = field(repr=False)
+    _space: Any = field(repr=False)
     _grown: tuple[Any, ...] = field(repr=False, default=())
     history: tuple[CostSoFar, ...] = field(repr=False, default=())
 
     def __repr__(self) -> str:
         if not self.success:
-            return f"<PlanResult: {self.status}: {self.reason}>"
+            return f"<PlanResult: {self.status}: {self.message}>"
         return f"<PlanResult: solved: {len(self.path)} way points, {number(self.cost)} long [rad, m]>"
 
     @property
     def success(self) -> bool:
-        """Whether there is a path."""
-        return self.status == "solved"
+        """True if there is a path."""
+        return self.status is Status.SOLVED
 
-    def __bool__(self) -> bool:
-        return self.success
+    def _sentence(self, place: tuple[int, ...]) -> str:
+        return self._message
 
     @cached_property
     def trees(self) -> tuple[PlanTree, ...]:
@@ -112,14 +111,14 @@ class PlanResult:
         Raises ValueError where there is no path.
         """
         self._require("trajectory")
-        phi = self.space.difference(self.path[:-1], self.path[1:])
+        phi = self._space.difference(self.path[:-1], self.path[1:])
         lengths = np.linalg.norm(phi, axis=-1)
         kept = np.concatenate([[True], lengths > 0.0])
         if kept.sum() < 2:
             return self._standing()
         times, path = np.concatenate([[0.0], np.cumsum(lengths[lengths > 0.0])]), self.path[kept]
         if smooth and len(path) > 2:
-            pieces = blended(self.space, path, np.diff(times))
+            pieces = blended(self._space, path, np.diff(times))
             if pieces is not None:
                 return _through_pieces(self.robot, *pieces)
         return self._straight(times, path)
@@ -152,12 +151,12 @@ class PlanResult:
 
     def _require(self, what: str) -> None:
         if not self.success:
-            raise ValueError(f"{what}: there is no path: {self.reason}")
+            raise ValueError(f"{what}: there is no path: {self.message}")
 
     def __str__(self) -> str:
         if self.success:
             return f"solved: {len(self.path)} configurations, {self.cost:.4g} long, in {1e3 * self.seconds:.3g} ms"
-        return f"{self.status}: {self.reason}"
+        return self.explain()
 
 
 def _through_pieces(robot: Any, times: np.ndarray, coefficients: np.ndarray) -> Trajectory:
@@ -203,7 +202,7 @@ def plot_plan(found: Any, frame: str | None, axes: Any, shapes: int) -> Any:
 def _places(plan: Any, frame: str, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
     """(edges, samples, 3) of the frame's origin."""
     t = np.linspace(0.0, 1.0, _SAMPLES)[:, None]
-    phi = plan.space.difference(q0, q1)
-    q = PlanningSpace.integrate(plan.space, q0[:, None], t * phi[:, None])  # straight, whatever is to be kept besides
+    phi = plan._space.difference(q0, q1)
+    q = PlanningSpace.integrate(plan._space, q0[:, None], t * phi[:, None])  # straight, whatever is to be kept besides
     found: np.ndarray = plan.robot.pose(q, frame)[..., :3, 3]
     return found

@@ -12,7 +12,7 @@ import pickle
 import struct
 import time
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.validation import integer
+from linkwork.errors import Status
 from linkwork.geometry.scene import Scene
 from linkwork.model.collision_pairs import collision_pairs, link_shapes
 from linkwork.planning.plan_path import PlanQuery, read_space
@@ -61,7 +62,7 @@ class Roadmap:
     >>> roadmap = lw.planning.Roadmap(robot, scene, num_nodes=100, lazy=True)
     >>> found = roadmap.plan([-1.0, 0.8, 0.0, -1.2, 0.0, 1.0, 0.0], [1.0, 0.8, 0.0, -1.2, 0.0, 1.0, 0.0])
     >>> found.status
-    'solved'
+    <Status.SOLVED: 'solved'>
 
     Raises ValueError and TypeError as `Robot.plan` does, and ValueError where hardly any configuration is free.
     """
@@ -139,7 +140,7 @@ class Roadmap:
     ) -> PlanResult:
         """A path from a configuration to a goal, both as of `Robot.plan`: along the roadmap, made shorter.
 
-        Its status is "not joined" where the roadmap has no way; the reason says whether start or goal is alone.
+        Its status is "disconnected" where the roadmap has no path; the message says whether start or goal is alone.
         """
         graph, space = self._graph, self._graph.space
         query = PlanQuery(space, start, goal, frame, graph.seed, time.perf_counter())
@@ -148,11 +149,11 @@ class Roadmap:
             return refused
         way = graph.way(starts, goals.q)
         if way.path is None:
-            return replace(query.refused("not joined", way.reason), edges_checked=way.edges)
+            return query.refused(Status.DISCONNECTED, way.message)._replaced(motions_checked=way.edges)
         path = way.path
         if simplify:
             path = shortened(space, path, seed=graph.seed, spacing=SearchOptions().spacing)
-        return replace(query.solved(path, goals), edges_checked=way.edges, nodes=len(graph.q))
+        return query.solved(path, goals)._replaced(motions_checked=way.edges, nodes=len(graph.q))
 
     # -- others made of it
 

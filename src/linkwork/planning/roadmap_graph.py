@@ -43,7 +43,7 @@ class Roadway(NamedTuple):
     """What a graph answers: the way, or why there is none."""
 
     path: np.ndarray | None
-    reason: str
+    message: str
     edges: int  # looked at for this query
 
 

@@ -47,7 +47,7 @@ class ControlOutput:
     >>> def controller(t, q, v):
     ...     return ControlOutput(robot.gravity_force(q), wrenches={"hand": [0, 0, 0, 0, 0, 5.0]})
     >>> found = robot.simulate(robot.neutral(), controller=controller, duration=0.1)
-    >>> bool(found)
+    >>> found.success
     True
     """
 

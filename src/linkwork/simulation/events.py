@@ -35,8 +35,8 @@ class Event:
     >>> high = ball.neutral()
     >>> high[6] = 0.1 + 0.5 * 9.81 * 0.3**2
     >>> found = ball.simulate(high, duration=1.0, dt=0.01, method="rk4", events=[landed])
-    >>> found.reasons(), round(found.events[0].time, 9)
-    (["ended by the event 'landed' at 0.3 s"], 0.3)
+    >>> found.explain(), round(found.events[0].time, 9)
+    ("ended_by_event: ended by the event 'landed' at 0.3 s", 0.3)
 
     Raises ValueError and TypeError for what is no name, function or direction.
     """

@@ -1,7 +1,4 @@
-"""What a simulation gave.
-
-Simulations in files: arrays of NumPy (npz), to the bit.
-"""
+"""Results of simulations, and their files: arrays of NumPy (npz), to the bit."""
 
 from __future__ import annotations
 
@@ -19,6 +16,9 @@ from linkwork._util.npz_archive import (
     open_archive,
     write_archive,
 )
+from linkwork._util.result import Result
+from linkwork._util.status import statuses
+from linkwork.errors import Status
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
@@ -26,39 +26,49 @@ from linkwork.simulation.events import SLOTS, EventRecord
 from linkwork.simulation.rollout.dense_output import DenseOutput, trajectory_through
 from linkwork.simulation.rollout.rollout import CONTROLLER, ENDED, GUARD, PILED, RUNNING, STATE, UNSOLVED
 
-__all__ = ["Simulation", "reason_of", "within_step"]
+__all__ = ["Simulation", "sentence_of", "status_of_codes", "within_step"]
 
 
-_REASONS = {
-    RUNNING: "done",
-    CONTROLLER: "stopped: the controller gave a number that is not finite, or forces beyond all measure",
-    STATE: "stopped: its motion left what numbers can say",
-    ENDED: "ended by an event",
-    PILED: (
-        f"stopped: events pile up, more than {SLOTS} between two records: record more often, or end by an event with "
-        "stop=True what comes to rest"
-    ),
-    UNSOLVED: "stopped: the step's equations were not solved (a shorter step may do)",
-    GUARD: "stopped: the guard of an event is no number",
+_STATUSES = {  # by code of the kernels
+    RUNNING: Status.COMPLETED,
+    CONTROLLER: Status.CONTROLLER_FAILED,
+    STATE: Status.DIVERGED,
+    ENDED: Status.ENDED_BY_EVENT,
+    PILED: Status.TOO_MANY_EVENTS,
+    UNSOLVED: Status.STEP_NOT_SOLVED,
+    GUARD: Status.GUARD_NOT_FINITE,  # and of all codes above
+}
+_SENTENCES = {
+    RUNNING: "simulated up to",
+    CONTROLLER: "the controller gave a number that is not finite, or forces beyond all measure, at",
+    STATE: "the motion left what numbers can say at",
+    ENDED: "ended by an event at",
+    PILED: f"events pile up, more than {SLOTS} between two records, at",
+    UNSOLVED: "the equations of a step were not solved at",
+    GUARD: "the guard of an event is no number at",
 }
 
 
-def reason_of(
+def status_of_codes(codes: Any, going: Status = Status.COMPLETED) -> Any:
+    """Return the `Status`, or the array of words, of status codes; ``going`` is that of a simulation which goes on."""
+    return statuses(np.minimum(codes, GUARD), _STATUSES | {RUNNING: going})
+
+
+def sentence_of(
     place: tuple[int, ...],
-    status: np.ndarray,
-    time: np.ndarray,
+    codes: np.ndarray,
+    time: float,
     ended_by: Mapping[tuple[int, ...], str],
     watched: Sequence[str],
 ) -> str:
-    """What happened to an environment, and when; events are called by their names."""
-    place, code = tuple(map(int, place)), float(status[place])
-    name = f"environment {', '.join(map(str, place))}: " if place else ""
-    why = _REASONS.get(code, _REASONS[GUARD])
+    """Return what happened to an environment, and when [s]; ``watched`` are the names of all events."""
+    code = float(codes[place])
+    sentence = _SENTENCES[min(code, GUARD)]
     if code == ENDED and place in ended_by:
-        why = why.replace("an event", f"the event {ended_by[place]!r}")
+        sentence = sentence.replace("an event", f"the event {ended_by[place]!r}")
     elif code >= GUARD and watched:
-        why = why.replace("an event", repr(watched[int(code - GUARD)]))
-    return name + why + (f" at {time[place]:g} s" if code else "")
+        sentence = sentence.replace("an event", repr(watched[int(code - GUARD)]))
+    return f"{sentence} {time:g} s"
 
 
 def within_step(status: Any, ended: Any) -> np.ndarray:
@@ -68,19 +78,19 @@ def within_step(status: Any, ended: Any) -> np.ndarray:
 
 
 @public
-class Simulation:
+class Simulation(Result):
     """Motion by time, of one state or of a batch: ``t`` (n,) [s], ``q`` (..., n, nq) and ``v`` (..., n, nv).
 
     ``records`` has what else was asked for, by name, (..., n, ...).  ``stopped_at`` (...) is when an environment
-    stopped [s], NaN where it did not, and ``status`` (...) says why: 0 for done, 1 for the controller, 2 for the state,
-    3 for an event that ends it, 4 for events that pile up, 5 for a step whose equations were not solved, 6 + k for
-    event k whose guard is NaN.  A stopped environment keeps its last state.  ``events`` are
+    stopped [s], NaN where it did not, and ``status`` (...) says why.  A stopped environment keeps its last state.
+    ``events`` are
     `linkwork.simulation.EventRecord`, by environment and time.  ``contact_names`` are of the points in records of
     contacts, and ``parameters`` those that the robot and its contacts had instead of their own, by name, if there are
     any.
     """
 
     __slots__ = (
+        "_codes",
         "_own",
         "_robot",
         "_watched",
@@ -90,13 +100,12 @@ class Simulation:
         "parameters",
         "q",
         "records",
-        "status",
         "stopped_at",
         "t",
         "v",
     )
 
-    def __init__(
+    def _fill(
         self,
         robot: RobotBase,
         t: np.ndarray,
@@ -114,18 +123,43 @@ class Simulation:
     ) -> None:
         self._robot, self._z, self._own, self._watched = robot, z, own, tuple(watched)
         self.t, self.q, self.v, self.records = t, q, v, records
-        self.status, self.stopped_at = status, stopped_at
+        self._codes, self.stopped_at = status, stopped_at
         self.contact_names = contact_names
         self.events, self.parameters = list(events), dict(parameters or {})
 
-    def __bool__(self) -> bool:
-        """Whether all environments went to the end, or to an event that ends them."""
-        return bool(np.all((self.status == RUNNING) | (self.status == ENDED)))
+    @property
+    def status(self) -> Any:
+        """A `linkwork.errors.Status`, or an array (...) of its words; on symbols the code, 0 for "completed".
+
+        "completed"; "ended_by_event"; "controller_failed": its output was not finite, or beyond all measure;
+        "diverged": the state was; "too_many_events"; "step_not_solved": the equations of an implicit step;
+        "guard_not_finite": the guard of an event was NaN.
+        """
+        return self._codes if np.asarray(self._codes).dtype == object else status_of_codes(self._codes)
+
+    @property
+    def success(self) -> Any:
+        """True where an environment went to the end, or to an event that ends it; a bool, or an array (...)."""
+        done = (self._codes == RUNNING) | (self._codes == ENDED)
+        return bool(done) if isinstance(done, np.bool_) else done
+
+    @property
+    def iterations(self) -> Any:
+        """Number of records after the start, up to where an environment stopped; an integer, or an array (...)."""
+        until = np.where(np.isnan(self.stopped_at), np.inf, self.stopped_at)
+        count = np.searchsorted(self.t[1:], until, side="right")
+        return count if np.ndim(count) else int(count)
+
+    def _sentence(self, place: tuple[int, ...]) -> str:
+        last = {event.environment: event.name for event in self.events}
+        codes, stopped = np.asarray(self._codes), np.asarray(self.stopped_at)
+        time = float(self.t[-1] if np.isnan(stopped[place]) else stopped[place])
+        return sentence_of(place, codes, time, last, self._watched)
 
     def __repr__(self) -> str:
         shape = self.q.shape[:-2]
         many = int(np.prod(shape)) if shape else 1
-        bad = int(np.count_nonzero((self.status != RUNNING) & (self.status != ENDED)))
+        bad = many - int(np.count_nonzero(self.success))
         of = f"{many} environments, " if shape else ""
         end = f", {bad} of {many} stopped" if bad else ""
         return f"<Simulation of {self._robot.name!r}: {of}{self.t[-1]:g} s in {len(self.t)} records{end}>"
@@ -134,12 +168,6 @@ class Simulation:
     def controller_state(self) -> Any:
         """What the controller carried at the end, if it carries anything."""
         return self._z
-
-    def reasons(self) -> list[str]:
-        """What happened to each environment, with its number and time where it stopped."""
-        last = {event.environment: event.name for event in self.events}
-        every = np.ndindex(self.status.shape)
-        return [reason_of(place, self.status, self.stopped_at, last, self._watched) for place in every]
 
     def trajectory(self, *environment: int) -> Trajectory:
         """The motion of an environment: by cubics through q and v, of "dormand_prince" with ``every=1`` by its own.
@@ -217,7 +245,7 @@ class Simulation:
 
 
 _FORMAT = "linkwork simulation 1"
-_STATE = ("t", "q", "v", "status", "stopped_at")
+_STATE = {"t": "t", "q": "q", "v": "v", "status": "_codes", "stopped_at": "stopped_at"}  # attributes by array
 _EVENT = ("time", "q", "v", "next_q", "next_v")
 
 
@@ -237,7 +265,7 @@ def save_simulation(found: Any, path: str | os.PathLike[str]) -> None:
         "watched": [*found._watched],
         "environments": [event.environment for event in found.events],
     }
-    arrays = {name: np.asarray(getattr(found, name), dtype=float) for name in _STATE}
+    arrays = {name: np.asarray(getattr(found, own), dtype=float) for name, own in _STATE.items()}
     arrays |= {f"records.{name}": np.asarray(x) for name, x in found.records.items()}
     arrays |= {f"events.{name}": np.array([getattr(e, name) for e in found.events]) for name in _EVENT}
     arrays |= {f"parameters.{name}": np.asarray(x) for name, x in found.parameters.items()}
@@ -273,7 +301,7 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
         contacts, watched = reader.texts("contacts"), reader.texts("watched", [])
         events = _read_events(reader, robot, lead)
     groups = {"records": records, "parameters": parameters}
-    return cls(
+    return cls._make(
         robot,
         state["t"],
         state["q"],

@@ -218,7 +218,9 @@ class SimulationRun:
             within = and_(lt(ENDED - 0.5, end.status), lt(end.status, PILED + 0.5))
             ended = ended + where(within, end.events.ended, 0.0)
         stopped = where(lt(end.status, 0.5), math.nan, ended)
-        return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, self._carried(end.z), self._contact_names)
+        return Simulation._make(
+            setup.robot, t, qs, vs, told, end.status, stopped, self._carried(end.z), self._contact_names
+        )
 
     def on_numbers(self, q: Any, v: Any, progress: bool) -> tuple[Simulation, np.ndarray | None]:
         """By pieces of compiled code; with the state of depths of rigid contacts, where they are watched."""
@@ -272,7 +274,7 @@ class SimulationRun:
         if held_by is not None and not (timed or self._is_pushed):  # whose forces the interpolant knows
             own = DenseOutput(setup, held_by, self.parameters, self.leading)
         z, names = self._carried(state.get("z")), self._contact_names
-        simulation = Simulation(
+        simulation = Simulation._make(
             setup.robot,
             t,
             qs,

@@ -12,6 +12,7 @@ import numpy as np
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import is_ours, public, quick, raise_named
 from linkwork._util.validation import integer
+from linkwork.errors import Status
 from linkwork.expr.arrays.pytree import mapped
 from linkwork.kernels.compiler_api import single_call
 from linkwork.kernels.robot_base import RobotBase
@@ -32,7 +33,7 @@ from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.events import Event, EventRecord, checked_events, occurrences
 from linkwork.simulation.initial_state_check import check_start
 from linkwork.simulation.joint_limits import JointStops, given_limits
-from linkwork.simulation.result import reason_of, within_step
+from linkwork.simulation.result import sentence_of, status_of_codes, within_step
 from linkwork.simulation.rollout.kernels import stepper
 from linkwork.simulation.rollout.rollout import RUNNING
 from linkwork.simulation.rollout.spring_steps import warn_of_implicit_springs
@@ -417,8 +418,18 @@ class Simulator:
         self._checked = True
         self._set(*copied)
 
-    def reasons(self) -> list[str]:
-        """What happened to each environment that stopped."""
+    @property
+    def status(self) -> Any:
+        """The `linkwork.errors.Status` of one environment, an array (...) of words of a batch: "running", or why it
+        stopped, as of `linkwork.simulation.Simulation`."""
+        return status_of_codes(self._state.status, Status.RUNNING)
+
+    def messages(self) -> list[str]:
+        """Return what happened to each environment that stopped, with its index, status and time."""
         last = {event.environment: event.name for event in self._events}
-        status, names = self._state.status, [event.name for event in self._how[6]]
-        return [reason_of(tuple(place), status, self.time, last, names) for place in np.argwhere(status != RUNNING)]
+        codes, time, names = self._state.status, self.time, [event.name for event in self._how[6]]
+        words, found = np.asarray(self.status), []
+        for place in (tuple(map(int, place)) for place in np.argwhere(codes != RUNNING)):
+            name = f"environment {', '.join(map(str, place))}: " if place else ""
+            found.append(f"{name}{words[place]}: {sentence_of(place, codes, float(time[place]), last, names)}")
+        return found

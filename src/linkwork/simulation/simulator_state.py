@@ -21,8 +21,8 @@ class SimulatorState(NamedTuple):
     """All of where a simulation is: arrays with the batch's shape before their own.
 
     ``steps`` (...) were done, q (..., nq), v (..., nv), ``controller`` is what it carries, and ``status`` (...) is 0
-    for environments that go on; ``within`` (...) is how far in its step an event ended one [s].  A simulator's own
-    cannot be written to.
+    for environments that go on, else a code, which `Simulator.status` translates.  ``within`` (...) is how far in its
+    step an event ended one [s].  A simulator's own cannot be written to.
     """
 
     steps: np.ndarray

@@ -93,7 +93,7 @@ def test_beside_inverse_dynamics() -> None:
     assert seen == list(range(1, forward.iterations + 1))
     for late in ({"deadline": 1e-9}, {"callback": lambda x: x.iterations < 3}):
         found = problem.solve([0.0], solver="ilqr", control_limits=False, second_order=True, **late)
-        assert found.status == "out of time" and found.iterations == (1 if "deadline" in late else 3)
+        assert found.status == "time_limit" and found.iterations == (1 if "deadline" in late else 3)
 
 
 def test_seeds_by_forward_dynamics() -> None:
@@ -124,9 +124,9 @@ def test_an_inequality_that_is_no_number_is_not_kept() -> None:
     problem.add(low, "inequality")
     for solver in ("augmented", "ilqr"):
         found = problem.solve([-0.9], solver=solver)
-        assert not found.success and found.status == "not finite", solver
+        assert not found.success and found.status == "not_finite", solver
         assert "'low'" in found.explain() and "step 0" in found.explain()
-    with pytest.raises(ValueError, match="it is of optima, and this is none: not finite"):
+    with pytest.raises(ValueError, match="it is of optima, and this is none: not_finite"):
         found.derivative("start")
 
 

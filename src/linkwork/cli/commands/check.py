@@ -41,7 +41,7 @@ def _looked_at(robot: Robot) -> Mobility:
     """Mobility where the robot is assembled within its joints' limits, or anywhere if that is nowhere."""
     if any(constraint.holonomic for constraint in robot.tree.constraints):
         within = robot.assemble(check=False)
-        if np.all(within.assembled):
+        if np.all(within.success):
             return robot.mobility(within.q)
     return robot.mobility()
 

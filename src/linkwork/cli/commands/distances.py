@@ -79,7 +79,7 @@ def _configurations(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:
     q = robot.random_configuration(np.random.default_rng(arguments.seed), size=arguments.samples)
     if any(constraint.holonomic for constraint in robot.tree.constraints):
         found = robot.assemble(q, check=False)
-        q = found.q[np.asarray(found.assembled)]
+        q = found.q[np.asarray(found.success)]
         if not len(q):
             raise CommandError(BAD_MODEL, f"{label(robot.name)}: is assembled nowhere within its joints' limits")
     return q

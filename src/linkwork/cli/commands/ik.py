@@ -132,7 +132,7 @@ def _targets(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:
     q = robot.random_configuration(rng, size=arguments.poses)
     if any(constraint.holonomic for constraint in robot.tree.constraints):
         found = robot.assemble(q, check=False)
-        q = found.q[np.asarray(found.assembled) & _within(robot, found.q)]
+        q = found.q[np.asarray(found.success) & _within(robot, found.q)]
         if not len(q):
             raise CommandError(BAD_MODEL, f"{label(robot.name)}: is assembled nowhere within its joints' limits")
     return _poses(robot, q, arguments)

@@ -244,8 +244,8 @@ def _text(
     arguments: argparse.Namespace,
     columns: int | None,
 ) -> list[str]:
-    work = f"{quantity(found.nodes, 'configuration')} explored, {quantity(found.edges_checked, 'edge')} looked at"
-    lines = [f"{label(robot.name)}: {found.status}", "", escaped(found.reason)]
+    work = f"{quantity(found.nodes, 'configuration')} explored, {quantity(found.motions_checked, 'motion')} checked"
+    lines = [f"{label(robot.name)}: {found.status}", "", escaped(found.message)]
     if moving is not None:
         free = "proved free" if arguments.edges == "certified" else f"free in steps of {number(arguments.resolution)}"
         lines += [f"{quantity(len(found.path), 'way point')}, {number(found.cost)} long [rad, m], {free}"]
@@ -275,7 +275,7 @@ def _data(
         "robot": robot.name,
         "scene": arguments.scene,
         "status": found.status,
-        "reason": found.reason,
+        "message": found.message,
         "names": list(robot.q_names),
         "path": found.path.tolist(),
         "cost": finite([found.cost])[0],
@@ -284,7 +284,7 @@ def _data(
         "timed": arguments.acceleration is not None,
         "nodes": found.nodes,
         "edges": arguments.edges,
-        "edges_checked": found.edges_checked,
+        "motions_checked": found.motions_checked,
         "margin": arguments.margin,
         "seed": arguments.seed,
         "seconds": found.seconds,

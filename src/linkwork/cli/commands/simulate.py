@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         terminal.out.json(_data(robot, found, arguments))
     else:
         terminal.out.lines(_text(robot, found, arguments, columns_of(terminal.out)))
-    return 0 if found else FAILED
+    return 0 if found.success else FAILED
 
 
 def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -> tuple[Any, dict[str, Any]]:
@@ -152,7 +152,7 @@ def _text(robot: Robot, found: Simulation, arguments: argparse.Namespace, column
     energy = found.records["kinetic_energy"] + found.records["potential_energy"]
     steps = round(arguments.duration / arguments.step)
     lines = [
-        f"{label(robot.name)}: {found.reasons()[0]}",
+        f"{label(robot.name)}: {found.explain()}",
         "",
         f"{quantity(steps, 'step')} of {number(arguments.step)} s by {arguments.method}",
         f"energy {number(energy[0])} J at the start, {number(energy[-1])} J at the end",
@@ -172,8 +172,9 @@ def _data(robot: Robot, found: Simulation, arguments: argparse.Namespace) -> dic
     return {
         "linkwork": __version__,
         "robot": robot.name,
-        "status": found.reasons()[0],
-        "done": bool(found),
+        "status": found.status,
+        "success": found.success,
+        "message": found.message,
         "method": arguments.method,
         "controller": arguments.controller,
         "step": arguments.step,

@@ -288,9 +288,11 @@ def _release(f: Function, api: dict[str, str], objects: list[str]) -> None:
 
 @cache
 def holds(holder: type) -> bool:
-    """Whether objects of a class have their only slot, which its constructor fills, where it is written to."""
+    """Return True if objects of a class have their only slot where machine code writes to it."""
     probe = object()
-    made = holder(probe)
+    made: object = object.__new__(holder)
+    (slot,) = vars(holder)["__slots__"]
+    setattr(made, slot, probe)
     return holder.__basicsize__ == _SLOT + 8 and ctypes.c_void_p.from_address(id(made) + _SLOT).value == id(probe)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import nearest
 from linkwork._util.npz_archive import OtherFileError, npz_path, open_archive, write_archive
+from linkwork._util.status import status_of
 from linkwork.control.linear_quadratic.arguments import (
     above_nothing,
     acting_places,
@@ -41,6 +42,7 @@ from linkwork.control.mpc.mpc_plan import (
 )
 from linkwork.control.mpc.mpc_solvers import AugmentedPlanner, Planner, Search, within_effort
 from linkwork.control.mpc.shooting_mpc import ShootingPlanner
+from linkwork.errors import Status
 from linkwork.kernels.compiler_api import Kernel, make_ready
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.arguments import read_count
@@ -279,10 +281,11 @@ class ModelPredictiveController:
         good, bad = PLANNED if ended else SHORT, FAILED if done else LATE
         torque, K, status = self._said(q, v, active, fresh, good, bad, own)
         torque, K, q, v = (x.reshape(*lead, *x.shape[1:]) for x in (torque, K, q, v))
-        said, violated, costs = (x.reshape(lead) if lead else x[0].item() for x in (status, violation, cost))
+        violated, costs = (x.reshape(lead) if lead else x[0].item() for x in (violation, cost))
+        said = status_of(status.reshape(lead))
         seconds = time.perf_counter() - begun
         acts = self.acting, self._effort
-        return MPCCommand(self.robot, torque, K, q, v, *acts, said, violated, costs, done, seconds, told)
+        return MPCCommand._make(self.robot, torque, K, q, v, *acts, said, violated, costs, done, seconds, told)
 
     def _given(self, parameters: Any, lead: tuple[int, ...]) -> Numbers:
         """The robot's numbers in a step, (n, *shape) or (*shape,).  Raises ValueError, TypeError, UnknownNameError."""
@@ -392,7 +395,14 @@ class ModelPredictiveController:
         return forces_of_states(self.robot, own, q, v, a, passive=self.passive)
 
     def _said(
-        self, q: np.ndarray, v: np.ndarray, active: np.ndarray, fresh: np.ndarray, good: str, bad: str, own: Numbers
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        active: np.ndarray,
+        fresh: np.ndarray,
+        good: Status,
+        bad: Status,
+        own: Numbers,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Forces, gains and status."""
         if fresh.all() and self._plan is not None:

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.messages import short_repr
+from linkwork._util.result import Result
+from linkwork.errors import Status
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
 from linkwork.expr.equations.linear_quadratic import LinearQuadratic, riccati_step
@@ -123,11 +125,12 @@ def _compiled(
     return compile(planned, name="plan", **sizes)
 
 
-PLANNED, SHORT, LATE, FAILED, BRAKING = "planned", "short", "late", "failed", "braking"
+PLANNED, SHORT, LATE = Status.PLANNED, Status.SHORTENED, Status.LATE
+FAILED, BRAKING = Status.FAILED, Status.BRAKING
 
 
-@dataclass(frozen=True, eq=False)
-class MPCCommand:
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class MPCCommand(Result):
     """What a controller says in a step: joint forces, and gains for states that are measured before the next.
 
     ``torque`` (..., nv) are the forces in the state (``q``, ``v``) that it was asked for, ``K`` (..., m, 2nv) the gains
@@ -135,13 +138,14 @@ class MPCCommand:
     largest forces.  ``status`` is of each environment
 
     - "planned": the forces of a new plan;
-    - "short": of one with fewer iterations, since time was over;
+    - "shortened": of one with fewer iterations, since time was over;
     - "late": time was over before any: the last plan goes on, with its gains;
     - "failed": the search found no numbers, or a path that violates constraints too much: the last plan goes on;
     - "braking": there is no plan to go on with: the robot is slowed down against gravity.
 
     ``violation`` and ``cost`` (...) are those of the new plan, NaN where there is none, ``iterations`` how many were
-    done, ``seconds`` what the step took.  `explain` says why a search failed.
+    done, ``seconds`` what the step took.  `explain` says why a search failed: which feature is not finite, in which
+    step, or which constraints are violated.
     """
 
     robot: Any
@@ -168,14 +172,16 @@ class MPCCommand:
         tau[..., self.acting] -= (self.K @ x[..., None])[..., 0]
         return np.asarray(np.clip(tau, -self.effort, self.effort))
 
-    def explain(self, index: Any = ()) -> str:
-        """What became of the search, and of an environment where it failed why: which feature is not finite, in which
-        step, or which constraints are violated."""
-        shape = np.shape(self.status)
-        status = np.asarray(self.status)[index]
-        if self._searched is None or status in (PLANNED, SHORT):
-            return f"{status} after {self.iterations} iterations"
+    @property
+    def success(self) -> Any:
+        """True where the forces are those of a new plan; a bool, or an array (...)."""
+        found = np.isin(self.status, (PLANNED, SHORT))
+        return found if found.ndim else bool(found)
+
+    def _sentence(self, index: tuple[int, ...]) -> str:
+        if self._searched is None or np.asarray(self.status)[index] in (PLANNED, SHORT):
+            return f"{self.iterations} iterations"
         planner, search, numbers = self._searched
-        place = int(np.arange(int(np.prod(shape, dtype=int))).reshape(shape)[index])
+        place = int(np.ravel_multi_index(index, np.shape(self.status))) if index else 0
         state = (x.reshape(-1, x.shape[-1]) for x in (self.q, self.v))
-        return f"{status}: {planner.explained(search, *state, numbers, place)}"
+        return str(planner.explained(search, *state, numbers, place))

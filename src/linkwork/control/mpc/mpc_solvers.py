@@ -242,10 +242,10 @@ class AugmentedPlanner:
             for name, x in given.items()
             if name in self._shapes
         }
-        found = OptimalResult(self._own, at, given, self._tolerances)
-        if found.status != "not finite" and not at["told"][_COST] < _KNOWN:
+        found = OptimalResult._make(self._own, at, given, self._tolerances)
+        if found.status != "not_finite" and not at["told"][_COST] < _KNOWN:
             return f"no step of {found.iterations} was better than none: the last was {at['told'][_LENGTH]:.2g} long"
-        return found.explain()
+        return f"{found.status}: {found.message}"
 
     def prepare(self) -> None:
         make_ready(self._own.kernel)

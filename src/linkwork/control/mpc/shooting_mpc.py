@@ -171,7 +171,7 @@ class ShootingPlanner:
             or not np.array_equal(found.q, search["q"], equal_nan=True)
         ):
             return "the search of a later step has been taken over from it"
-        return found.explain(place)
+        return f"{found.status[place]}: {found._sentence((place,))}"
 
     def prepare(self) -> None:
         q, own = np.asarray(self.robot.neutral())[None], self._own

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.result import Made
 from linkwork._util.validation import integer
 from linkwork.mechanisms.assembly.assembly_search import check_tolerance, everywhere, solved
 from linkwork.mechanisms.assembly.result import sign_of, slack_of
@@ -30,8 +31,8 @@ _SAME = 1e-6  # configurations nearer than this are one [rad, m]
 _LOOSE = 1e-6  # free columns with less slack leave motions
 
 
-@dataclass(frozen=True, eq=False)
-class Branches:
+@dataclass(frozen=True, eq=False, init=False)
+class Branches(Made):
     """The assemblies that were found while some joints are held: of each state ``count``, in a fixed order."""
 
     q: np.ndarray  # (..., n, nq), n the most of any state; NaN beyond the count
@@ -39,8 +40,8 @@ class Branches:
     sign: np.ndarray  # (..., n): the sign of the determinant of the free columns of G, 0 where these are not square
     hits: np.ndarray  # (..., n): from how many starts each was found
     starts: int  # how many were tried
-    held: HeldJoints = field(repr=False)
-    mechanism: ClosedMechanism = field(repr=False)
+    _held: HeldJoints = field(repr=False)
+    _mechanism: ClosedMechanism = field(repr=False)
 
     @cached_property
     def least_hits(self) -> np.ndarray:
@@ -53,14 +54,14 @@ class Branches:
         q = np.asarray(q, dtype=float)
         others = np.broadcast_to(q[..., np.newaxis, :], (*q.shape[:-1], self.q.shape[-2], q.shape[-1]))
         there = np.isfinite(self.q).all(axis=-1)
-        known = np.where(there[..., np.newaxis], self.q, self.mechanism.robot.neutral())
-        away = np.where(there, apart(self.mechanism, known, others), np.inf)
+        known = np.where(there[..., np.newaxis], self.q, self._mechanism.robot.neutral())
+        away = np.where(there, apart(self._mechanism, known, others), np.inf)
         if not away.shape[-1]:
             return np.full(away.shape[:-1], -1)
         return np.where(away.min(axis=-1) < 10.0 * _SAME, away.argmin(axis=-1), -1)
 
     def __str__(self) -> str:
-        robot = self.mechanism.robot.name
+        robot = self._mechanism.robot.name
         said = f"each from {self.starts} starts that fill all configurations; more may exist"
         if self.count.shape:
             few, many = (int(x) for x in (self.count.min(), self.count.max())) if self.count.size else (0, 0)
@@ -115,14 +116,14 @@ def found_branches(
     if there.any():
         at = None if when is None else np.repeat(when[:, np.newaxis], most, axis=1)[there]
         signs[there] = sign_of(mechanism.dependent_block(q[there], held.names, at))
-    return Branches(
+    return Branches._make(
         q=q.reshape(*shape, most, robot.nq),
         count=there.sum(axis=-1).reshape(shape),
         sign=signs.reshape(*shape, most),
         hits=hits.reshape(*shape, most),
         starts=int(starts),
-        held=held,
-        mechanism=mechanism,
+        _held=held,
+        _mechanism=mechanism,
     )
 
 

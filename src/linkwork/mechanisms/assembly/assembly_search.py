@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.status import WORDS, status_of
 from linkwork._util.validation import integer, number
-from linkwork.errors import AssemblyError
+from linkwork.errors import AssemblyError, Status
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.kinematics.algorithms.low_discrepancy import rates
 from linkwork.mechanisms.assembly.parametrized_assembly import varied_robot
@@ -86,7 +87,7 @@ def assembled(
     when = None if when is None else np.broadcast_to(when, shape).ravel()
     found = _tried(mechanism, start, wish, weight, held, bool(position_limits), tolerance, int(max_starts), when)
     result = _told(mechanism, found, start, wish, weight, held, bool(position_limits), tolerance, shape, when)
-    if check and not shape and not result.assembled:
+    if check and not shape and not result.success:
         raise AssemblyError(f"{caller}: {result.explain()}", result)
     return result
 
@@ -156,7 +157,7 @@ def _told(
     shape: tuple[int, ...],
     time: Any,
 ) -> Assembly:
-    """What was found, with a word for each state."""
+    """Return the result, with a status for each state."""
     q = mechanism.nearest_turns(found["q"], wish, held.names, position_limits)
     fine = np.abs(found["error"]).max(axis=-1, initial=0.0) <= tolerance
     beyond = np.zeros(len(q), dtype=bool)
@@ -165,8 +166,8 @@ def _told(
         beyond = np.asarray(((q < lower - 1e-9) | (q > upper + 1e-9)).any(axis=-1))
         out_of_loops = mechanism.loops_beyond(q).any(axis=-1)
         beyond |= out_of_loops
-    status = np.where(found["slope"] < _FLAT, "false minimum", "not assembled").astype("<U25")
-    status[found["status"] == 2.0] = "not a number"
+    status = np.where(found["slope"] < _FLAT, Status.LOCAL_MINIMUM, Status.NOT_CONVERGED).astype(WORDS)
+    status[found["status"] == 2.0] = Status.NOT_FINITE
     left = np.flatnonzero(~fine | beyond)
     dependent: tuple[str, ...] = ()
     over = np.zeros(q.shape, dtype=bool)
@@ -175,29 +176,30 @@ def _told(
         if position_limits and (np.isfinite(mechanism.limits[0]).any() or np.isfinite(mechanism.limits[1]).any()):
             without = solved(mechanism, start[left], wish[left], weights, held, False, when)
             would = np.abs(without.error).max(axis=-1, initial=0.0) <= tolerance
-            status[left[would]] = "at limits"
+            status[left[would]] = Status.AT_LIMITS
             turned = mechanism.nearest_turns(without.q, _middle(*mechanism.limits), held.names, False)
             over[left[would]] = (turned[would] < mechanism.limits[0]) | (turned[would] > mechanism.limits[1])
         if held.names:
             dependent = _dependent(mechanism, start[left[0]], held, tolerance, None if when is None else when[0])
             if dependent:
-                status[left] = "held coordinate dependent"
+                status[left] = Status.DEPENDENT_JOINTS
     if position_limits:
-        status[fine & out_of_loops] = "loop at limits"
-    status[fine & ~beyond] = "assembled"
-    return Assembly(
+        status[fine & out_of_loops] = Status.LOOP_AT_LIMITS
+    status[fine & ~beyond] = Status.SOLVED
+    success, iterations, starts = fine & ~beyond, found["iterations"], found["starts"]
+    return Assembly._make(
         q=q.reshape(*shape, q.shape[-1]),
-        assembled=(fine & ~beyond).reshape(shape),
-        status=status.reshape(shape),
+        success=success.reshape(shape) if shape else bool(success[0]),
+        status=status_of(status.reshape(shape)),
         residual=found["error"].reshape(*shape, found["error"].shape[-1]),
-        iterations=found["iterations"].reshape(shape),
-        starts=found["starts"].reshape(shape),
+        iterations=iterations.reshape(shape) if shape else int(iterations[0]),
+        starts=starts.reshape(shape) if shape else int(starts[0]),
         tolerance=tolerance,
-        held=held,
-        mechanism=mechanism,
-        time=None if time is None else time.reshape(shape),
+        _held=held,
+        _mechanism=mechanism,
+        _time=None if time is None else time.reshape(shape),
         dependent=dependent,
-        over=over.reshape(*shape, q.shape[-1]),
+        _over=over.reshape(*shape, q.shape[-1]),
     )
 
 

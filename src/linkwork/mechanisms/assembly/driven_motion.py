@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.errors import AssemblyError
+from linkwork._util.result import Result
+from linkwork.errors import AssemblyError, Status
 from linkwork.joints import JointType
 from linkwork.mechanisms.assembly.assembly_search import assembled, check_tolerance, solved
 from linkwork.mechanisms.assembly.parametrized_assembly import varied_robot
@@ -38,45 +39,47 @@ _LEAST = 2.0**-24  # a step's part of the way from state to state
 _SINGULAR = 1e-5  # slack below which K says nothing
 
 
-@dataclass(frozen=True, eq=False)
-class DrivenMotion:
+@dataclass(frozen=True, eq=False, init=False)
+class DrivenMotion(Result):
     """The configurations of a mechanism whose drivers went through given values."""
 
     q: np.ndarray  # (n, nq); NaN where it did not get
     reached: np.ndarray  # (n,): whether it got there
-    status: str  # "followed", "turning point", "singular" or "at limits": why it went no further
+    status: Status  # "solved", or why it went no further: "turning_point", "singular" or "at_limits"
     slack: np.ndarray  # (n,): how far the drivers are from not determining all, from 1 to 0
     sign: np.ndarray  # (n,): of the determinant of the free columns of G; 0 where these are not square
     singular: tuple[int, ...]  # states before which, or at which, it passed where drivers do not determine all
     v: np.ndarray  # (n, nv): velocities, by those of the drivers; NaN where these do not determine them
     a: np.ndarray  # (n, nv): accelerations, by those of the drivers
     last: np.ndarray  # (nq,): the last configuration that it got to, between states too
-    steps: int  # taken, and tried
-    drivers: HeldJoints = field(repr=False)
-    mechanism: ClosedMechanism = field(repr=False)
+    iterations: int  # steps that were taken or tried
+    _drivers: HeldJoints = field(repr=False)
+    _mechanism: ClosedMechanism = field(repr=False)
 
     def __str__(self) -> str:
-        name, n, reached = self.mechanism.robot.name, len(self.q), int(self.reached.sum())
-        said = (
-            f"{name!r} followed {', '.join(self.drivers.names)} through {reached} of {n} states, in {self.steps} steps"
-        )
-        if self.singular:
-            said += f"; past singular positions at or before states {', '.join(map(str, self.singular))}"
-        if reached < n:
-            said += f"; {self.why}"
-        return said
+        return self.explain()
 
     @property
-    def why(self) -> str:
-        """Why it went no further."""
-        tree = self.mechanism.tree
-        places = {name: tree.q_slices[tree.joint_index(name)] for name in self.drivers.names}
+    def success(self) -> bool:
+        """True if the mechanism went through all states."""
+        return self.status is Status.SOLVED
+
+    def _sentence(self, place: tuple[int, ...]) -> str:
+        name, n, reached = self._mechanism.robot.name, len(self.q), int(self.reached.sum())
+        names = ", ".join(self._drivers.names)
+        said = f"{name!r} followed {names} through {reached} of {n} states, in {self.iterations} steps"
+        if self.singular:
+            said += f"; past singular positions at or before states {', '.join(map(str, self.singular))}"
+        return said if self.success else f"{said}; {self._why()}"
+
+    def _why(self) -> str:
+        tree = self._mechanism.tree
+        places = {name: tree.q_slices[tree.joint_index(name)] for name in self._drivers.names}
         at = ", ".join(f"{name} = {', '.join(f'{x:.6g}' for x in self.last[place])}" for name, place in places.items())
         words = {
-            "followed": "it got through",
-            "turning point": f"a turning point of the mechanism is at {at}: the drivers cannot go on",
-            "singular": f"branches meet at {at}, and which one goes on is not determined",
-            "at limits": f"limits of joints are met at {at}",
+            Status.TURNING_POINT: f"a turning point of the mechanism is at {at}: the drivers cannot go on",
+            Status.SINGULAR: f"branches meet at {at}, and which one goes on is not determined",
+            Status.AT_LIMITS: f"limits of joints are met at {at}",
         }
         return words[self.status]
 
@@ -109,11 +112,11 @@ def followed(
     begun: Assembly = assembled(plain, start, first, None, None, position_limits, tolerance, 16, when, True, parameters)
     way = _Way(mechanism, driven, position_limits, tolerance, when, np.array(begun.q))
     q, slack, sign = np.full((n, robot.nq), np.nan), np.full(n, np.nan), np.zeros(n, dtype=int)
-    status, singular = "followed", []
+    status, singular = Status.SOLVED, []
     for i in range(n):
         before = way.sign, way.slack
-        status = way.to(i) if i else "followed"
-        if status != "followed":
+        status = way.to(i) if i else Status.SOLVED
+        if status is not Status.SOLVED:
             break
         q[i], slack[i], sign[i] = way.q, way.slack, way.sign
         if way.slack < _SINGULAR or (i and before[0] * way.sign < 0) or way.passed:
@@ -121,9 +124,9 @@ def followed(
     reached = np.asarray(np.isfinite(q).all(axis=-1))
     v, a = _motions(robot, driven, q, reached & (slack >= _SINGULAR), moving[0], moving[1], when)
     passed, last = tuple(singular), np.array(way.q)
-    result = DrivenMotion(q, reached, status, slack, sign, passed, v, a, last, way.steps, driven, mechanism)
-    if check and status != "followed":
-        raise AssemblyError(f"{caller}: {result}", result)
+    result = DrivenMotion._make(q, reached, status, slack, sign, passed, v, a, last, way.steps, driven, mechanism)
+    if check and not result.success:
+        raise AssemblyError(f"{caller}: {result.explain()}", result)
     return result
 
 
@@ -185,8 +188,8 @@ class _Way:
         block = self.mechanism.dependent_block(q, self.driven.names, self.time)
         return float(slack_of(block)), int(sign_of(block))
 
-    def to(self, i: int) -> str:
-        """On to a state: "followed", or why not."""
+    def to(self, i: int) -> Status:
+        """Go on to a state: SOLVED, or why not."""
         begin, change = self.values[i - 1], self.values[i] - self.values[i - 1]
         part, length, self.passed = 0.0, 1.0, False
         while part < 1.0:
@@ -194,16 +197,16 @@ class _Way:
             after = part + length if part + length < 1.0 - 1e-12 else 1.0
             target = self.values[i] if after == 1.0 else begin + after * change
             failed = self._step(target, length)
-            if not failed:
+            if failed is None:
                 part, length = after, 2.0 * length
             else:
                 length *= 0.5
                 if length < _LEAST:
                     return failed
-        return "followed"
+        return Status.SOLVED
 
-    def _step(self, target: np.ndarray, length: float) -> str:
-        """One step to where the drivers have these values: nothing where it is taken, or what is in the way."""
+    def _step(self, target: np.ndarray, length: float) -> Status | None:
+        """Go one step to where the drivers have these values: None where it is taken, or what is in the way."""
         self.steps += 1
         robot = self.robot
         moved = target - self.q[self.numbers]
@@ -212,7 +215,7 @@ class _Way:
         if self.slack < _SINGULAR and self.rate is not None:  # go on as it went
             delta = self.rate * length
             delta[self.places] = moved
-        blocked = "turning point" if self.slack < 1e-2 else "singular"
+        blocked = Status.TURNING_POINT if self.slack < 1e-2 else Status.SINGULAR
         size = float(np.abs(delta).max(initial=0.0))
         if size > _LONGEST:
             return blocked
@@ -227,18 +230,18 @@ class _Way:
         if self.limits:
             lower, upper = self.mechanism.limits
             if ((found.q < lower - 1e-9) | (found.q > upper + 1e-9)).any():
-                return "at limits"
+                return Status.AT_LIMITS
         slack, sign = self._regular(found.q)
         if self.sign * sign < 0:  # past a singular position: only straight on
             rate = (
                 robot.assembly_derivatives(found.q, held=self.driven.names, **timed(self.time))[:, self.places] @ moved
             )
             if np.abs(rate - delta).max() > 0.3 * size:
-                return "singular"
+                return Status.SINGULAR
             self.passed = True
         self.rate = robot.difference(self.q, found.q) / length
         self.q, self.slack, self.sign = found.q, slack, sign
-        return ""
+        return None
 
 
 def _read_drivers(robot: Any, caller: str, drivers: Any) -> HeldJoints:

@@ -1,4 +1,4 @@
-"""What assembly found: arrays, and sentences about them."""
+"""Results of assembly."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork._util.result import Result
+from linkwork.errors import Status
 from linkwork.mechanisms.assembly.targets import ClosedMechanism, HeldJoints
 
 if TYPE_CHECKING:
@@ -16,25 +18,28 @@ if TYPE_CHECKING:
 __all__ = ["Assembly", "sign_of", "slack_of"]
 
 
-@dataclass(frozen=True, eq=False)
-class Assembly:
-    """Configurations that satisfy a robot's constraints, or what came nearest to it; of a batch, an entry a state.
+@dataclass(frozen=True, eq=False, init=False)
+class Assembly(Result):
+    """Configurations that satisfy a robot's constraints, or come nearest to it; of a batch, an entry for each state.
 
-    Nothing else than ``assembled`` says whether a configuration may be used.
+    ``success`` is True where all constraints hold within the tolerance, and limits do.  ``status`` is "solved";
+    "local_minimum": no small motion closes what is open; "at_limits": without limits it is assembled;
+    "loop_at_limits": it closes only with a loop joint beyond its bounds; "dependent_joints": the held joints determine
+    each other; "not_converged"; "not_finite".
     """
 
     q: np.ndarray  # (..., nq)
-    assembled: np.ndarray  # (...): whether all constraints hold, within the tolerance, and the limits
-    status: np.ndarray  # (...): "assembled", or why not
+    success: Any  # (...)
+    status: Any  # (...)
     residual: np.ndarray  # (..., ne): φ(q) [m, rad]
-    iterations: np.ndarray  # (...): steps, of all starts together
-    starts: np.ndarray  # (...): how many were tried
+    iterations: Any  # (...): steps, of all starts together
+    starts: Any  # (...): number of starts that were tried
     tolerance: float
-    held: HeldJoints = field(repr=False)
-    mechanism: ClosedMechanism = field(repr=False)
-    time: Any = field(default=None, repr=False)
+    _held: HeldJoints = field(repr=False)
+    _mechanism: ClosedMechanism = field(repr=False)
+    _time: Any = field(default=None, repr=False)
     dependent: tuple[str, ...] = ()  # held joints that determine each other
-    over: np.ndarray = field(
+    _over: np.ndarray = field(
         default_factory=lambda: np.zeros(0, dtype=bool), repr=False
     )  # (..., nq): limits in the way
     branches: Branches | None = field(default=None, repr=False)  # where they were asked for
@@ -49,7 +54,7 @@ class Assembly:
         """The same of each constraint, by name."""
         return {
             name: np.abs(self.residual[..., place]).max(axis=-1, initial=0.0)
-            for name, place in self.mechanism.error_slices.items()
+            for name, place in self._mechanism.error_slices.items()
         }
 
     @cached_property
@@ -59,71 +64,66 @@ class Assembly:
         It changes where the mechanism passes a position in which the held joints do not determine it.  0 where these
         columns have another number of rows, and where it is not assembled.
         """
-        block = self.mechanism.dependent_block(self.q, self.held.names, self.time)
-        return np.where(self.assembled, sign_of(block), 0)
+        block = self._mechanism.dependent_block(self.q, self._held.names, self._time)
+        return np.where(self.success, sign_of(block), 0)
 
     @cached_property
     def branch(self) -> np.ndarray:
         """Which of ``branches`` each is, (...), counted from 0; −1 where it is none, or they were not asked for."""
         if self.branches is None:
-            return np.full(self.assembled.shape, -1)
-        return np.where(self.assembled, self.branches.index(self.q), -1)
+            return np.full(np.shape(self.success), -1)
+        return np.where(self.success, self.branches.index(self.q), -1)
 
-    def explain(self, i: int | tuple[int, ...] = ()) -> str:
-        """What became of a state, in a sentence; ``i`` is its place in the batch."""
-        name = self.mechanism.robot.name
-        if bool(self.assembled[i]):
+    def _sentence(self, i: tuple[int, ...]) -> str:
+        name, starts = self._mechanism.robot.name, int(np.asarray(self.starts)[i])
+        if np.asarray(self.success)[i]:
             found = f"{name!r} is assembled"
-            what = f", with {self._holding(i)}" if self.held.names else ""
+            what = f", with {self._holding(i)}" if self._held.names else ""
             return f"{found}{what}: the largest error is {self.error[i]:.2g} ({self._worst(i)})"
-        status = str(self.status[i])
-        what = f" with {self._holding(i)}" if self.held.names else ""
-        tried = f"{int(self.starts[i])} start{'s' if self.starts[i] != 1 else ''}"
+        status = Status(np.asarray(self.status)[i])
+        what = f" with {self._holding(i)}" if self._held.names else ""
+        tried = f"{starts} start{'s' if starts != 1 else ''}"
         return f"{name!r} is not assembled{what}: {self._why(status, i)}; {tried} tried, {self._worst(i)} is left"
 
-    def _why(self, status: str, i: Any) -> str:
-        if status == "held coordinate dependent":
+    def _why(self, status: Status, i: Any) -> str:
+        if status is Status.DEPENDENT_JOINTS:
             names = ", ".join(map(repr, self.dependent))
             return (
-                f"the held joints {names} determine each other, and not as they are held: hold fewer of them"
+                f"the held joints {names} determine each other, and not as they are held"
                 if len(self.dependent) > 1
-                else f"the held joint {names} cannot move at all: leave it free"
+                else f"the held joint {names} cannot move at all"
             )
-        if status == "at limits":
-            tree = self.mechanism.tree
-            joints = [body.joint_name for k, body in tree.stacked() if self.over[i][tree.q_slices[k]].any()]
+        if status is Status.AT_LIMITS:
+            tree = self._mechanism.tree
+            joints = [body.joint_name for k, body in tree.stacked() if self._over[i][tree.q_slices[k]].any()]
             return f"without limits it would be, with {', '.join(map(repr, joints))} beyond its own"
-        if status == "loop at limits":
-            loops = [loop.name for loop in self.mechanism.bounded_loops if self._is_beyond(loop, i)]
+        if status is Status.LOOP_AT_LIMITS:
+            loops = [loop.name for loop in self._mechanism.bounded_loops if self._is_beyond(loop, i)]
             return f"it closes only with {', '.join(map(repr, loops))}, which close loops, beyond their bounds"
-        if status == "false minimum":
-            return "what is open is as small as it gets nearby (a false minimum), so it cannot be closed from there"
-        if status == "not a number":
+        if status is Status.LOCAL_MINIMUM:
+            return "what is open is as small as it gets nearby, so it cannot be closed from there"
+        if status is Status.NOT_FINITE:
             return "a number on the way was NaN"
         return "steps led nowhere"
 
     def _is_beyond(self, loop: Any, i: Any) -> bool:
-        own = np.asarray(self.mechanism.robot.loop_configuration(self.q[i]))[..., loop.q_slice]
+        own = np.asarray(self._mechanism.robot.loop_configuration(self.q[i]))[..., loop.q_slice]
         lower, upper = loop.position_bounds
         return bool(((own < lower - 1e-9) | (own > upper + 1e-9)).any())
 
     def _holding(self, i: Any) -> str:
         q = self.q[i]
-        tree = self.mechanism.tree
-        places = {name: tree.q_slices[tree.joint_index(name)] for name in self.held.names}
+        tree = self._mechanism.tree
+        places = {name: tree.q_slices[tree.joint_index(name)] for name in self._held.names}
         return ", ".join(f"{name} = {', '.join(f'{x:.6g}' for x in q[place])}" for name, place in places.items())
 
     def _worst(self, i: Any) -> str:
         k = int(np.argmax(np.abs(np.nan_to_num(self.residual[i], nan=np.inf))))
-        name, unit = self.mechanism.error_names[k]
+        name, unit = self._mechanism.error_names[k]
         return f"{abs(self.residual[i][k]):.3g} {unit} of {name!r}"
 
     def __str__(self) -> str:
-        if not self.assembled.shape:
-            return self.explain()
-        words, counts = np.unique(self.status, return_counts=True)
-        found = ", ".join(f"{count} {word}" for word, count in zip(words, counts, strict=True))
-        return f"{self.mechanism.robot.name!r}, {self.assembled.size} states: {found}"
+        return f"{self._mechanism.robot.name!r}, {self.message}" if np.ndim(self.success) else self.explain()
 
 
 def sign_of(block: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.result import Made
 from linkwork.constraints import BallRolling, Rolling
 from linkwork.expr.autodiff.graph_derivative import is_zero
 from linkwork.joints import JointType
@@ -70,7 +71,7 @@ def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
     regular = [k for k, rank in enumerate(ranks) if rank == max(ranks)]
     dof, h = tree.nv - max(ranks), rank_of(_even(G[regular[0]][given]))[0]
     if given.all():
-        return Integrability(tree.name, dof, dof, (dof,), (), (), 0, (), regular[0] == 0, np.inf)
+        return Integrability._make(tree.name, dof, dof, (dof,), (), (), 0, (), regular[0] == 0, np.inf)
     pivots = pivots_of(rows, _even(G[regular[0]]), tree.nv)
     free = [j for j in range(width) if j not in {j for _, j in pivots}]
     base = [[x * float(scales[j]) for x in u] for j, u in zip(free, allowed(rows, pivots, free), strict=True)]
@@ -105,7 +106,7 @@ def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
     stay = [(p.name, p.differentials[told.index(here)] @ left) for p in positions]
     combinations = [_combination(c, [names[k] for k in counted], c @ A @ left, stay) for c in combined]
     alone = {combination.rows[0] for combination in combinations if len(combination.rows) == 1}
-    return Integrability(
+    return Integrability._make(
         robot=tree.name,
         velocity_dof=dof,
         configuration_dof=reached - timed,
@@ -263,8 +264,8 @@ class Combination:
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class Integrability:
+@dataclass(frozen=True, init=False)
+class Integrability(Made):
     """Which constraints of a robot's velocities come from constraints of its positions, around a configuration."""
 
     robot: str

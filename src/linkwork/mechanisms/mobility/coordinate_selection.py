@@ -43,7 +43,7 @@ def minimal_of(
     margins = [chooser.margin("independent", G[errors], y), chooser.margin("speeds", G, u)]
     names = names_of(robot.tree, "v")
     y_names, u_names = ([names[k] for k in places] for places in (y, u))
-    return MinimalCoordinates(robot, y_names, u_names, np.array(q), min(margins), mechanism.time)
+    return MinimalCoordinates._make(robot, y_names, u_names, np.array(q), min(margins), mechanism.time)
 
 
 class _Chooser:

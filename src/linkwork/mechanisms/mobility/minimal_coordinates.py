@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.result import Made
 from linkwork.mechanisms.algorithms.dependent_coordinates import adds_up
 
 __all__ = ["MinimalCoordinates"]
@@ -20,7 +21,7 @@ MOST = 256
 Wrenches = Mapping[str, ArrayLike]
 
 
-class MinimalCoordinates:
+class MinimalCoordinates(Made):
     """Independent coordinates y and velocities u of a mechanism, and its functions of them: see
     `Robot.minimal_coordinates`.
 
@@ -49,7 +50,7 @@ class MinimalCoordinates:
         "speeds",
     )
 
-    def __init__(
+    def _fill(
         self,
         robot: Any,
         independent: Sequence[str],

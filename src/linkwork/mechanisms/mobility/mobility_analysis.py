@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.result import Made
 from linkwork.mechanisms.mobility.configuration_sampling import Mechanism
 from linkwork.mechanisms.mobility.length_scaling import Ranked, Scales, chosen_rows, motion_text, motions_of, ranked
 from linkwork.model.coordinate_names import names_of
@@ -69,7 +70,7 @@ def mobility_of(robot: Any, q: np.ndarray | None, scales: Scales, time: float | 
     still_here = np.abs(here.right).max(axis=1, initial=0.0) <= STILL
     still = moving <= STILL
     given = None if q is None else float(np.linalg.norm(robot.difference(q, found.q) * scales.velocities))
-    return Mobility(
+    return Mobility._make(
         name=robot.name,
         q=found.q,
         moved=given,
@@ -120,8 +121,8 @@ def _contradicting_velocities(
 MOST = 12  # of a kind that a text lists
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Mobility:
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Mobility(Made):
     """Degrees of freedom of a mechanism in a configuration, and what its rows and joints are to them.
 
     Rows that depend on others are *redundant* where they do so everywhere, also near this configuration and along the

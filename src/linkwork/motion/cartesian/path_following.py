@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork._util.messages import nearest
 from linkwork._util.validation import integer
-from linkwork.errors import UnknownNameError
+from linkwork.errors import Status, UnknownNameError
 from linkwork.geometry.scene import Scene
 from linkwork.kernels.array_arguments import real_array
 from linkwork.mechanisms.assembly.targets import read_configuration
@@ -84,17 +84,18 @@ def followed_path(
     ways = _ways(asked, places, begin, largest, bool(reconfigure), int(num_starts), around)
     if not ways:
         found = asked.problem.solve(X_path=path(0.0))
-        told = Ended("collision", "at 0 % of the path every answer found collides")
+        told = Ended(Status.COLLIDING, "at 0 % of the path every answer found collides")
         if found.success and around is None:
-            told = Ended("out of reach", "at 0 % of the path no configuration was found to begin at: give one, q_init=")
+            message = "at 0 % of the path no configuration was found to begin at: give one, q_init="
+            told = Ended(Status.OUT_OF_REACH, message)
         elif not found.success:
-            word = "joint limit" if found.status == "at limits" else "out of reach"
-            told = Ended(word, f"at 0 % of the path the first pose has no configuration: {found.explain()}")
-        return TrackedPath(robot, path, frame, relative_to, *told, 0.0, Deviation(0.0, 0.0), (), ())
+            status = Status.AT_LIMITS if found.status is Status.AT_LIMITS else Status.OUT_OF_REACH
+            told = Ended(status, f"at 0 % of the path the first pose has no configuration: {found.message}")
+        return TrackedPath._make(robot, path, frame, relative_to, *told, 0.0, Deviation(0.0, 0.0), (), ())
     came = farthest(asked, ways, allowed, largest, around)
-    fraction = 1.0 if came.told.status == "followed" else min(came.end / path.length, 1.0)
+    fraction = 1.0 if came.told.status is Status.SOLVED else min(came.end / path.length, 1.0)
     off = Deviation(*came.off)
-    return TrackedPath(robot, path, frame, relative_to, *came.told, fraction, off, came.curves, came.begins)
+    return TrackedPath._make(robot, path, frame, relative_to, *came.told, fraction, off, came.curves, came.begins)
 
 
 def _ways(

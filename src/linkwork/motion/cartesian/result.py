@@ -1,4 +1,4 @@
-"""What came of following a path in space: configurations, how far they go, and why no farther."""
+"""Results of tracking Cartesian paths."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.result import Result
+from linkwork.errors import Status
 from linkwork.geometry.scene import Scene
 from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.waypoint_refinement import Curve
@@ -28,31 +30,40 @@ class Deviation(NamedTuple):
 
 
 @public
-@dataclass(frozen=True, eq=False)
-class TrackedPath:
-    """Joints along a path in space.  Its truth value says whether they come to the end.
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class TrackedPath(Result):
+    """Configurations along a Cartesian path.
 
-    ``s`` (k,) are way points' places on the ``path`` and ``q`` (k, nq) their configurations; ``fraction`` how much of
-    the path is followed.  ``status`` is "followed", or why it ends before: "joint limit", "singularity", "collision",
-    "out of reach", "jump" (no answer is near the one before) or "deviation" (it cannot be kept as near as was asked);
-    ``reason`` says it in a sentence.  ``reconfigurations`` counts where the robot went over to an answer that is no
-    neighbour, standing still in space.  ``deviation`` is what was measured between way points.
+    ``s`` (k,) are the positions of way points on the ``path`` and ``q`` (k, nq) their configurations; ``fraction`` is
+    the part of the path that is followed.  ``status`` is "solved", or why it ends before: "at_limits", "singular",
+    "colliding", "out_of_reach", "joint_jump" (no solution is near the one before) or "deviation" (the frame does not
+    stay within tolerances).  ``reconfigurations`` counts where the robot changes to another family of solutions,
+    standing still in space.  ``deviation`` is measured between way points.
     """
 
     robot: Any
     path: CartesianPath
     frame: str
     relative_to: str
-    status: str
-    reason: str
+    status: Status
+    _message: str
     fraction: float
     deviation: Deviation
-    curves: tuple[Curve, ...] = field(repr=False)
-    begins: tuple[int, ...] = field(repr=False)
+    _curves: tuple[Curve, ...] = field(repr=False)
+    _begins: tuple[int, ...] = field(repr=False)  # curves before which the robot is reconfigured
 
-    def __bool__(self) -> bool:
-        """Whether the path is followed to its end."""
-        return self.status == "followed"
+    @property
+    def success(self) -> bool:
+        """True if the path is followed to its end."""
+        return self.status is Status.SOLVED
+
+    @property
+    def iterations(self) -> int:
+        """Number of way points."""
+        return len(self.s)
+
+    def _sentence(self, place: tuple[int, ...]) -> str:
+        return self._message
 
     @property
     def s(self) -> np.ndarray:
@@ -67,12 +78,12 @@ class TrackedPath:
     @property
     def reconfigurations(self) -> int:
         """How often the robot went over to another family of answers."""
-        return len(self.begins)
+        return len(self._begins)
 
     @property
     def largest_step(self) -> float:
         """The most that a joint moves from way point to way point of one curve [rad, m]."""
-        steps = [np.abs(self.robot.difference(c.q[:-1], c.q[1:])).max(initial=0.0) for c in self.curves]
+        steps = [np.abs(self.robot.difference(c.q[:-1], c.q[1:])).max(initial=0.0) for c in self._curves]
         return float(max(steps, default=0.0))
 
     def parts(self) -> tuple[Trajectory, ...]:
@@ -80,12 +91,12 @@ class TrackedPath:
 
         v and a have no jumps but at the path's corners.
         """
-        if not self.curves:
-            raise ValueError(f"TrackedPath: nothing of the path is followed: {self.reason}")
+        if not self._curves:
+            raise ValueError(f"TrackedPath: nothing of the path is followed: {self._message}")
         found: list[Trajectory] = []
-        for k, curve in enumerate(self.curves):
+        for k, curve in enumerate(self._curves):
             own = curve.trajectory(self.robot)
-            if k and k not in self.begins:
+            if k and k not in self._begins:
                 found[-1] = found[-1].concatenate(own, allow_jump=True)
             else:
                 found.append(own)
@@ -99,8 +110,8 @@ class TrackedPath:
         """
         if not (np.isfinite(speed) and speed > 0.0):
             raise ValueError(f"trajectory: speed: expected metres a second above 0, got {speed!r}")
-        if self.begins:
-            at = ", ".join(f"{100.0 * self.curves[k].s[0] / self.path.length:.4g} %" for k in self.begins)
+        if self._begins:
+            at = ", ".join(f"{100.0 * self._curves[k].s[0] / self.path.length:.4g} %" for k in self._begins)
             raise ValueError(
                 f"trajectory: the robot is reconfigured at {at} of the path: parts() are the ways between, and plan() "
                 f"leads from one to the next"
@@ -134,16 +145,16 @@ class TrackedPath:
         With a ``scene`` its obstacles are drawn, and so many times the robot's ``shapes``.
         """
         frame = self.frame if frame is None else frame
-        ways = [part.sampled(num_samples=200)[1].q for part in self.parts()] if self.curves else []
+        ways = [part.sampled(num_samples=200)[1].q for part in self.parts()] if self._curves else []
         axes = plot_ways(self.robot, ways, frame, axes, scene=scene, shapes=shapes)
-        if not self and self.relative_to == "world":
+        if not self.success and self.relative_to == "world":
             rest = self.path(np.linspace(self.fraction * self.path.length, self.path.length, 100))[:, :3, 3]
             axes.plot(*rest.T, color="tab:red", linestyle=":", label="not followed")
         return axes
 
     def _once(self) -> list[tuple[Curve, int]]:
         """Curves, and where they begin: way points that two share count once."""
-        return [(curve, int(k > 0 and k not in self.begins)) for k, curve in enumerate(self.curves)]
+        return [(curve, int(k > 0 and k not in self._begins)) for k, curve in enumerate(self._curves)]
 
     def __repr__(self) -> str:
         changed = self.reconfigurations

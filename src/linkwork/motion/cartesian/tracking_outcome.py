@@ -1,7 +1,5 @@
 """What becomes of way points: curves through them, as far as these are near enough and clear of a scene, and why no
-farther.
-
-Why a path is not followed to its end, in a word and a sentence.
+farther, as a status and a message.
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from linkwork.errors import Status
 from linkwork.motion.cartesian.arguments import PathRequest
 from linkwork.motion.cartesian.cartesian_path import Steps
 from linkwork.motion.cartesian.path_clearance import first_met
@@ -80,7 +79,7 @@ def farthest(
     elif way.missed is not None:
         told = _missed(asked, way, largest, around)
     else:
-        told = Ended("followed", "the path is followed to its end")
+        told = Ended(Status.SOLVED, "the path is followed to its end")
     curves = tuple(curve for curve in curves if len(curve.s) > 1)
     return TrackingOutcome(curves, tuple(k for k in begins if k < len(curves)), done.off, end, told)
 
@@ -94,7 +93,7 @@ def _missed(asked: PathRequest, way: Steps, largest: np.ndarray, around: SceneAs
         near = done[0] and (np.abs(asked.difference(q, found[0])) <= largest).all()
         if near and not around.free(asked.robot, found)[0]:
             one = asked.robot.nearest_pair(found[0], scene=around.scene)
-            return meets(way.end / asked.path.length, one.pairs[0], float(one.distance[0]), "colliding")
+            return meets(way.end / asked.path.length, one.pairs[0], float(one.distance[0]), Status.COLLIDING)
     return ended(asked, q, way.end, way.missed, largest)
 
 
@@ -119,10 +118,10 @@ _SINGULAR = 0.05  # [1, m]: a least singular value that explains why joints move
 
 
 class Ended(NamedTuple):
-    """A word of `TrackedPath.status`, and a sentence."""
+    """Status and message of a `TrackedPath`."""
 
-    status: str
-    reason: str
+    status: Status
+    message: str
 
 
 def ended(asked: PathRequest, q: np.ndarray, s: float, missed: float, largest: np.ndarray) -> Ended:
@@ -133,26 +132,26 @@ def ended(asked: PathRequest, q: np.ndarray, s: float, missed: float, largest: n
     if done[0] and (np.abs(asked.difference(q, free[0])) <= 2.0 * largest).all():
         told = _beyond(asked, q, free[0])
         if told is not None:
-            return Ended("joint limit", f"{at} {told}")
+            return Ended(Status.AT_LIMITS, f"{at} {told}")
     found = asked.problem.solve(q, X_path=X)
     if not found.success:
-        if found.status == "out of reach":
-            return Ended("out of reach", f"{at} the next pose is {found.explain()}")
+        if found.status is Status.OUT_OF_REACH:
+            return Ended(Status.OUT_OF_REACH, f"{at} the next pose is out of reach: {found.message}")
         wanted = asked.unlimited.solve(q, X_path=X)
         told = _beyond(asked, q, wanted.q) if wanted.success else None
         if told is not None:
-            return Ended("joint limit", f"{at} {told}")
-        return Ended("out of reach", f"{at} the next pose has no configuration: {found.explain()}")
+            return Ended(Status.AT_LIMITS, f"{at} {told}")
+        return Ended(Status.OUT_OF_REACH, f"{at} the next pose has no configuration: {found.message}")
     least = asked.singular(q)
     move = asked.difference(q, np.asarray(found.q))
     k = int(np.abs(move).argmax())
     jump = f"the nearest answer found there moves joint {asked.joint(k)!r} by {move[k]:.3g} at once"
     if least < _SINGULAR:
         return Ended(
-            "singularity",
+            Status.SINGULAR,
             f"{at} the robot is next to a singularity, with a least singular value of {least:.2g}: {jump}",
         )
-    return Ended("jump", f"{at} no configuration is near the one before: {jump}")
+    return Ended(Status.JOINT_JUMP, f"{at} no configuration is near the one before: {jump}")
 
 
 def _beyond(asked: PathRequest, q: np.ndarray, wanted: np.ndarray) -> str | None:
@@ -172,7 +171,7 @@ def _beyond(asked: PathRequest, q: np.ndarray, wanted: np.ndarray) -> str | None
 def meets(part: float, pair: tuple[str, str], distance: float, status: str) -> Ended:
     """Of a pair that is too near, at so much of the path."""
     word = "collides with" if distance <= 0.0 else f"is {distance:.3g} m from"
-    return Ended("collision", f"at {100.0 * part:.4g} % of the path {pair[0]!r} {word} {pair[1]!r} ({status})")
+    return Ended(Status.COLLIDING, f"at {100.0 * part:.4g} % of the path {pair[0]!r} {word} {pair[1]!r} ({status})")
 
 
 def left_path(asked: PathRequest, q: np.ndarray, s: float, allowed: tuple[float, float]) -> Ended:
@@ -181,9 +180,9 @@ def left_path(asked: PathRequest, q: np.ndarray, s: float, allowed: tuple[float,
     at = f"at {100.0 * s / asked.path.length:.4g} % of the path"
     if least < _SINGULAR:
         return Ended(
-            "singularity", f"{at} the robot is next to a singularity, with a least singular value of {least:.2g}"
+            Status.SINGULAR, f"{at} the robot is next to a singularity, with a least singular value of {least:.2g}"
         )
     return Ended(
-        "deviation",
+        Status.DEVIATION,
         f"{at} way points as near as they can be do not keep the frame within {allowed[0]:g} m and {allowed[1]:g} rad",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -39,17 +39,17 @@ class RowCheck:
     windows: int
 
     @property
-    def good(self) -> bool:
-        """Whether that is no more than what differences are off by rounding and by their curvature."""
+    def passed(self) -> bool:
+        """True if the difference is no more than that of rounding and curvature."""
         return self.error <= _ROUNDING * (1.0 + self.scale)
 
-    def __bool__(self) -> bool:
-        return self.good
+    def __bool__(self) -> NoReturn:
+        raise TypeError(f"{type(self).__name__}: a result has no truth value; use .passed")
 
     def __str__(self) -> str:
         row, back, column = self.where
         step = {0: "step t", 1: "step t - 1"}.get(back, f"step t - {back}") if back >= 0 else "the path"
-        told = "rows are its derivatives" if self.good else "ROWS ARE NOT ITS DERIVATIVES"
+        told = "rows are its derivatives" if self.passed else "ROWS ARE NOT ITS DERIVATIVES"
         return (
             f"feature {self.feature!r}: {told}: in {self.windows} random windows they are off by {self.error:.1e} at "
             f"most (the largest number is {self.scale:.1e}): row {row!r} by {column!r} of {step}: {self.got:.9g}, by "

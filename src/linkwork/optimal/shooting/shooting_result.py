@@ -1,4 +1,4 @@
-"""What came of a problem by forward dynamics: the motion, what was left, and what constraints pressed with."""
+"""Results of trajectory optimisation by forward dynamics."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def shooting_result(
         state["u"] = found.u[..., robot.nv :] if hasattr(found, "tau") else _variables(program, phases, found)
     numbers = own.even | given | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
     numbers |= {} if velocity is None else {"velocity": floats(velocity)}
-    result = ShootingResult(own, state, numbers, tolerances, lead)
+    result = ShootingResult._make(own, state, numbers, tolerances, lead)
     result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
     if hasattr(found, "tau"):
         result.controls, result.gains, result.accelerations = found.tau, found.tau_gains, found.u[..., : robot.nv]
@@ -168,7 +168,7 @@ def best_of_seeds(every: ShootingResult) -> ShootingResult:
         name: x.squeeze(x.ndim - len(shapes[name]) - 1) if name in shapes and x.ndim > len(shapes[name]) else x
         for name, x in every.numbers.items()
     }
-    found = ShootingResult(every.prepared, state, numbers, every.tolerances, place.shape)
+    found = ShootingResult._make(every.prepared, state, numbers, every.tolerances, place.shape)
     found.attempts, found.seed = every, int(place) if not place.shape else place
     for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values", "_start", "_decided"):
         setattr(found, name, picked(getattr(every, name), place))

@@ -111,7 +111,7 @@ def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray) -> Simu
                 qs[place][row], vs[place][row] = at, rates
     t = run.h * setup.every * np.arange(total + 1)
     assert qs.ndim == n + 2
-    return Simulation(setup.robot, t, qs, vs, {}, status, stopped, None, parameters=run.whole_parameters())
+    return Simulation._make(setup.robot, t, qs, vs, {}, status, stopped, None, parameters=run.whole_parameters())
 
 
 def _made(setup: SimulationSetup) -> _Kernels:

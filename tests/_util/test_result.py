@@ -1,0 +1,114 @@
+"""The base of results: status, message and advice of one entry and of batches, and what cannot be constructed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork._util.result import Made, Result
+from linkwork._util.status import statuses
+from linkwork.errors import Status
+
+
+@dataclass(frozen=True, init=False)
+class Sample(Result):
+    """A result of numbers of iterations, solved by fewer than three."""
+
+    iterations: Any
+    names: list[str] = field(default_factory=list)
+    scale: float = 1.0
+
+    @property
+    def success(self):
+        return np.asarray(self.iterations) < 3 if np.ndim(self.iterations) else self.iterations < 3
+
+    @property
+    def status(self):
+        return statuses(np.where(self.success, 0, 1), (Status.SOLVED, Status.MAX_ITERATIONS))
+
+    def _sentence(self, place):
+        return f"{np.asarray(self.iterations)[place]} steps"
+
+
+def test_one_entry():
+    good, bad = Sample._make(2), Sample._make(5)
+    assert good.status is Status.SOLVED and good.message == "2 steps" and good.explain() == "solved: 2 steps"
+    assert bad.status is Status.MAX_ITERATIONS and bad.message == "5 steps"
+    assert bad.explain() == f"max_iterations: 5 steps. {Status.MAX_ITERATIONS.advice}"
+    with pytest.raises(ValueError, match=r"explain: index: expected 0 integers, for a batch of \(\), got 0"):
+        good.explain(0)
+
+
+def test_batches():
+    found = Sample._make(np.array([[1, 5, 7], [2, 2, 9]]))
+    assert found.status.tolist() == [
+        ["solved", "max_iterations", "max_iterations"],
+        ["solved"] * 2 + ["max_iterations"],
+    ]
+    assert found.message == "3 of 6 max_iterations, 3 solved"
+    assert found.explain() == f"{found.message}\nmax_iterations: {Status.MAX_ITERATIONS.advice}"
+    assert found.explain((0, 0)) == "solved: 1 steps" == found.explain((-2, -3))
+    assert found.explain((1, 2)).startswith("max_iterations: 9 steps. ")
+    assert Sample._make(np.zeros((0, 2), int)).message == "an empty batch"
+    for index, error in ((0, ValueError), ((0, 0, 0), ValueError), ((0, True), ValueError), ((0, 1.0), ValueError)):
+        with pytest.raises(error, match="expected 2 integers"):
+            found.explain(index)
+    with pytest.raises(IndexError, match="within the batch"):
+        found.explain((0, 3))
+
+
+def test_results_have_no_truth_value():
+    for found in (Sample._make(2), Sample._make(np.array([1, 5]))):
+        with pytest.raises(
+            TypeError, match=re.escape("Sample: a result has no truth value; use .success, and .success.all()")
+        ):
+            bool(found)
+
+
+def test_results_are_not_constructed_by_people():
+    for kind in (Sample, Made, Result):
+        for arguments in ((), (3,)):
+            with pytest.raises(TypeError):
+                kind(*arguments)
+    with pytest.raises(TypeError, match="Sample: has no constructor"):
+        Sample()
+    for wrong in (((), {}), ((1, [], 2.0, 4), {}), ((1,), {"other": 2})):
+        with pytest.raises(TypeError, match="Sample: expected the fields"):
+            Sample._make(*wrong[0], **wrong[1])
+
+
+def test_fields_copies_and_pickles():
+    one, other = Sample._make(2), Sample._make(2)
+    assert one.names == [] and one.names is not other.names and one.scale == 1.0 and one == other
+    changed = one._replaced(scale=3.0)
+    assert (changed.iterations, changed.scale, one.scale) == (2, 3.0, 1.0)
+    full = Sample._make(7, ["a"], 2.0)
+    for again in (pickle.loads(pickle.dumps(full)), copy.copy(full), copy.deepcopy(full)):
+        assert again == full and again.status is Status.MAX_ITERATIONS
+
+
+def test_statuses_are_words_with_advice():
+    words = [status.value for status in Status]
+    assert len({*words}) == len(words) and all(re.fullmatch(r"[a-z]+(_[a-z]+)*", word) for word in words)
+    for status in Status:
+        assert status.name == status.upper() and status == str(status) == f"{status}" == json.loads(json.dumps(status))
+        assert status.meaning.endswith(".") and (not status.advice or status.advice.endswith("."))
+        assert Status(np.array([status])[0]) is status is pickle.loads(pickle.dumps(status))
+    assert not Status.SOLVED.advice and Status.INFEASIBLE.advice
+
+
+def test_codes_become_statuses():
+    table = {0: Status.FREE, 7: Status.START_VIOLATES_CONSTRAINTS}
+    assert statuses(7.0, table) is Status.START_VIOLATES_CONSTRAINTS is statuses(np.array(7), table)
+    found = statuses(np.array([[0.0, 7.0]]), table)
+    assert found.tolist() == [["free", "start_violates_constraints"]]
+    assert (found == Status.FREE).tolist() == [[True, False]] and statuses(np.zeros((0, 3)), table).shape == (0, 3)
+    with pytest.raises(KeyError):
+        statuses(np.array([0.0, 1.0]), table)

@@ -1,0 +1,91 @@
+"""All results: they have one base, public paths, no constructor, and statuses that the page on results lists."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+import typing
+from pathlib import Path
+
+import pytest
+from tests.helpers.public_interface import public_classes, public_functions
+
+import linkwork
+from linkwork._util.result import Made, Result
+from linkwork.errors import Status
+from linkwork.kernels.robot_base import RobotBase
+
+PAGE = Path(__file__).parent.parent / "docs" / "results.md"
+INTERNAL = {  # which public functions return, and people need no name of
+    "linkwork.compiler": "of a kernel: its program, ports, loops and patterns",
+    "linkwork.model": "of a robot: the tree of its bodies, and pairs that files disable",
+    "linkwork.geometry": "kinds of solids in a scene",
+    "linkwork.ik.algorithms": "what controllers share with inverse kinematics",
+    "linkwork.control.algorithms": "what controllers of tasks compute on the way",
+    "linkwork.optimal.algorithms": "a problem as its solvers see it",
+}
+PRIVATE = {  # classes that stand alone: attributes of public ones that people do not call
+    "Chain", "ContactPlace", "JointLine", "MeantPairs", "MidpointState", "Section", "SoftRows", "_Transposed",
+}  # fmt: skip
+
+
+def _subclasses(kind: type) -> set[type]:
+    below = {one for one in kind.__subclasses__() if one.__module__.startswith("linkwork")}
+    return below.union(*map(_subclasses, below))
+
+
+@pytest.fixture(scope="module")
+def made() -> set[type]:
+    for module in pkgutil.walk_packages(linkwork.__path__, "linkwork."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    return _subclasses(Made) - {Result}
+
+
+def test_results_are_published_in_their_subjects(made):
+    public = public_classes()
+    assert len(made) > 15 and {linkwork.planning.PlanResult, linkwork.mechanisms.Assembly} <= made
+    for kind in made:
+        assert public.get(kind) == kind.__module__, kind
+        assert getattr(sys.modules[kind.__module__], kind.__name__) is kind
+
+
+def test_results_have_one_base(made):
+    for kind in made:
+        if issubclass(kind, Result):
+            fields = {name for base in kind.__mro__ for name in inspect.get_annotations(base)}
+            for name in ("success", "status", "message", "iterations", "explain"):
+                assert hasattr(kind, name) or name in fields, (kind, name)
+            assert kind.__bool__ is Result.__bool__, kind
+
+
+def test_results_show_no_constructor(made):
+    for kind in made:
+        assert str(inspect.signature(kind)) == "()", kind
+        with pytest.raises(TypeError, match=f"{kind.__name__}: has no constructor"):
+            kind()
+
+
+def test_what_functions_return_has_a_public_path():
+    public = public_classes()
+    names = {"RobotBase": RobotBase, "Self": typing.Self} | {kind.__name__: kind for kind in public}
+    unknown = {}
+    for name, function in public_functions():
+        stack = [typing.get_type_hints(function, localns=names).get("return")]
+        while stack:
+            kind = stack.pop()
+            stack += typing.get_args(kind)
+            ours = inspect.isclass(kind) and kind.__module__.startswith("linkwork") and kind is not RobotBase
+            known = kind in public or getattr(kind, "__name__", "") in PRIVATE
+            if ours and not known and not kind.__module__.startswith((*INTERNAL,)):
+                unknown[kind] = name
+    assert unknown == {}
+
+
+def test_the_page_lists_all_statuses():
+    text = PAGE.read_text(encoding="utf-8")
+    _, _, table = text.partition("## Statuses")
+    rows = [line for line in table.splitlines() if line.startswith("| `")]
+    assert rows == [f"| `{status}` | {status.meaning} | {status.advice} |" for status in Status]
