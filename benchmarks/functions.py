@@ -13,11 +13,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from linkwork.cli.benchmark.pinocchio_peer import COUNTERPARTS
 from linkwork.cli.output import Stream, Terminal
 
 from .machine import machine
 from .measure import FULL, QUICK, measure_robot
+from .pinocchio_peer import COUNTERPARTS
 from .report import METHOD, context_table, data, target_table
 from .robots import ROBOTS
 from .targets import MATRICES

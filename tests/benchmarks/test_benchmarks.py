@@ -12,6 +12,8 @@ from benchmarks.growth import FIGURES, fitted, growth_verdicts
 from benchmarks.large import check_derivatives, growth, large_robot, large_robots, large_verdicts, result_table
 from benchmarks.linalg import linear_algebra, linear_algebra_verdicts
 from benchmarks.measure import FunctionResult, Plan, RobotResult, functions_of, measure_robot
+from benchmarks.paired_timing import Comparison
+from benchmarks.pinocchio_peer import Pinocchio, agreement
 from benchmarks.report import context_table, target_table
 from benchmarks.robots import ROBOTS, BenchmarkRobot, NotInstalled
 from benchmarks.startup import Startup, measure_startup
@@ -22,9 +24,7 @@ from benchmarks import __main__ as command
 from benchmarks import functions as functions_command
 from benchmarks import growth as growth_command
 from benchmarks import linalg
-from linkwork.cli.benchmark.function_timings import agreement
-from linkwork.cli.benchmark.paired_timing import Comparison, Effort
-from linkwork.cli.benchmark.pinocchio_peer import FUNCTIONS, Pinocchio
+from linkwork.cli.function_timings import FUNCTIONS, Effort
 from linkwork.robot_table import ROBOT
 
 BESIDE = (*MATRICES, *DERIVATIVES)
