@@ -18,8 +18,8 @@ import numpy as np
 
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.build import KernelCode
-from linkwork.compiler.codegen.batch_loop import State
 from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.runtime.loop_state import State
 
 __all__ = ["FLOAT64", "TypedLoop", "are_single", "is_double", "takes_single"]
 
