@@ -10,7 +10,7 @@ from linkwork.simulation.result import Simulation
 from linkwork.simulation.sensors.frame_sensors import InertialSensor, RangeSensor, TouchSensor
 from linkwork.simulation.sensors.joint_sensors import Encoder, ForceTorqueSensor
 from linkwork.simulation.sensors.sensor import SensedState, Sensor
-from linkwork.simulation.servo_actuators import Servos
+from linkwork.simulation.servo_actuators import Servos, actuator_servos
 from linkwork.simulation.simulator_state import SimulatorState
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Simulation",
     "SimulatorState",
     "TouchSensor",
+    "actuator_servos",
 ]
 
 
