@@ -10,7 +10,8 @@ import pytest
 from compiler.knobs import LEVELS
 from linkwork.compiler import backends
 from linkwork.compiler.build import KernelCode, Recipe, Source
-from linkwork.compiler.check_backend import check_backend, programs
+from linkwork.compiler.checks import check_backend
+from linkwork.compiler.checks.sample_programs import programs
 from linkwork.compiler.codegen.cpu_backend import CPUBackend, host_backend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.target import host
@@ -110,7 +111,7 @@ def nan(outputs):
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [(scaled, "the interpreter's"), (by_size, "a batch of 1 differs"), (nan, "is np.float64\\(nan\\)|is nan")],
+    [(scaled, "the interpreter's"), (by_size, "a batch of 1 differs"), (nan, "is nan")],
 )
 def test_wrong_answers_are_told(change, message):
     with pytest.raises(AssertionError, match=message):

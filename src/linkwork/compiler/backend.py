@@ -1,8 +1,8 @@
 """The interface of a backend: a program goes in, code comes out.
 
 The rest of the compiler asks a backend only what stands here.  It knows no writer of code: `codegen/` and `loops/` are
-the CPU's own.  `linkwork.compiler.backends` lists the backends, and `linkwork.compiler.check_backend` compares the
-answers of one with the interpreter's and the CPU's.
+the CPU's own.  `linkwork.compiler.backends` lists the backends, and `linkwork.compiler.checks.check_backend` compares
+the answers of one with the interpreter's and the CPU's.
 """
 
 from __future__ import annotations
