@@ -143,4 +143,6 @@ def test_refused_programs_are_named():
     program = next(p for p, _ in programs() if p.name == "root")
     with pytest.raises(ValueError, match="cpu: program 'root': it has loops"):
         backend.function(program)
+    with pytest.raises(ValueError, match="root: the backend 'cpu' cannot compile it: it has loops"):
+        Kernel(program, backend=backend)
     assert [p.name for p, _ in programs() if backend.refuse(p)] == ["choice", "sum", "root"]

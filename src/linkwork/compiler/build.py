@@ -89,6 +89,10 @@ class Source:
         """How the program is laid out as code."""
         with self._lock:
             if real not in self._designs:
+                reason = self.backend.refuse(self.traced)
+                if reason is not None:
+                    backend = self.backend.name
+                    raise ValueError(f"{self.recipe.name}: the backend {backend!r} cannot compile it: {reason}")
                 self._designs[real] = self.backend.lower(self.program, real)
             return self._designs[real]
 
@@ -109,7 +113,8 @@ class Source:
         """The names of parts in the cache; none where they are not to be kept."""
         if not self._cached:
             return {}
-        code = digest([real.name, symbol_prefix(self.recipe.name), *self.told], self.backend.target)
+        target = self.backend.name, *self.backend.target
+        code = digest([real.name, symbol_prefix(self.recipe.name), *self.told], target)
         return {part: f"{code}-{part}" for part in parts}
 
 

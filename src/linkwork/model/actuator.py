@@ -76,29 +76,47 @@ class Actuator:
     # -- the usual ones
 
     @classmethod
-    def motor(cls, name: str, joint: str, *, gear: Any = 1.0, **ranges: Any) -> Actuator:
+    def motor(
+        cls, name: str, joint: str, *, gear: Any = 1.0, control_range: Range = FREE, force_range: Range = FREE
+    ) -> Actuator:
         """A motor on a joint: f = u [N·m, N], and the joint force gear · u.
 
-        ``gear`` is one number, or one for each of the joint's velocities.  Here and below ``ranges`` are
-        ``control_range`` and ``force_range``.
+        ``gear`` is one number, or one for each of the joint's velocities.
         """
-        return cls(name, ((joint, gear),), **ranges)
+        return cls(name, ((joint, gear),), control_range=control_range, force_range=force_range)
 
     @classmethod
     def position(
-        cls, name: str, joint: str, *, stiffness: float, damping: float = 0.0, gear: Any = 1.0, **ranges: Any
+        cls,
+        name: str,
+        joint: str,
+        *,
+        stiffness: float,
+        damping: float = 0.0,
+        gear: Any = 1.0,
+        control_range: Range = FREE,
+        force_range: Range = FREE,
     ) -> Actuator:
         """A position servo: f = stiffness · (u − l) − damping · l̇, and u is a length: gear · q."""
         k, d = (non_negative("Actuator.position", *x) for x in (("stiffness", stiffness), ("damping", damping)))
-        gain, bias = (k, 0.0, 0.0), (0.0, 0.0 - k, 0.0 - d)
-        return cls(name, ((joint, gear),), gain=gain, bias=bias, **ranges)
+        ranges = control_range, force_range
+        return cls(name, ((joint, gear),), None, (), None, (k, 0.0, 0.0), (0.0, 0.0 - k, 0.0 - d), *ranges)
 
     @classmethod
-    def velocity(cls, name: str, joint: str, *, damping: float, gear: Any = 1.0, **ranges: Any) -> Actuator:
+    def velocity(
+        cls,
+        name: str,
+        joint: str,
+        *,
+        damping: float,
+        gear: Any = 1.0,
+        control_range: Range = FREE,
+        force_range: Range = FREE,
+    ) -> Actuator:
         """A velocity servo: f = damping · (u − l̇), and u is a rate: gear · v."""
         d = non_negative("Actuator.velocity", "damping", damping)
-        gain, bias = (d, 0.0, 0.0), (0.0, 0.0, 0.0 - d)
-        return cls(name, ((joint, gear),), gain=gain, bias=bias, **ranges)
+        ranges = control_range, force_range
+        return cls(name, ((joint, gear),), None, (), None, (d, 0.0, 0.0), (0.0, 0.0, 0.0 - d), *ranges)
 
     # -- what it does
 

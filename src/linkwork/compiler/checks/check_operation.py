@@ -36,7 +36,7 @@ def check_operation(operation: Operation, *, tolerance: float = 1e-12, seed: int
         swapped = np.asarray(operation.value(*given[::-1]), dtype=float)
         _agree(operation, rows, "value of swapped arguments", swapped, value, tolerance)
     if operation.odd or operation.even:
-        mirrored = np.asarray(operation.value(*(-a for a in given)), dtype=float)
+        mirrored = np.asarray(operation.value(*(-x).T), dtype=float)
         _agree(operation, rows, "value of the opposite", mirrored, -value if operation.odd else value, tolerance)
     if operation.partials is None or operation.logical:
         return

@@ -76,7 +76,8 @@ class TypedLoop:
                     table, place = self._found_in
                     table[place] = code.address
                 self.ready, self.failure = True, None
-            return self._code.entry("loop", self.real).address
+            address: int = self._code.entry("loop", self.real).address
+            return address
 
     def failed(self, error: BaseException) -> None:
         """Remember why a call's results are not to be used."""
