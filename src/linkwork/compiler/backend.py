@@ -126,8 +126,8 @@ class Backend(ABC, Generic[Loaded]):
     def function(self, program: Program, real: Real = DOUBLE) -> Callable[[Sequence[Any]], list[np.ndarray]]:
         """Compile a program as it was traced, without the cache, to a function of a batch.
 
-        It takes an array (samples, *shape) for each input, and returns such arrays.  Raises ValueError for a program
-        that the backend refuses.
+        It takes an array (samples, *shape) for each input, and returns such arrays, of one sample where there are no
+        inputs.  Raises ValueError for a program that the backend refuses.
         """
         reason = self.refuse(program)
         if reason is not None:
@@ -138,7 +138,8 @@ class Backend(ABC, Generic[Loaded]):
 
         def run(arrays: Sequence[Any]) -> list[np.ndarray]:
             inputs = [np.ascontiguousarray(x, real.dtype) for x in arrays]
-            outputs = [np.empty((len(inputs[0]), *port.shape), real.dtype) for port in program.outputs]
+            count = len(inputs[0]) if inputs else 1
+            outputs = [np.empty((count, *port.shape), real.dtype) for port in program.outputs]
             self.call(code, program, inputs, outputs)
             return outputs
 

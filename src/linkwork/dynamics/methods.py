@@ -76,7 +76,7 @@ class DynamicsMethods(RobotBase):
     [N·m]; force [N]) at the frame's origin, in the axes of ``expressed_in``, one frame for all or a dict of one for
     each; so w · twist(q, v, "hand") is its power.  ``gravity`` (..., 3) [m/s²] is in the world's axes, the robot's own
     if left out.  With ``passive=True`` what is in the joints counts too: armature, damping, dry friction and springs
-    (`passive_force`); ``friction`` is its law, "smooth" or "coulomb".
+    (`passive_force`); ``friction`` is its law, "smooth", "stribeck" or "coulomb".
     """
 
     __slots__ = ()
