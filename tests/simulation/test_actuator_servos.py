@@ -6,7 +6,7 @@ import pytest
 import linkwork as lw
 from linkwork import Actuator
 from linkwork.errors import UnknownNameError
-from linkwork.simulation import Servos, actuator_servos
+from linkwork.simulation import ServoActuators, actuator_servos
 
 ARM = lw.load("arm7").with_gravity((0, 0, 0))
 
@@ -44,14 +44,14 @@ def test_a_position_actuator_moves_the_joint():
         robot.neutral(),
         controller=lambda t, q, v, u: actuator_servos(robot, u),
         duration=0.5,
-        inputs={"u": np.array([-0.5])},
+        constants={"u": np.array([-0.5])},
     )
     k = robot.joint("elbow").v_slice.start
     aim, stiffness, damping, limit = np.zeros(7), np.zeros(7), np.zeros(7), np.zeros(7)
     aim[k], stiffness[k], damping[k], limit[k] = -0.5, 1e4, 200.0, robot.effort_limits[k]
     by_servos = robot.simulate(
         robot.neutral(),
-        controller=lambda t, q, v: Servos(aim, stiffness=stiffness, damping=damping, limit=limit),
+        controller=lambda t, q, v: ServoActuators(aim, stiffness=stiffness, damping=damping, limit=limit),
         duration=0.5,
     )
     assert by_actuator.q == pytest.approx(by_servos.q, abs=1e-9)

@@ -188,8 +188,8 @@ def _based_on(tree: Tree, frame: Frame, path: list[int], state: NamedState) -> N
         X_i = body.X(q)
         X, V = X @ X_i, X_i.inv() @ V + body.S(q) @ v
     floating = tree.bodies[path[0]]
-    q = floating.asked("q_of", floating.placement.inv() @ X @ frame.placement)
-    v = floating.asked("v_of_twist", q, frame.placement.inv() @ V)
+    q = floating.asked("configuration_from_pose", floating.placement.inv() @ X @ frame.placement)
+    v = floating.asked("velocity_from_twist", q, frame.placement.inv() @ V)
     return state.with_joint(floating.joint_name, q, v)
 
 

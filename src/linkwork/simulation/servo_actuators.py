@@ -17,7 +17,7 @@ from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.model.actuator import Actuator, bounded
 
-__all__ = ["ServoForces", "Servos", "actuator_servos"]
+__all__ = ["ServoActuators", "ServoForces", "actuator_servos"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ServoForces:
 
 @public_constructor
 @dataclass(frozen=True, eq=False)
-class Servos:
+class ServoActuators:
     """What a controller may give in the place of joint forces: servos on joints, whose forces have limits.
 
         τ = f + K (q* ⊖ q) + D (v* − v),     |τ| ≤ limit,
@@ -56,9 +56,9 @@ class Servos:
     >>> from linkwork.simulation import Servos
     >>> robot = lw.load("arm7")
     >>> def controller(t, q, v, target):
-    ...     return Servos(target, stiffness=1e5, damping=1e3, limit=robot.effort_limits)
+    ...     return ServoActuators(target, stiffness=1e5, damping=1e3, limit=robot.effort_limits)
     >>> q = 0.5 * (robot.lower + robot.upper)
-    >>> found = robot.simulate(q, controller=controller, duration=0.8, inputs={"target": q + 0.3})
+    >>> found = robot.simulate(q, controller=controller, duration=0.8, constants={"target": q + 0.3})
     >>> bool(np.abs(found.q[-1] - q - 0.3).max() < 1e-2)
     True
 
@@ -93,7 +93,7 @@ class Servos:
 
 
 @public
-def actuator_servos(robot: Any, controls: Any) -> Servos:
+def actuator_servos(robot: Any, controls: Any) -> ServoActuators:
     """Return the servos that the robot's actuators are at these controls: what a controller may return.
 
     ``controls`` are numbers (number of actuators,) in the order of ``robot.actuators``, or a dict by name, of which the
@@ -110,7 +110,8 @@ def actuator_servos(robot: Any, controls: Any) -> Servos:
     >>> robot = lw.load("arm7").with_gravity((0, 0, 0)).with_actuators(servo)
     >>> def controller(t, q, v, u):
     ...     return actuator_servos(robot, u)
-    >>> found = robot.simulate(robot.neutral(), controller=controller, duration=1.0, inputs={"u": [-0.5]}, every=500)
+    >>> found = robot.simulate(robot.neutral(), controller=controller, duration=1.0, constants={"u": [-0.5]},
+    record_every=500)
     >>> round(float(found.q[-1, robot.joint("elbow").q_slice][0]), 2)
     -0.5
 
@@ -156,7 +157,7 @@ def actuator_servos(robot: Any, controls: Any) -> Servos:
             limits[k] = abs(gear) * most
             force[k] = force[k] + gear * (g0 * bounded(control, *actuator.control_range) + b0 + b1 * actuator.offset)
     limits = [min(x, float(effort)) for x, effort in zip(limits, efforts, strict=True)]
-    return Servos(robot.neutral(), stiffness=stiffness, damping=damping, force=array(force), limit=limits)
+    return ServoActuators(robot.neutral(), stiffness=stiffness, damping=damping, force=array(force), limit=limits)
 
 
 def _on_one_joint(caller: str, actuator: Actuator) -> Any:

@@ -63,7 +63,10 @@ def _root(x: Any) -> Any:
     """Newton's iteration for √(2 + x²), whose number of steps depends on the sample."""
     square = 2.0 + x * x
     going = while_loop(
-        lambda y: f.lt(1e-13 * square, f.fabs(y * y - square)), lambda y: 0.5 * (y + square / y), square, at_most=60
+        lambda y: f.lt(1e-13 * square, f.fabs(y * y - square)),
+        lambda y: 0.5 * (y + square / y),
+        square,
+        max_iterations=60,
     )
     return going.state
 
