@@ -2,6 +2,6 @@
 
 What is compared: float64, one thread, row-major NumPy arrays in and new ones out, through the public methods of a
 robot; Pinocchio through its own Python calls in the form that is fastest there (see
-`linkwork.cli.benchmark.pinocchio_peer`).  Outputs are compared before anything is timed; the two are timed in turns
-(see `linkwork.cli.benchmark.paired_timing`).
+`benchmarks.pinocchio_peer`).  Outputs are compared before anything is timed; the two are timed in turns
+(see `benchmarks.paired_timing`).
 """

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
+from linkwork.cli.function_timings import Call, Effort
 from linkwork.cli.output import Stream
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.codegen.vector_math import CODES
 
+from .paired_timing import compare
 from .vector_arguments import arguments, error_in_ulp, true_values
 from .vector_code import TWO_ARGUMENTS, Compiled, Variant, compile_text, compiled, host_fuses, loop_text, real
 

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 from linkwork.cli.output import Stream, Terminal, table
 
 from .ik_peers import EAIK, SSIK, quiet, version
 from .ik_robots import ARMS, Arm
 from .machine import machine
+from .pinocchio_peer import CannotCompare
 from .robots import NotInstalled
 
 __all__ = ["PUBLISHED", "BranchesBeside", "ClosedFormFound", "arms_with_closed_form", "closed_form_found", "main"]

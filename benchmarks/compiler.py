@@ -16,11 +16,11 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.cli.arguments import random_states
-from linkwork.cli.benchmark.function_timings import environment, threads
-from linkwork.cli.benchmark.paired_timing import Call, Comparison, Effort, compare
-from linkwork.cli.benchmark.pinocchio_peer import Pinocchio
+from linkwork.cli.function_timings import Call, Effort, environment, threads
 from linkwork.kernels.compiler_api import levels
 
+from .paired_timing import Comparison, compare
+from .pinocchio_peer import Pinocchio
 from .robots import BenchmarkRobot, quietly
 
 __all__ = ["Figure", "compiler_figures", "long_program_seconds", "no_op_seconds"]

@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.function_timings import environment, threads
-from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
+from linkwork.cli.function_timings import Call, Effort, environment, threads
 from linkwork.compiler.loops import loop_program_code as layout
 from linkwork.expr import while_loop
 from linkwork.kernels.compiler_api import levels
@@ -37,6 +35,8 @@ from .control_functions import (
     reach_step,
     steps_of_reach,
 )
+from .paired_timing import compare
+from .pinocchio_peer import CannotCompare
 from .report import target_table
 from .robots import NotInstalled
 from .rollouts import roll_out_figures

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.paired_timing import Call
-from linkwork.cli.benchmark.pinocchio_peer import Pinocchio
+from linkwork.cli.function_timings import Call
 from linkwork.expr import while_loop
+
+from .pinocchio_peer import Pinocchio
 
 __all__ = [
     "ARM",

@@ -17,12 +17,12 @@ import numpy as np
 
 from linkwork import Kernel, Robot
 from linkwork.cli.arguments import random_states
-from linkwork.cli.benchmark.function_timings import threads
-from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
+from linkwork.cli.function_timings import Call, Effort, threads
 from linkwork.cli.output import Stream, Terminal
 
 from .machine import machine
 from .measure import FULL, QUICK, STANDARD_BATCH, measure_robot
+from .paired_timing import compare
 from .report import METHOD, context_table, data, target_table
 from .robots import ROBOTS
 from .targets import DERIVATIVES, GRADIENTS, Target

@@ -21,9 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.cli.benchmark.function_timings import threads
-from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
+from linkwork.cli.function_timings import Call, Effort, threads
 from linkwork.cli.output import Stream, Terminal, table
 
 from . import distance_accuracy, distance_page, distance_robots
@@ -32,6 +30,8 @@ from .distance_peers import Coal, coal_version
 from .machine import machine
 from .measure import FULL, QUICK
 from .measure_time import shown_time
+from .paired_timing import compare
+from .pinocchio_peer import CannotCompare
 from .targets import Target
 from .verdicts import Verdict
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
-
 from .ik_peers import module, version
+from .pinocchio_peer import CannotCompare
 
 __all__ = ["Coal", "CoalRobot", "coal_shape", "coal_version"]
 

@@ -15,14 +15,14 @@ import numpy as np
 
 import linkwork as lw
 from linkwork import shapes
-from linkwork.cli.benchmark.function_timings import environment, threads
-from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
+from linkwork.cli.function_timings import Call, Effort, environment, threads
 from linkwork.cli.output import Terminal
 
 from .distance_cases import turned
 from .distance_peers import CoalRobot
 from .measure_time import shown_time
+from .paired_timing import compare
+from .pinocchio_peer import CannotCompare
 from .robots import ROBOTS, NotInstalled, example_robots
 from .targets import DISTANCES, Target
 from .verdicts import Verdict

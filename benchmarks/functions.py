@@ -2,7 +2,8 @@
 
 What `python -m benchmarks` measures of some functions alone, in the same way: the inverse of the mass matrix, the
 Coriolis matrix, the centroidal matrix, the Jacobian of the centre of mass, the rate of a hand's Jacobian, the regressor
-of joint forces; or those that are named.  Pinocchio has no call for batches of these: it is called in a loop.
+of joint forces; or those that are named.  Pinocchio has no call for batches of these: it is called in a loop.  With
+``--file robot.urdf inverse_dynamics`` it is of a robot of one's own.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from linkwork.cli.benchmark.pinocchio_peer import COUNTERPARTS
 from linkwork.cli.output import Stream, Terminal
 
 from .machine import machine
 from .measure import FULL, QUICK, measure_robot
+from .pinocchio_peer import COUNTERPARTS
 from .report import METHOD, context_table, data, target_table
-from .robots import ROBOTS
+from .robots import ROBOTS, BenchmarkRobot
 from .targets import MATRICES
 from .verdicts import verdicts
 
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.functions", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("functions", nargs="*", default=MATRICES, metavar="FUNCTION", help="if not the matrices")
     parser.add_argument("--robots", nargs="+", default=["panda", "talos"], choices=list(ROBOTS), metavar="NAME")
+    parser.add_argument("--file", metavar="URDF", help="a robot of one's own, in the place of those")
     parser.add_argument("--quick", action="store_true", help="one batch, short timings")
     parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
@@ -39,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"expected functions of {', '.join(COUNTERPARTS)}, got {', '.join(chosen.functions)}")
     terminal, about = Terminal(Stream(sys.stdout), Stream(sys.stderr)), machine()
     plan = QUICK if chosen.quick else FULL
-    results = [measure_robot(ROBOTS[name], plan, terminal.log.line, chosen.functions) for name in chosen.robots]
+    robots = [BenchmarkRobot.of_file(chosen.file)] if chosen.file else [ROBOTS[name] for name in chosen.robots]
+    results = [measure_robot(robot, plan, terminal.log.line, chosen.functions) for robot in robots]
     rows = verdicts(results, None, functions=chosen.functions)
     out = terminal.out
     out.lines([*target_table(rows, markdown=chosen.markdown), ""])

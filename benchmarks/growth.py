@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from linkwork.cli.benchmark.paired_timing import Effort
+from linkwork.cli.function_timings import Effort
 from linkwork.cli.output import table
 
 from .large import (

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 
 import linkwork as lw
-from linkwork.cli.benchmark.paired_timing import Effort
+from linkwork.cli.function_timings import Effort
 from linkwork.dynamics.algorithms.derivatives import ROWS
 
 from .large import BATCH, LargeResult, large_robot, measured, result_table

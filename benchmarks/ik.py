@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from linkwork._util.console import Progress
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 from linkwork.cli.output import Stream, Terminal
 
 from .ik_cases import POSES, Linkwork, Own, Size, measured
@@ -30,6 +29,7 @@ from .ik_protocol import Measured, configurations
 from .ik_report import measured_data, misses, protocol_rows, protocol_table, verdict_table
 from .ik_robots import ARMS, Arm
 from .machine import machine
+from .pinocchio_peer import CannotCompare
 from .robots import NotInstalled
 from .verdicts import Verdict
 

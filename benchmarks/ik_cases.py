@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.cli.benchmark.function_timings import threads
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
+from linkwork.cli.function_timings import threads
 from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 
 from .ik_peers import Peer, quiet, version
@@ -26,6 +25,7 @@ from .ik_protocol import (
     within,
 )
 from .ik_robots import Arm
+from .pinocchio_peer import CannotCompare
 from .verdicts import Verdict
 
 __all__ = ["Far", "Linkwork", "Own", "Size", "measured", "out_of_reach", "text_of", "warm"]

@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
-
 from .ik_peers import quiet
 from .ik_protocol import TOLERANCE, Stopwatch, configurations, reached
 from .ik_robots import Arm
+from .pinocchio_peer import CannotCompare
 
 __all__ = ["Ipopt", "Nearest", "nearest"]
 

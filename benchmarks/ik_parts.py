@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from linkwork._util.console import Progress
-from linkwork.cli.benchmark.paired_timing import Effort
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
+from linkwork.cli.function_timings import Effort
 from linkwork.cli.output import Terminal
 
 from .closed_form import PUBLISHED, arms_with_closed_form, closed_form_found
@@ -20,6 +19,7 @@ from .ik_report import row
 from .ik_robots import Arm
 from .ik_steps import stepped
 from .ik_whole import Humanoid, humanoid
+from .pinocchio_peer import CannotCompare
 from .robots import NotInstalled
 
 __all__ = ["PARTS"]

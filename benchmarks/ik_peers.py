@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 import linkwork
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 
 from .ik_protocol import TOLERANCE, brought_in, within
 from .ik_robots import Arm
+from .pinocchio_peer import CannotCompare
 
 __all__ = ["PEERS", "Peer", "version"]
 

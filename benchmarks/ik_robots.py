@@ -18,8 +18,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.pinocchio_peer import PinocchioModel
 
+from .pinocchio_peer import PinocchioModel
 from .robots import NotInstalled, example_robots, quietly
 
 __all__ = ["ARMS", "Arm", "Reference", "chain"]

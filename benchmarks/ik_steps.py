@@ -16,11 +16,11 @@ from xml.etree import ElementTree
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.paired_timing import Effort
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare, PinocchioModel
+from linkwork.cli.function_timings import Effort
 
 from .ik_peers import module, quiet
 from .ik_protocol import Stopwatch
+from .pinocchio_peer import CannotCompare, PinocchioModel
 from .robots import ROBOTS
 
 __all__ = ["DT", "Scene", "Stepped", "mink_step", "our_step", "pink_step", "scene", "seconds_of", "stepped"]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.function_timings import threads
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare, PinocchioModel
+from linkwork.cli.function_timings import threads
 
 from .ik_protocol import TOLERANCE, Measured, Stopwatch, errors
+from .pinocchio_peer import CannotCompare, PinocchioModel
 from .robots import ROBOTS
 
 __all__ = ["Humanoid", "humanoid"]

@@ -26,12 +26,12 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.cli.arguments import random_states
-from linkwork.cli.benchmark.function_timings import environment, threads
-from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
+from linkwork.cli.function_timings import Call, Effort, environment, threads
 from linkwork.cli.output import table
 from linkwork.joints import Revolute, Spherical
 from linkwork.kernels.compiler_api import code_facts
 
+from .paired_timing import compare
 from .targets import LARGE, LARGE_BYTES, Target
 from .verdicts import Verdict
 

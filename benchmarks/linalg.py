@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.function_timings import environment, threads
-from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
+from linkwork.cli.function_timings import Call, Effort, environment, threads
 from linkwork.cli.output import table
 from linkwork.expr.linalg import cholesky, solve
 
+from .paired_timing import compare
 from .targets import LINEAR_ALGEBRA, Target
 from .verdicts import Verdict
 

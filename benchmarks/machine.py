@@ -14,8 +14,9 @@ import llvmlite.binding as llvm
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.pinocchio_peer import pinocchio_version
 from linkwork.compiler.codegen.target import host
+
+from .pinocchio_peer import pinocchio_version
 
 __all__ = ["machine", "named"]
 

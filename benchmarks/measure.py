@@ -10,26 +10,20 @@ import numpy as np
 
 from linkwork import Robot
 from linkwork.cli.arguments import random_states
-from linkwork.cli.benchmark.function_timings import (
-    agreement,
-    batch_calls,
-    compile_cold,
-    fits,
-    single_calls,
-    threads,
-)
-from linkwork.cli.benchmark.paired_timing import Call, Comparison, Effort, compare, percentiles
-from linkwork.cli.benchmark.pinocchio_peer import FUNCTIONS, CannotCompare, Pinocchio
+from linkwork.cli.function_timings import FUNCTIONS, Call, Effort, compile_cold, threads
 from linkwork.errors import SingularInertiaError
 from linkwork.robot_table import ROBOT
 
 from .compiler import Figure, compiler_figures
+from .paired_timing import Comparison, compare, percentiles
+from .pinocchio_peer import CannotCompare, Pinocchio, agreement, batch_calls, single_calls
 from .robots import BenchmarkRobot
 from .targets import TARGETS
 
 __all__ = ["FULL", "QUICK", "STANDARD_BATCH", "FunctionResult", "Plan", "RobotResult", "functions_of", "measure_robot"]
 
 STANDARD_BATCH = 1024
+_MAX_BYTES = 400 * 2**20  # of a batch's result
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +150,10 @@ def _asymmetric(robot: Robot, function: str) -> int:
     """How many elements of a batch of matrices differ from their transposes'."""
     matrices = getattr(robot, function)(*random_states(robot, function, 2, STANDARD_BATCH).values())
     return int(np.sum(matrices != np.swapaxes(matrices, -1, -2)))
+
+
+def fits(robot: Robot, function: str, size: int, *asked: str) -> bool:
+    """True where a batch's result is of reasonable size."""
+    states = random_states(robot, function, 0)
+    found = getattr(robot, function)(*states.values(), *asked)
+    return sum(int(part.nbytes) for part in (found if isinstance(found, tuple) else (found,))) * size <= _MAX_BYTES

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.paired_timing import Call
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare, PinocchioModel
+from linkwork.cli.function_timings import Call
 from linkwork.joints import Fixed, Revolute
+
+from .pinocchio_peer import CannotCompare, PinocchioModel
 
 __all__ = ["Held", "Mechanism", "Peer", "four_bar", "four_bars", "held_humanoid", "side_by_side"]
 

@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.function_timings import environment, threads
-from linkwork.cli.benchmark.paired_timing import Call, Comparison, Effort, compare
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
+from linkwork.cli.function_timings import Call, Effort, environment, threads
 from linkwork.cli.output import Stream, Terminal, table
 
 from .machine import machine
 from .measure import FULL, QUICK, STANDARD_BATCH
 from .mechanism_peers import Mechanism, Peer, four_bar, four_bars, held_humanoid, side_by_side
+from .paired_timing import Comparison, compare
+from .pinocchio_peer import CannotCompare
 from .report import target_table
 from .targets import GROWTH_SLACK, MECHANISM_GROWTH, MECHANISMS, Target
 from .verdicts import Verdict

@@ -21,7 +21,6 @@ import numpy as np
 
 import linkwork as lw
 from linkwork import shapes
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 
 from .distance_peers import CoalRobot
 from .distance_robots import _PANDA, panda
@@ -29,6 +28,7 @@ from .ik_peers import module
 from .motion_planning_peers import OmplPlanner
 from .motion_rows import MotionRow
 from .motion_scenes import KINDS
+from .pinocchio_peer import CannotCompare
 from .robots import ROBOTS, NotInstalled
 from .targets import MOTION
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.function_timings import threads
-from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
+from linkwork.cli.function_timings import Call, Effort, threads
 from linkwork.cli.output import table
 
 from .machine import machine
 from .measure import FULL, QUICK, STANDARD_BATCH
+from .paired_timing import compare
 from .robots import ROBOTS, NotInstalled
 
 __all__ = ["FUNCTIONS", "Cost", "cost_table", "costs", "parameter_sets"]

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.function_timings import environment, threads
-from linkwork.cli.benchmark.paired_timing import Call, Effort, compare
+from linkwork.cli.function_timings import Call, Effort, environment, threads
 from linkwork.cli.output import Stream, Terminal, table
 
 from .machine import machine
 from .measure import FULL, QUICK
+from .paired_timing import compare
 from .targets import QUADRATIC, Target
 from .verdicts import Verdict
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import Real
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.kernel import Kernel
@@ -291,7 +292,9 @@ def _function(operation: Operation, target: Target) -> Kernel:
     ports = tuple(Port(f"x{k}", ()) for k in range(operation.arity))
     leaves = [Instruction(INPUT, (), k) for k in range(operation.arity)]
     one = Instruction(operation, tuple(range(operation.arity)))
-    return Kernel(Program(operation.name, ports, (Port("y", ()),), (*leaves, one), (operation.arity,)), target=target)
+    return Kernel(
+        Program(operation.name, ports, (Port("y", ()),), (*leaves, one), (operation.arity,)), backend=CPUBackend(target)
+    )
 
 
 @cache

@@ -6,7 +6,7 @@ import importlib.metadata
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import linkwork as lw
@@ -20,7 +20,7 @@ class NotInstalled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRobot:
-    """A robot to measure: a file of example-robot-data, or the name of one inside linkwork."""
+    """A robot to measure: a file of example-robot-data, the name of one inside linkwork, or an absolute path."""
 
     name: str
     source: str
@@ -30,12 +30,18 @@ class BenchmarkRobot:
     @property
     def path(self) -> str:
         """What `linkwork.load` takes.  Raises NotInstalled."""
-        if self.source in lw.robots.names():
+        if self.source in lw.robots.names() or Path(self.source).is_absolute():
             return self.source
         file = example_robots() / self.source
         if not file.is_file():
             raise NotInstalled(f"{self.name}: {file} is not there")
         return str(file)
+
+    @classmethod
+    def of_file(cls, path: str) -> BenchmarkRobot:
+        """A robot of one's own: functions of a frame are asked about its last one."""
+        robot = cls(Path(path).stem, str(Path(path).resolve()))
+        return replace(robot, hand=robot.load().frames[-1])
 
     def load(self) -> lw.Robot:
         with quietly():

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.benchmark.function_timings import threads
-from linkwork.cli.benchmark.paired_timing import Call, Comparison, Effort, compare
+from linkwork.cli.function_timings import Call, Effort, threads
 from linkwork.expr import adjoint, scan
 
 from .compiler import Figure
 from .mujoco_peer import bare_urdf, mujoco_module
+from .paired_timing import Comparison, compare
 from .robots import ROBOTS
 
 __all__ = ["RollOut", "roll_out_figures"]

@@ -35,6 +35,7 @@ import linkwork as lw
 from linkwork.compiler.codegen import batch_loop as loops
 from linkwork.compiler.codegen import entry_points as entries
 from linkwork.compiler.codegen.code_segments import MOST, WHOLE, plan
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.target import Target, levels
 from linkwork.compiler.kernel import Kernel
@@ -123,8 +124,8 @@ def run_case(seed: int, case: int, tally: Tally, longest: int = 5000, control: b
             _no_cache() if cached == "off" else nullcontext(),
         ):
             if cached == "found":
-                _called_once(Kernel(program, target=target))
-            kernel = Kernel(program, target=target)
+                _called_once(Kernel(program, backend=CPUBackend(target)))
+            kernel = Kernel(program, backend=CPUBackend(target))
             tally.instructions += len(kernel.program.instructions)
             tally.segmented += len(kernel.program.instructions) > whole
             for listing in listings(kernel.program):
@@ -257,7 +258,7 @@ def _expected(kernel: Kernel, data: _Data, chosen: np.ndarray, same: int) -> lis
     arrays = [x[chosen] for x in data.arrays]
     arrays[same] = np.ascontiguousarray(np.broadcast_to(arrays[same][0], arrays[same].shape))
     real = SINGLE if data.label == "float32" else DOUBLE
-    return Reference(kernel._source.target, real).results(kernel.program, arrays)
+    return Reference(kernel._source.backend.processor, real).results(kernel.program, arrays)
 
 
 def _call_together(rng: np.random.Generator, kernel: Kernel, data: _Data, tally: Tally) -> None:

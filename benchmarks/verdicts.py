@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linkwork.cli.benchmark.paired_timing import Comparison
-
 from .compiler import Figure
 from .measure import STANDARD_BATCH, FunctionResult, RobotResult
+from .paired_timing import Comparison
 from .startup import Startup
 from .targets import IMPORT_SECONDS, LONG_PROGRAM_SECONDS, TARGETS, Target
 

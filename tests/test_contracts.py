@@ -55,3 +55,15 @@ def test_text_over_any_scalar_imports_only_its_like():
     seen = [(a, b) for a, b in imports() if b.startswith("linkwork.") and a != "linkwork" and is_pure(a)]
     assert len(seen) > 1000
     assert [(a, b) for a, b in seen if not is_pure(b) and b.split(".")[1] not in LOWEST] == []
+
+
+def test_writers_of_code_are_behind_the_backend():
+    """Outside of `codegen` and `loops`, nobody imports them but for types of numbers, processors and the backend."""
+    writers = ("linkwork.compiler.codegen.", "linkwork.compiler.loops.")
+    outside = [(a, b) for a, b in imports() if b.startswith(writers) and not f"{a}.".startswith(writers)]
+    doors = ("float_type", "target", "cpu_backend")
+    assert [(a, b) for a, b in outside if b.split(".")[3] not in doors] == []
+    assert {a for a, b in outside if b.split(".")[3] == "cpu_backend"} == {"linkwork.compiler.backends"}
+    assert {a for a, b in imports() if b.startswith("llvmlite") and not f"{a}.".startswith(writers)} <= {
+        "linkwork.compiler.runtime.threads"  # LLVM's lock, which is also a lock of the process
+    }

@@ -22,6 +22,8 @@ Robots:
   any type.
 - `SpringDamper` and `Bushing` are springs and dampers between points and frames, in `force_elements`;
   `Robot.with_force_elements` puts them on a robot.
+- `Actuator` is a motor, a servo or another affine actuator on joints or a frame; `Robot.with_actuators` puts them on a
+  robot, and `Robot.with_named_configuration` gives configurations names.
 - `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
 - `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
 - `Robot.plan` finds collision-free paths; `planning` has its results, regions of poses and roadmaps.
@@ -128,6 +130,7 @@ from linkwork.geometry.scene import Scene
 from linkwork.kernels.qp_kernel import quadratic_program
 from linkwork.kinematics.poses import pose, pose_difference
 from linkwork.kinematics.relative_motion import propagate_motion
+from linkwork.model.actuator import Actuator
 from linkwork.optimal.trajectory_problem import Problem
 from linkwork.parts.construction.link import Link
 from linkwork.parts.joint.joint import Joint
@@ -139,6 +142,7 @@ if TYPE_CHECKING:
     from linkwork import environments, identify  # noqa: F401
 
 __all__ = [
+    "Actuator",
     "Angle",
     "Ball",
     "BallRolling",

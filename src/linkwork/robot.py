@@ -23,6 +23,7 @@ from linkwork.mechanisms.methods import ConstrainedDynamicsMethods
 from linkwork.mechanisms.reduced_methods import ReducedMethods
 from linkwork.model.tree import Report
 from linkwork.motion.methods import CartesianMethods, MotionMethods, ProfileMethods
+from linkwork.parts.actuation_methods import ActuationMethods
 from linkwork.parts.constraint_methods import ConstraintMethods, LoopFileMethods
 from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry, Options, read_robot
 from linkwork.parts.force_element_methods import ForceElementMethods
@@ -46,6 +47,7 @@ class Robot(
     MomentumMethods,
     ForceMethods,
     ForceElementMethods,
+    ActuationMethods,
     DerivativeMethods,
     CollisionMethods,
     ConstraintMethods,

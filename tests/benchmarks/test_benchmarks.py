@@ -12,19 +12,20 @@ from benchmarks.growth import FIGURES, fitted, growth_verdicts
 from benchmarks.large import check_derivatives, growth, large_robot, large_robots, large_verdicts, result_table
 from benchmarks.linalg import linear_algebra, linear_algebra_verdicts
 from benchmarks.measure import FunctionResult, Plan, RobotResult, functions_of, measure_robot
+from benchmarks.paired_timing import Comparison
+from benchmarks.pinocchio_peer import Pinocchio, agreement
 from benchmarks.report import context_table, target_table
 from benchmarks.robots import ROBOTS, BenchmarkRobot, NotInstalled
 from benchmarks.startup import Startup, measure_startup
 from benchmarks.targets import CONTROL, DERIVATIVES, MATRICES, TARGETS
 from benchmarks.verdicts import verdicts
 
+import linkwork as lw
 from benchmarks import __main__ as command
 from benchmarks import functions as functions_command
 from benchmarks import growth as growth_command
 from benchmarks import linalg
-from linkwork.cli.benchmark.function_timings import agreement
-from linkwork.cli.benchmark.paired_timing import Comparison, Effort
-from linkwork.cli.benchmark.pinocchio_peer import FUNCTIONS, Pinocchio
+from linkwork.cli.function_timings import FUNCTIONS, Effort
 from linkwork.robot_table import ROBOT
 
 BESIDE = (*MATRICES, *DERIVATIVES)
@@ -219,6 +220,15 @@ def test_the_command_of_functions(monkeypatch, tmp_path, capsys):
     with pytest.raises(SystemExit):
         functions_command.main(["gravity_forces"])
     assert "expected functions of" in capsys.readouterr().err
+
+
+def test_a_robot_of_ones_own(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(functions_command, "QUICK", TINY)
+    file = tmp_path / "mine.json"
+    asked = ["inverse_dynamics", "jacobian", "--file", str(lw.robots.path("arm6")), "--quick", "--json", str(file)]
+    assert functions_command.main(asked) == 0
+    (measured,) = json.loads(file.read_text(encoding="utf-8"))["robots"]
+    assert measured["robot"] == "arm6" and "arm6" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -13,12 +13,12 @@ from benchmarks.ik_peers import PEERS, Peer
 from benchmarks.ik_protocol import brought_in, configurations, errors, near_limits, path, reached, within
 from benchmarks.ik_report import misses, protocol_rows, protocol_table
 from benchmarks.ik_robots import ARMS, Arm, chain
+from benchmarks.pinocchio_peer import CannotCompare
 from benchmarks.robots import NotInstalled
 from benchmarks.targets import INVERSE_KINEMATICS
 
 import linkwork as lw
 from benchmarks import ik as command
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
 
 pytest.importorskip("pinocchio")
 ARM = ARMS["arm7"]

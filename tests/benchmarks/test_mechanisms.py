@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from benchmarks.mechanism_peers import four_bar, four_bars, held_humanoid, side_by_side
 from benchmarks.mechanisms import chains, growths
+from benchmarks.pinocchio_peer import CannotCompare
 from benchmarks.targets import MECHANISMS
 
-from linkwork.cli.benchmark.paired_timing import Effort
-from linkwork.cli.benchmark.pinocchio_peer import CannotCompare
+from linkwork.cli.function_timings import Effort
 
 TINY = Effort(rounds=1, at_least=1e-5)
 

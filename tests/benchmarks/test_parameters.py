@@ -3,7 +3,7 @@
 from benchmarks.parameters import FUNCTIONS, cost_table, costs, parameter_sets
 
 import linkwork as lw
-from linkwork.cli.benchmark.paired_timing import Effort
+from linkwork.cli.function_timings import Effort
 
 
 def test_costs_of_parameters():

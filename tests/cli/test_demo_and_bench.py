@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.cli.benchmark.paired_timing import Effort
-from linkwork.cli.benchmark.pinocchio_peer import FUNCTIONS
 from linkwork.cli.commands import bench, demo
+from linkwork.cli.function_timings import FUNCTIONS, Effort
 
 
 @pytest.fixture(autouse=True)
@@ -61,51 +60,26 @@ def test_the_check_sees_a_wrong_answer(monkeypatch):
     assert demo.check(robot) > 1e-7
 
 
-def test_bench_beside_pinocchio(linkwork):
-    pytest.importorskip("pinocchio")
+def test_bench(linkwork):
     ran = linkwork("bench", "double_pendulum", "--batch", "16", "--json")
     assert ran.code == 0
     data = json.loads(ran.out)
-    assert (data["robot"], data["batch"], data["peer"]["name"]) == ("double_pendulum", 16, "Pinocchio")
+    assert (data["robot"], data["nv"], data["batch"]) == ("double_pendulum", 2, 16)
     assert [row["name"] for row in data["functions"]] == list(FUNCTIONS)
+    counts = {row["name"]: row["operations"] for row in data["functions"]}
+    assert counts == {name: lw.load("double_pendulum").compile(name).arithmetic for name in FUNCTIONS}
     for row in data["functions"]:
-        assert row["agrees"] and row["operations"] > 0 and row["batch_speed_over_peer"] > 0
+        assert row["compile_seconds"] > 0 and row["batch_seconds_per_state"] > 0 and row["call_seconds"] > 0
     text = linkwork("bench", "double_pendulum", "--batch", "16")
     assert text.code == 0
     assert all(function in text.out for function in FUNCTIONS)
-    assert "Pinocchio" in text.out and "difference" in text.out
+    assert "batch of 16 [ns/state]" in text.out
 
 
 def test_bench_of_joints_that_follow_others(linkwork):
-    """Pinocchio has no forward dynamics of them, which is said instead of a comparison."""
-    pytest.importorskip("pinocchio")
     ran = linkwork("bench", "arm7_gripper", "--mimic", "coupled", "--batch", "4", "--json")
     assert ran.code == 0, ran.err
-    rows = {row["name"]: row for row in json.loads(ran.out)["functions"]}
-    assert rows["inverse_dynamics"]["agrees"] and rows["mass_matrix"]["agrees"]
-    told = rows["forward_dynamics"]
-    assert told["agrees"] is None and told["call_seconds"] > 0 and "no forward dynamics" in told["note"]
-
-
-def test_bench_alone(linkwork, monkeypatch):
-    monkeypatch.setattr("linkwork.cli.benchmark.pinocchio_peer.pinocchio_version", lambda: None)
-    ran = linkwork("bench", "double_pendulum", "--batch", "4")
-    assert ran.code == 0
-    assert "Pinocchio" not in ran.out
-    assert "Pinocchio is not installed" in ran.err
-    assert json.loads(linkwork("bench", "double_pendulum", "--json").out)["peer"] is None
-
-
-def test_bench_does_not_hide_a_difference(linkwork, monkeypatch):
-    pytest.importorskip("pinocchio")
-    right = lw.Robot.mass_matrix
-    monkeypatch.setattr(lw.Robot, "mass_matrix", lambda *arguments: right(*arguments) * (1 + 1e-9))
-    ran = linkwork("bench", "double_pendulum", "--batch", "4", "--json")
-    assert ran.code == 1
-    rows = {row["name"]: row for row in json.loads(ran.out)["functions"]}
-    assert rows["mass_matrix"]["agrees"] is False
-    assert rows["mass_matrix"]["batch_speed_over_peer"] is None
-    assert "mass_matrix" in ran.err
+    assert all(row["call_seconds"] > 0 and row["note"] is None for row in json.loads(ran.out)["functions"])
 
 
 def test_bench_of_a_joint_without_inertia(linkwork, urdf):

@@ -162,3 +162,22 @@ def test_loops_of_a_file(linkwork, tmp_path):
     assert "coupler_tip" in linkwork("info", str(path), "--loops", str(loops)).out
     ran = linkwork("info", str(path), "--loops", str(tmp_path / "none.json"))
     assert ran.code == 3 and "none.json" in ran.err
+
+
+def test_actuators_and_named_configurations(linkwork, monkeypatch):
+    motor = lw.Actuator.motor("elbow_motor", "elbow", gear=100.0, force_range=(-0.8, 0.8))
+    pull = lw.Actuator("pull", frame="hand", wrench=(0, 0, 0, 0, 0, 1.0))
+    robot = lw.load("arm7").with_actuators(motor, pull)
+    robot = robot.with_named_configuration("home", {"elbow": -1.2}, controls=[0.5, 0.0])
+    monkeypatch.setattr("linkwork.cli.commands.info.robot_of", lambda arguments, terminal: robot)
+    lines = linkwork("info", "arm7").out.splitlines()
+    rows = {line.split()[0]: line.split() for line in lines if line}
+    assert rows["elbow_motor"][1:] == ["motor", "elbow", "100", "-", "-0.8", "..", "0.8"]
+    assert rows["pull"][1:3] == ["motor", "hand"]
+    assert rows["home"] == ["home", "elbow", "-1.2", "controls"]
+    data = json.loads(linkwork("info", "arm7", "--json").out)
+    assert [x["name"] for x in data["actuators"]] == ["elbow_motor", "pull"]
+    assert data["actuators"][0]["force_range"] == [-0.8, 0.8] and data["actuators"][0]["control_range"] == [None, None]
+    assert data["named_configurations"] == [
+        {"name": "home", "q": {"elbow": [-1.2]}, "v": None, "controls": {"elbow_motor": 0.5, "pull": 0.0}}
+    ]

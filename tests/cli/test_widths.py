@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from linkwork.cli.benchmark.paired_timing import Effort
 from linkwork.cli.commands import bench
+from linkwork.cli.function_timings import Effort
 from linkwork.cli.main import main
 from linkwork.cli.output import folded, width
 from oracles.example_robots import EXAMPLES, SHIPPED

@@ -15,9 +15,8 @@ import pytest
 import linkwork as lw
 from compiler.knobs import LEVELS
 from compiler.support import bits_equal
-from linkwork.compiler import build
 from linkwork.compiler.cache import disk_cache as cache
-from linkwork.compiler.codegen import target
+from linkwork.compiler.codegen import cpu_backend, target
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.trace.trace import compile, trace
 from linkwork.errors import CacheWarning
@@ -47,7 +46,7 @@ class Work:
         self.traced = self.compiled = 0
         from linkwork.kernels import function_kernels as kernels
 
-        trace_requests, emit = kernels.trace_requests, build.emit
+        trace_requests, emit = kernels.trace_requests, cpu_backend.emit
 
         def traced(*arguments: Any) -> Any:
             self.traced += 1
@@ -58,7 +57,7 @@ class Work:
             return emit(*arguments)
 
         monkeypatch.setattr(kernels, "trace_requests", traced)
-        monkeypatch.setattr(build, "emit", compiled)
+        monkeypatch.setattr(cpu_backend, "emit", compiled)
 
     def since(self) -> tuple[int, int]:
         """How many of each since the last time."""
@@ -265,13 +264,13 @@ import sys
 from dataclasses import dataclass
 import numpy as np
 import linkwork as lw
-from linkwork.compiler import build
+from linkwork.compiler.codegen import cpu_backend
 from linkwork.joints import JointType
 from linkwork.model.random_tree import random_tree
 from linkwork.spatial import Pose, Rotation, Vec3
 
-compiled, emit = [], build.emit
-build.emit = lambda *given: compiled.append(1) or emit(*given)
+compiled, emit = [], cpu_backend.emit
+cpu_backend.emit = lambda *given: compiled.append(1) or emit(*given)
 
 @dataclass(frozen=True)
 class Screw(JointType):

@@ -19,6 +19,7 @@ from linkwork import errors
 from linkwork.compiler.cache import disk_cache as module
 from linkwork.compiler.cache import secure_directory as private
 from linkwork.compiler.cache.disk_cache import CacheWarning, Entry, digest, directory, place, shared
+from linkwork.compiler.codegen.cpu_backend import CPUBackend, host_backend
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.runtime import fastcall
 
@@ -269,14 +270,18 @@ class TestWarnings:
 
 PROGRAM = """
 from linkwork.compiler.cache.disk_cache import digest
-from linkwork.compiler.codegen.target import host
-print(digest(["robot", "function"], host()))
+from linkwork.compiler.codegen.cpu_backend import host_backend
+print(digest(["robot", "function"], host_backend().target))
 """
+
+
+def target() -> tuple[str, ...]:
+    return host_backend().target
 
 
 class TestDigest:
     def test_it_is_the_same_in_every_process(self):
-        expected = digest(["robot", "function"], host())
+        expected = digest(["robot", "function"], target())
         assert len(expected) == 64 and set(expected) <= set("0123456789abcdef")
         for seed in ("0", "1"):
             environment = os.environ | {"PYTHONHASHSEED": seed, "LC_ALL": "C", "LINKWORK_CACHE": "off"}
@@ -285,14 +290,14 @@ class TestDigest:
 
     def test_parts_are_not_mixed_up(self):
         parts = [[], [""], ["", ""], ["a", "b"], ["ab"], ["b", "a"], ['a", "b'], ["a\x00b"], ["\ud800"], ["ä"]]
-        assert len({digest(p, host()) for p in parts}) == len(parts)
-        assert digest(iter(["a", "b"]), host()) == digest(("a", "b"), host())
+        assert len({digest(p, target()) for p in parts}) == len(parts)
+        assert digest(iter(["a", "b"]), target()) == digest(("a", "b"), target())
 
     @pytest.mark.parametrize(
         "change", [{"triple": "x86_64-none"}, {"cpu": "i386"}, {"features": "+none"}, {"lanes": 1}, {"fma": None}]
     )
     def test_the_processor_counts(self, change):
-        assert digest(["a"], replace(host(), **change)) != digest(["a"], host())
+        assert digest(["a"], CPUBackend(replace(host(), **change)).target) != digest(["a"], target())
 
     @pytest.mark.parametrize(
         ("owner", "name", "value"),
@@ -309,9 +314,9 @@ class TestDigest:
         ],
     )
     def test_everything_around_counts(self, monkeypatch, owner, name, value):
-        before = digest(["a"], host())
+        before = digest(["a"], target())
         monkeypatch.setattr(owner, name, value)
-        assert digest(["a"], host()) != before
+        assert digest(["a"], target()) != before
 
     def test_linkworks_own_files_count(self, monkeypatch, tmp_path):
         inner = tmp_path / "package" / "compiler"

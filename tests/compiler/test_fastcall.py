@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from compiler.support import bits_equal, every_target, numbers
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.kernel import Kernel, single_call
 from linkwork.compiler.runtime import fastcall
@@ -46,7 +47,8 @@ def single(kernel: Kernel) -> tuple[Callable[..., Any], Handed]:
 @every_target
 def test_the_same_result_as_the_kernel(target: Target) -> None:
     kernel = Kernel(
-        trace(lambda q, A: (A @ f.sin(q), q @ q, A * q[0]), "example", {"q": 3, "A": (2, 3)}), target=target
+        trace(lambda q, A: (A @ f.sin(q), q @ q, A * q[0]), "example", {"q": 3, "A": (2, 3)}),
+        backend=CPUBackend(target),
     )
     call, handed = single(kernel)
     rng = np.random.default_rng(0)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from compiler.knobs import LEVELS, every_level, sizes
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.runtime import fastcall
 from linkwork.compiler.trace.trace import compile, trace
@@ -47,7 +48,7 @@ class Refused:
 @pytest.mark.parametrize("cut", [False, True], ids=["whole", "segments"])
 def test_the_array_that_was_given_comes_back(level: str, cut: bool) -> None:
     with sizes(whole=3 if cut else 2000, most=5 if cut else 600):
-        kernel = Kernel(trace(function, "turned", {"x": 4, "s": ()}), target=LEVELS[level])
+        kernel = Kernel(trace(function, "turned", {"x": 4, "s": ()}), backend=CPUBackend(LEVELS[level]))
     refused = Refused(kernel)
     out = np.zeros(4)
     assert refused.call(X, S, out=out) is out and not refused.calls

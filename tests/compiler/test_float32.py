@@ -19,6 +19,7 @@ from compiler.knobs import LEVELS, every_level
 from compiler.support import EXACT, SPECIAL, TRANSCENDENTAL, bits_equal
 from compiler.test_llvm import program_of
 from linkwork.compiler import build
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import SINGLE
 from linkwork.compiler.kernel import Kernel, call_state
 from linkwork.compiler.runtime import fastcall
@@ -131,7 +132,7 @@ def test_the_gufunc_takes_a_type(asked: type) -> None:
 @pytest.mark.parametrize("operation", EXACT, ids=by_name)
 def test_exact_operations_are_numpys_bit_for_bit(operation: Any, level: str) -> None:
     x = pairs(operation.arity)
-    got = Kernel(program_of(operation), target=LEVELS[level])(x)
+    got = Kernel(program_of(operation), backend=CPUBackend(LEVELS[level]))(x)
     with np.errstate(all="ignore"):
         args = [column > 0 if kind == "t" else column for kind, column in zip(operation.kinds, x.T, strict=True)]
         expected = operation.value(*args).astype(np.float32)
@@ -146,7 +147,7 @@ def test_exact_operations_are_numpys_bit_for_bit(operation: Any, level: str) -> 
 @pytest.mark.parametrize("operation", TRANSCENDENTAL, ids=by_name)
 def test_functions_are_within_two_last_places_of_their_values(operation: Any, level: str) -> None:
     x = pairs(operation.arity)
-    got = Kernel(program_of(operation), target=LEVELS[level])(x).astype(np.float64)
+    got = Kernel(program_of(operation), backend=CPUBackend(LEVELS[level]))(x).astype(np.float64)
     with np.errstate(all="ignore"):
         expected = operation.value(*x.astype(np.float64).T)
         rounded = expected.astype(np.float32).astype(np.float64)

@@ -16,6 +16,7 @@ import pytest
 
 from compiler.guarded import AVAILABLE, PAGE, Guarded
 from compiler.support import every_target
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.kernel import Kernel, single_call
 from linkwork.compiler.trace.trace import trace
@@ -31,7 +32,7 @@ def kernel_of(size: int, target: Target) -> Kernel:
     def function(x: np.ndarray, s: object) -> tuple[np.ndarray, np.ndarray]:
         return x[::-1] + s, np.array([[element * 2.0, s] for element in x], dtype=object)
 
-    return Kernel(trace(function, "guarded", {"x": size, "s": ()}), target=target)
+    return Kernel(trace(function, "guarded", {"x": size, "s": ()}), backend=CPUBackend(target))
 
 
 def check(kernel: Kernel, x: np.ndarray, s: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:

@@ -13,6 +13,7 @@ from compiler.knobs import num_threads, sizes
 from compiler.support import all_bits_equal, bits_equal, every_target
 from linkwork.compiler.cache.program_digest import content
 from linkwork.compiler.codegen.code_segments import plan
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.kernel import Kernel, call_state, single_call
 from linkwork.compiler.passes import optimize
@@ -53,7 +54,10 @@ def counted(kernel: Kernel, x: np.ndarray) -> tuple[bool, Any]:
 @pytest.mark.parametrize("segmented", [False, True])
 def test_every_sample_of_a_batch_is_watched_and_results_stay_the_same(target: Target, segmented: bool) -> None:
     with sizes(whole=30, most=20) if segmented else sizes():
-        kernel, plain = Kernel(program(), target=target), Kernel(program(guarded=False), target=target)
+        kernel, plain = (
+            Kernel(program(), backend=CPUBackend(target)),
+            Kernel(program(guarded=False), backend=CPUBackend(target)),
+        )
         assert kernel.outputs == plain.outputs and kernel.signature == plain.signature
         for dtype in (np.float64, np.float32):
             for count in (1, 2, 3, 40, 41):

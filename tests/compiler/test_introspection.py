@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.compiler import build
+from linkwork.compiler.codegen import cpu_backend
 from linkwork.compiler.kernel import Kernel, call_state, made_from, make_ready
 from linkwork.compiler.program import Port
 from linkwork.compiler.runtime import fastcall
@@ -73,7 +73,7 @@ def test_a_kernel_from_the_cache_says_the_same(cache_folder: Path, monkeypatch: 
     arguments = np.arange(3.0), np.arange(6.0).reshape(2, 3)
     make_ready(first)
     with monkeypatch.context() as patch:
-        patch.setattr(build, "emit", lambda *_: pytest.fail("compiled"))
+        patch.setattr(cpu_backend, "emit", lambda *_: pytest.fail("compiled"))
         second = made()
         make_ready(second)
     assert said(second) == said(first)

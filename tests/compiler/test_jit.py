@@ -15,13 +15,14 @@ import pytest
 
 from compiler.passes.samples import SAMPLES, sample
 from compiler.support import bits_equal, every_target
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.entry_points import ENTRIES, PARTS, CodegenOptions, available, symbol_prefix
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.codegen.jit import emit, link, text_bytes
 from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
-from linkwork.compiler.runtime.jit import emit, link, text_bytes
 from linkwork.compiler.trace.trace import compile, trace
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import BY_NAME
@@ -126,7 +127,7 @@ def test_large_arrays_need_no_large_stack(target: Target) -> None:
     def function(x: Any) -> Any:
         return x[..., [0, 1, 20_000]] + x[..., [-1, -2, 7]]
 
-    kernel = Kernel(trace(function, "large", {"x": 40_007}), target=target)
+    kernel = Kernel(trace(function, "large", {"x": 40_007}), backend=CPUBackend(target))
     x = np.arange(9.0)[:, np.newaxis] + np.arange(40_007.0)
     inputs = x, x[:2], x[:, ::-1], x[4]
     results: list[Any] = []

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from compiler.support import TARGETS, bits_equal, every_target, numbers
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Port
@@ -32,7 +33,7 @@ KERNELS: dict[Target, Kernel] = {}
 
 def kernel_for(target: Target) -> Kernel:
     if target not in KERNELS:
-        KERNELS[target] = Kernel(trace(mixed, "mixed", SHAPES), target=target)
+        KERNELS[target] = Kernel(trace(mixed, "mixed", SHAPES), backend=CPUBackend(target))
     return KERNELS[target]
 
 
@@ -72,7 +73,9 @@ def test_a_sample_does_not_depend_on_its_neighbours(target: Target) -> None:
 
 @every_target
 def test_nan_spoils_only_what_is_made_of_it(target: Target) -> None:
-    kernel = Kernel(trace(lambda x: np.array([x[0] + x[1], f.sin(x[2]), x[1] * 2.0]), "apart", {"x": 3}), target=target)
+    kernel = Kernel(
+        trace(lambda x: np.array([x[0] + x[1], f.sin(x[2]), x[1] * 2.0]), "apart", {"x": 3}), backend=CPUBackend(target)
+    )
     x = np.ones((11, 3))
     x[4, 0] = x[7, 2] = np.nan
     expected = np.zeros((11, 3), dtype=bool)
@@ -93,7 +96,7 @@ def test_targets_agree_bit_for_bit_without_fused_operations() -> None:
     rng = np.random.default_rng(3)
     x = numbers(rng, 200, 4)
     program = trace(lambda x: np.cumprod(x) + x[::-1] / f.sqrt(x) - x * x[::-1], "plain", {"x": 4})
-    results = [Kernel(program, target=target, without_passes=["fuse"])(x) for target in TARGETS.values()]
+    results = [Kernel(program, backend=CPUBackend(target), without_passes=["fuse"])(x) for target in TARGETS.values()]
     assert all(bits_equal(result, results[0]) for result in results)
 
 

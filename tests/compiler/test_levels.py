@@ -18,6 +18,7 @@ from compiler.guarded import AVAILABLE, Guarded
 from compiler.knobs import LEVELS, every_level, num_threads, sizes
 from compiler.support import bits_equal
 from compiler.test_loops import LAYOUTS
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, Real
 from linkwork.compiler.codegen.target import EFFORT, VARIABLE, host, levels
 from linkwork.compiler.kernel import Kernel
@@ -43,7 +44,7 @@ def program_of(size: int) -> Program:
 def kernel_of(size: int, level: str, cut: bool) -> Kernel:
     """A kernel whose loop over float32 has been compiled, too."""
     with sizes(whole=3 if cut else 2000, most=5 if cut else 600, worth=0.0):
-        kernel = Kernel(program_of(size), target=LEVELS[level])
+        kernel = Kernel(program_of(size), backend=CPUBackend(LEVELS[level]))
         kernel(np.zeros((4, size), np.float32), np.float32(0.0))
     return kernel
 
@@ -130,7 +131,7 @@ def relaid(a: np.ndarray, layout: str) -> np.ndarray:
 @functools.cache
 def transposing(level: str, cut: bool) -> Kernel:
     with sizes(whole=3 if cut else 2000, most=6 if cut else 600, worth=0.0):
-        kernel = Kernel(trace(lambda x: x.T * 2.0 + x[0, 0], "turn", {"x": (3, 5)}), target=LEVELS[level])
+        kernel = Kernel(trace(lambda x: x.T * 2.0 + x[0, 0], "turn", {"x": (3, 5)}), backend=CPUBackend(LEVELS[level]))
         kernel(np.zeros((4, 3, 5), np.float32))
     return kernel
 
@@ -144,7 +145,9 @@ def expected(x: np.ndarray) -> np.ndarray:
 @cut_or_not
 def test_outputs_over_inputs(level: str, real: Real, cut: bool) -> None:
     with sizes(whole=3 if cut else 2000, most=6 if cut else 600, worth=0.0):
-        kernel = Kernel(trace(lambda a, b: (a[::-1] + 2.0 * b, b - a), "two", {"a": 5, "b": 5}), target=LEVELS[level])
+        kernel = Kernel(
+            trace(lambda a, b: (a[::-1] + 2.0 * b, b - a), "two", {"a": 5, "b": 5}), backend=CPUBackend(LEVELS[level])
+        )
         lanes = LEVELS[level].lanes_of(real)
         for batch in (1, 2, 3, lanes + 1, 8 * lanes + 1, 40 * lanes + 1):
             rng = np.random.default_rng(batch)
@@ -186,7 +189,7 @@ def test_levels_that_fuse_agree_and_so_do_those_that_do_not(real: Real) -> None:
     x = rng.normal(size=(301, 3)).astype(real.dtype)
     program = trace(function, "mixed", {"x": 3})
     for fma in (False, True):
-        found = [Kernel(program, target=target)(x) for target in LEVELS.values() if target.fma is fma]
+        found = [Kernel(program, backend=CPUBackend(target))(x) for target in LEVELS.values() if target.fma is fma]
         assert all(r.dtype == real.dtype and bits_equal(r, found[0]) for r in found)
 
 

@@ -30,6 +30,7 @@ from compiler.support import (
     numbers,
     programs,
 )
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.entry_points import PARTS, CodegenOptions
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.target import Target, host
@@ -60,7 +61,7 @@ def program_of(operation: Operation) -> Program:
 
 @functools.cache
 def kernel_of(operation: Operation, target: Target | None = None) -> Kernel:
-    return Kernel(program_of(operation), target=target)
+    return Kernel(program_of(operation), backend=None if target is None else CPUBackend(target))
 
 
 def arguments(operation: Operation) -> np.ndarray:
@@ -175,7 +176,7 @@ def outputs(kernel: Kernel, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray
 @settings(max_examples=20)
 @given(program=programs(operations=EXACT, most=60), seed=st.integers(0, 1000))
 def test_random_programs_are_the_interpreters_bit_for_bit(target: Target, program: Program, seed: int) -> None:
-    kernel = Kernel(program, target=target, without_passes=["fuse"])
+    kernel = Kernel(program, backend=CPUBackend(target), without_passes=["fuse"])
     arrays = arrays_for(program, seed, 2 * target.lanes + 1)
     assert all_bits_equal(outputs(kernel, arrays), program.interpret(*arrays))
 

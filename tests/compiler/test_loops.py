@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from compiler.support import TARGETS, every_target
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import SINGLE
 from linkwork.compiler.codegen.register_loop import TWICE
 from linkwork.compiler.codegen.target import Target, host
@@ -38,7 +39,7 @@ def permuted(x: np.ndarray, core: int, shape: Shape) -> np.ndarray:
 @functools.cache
 def kernel_of(inside: Shape, outside: Shape, target: Target = HERE) -> Kernel:
     function = lambda x: permuted(np.array(x, dtype=object), len(inside), outside)  # noqa: E731
-    return Kernel(trace(function, "permuted", {"x": inside}), target=target)
+    return Kernel(trace(function, "permuted", {"x": inside}), backend=CPUBackend(target))
 
 
 def whole_numbers(*shape: int) -> np.ndarray:
@@ -242,7 +243,7 @@ def test_out_may_be_the_input_of_one_sample() -> None:
 @every_target
 def test_out_may_be_any_of_the_inputs(target: Target) -> None:
     function = lambda a, b, c: (a[::-1] + 2 * b, b[::-1] - c * a)  # noqa: E731
-    kernel = Kernel(trace(function, "three", {"a": 5, "b": 5, "c": 5}), target=target)
+    kernel = Kernel(trace(function, "three", {"a": 5, "b": 5, "c": 5}), backend=CPUBackend(target))
     for n in (1, 2, 3, target.lanes, 2 * target.lanes + 1):
         arrays = [whole_numbers(n, 5) + k for k in range(3)]
         a, b, c = arrays
@@ -329,7 +330,7 @@ def test_short_programs_go_from_arrays_to_registers_with_the_same_bits(steps: in
         arrays = {"moved": moved, "still": [t, 2.0], "pair": pair, "six": six}
         return {"d": moved[0] / (t * t + 0.3), **{name: np.array(x, dtype=object) for name, x in arrays.items()}}
 
-    kernel = Kernel(trace(function, "short", {"X": (4, 4), "p": (3,), "t": ()}), target=target)
+    kernel = Kernel(trace(function, "short", {"X": (4, 4), "p": (3,), "t": ()}), backend=CPUBackend(target))
     assert (len(kernel.program.instructions) in TWICE) == bool(steps)
     rng = np.random.default_rng(0)
     for dtype in (np.float64, np.float32):

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from compiler.knobs import LEVELS, every_level, num_threads, sizes
 from compiler.support import all_bits_equal, arrays_for, bits_equal, numbers, programs
 from linkwork.compiler.codegen.code_segments import MOST, MOST_OF_FEW, WHOLE, Plan, plan
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.straight_line import Layout
 from linkwork.compiler.kernel import Kernel
@@ -111,9 +112,9 @@ def outputs(kernel: Kernel, arrays: list[np.ndarray]) -> list[np.ndarray]:
 @given(program=programs(most=80), most=st.integers(4, 12), seed=st.integers(0, 1000))
 def test_segments_compute_what_the_whole_does(level: str, program: Program, most: int, seed: int) -> None:
     with sizes():
-        whole = Kernel(program, target=LEVELS[level])
+        whole = Kernel(program, backend=CPUBackend(LEVELS[level]))
     with sizes(whole=3, most=most):
-        cut = Kernel(program, target=LEVELS[level])
+        cut = Kernel(program, backend=CPUBackend(LEVELS[level]))
     for real in (DOUBLE, SINGLE):
         lanes = LEVELS[level].lanes_of(real)
         for batch in [(), (1,), (3,), (lanes,), (8 * lanes + 1,)]:
@@ -173,9 +174,9 @@ def test_truth_values_and_pairs_wait(level: str, dtype: type) -> None:
     with np.errstate(all="ignore"):
         x = x.astype(dtype)
     with sizes():
-        expected = Kernel(program, target=LEVELS[level])(x)
+        expected = Kernel(program, backend=CPUBackend(LEVELS[level]))(x)
     with sizes(whole=5, most=6):
-        kernel = Kernel(program, target=LEVELS[level])
+        kernel = Kernel(program, backend=CPUBackend(LEVELS[level]))
         assert ".block.9(" in kernel.llvm_ir
         assert bits_equal(kernel(x), expected)
         assert all(bits_equal(kernel(x[k]), expected[k]) for k in range(0, 333, 11))
@@ -200,7 +201,7 @@ def test_a_workspace_on_the_heap(level: str) -> None:
     program = Program("wide", (Port("x", (2,)),), (Port("y", (len(results),)),), tuple(instructions), results)
     layout = Layout(plan(program), LEVELS[level], DOUBLE, LEVELS[level].lanes)
     assert layout.bytes > 1 << 16
-    kernel = Kernel(program, target=LEVELS[level], without_passes=["fuse", "dead_code", "schedule"])
+    kernel = Kernel(program, backend=CPUBackend(LEVELS[level]), without_passes=["fuse", "dead_code", "schedule"])
     x = np.random.default_rng(2).uniform(0.1, 1.0, size=(3 * LEVELS[level].lanes + 1, 2))
     expected = program.interpret(x)[0]
     with num_threads(3):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from linkwork.compiler.codegen import batch_loop as loops
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.trace.trace import trace
@@ -23,7 +24,7 @@ def test_streamed_results_are_those_of_the_function(target: Target, monkeypatch:
             long = np.array([x[k % 3] * (k + 1.0) if k % 5 else 0.25 for k in range(size)], dtype=object)
             return long, 2.0 * x
 
-        kernel = Kernel(trace(lambda x: function(x), "streamed", {"x": 3}), target=target)
+        kernel = Kernel(trace(lambda x: function(x), "streamed", {"x": 3}), backend=CPUBackend(target))
         rng = np.random.default_rng(size)
         for kind in (np.float64, np.float32):
             for batch, offset, gap in ((3, 0, 0), (16, 1, 0), (33, 3, 0), (40, 5, 7)):

@@ -16,6 +16,7 @@ import linkwork as lw
 from compiler.knobs import LEVELS, every_level, num_threads, sizes
 from compiler.support import bits_equal
 from linkwork.compiler import build
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import SINGLE
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.kernel import Kernel, call_state
@@ -33,7 +34,7 @@ def wave(x: Any) -> Any:
 def splitting(level: str, *, cut: bool = False) -> Kernel:
     """A kernel for which every tile of samples is worth a thread."""
     with sizes(worth=0.0, whole=3 if cut else 2000, most=8 if cut else 600):
-        kernel = Kernel(trace(wave, "wave", {"x": 3}), target=LEVELS[level])
+        kernel = Kernel(trace(wave, "wave", {"x": 3}), backend=CPUBackend(LEVELS[level]))
         kernel(np.ones((3, 3), np.float32))
     return kernel
 

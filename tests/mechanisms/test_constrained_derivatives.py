@@ -159,7 +159,7 @@ def test_what_is_not_built_is_refused_by_name():
 
 def test_humanoid_on_both_feet_is_that_of_pinocchio():
     pin = pytest.importorskip("pinocchio")
-    from linkwork.cli.benchmark.pinocchio_peer import PinocchioModel
+    from benchmarks.pinocchio_peer import PinocchioModel
 
     free = lw.load("humanoid", floating_base=True)
     q = free.neutral()

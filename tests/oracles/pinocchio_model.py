@@ -1,4 +1,4 @@
-"""Pinocchio's answers, in linkwork's conventions: `linkwork.cli.benchmark.pinocchio_peer` translates states and forces.
+"""Pinocchio's answers, in linkwork's conventions: `benchmarks.pinocchio_peer` translates states and forces.
 
 What is added here are functions of frames, whose views it chooses by name, and of its own coordinates.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 import pinocchio as pin
+from benchmarks.pinocchio_peer import PinocchioModel
 
 from linkwork import Robot
-from linkwork.cli.benchmark.pinocchio_peer import PinocchioModel
 
 from .example_robots import Example
 

@@ -45,6 +45,8 @@ _ROBOT = {
     "lower and robot.upper": ("qlim", "lowerPositionLimit", "position_limits", "joint_limits"),
     "joints": ("joint_names", "jointNames"),
     "plan": ("plan_path", "motion_plan"),
+    "named_configurations": ("referenceConfigurations", "keyframe", "keyframes"),
+    "actuators": ("actuator", "motors"),
 }
 _MODULE = {
     "load": ("from_urdf", "load_urdf", "URDF", "buildModelFromUrdf", "importrobot", "read", "read_urdf"),

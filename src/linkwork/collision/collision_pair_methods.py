@@ -90,7 +90,9 @@ class CollisionMethods(DistanceMethods):
         """The robot of which the pairs are looked at that the text of an SRDF leaves: its <disable_collisions> are not,
         nor what a joint connects, but for its <enable_collisions>.
 
-        What was said of pairs before is forgotten.  Raises ModelError with all that is wrong, with lines.
+        What was said of pairs before is forgotten.  Each <group_state> becomes one of `named_configurations`: of its
+        name, or "group/name" where several groups have one of this name.  Raises ModelError with all that is wrong,
+        with lines.
         """
         return type(self)(parse_srdf(self._tree, text))
 

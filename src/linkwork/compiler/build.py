@@ -12,15 +12,13 @@ from typing import Any
 
 from linkwork._util.console import Notice
 from linkwork._util.fork_safe_lock import Lock
+from linkwork.compiler.backend import Backend, Lowered, symbol_prefix
 from linkwork.compiler.cache.disk_cache import Cache, Entry, digest, shared
 from linkwork.compiler.cache.program_digest import content
-from linkwork.compiler.codegen.entry_points import ENTRIES, CodegenOptions, available, entry_point, symbol_prefix
-from linkwork.compiler.codegen.float_type import DOUBLE, Real
-from linkwork.compiler.codegen.target import Target
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, Real
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
-from linkwork.compiler.runtime.jit import MachineCode, emit, is_object_file, link, text_bytes
 
 __all__ = ["DEBUG", "CompiledPart", "KernelCode", "Recipe", "Source", "compiled"]
 
@@ -52,16 +50,16 @@ class Recipe:
 class Source:
     """A recipe's program, traced and optimised when it is asked for."""
 
-    def __init__(self, recipe: Recipe, target: Target, without_passes: Sequence[str] = ()) -> None:
-        self.recipe, self.target = recipe, target
-        self.without_passes = tuple(without_passes) if target.fma else (*without_passes, "fuse")
+    def __init__(self, recipe: Recipe, backend: Backend[Any], without_passes: Sequence[str] = ()) -> None:
+        self.recipe, self.backend = recipe, backend
+        self.without_passes = (*without_passes, *backend.without_passes)
         self._cached = not without_passes
         self.trace_seconds = 0.0
         self._lock = Lock()
         self._traced: Program | None = None
         self._program: Program | None = None
         self._told: tuple[str, ...] | None = None
-        self._designs: dict[Real, CodegenOptions] = {}
+        self._designs: dict[Real, Lowered] = {}
 
     @property
     def traced(self) -> Program:
@@ -87,15 +85,19 @@ class Source:
                 self._program = without_collections(optimize)(self.traced, without=self.without_passes, debug=debug)
             return self._program
 
-    def design(self, real: Real) -> CodegenOptions:
+    def design(self, real: Real) -> Lowered:
         """How the program is laid out as code."""
         with self._lock:
             if real not in self._designs:
-                self._designs[real] = CodegenOptions(self.program, self.target, real)
+                reason = self.backend.refuse(self.traced)
+                if reason is not None:
+                    backend = self.backend.name
+                    raise ValueError(f"{self.recipe.name}: the backend {backend!r} cannot compile it: {reason}")
+                self._designs[real] = self.backend.lower(self.program, real)
             return self._designs[real]
 
     def texts(self, parts: Iterable[str], real: Real = DOUBLE) -> list[str]:
-        """The LLVM IR of parts of the code, a text for each module."""
+        """The text of parts of the code, one for each module: LLVM IR for the CPU."""
         return self.design(real).texts(parts)
 
     @property
@@ -111,7 +113,8 @@ class Source:
         """The names of parts in the cache; none where they are not to be kept."""
         if not self._cached:
             return {}
-        code = digest([real.name, symbol_prefix(self.recipe.name), *self.told], self.target)
+        target = self.backend.name, *self.backend.target
+        code = digest([real.name, symbol_prefix(self.recipe.name), *self.told], target)
         return {part: f"{code}-{part}" for part in parts}
 
 
@@ -127,7 +130,7 @@ class CompiledPart:
 class KernelCode:
     """A kernel's machine code: entries, each compiled, or taken from the cache, when it is first asked for.
 
-    The target must be able to run here.
+    The backend's machine must be able to run here.
     """
 
     def __init__(self, source: Source) -> None:
@@ -136,12 +139,12 @@ class KernelCode:
         self.sizes: dict[tuple[str, Real], int] = {}  # of parts, in bytes of the processor's instructions
         self.compile_seconds = 0.0  # that the parts took, perhaps in another process
         self.cached = True  # whether all of them came from the cache
-        self._entries: dict[tuple[str, Real], MachineCode] = {}
+        self._entries: dict[tuple[str, Real], Any] = {}
         self._parts: dict[tuple[str, Real], CompiledPart] = {}  # those that other entries may need
         self._lock = Lock()
 
-    def entry(self, name: str, real: Real = DOUBLE) -> MachineCode:
-        """An entry that is available.  Raises what compiling it raises."""
+    def entry(self, name: str, real: Real = DOUBLE) -> Any:
+        """An entry that the backend has, loaded.  Raises what compiling it raises."""
         found = self._entries.get((name, real))
         if found is None:
             self.make([name], real)
@@ -150,30 +153,28 @@ class KernelCode:
 
     def make(self, names: Iterable[str], real: Real = DOUBLE) -> None:
         """Compile entries, those that are available and not there, side by side."""
+        backend = self.source.backend
         with self._lock:
-            missing = [name for name in names if available(name, real) and (name, real) not in self._entries]
-            parts = dict.fromkeys(part for name in missing for part in entry_point(name).parts)
+            missing = [name for name in names if backend.parts(name, real) and (name, real) not in self._entries]
+            parts = dict.fromkeys(part for name in missing for part in backend.parts(name, real))
             start, traced = time.perf_counter(), self.source.trace_seconds
             wanted = [part for part in parts if (part, real) not in self._parts]
             for part, made in compiled(self.source, wanted, real).items():
                 self._parts[part, real] = made
-                self.sizes[part, real] = sum(map(text_bytes, made.objects))
+                self.sizes[part, real] = sum(map(backend.code_bytes, made.objects))
                 self.compile_seconds += made.seconds
                 self.cached &= made.cached
-            prefix = symbol_prefix(self.source.recipe.name)
             for name in missing:
-                entry = entry_point(name)
-                objects = [code for part in entry.parts for code in self._parts[part, real].objects]
-                objects.reverse()  # what is called comes before what calls it: see `link`
-                table = entry.table and f"{prefix}.{entry.table}"
-                self._entries[name, real] = link(objects, self.source.target, f"{prefix}.{name}", table)
+                objects = [code for part in backend.parts(name, real) for code in self._parts[part, real].objects]
+                self._entries[name, real] = backend.load(objects, self.source.recipe.name, name)
             self._forget()
             self.seconds += time.perf_counter() - start - (self.source.trace_seconds - traced)
 
     def _forget(self) -> None:
         """Drop the parts that no entry still to come needs."""
-        to_come = [(n, real) for n, entry in ENTRIES.items() for real in entry.reals if available(n, real)]
-        needed = {(p, real) for n, real in to_come if (n, real) not in self._entries for p in ENTRIES[n].parts}
+        backend = self.source.backend
+        to_come = [(n, real) for n in backend.entries for real in (DOUBLE, SINGLE) if (n, real) not in self._entries]
+        needed = {(part, real) for n, real in to_come for part in backend.parts(n, real)}
         self._parts = {key: part for key, part in self._parts.items() if key in needed}
 
 
@@ -183,7 +184,7 @@ def compiled(source: Source, parts: Sequence[str], real: Real) -> dict[str, Comp
     if cache is None or not parts:
         return _emitted(source, parts, real)
     keys = source.keys(parts, real)
-    found = _loaded(cache, keys)
+    found = _loaded(cache, keys, source.backend)
     made = _emitted(source, [part for part in parts if part not in found], real, kept=bool(keys))
     for part, key in keys.items():
         if part in made:
@@ -191,12 +192,12 @@ def compiled(source: Source, parts: Sequence[str], real: Real) -> dict[str, Comp
     return found | made
 
 
-def _loaded(cache: Cache, keys: dict[str, str]) -> dict[str, CompiledPart]:
+def _loaded(cache: Cache, keys: dict[str, str], backend: Backend[Any]) -> dict[str, CompiledPart]:
     """The parts that the cache has whole."""
     found = {}
     for part, key in keys.items():
         entry = cache.load(key)
-        whole = None if entry is None else _apart(entry)
+        whole = None if entry is None else _apart(entry, backend)
         if whole is not None:
             found[part] = whole
         elif entry is not None:
@@ -212,7 +213,7 @@ def _emitted(source: Source, parts: Sequence[str], real: Real, kept: bool = Fals
     notice = Notice(f"linkwork: compiling {source.recipe.name} takes more than a second{after}")
     design, start = source.design(real), time.perf_counter()
     texts = {part: design.texts([part]) for part in parts}
-    objects = iter(emit([text for part in parts for text in texts[part]], source.target, notice))
+    objects = iter(source.backend.emit([text for part in parts for text in texts[part]], notice))
     each = (time.perf_counter() - start) / sum(len(text) for part in parts for text in texts[part])
 
     def made(part: str) -> CompiledPart:
@@ -226,14 +227,14 @@ def _together(source: Source, part: str, real: Real, made: CompiledPart) -> Entr
         "kernel": f"{source.recipe.name}.{part}",
         **dict(source.recipe.facts),
         "type": real.dtype.__name__,
-        "lanes": source.target.lanes_of(real),
+        "lanes": source.backend.lanes(real),
         "seconds": round(made.seconds, 3),
         "sizes": [len(code) for code in made.objects],
     }
     return Entry(facts, b"".join(made.objects))
 
 
-def _apart(entry: Entry) -> CompiledPart | None:
+def _apart(entry: Entry, backend: Backend[Any]) -> CompiledPart | None:
     """The part in an entry; None where another program made it, with what is not as it is here."""
     sizes, seconds = entry.facts.get("sizes"), entry.facts.get("seconds")
     if not isinstance(sizes, list) or not all(type(size) is int and size > 0 for size in sizes):
@@ -242,4 +243,4 @@ def _apart(entry: Entry) -> CompiledPart | None:
         return None
     ends = list(accumulate(sizes, initial=0))
     objects = tuple(entry.code[start:end] for start, end in pairwise(ends))
-    return CompiledPart(objects, True, float(seconds)) if objects and all(map(is_object_file, objects)) else None
+    return CompiledPart(objects, True, float(seconds)) if objects and all(map(backend.is_object, objects)) else None

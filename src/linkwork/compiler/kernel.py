@@ -10,12 +10,11 @@ from weakref import ReferenceType, ref
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork.compiler.backend import Backend
+from linkwork.compiler.backends import default_backend
 from linkwork.compiler.build import KernelCode, Recipe, Source
 from linkwork.compiler.casadi.to_casadi import to_casadi
-from linkwork.compiler.codegen.batch_loop import State
-from linkwork.compiler.codegen.entry_points import ENTRIES, available, parts_here
 from linkwork.compiler.codegen.float_type import DOUBLE
-from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.derivatives.derivative_arguments import Base
 from linkwork.compiler.derivatives.derivative_recipes import Derivative
 from linkwork.compiler.derivatives.kernel_derivatives import Differentiable
@@ -25,7 +24,7 @@ from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.fastcall import holds, make_fast
 from linkwork.compiler.runtime.gufunc import signature
-from linkwork.compiler.runtime.jit import assembly
+from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.numpy_call import GeneralCall
 from linkwork.compiler.runtime.reference_call import run_uncompiled
 from linkwork.compiler.trace.pytree_ports import PortTree, in_order, taking
@@ -78,7 +77,7 @@ class Kernel(Differentiable):
         program: Program | Recipe,
         *,
         doc: str = "",
-        target: Target | None = None,
+        backend: Backend[Any] | None = None,
         without_passes: Sequence[str] = (),
         function: Callable[..., Any] | None = None,
         nesting: PortTree | None = None,
@@ -86,7 +85,7 @@ class Kernel(Differentiable):
         later: bool = False,
     ) -> None:
         recipe = Recipe.of(program) if isinstance(program, Program) else program
-        self._source = Source(recipe, host() if target is None else target, without_passes)
+        self._source = Source(recipe, default_backend() if backend is None else backend, without_passes)
         self._code = KernelCode(self._source)
         self._general = GeneralCall(self._source, self._code, doc)
         self._function = function
@@ -172,12 +171,13 @@ class Kernel(Differentiable):
     @property
     def llvm_ir(self) -> str:
         """The LLVM IR that the machine code was made from: of float64, all modules one after the other."""
-        return "\n".join(self._source.texts(parts_here(DOUBLE)))
+        return "\n".join(self._source.texts(self._source.backend.all_parts(DOUBLE)))
 
     @property
     def assembly(self) -> str:
         """The processor's instructions, as text that LLVM writes: of float64."""
-        return assembly(self._source.texts(parts_here(DOUBLE)), self._source.target)
+        source = self._source
+        return source.backend.listing(source.texts(source.backend.all_parts(DOUBLE)))
 
     @property
     def ufunc(self) -> np.ufunc:
@@ -223,7 +223,7 @@ class Kernel(Differentiable):
         return Kernel(
             derived.recipe,
             doc=derived.doc,
-            target=source.target,
+            backend=source.backend,
             without_passes=source.without_passes,
             nesting=derived.nesting,
             spaces=derived.spaces,
@@ -273,7 +273,7 @@ def made_from(kernel: Kernel) -> tuple[Source, KernelCode]:
 
 def make_ready(kernel: Kernel) -> None:
     """Compile all that calls with float64 may need, if it is not there."""
-    kernel._code.make(ENTRIES)
+    kernel._code.make(kernel._source.backend.entries)
     kernel._general.loops[0].make()
 
 
@@ -301,7 +301,7 @@ def single_call(kernel: Kernel, otherwise: Callable[..., Any], holder: type | No
     which is all that its objects have; ``otherwise`` gives such objects itself.  Where there can be no such function,
     the loop over a batch is compiled, so that a kernel that has been made can run.
     """
-    if not available("fast", DOUBLE) or (holder is not None and not holds(holder)):
+    if not kernel._source.backend.parts("fast", DOUBLE) or (holder is not None and not holds(holder)):
         kernel._general.loops[0].make()
         return otherwise
     return make_fast(kernel.name, kernel._code.entry("fast"), otherwise, kernel._general.result, holder)

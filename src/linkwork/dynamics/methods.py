@@ -25,6 +25,7 @@ from linkwork.errors import UnderactuatedError
 from linkwork.kernels.array_arguments import stacked
 from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
+from linkwork.model.friction_laws import FrictionName
 from linkwork.model.function_spec import QUANTITIES
 
 __all__ = ["DynamicsMethods", "ForceMethods", "InertiaMethods"]
@@ -75,7 +76,7 @@ class DynamicsMethods(RobotBase):
     [N·m]; force [N]) at the frame's origin, in the axes of ``expressed_in``, one frame for all or a dict of one for
     each; so w · twist(q, v, "hand") is its power.  ``gravity`` (..., 3) [m/s²] is in the world's axes, the robot's own
     if left out.  With ``passive=True`` what is in the joints counts too: armature, damping, dry friction and springs
-    (`passive_force`); ``friction`` is its law, "smooth" or "coulomb".
+    (`passive_force`); ``friction`` is its law, "smooth", "stribeck" or "coulomb".
     """
 
     __slots__ = ()
@@ -91,7 +92,7 @@ class DynamicsMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
-        friction: Literal["smooth", "coulomb"] = "smooth",
+        friction: FrictionName = "smooth",
         method: Literal["newton_euler", "jacobian_sum"] = "newton_euler",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
@@ -123,7 +124,7 @@ class DynamicsMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
-        friction: Literal["smooth", "coulomb"] = "smooth",
+        friction: FrictionName = "smooth",
         method: Literal["articulated_bodies", "mass_matrix"] = "articulated_bodies",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
@@ -148,7 +149,7 @@ class DynamicsMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
-        friction: Literal["smooth", "coulomb"] = "smooth",
+        friction: FrictionName = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """Accelerations and joint forces, both complete, where the named joints' accelerations are given and the
@@ -191,7 +192,7 @@ class DynamicsMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         passive: bool = False,
-        friction: Literal["smooth", "coulomb"] = "smooth",
+        friction: FrictionName = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """h(q, v) = C(q, v) v + g(q) − Σ Jᵀ w: the joint forces at which nothing accelerates.
@@ -221,7 +222,7 @@ class DynamicsMethods(RobotBase):
         q: Array,
         v: Array,
         *,
-        friction: Literal["smooth", "coulomb"] = "smooth",
+        friction: FrictionName = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """τ_p = −K φ(q) − D v − f tanh(v / v_s): what springs, damping and dry friction exert on the joints.

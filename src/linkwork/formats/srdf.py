@@ -1,22 +1,25 @@
-"""SRDF's pairs of links that are not looked at: read strictly, and written.
+"""SRDF: pairs of links that are not looked at, read strictly and written, and named configurations, read.
 
-Source: http://wiki.ros.org/srdf.  Of a file only its <disable_collisions> and <enable_collisions> are read: groups,
-poses and end effectors are other matters, and what no SRDF has is an error.
+Source: http://wiki.ros.org/srdf.  Of a file its <disable_collisions>, <enable_collisions> and <group_state> are read:
+groups and end effectors are other matters, and what no SRDF has is an error.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import replace
 from xml.sax.saxutils import quoteattr
 
 from linkwork._util.messages import nearest, quoted
-from linkwork.errors import Findings, Issue, Location, ModelError
+from linkwork.errors import Findings, Issue, Location, ModelError, UnknownNameError
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Budget, Element, parse
 from linkwork.model.body import DisabledPair
 from linkwork.model.collision_pairs import collision_links, joined_bodies, unmoving_pairs
+from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
+from linkwork.model.tree_actuators import with_named_configurations, without_named_configurations
 
 __all__ = ["parse_srdf", "srdf_text"]
 
@@ -24,7 +27,6 @@ MAX_PAIRS = 200_000  # that are written: some 15 MB
 _PAIRS = ("disable_collisions", "enable_collisions")
 _OTHERS = (
     "group",
-    "group_state",
     "end_effector",
     "virtual_joint",
     "passive_joint",
@@ -38,9 +40,11 @@ _OTHERS = (
 def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budget: Budget | None = None) -> Tree:
     """The tree of which the pairs that an SRDF says are not looked at, or are although a joint connects them.
 
-    What was said before is forgotten.  Links without collision shapes are in no pair.  Raises ModelError with all that
-    is wrong: WRONG_FORMAT, UNKNOWN_ELEMENT, UNKNOWN_ATTRIBUTE, ATTRIBUTE_MISSING, UNKNOWN_LINK, SAME_LINK,
-    DUPLICATE_PAIR, and those of XML.
+    What was said of pairs before is forgotten.  Links without collision shapes are in no pair.  A <group_state> becomes
+    a named configuration: of its name, or "group/name" where several groups have one of this name; it takes the place
+    of one that the tree has.  Raises ModelError with all that is wrong: WRONG_FORMAT, UNKNOWN_ELEMENT,
+    UNKNOWN_ATTRIBUTE, ATTRIBUTE_MISSING, BAD_NAME, UNKNOWN_LINK, SAME_LINK, DUPLICATE_PAIR, UNKNOWN_JOINT,
+    DUPLICATE_NAME, NUMBER, ARITY, CONFIGURATION, and those of XML.
     """
     _expect_text(text, source)
     root = parse(text, source, budget=budget)
@@ -55,8 +59,8 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
     enabled: list[tuple[str, str]] = []
     for element in root.children:
         if element.tag not in _PAIRS:
-            if element.tag not in _OTHERS:
-                hint = nearest(element.tag, [*_PAIRS, *_OTHERS])
+            if element.tag not in (*_OTHERS, "group_state"):
+                hint = nearest(element.tag, [*_PAIRS, "group_state", *_OTHERS])
                 reader.error(element, "UNKNOWN_ELEMENT", f"no SRDF has a <{element.tag}> in its <robot>", hint)
             continue
         for attribute in element.attributes:
@@ -80,7 +84,10 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
             enabled.append((a, b))
         else:
             disabled.append(DisabledPair(a, b, element.attributes.get("reason", "User")))
+    states = _group_states(reader, root, tree)
     reader.findings.raise_errors()
+    replaced = [state.name for state in tree.named_configurations if any(x.name == state.name for x in states)]
+    tree = with_named_configurations(without_named_configurations(tree, replaced), states)
     touching = joined_bodies(tree)
 
     def is_adjacent(pair: DisabledPair) -> bool:
@@ -125,6 +132,65 @@ def srdf_text(tree: Tree) -> str:
     for a, b in tree.enabled_collisions:
         lines.append(f"  <enable_collisions link1={quoteattr(a)} link2={quoteattr(b)}/>")
     return "\n".join([*lines, "</robot>"]) + "\n"
+
+
+def _group_states(reader: Reader, root: Element, tree: Tree) -> list[NamedState]:
+    """The named configurations of an SRDF.
+
+    Joints that are fixed or follow others here, and virtual joints, which no robot has, are passed over.
+    """
+    elements = [element for element in root.children if element.tag == "group_state"]
+    virtual = {element.attributes.get("name") for element in root.children if element.tag == "virtual_joint"}
+    count = Counter(element.attributes.get("name") for element in elements)
+    seen: set[str] = set()
+    states = []
+    for element in elements:
+        name, group = reader.name(element), reader.name(element, "group")
+        if name is None or group is None:
+            continue
+        name = name if count[name] == 1 else f"{group}/{name}"
+        if name in seen:
+            reader.error(element, "DUPLICATE_NAME", f"another state of group {quoted(group)} is named {quoted(name)}")
+            continue
+        seen.add(name)
+        stated: dict[str, tuple[float, ...]] = {}
+        for child in element.children:
+            if child.tag != "joint":
+                hint = nearest(child.tag, ["joint"])
+                reader.error(child, "UNKNOWN_ELEMENT", f"no <group_state> has a <{child.tag}>", hint)
+                continue
+            joint = reader.name(child)
+            if joint is None or joint in virtual or joint in tree.fixed_joints:
+                continue
+            q = _stated(reader, child, joint, tree)
+            if q is None:
+                continue
+            if joint in stated:
+                reader.error(child, "DUPLICATE_NAME", f"joint {quoted(joint)} comes twice in state {quoted(name)}")
+            stated[joint] = q
+        states.append(NamedState(name, tuple(stated.items())))
+    return states
+
+
+def _stated(reader: Reader, element: Element, joint: str, tree: Tree) -> tuple[float, ...] | None:
+    """The configuration of a joint; None for one that follows another, and where something is wrong."""
+    try:
+        body = tree.bodies[tree.joint_index(joint)]
+    except UnknownNameError as error:
+        message, _, hint = str(error).partition("; ")
+        reader.error(element, "UNKNOWN_JOINT", message, hint or None)
+        return None
+    if body.coupling is not None:
+        return None
+    counts_angles = body.joint.nv == 1
+    values = reader.numbers(element, "value", 1 if counts_angles else body.joint.nq)
+    if counts_angles:  # the sine and cosine of a continuous joint are written as its angle
+        return tuple(map(float, body.asked("integrate", body.asked("zero"), values)))
+    try:
+        return tuple(body.joint.checked(values, joint).tolist())
+    except ValueError as error:
+        reader.error(element, "CONFIGURATION", str(error))
+        return None
 
 
 def _link(reader: Reader, element: Element, attribute: str, links: set[str]) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,7 @@ from linkwork.identify.linear_least_squares import LinearFit, fitted, reduced, r
 from linkwork.identify.measurements import HeldOut, Measurements, joint_weights, read, rms, split, told
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
 from linkwork.kernels.robot_base import Array, Axes, Wrenches
+from linkwork.model.friction_laws import FrictionName
 from linkwork.robot import Robot
 
 __all__ = ["BaseParameterFit", "base_parameters", "held_out_errors", "refuse_what_is_not_excited"]
@@ -122,7 +123,7 @@ def base_parameters(
     *,
     weights: ArrayLike | Mapping[str, float] | None = None,
     passive: Passive = False,
-    friction: Literal["smooth", "coulomb"] = "smooth",
+    friction: FrictionName = "smooth",
     bodies: Iterable[str] | None = None,
     wrenches: Wrenches | None = None,
     expressed_in: Axes = "world",

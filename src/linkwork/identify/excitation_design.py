@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from linkwork.identify.linear_least_squares import RANK, triangular
 from linkwork.identify.measurements import Measurements, joint_weights, read
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
 from linkwork.kernels.robot_base import Array
+from linkwork.model.friction_laws import FrictionName
 from linkwork.robot import Robot
 
 __all__ = ["Excitation", "Weigher", "excitation"]
@@ -81,7 +81,7 @@ def excitation(
     *,
     weights: ArrayLike | Mapping[str, float] | None = None,
     passive: Passive = False,
-    friction: Literal["smooth", "coulomb"] = "smooth",
+    friction: FrictionName = "smooth",
     bodies: Iterable[str] | None = None,
 ) -> Excitation:
     """What a motion shows of the base parameters: the regressor's condition number, and parameter by parameter.

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,7 @@ from linkwork.identify.measurements import (
 from linkwork.identify.parameter_selection import Passive, columns_of
 from linkwork.kernels.array_arguments import real_array
 from linkwork.model.coupled_joints import bounds
+from linkwork.model.friction_laws import FrictionName
 from linkwork.robot import Robot
 
 __all__ = ["ExcitingTrajectory", "exciting_trajectory"]
@@ -83,7 +84,7 @@ def exciting_trajectory(
     acceleration: ArrayLike | float = 10.0,
     weights: ArrayLike | Mapping[str, float] | None = None,
     passive: Passive = False,
-    friction: Literal["smooth", "coulomb"] = "smooth",
+    friction: FrictionName = "smooth",
     bodies: Iterable[str] | None = None,
     num_trials: int = 300,
     seed: int = 0,

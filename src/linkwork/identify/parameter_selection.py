@@ -11,6 +11,7 @@ import numpy as np
 from linkwork.dynamics.algorithms.regressors.joint_parameter_regressors import JOINT_PARAMETERS
 from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
 from linkwork.errors import UnknownNameError
+from linkwork.model.friction_laws import BY_NAME
 from linkwork.robot import Robot
 
 __all__ = ["Columns", "Passive", "columns_of", "structural"]
@@ -64,8 +65,8 @@ def columns_of(caller: str, robot: Robot, bodies: Iterable[str] | None, passive:
             f"robot.without_force_elements(), from motions in which they are taken off"
         )
     kinds = _kinds(caller, passive)
-    if friction not in ("smooth", "coulomb"):
-        raise ValueError(f"{caller}: friction: expected 'smooth' or 'coulomb', got {friction!r}")
+    if friction not in BY_NAME:
+        raise ValueError(f"{caller}: friction: expected one of {', '.join(BY_NAME)}, got {friction!r}")
     names = robot.parameter_names(passive=bool(kinds))
     chosen = _bodies(caller, robot, bodies)
     places = [10 * i + k for i in chosen for k in range(10)]

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +36,7 @@ from linkwork.identify.measurements import HeldOut, joint_weights, number, read,
 from linkwork.identify.parameter_reconstruction import with_deformed_bodies, with_joint_numbers
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
 from linkwork.kernels.robot_base import Array, Axes, Wrenches
+from linkwork.model.friction_laws import FrictionName
 from linkwork.robot import Robot
 
 __all__ = ["InertiaFit", "inertias"]
@@ -126,7 +126,7 @@ def inertias(
     spread: float = 0.5,
     weights: ArrayLike | Mapping[str, float] | None = None,
     passive: Passive = False,
-    friction: Literal["smooth", "coulomb"] = "smooth",
+    friction: FrictionName = "smooth",
     bodies: Iterable[str] | None = None,
     wrenches: Wrenches | None = None,
     expressed_in: Axes = "world",

@@ -1,25 +1,28 @@
-"""Frames, points, directions and constraints that a file puts on a tree, with all that is wrong told by its place."""
+"""Frames, constraints, actuators and more that a file puts on a tree, with all that is wrong told by its place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from linkwork._util.messages import quoted
 from linkwork.errors import Findings, Issue, Location, UnknownNameError
-from linkwork.model.description import Attachments
+from linkwork.model.description import ActuatorDescription, Attachments, NamedStateDescription
 from linkwork.model.tree import Tree
+from linkwork.model.tree_actuators import ActuatorBuilder, NamedStateBuilder
 from linkwork.model.tree_constraints import ConstraintBuilder, MarkBuilder
 from linkwork.model.tree_force_elements import ForceElementBuilder
 
 __all__ = ["attached"]
 
+T = TypeVar("T", ActuatorDescription, NamedStateDescription)
+
 
 def attached(tree: Tree, attachments: Attachments) -> Tree:
     """The tree with all of them, in their order.  Raises ModelError with all that is wrong.
 
-    Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, MARK_INVALID, CONSTRAINT,
-    FORCE_ELEMENT.
+    Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, UNKNOWN_ACTUATOR,
+    MARK_INVALID, CONSTRAINT, FORCE_ELEMENT, ACTUATOR, CONFIGURATION.
     """
     findings, marks = Findings(), MarkBuilder(tree)
     for frame in attachments.frames:
@@ -46,8 +49,28 @@ def attached(tree: Tree, attachments: Attachments) -> Tree:
     elements = ForceElementBuilder(constraints.tree())
     for one in attachments.force_elements:
         _try(findings, one.where, "FORCE_ELEMENT", elements.add, one.element)
+    actuators = ActuatorBuilder(elements.tree())
+    for motor in _named_once(findings, "actuator", attachments.actuators, lambda x: x.actuator.name):
+        _try(findings, motor.where, "ACTUATOR", actuators.add, motor.actuator)
     findings.raise_errors()
-    return elements.tree()
+    states = NamedStateBuilder(actuators.tree())
+    for said_of in _named_once(findings, "configuration", attachments.named_configurations, lambda x: x.state.name):
+        _try(findings, said_of.where, "CONFIGURATION", states.add, said_of.state)
+    findings.raise_errors()
+    return states.tree()
+
+
+def _named_once(findings: Findings, kind: str, items: Iterable[T], name_of: Callable[[T], str]) -> Iterator[T]:
+    """Those whose name no earlier one has; the others are errors."""
+    said: dict[str, Location] = {}
+    for item in items:
+        name, where = name_of(item), item.where
+        if name in said:
+            message = f"another {kind} is named {quoted(name)}{_line(said[name])}"
+            findings.error(Issue("DUPLICATE_NAME", message, where))
+            continue
+        said[name] = where
+        yield item
 
 
 def _line(where: Location | None) -> str:
@@ -62,9 +85,12 @@ def _try(findings: Findings, where: Location, code: str, add: Callable[..., None
         message, _, hint = str(error).partition("; ")
         findings.error(
             Issue(
-                {"frame": "UNKNOWN_FRAME", "joint": "UNKNOWN_JOINT", "point": "UNKNOWN_POINT"}.get(
-                    error.kind, "UNKNOWN_DIRECTION"
-                ),
+                {
+                    "frame": "UNKNOWN_FRAME",
+                    "joint": "UNKNOWN_JOINT",
+                    "point": "UNKNOWN_POINT",
+                    "actuator": "UNKNOWN_ACTUATOR",
+                }.get(error.kind, "UNKNOWN_DIRECTION"),
                 message,
                 where,
                 hint or None,

@@ -11,6 +11,7 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import asked
 from linkwork.joints.base.generic_rank import independent_motions
+from linkwork.model.friction_laws import DryFriction
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Motion, Pose, Subspace, Vec3
 
@@ -168,6 +169,16 @@ class Body:
     def ratio(self) -> float:
         """How the joint's velocity follows from the tree's number: 1 but for followers."""
         return 1.0 if self.coupling is None else self.coupling.ratio
+
+    @property
+    def dry_friction(self) -> list[DryFriction]:
+        """Dry friction of each of the joint's own velocities (nv); none where it does not act."""
+        nv, drive = self.joint.nv, self.drive
+        if self.dynamics == "none":
+            return [DryFriction(0.0, 0.0, FRICTION_VELOCITY)] * nv
+        scales = Drive.full(drive.friction_velocity, nv, FRICTION_VELOCITY)
+        each = zip(self.friction, drive.static_friction or self.friction, scales, strict=True)
+        return [DryFriction(*numbers) for numbers in each]
 
     @property
     def armature(self) -> list[float]:

@@ -218,6 +218,8 @@ def without_attached(tree: Tree, name: str) -> Tree:
     if on_it is None:
         marks: list[Point | Direction] = [*tree.points, *tree.directions]
         on_it = next((mark.name for mark in marks if mark.frame == name), None)
+    if on_it is None:
+        on_it = next((actuator.name for actuator in tree.actuators if name in actuator.frames), None)
     if on_it is not None:
         raise ValueError(f"without_attached: {on_it!r} is on {name!r}: take that away first")
     return replace(

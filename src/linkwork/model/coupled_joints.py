@@ -64,7 +64,8 @@ def coupled(tree: Tree, couplings: Mapping[str, Following]) -> Tree:
         _check(tree, follower, coupling)
     flat = _flattened(wanted)
     bodies = [replace(body, coupling=flat.get(body.joint_name)) for body in tree.bodies]
-    return replace(tree, bodies=tuple(bodies))
+    states = tuple(state.without(joints=flat) for state in tree.named_configurations)  # masters say where followers are
+    return replace(tree, bodies=tuple(bodies), named_configurations=states)
 
 
 def bounds(tree: Tree) -> dict[int, tuple[list[float], list[float]]]:

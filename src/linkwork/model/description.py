@@ -12,11 +12,14 @@ from linkwork.constraints import Constraint
 from linkwork.errors import Issue, Location
 from linkwork.force_elements import ForceElement
 from linkwork.joints import JointType
+from linkwork.model.actuator import Actuator
 from linkwork.model.body import Drive, Following, Limits
+from linkwork.model.named_state import NamedState
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose
 
 __all__ = [
+    "ActuatorDescription",
     "Attachments",
     "ConstraintDescription",
     "Description",
@@ -24,6 +27,7 @@ __all__ = [
     "JointDescription",
     "LinkDescription",
     "MarkDescription",
+    "NamedStateDescription",
 ]
 
 
@@ -94,15 +98,33 @@ class ForceElementDescription:
 
 
 @dataclass(frozen=True, slots=True)
+class ActuatorDescription:
+    """An actuator, and where that is said."""
+
+    actuator: Actuator
+    where: Location = Location()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedStateDescription:
+    """A named configuration, and where that is said."""
+
+    state: NamedState
+    where: Location = Location()
+
+
+@dataclass(frozen=True, slots=True)
 class Attachments:
-    """What is put on a robot that is there: frames, points and directions, and the constraints and force elements that
-    name them."""
+    """What is put on a robot that is there: frames, points and directions, the constraints, force elements and
+    actuators that name them, and named configurations."""
 
     frames: tuple[FrameDescription, ...] = ()
     points: tuple[MarkDescription, ...] = ()
     directions: tuple[MarkDescription, ...] = ()
     constraints: tuple[ConstraintDescription, ...] = ()
     force_elements: tuple[ForceElementDescription, ...] = ()
+    actuators: tuple[ActuatorDescription, ...] = ()
+    named_configurations: tuple[NamedStateDescription, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +141,5 @@ class Description:
     inertias_ignored: bool = False  # whether the links' inertias were left out
     errors: tuple[Issue, ...] = ()  # what is wrong already, to be told with all else that is
     constraints: tuple[ConstraintDescription, ...] = ()
+    actuators: tuple[ActuatorDescription, ...] = ()
+    named_configurations: tuple[NamedStateDescription, ...] = ()  # configurations that have names

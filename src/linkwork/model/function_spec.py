@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from linkwork.model import friction_laws
+
 __all__ = [
     "ACTING",
     "ACTUATORS",
@@ -136,7 +138,7 @@ def frame_options(*names: str) -> tuple[Option, ...]:
 
 PASSIVE = Option("passive", False, (False, True))  # whether armature, damping, friction and springs are part of it
 ACTUATORS = Option("actuators", names="joint", counted="na")  # None: all that do not float
-FRICTION = Option("friction", "smooth", ("smooth", "coulomb"))  # its law, where it is
+FRICTION = Option("friction", friction_laws.DEFAULT.name, tuple(friction_laws.BY_NAME))  # law of dry friction
 
 
 @dataclass(frozen=True, slots=True)

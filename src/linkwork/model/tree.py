@@ -13,8 +13,10 @@ from typing import Any, TypeVar
 from linkwork.constraints import Constraint
 from linkwork.errors import NOTED, Issue, UnknownNameError
 from linkwork.force_elements import ForceElement
+from linkwork.model.actuator import Actuator
 from linkwork.model.body import WORLD, Body, Direction, DisabledPair, Frame, Point
 from linkwork.model.composite_body import check_inertias
+from linkwork.model.named_state import NamedState
 from linkwork.spatial import Inertia, Pose, Vec3
 
 __all__ = ["Report", "Tree", "another_kind"]
@@ -63,6 +65,8 @@ class Tree:
         tuple[str, str], ...
     ] = ()  # of links that a joint connects, and are looked at all the same
     force_elements: tuple[ForceElement, ...] = ()  # springs and dampers between bodies
+    actuators: tuple[Actuator, ...] = ()
+    named_configurations: tuple[NamedState, ...] = ()  # configurations that have names
 
     def __post_init__(self) -> None:
         check_inertias(self.bodies, self.frames)

@@ -83,7 +83,12 @@ def build_tree(
     )
     if mimic == "coupled":
         tree = coupled(tree, mimics)
-    return attached(tree, Attachments(constraints=description.constraints))
+    more = Attachments(
+        constraints=description.constraints,
+        actuators=description.actuators,
+        named_configurations=description.named_configurations,
+    )
+    return attached(tree, more)
 
 
 @dataclass(slots=True)

@@ -110,17 +110,19 @@ def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
 
 
 def of_the_world(tree: Tree) -> bool:
-    """Whether a constraint or a force element names the world, or one of its axes."""
+    """True where a constraint, a force element or an actuator names the world, or one of its axes."""
     said: list[Constraint | ForceElement] = [*tree.constraints, *tree.force_elements]
-    return any(with_names(name, {"world": ""}) != name for one in said for name in _named(one))
+    named = [name for one in said for name in _named(one)] + [name for x in tree.actuators for name in x.frames]
+    return any(with_names(name, {"world": ""}) != name for name in named)
 
 
 def renamed_frames(tree: Tree, names: Mapping[str, str]) -> Tree:
-    """The tree whose constraints and force elements know some frames by other names."""
+    """The tree whose constraints, force elements and actuators know some frames by other names."""
     return replace(
         tree,
         constraints=tuple(constraint.with_names(names) for constraint in tree.constraints),
         force_elements=tuple(element.with_names(names) for element in tree.force_elements),
+        actuators=tuple(actuator.with_names(names) for actuator in tree.actuators),
     )
 
 

@@ -21,9 +21,11 @@ from itertools import pairwise
 from linkwork.joints import Floating
 from linkwork.model.body import WORLD, Body, Drive, Frame, Limits
 from linkwork.model.composite_body import composed, summed, told, with_summed_inertias
+from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
+from linkwork.model.tree_actuators import with_locked_joints
 from linkwork.model.tree_constraints import of_the_world, refuse_locked, renamed_frames
-from linkwork.spatial import Inertia, Pose
+from linkwork.spatial import Inertia, Motion, Pose
 
 __all__ = ["locked", "opened", "rerooted"]
 
@@ -37,6 +39,8 @@ def locked(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
     Raises ValueError where a constraint is of one of these joints.
     """
     refuse_locked(tree, {tree.bodies[i].joint_name for i in configurations})
+    held = [(tree.bodies[i], q) for i, q in configurations.items()]
+    tree = with_locked_joints(tree, {body.joint_name: body.asked("local", body.asked("zero"), q) for body, q in held})
     places: dict[int, tuple[int, Pose]] = {WORLD: (WORLD, _IDENTITY)}  # by old index: the new body, and X_new_old
     bodies: list[Body] = []
     gone = {tree.bodies[i].joint_name for i in configurations}
@@ -162,10 +166,31 @@ def _carried(tree: Tree, frame: Frame, path: list[int]) -> Tree:
     for child, parent in pairwise(path):
         bodies[child] = _reversed(tree, tree.bodies[child].name, tree.bodies[child].inertia, parent)
     last, floating = tree.bodies[path[-1]], tree.bodies[path[0]]
+    tree = replace(
+        tree,
+        named_configurations=tuple(_based_on(tree, frame, path, state) for state in tree.named_configurations),
+    )
     bodies[path[-1]] = replace(floating, name=last.name, inertia=last.inertia, rotor=_inverse(frame.placement))
     if floating.links is not None:
         bodies[path[-1]] = replace(bodies[path[-1]], links=(floating.links[0], frame.name))
     return _ordered(tree, bodies, list(tree.frames))
+
+
+def _based_on(tree: Tree, frame: Frame, path: list[int], state: NamedState) -> NamedState:
+    """The named configuration, of which the floating joint has the frame's pose and velocity."""
+    stated_q, stated_v = dict(state.q), dict(state.v or ())
+    X, V = _IDENTITY, Motion.zero()
+    for i in path:
+        body = tree.bodies[i]
+        master = body.joint_name if body.coupling is None else body.coupling.joint
+        q = stated_q.get(master) or body.asked("zero")
+        v = stated_v.get(master) or (0.0,) * body.joint.nv
+        X_i = body.X(q)
+        X, V = X @ X_i, X_i.inv() @ V + body.S(q) @ v
+    floating = tree.bodies[path[0]]
+    q = floating.asked("configuration_from_pose", floating.placement.inv() @ X @ frame.placement)
+    v = floating.asked("velocity_from_twist", q, frame.placement.inv() @ V)
+    return state.with_joint(floating.joint_name, q, v)
 
 
 def _fixed(tree: Tree, frame: Frame, path: list[int]) -> Tree:

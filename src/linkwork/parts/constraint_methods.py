@@ -22,6 +22,7 @@ from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.algorithms.constraints.binding import bind_constraints
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import FRICTION_VELOCITY
+from linkwork.model.friction_laws import FrictionName
 from linkwork.model.tree_constraints import with_constraints, without_constraints
 from linkwork.parts.joint.joint import Joint
 from linkwork.parts.joint.loop_joint_view import LoopJointView, closing_joints, loop_of
@@ -171,7 +172,7 @@ class ConstraintMethods(RobotBase):
         q: Array,
         v: Array,
         *,
-        friction: Literal["smooth", "coulomb"] = "smooth",
+        friction: FrictionName = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """What springs, damping and dry friction exert on the joints that close loops, as `passive_force` on others.

@@ -25,6 +25,7 @@ from linkwork.model.checks.value_check import check_joint_values
 from linkwork.model.composite_body import told, with_summed_inertias
 from linkwork.model.coupled_joints import coupling_text
 from linkwork.model.tree import Report, Tree
+from linkwork.model.tree_actuators import check_actuation
 from linkwork.model.tree_builder import read_gravity
 from linkwork.model.tree_edits import locked
 from linkwork.parts.construction.link import joint_description
@@ -50,8 +51,9 @@ class EditingMethods(Constructors):
 
         ``robot.with_joint(robot.joint("knee").with_type(Knee(...)))`` puts a joint type of your own in a robot.  Raises
         UnknownNameError for a joint that the robot does not have, ValueError where it connects other links or takes
-        part in following another and its sizes change, for a fixed joint, and where a constraint cannot be of a joint
-        of the new type, ModelError for numbers that no robot may have (beyond 1e20), TypeError for what is no joint.
+        part in following another and its sizes change, for a fixed joint, and where a constraint, an actuator or a
+        named configuration cannot be of a joint of the new type, ModelError for numbers that no robot may have (beyond
+        1e20), TypeError for what is no joint.
         """
         if not isinstance(joint, Joint):
             edited = 'as in robot.with_joint(robot.joint("elbow").with_damping(0.5))'
@@ -70,7 +72,7 @@ class EditingMethods(Constructors):
         findings.raise_errors()
         bodies = list(self._tree.bodies)
         bodies[index] = body_with(joint, bodies[index])
-        return type(self)(settled_anew(replace(self._tree, bodies=tuple(bodies))))
+        return type(self)(check_actuation(settled_anew(replace(self._tree, bodies=tuple(bodies)))))
 
     @edits
     def with_inertia(
@@ -159,7 +161,8 @@ class EditingMethods(Constructors):
         ``joints`` is a dict of configurations by joint name, ``{"elbow": 1.2}``, a number or as many as the joint's nq
         [rad, m], or a list of names, whose joints are held at their zero.  What a joint carries is welded to what
         carries it; links and joints keep their names, and all else stays as it was.  Joints that follow a locked one
-        are locked with it, where their couplings have them.
+        are locked with it, where their couplings have them.  Actuators of locked joints alone go; named configurations
+        say nothing of locked joints any more.
 
         >>> import linkwork as lw
         >>> lw.load("arm7").locked({"elbow": -1.2, "wrist_roll": 0.0}).nq

@@ -10,7 +10,7 @@ from linkwork.simulation.result import Simulation
 from linkwork.simulation.sensors.frame_sensors import IMU, RangeSensor, TouchSensor
 from linkwork.simulation.sensors.joint_sensors import Encoder, ForceTorqueSensor
 from linkwork.simulation.sensors.sensor import Sensor, SensorInput
-from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
+from linkwork.simulation.servo_actuators import ServoActuators, ServoForces, actuator_servos
 from linkwork.simulation.simulator_state import SimulatorState
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "Simulation",
     "SimulatorState",
     "TouchSensor",
+    "actuator_servos",
 ]
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.checked_arguments import public, public_constructor
+from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.pytree import taken_apart
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import lt, where
+from linkwork.model.actuator import Actuator, bounded
 
-__all__ = ["ServoActuators", "ServoForces"]
+__all__ = ["ServoActuators", "ServoForces", "actuator_servos"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,90 @@ class ServoActuators:
             if body.joint.is_floating:
                 found["limit"][place] = [0.0] * 6
         return ServoForces(**found)
+
+
+@public
+def actuator_servos(robot: Any, controls: Any) -> ServoActuators:
+    """Return the servos that the robot's actuators are at these controls: what a controller may return.
+
+    ``controls`` are numbers (number of actuators,) in the order of ``robot.actuators``, or a dict by name, of which the
+    others are 0.  An actuator on a joint with gear g exerts the joint force g f, with
+
+        f = g₀ u + b₀ + b₁ l + b₂ l̇,      l = offset + g φ:      τ = g (g₀ u + b₀ + b₁ offset) + b₁ g² φ + b₂ g² v
+
+    so its servo has the stiffness −b₁ g² towards the joint's zero, the damping −b₂ g², and the rest as force.  Its
+    limit is |g| times the bound of ``force_range``, and no more than the joint's effort limit.
+
+    >>> import linkwork as lw
+    >>> from linkwork.simulation import actuator_servos
+    >>> servo = lw.Actuator.position("elbow_servo", "elbow", stiffness=1e4, damping=200.0, force_range=(-87.0, 87.0))
+    >>> robot = lw.load("arm7").with_gravity((0, 0, 0)).with_actuators(servo)
+    >>> def controller(t, q, v, u):
+    ...     return actuator_servos(robot, u)
+    >>> found = robot.simulate(robot.neutral(), controller=controller, duration=1.0, constants={"u": [-0.5]},
+    record_every=500)
+    >>> round(float(found.q[-1, robot.joint("elbow").q_slice][0]), 2)
+    -0.5
+
+    Raises ValueError for an actuator that is no servo: on a frame or on several joints, with a gain that depends on l,
+    with negative stiffness or damping, with a force range that is not about zero; and for several actuators on one
+    velocity of which one has a force range.
+    """
+    names = [actuator.name for actuator in robot.actuators]
+    if isinstance(controls, Mapping):
+        for name in controls:
+            if name not in names:
+                raise UnknownNameError("actuator", name, names)
+        u: list[Any] = [controls.get(name, 0.0) for name in names]
+    else:
+        u, _ = taken_apart(array(controls) if not isinstance(controls, np.ndarray) else controls, "actuator_servos")
+        if len(u) != len(names):
+            raise ValueError(f"actuator_servos: controls: expected {len(names)} numbers, got {len(u)}")
+    n = robot.nv
+    stiffness, damping, limits = [0.0] * n, [0.0] * n, [0.0] * n
+    force: list[Any] = [0.0] * n
+    acting = [0] * n
+    efforts = robot.effort_limits
+    for actuator, control in zip(robot.actuators, u, strict=True):
+        caller = f"actuator_servos: actuator {actuator.name!r}"
+        ((joint, gears),) = _on_one_joint(caller, actuator)
+        body = robot.tree.bodies[robot.tree.joint_index(joint)]
+        if body.coupling is not None or body.joint.is_floating:
+            problem = "floats" if body.coupling is None else "follows another joint"
+            raise ValueError(f"{caller}: joint {joint!r} {problem}: no servo is there")
+        (g0, _, _), (b0, b1, b2) = actuator.gain, actuator.bias
+        most = actuator.force_range[1]
+        for k, gear in zip(range(n)[robot.tree.v_slices[robot.tree.joint_index(joint)]], gears, strict=True):
+            if gear == 0.0:
+                continue
+            acting[k] += 1
+            if acting[k] > 1 and not (most == limits[k] == math.inf):
+                raise ValueError(
+                    f"{caller}: another actuator acts on joint {joint!r}, and one of them has a force range: the sum "
+                    "of what is limited alone is no servo"
+                )
+            stiffness[k] -= b1 * gear * gear
+            damping[k] -= b2 * gear * gear
+            limits[k] = abs(gear) * most
+            force[k] = force[k] + gear * (g0 * bounded(control, *actuator.control_range) + b0 + b1 * actuator.offset)
+    limits = [min(x, float(effort)) for x, effort in zip(limits, efforts, strict=True)]
+    return ServoActuators(robot.neutral(), stiffness=stiffness, damping=damping, force=array(force), limit=limits)
+
+
+def _on_one_joint(caller: str, actuator: Actuator) -> Any:
+    """The joint that an actuator acts on, and its gears.  Raises ValueError where it is no servo."""
+    if actuator.frame is not None:
+        raise ValueError(f"{caller}: it acts on frame {actuator.frame!r}, and servos act on joints")
+    if len(actuator.joints) > 1 or sum(gear != 0.0 for _, gears in actuator.joints for gear in gears) > 1:
+        raise ValueError(f"{caller}: it acts on several velocities together, and servos act on one each")
+    if actuator.gain[1:] != (0.0, 0.0):
+        raise ValueError(f"{caller}: its gain depends on the length: a servo's does not")
+    if actuator.bias[1] > 0.0 or actuator.bias[2] > 0.0:
+        raise ValueError(f"{caller}: it has negative stiffness or damping: a servo has none")
+    low, high = actuator.force_range
+    if low != -high:
+        raise ValueError(f"{caller}: force_range: expected bounds about zero, got {(low, high)!r}")
+    return actuator.joints
 
 
 def _limited(tau: Any, most: Any) -> Any:

@@ -13,6 +13,7 @@ from linkwork._util.messages import letters
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.robot_base import RobotBase
+from linkwork.model.friction_laws import ALL, BY_NAME
 from linkwork.simulation.algorithms import METHODS
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.contacts.contact_set import TOLD, ContactDiagnostics, ContactSet
@@ -61,9 +62,10 @@ class SimulationSetup:
         if isinstance(self.passive, np.bool_):
             object.__setattr__(self, "passive", bool(self.passive))
         if not isinstance(self.passive, bool) and not self.is_dry:
-            raise ValueError(f"simulate: passive: expected True, False or 'coulomb', got {self.passive!r}")
+            laws = " or ".join(repr(law.name) for law in ALL if law.sticks)
+            raise ValueError(f"simulate: passive: expected True, False or {laws}, got {self.passive!r}")
         if self.is_dry:
-            self.bounded("passive='coulomb'")
+            self.bounded(f"passive={self.passive!r}")
         if self.limits == "held":
             self.bounded("joint_limit_mode='held'", ", or joint_limit_mode='soft'")
         if self.contacts is not None:
@@ -128,7 +130,8 @@ class SimulationSetup:
     @property
     def is_dry(self) -> bool:
         """Whether dry friction sticks: it is in the program of contacts then."""
-        return self.passive == "coulomb"
+        law = BY_NAME.get(self.passive) if isinstance(self.passive, str) else None
+        return law is not None and law.sticks
 
     @property
     def is_bounded(self) -> bool:

@@ -13,6 +13,7 @@ from compiler.support import TARGETS
 from expr.control.cases import CASES
 from linkwork.compiler.codegen import batch_loop as loops
 from linkwork.compiler.codegen import code_segments as segments
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.loops import basic_blocks as pieces
 from linkwork.compiler.loops import frame_layout as plan
@@ -104,7 +105,7 @@ def test_threads_and_other_targets() -> None:
     program = trace(case.function, "everything", case.shapes)
     samples = case.samples(np.random.default_rng(6), 700)
     for target in TARGETS.values():
-        check(Kernel(program, target=target), [x[:9] for x in samples], sizes=range(1, 10))
+        check(Kernel(program, backend=CPUBackend(target)), [x[:9] for x in samples], sizes=range(1, 10))
     with mock.patch.object(loops, "_WORTH", 0.0):
         kernel = Kernel(program)
         alone = kernel(*samples)

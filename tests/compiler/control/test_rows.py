@@ -12,6 +12,7 @@ from compiler.control.test_kernels import check
 from compiler.knobs import num_threads, outlining, sizes
 from compiler.passes.test_outline import recursion
 from compiler.support import TARGETS
+from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.kernel import Kernel, call_state, made_from, make_ready
 from linkwork.compiler.outlined_calls import ROWS
 from linkwork.compiler.program import Program
@@ -40,7 +41,7 @@ def samples(count: int) -> list[np.ndarray]:
 def test_every_way_to_call_gives_the_same_bits(marked: Program) -> None:
     for target in TARGETS.values():
         with outlining():
-            kernel = Kernel(marked, target=target)
+            kernel = Kernel(marked, backend=CPUBackend(target))
             make_ready(kernel)
         assert any(i.operation is ROWS for i in kernel.program.instructions)
         check(kernel, samples(40), sizes=range(1, 41, 3))

@@ -8,7 +8,7 @@ from scipy import optimize
 
 import linkwork as lw
 from helpers.programs import kkt_errors, random_program, rows_of, times, transposed
-from linkwork.cli.benchmark.function_timings import threads
+from linkwork.cli.function_timings import threads
 from linkwork.expr.optimize import quadratic_program
 
 

@@ -29,7 +29,7 @@ from linkwork.cli.arguments import (
     positive,
     robot_of,
 )
-from linkwork.cli.benchmark.function_timings import threads
+from linkwork.cli.function_timings import threads
 from linkwork.cli.output import Terminal, columns_of, escaped, folded, label, number, quantity, table
 from linkwork.errors import UnknownNameError
 from linkwork.robot import Robot

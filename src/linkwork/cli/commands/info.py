@@ -15,7 +15,9 @@ from linkwork.cli.commands.check import CONSTRAINTS, mobility_data, mobility_lin
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, numbers, quantity
 from linkwork.constraints import Constraint
 from linkwork.errors import Issue
+from linkwork.model.actuator import Actuator
 from linkwork.model.body import WORLD, Frame
+from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
 from linkwork.parts.joint.joint import Joint
 from linkwork.parts.tree_drawing import (
@@ -72,6 +74,8 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
         *folded(_LINK_HEADER, [_link_row(tree, frame) for frame in links], columns, left=(0, 1, 4)),
         *([] if tree.inertias_ignored else [f"total mass {_mass(tree)}"]),
         *(_constrained(robot, columns) if tree.constraints else []),
+        *(_actuated(robot, columns) if robot.actuators else []),
+        *(_named(robot, columns) if robot.named_configurations else []),
     ]
 
 
@@ -79,6 +83,36 @@ def _constrained(robot: Robot, columns: int | None) -> list[str]:
     """The constraints, and what they leave free."""
     table = folded(CONSTRAINTS, constraint_rows(robot.tree), columns, left=(0, 1, 2))
     return ["", *table, "", *mobility_lines(robot.mobility(), columns)]
+
+
+def _actuated(robot: Robot, columns: int | None) -> list[str]:
+    """The actuators, a row each."""
+    rows = [
+        [
+            label(actuator.name),
+            actuator.kind,
+            ", ".join(map(label, actuator.frames or [joint for joint, _ in actuator.joints])),
+            numbers(actuator.wrench) if actuator.wrench else numbers(g for _, gears in actuator.joints for g in gears),
+            _bounds_text(actuator.control_range),
+            _bounds_text(actuator.force_range),
+        ]
+        for actuator in robot.actuators
+    ]
+    return ["", *folded(_ACTUATOR_HEADER, rows, columns, left=(0, 1, 2))]
+
+
+def _named(robot: Robot, columns: int | None) -> list[str]:
+    """The named configurations, a row each: numbers of the joints that they state."""
+    rows = []
+    for state in robot.tree.named_configurations:
+        stated = [f"{label(joint)} {numbers(x)}" for joint, x in state.q]
+        more = [what for what, x in (("velocity", state.v), ("controls", state.controls)) if x is not None]
+        rows.append([label(state.name), ", ".join(stated) or "-", ", ".join(more) or "-"])
+    return ["", *folded(_NAMED_HEADER, rows, columns, left=(0, 1, 2))]
+
+
+def _bounds_text(bounds: tuple[float, float]) -> str:
+    return f"{number(bounds[0])} .. {number(bounds[1])}" if np.isfinite(bounds).any() else "-"
 
 
 def _mass(tree: Tree) -> str:
@@ -98,6 +132,8 @@ _JOINT_HEADER = (
     *("damping", "friction", "follows"),
 )
 _DRIVES = ("armature", "stiffness")  # what few robots have: columns where one has it
+_ACTUATOR_HEADER = ("actuator", "kind", "acts on", "gear", "control range", "force range [N·m, N]")
+_NAMED_HEADER = ("configuration", "joints [rad, m]", "and")
 _LINK_HEADER = ("link", "on body", "mass [kg]", "center of mass [m]", "welded by")
 
 
@@ -173,6 +209,8 @@ def _data(robot: Robot, floating_base: bool) -> dict[str, Any]:
         "joints": [_joint_data(joint) for joint in robot.joints],
         "links": [_link_data(tree, frame) for frame in tree.frames],
         "constraints": [_constraint_data(constraint) for constraint in tree.constraints],
+        "actuators": [_actuator_data(actuator) for actuator in robot.actuators],
+        "named_configurations": [_named_data(state) for state in tree.named_configurations],
         "mobility": mobility_data(robot.mobility()) if tree.constraints else None,
         "warnings": [_warning_data(issue) for issue in robot.report.warnings],
     }
@@ -226,6 +264,31 @@ def _constraint_data(constraint: Constraint) -> dict[str, Any]:
         "points": list(named.points),
         "rows": list(constraint.component_names),
         "holonomic": constraint.holonomic,
+    }
+
+
+def _actuator_data(actuator: Actuator) -> dict[str, Any]:
+    return {
+        "name": actuator.name,
+        "kind": actuator.kind,
+        "joints": {joint: list(gears) for joint, gears in actuator.joints},
+        "frame": actuator.frame,
+        "wrench": list(actuator.wrench),
+        "relative_to": actuator.relative_to,
+        "gain": list(actuator.gain),
+        "bias": list(actuator.bias),
+        "control_range": finite(actuator.control_range),
+        "force_range": finite(actuator.force_range),
+        "offset": actuator.offset,
+    }
+
+
+def _named_data(state: NamedState) -> dict[str, Any]:
+    return {
+        "name": state.name,
+        "q": {joint: list(x) for joint, x in state.q},
+        "v": None if state.v is None else {joint: list(x) for joint, x in state.v},
+        "controls": None if state.controls is None else dict(state.controls),
     }
 
 

@@ -32,14 +32,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
 import numpy as np
 
 from linkwork._util.user_frames import levels_up
 from linkwork.compiler.cache.secure_directory import TrustedDirectory, UntrustedError, opened, reason, untrusted_place
-from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.runtime import fastcall
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.errors import CacheWarning
 
@@ -64,14 +60,14 @@ class Entry:
 # -- names
 
 
-def digest(parts: Iterable[str], target: Target) -> str:
-    """A name for code: of the parts it is made from, linkwork itself, the processor, LLVM, Python and NumPy."""
+def digest(parts: Iterable[str], target: Iterable[str]) -> str:
+    """A name for code: of the parts it is made from, linkwork itself, the backend's target, Python and NumPy."""
     surroundings = (
         importlib.import_module(__name__.partition(".")[0]).__version__,  # not ours to import: it imports us
         *(_FILES_WHEN_IMPORTED, _own_files_lately()),  # where they differ, nobody knows which of them runs
-        *(repr(target), llvmlite.__version__, repr(llvm.llvm_version_info)),
+        *target,
         *(sys.platform, str(sys.implementation.cache_tag), str(struct.calcsize("P")), np.__version__),
-        *(repr(fastcall.available()), repr(in_main_interpreter())),
+        repr(in_main_interpreter()),
     )
     return hashlib.sha256(json.dumps([[*parts], surroundings]).encode()).hexdigest()
 

@@ -11,10 +11,16 @@ The processor's floating-point flags are left as they were found (see `flags`).
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from typing import Any
 
+from linkwork.compiler.codegen.interrupt_functions import (
+    attend_function,
+    begin_function,
+    ended_function,
+    enlist_function,
+    is_main_function,
+)
 from linkwork.compiler.codegen.llvm_ir import MOST_UNROLLED, Function, Text, restore_flags, save_flags
 from linkwork.compiler.codegen.nontemporal_stores import STREAMED, is_streamed
 from linkwork.compiler.codegen.packing import SIDE_BY_SIDE, packing, packing_functions
@@ -29,16 +35,10 @@ from linkwork.compiler.codegen.straight_line import (
 )
 from linkwork.compiler.loops.loop_program_code import ControlLayout
 from linkwork.compiler.program import Port
-from linkwork.compiler.runtime.interrupts import (
-    attend_function,
-    begin_function,
-    ended_function,
-    enlist_function,
-    is_main_function,
-)
+from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.threads import MOST_THREADS
 
-__all__ = ["State", "loop_function"]
+__all__ = ["loop_function"]
 
 _FEW = 3  # fewer samples than this take the scalar code
 _WORTH = 80_000.0  # nanoseconds of work that are worth a thread: to start one takes some 10 000
@@ -46,19 +46,6 @@ _AT_ONCE = 1_000_000.0  # nanoseconds of work between two looks at the time, to 
 _SHARES = 8  # that a thread takes one after the other
 _SHARED = 8  # numbers of an input from which on it is worth asking whether all samples have the same
 _STACK = 1 << 20  # bytes that a thread started here has: a system's usual may be less than the code takes
-
-
-class State(ctypes.Structure):
-    """What a kernel's loop is told and tells."""
-
-    _fields_ = [
-        ("not_finite_calls", ctypes.c_int64),  # calls in which an input was NaN, infinite or beyond `ir.LARGE`
-        ("off_calls", ctypes.c_int64),  # vectors of samples, or samples, for which a guard was greater than zero
-        ("failed_calls", ctypes.c_int64),  # calls whose results are not to be used: there was no memory for them
-        ("threads", ctypes.c_void_p),  # an int64: how many threads a call may use
-        ("interrupts", ctypes.c_void_p),  # an `Interrupts`
-        ("done", ctypes.c_int64),  # samples of short batches since signals were looked for
-    ]
 
 
 def threads_available() -> bool:

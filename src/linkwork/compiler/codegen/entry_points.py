@@ -7,16 +7,17 @@ there is an entry for each number of columns (see `along`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
+from linkwork.compiler.backend import symbol_prefix, table_columns
 from linkwork.compiler.codegen.batch_loop import loop_function
 from linkwork.compiler.codegen.code_segments import plan
+from linkwork.compiler.codegen.fastcall_code import fast_function
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, Real
 from linkwork.compiler.codegen.llvm_ir import Text
-from linkwork.compiler.codegen.piecewise_lookup import along_function, columns_along
+from linkwork.compiler.codegen.piecewise_lookup import along_function
 from linkwork.compiler.codegen.straight_line import Layout, block_function, sample_function, segment_function
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops import (
@@ -28,7 +29,6 @@ from linkwork.compiler.loops import (
 )
 from linkwork.compiler.program import Program
 from linkwork.compiler.runtime import fastcall
-from linkwork.compiler.runtime.fastcall import fast_function
 
 __all__ = [
     "ENTRIES",
@@ -38,7 +38,6 @@ __all__ = [
     "available",
     "entry_point",
     "parts_here",
-    "symbol_prefix",
 ]
 
 
@@ -64,12 +63,6 @@ def parts_here(real: Real) -> list[str]:
     """The parts of all entries that can be had here for this type of numbers, in the order of `PARTS`."""
     needed = {part for name, entry in ENTRIES.items() if available(name, real) for part in entry.parts}
     return [part for part in PARTS if part in needed]
-
-
-def symbol_prefix(name: str) -> str:
-    """What the symbols of a kernel's code begin with: its name, as far as linkers and LLVM take it."""
-    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    return f"{plain}_" if plain == "llvm" else plain  # what begins with "llvm." is LLVM's own
 
 
 class CodegenOptions:
@@ -137,7 +130,7 @@ def _fast(design: CodegenOptions) -> list[Text]:
 def _along(design: CodegenOptions, name: str) -> list[Text]:
     layout, text = design.vectors, design.text()
     assert isinstance(layout, Layout) and not layout.plan.segmented, design.program
-    text.add(along_function(layout, name, columns_along(name)))
+    text.add(along_function(layout, name, table_columns(name)))
     return [text]
 
 

@@ -15,24 +15,12 @@ from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import restore_flags, save_flags
 from linkwork.compiler.codegen.straight_line import Layout, block_on_registers
 
-__all__ = ["along_entry", "along_function", "columns_along"]
-
-_NAME = "along"
+__all__ = ["along_function"]
 
 _BLOCK = 512  # places whose rows are found before their results
 _AHEAD = 8  # places that are looked for side by side: each waits for memory
 _LINE = 64  # bytes
 _T, _S, _BREAKS, _STARTS, _TABLE, _COMMON, _OUT = range(7)  # arrays, in their order
-
-
-def along_entry(columns: int) -> str:
-    """The name of the entry for tables of so many columns."""
-    return f"{_NAME}{columns}"
-
-
-def columns_along(entry: str) -> int:
-    """How many columns the tables of an entry have."""
-    return int(entry.removeprefix(_NAME))
 
 
 def along_function(layout: Layout, name: str, columns: int) -> Instructions:

@@ -8,10 +8,11 @@ not part of a kernel's code, which is cached on disk: it is made once in each pr
 
 from __future__ import annotations
 
+from linkwork.compiler.codegen.interrupt_functions import attend_function
 from linkwork.compiler.codegen.llvm_ir import Function, Text
 from linkwork.compiler.outlined_calls import Rows
 from linkwork.compiler.runtime.cpython import in_main_interpreter
-from linkwork.compiler.runtime.interrupts import attend_function, interrupts_address
+from linkwork.compiler.runtime.interrupts import interrupts_address
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.frontal_elimination import FrontElimination
 from linkwork.expr.scalar.block import InstructionList, bodies_of

@@ -15,7 +15,7 @@ from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import Instruction, Program
 from linkwork.expr.scalar.block import InstructionList, Region
 
-__all__ = ["ALL", "optimize"]
+__all__ = ["ALL", "everywhere", "optimize"]
 
 L = TypeVar("L", bound=InstructionList)
 
@@ -33,12 +33,15 @@ ALL: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-def _everywhere(one_pass: Callable[[InstructionList], InstructionList], listing: L, done: dict[Region, Region]) -> L:
+def everywhere(
+    one_pass: Callable[[InstructionList], InstructionList], listing: L, done: dict[Region, Region] | None = None
+) -> L:
     """What a pass makes of a listing, after all regions in it, of which it takes equal ones once."""
+    done = {} if done is None else done
 
     def inside(region: Region) -> Region:
         if region not in done:
-            done[region] = _everywhere(one_pass, region, done)
+            done[region] = everywhere(one_pass, region, done)
         return done[region]
 
     if any(i.operation.arity < 0 for i in listing.instructions):
@@ -59,7 +62,7 @@ def optimize(program: Program, *, without: Sequence[str] = (), debug: bool = Fal
         verify(program)
     for one_pass in ALL:
         if one_pass.__name__ not in without:
-            program = _everywhere(one_pass, program, {})
+            program = everywhere(one_pass, program)
             if debug:
                 verify(program)
     return program

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.kernel import Kernel, made_from, make_ready
-from linkwork.compiler.loops import has_control, plan_program
-from linkwork.compiler.loops.execution_plan import Piece, Scope
 from linkwork.compiler.operation_counts import listings
 from linkwork.compiler.program import FMA, FMS, FNMA
 from linkwork.expr.scalar.multi_result import PART
@@ -42,26 +39,11 @@ def code_facts(kernel: Kernel) -> CodeStatistics:
         instructions=sum(count for operation, count in operations.items() if operation.arity and operation is not PART),
         fused=sum(operations[operation] for operation in (FMA, FMS, FNMA)),
         most_alive=max(max(listing.alive()) for listing in listings(program)),
-        segments=_pieces(plan_program(program)[0]) if has_control(program) else len(plan(program).segments),
-        lanes=source.target.lanes_of(DOUBLE),
+        segments=source.backend.pieces(program),
+        lanes=source.backend.lanes(DOUBLE),
         code_bytes=sum(size for (_, real), size in code.sizes.items() if real is DOUBLE),
         trace_seconds=source.trace_seconds,
         seconds=kernel.compile_time,
         cached=code.cached,
         compile_seconds=code.compile_seconds,
     )
-
-
-def _pieces(scope: Scope) -> int:
-    """Pieces of straight-line code that there are in a scope and those inside of it."""
-    total = 0
-    called: set[int] = set()
-    waiting = [scope]
-    while waiting:
-        for step in waiting.pop().steps:
-            if isinstance(step, Piece):
-                total += step.stop > step.start
-            else:
-                waiting += [inner for inner in step.scopes if id(inner) not in called]
-                called.update(map(id, step.scopes))
-    return total

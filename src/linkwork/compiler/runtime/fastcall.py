@@ -22,20 +22,32 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.compiler.codegen.float_type import DOUBLE
-from linkwork.compiler.codegen.llvm_ir import MOST_UNROLLED, Function, Text
-from linkwork.compiler.codegen.straight_line import ON_STACK, sample_declaration
-from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.cpython import held
 from linkwork.compiler.runtime.gufunc import numpy_function
 
-__all__ = ["available", "fast_function", "holds", "make_fast"]
+__all__ = [
+    "ARRAY_DATA",
+    "ARRAY_DESCR",
+    "ARRAY_DIMENSIONS",
+    "ARRAY_FLAGS",
+    "ARRAY_NDIM",
+    "ARRAY_TYPE",
+    "CONTIGUOUS_ALIGNED",
+    "SLOT",
+    "TABLE",
+    "TUPLE_SIZE",
+    "WRITEABLE",
+    "available",
+    "holds",
+    "items_offset",
+    "make_fast",
+]
 
 # Offsets in PyArrayObject (NumPy's ndarraytypes.h) and flags an array must have.
-_TYPE, _DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
-_CONTIGUOUS_ALIGNED, _WRITEABLE = 0x0001 | 0x0100, 0x0400
-_SIZE = 16  # in PyVarObject; where a tuple's items begin depends on Python's version and is looked up
-_SLOT = 16  # in an object of a class with one slot; whether it is there is looked at
+ARRAY_TYPE, ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMENSIONS, ARRAY_DESCR, ARRAY_FLAGS = 8, 16, 24, 32, 56, 64
+CONTIGUOUS_ALIGNED, WRITEABLE = 0x0001 | 0x0100, 0x0400
+TUPLE_SIZE = 16  # in PyVarObject; where a tuple's items begin depends on Python's version and is looked up
+SLOT = 16  # in an object of a class with one slot; whether it is there is looked at
 _TP_NEW = 65  # in Python's table of slots
 _NEW, _RETURN = 93, 76  # PyArray_New and PyArray_Return in NumPy's table of array functions
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
@@ -55,7 +67,7 @@ def available() -> bool:
     """Whether arrays in memory look the way the entry reads them."""
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
-    if not _items_offset():
+    if not items_offset():
         return False
     probe = np.zeros((3, 5))
 
@@ -63,29 +75,29 @@ def available() -> bool:
         return kind.from_address(id(probe) + offset).value
 
     return bool(
-        field(ctypes.c_void_p, _TYPE) == id(np.ndarray)
-        and field(ctypes.c_void_p, _DATA) == probe.ctypes.data
-        and field(ctypes.c_int, _NDIM) == 2
-        and tuple((ctypes.c_ssize_t * 2).from_address(field(ctypes.c_void_p, _DIMENSIONS))) == (3, 5)
-        and field(ctypes.c_void_p, _DESCR) == id(np.dtype(np.float64))
-        and field(ctypes.c_int, _FLAGS) & _CONTIGUOUS_ALIGNED == _CONTIGUOUS_ALIGNED
+        field(ctypes.c_void_p, ARRAY_TYPE) == id(np.ndarray)
+        and field(ctypes.c_void_p, ARRAY_DATA) == probe.ctypes.data
+        and field(ctypes.c_int, ARRAY_NDIM) == 2
+        and tuple((ctypes.c_ssize_t * 2).from_address(field(ctypes.c_void_p, ARRAY_DIMENSIONS))) == (3, 5)
+        and field(ctypes.c_void_p, ARRAY_DESCR) == id(np.dtype(np.float64))
+        and field(ctypes.c_int, ARRAY_FLAGS) & CONTIGUOUS_ALIGNED == CONTIGUOUS_ALIGNED
     )
 
 
 @cache
-def _items_offset() -> int:
+def items_offset() -> int:
     """Where a tuple's items begin; 0 where they are not found."""
     probe = (object(),)
-    if ctypes.c_ssize_t.from_address(id(probe) + _SIZE).value != 1:
+    if ctypes.c_ssize_t.from_address(id(probe) + TUPLE_SIZE).value != 1:
         return 0
-    for offset in range(_SIZE + 8, sys.getsizeof(probe), 8):
+    for offset in range(TUPLE_SIZE + 8, sys.getsizeof(probe), 8):
         if ctypes.c_void_p.from_address(id(probe) + offset).value == id(probe[0]):
             return offset
     return 0
 
 
 # What the entry calls or compares with, in the order of the module's table.
-_TABLE = (
+TABLE = (
     "ndarray",
     "float64",
     "new_array",
@@ -133,159 +145,6 @@ def _slot(kind: type, number: int) -> int:
     return int(get_slot(kind, number) or 0)
 
 
-def fast_function(text: Text, program: Program) -> None:
-    """Add ``@fast(self, args, nargs, names)`` to the module.
-
-    ``self`` is a tuple of the Python callable for everything else, and the type that holds the only result, or None.
-    """
-    f = Function("define ptr @.fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
-    f.declare(sample_declaration(program))
-    f.declare(f"@.python = global [{len(_TABLE)} x ptr] zeroinitializer")
-    api = {name: f.load("ptr", f.at("@.python", 8 * k)) for k, name in enumerate(_TABLE)}
-    f.require(f.let(f"icmp eq i64 %nargs, {len(program.inputs)}"), "other")
-    out = _out(f, len(program.inputs), api)
-    data: list[str] = []
-    arrays: list[tuple[str, int]] = []
-    for j, port in enumerate(program.inputs):
-        array = f.load("ptr", f.at("%args", 8 * j))
-        f.require(f.let(f"icmp eq ptr {f.load('ptr', f.at(array, _TYPE))}, {api['ndarray']}"), "other")
-        f.require(f.all_of(_looks(f, array, port, api, _CONTIGUOUS_ALIGNED)), "other")
-        pointer = f.load("ptr", f.at(array, _DATA))
-        if port.size > MOST_UNROLLED:
-            with f.loop(port.size) as element:
-                x = f.load("double", f.at(pointer, f.let(f"shl i64 {element}, 3")))
-                f.refuse(f.not_finite(DOUBLE, 1, [x]), "other")
-        else:
-            arrays.append((pointer, port.size))
-        data.append(pointer)
-    if any(size for _, size in arrays):
-        f.refuse(f.any_not_finite(DOUBLE, arrays), "other")
-    with f.unless(f.let(f"icmp eq ptr {out}, null")):
-        _write(f, program, out, data, api)
-    _make(f, program, data, api)
-    f.label("other")
-    otherwise = f.load("ptr", f.at("%self", _items_offset()))
-    f.do(f"%answer = call ptr {api['vectorcall']}(ptr {otherwise}, ptr %args, i64 %nargs, ptr %names)")
-    text.add(f)
-
-
-def _out(f: Function, nargs: int, api: dict[str, str]) -> str:
-    """The array to write to, or null; "out" is the only keyword that is not for others."""
-    f.do("%out = alloca ptr, align 8")
-    f.store("ptr", "null", "%out")
-    with f.unless(f.let("icmp eq ptr %names, null")):
-        f.require(f.let(f"icmp eq i64 {f.load('i64', f.at('%names', _SIZE))}, 1"), "other")
-        name = f.load("ptr", f.at("%names", _items_offset()))
-        f.require(f.let(f"icmp eq ptr {name}, {api['out']}"), "other")
-        given = f.load("ptr", f.at("%args", 8 * nargs))
-        with f.unless(f.let(f"icmp eq ptr {given}, {api['none']}")):
-            f.store("ptr", given, "%out")
-    return f.load("ptr", "%out")
-
-
-def _write(f: Function, program: Program, out: str, data: list[str], api: dict[str, str]) -> None:
-    """Write the only result to an array that was given, which shares no memory with the inputs, and return it.
-
-    Where there are guards, what they may tell is known before the array is written to.
-    """
-    if len(program.outputs) != 1 or (program.guards and 8 * program.outputs[0].size > ON_STACK):
-        f.do("br label %other")
-    else:
-        (port,) = program.outputs
-        f.require(f.let(f"icmp eq ptr {f.load('ptr', f.at(out, _TYPE))}, {api['ndarray']}"), "other")
-        f.require(f.all_of(_looks(f, out, port, api, _CONTIGUOUS_ALIGNED | _WRITEABLE)), "other")
-        start = f.load("ptr", f.at(out, _DATA))
-        end, apart = f.at(start, 8 * port.size), []
-        for pointer, source in zip(data, program.inputs, strict=True):
-            before = f.let(f"icmp ule ptr {f.at(pointer, 8 * source.size)}, {start}")
-            apart.append(f.let(f"or i1 {before}, {f.let(f'icmp ule ptr {end}, {pointer}')}"))
-        f.require(f.all_of(apart), "other")
-        result = f.let(f"alloca [{port.size} x double], align 64") if program.guards else start
-        status = f.let(f"call i32 @.sample({', '.join(f'ptr {d}' for d in [*data, result])})")
-        f.require(f.let(f"icmp eq i32 {status}, 0"), "other")
-        if program.guards:
-            f.declare("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-            f.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {start}, ptr {result}, i64 {8 * port.size}, i1 false)")
-        f.do(f"call void {api['retain']}(ptr {out})")
-        f.do(f"ret ptr {out}")
-    f.label("never")
-
-
-def _make(f: Function, program: Program, data: list[str], api: dict[str, str]) -> None:
-    """Make arrays for the results, and return them."""
-    arrays: list[str] = []
-    pointers = list(data)
-    for j, port in enumerate(program.outputs):
-        sizes = f"[{max(len(port.shape), 1)} x i64] [{', '.join(f'i64 {n}' for n in port.shape or (0,))}]"
-        f.declare(f"@.shape{j} = internal constant {sizes}")
-        array = f.let(
-            f"call ptr {api['new_array']}(ptr {api['ndarray']}, i32 {len(port.shape)}, ptr @.shape{j}, "
-            f"i32 {DOUBLE.number}, ptr null, ptr null, i32 0, i32 0, ptr null)"
-        )
-        f.require(f.let(f"icmp ne ptr {array}, null"), f"failed{j}")
-        pointers.append(f.load("ptr", f.at(array, _DATA)))
-        arrays.append(array)
-    status = f.let(f"call i32 @.sample({', '.join(f'ptr {d}' for d in pointers)})")
-    f.require(f.let(f"icmp eq i32 {status}, 0"), "unused")
-    results = [  # as from every function of NumPy, a number comes as a scalar
-        array if port.shape else f.let(f"call ptr {api['as_scalar']}(ptr {array})")
-        for array, port in zip(arrays, program.outputs, strict=True)
-    ]
-    if len(results) == 1:
-        _held_result(f, results[0], api)
-    else:
-        f.require(f.all_of([f.let(f"icmp ne ptr {r}, null") for r in results]), "failed0")
-        items = ", ".join(f"ptr {r}" for r in results)
-        packed = f.let(f"call ptr (i64, ...) {api['pack_tuple']}(i64 {len(results)}, {items})")
-        _release(f, api, results)
-        f.require(f.let(f"icmp ne ptr {packed}, null"), "failed0")
-        arguments = f.let(f"call ptr (i64, ...) {api['pack_tuple']}(i64 1, ptr {packed})")
-        _release(f, api, [packed])
-        f.require(f.let(f"icmp ne ptr {arguments}, null"), "failed0")
-        named = f.let(f"call ptr {api['new_tuple']}(ptr {api['result']}, ptr {arguments}, ptr null)")
-        _release(f, api, [arguments])
-        f.do(f"ret ptr {named}")
-    for j in range(len(arrays)):
-        f.label(f"failed{j}")
-        _release(f, api, arrays[:j])
-        f.do("ret ptr null")
-    f.label("unused")  # of memory, or a guard is greater than zero: the other way says so
-    _release(f, api, arrays)
-    f.do("br label %other")
-
-
-def _held_result(f: Function, result: str, api: dict[str, str]) -> None:
-    """Return the only result, in an object of the type that holds it where there is one."""
-    holder = f.load("ptr", f.at("%self", _items_offset() + 8))
-    f.require(f.let(f"icmp ne ptr {holder}, {api['none']}"), "bare")
-    f.require(f.let(f"icmp ne ptr {result}, null"), "bare")
-    made = f.let(f"call ptr {api['new_object']}(ptr {holder}, i64 0)")
-    f.require(f.let(f"icmp ne ptr {made}, null"), "lost")
-    f.store("ptr", result, f.at(made, _SLOT))
-    f.do(f"ret ptr {made}")
-    f.label("lost")
-    _release(f, api, [result])
-    f.do("ret ptr null")
-    f.label("bare")
-    f.do(f"ret ptr {result}")
-
-
-def _looks(f: Function, array: str, port: Port, api: dict[str, str], wanted: int) -> list[str]:
-    """Whether an array is of float64, has the flags that are wanted, and is of the port's shape."""
-    kind = f.let(f"icmp eq ptr {f.load('ptr', f.at(array, _DESCR))}, {api['float64']}")
-    flags = f.let(f"and i32 {f.load('i32', f.at(array, _FLAGS), 4)}, {wanted}")
-    checks = [kind, f.let(f"icmp eq i32 {flags}, {wanted}")]
-    rank = f.let(f"icmp eq i32 {f.load('i32', f.at(array, _NDIM), 4)}, {len(port.shape)}")
-    f.require(rank, "other")
-    sizes = f.load("ptr", f.at(array, _DIMENSIONS)) if port.shape else ""
-    return checks + [f.let(f"icmp eq i64 {f.load('i64', f.at(sizes, 8 * d))}, {n}") for d, n in enumerate(port.shape)]
-
-
-def _release(f: Function, api: dict[str, str], objects: list[str]) -> None:
-    for made in objects:
-        f.do(f"call void {api['release']}(ptr {made})")
-
-
 @cache
 def holds(holder: type) -> bool:
     """Return True if objects of a class have their only slot where machine code writes to it."""
@@ -293,7 +152,7 @@ def holds(holder: type) -> bool:
     made: object = object.__new__(holder)
     (slot,) = vars(holder)["__slots__"]
     setattr(made, slot, probe)
-    return holder.__basicsize__ == _SLOT + 8 and ctypes.c_void_p.from_address(id(made) + _SLOT).value == id(probe)
+    return holder.__basicsize__ == SLOT + 8 and ctypes.c_void_p.from_address(id(made) + SLOT).value == id(probe)
 
 
 def make_fast(
@@ -303,7 +162,7 @@ def make_fast(
 
     Several results come as a ``result``, a type of named tuples; the only one in a ``holder``, see `holds`.
     """
-    table = (ctypes.c_void_p * len(_TABLE)).from_address(code.table)
+    table = (ctypes.c_void_p * len(TABLE)).from_address(code.table)
     table[:] = [*_addresses(), id(result or tuple)]
     definition = _MethodDef(name.encode(), code.address, _METH_FASTCALL_KEYWORDS, None)
     create = ctypes.pythonapi.PyCFunction_NewEx

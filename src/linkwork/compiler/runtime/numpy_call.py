@@ -14,13 +14,13 @@ from typing import Any, cast
 import numpy as np
 
 from linkwork.compiler.build import KernelCode, Source
-from linkwork.compiler.codegen.batch_loop import State
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.buffer_pool import LARGE, empty, owner
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.gufunc import make_gufunc
 from linkwork.compiler.runtime.interrupts import interrupts_address
+from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.threads import setting_address
 from linkwork.compiler.runtime.typed_loop import FLOAT64, TypedLoop, are_single, is_double, takes_single
 from linkwork.compiler.trace.pytree_ports import in_order

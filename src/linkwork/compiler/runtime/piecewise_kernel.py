@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.thread_pool import run
-from linkwork.compiler.codegen.piecewise_lookup import along_entry
+from linkwork.compiler.backend import table_entry
+from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.kernel import Kernel, made_from
 from linkwork.compiler.runtime.buffer_pool import empty
 from linkwork.compiler.runtime.cpython import in_main_interpreter
@@ -46,7 +47,7 @@ class PiecewiseKernel:
         assert ports == [(), (), common.shape, table.shape[2:]] and single and len(starts) == len(table), kernel
         source, self._code = made_from(kernel)
         self._outputs, self.columns = len(kernel.outputs), table.shape[1]
-        lanes = source.target.lanes
+        lanes = source.backend.lanes(DOUBLE)
         self._levels = max(len(starts) - 1, 0).bit_length()
         breaks = np.full((1 << self._levels) + 1, np.inf)
         breaks[: len(starts)] = starts
@@ -59,7 +60,7 @@ class PiecewiseKernel:
 
     def __call__(self, t: np.ndarray, s: np.ndarray) -> list[np.ndarray]:
         """The outputs (n, columns) at places t (n,), whose rows are those in which the numbers s (n,) lie."""
-        entry = _ENTRY(self._code.entry(along_entry(self.columns)).address)
+        entry = _ENTRY(self._code.entry(table_entry(self.columns)).address)
         t, s = np.ascontiguousarray(t, np.float64), np.ascontiguousarray(s, np.float64)
         found = [empty((len(t), self.columns)) for _ in range(self._outputs)]
         inputs, outputs = [t.ctypes.data, s.ctypes.data], [x.ctypes.data for x in found]

@@ -18,8 +18,8 @@ import numpy as np
 
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.build import KernelCode
-from linkwork.compiler.codegen.batch_loop import State
 from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.runtime.loop_state import State
 
 __all__ = ["FLOAT64", "TypedLoop", "are_single", "is_double", "takes_single"]
 
@@ -76,7 +76,8 @@ class TypedLoop:
                     table, place = self._found_in
                     table[place] = code.address
                 self.ready, self.failure = True, None
-            return self._code.entry("loop", self.real).address
+            address: int = self._code.entry("loop", self.real).address
+            return address
 
     def failed(self, error: BaseException) -> None:
         """Remember why a call's results are not to be used."""

@@ -28,9 +28,11 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_solved
 from linkwork.expr.control import while_loop
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import and_, eq, fabs, lt, not_, or_, sign, where
+from linkwork.model.body import FRICTION_VELOCITY
+from linkwork.model.friction_laws import DryFriction, FrictionLaw
 from linkwork.model.tree import Tree
 
-__all__ = ["direction", "dry_friction", "starting_friction", "with_dry_friction"]
+__all__ = ["dry_friction", "starting_friction", "with_dry_friction"]
 
 Scalars = Sequence[Any]
 
@@ -43,24 +45,17 @@ def dry_friction(tree: Tree) -> tuple[list[Any], list[Any]]:
     kinetic: list[Any] = [0.0] * tree.nv
     static: list[Any] = [0.0] * tree.nv
     for body, place in zip(tree.bodies, tree.v_slices, strict=True):
-        if body.dynamics != "none":
-            held = body.drive.static_friction or body.friction
-            for k, f, f_s in zip(range(tree.nv)[place], body.friction, held, strict=True):
-                kinetic[k] += abs(body.ratio) * f
-                static[k] += abs(body.ratio) * f_s
+        for k, dry in zip(range(tree.nv)[place], body.dry_friction, strict=True):
+            kinetic[k] += abs(body.ratio) * dry.sliding
+            static[k] += abs(body.ratio) * dry.static
     return kinetic, static
 
 
-def direction(v: Any, a: Any) -> Any:
-    """Which way a joint moves: the sign of v, or of a where it starts from rest; 0 where it does neither."""
-    return where(eq(v, 0.0), sign(a), sign(v))
-
-
-def starting_friction(tree: Tree, v: Scalars, a: Scalars) -> list[Any]:
-    """−f sign(a) of joints at rest (nv): what a motion that starts meets.  That of joints that move is not in it."""
-    kinetic, _ = dry_friction(tree)
-    parts = zip(v, a, kinetic, strict=True)
-    return [0.0 if is_zero(f) else where(eq(x, 0.0), 0.0 - sign(y) * f, 0.0) for x, y, f in parts]
+def starting_friction(tree: Tree, v: Scalars, a: Scalars, law: FrictionLaw) -> list[Any]:
+    """The friction (nv) that joints at rest meet as they start.  Friction of joints that move is not in it."""
+    each = zip(v, a, *dry_friction(tree), strict=True)
+    bounds = [(x, rate, DryFriction(f, f_s, FRICTION_VELOCITY)) for x, rate, f, f_s in each]
+    return [0.0 if law.vanishes(dry) else 0.0 - law.starting(x, rate, dry) for x, rate, dry in bounds]
 
 
 def with_dry_friction(tree: Tree, v: Scalars, M: Sequence[Scalars], forces: Scalars) -> list[Any]:

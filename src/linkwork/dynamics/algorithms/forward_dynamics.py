@@ -19,6 +19,7 @@ from linkwork.dynamics.algorithms.passive_joint_forces import with_passive_force
 from linkwork.errors import SingularInertiaError
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.model.body import WORLD, Body
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import (
@@ -43,19 +44,19 @@ def forward_dynamics(
     tau: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
-    friction: str = "smooth",
+    friction: str | FrictionLaw = DEFAULT,
     method: str = "articulated_bodies",
 ) -> list[Any]:
     """a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)): the joint accelerations (nv) under the joint forces τ.
 
-    With ``passive`` the joints' own forces join τ, and their armature M; by exact dry friction those at rest may stick:
-    see `coulomb`.
+    With ``passive`` the joints' own forces join τ, and their armature M.  Where the law of dry friction sticks, joints
+    at rest may stay there: see `coulomb_friction`.
 
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """
     if passive:
         tau = with_passive_force(tree, q, v, tau, friction)
-        if friction == "coulomb" and not all(map(is_zero, dry_friction(tree)[1])):
+        if friction_law(friction).sticks and not all(map(is_zero, dry_friction(tree)[1])):
             articulated_bodies(tree, q, v, tau, wrenches, armature=True)  # refuses joints that nothing resists
             forces = [x - y for x, y in zip(tau, bias_force(tree, q, v, wrenches), strict=True)]
             return with_dry_friction(tree, v, mass_matrix(tree, q, passive=True), forces)

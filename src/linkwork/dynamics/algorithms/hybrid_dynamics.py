@@ -23,6 +23,7 @@ from linkwork.dynamics.algorithms.mass_matrix import mass_matrix, mass_solved, o
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, less
 from linkwork.model.body import WORLD
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import (
@@ -50,18 +51,19 @@ def hybrid_dynamics(
     joints: str | Sequence[str],
     wrenches: Wrenches = (),
     passive: bool = False,
-    friction: str = "smooth",
+    friction: str | FrictionLaw = DEFAULT,
 ) -> tuple[list[Any], list[Any]]:
     """a and τ (nv each), complete: of the named joints a is given and τ found, of the others τ is given and a found.
 
     With ``passive`` the joints' armature and what they exert by themselves count, and τ is what is exerted besides.  By
-    exact dry friction those at rest whose force is given may stick: see `coulomb`.
+    exact dry friction those at rest whose force is given may stick: see `coulomb_friction`.
     """
     prescribed = _prescribed(tree, joints)
     given = [i in prescribed for i in owners(tree)]
     if all(given):
         return list(a), inverse_dynamics(tree, q, v, a, wrenches, passive, friction)
-    dry = passive and friction == "coulomb"
+    law = friction_law(friction)
+    dry = passive and law.sticks
     exerted = passive_force(tree, q, v, friction) if passive else [0.0] * tree.nv
     rotors = armature(tree) if passive else [0.0] * tree.nv
     driven = [x + y for x, y in zip(tau, exerted, strict=True)] if passive else tau
@@ -72,7 +74,7 @@ def hybrid_dynamics(
         rates, forces = _by_articulated_bodies(tree, q, v, a, driven, prescribed, wrenches, rotors)
         forces = [force + rotor * rate for force, rotor, rate in zip(forces, rotors, rates, strict=True)]
     if dry:
-        exerted = [x + y for x, y in zip(exerted, starting_friction(tree, v, rates), strict=True)]
+        exerted = [x + y for x, y in zip(exerted, starting_friction(tree, v, rates, law), strict=True)]
     found = zip(given, a, rates, tau, forces, exerted, strict=True)
     pairs = [(x, F - own) if known else (rate, u) for known, x, rate, u, F, own in found]
     return [rate for rate, _ in pairs], [force for _, force in pairs]

@@ -24,6 +24,7 @@ from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_fo
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force
 from linkwork.kinematics.algorithms.relative_kinematics import moved, rotated
 from linkwork.model.body import WORLD
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import (
@@ -51,7 +52,7 @@ def inverse_dynamics(
     a: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
-    friction: str = "smooth",
+    friction: str | FrictionLaw = DEFAULT,
     method: str = "newton_euler",
 ) -> list[Any]:
     """τ = M(q) a + h(q, v) − Σ Jᵀ w: the joint forces (nv) under which the robot accelerates by a.
@@ -62,9 +63,10 @@ def inverse_dynamics(
     compute = newton_euler if method == "newton_euler" else jacobian_sum
     tau = compute(tree, q, v, a, wrenches)
     if passive:
-        exerted = passive_force(tree, q, v, friction)
-        if friction == "coulomb":
-            exerted = [x + y for x, y in zip(exerted, starting_friction(tree, v, a), strict=True)]
+        law = friction_law(friction)
+        exerted = passive_force(tree, q, v, law)
+        if law.sticks:
+            exerted = [x + y for x, y in zip(exerted, starting_friction(tree, v, a, law), strict=True)]
         alone = [x + m * rate for x, m, rate in zip(tau, armature(tree), a, strict=True)]
         return [x - y for x, y in zip(alone, exerted, strict=True)]
     return tau
@@ -101,7 +103,12 @@ def carried_wrenches(
 
 
 def bias_force(
-    tree: Tree, q: Scalars, v: Scalars, wrenches: Wrenches = (), passive: bool = False, friction: str = "smooth"
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT,
 ) -> list[Any]:
     """h(q, v) = C(q, v) v + g(q) − Σ Jᵀ w: the joint forces (nv) at which a = 0."""
     return inverse_dynamics(tree, q, v, [0.0] * tree.nv, wrenches, passive, friction)

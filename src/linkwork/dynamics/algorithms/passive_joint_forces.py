@@ -1,14 +1,12 @@
 """What joints exert by themselves: springs, viscous damping and dry friction; and the armature that turns with them.
 
-    τ_p = −K φ(q) − D v − f tanh(v / v_s)          (smooth),      −f sign(v) in its place (Coulomb)
+    τ_p = −K φ(q) − D v − F(v),      F the law of dry friction, by default f tanh(v / v_s): see `friction_laws`
 
 φ are the local coordinates of q around the rest configuration of the springs; where these are no angles or lengths, a
 spring's force is the gradient of its energy ½ φᵀ K φ along the joint's velocities.  What a follower exerts counts for
 its master, times the ratio.  Force elements between bodies, of `force_elements`, add to τ_p.
 
-Sources: Featherstone and Orin, Robot dynamics: equations and algorithms, ICRA 2000 (armature on the diagonal);
-Andersson, Söderberg and Björklund, Friction models for sliding dry, boundary and mixed lubricated contacts, Tribology
-International 40, 2007 (the smooth law).
+Source: Featherstone and Orin, Robot dynamics: equations and algorithms, ICRA 2000 (armature on the diagonal).
 """
 
 from __future__ import annotations
@@ -18,9 +16,9 @@ from typing import Any
 
 from linkwork.dynamics.algorithms.force_element_forces import element_forces
 from linkwork.expr.linalg.sparse_dot import is_zero
-from linkwork.expr.scalar.functions import sign, tanh
 from linkwork.joints.base.from_transform import units
-from linkwork.model.body import FRICTION_VELOCITY, Body, Drive
+from linkwork.model.body import Body
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 
@@ -38,7 +36,7 @@ __all__ = [
 Scalars = Sequence[Any]
 
 
-def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str = "smooth") -> list[Any]:
+def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT) -> list[Any]:
     """τ_p (nv): what springs, damping and friction exert on the joints, and force elements between bodies."""
     found = passive_force_of_joints(tree, q, v, friction)
     if not tree.force_elements:
@@ -46,13 +44,13 @@ def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str = "smooth") 
     return [a if is_zero(b) else a + b for a, b in zip(found, element_forces(tree, q, v), strict=True)]
 
 
-def passive_force_of_joints(tree: Tree, q: Scalars, v: Scalars, friction: str = "smooth") -> list[Any]:
+def passive_force_of_joints(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT) -> list[Any]:
     """τ_p (nv) without force elements: that of each joint depends on its own numbers alone."""
     q, v = tree.split_q(q), tree.split_v(v)
     return tree.gathered({i: exerted(body, q[i], v[i], friction) for i, _, body in tree.outward()})
 
 
-def with_passive_force(tree: Tree, q: Scalars, v: Scalars, tau: Scalars, friction: str) -> list[Any]:
+def with_passive_force(tree: Tree, q: Scalars, v: Scalars, tau: Scalars, friction: str | FrictionLaw) -> list[Any]:
     """τ + τ_p: all that the joints' own motions feel."""
     return [a + b for a, b in zip(tau, passive_force(tree, q, v, friction), strict=True)]
 
@@ -62,7 +60,7 @@ def armature(tree: Tree) -> list[Any]:
     return tree.gathered({i: body.armature for i, _, body in tree.outward()})
 
 
-def dissipated_power(body: Body, v: Scalars, friction: str) -> Any:
+def dissipated_power(body: Body, v: Scalars, friction: str | FrictionLaw) -> Any:
     """What damping and friction take from a body's joint, at the tree's numbers for it [W]: never negative."""
     own = v if body.coupling is None else body.coupling.v(v)
     return sum((-(x * f) for x, f in zip(own, _resisted(body, v, friction), strict=True)), 0.0)
@@ -74,7 +72,7 @@ def spring_energy(body: Body, q: Scalars) -> Any:
     return sum((0.5 * k * x * x for k, x in zip(stiffness, phi, strict=True) if not is_zero(k)), 0.0)
 
 
-def exerted(body: Body, q: Scalars, v: Scalars, friction: str) -> list[Any]:
+def exerted(body: Body, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
     """What springs, damping and friction of a body's joint exert, at the tree's numbers for it."""
     joint, coupling = body.joint, body.coupling
     found = _resisted(body, v, friction)
@@ -90,19 +88,17 @@ def exerted(body: Body, q: Scalars, v: Scalars, friction: str) -> list[Any]:
     return found if coupling is None else [x * coupling.ratio for x in found]
 
 
-def _resisted(body: Body, v: Scalars, friction: str) -> list[Any]:
+def _resisted(body: Body, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
     """What damping and friction exert on the joint's own motions."""
     own = v if body.coupling is None else body.coupling.v(v)
     found = [0.0] * body.joint.nv
     if body.dynamics != "none":
-        scales = Drive.full(body.drive.friction_velocity, body.joint.nv, FRICTION_VELOCITY)
-        for k, x in enumerate(own):
+        law = friction_law(friction)
+        for k, (x, dry) in enumerate(zip(own, body.dry_friction, strict=True)):
             if not is_zero(body.damping[k]):
                 found[k] = found[k] - x * body.damping[k]
-            if not is_zero(body.friction[k]):
-                found[k] = (
-                    found[k] - (tanh(x * (1.0 / scales[k])) if friction == "smooth" else sign(x)) * body.friction[k]
-                )
+            if not law.vanishes(dry):
+                found[k] = found[k] - law.resistance(x, dry)
     return found
 
 

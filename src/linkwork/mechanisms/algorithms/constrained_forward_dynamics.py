@@ -55,6 +55,7 @@ from linkwork.expr.linalg.sparse_dot import added, dot, is_zero, mirrored, negat
 from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import varied_rows
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import AllRates, constraint_error, rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of, with_loop_forces
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 
@@ -190,15 +191,18 @@ def constrained_accelerations(
     tau: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
-    friction: str = "smooth",
+    friction: str | FrictionLaw = DEFAULT,
     method: str = "articulated_bodies",
 ) -> list[Any]:
     """a alone, as forward dynamics is asked for it.
 
-    Raises ValueError for exact dry friction, and for another method than that of articulated bodies.
+    Raises ValueError for another law of friction than the default, and for another method than articulated bodies.
     """
-    if passive and friction == "coulomb":
-        raise ValueError('forward_dynamics: exact dry friction is of robots without constraints: friction="smooth"')
+    law = friction_law(friction)
+    if passive and law is not DEFAULT:
+        raise ValueError(
+            f"forward_dynamics: friction: expected {DEFAULT.name!r} for a robot with constraints, got {law.name!r}"
+        )
     if method != "articulated_bodies":
         raise ValueError(f"forward_dynamics: method {method!r} is of robots without constraints")
     return constrained_forward_dynamics(tree, q, v, tau, wrenches, passive=passive)[0]

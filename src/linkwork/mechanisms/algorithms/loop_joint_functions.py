@@ -19,6 +19,7 @@ from linkwork.dynamics.algorithms.passive_joint_forces import exerted
 from linkwork.joints.base.from_transform import units
 from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
 from linkwork.model.body import WORLD, Body, Drive, Limits
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Inertia, Motion, Pose
@@ -103,7 +104,7 @@ def loop_wrenches(tree: Tree, q: Scalars) -> list[Force]:
     return found
 
 
-def loop_passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str = "smooth") -> list[Any]:
+def loop_passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT) -> list[Any]:
     """What springs, damping and friction exert on the joints that close loops, one after the other."""
     state = KinematicState(tree, q, v)
     return [x for loop in loops_of(tree) for x in exerted(body_of(loop), *_state_of(state, loop), friction)]
@@ -140,7 +141,7 @@ def loop_motor_wrenches(state: KinematicState, forces: Scalars | None, passive: 
         q_J = joint.configuration_from_pose(between.pose)
         if acts:
             v_J = joint.velocity_from_twist(q_J, between.twist)
-            own = [a + b for a, b in zip(own, exerted(body_of(loop), q_J, v_J, "smooth"), strict=True)]
+            own = [a + b for a, b in zip(own, exerted(body_of(loop), q_J, v_J, DEFAULT), strict=True)]
         ways = [joint.velocity_from_twist(q_J, Motion.of(unit)) for unit in units(6)]  # the columns of S⁺
         found.append(Force.of([sum((a * b for a, b in zip(way, own, strict=True)), 0.0) for way in ways]))
     return found

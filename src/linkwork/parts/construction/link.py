@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,19 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import printable
-from linkwork._util.validation import shown
+from linkwork._util.validation import is_real, shown
 from linkwork.errors import Findings, Location
+from linkwork.model.actuator import Actuator
 from linkwork.model.checks.inertia_check import check_inertial, taken_apart
 from linkwork.model.description import (
+    ActuatorDescription,
     Description,
     FrameDescription,
     JointDescription,
     LinkDescription,
+    NamedStateDescription,
 )
+from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
 from linkwork.parts.construction.robot_loading import Options
 from linkwork.parts.joint.joint import Joint, drive_of, limits_of
@@ -201,9 +206,55 @@ def _uniform(
 Part = Link | Joint | Iterable["Part"]
 
 
-def built(name: str, parts: Iterable[Part], options: Options) -> Tree:
+def built(
+    name: str,
+    parts: Iterable[Part],
+    options: Options,
+    actuators: Iterable[Actuator] = (),
+    configurations: Mapping[str, Any] = MappingProxyType({}),
+) -> Tree:
     """The tree of these parts: see `Robot.build`.  Raises ModelError with all that is wrong, TypeError."""
-    return options.tree(_described(name, parts, options), "building")
+    motors = []
+    for actuator in actuators:
+        if not isinstance(actuator, Actuator):
+            raise TypeError(f"build: actuators: expected linkwork.Actuator, got {shown(actuator)}")
+        motors.append(ActuatorDescription(actuator, _where(name, "actuator", actuator.name)))
+    if not isinstance(configurations, Mapping):
+        raise TypeError(f"build: named_configurations: expected a dict by name, got {shown(configurations)}")
+    states = [
+        NamedStateDescription(_stated(key, given), _where(name, "configuration", key))
+        for key, given in configurations.items()
+    ]
+    described = _described(name, parts, options)
+    described = replace(described, actuators=tuple(motors), named_configurations=tuple(states))
+    return options.tree(described, "building")
+
+
+def _stated(name: str, given: Any) -> NamedState:
+    """A named configuration as it is written: by joint name, or of q, v and controls by names."""
+    caller = f"build: named_configurations: {name!r}"
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{caller}: expected a dict by joint name, got {shown(given)}")
+    parts = given if isinstance(given.get("q"), Mapping) else {"q": given}
+    unknown = [key for key in parts if key not in ("q", "v", "controls")]
+    if unknown or not all(isinstance(x, Mapping) for x in parts.values()):
+        raise TypeError(f"{caller}: expected dicts by name for q, v and controls, got {shown(given)}")
+
+    def numbers(key: str) -> Any:
+        return tuple((joint, _row(caller, joint, x)) for joint, x in parts[key].items())
+
+    controls = tuple(parts["controls"].items()) if "controls" in parts else None
+    return NamedState(name, numbers("q"), numbers("v") if "v" in parts else None, controls)
+
+
+def _row(caller: str, joint: str, value: Any) -> tuple[Any, ...]:
+    """The numbers of one joint, which are looked at when the joint is known."""
+    if is_real(value):
+        return (value,)
+    try:
+        return tuple(value)
+    except TypeError:
+        raise TypeError(f"{caller}: joint {joint!r}: expected numbers, got {shown(value)}") from None
 
 
 def _described(name: str, parts: Iterable[Part], options: Options) -> Description:

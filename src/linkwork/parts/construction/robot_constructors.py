@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, Self, Unpack
 
 from numpy.typing import ArrayLike
 
 from linkwork._util.validation import name as named
 from linkwork.kernels.robot_base import RobotBase
+from linkwork.model.actuator import Actuator
 from linkwork.model.coupled_joints import coupled, read_couplings
 from linkwork.model.tree_edits import rerooted
 from linkwork.parts.construction.denavit_hartenberg import dh_parts
@@ -41,12 +43,21 @@ class Constructors(RobotBase):
         return cls(read_robot_string(text, Options.of("from_urdf_string", options)))
 
     @classmethod
-    def build(cls, name: str, *parts: Part, **options: Unpack[BuildOptions]) -> Self:
+    def build(
+        cls,
+        name: str,
+        *parts: Part,
+        actuators: Iterable[Actuator] = (),
+        named_configurations: Mapping[str, Any] = MappingProxyType({}),
+        **options: Unpack[BuildOptions],
+    ) -> Self:
         """A robot from its links and joints, written in a program: what a file would say, through the same checks.
 
         ``parts`` are links (`linkwork.Link`), joints that connect them (`linkwork.Joint.of` with ``parent`` and
         ``child``, the names of links), and lists of parts, such as a function gives for a leg.  Links and joints are in
         the order in which they are given.  A joint whose parent is ``"world"`` hangs from the world; it needs no link.
+        ``actuators`` are `linkwork.Actuator`, and ``named_configurations`` a dict by name of dicts by joint name, or of
+        ``{"q": ..., "v": ..., "controls": ...}``, each by names.
 
         >>> import linkwork as lw
         >>> pendulum = lw.Robot.build(
@@ -64,7 +75,7 @@ class Constructors(RobotBase):
         Raises ModelError that lists all that is wrong with the robot; TypeError for what is no part.
         """
         named("build", "name", name, what="the robot's name, a text", empty=True)
-        return cls(built(name, parts, _options("build", options)))
+        return cls(built(name, parts, _options("build", options), actuators, named_configurations))
 
     @classmethod
     def from_dh(

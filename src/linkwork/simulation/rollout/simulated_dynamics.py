@@ -15,8 +15,9 @@ from linkwork.dynamics.algorithms.mass_matrix_inverse import FactoredInverse
 from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import lt, tanh, where
+from linkwork.expr.scalar.functions import lt, where
 from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
+from linkwork.model.friction_laws import DEFAULT, DryFriction
 from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
@@ -161,18 +162,20 @@ class SimulatedDynamics:
         return ElementResistance(within, settling, after)
 
     def _slopes(self, v: Scalars) -> list[tuple[Any, Any, Any]]:
-        """By velocity the slope of what resists it, D + s, the slope s of smooth dry friction alone, and the friction
-        f and the part of it that acts at v."""
-        D, f, v_s = (self._of_joints(name) for name in ("damping", "friction", "friction_velocity"))
-        found: list[tuple[Any, Any, Any]] = []
-        for d, dry, scale, x in zip(D, f, v_s, v, strict=True):
-            if is_zero(dry) or self.dry:
-                found.append((d, 0.0, (0.0, 0.0)))
-                continue
-            bent = tanh(x * (1.0 / scale))
-            slope = dry / scale * (1.0 - bent * bent)
-            found.append((d + slope, slope, (dry, bent)))
-        return found
+        """For each velocity the slope of what resists it, D + s, the slope s of dry friction alone, and dry friction.
+
+        Dry friction has the default law.  Where it sticks it is in the program of the step instead, and is zero here.
+        """
+        names = ("damping", "friction", "static_friction", "friction_velocity")
+        slopes: list[tuple[Any, Any, Any]] = []
+        for x, d, *numbers in zip(v, *map(self._of_joints, names), strict=True):
+            dry = DryFriction(*numbers)
+            if self.dry or DEFAULT.vanishes(dry):
+                slopes.append((d, 0.0, 0.0))
+            else:
+                slope = DEFAULT.slope(x, dry)
+                slopes.append((d + slope, slope, DEFAULT.resistance(x, dry)))
+        return slopes
 
     def _without_friction(self) -> Any:
         """The robot with these parameters, but no dry friction."""
@@ -354,7 +357,7 @@ class SimulatedDynamics:
             each = zip(slopes, implicit_shares(self.robot, K, self.h), K, strict=True)
             added = [self.h * (d + self.h * (g * k)) for (d, _, _), g, k in each]
             dry = zip(slopes, v, strict=True)
-            return added, [self.h * (slope * x - f * bent) for (_, slope, (f, bent)), x in dry]
+            return added, [self.h * (slope * x - resistance) for (_, slope, resistance), x in dry]
 
         none = all(map(is_zero, K))
         resists = not (none and all(map(is_zero, [*D, *f])))

@@ -27,6 +27,7 @@ from linkwork.dynamics.algorithms.momentum.composite_inertias import composite_i
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, dissipated_power, spring_energy
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.model.body import WORLD
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion
@@ -75,7 +76,7 @@ def power(
     tau: Scalars,
     wrenches: Wrenches = (),
     passive: bool = False,
-    friction: str = "smooth",
+    friction: str | FrictionLaw = DEFAULT,
 ) -> tuple[Any, Any, Any]:
     """Of the joint forces τ, of the wrenches, and what damping and friction take: none unless ``passive`` [W]."""
     joints = sum((rate * torque for rate, torque in zip(v, tau, strict=True)), 0.0)

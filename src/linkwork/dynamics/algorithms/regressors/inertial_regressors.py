@@ -33,6 +33,7 @@ from linkwork.dynamics.algorithms.regressors.joint_parameter_regressors import (
     potential_columns,
 )
 from linkwork.model.body import WORLD
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Pose, RigidMotion, by_rows
@@ -45,7 +46,7 @@ Scalars = Sequence[Any]
 
 
 def inverse_dynamics_regressor(
-    tree: Tree, q: Scalars, v: Scalars, a: Scalars, passive: bool = False, friction: str = "smooth"
+    tree: Tree, q: Scalars, v: Scalars, a: Scalars, passive: bool = False, friction: str | FrictionLaw = DEFAULT
 ) -> list[list[Any]]:
     """Y (nv × 10 nb): τ = Y π, ten columns for each body; with ``passive`` the joints' parameters have theirs after."""
     felt = force_columns(tree, q, v, a, friction) if passive else [[] for _ in range(tree.nv)]

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from linkwork.dynamics.algorithms.coulomb_friction import direction
-from linkwork.expr.scalar.functions import tanh
 from linkwork.joints.base.from_transform import units
-from linkwork.model.body import FRICTION_VELOCITY, Body, Drive
+from linkwork.model.body import Body
+from linkwork.model.friction_laws import FrictionLaw, friction_law
 from linkwork.model.function_spec import Option
 from linkwork.model.tree import Tree
 
@@ -65,20 +64,18 @@ def joint_parameters(tree: Tree) -> list[float]:
     return found
 
 
-def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str) -> list[list[Any]]:
+def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str | FrictionLaw) -> list[list[Any]]:
     """(nv × 4 nj): diag(a), diag(v), the law of friction and φ, by which the four kinds are multiplied in τ."""
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
-    numbers = [*joint_numbers(tree)]
+    law, numbers = friction_law(friction), [*joint_numbers(tree)]
     found = [[0.0] * (4 * len(numbers)) for _ in range(tree.nv)]
     armature, damping, dry, stiffness = (k * len(numbers) for k in range(4))
     for place, row, i, own in numbers:
         body = tree.bodies[i]
         ratio, rate = body.ratio, body.ratio * v[i][own]
-        scale = Drive.full(body.drive.friction_velocity, body.joint.nv, FRICTION_VELOCITY)[own]
-        law = tanh(rate / scale) if friction == "smooth" else direction(rate, ratio * a[i][own])
         found[row][armature + place] = ratio * ratio * a[i][own]
         found[row][damping + place] = ratio * rate
-        found[row][dry + place] = ratio * law
+        found[row][dry + place] = ratio * law.per_friction(rate, ratio * a[i][own], body.dry_friction[own])
         phi = _stretched(body, q[i])[own]
         for k, rates in enumerate(_rates(body, q[i]), start=row - own):
             found[k][stiffness + place] = ratio * rates[own] * phi

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.pinocchio_peer import COUNTERPARTS, CannotCompare, Pinocchio, agreement, disagreement
 
 import linkwork as lw
 from linkwork.cli.arguments import random_states
-from linkwork.cli.benchmark.function_timings import agreement
-from linkwork.cli.benchmark.pinocchio_peer import (
-    COUNTERPARTS,
-    FUNCTIONS,
-    CannotCompare,
-    Pinocchio,
-    disagreement,
-)
+from linkwork.cli.function_timings import FUNCTIONS
 from linkwork.robot_table import ROBOT
 
 pytest.importorskip("pinocchio")
@@ -35,6 +29,18 @@ MIXED = (
     )
     + "</robot>"
 )
+
+
+@pytest.fixture
+def urdf(tmp_path):
+    """Write a URDF's text to a file; returns its path."""
+
+    def write(text: str) -> str:
+        path = tmp_path / "robot.urdf"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
 
 
 @pytest.fixture(params=["mixed", "humanoid", "arm7"])
@@ -107,6 +113,6 @@ def test_what_cannot_be_compared_says_so(urdf, monkeypatch):
     text_only = lw.Robot.from_urdf_string(MIXED)
     with pytest.raises(CannotCompare, match="not read from a file"):
         Pinocchio(text_only)
-    monkeypatch.setattr("linkwork.cli.benchmark.pinocchio_peer.pinocchio_version", lambda: None)
+    monkeypatch.setattr("benchmarks.pinocchio_peer.pinocchio_version", lambda: None)
     with pytest.raises(CannotCompare, match="not installed"):
         Pinocchio(robot)

@@ -1,4 +1,4 @@
-"""How long calls take, on a machine that does other things too.
+"""How long calls take beside a peer's, on a machine that does other things too.
 
 Two calls are compared in rounds, one right after the other (A B, B A, A B ...), each repeated until it fills a
 stretch of time that the clock resolves well.  What is reported is the median over rounds, and of ratios the median of
@@ -8,37 +8,15 @@ garbage collector runs as in anyone's program.
 
 from __future__ import annotations
 
-import gc
 import statistics
 import time
-import timeit
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-__all__ = ["Call", "Comparison", "Effort", "compare", "percentiles"]
+from linkwork.cli.function_timings import Call, Effort, repetitions
 
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A statement to time, as users write it, and what its names mean."""
-
-    statement: str
-    names: Mapping[str, Any]
-
-    def timer(self) -> timeit.Timer:
-        # timeit would turn the collector off
-        return timeit.Timer(self.statement, setup="_gc.enable()", globals={**self.names, "_gc": gc})
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How many rounds, and how long each call is repeated in a round [s]."""
-
-    rounds: int = 7
-    at_least: float = 0.02
+__all__ = ["Comparison", "compare", "percentiles"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +31,7 @@ class Comparison:
 def compare(ours: Call, peer: Call | None, effort: Effort) -> Comparison:
     """Time a call, beside a peer's where there is one."""
     timers = [(call.timer(), 0) for call in (ours, peer) if call is not None]
-    timers = [(timer, _enough(timer, effort.at_least)) for timer, _ in timers]
+    timers = [(timer, repetitions(timer, effort.at_least)) for timer, _ in timers]
     rounds: list[list[float]] = []
     for k in range(effort.rounds):
         seconds = [0.0] * len(timers)
@@ -81,14 +59,3 @@ def percentiles(call: Call, count: int) -> tuple[float, float]:
         times[k] = clock() - start
     p50, p99 = np.percentile(times, (50, 99))
     return float(p50) * 1e-9, float(p99) * 1e-9
-
-
-def _enough(timer: timeit.Timer, at_least: float) -> int:
-    """How many repetitions take that long.  It warms up, too."""
-    count = 1
-    while True:
-        seconds = timer.timeit(count)
-        if seconds >= at_least:
-            return count
-        share = at_least / max(seconds, 1e-9)
-        count = max(count + 1, min(10 * count, int(count * share * 1.2)))

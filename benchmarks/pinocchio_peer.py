@@ -16,13 +16,24 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.cli.benchmark.paired_timing import Call
+from linkwork.cli.arguments import random_states
+from linkwork.cli.function_timings import Call, method_call
 from linkwork.model.tree_builder import FLOATING_BASE
 from linkwork.parts.joint.joint import Joint
 from linkwork.robot import Robot
 from linkwork.robot_table import ROBOT
 
-__all__ = ["COUNTERPARTS", "FUNCTIONS", "Pinocchio", "PinocchioModel", "disagreement"]
+__all__ = [
+    "COUNTERPARTS",
+    "CannotCompare",
+    "Pinocchio",
+    "PinocchioModel",
+    "agreement",
+    "batch_calls",
+    "disagreement",
+    "pinocchio_version",
+    "single_calls",
+]
 
 
 class CannotCompare(Exception):
@@ -223,10 +234,6 @@ _CONFIGURATIONS: dict[tuple[int, int, int], Callable[[np.ndarray], np.ndarray]] 
 }
 
 
-FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "forward_kinematics")
-
-
-"""What `linkwork bench` measures."""
 States = Mapping[str, np.ndarray]
 
 
@@ -297,6 +304,35 @@ def disagreement(ours: np.ndarray | tuple[np.ndarray, ...], reference: np.ndarra
     return float(errors.max(initial=0.0)) if np.isfinite(errors).all() else float("inf")
 
 
+def agreement(robot: Robot, peer: Pinocchio, function: str, *asked: str, samples: int = 32) -> tuple[float, float]:
+    """The largest relative difference between the two over random states, and how large rounding may make it.
+
+    The bound is 100 roundings for each degree of freedom; solving with the mass matrix multiplies it with its condition
+    number.  Here and below, ``asked`` is the frame, of functions that have one.
+    """
+    states = random_states(robot, function, 1, samples)
+    ours = getattr(robot, function)(*states.values(), *asked)
+    error = disagreement(ours, peer.results(function, states, *asked))
+    bound = 100 * np.finfo(float).eps * max(robot.nv, 1)
+    if function in ("forward_dynamics", "forward_dynamics_derivatives", "mass_matrix_inverse"):
+        bound *= float(np.max(np.linalg.cond(robot.mass_matrix(states["q"]))))
+    return error, float(bound)
+
+
+def batch_calls(
+    robot: Robot, peer: Pinocchio | None, function: str, size: int, *asked: str
+) -> tuple[Call, Call | None]:
+    """A batch, ours and the peer's, with the same states: one thread, row-major arrays in, a new array out."""
+    states = random_states(robot, function, 2, size)
+    return method_call(robot, function, states, *asked), None if peer is None else peer.batch(function, states, *asked)
+
+
+def single_calls(robot: Robot, peer: Pinocchio | None, function: str, *asked: str) -> tuple[Call, Call | None]:
+    """One call from Python with arrays of one state, ours and the peer's: a new array out."""
+    state = random_states(robot, function, 3)
+    return method_call(robot, function, state, *asked), None if peer is None else peer.single(function, state, *asked)
+
+
 _SINGLE = {
     "inverse_dynamics": "pin.rnea(model, data, q, v, a)",
     "forward_dynamics": "pin.aba(model, data, q, v, tau)",
@@ -316,7 +352,6 @@ _SINGLE = {
     "forward_dynamics_derivatives": "pin.computeABADerivatives(model, data, q, v, tau)",
 }
 COUNTERPARTS = tuple(_SINGLE)
-
-
 """The functions that Pinocchio has too."""
+
 _IN_PARALLEL = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}

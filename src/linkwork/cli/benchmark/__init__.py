@@ -1,1 +1,0 @@
-"""Timings of a robot's functions for `linkwork bench`, beside Pinocchio where it is installed."""

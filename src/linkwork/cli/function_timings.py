@@ -1,0 +1,134 @@
+"""Timings of a robot's functions: operations, compile time, seconds of a call and of a batch.
+
+A call is repeated until it fills a stretch of time that the clock resolves well, in several rounds, of which the median
+is reported.  Python's garbage collector runs as in anyone's program.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import statistics
+import time
+import timeit
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork.kernels.compiler_api import get_num_threads, set_num_threads
+from linkwork.kernels.function_request import read_request
+from linkwork.robot import Robot
+from linkwork.robot_table import robot_owner
+
+__all__ = [
+    "FUNCTIONS",
+    "Call",
+    "Compiled",
+    "Effort",
+    "compile_cold",
+    "environment",
+    "method_call",
+    "repetitions",
+    "seconds_per_call",
+    "threads",
+]
+
+FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "forward_kinematics")
+"""The functions that `linkwork bench` measures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A statement to time, as users write it, and the values of its names."""
+
+    statement: str
+    names: Mapping[str, Any]
+
+    def timer(self) -> timeit.Timer:
+        # timeit would turn the collector off
+        return timeit.Timer(self.statement, setup="_gc.enable()", globals={**self.names, "_gc": gc})
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """The number of rounds, and the least time for which a call is repeated in a round [s]."""
+
+    rounds: int = 7
+    at_least: float = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The work of one sample, and the time that tracing and compiling took [s]."""
+
+    operations: int  # multiplications, additions and subtractions
+    trace_seconds: float
+    compile_seconds: float  # from the program to machine code
+
+
+@contextmanager
+def environment(**values: str) -> Iterator[None]:
+    """Set environment variables for the duration of a block."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Set the number of threads of a batch for the duration of a block."""
+    before = get_num_threads()
+    set_num_threads(count)
+    try:
+        yield
+    finally:
+        set_num_threads(before)
+
+
+def compile_cold(robot: Robot, function: str, *asked: str) -> Compiled:
+    """Compile a function for a copy of the robot that has compiled nothing yet, without the disk cache.
+
+    ``asked`` is the frame, of functions that have one.
+    """
+    with environment(LINKWORK_CACHE="off"):
+        fresh = Robot(robot.tree)
+        start = time.perf_counter()
+        fresh.warm_up([(function, *asked)], progress=False)
+        seconds = time.perf_counter() - start
+        label = read_request(robot_owner(robot.tree), (function, *asked)).label
+        kernel = fresh.compile({label: (function, *asked)})  # the method's own, which is named so
+    return Compiled(kernel.arithmetic, max(seconds - kernel.compile_time, 0.0), kernel.compile_time)
+
+
+def method_call(robot: Robot, function: str, states: dict[str, np.ndarray], *asked: str) -> Call:
+    """The call of a robot's method with these states, one or a batch: row-major arrays in, a new array out."""
+    robot.warm_up([(function, *asked)], progress=False)  # while it is compiled, single calls take another way
+    return Call(f"robot.{function}({', '.join([*states, *map(repr, asked)])})", {"robot": robot, **states})
+
+
+def seconds_per_call(call: Call, effort: Effort) -> float:
+    """Return the median time of a call [s]."""
+    timer = call.timer()
+    count = repetitions(timer, effort.at_least)
+    return statistics.median(timer.timeit(count) / count for _ in range(effort.rounds))
+
+
+def repetitions(timer: timeit.Timer, at_least: float) -> int:
+    """Return the number of repetitions that take ``at_least`` seconds.  The calls that find it warm up, too."""
+    count = 1
+    while True:
+        seconds = timer.timeit(count)
+        if seconds >= at_least:
+            return count
+        share = at_least / max(seconds, 1e-9)
+        count = max(count + 1, min(10 * count, int(count * share * 1.2)))

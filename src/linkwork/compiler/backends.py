@@ -1,0 +1,19 @@
+"""The backends by name.  A new one is a class of `linkwork.compiler.backend.Backend` and its entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from linkwork.compiler.backend import Backend
+from linkwork.compiler.codegen.cpu_backend import CPUBackend, host_backend
+
+__all__ = ["ALL", "default_backend"]
+
+ALL: Mapping[str, Callable[[], Backend[Any]]] = {CPUBackend.name: host_backend}
+"""What makes the backend of this machine, by its name."""
+
+
+def default_backend() -> Backend[Any]:
+    """The backend of kernels made now: the CPU's."""
+    return ALL[CPUBackend.name]()

@@ -1,0 +1,7 @@
+"""Checks of what extends the compiler: a backend, a pass, a scalar operation."""
+
+from linkwork.compiler.checks.check_backend import check_backend
+from linkwork.compiler.checks.check_operation import check_operation
+from linkwork.compiler.checks.check_pass import check_pass
+
+__all__ = ["check_backend", "check_operation", "check_pass"]

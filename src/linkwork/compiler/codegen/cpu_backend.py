@@ -1,0 +1,122 @@
+"""The CPU as a backend: LLVM IR, object files linked into this process, entries for NumPy and CPython."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+
+from linkwork.compiler.backend import Backend, symbol_prefix
+from linkwork.compiler.codegen import entry_points
+from linkwork.compiler.codegen.code_segments import plan
+from linkwork.compiler.codegen.entry_points import CodegenOptions
+from linkwork.compiler.codegen.float_type import Real
+from linkwork.compiler.codegen.jit import MachineCode, assembly, emit, is_object_file, link, text_bytes
+from linkwork.compiler.codegen.target import Target, host
+from linkwork.compiler.loops import has_control, plan_program
+from linkwork.compiler.loops.execution_plan import Piece, Scope
+from linkwork.compiler.program import Program
+from linkwork.compiler.runtime import fastcall
+from linkwork.compiler.runtime.interrupts import interrupts_address
+from linkwork.compiler.runtime.loop_state import State
+from linkwork.compiler.runtime.threads import setting_address
+
+__all__ = ["CPUBackend", "host_backend"]
+
+_LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@dataclass(frozen=True, repr=False)
+class CPUBackend(Backend[MachineCode]):
+    """A processor: its vector registers hold samples side by side.
+
+    ``loop`` is NumPy's inner loop over a batch, ``fast`` CPython's call with one sample.
+    """
+
+    processor: Target
+
+    name = "cpu"
+    batch_entry = "loop"
+
+    @property
+    def target(self) -> tuple[str, ...]:
+        versions = llvmlite.__version__, repr(llvm.llvm_version_info)
+        return repr(self.processor), *versions, repr(fastcall.available())
+
+    @property
+    def without_passes(self) -> tuple[str, ...]:
+        return () if self.processor.fma else ("fuse",)
+
+    def lanes(self, real: Real) -> int:
+        return self.processor.lanes_of(real)
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        return tuple(entry_points.ENTRIES)
+
+    def parts(self, entry: str, real: Real) -> tuple[str, ...]:
+        return entry_points.entry_point(entry).parts if entry_points.available(entry, real) else ()
+
+    def all_parts(self, real: Real) -> tuple[str, ...]:
+        return tuple(entry_points.parts_here(real))
+
+    def lower(self, program: Program, real: Real) -> CodegenOptions:
+        return CodegenOptions(program, self.processor, real)
+
+    def emit(self, texts: Sequence[str], waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
+        return emit(texts, self.processor, waiting)
+
+    def is_object(self, code: bytes) -> bool:
+        return is_object_file(code)
+
+    def code_bytes(self, code: bytes) -> int:
+        return text_bytes(code)
+
+    def listing(self, texts: Sequence[str]) -> str:
+        return assembly(texts, self.processor)
+
+    def pieces(self, program: Program) -> int:
+        return _pieces(plan_program(program)[0]) if has_control(program) else len(plan(program).segments)
+
+    def load(self, objects: Sequence[bytes], name: str, entry: str) -> MachineCode:
+        prefix, table = symbol_prefix(name), entry_points.entry_point(entry).table
+        # what is called comes before what calls it: see `link`
+        return link([*reversed(objects)], self.processor, f"{prefix}.{entry}", table and f"{prefix}.{table}")
+
+    def call(
+        self, code: MachineCode, program: Program, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
+    ) -> None:
+        """As NumPy calls an inner loop: addresses, sizes, and strides of samples before those inside of them."""
+        arrays = [*inputs, *outputs]
+        addresses = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
+        sizes = [len(arrays[0]), *(n for x in arrays for n in x.shape[1:])]
+        strides = [*(x.strides[0] for x in arrays), *(step for x in arrays for step in x.strides[1:])]
+        state = State(threads=setting_address(), interrupts=interrupts_address())
+        numbers = [(ctypes.c_ssize_t * len(row))(*row) for row in (sizes, strides)]
+        _LOOP(code.address)(addresses, *numbers, ctypes.addressof(state))
+        if state.failed_calls:
+            raise MemoryError(f"{program.name}: no memory for a batch of {len(arrays[0])}")
+
+
+def host_backend() -> CPUBackend:
+    """This machine, or the level that the environment names: see `host`."""
+    return CPUBackend(host())
+
+
+def _pieces(scope: Scope) -> int:
+    """Pieces of straight-line code that there are in a scope and those inside of it."""
+    total = 0
+    called: set[int] = set()
+    waiting = [scope]
+    while waiting:
+        for step in waiting.pop().steps:
+            if isinstance(step, Piece):
+                total += step.stop > step.start
+            else:
+                waiting += [inner for inner in step.scopes if id(inner) not in called]
+                called.update(map(id, step.scopes))
+    return total

@@ -1,0 +1,177 @@
+"""The code of the single call: see `linkwork.compiler.runtime.fastcall`."""
+
+from __future__ import annotations
+
+from linkwork.compiler.codegen.float_type import DOUBLE
+from linkwork.compiler.codegen.llvm_ir import MOST_UNROLLED, Function, Text
+from linkwork.compiler.codegen.straight_line import ON_STACK, sample_declaration
+from linkwork.compiler.program import Port, Program
+from linkwork.compiler.runtime.fastcall import (
+    ARRAY_DATA,
+    ARRAY_DESCR,
+    ARRAY_DIMENSIONS,
+    ARRAY_FLAGS,
+    ARRAY_NDIM,
+    ARRAY_TYPE,
+    CONTIGUOUS_ALIGNED,
+    SLOT,
+    TABLE,
+    TUPLE_SIZE,
+    WRITEABLE,
+    items_offset,
+)
+
+__all__ = ["fast_function"]
+
+
+def fast_function(text: Text, program: Program) -> None:
+    """Add ``@fast(self, args, nargs, names)`` to the module.
+
+    ``self`` is a tuple of the Python callable for everything else, and the type that holds the only result, or None.
+    """
+    f = Function("define ptr @.fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
+    f.declare(sample_declaration(program))
+    f.declare(f"@.python = global [{len(TABLE)} x ptr] zeroinitializer")
+    api = {name: f.load("ptr", f.at("@.python", 8 * k)) for k, name in enumerate(TABLE)}
+    f.require(f.let(f"icmp eq i64 %nargs, {len(program.inputs)}"), "other")
+    out = _out(f, len(program.inputs), api)
+    data: list[str] = []
+    arrays: list[tuple[str, int]] = []
+    for j, port in enumerate(program.inputs):
+        array = f.load("ptr", f.at("%args", 8 * j))
+        f.require(f.let(f"icmp eq ptr {f.load('ptr', f.at(array, ARRAY_TYPE))}, {api['ndarray']}"), "other")
+        f.require(f.all_of(_looks(f, array, port, api, CONTIGUOUS_ALIGNED)), "other")
+        pointer = f.load("ptr", f.at(array, ARRAY_DATA))
+        if port.size > MOST_UNROLLED:
+            with f.loop(port.size) as element:
+                x = f.load("double", f.at(pointer, f.let(f"shl i64 {element}, 3")))
+                f.refuse(f.not_finite(DOUBLE, 1, [x]), "other")
+        else:
+            arrays.append((pointer, port.size))
+        data.append(pointer)
+    if any(size for _, size in arrays):
+        f.refuse(f.any_not_finite(DOUBLE, arrays), "other")
+    with f.unless(f.let(f"icmp eq ptr {out}, null")):
+        _write(f, program, out, data, api)
+    _make(f, program, data, api)
+    f.label("other")
+    otherwise = f.load("ptr", f.at("%self", items_offset()))
+    f.do(f"%answer = call ptr {api['vectorcall']}(ptr {otherwise}, ptr %args, i64 %nargs, ptr %names)")
+    text.add(f)
+
+
+def _out(f: Function, nargs: int, api: dict[str, str]) -> str:
+    """The array to write to, or null; "out" is the only keyword that is not for others."""
+    f.do("%out = alloca ptr, align 8")
+    f.store("ptr", "null", "%out")
+    with f.unless(f.let("icmp eq ptr %names, null")):
+        f.require(f.let(f"icmp eq i64 {f.load('i64', f.at('%names', TUPLE_SIZE))}, 1"), "other")
+        name = f.load("ptr", f.at("%names", items_offset()))
+        f.require(f.let(f"icmp eq ptr {name}, {api['out']}"), "other")
+        given = f.load("ptr", f.at("%args", 8 * nargs))
+        with f.unless(f.let(f"icmp eq ptr {given}, {api['none']}")):
+            f.store("ptr", given, "%out")
+    return f.load("ptr", "%out")
+
+
+def _write(f: Function, program: Program, out: str, data: list[str], api: dict[str, str]) -> None:
+    """Write the only result to an array that was given, which shares no memory with the inputs, and return it.
+
+    Where there are guards, what they may tell is known before the array is written to.
+    """
+    if len(program.outputs) != 1 or (program.guards and 8 * program.outputs[0].size > ON_STACK):
+        f.do("br label %other")
+    else:
+        (port,) = program.outputs
+        f.require(f.let(f"icmp eq ptr {f.load('ptr', f.at(out, ARRAY_TYPE))}, {api['ndarray']}"), "other")
+        f.require(f.all_of(_looks(f, out, port, api, CONTIGUOUS_ALIGNED | WRITEABLE)), "other")
+        start = f.load("ptr", f.at(out, ARRAY_DATA))
+        end, apart = f.at(start, 8 * port.size), []
+        for pointer, source in zip(data, program.inputs, strict=True):
+            before = f.let(f"icmp ule ptr {f.at(pointer, 8 * source.size)}, {start}")
+            apart.append(f.let(f"or i1 {before}, {f.let(f'icmp ule ptr {end}, {pointer}')}"))
+        f.require(f.all_of(apart), "other")
+        result = f.let(f"alloca [{port.size} x double], align 64") if program.guards else start
+        status = f.let(f"call i32 @.sample({', '.join(f'ptr {d}' for d in [*data, result])})")
+        f.require(f.let(f"icmp eq i32 {status}, 0"), "other")
+        if program.guards:
+            f.declare("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+            f.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {start}, ptr {result}, i64 {8 * port.size}, i1 false)")
+        f.do(f"call void {api['retain']}(ptr {out})")
+        f.do(f"ret ptr {out}")
+    f.label("never")
+
+
+def _make(f: Function, program: Program, data: list[str], api: dict[str, str]) -> None:
+    """Make arrays for the results, and return them."""
+    arrays: list[str] = []
+    pointers = list(data)
+    for j, port in enumerate(program.outputs):
+        sizes = f"[{max(len(port.shape), 1)} x i64] [{', '.join(f'i64 {n}' for n in port.shape or (0,))}]"
+        f.declare(f"@.shape{j} = internal constant {sizes}")
+        array = f.let(
+            f"call ptr {api['new_array']}(ptr {api['ndarray']}, i32 {len(port.shape)}, ptr @.shape{j}, "
+            f"i32 {DOUBLE.number}, ptr null, ptr null, i32 0, i32 0, ptr null)"
+        )
+        f.require(f.let(f"icmp ne ptr {array}, null"), f"failed{j}")
+        pointers.append(f.load("ptr", f.at(array, ARRAY_DATA)))
+        arrays.append(array)
+    status = f.let(f"call i32 @.sample({', '.join(f'ptr {d}' for d in pointers)})")
+    f.require(f.let(f"icmp eq i32 {status}, 0"), "unused")
+    results = [  # as from every function of NumPy, a number comes as a scalar
+        array if port.shape else f.let(f"call ptr {api['as_scalar']}(ptr {array})")
+        for array, port in zip(arrays, program.outputs, strict=True)
+    ]
+    if len(results) == 1:
+        _held_result(f, results[0], api)
+    else:
+        f.require(f.all_of([f.let(f"icmp ne ptr {r}, null") for r in results]), "failed0")
+        items = ", ".join(f"ptr {r}" for r in results)
+        packed = f.let(f"call ptr (i64, ...) {api['pack_tuple']}(i64 {len(results)}, {items})")
+        _release(f, api, results)
+        f.require(f.let(f"icmp ne ptr {packed}, null"), "failed0")
+        arguments = f.let(f"call ptr (i64, ...) {api['pack_tuple']}(i64 1, ptr {packed})")
+        _release(f, api, [packed])
+        f.require(f.let(f"icmp ne ptr {arguments}, null"), "failed0")
+        named = f.let(f"call ptr {api['new_tuple']}(ptr {api['result']}, ptr {arguments}, ptr null)")
+        _release(f, api, [arguments])
+        f.do(f"ret ptr {named}")
+    for j in range(len(arrays)):
+        f.label(f"failed{j}")
+        _release(f, api, arrays[:j])
+        f.do("ret ptr null")
+    f.label("unused")  # of memory, or a guard is greater than zero: the other way says so
+    _release(f, api, arrays)
+    f.do("br label %other")
+
+
+def _held_result(f: Function, result: str, api: dict[str, str]) -> None:
+    """Return the only result, in an object of the type that holds it where there is one."""
+    holder = f.load("ptr", f.at("%self", items_offset() + 8))
+    f.require(f.let(f"icmp ne ptr {holder}, {api['none']}"), "bare")
+    f.require(f.let(f"icmp ne ptr {result}, null"), "bare")
+    made = f.let(f"call ptr {api['new_object']}(ptr {holder}, i64 0)")
+    f.require(f.let(f"icmp ne ptr {made}, null"), "lost")
+    f.store("ptr", result, f.at(made, SLOT))
+    f.do(f"ret ptr {made}")
+    f.label("lost")
+    _release(f, api, [result])
+    f.do("ret ptr null")
+    f.label("bare")
+    f.do(f"ret ptr {result}")
+
+
+def _looks(f: Function, array: str, port: Port, api: dict[str, str], wanted: int) -> list[str]:
+    """Whether an array is of float64, has the flags that are wanted, and is of the port's shape."""
+    kind = f.let(f"icmp eq ptr {f.load('ptr', f.at(array, ARRAY_DESCR))}, {api['float64']}")
+    flags = f.let(f"and i32 {f.load('i32', f.at(array, ARRAY_FLAGS), 4)}, {wanted}")
+    checks = [kind, f.let(f"icmp eq i32 {flags}, {wanted}")]
+    rank = f.let(f"icmp eq i32 {f.load('i32', f.at(array, ARRAY_NDIM), 4)}, {len(port.shape)}")
+    f.require(rank, "other")
+    sizes = f.load("ptr", f.at(array, ARRAY_DIMENSIONS)) if port.shape else ""
+    return checks + [f.let(f"icmp eq i64 {f.load('i64', f.at(sizes, 8 * d))}, {n}") for d, n in enumerate(port.shape)]
+
+
+def _release(f: Function, api: dict[str, str], objects: list[str]) -> None:
+    for made in objects:
+        f.do(f"call void {api['release']}(ptr {made})")

@@ -1,0 +1,205 @@
+"""Actuators: forces that follow from controls, and the joints or frames that they act on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.validation import is_real, non_negative, shown
+from linkwork.expr.scalar.functions import lt, where
+
+__all__ = ["Actuator", "bounded"]
+
+Range = tuple[float, float]
+
+FREE: Range = (-math.inf, math.inf)
+
+
+@public_constructor
+@dataclass(frozen=True, slots=True)
+class Actuator:
+    """An actuator: a force f that follows from a control u and from the length l of its transmission.
+
+        f = (g₀ + g₁ l + g₂ l̇) u + b₀ + b₁ l + b₂ l̇,      u within control_range, f within force_range
+
+    ``gain`` is (g₀, g₁, g₂) and ``bias`` (b₀, b₁, b₂).  `motor`, `position` and `velocity` make the usual ones, in
+    which f is g₀ u, k (u − l) − d l̇, and d (u − l̇).
+
+    It acts on joints, or on a frame.  On joints, ``joints`` lists names with the ``gear`` of each of the joint's
+    velocities, and l = offset + Σ gear · φ, where φ are the coordinates (nv) of the joint from its zero; the joint
+    force is gear · f.  Several joints make a tendon.  On a frame, ``frame`` feels the wrench f · wrench, a (moment;
+    force) in the axes of the frame and at its origin.  ``relative_to`` names a frame that feels the opposite wrench;
+    l is then wrench · (the pose of ``frame`` relative to it, as rotation vector and position), and without it 0.
+
+    Units: u is whatever the gain makes N or N·m of; l is in rad or m, times the gear.  A range without bounds is
+    (−inf, inf).  The limit of what a joint may take of all actuators is the joint's ``effort``.
+    """
+
+    name: str
+    joints: tuple[tuple[str, tuple[float, ...]], ...] = ()  # names, and gears by each of the joint's velocities
+    frame: str | None = None
+    wrench: tuple[float, ...] = ()  # (moment; force) at f = 1, in the frame's axes
+    relative_to: str | None = None
+    gain: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    control_range: Range = FREE
+    force_range: Range = FREE
+    offset: float = 0.0  # of the length
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what no actuator is, wherever it acts."""
+        caller = f"Actuator {self.name!r}"
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise ValueError(f"Actuator: name: expected a text, got {self.name!r}")
+        for key, count in (("gain", 3), ("bias", 3), ("control_range", 2), ("force_range", 2)):
+            object.__setattr__(self, key, _numbers(caller, key, getattr(self, key), count, ranged=count == 2))
+        object.__setattr__(self, "offset", _numbers(caller, "offset", (self.offset,), 1)[0])
+        for key in ("control_range", "force_range"):
+            low, high = getattr(self, key)
+            if not low <= high or low == math.inf or high == -math.inf:
+                raise ValueError(f"{caller}: {key}: expected (lower, upper), the lower one first, got {(low, high)!r}")
+        if bool(self.joints) == (self.frame is not None):
+            raise ValueError(f"{caller}: expected joints or a frame to act on, and not both")
+        if self.frame is None:
+            if self.wrench or self.relative_to is not None:
+                raise ValueError(f"{caller}: wrench and relative_to are for actuators on a frame: it acts on joints")
+            object.__setattr__(self, "joints", tuple(_gears(caller, self.joints)))
+        else:
+            wrench = _numbers(caller, "wrench", self.wrench, 6)
+            if not any(wrench):
+                raise ValueError(f"{caller}: wrench: expected (moment; force) that is not zero, got {self.wrench!r}")
+            object.__setattr__(self, "wrench", wrench)
+
+    # -- the usual ones
+
+    @classmethod
+    def motor(
+        cls, name: str, joint: str, *, gear: Any = 1.0, control_range: Range = FREE, force_range: Range = FREE
+    ) -> Actuator:
+        """A motor on a joint: f = u [N·m, N], and the joint force gear · u.
+
+        ``gear`` is one number, or one for each of the joint's velocities.
+        """
+        return cls(name, ((joint, gear),), control_range=control_range, force_range=force_range)
+
+    @classmethod
+    def position(
+        cls,
+        name: str,
+        joint: str,
+        *,
+        stiffness: float,
+        damping: float = 0.0,
+        gear: Any = 1.0,
+        control_range: Range = FREE,
+        force_range: Range = FREE,
+    ) -> Actuator:
+        """A position servo: f = stiffness · (u − l) − damping · l̇, and u is a length: gear · q."""
+        k, d = (non_negative("Actuator.position", *x) for x in (("stiffness", stiffness), ("damping", damping)))
+        ranges = control_range, force_range
+        return cls(name, ((joint, gear),), None, (), None, (k, 0.0, 0.0), (0.0, 0.0 - k, 0.0 - d), *ranges)
+
+    @classmethod
+    def velocity(
+        cls,
+        name: str,
+        joint: str,
+        *,
+        damping: float,
+        gear: Any = 1.0,
+        control_range: Range = FREE,
+        force_range: Range = FREE,
+    ) -> Actuator:
+        """A velocity servo: f = damping · (u − l̇), and u is a rate: gear · v."""
+        d = non_negative("Actuator.velocity", "damping", damping)
+        ranges = control_range, force_range
+        return cls(name, ((joint, gear),), None, (), None, (d, 0.0, 0.0), (0.0, 0.0, 0.0 - d), *ranges)
+
+    # -- what it does
+
+    @property
+    def kind(self) -> Literal["motor", "position", "velocity", "affine"]:
+        """The usual actuator that it is, or "affine"."""
+        g, (b0, b1, b2) = self.gain, self.bias
+        if g[1:] == (0.0, 0.0) and b0 == 0.0 and self.offset == 0.0:
+            if (b1, b2) == (0.0, 0.0):
+                return "motor"
+            if b1 == -g[0]:
+                return "position"
+            if (b1, b2) == (0.0, -g[0]):
+                return "velocity"
+        return "affine"
+
+    def force(self, control: Any, length: Any, rate: Any) -> Any:
+        """f [N·m, N] over any scalar: at a control, the length of the transmission and its rate, within all ranges."""
+        g0, g1, g2 = self.gain
+        b0, b1, b2 = self.bias
+        u = bounded(control, *self.control_range)
+        return bounded((g0 + g1 * length + g2 * rate) * u + b0 + b1 * length + b2 * rate, *self.force_range)
+
+    # -- names in it
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """The frames that it names."""
+        return tuple(name for name in (self.frame, self.relative_to) if name is not None)
+
+    def renamed(self, names: Mapping[str, str]) -> Actuator:
+        """The actuator, of which frames have other names."""
+        if not any(name in names for name in self.frames):
+            return self
+        frame, other = (None if x is None else names.get(x, x) for x in (self.frame, self.relative_to))
+        return replace(self, frame=frame, relative_to=other)
+
+    def without_joints(self, held: Mapping[str, Sequence[float]]) -> Actuator | None:
+        """The actuator where joints are held at coordinates (nv each) from their zeros: they are part of the offset.
+
+        None where no joint is left.
+        """
+        left = tuple((joint, gears) for joint, gears in self.joints if joint not in held)
+        if len(left) == len(self.joints):
+            return self
+        if not left:
+            return None
+        pairs = [zip(gears, held[joint], strict=True) for joint, gears in self.joints if joint in held]
+        return replace(self, joints=left, offset=self.offset + sum(g * x for pair in pairs for g, x in pair))
+
+
+def bounded(x: Any, low: float, high: float) -> Any:
+    """A scalar within a range; an infinite bound costs nothing, and NaN stays."""
+    if low != -math.inf:
+        x = where(lt(x, low), low, x)
+    return x if high == math.inf else where(lt(high, x), high, x)
+
+
+# -- arguments
+
+
+def _gears(caller: str, joints: Any) -> Iterator[tuple[str, tuple[float, ...]]]:
+    pairs = joints.items() if isinstance(joints, Mapping) else joints
+    names = set()
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise ValueError(f"{caller}: joints: expected pairs of a joint's name and its gear, got {shown(pair)}")
+        name, gear = pair
+        if name in names:
+            raise ValueError(f"{caller}: joints: joint {name!r} comes twice")
+        names.add(name)
+        row = (gear,) if is_real(gear) else gear
+        yield name, _numbers(caller, f"gear of joint {name!r}", row, None)
+
+
+def _numbers(caller: str, key: str, values: Any, count: int | None, *, ranged: bool = False) -> tuple[float, ...]:
+    expected = "numbers" if count is None else f"{count} numbers"
+    finite = "" if ranged else "finite "
+    try:
+        found = tuple(values)
+    except TypeError:
+        raise ValueError(f"{caller}: {key}: expected {finite}{expected}, got {shown(values)}") from None
+    sound = bool(found) and count in (None, len(found)) and all(map(is_real, found))
+    if not sound or not (ranged or all(map(math.isfinite, found))):
+        raise ValueError(f"{caller}: {key}: expected {finite}{expected}, got {shown(values)}")
+    return tuple(float(x) for x in found)

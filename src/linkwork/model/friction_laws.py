@@ -1,0 +1,213 @@
+"""Laws of dry friction in joints: the force with which a joint resists its velocity.
+
+A law is one class with one formula, over any scalar.  The algorithms ask it for that force, for its slope and whether
+it holds joints at rest; they name no law.  A new law is a class and its entry in `ALL`, and its name in `FrictionName`,
+which editors show; `check_friction_law` proves the contract.
+
+Damping, −D v, is viscous friction.  It is a parameter of joints beside dry friction and acts with every law.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from linkwork.errors import UnknownNameError
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.functions import eq, sign, tanh, where
+
+__all__ = [
+    "ALL",
+    "BY_NAME",
+    "DEFAULT",
+    "Coulomb",
+    "DryFriction",
+    "FrictionLaw",
+    "FrictionName",
+    "SmoothCoulomb",
+    "Stribeck",
+    "check_friction_law",
+    "friction_law",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DryFriction:
+    """Parameters of dry friction along one velocity of a joint.  A law may use some of them only."""
+
+    sliding: Any  # f: friction of motion [N·m, N]
+    static: Any  # f_s: the most that holds at rest, at least f [N·m, N]
+    velocity: Any  # v_s: speed of the transition from rest to sliding, above zero [rad/s, m/s]
+
+
+class FrictionLaw(ABC):
+    """A law of dry friction: the joint feels the force −F(v), odd in v, with F(v) v ≥ 0.
+
+    The power that it takes is F(v) v [W].  A law that ``sticks`` holds joints at rest by whatever force, up to f_s,
+    that takes; F is then the friction of motion, and forward dynamics solves for the force at rest.
+    """
+
+    name: ClassVar[str]  # the word of the keyword ``friction``
+    uses: ClassVar[tuple[str, ...]]  # the fields of `DryFriction` that F depends on
+    sticks: ClassVar[bool] = False
+
+    @abstractmethod
+    def resistance(self, v: Any, friction: DryFriction) -> Any:
+        """F(v): the force that opposes the velocity v [N·m, N]."""
+
+    def slope(self, v: Any, friction: DryFriction) -> Any:
+        """∂F/∂v [N·m·s/rad, N·s/m], by differentiation of `resistance` unless a law has it in closed form."""
+        moving = seeded([v], [1.0])[0]
+        return parts(self.resistance(moving, friction), moving.level)[1]
+
+    def starting(self, v: Any, a: Any, friction: DryFriction) -> Any:
+        """The force beside F(v) that opposes a joint which starts from rest with acceleration a [N·m, N].
+
+        Zero unless the law sticks.
+        """
+        return 0.0
+
+    def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
+        """∂(F(v) + starting force)/∂f: the column of f in a regressor.  The law must be linear in f.
+
+        Raises ValueError where the force is no multiple of f.
+        """
+        unit = DryFriction(1.0, 1.0, friction.velocity)
+        return self.resistance(v, unit) + self.starting(v, a, unit)
+
+    def vanishes(self, friction: DryFriction) -> bool:
+        """True where F is known to be zero at every velocity."""
+        return is_zero(friction.sliding)
+
+
+class SmoothCoulomb(FrictionLaw):
+    """F(v) = f tanh(v / v_s): Coulomb's law without the jump at rest.
+
+    Source: Andersson, Söderberg and Björklund, Friction models for sliding dry, boundary and mixed lubricated contacts,
+    Tribology International 40, 2007.
+    """
+
+    name = "smooth"
+    uses = ("sliding", "velocity")
+
+    def resistance(self, v: Any, friction: DryFriction) -> Any:
+        return tanh(v * (1.0 / friction.velocity)) * friction.sliding
+
+    def slope(self, v: Any, friction: DryFriction) -> Any:
+        share = tanh(v * (1.0 / friction.velocity))
+        return friction.sliding / friction.velocity * (1.0 - share * share)
+
+    def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
+        return tanh(v / friction.velocity)
+
+
+class Coulomb(FrictionLaw):
+    """F(v) = f sign(v), and at rest whatever holds the joint, up to f_s.
+
+    Source: Coulomb, Théorie des machines simples, 1785; Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 11.
+    """
+
+    name = "coulomb"
+    uses = ("sliding", "static")
+    sticks = True
+
+    def resistance(self, v: Any, friction: DryFriction) -> Any:
+        return sign(v) * friction.sliding
+
+    def slope(self, v: Any, friction: DryFriction) -> Any:
+        return 0.0
+
+    def starting(self, v: Any, a: Any, friction: DryFriction) -> Any:
+        return where(eq(v, 0.0), sign(a) * friction.sliding, 0.0)
+
+    def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
+        return where(eq(v, 0.0), sign(a), sign(v))
+
+
+class Stribeck(FrictionLaw):
+    """F(v) = f tanh(4 u) + (f_s − f) u / (¼ u² + ¾)²,  u = v / v_s: it rises to f_s at v_s and falls to f beyond.
+
+    Source: Brown and McPhee, A continuous velocity-based friction model for dynamics and control with physically
+    meaningful parameters, Journal of Computational and Nonlinear Dynamics 11(5), 2016.
+    """
+
+    name = "stribeck"
+    uses = ("sliding", "static", "velocity")
+
+    def resistance(self, v: Any, friction: DryFriction) -> Any:
+        u = v * (1.0 / friction.velocity)
+        sliding = tanh(u * 4.0) * friction.sliding
+        if _same(friction.static, friction.sliding):
+            return sliding
+        width = u * u * 0.25 + 0.75
+        return sliding + (friction.static - friction.sliding) * (u / (width * width))
+
+    def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
+        if not _same(friction.static, friction.sliding):
+            raise ValueError(
+                'friction: law "stribeck": expected static_friction equal to friction, of which joint forces are a '
+                "multiple then; give the joints no static_friction of their own, or choose another law"
+            )
+        return tanh(v * (4.0 / friction.velocity))
+
+    def vanishes(self, friction: DryFriction) -> bool:
+        return is_zero(friction.sliding) and is_zero(friction.static)
+
+
+ALL: tuple[FrictionLaw, ...] = (SmoothCoulomb(), Coulomb(), Stribeck())
+
+FrictionName: TypeAlias = Literal["smooth", "coulomb", "stribeck"]
+"""The names of the laws, for signatures."""
+
+BY_NAME = {law.name: law for law in ALL}
+DEFAULT = ALL[0]
+
+
+def friction_law(law: str | FrictionLaw) -> FrictionLaw:
+    """Return the law of this name, or the law itself.  Raises UnknownNameError."""
+    if isinstance(law, FrictionLaw):
+        return law
+    if law not in BY_NAME:
+        raise UnknownNameError("law of friction", str(law), BY_NAME)
+    return BY_NAME[law]
+
+
+def check_friction_law(law: FrictionLaw, seed: int = 0) -> None:
+    """Raise AssertionError where a law breaks the contract of `FrictionLaw`, saying at which numbers.
+
+    Checked at random parameters and velocities: F is finite and odd, takes power, tends to f far from rest, depends
+    only on what ``uses`` names, and has `slope` as its derivative; a law without sticking is continuous at rest.
+    """
+    rng = np.random.default_rng(seed)
+    for _ in range(200):
+        f, v_s = rng.uniform(0.1, 5.0), rng.uniform(0.01, 0.5)
+        friction = DryFriction(f, f * rng.choice([1.0, 1.5]), v_s)
+        v = float(rng.choice([-1.0, 1.0]) * v_s * rng.uniform(0.05, 8.0))
+        at = f"{law.name}: v={v!r}, {friction}"
+        F = law.resistance(v, friction)
+        assert np.isfinite(F) and F * v >= 0.0, f"{at}: takes no power: F = {F!r}"
+        assert abs(law.resistance(-v, friction) + F) <= 1e-12 * friction.static, f"{at}: is not odd"
+        assert abs(law.resistance(1e4 * v_s, friction) - f) <= 1e-3 * f, f"{at}: does not tend to f far from rest"
+        for field in ("sliding", "static", "velocity"):
+            if field not in law.uses:
+                other = DryFriction(**{**_fields(friction), field: getattr(friction, field) * 1.25})
+                assert law.resistance(v, other) == F, f"{at}: depends on {field}, which `uses` does not name"
+        step = 1e-6 * v_s
+        numeric = (law.resistance(v + step, friction) - law.resistance(v - step, friction)) / (2.0 * step)
+        slope = law.slope(v, friction)
+        assert abs(slope - numeric) <= 1e-5 * friction.static / v_s, f"{at}: slope {slope!r}, differences {numeric!r}"
+        jump = abs(law.resistance(1e-9 * v_s, friction))
+        assert law.sticks or jump <= 1e-6 * friction.static, f"{at}: jumps at rest, and does not stick"
+
+
+def _fields(friction: DryFriction) -> dict[str, Any]:
+    return {name: getattr(friction, name) for name in ("sliding", "static", "velocity")}
+
+
+def _same(one: Any, other: Any) -> bool:
+    """True where two parameters are known to be equal."""
+    return one is other or (isinstance(one, float) and isinstance(other, float) and one == other)

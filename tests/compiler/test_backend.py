@@ -1,0 +1,148 @@
+"""The interface of backends: the CPU's keeps it, what breaks it is told, and kernels ask no more."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from compiler.knobs import LEVELS
+from linkwork.compiler import backends
+from linkwork.compiler.build import KernelCode, Recipe, Source
+from linkwork.compiler.checks import check_backend
+from linkwork.compiler.checks.sample_programs import programs
+from linkwork.compiler.codegen.cpu_backend import CPUBackend, host_backend
+from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.codegen.target import host
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.trace.trace import trace
+from linkwork.expr.scalar import functions as f
+from linkwork.expr.scalar.operations import BY_NAME
+
+
+def test_the_list():
+    assert [make().name for make in backends.ALL.values()] == list(backends.ALL)
+    assert backends.default_backend() == host_backend() and repr(host_backend()) == "<backend cpu>"
+
+
+@pytest.mark.parametrize("level", [None, next(iter(LEVELS))])
+def test_the_cpu_keeps_the_contract(level):
+    backend = host_backend() if level is None else CPUBackend(LEVELS[level])
+    assert check_backend(backend) == []
+
+
+def test_programs_have_every_operation():
+    names = {program.name for program, _ in programs()}
+    assert names >= {o.name for o in BY_NAME.values() if o.arity > 0}
+
+
+def test_float32():
+    program = trace(lambda x, y: (x @ y, f.sin(x) * y), "both", {"x": 3, "y": 3})
+    x = np.random.default_rng(0).normal(size=(2, 50, 3))
+    single, double = (host_backend().function(program, real)(x) for real in (SINGLE, DOUBLE))
+    for got, expected, port in zip(single, double, program.outputs, strict=True):
+        assert got.dtype == np.float32 and got.shape == (50, *port.shape)
+        assert np.allclose(got, expected, atol=1e-5)
+
+
+def test_the_function_is_the_kernels():
+    program = trace(lambda x: x * x[0] + 1.0, "scaled", {"x": 3})
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    (got,) = host_backend().function(program)([x])
+    assert np.array_equal(got, Kernel(program, backend=host_backend())(x))
+
+
+class Reported(CPUBackend):
+    """The CPU, which notes what is asked of it."""
+
+    name = "reported"
+    asked: ClassVar[list[str]] = []
+
+    @property
+    def target(self):
+        return ("reported", *super().target)
+
+    def emit(self, texts, waiting=lambda: None):
+        self.asked.append("emit")
+        return super().emit(texts, waiting)
+
+    def load(self, objects, name, entry):
+        self.asked.append(f"load {entry}")
+        return super().load(objects, name, entry)
+
+
+def test_kernels_and_the_cache_ask_the_backend(cache_folder):
+    recipe = Recipe.of(trace(lambda x: x * 2.0, "twice", {"x": 3}))
+    Reported.asked.clear()
+    for times in (1, 2):  # the second finds objects in the cache, under the backend's own target
+        code = KernelCode(Source(recipe, Reported(host())))
+        code.make(["loop"])
+        assert Reported.asked == ["emit", "load loop"][: 2 if times == 1 else None] + ["load loop"] * (times - 1)
+    Kernel(recipe, backend=CPUBackend(host()))
+    assert Reported.asked.count("emit") == 1
+
+
+class Changed(CPUBackend):
+    """The CPU, whose answers are changed."""
+
+    def __init__(self, change):
+        super().__init__(host())
+        object.__setattr__(self, "change", change)
+
+    def call(self, code, program, inputs, outputs):
+        super().call(code, program, inputs, outputs)
+        self.change(outputs)
+
+
+def scaled(outputs):
+    for x in outputs:
+        x *= 1.0 + 1e-9
+
+
+def by_size(outputs):
+    for x in outputs:
+        x *= 1.0 + 1e-15 * len(x)
+
+
+def nan(outputs):
+    outputs[0][-1] = np.nan
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [(scaled, "the interpreter's"), (by_size, "a batch of 1 differs"), (nan, "is nan")],
+)
+def test_wrong_answers_are_told(change, message):
+    with pytest.raises(AssertionError, match=message):
+        check_backend(Changed(change))
+
+
+class Unsteady(CPUBackend):
+    """The CPU, whose objects are others each time."""
+
+    count: ClassVar[list[int]] = [0]
+
+    def emit(self, texts, waiting=lambda: None):
+        self.count[0] += 1
+        return [code + bytes(self.count[0]) for code in super().emit(texts, waiting)]
+
+
+def test_unsteady_code_is_told():
+    with pytest.raises(AssertionError, match="its objects are others each time"):
+        check_backend(Unsteady(host()))
+
+
+class StraightLine(CPUBackend):
+    def refuse(self, program):
+        return "it has loops" if any(i.operation.arity < 0 for i in program.instructions) else None
+
+
+def test_refused_programs_are_named():
+    backend = StraightLine(host())
+    program = next(p for p, _ in programs() if p.name == "root")
+    with pytest.raises(ValueError, match="cpu: program 'root': it has loops"):
+        backend.function(program)
+    with pytest.raises(ValueError, match="root: the backend 'cpu' cannot compile it: it has loops"):
+        Kernel(program, backend=backend)
+    assert [p.name for p, _ in programs() if backend.refuse(p)] == ["choice", "sum", "root"]

@@ -1,0 +1,113 @@
+"""Laws of dry friction: the contract of each, and a new one that every function of a robot takes."""
+
+from dataclasses import replace
+from typing import get_args
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.expr.scalar.functions import sqrt
+from linkwork.model import friction_laws
+from linkwork.model.friction_laws import ALL, Coulomb, DryFriction, FrictionLaw, FrictionName, check_friction_law
+
+ARM = lw.load("arm7").with_joint_dynamics(friction=1.5, static_friction={"elbow": 2.5}, friction_velocity=0.1)
+
+
+@pytest.mark.parametrize("law", ALL, ids=lambda law: law.name)
+def test_contract(law):
+    check_friction_law(law)
+
+
+def test_names_of_signatures_are_those_of_the_list():
+    assert get_args(FrictionName) == tuple(law.name for law in ALL)
+
+
+class Rough(FrictionLaw):
+    """F(v) = f v / √(v² + v_s²)."""
+
+    name = "rough"
+    uses = ("sliding", "velocity")
+
+    def resistance(self, v, friction):
+        return friction.sliding * (v / sqrt(v * v + friction.velocity * friction.velocity))
+
+
+def test_a_law_of_ones_own():
+    check_friction_law(Rough())
+    tree, rng = ARM.tree, np.random.default_rng(0)
+    q, v, a = ARM.random_configuration(seed=0), *rng.normal(size=(2, ARM.nv))
+    from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
+    from linkwork.dynamics.algorithms.regressors.inertial_regressors import inverse_dynamics_regressor
+
+    felt = np.array(inverse_dynamics(tree, q, v, a, passive=True, friction=Rough()))
+    without = np.array(inverse_dynamics(ARM.with_joint_dynamics(friction=0.0).tree, q, v, a, passive=True))
+    assert felt - without == pytest.approx(1.5 * v / np.hypot(v, 0.1), abs=1e-12)
+    Y = np.array(inverse_dynamics_regressor(tree, q, v, a, passive=True, friction=Rough()))
+    assert Y @ ARM.inertial_parameters(passive=True) == pytest.approx(felt, abs=1e-9)
+
+
+class Broken(Coulomb):
+    name = "broken"
+    sticks = False
+
+
+class Driving(FrictionLaw):
+    name = "driving"
+    uses = ("sliding",)
+
+    def resistance(self, v, friction):
+        return -friction.sliding * v
+
+
+@pytest.mark.parametrize(("law", "message"), [(Broken(), "jumps at rest"), (Driving(), "takes no power")])
+def test_broken_laws_are_told(law, message):
+    with pytest.raises(AssertionError, match=message):
+        check_friction_law(law)
+
+
+def test_stribeck_peaks_at_its_velocity():
+    law, friction = friction_laws.BY_NAME["stribeck"], DryFriction(1.0, 1.6, 0.05)
+    speeds = np.linspace(0.0, 1.0, 20_001)
+    F = np.array([law.resistance(v, friction) for v in speeds])
+    assert speeds[F.argmax()] == pytest.approx(0.05, abs=2e-3)
+    assert F.max() == pytest.approx(1.6, abs=5e-3)
+    assert F[-1] == pytest.approx(1.0, abs=1e-2)
+
+
+def test_stribeck_in_compiled_functions():
+    q, v = ARM.random_configuration(seed=0), np.linspace(-0.3, 0.3, ARM.nv)
+    law = friction_laws.BY_NAME["stribeck"]
+    dry = [DryFriction(1.5, f_s, 0.1) for f_s in ARM.static_friction]
+    F = np.array([law.resistance(x, friction) for x, friction in zip(v, dry, strict=True)])
+    damped = -ARM.damping * v
+    exerted = ARM.passive_force(q, v, friction="stribeck")
+    assert exerted == pytest.approx(damped - F, abs=1e-12)
+    a = ARM.forward_dynamics(q, v, np.zeros(7), passive=True, friction="stribeck")
+    assert ARM.inverse_dynamics(q, v, a, passive=True, friction="stribeck") == pytest.approx(np.zeros(7), abs=1e-9)
+    taken = ARM.power(q, v, np.zeros(7), passive=True, friction="stribeck").dissipated
+    assert taken == pytest.approx(v @ (F - damped), abs=1e-12)
+    with pytest.raises(ValueError, match="static_friction equal to friction"):
+        ARM.inverse_dynamics_regressor(q, v, a, passive=True, friction="stribeck")
+    even = ARM.with_joint_dynamics(static_friction=1.5)
+    Y = even.inverse_dynamics_regressor(q, v, a, passive=True, friction="stribeck")
+    pi = even.inertial_parameters(passive=True)
+    assert Y @ pi == pytest.approx(even.inverse_dynamics(q, v, a, passive=True, friction="stribeck"), abs=1e-9)
+
+
+def test_static_friction_alone_counts_by_stribecks_law():
+    tree = ARM.tree
+    bodies = [replace(body, friction=(0.0,), drive=replace(body.drive, static_friction=(1.0,))) for body in tree.bodies]
+    robot = lw.Robot(replace(tree, bodies=tuple(bodies)))
+    q, v = robot.random_configuration(seed=0), np.full(7, 0.1)
+    assert robot.passive_force(q, v, friction="stribeck") + robot.damping * v == pytest.approx(-np.ones(7), abs=1e-12)
+    assert robot.passive_force(q, v) + robot.damping * v == pytest.approx(np.zeros(7), abs=1e-12)
+
+
+def test_functions_of_constrained_robots_name_the_law_they_take():
+    robot = lw.load("fourbar")
+    q = robot.assemble().q
+    with pytest.raises(ValueError, match="friction: expected 'smooth' for a robot with constraints, got 'stribeck'"):
+        robot.forward_dynamics(q, np.zeros(robot.nv), np.zeros(robot.nv), passive=True, friction="stribeck")
+    with pytest.raises(ValueError, match="passive: expected True, False or 'coulomb', got 'stribeck'"):
+        ARM.simulate(ARM.neutral(), duration=0.1, passive="stribeck")

@@ -1,0 +1,245 @@
+"""Actuators and named configurations: what they say, what is wrong with them, and what edits make of them."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import Actuator
+from linkwork.errors import ModelError, UnknownNameError
+
+MOTOR = Actuator.motor("elbow_motor", "elbow", gear=100.0, force_range=(-0.8, 0.8))
+SERVO = Actuator.position("wrist_servo", "wrist_roll", stiffness=50.0, damping=2.0, control_range=(-1.0, 1.0))
+ARM = lw.load("arm7").with_actuators(MOTOR, SERVO)
+HOME = ARM.with_named_configuration("home", {"elbow": -1.2, "wrist_roll": 0.3}, controls={"wrist_servo": 0.3})
+
+
+# -- one actuator
+
+
+def test_kinds():
+    affine = Actuator("a", {"elbow": 2.0}, gain=(1.0, 0.5, 0.0), bias=(0.1, 0.0, 0.0))
+    kinds = [x.kind for x in (MOTOR, SERVO, Actuator.velocity("v", "elbow", damping=3.0), affine)]
+    assert kinds == ["motor", "position", "velocity", "affine"]
+    assert affine.joints == (("elbow", (2.0,)),)
+
+
+def test_force():
+    servo = Actuator.position("s", "j", stiffness=10.0, damping=2.0, control_range=(-1.0, 1.0), force_range=(-5.0, 5.0))
+    for u, length, rate in np.random.default_rng(0).uniform(-2.0, 2.0, (50, 3)):
+        expected = np.clip(10.0 * (np.clip(u, -1.0, 1.0) - length) - 2.0 * rate, -5.0, 5.0)
+        assert servo.force(u, length, rate) == pytest.approx(expected, abs=1e-12)
+    general = Actuator("g", {"j": 1.0}, gain=(1.0, 2.0, 3.0), bias=(4.0, 5.0, 6.0))
+    assert general.force(2.0, 0.1, 0.2) == pytest.approx((1.0 + 0.2 + 0.6) * 2.0 + 4.0 + 0.5 + 1.2)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Actuator("", {"j": 1.0}), "name: expected a text"),
+        (lambda: Actuator("a"), "expected joints or a frame"),
+        (lambda: Actuator("a", {"j": 1.0}, frame="hand"), "expected joints or a frame"),
+        (lambda: Actuator("a", frame="hand"), "wrench: expected finite 6 numbers"),
+        (lambda: Actuator("a", frame="hand", wrench=(0.0,) * 6), "that is not zero"),
+        (lambda: Actuator("a", {"j": 1.0}, relative_to="hand"), "wrench and relative_to are for actuators on a frame"),
+        (lambda: Actuator("a", {"j": 1.0}, gain=(1.0, 2.0)), "gain: expected finite 3 numbers"),
+        (lambda: Actuator("a", {"j": 1.0}, gain=(1.0, math.inf, 0.0)), "gain: expected finite 3 numbers"),
+        (lambda: Actuator("a", {"j": 1.0}, control_range=(1.0, -1.0)), "the lower one first"),
+        (lambda: Actuator("a", {"j": 1.0}, force_range=(math.nan, 1.0)), "force_range: expected 2 numbers"),
+        (lambda: Actuator("a", [("j", 1.0), ("j", 2.0)]), "joint 'j' comes twice"),
+        (lambda: Actuator("a", ["j"]), "expected pairs of a joint's name and its gear"),
+        (lambda: Actuator("a", {"j": "one"}), "gear of joint 'j'"),
+        (lambda: Actuator.position("a", "j", stiffness=-1.0), "stiffness: expected"),
+    ],
+)
+def test_what_no_actuator_is(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+# -- on a robot
+
+
+def test_actuators_by_name():
+    assert [x.name for x in ARM.actuators] == ["elbow_motor", "wrist_servo"]
+    assert ARM.actuators["wrist_servo"] is SERVO
+    assert ARM.without_actuators("elbow_motor").actuators == (SERVO,)
+    assert ARM.without_actuators() == lw.load("arm7") != ARM
+    assert pickle.loads(pickle.dumps(HOME)) == HOME
+    with pytest.raises(UnknownNameError, match="no actuator named 'elbow'"):
+        ARM.without_actuators("elbow")
+
+
+@pytest.mark.parametrize(
+    ("actuator", "error", "message"),
+    [
+        (MOTOR, ValueError, "has an actuator 'elbow_motor' already"),
+        (Actuator.motor("a", "elbo"), UnknownNameError, "no joint named 'elbo'; did you mean 'elbow'"),
+        (Actuator.motor("a", "elbow", gear=(1.0, 2.0)), ValueError, "expected 1 gears"),
+        (Actuator("a", frame="hnd", wrench=(0, 0, 0, 0, 0, 1)), UnknownNameError, "no frame named 'hnd'"),
+        (Actuator("a", frame="hand", relative_to="hand", wrench=(0, 0, 0, 0, 0, 1)), ValueError, "one rigid body"),
+        ("motor", TypeError, "expected actuators, as in"),
+    ],
+)
+def test_actuators_that_do_not_fit(actuator, error, message):
+    with pytest.raises(error, match=message):
+        ARM.with_actuators(actuator)
+
+
+def test_named_configurations():
+    home = HOME.named_configurations["home"]
+    assert home.q.tolist() == [0.0, 0.0, 0.0, -1.2, 0.0, 0.0, 0.3] and home.joints == ("elbow", "wrist_roll")
+    assert home.v is None and home.controls.tolist() == [0.0, 0.3]
+    assert not home.q.flags.writeable
+    full = ARM.with_named_configuration("moving", home.q, v=np.arange(7.0), controls=[1.0, 2.0])
+    moving = full.named_configurations["moving"]
+    assert moving.q.tolist() == home.q.tolist() and moving.v.tolist() == list(range(7))
+    assert moving.controls.tolist() == [1.0, 2.0] and len(moving.joints) == 7
+    assert HOME.without_named_configurations("home") == ARM
+    with pytest.raises(UnknownNameError, match="no named configuration named 'hme'; did you mean 'home'"):
+        HOME.named_configurations["hme"]
+
+
+def test_configurations_on_their_manifold():
+    robot = lw.load("quadruped", floating_base=True)
+    base = [2.0, 0.0, 0.0, 0.0, 0.1, 0.2, 0.3]
+    with pytest.raises(ValueError, match=r"configuration 'stand': .*floating_base"):
+        robot.with_named_configuration("stand", {"floating_base": base})
+    stand = robot.with_named_configuration("stand", {"floating_base": [1.0, *base[1:]]})
+    assert stand.named_configurations["stand"].q[:7].tolist() == [1.0, *base[1:]]
+    assert stand.named_configurations["stand"].q[7:] == pytest.approx(robot.neutral()[7:])
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"q": {"elbo": 0.1}}, UnknownNameError, "no joint named 'elbo'"),
+        ({"q": {"elbow": [0.1, 0.2]}}, ValueError, "joint 'elbow': expected 1 number"),
+        ({"q": {"elbow": math.nan}}, ValueError, "joint 'elbow': expected 1 number"),
+        ({"q": np.zeros(6)}, ValueError, "q: expected 7 numbers, or a dict by joint name"),
+        ({"q": {}, "v": np.zeros(8)}, ValueError, "v: expected 7 numbers"),
+        ({"q": {}, "controls": [1.0]}, ValueError, "controls: expected 2 numbers, one for each actuator"),
+        ({"q": {}, "controls": {"elbow": 1.0}}, UnknownNameError, "no actuator named 'elbow'"),
+        ({"q": {}, "name": " "}, ValueError, "name: expected a text"),
+        ({"q": {}, "name": "home"}, ValueError, "has a configuration 'home' already"),
+    ],
+)
+def test_configurations_that_do_not_fit(given, error, message):
+    q = given.pop("q")
+    with pytest.raises(error, match=message):
+        HOME.with_named_configuration(given.pop("name", "other"), q, **given)
+
+
+# -- built of Python
+
+
+def parts():
+    hinge = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="world", child="rod")
+    return hinge, lw.Link("rod", mass=1.0, com=(0, 0, -0.5), inertia=(0.083, 0.083, 0.0))
+
+
+def test_build():
+    states = {"up": {"hinge": np.pi}, "start": {"q": {"hinge": 0.1}, "v": {"hinge": [0.2]}, "controls": {"m": 3.0}}}
+    robot = lw.Robot.build("pendulum", *parts(), actuators=[Actuator.motor("m", "hinge")], named_configurations=states)
+    assert robot.actuators["m"].kind == "motor"
+    assert robot.named_configurations["up"].q.tolist() == [np.pi]
+    start = robot.named_configurations["start"]
+    assert (start.q.tolist(), start.v.tolist(), start.controls.tolist()) == ([0.1], [0.2], [3.0])
+
+
+def test_all_that_is_wrong_is_told_by_its_place():
+    motors = [Actuator.motor("m", "hinge"), Actuator.motor("m", "hinge"), Actuator.motor("n", "hing")]
+    with pytest.raises(ModelError) as caught:
+        lw.Robot.build("pendulum", *parts(), actuators=motors)
+    assert [issue.code for issue in caught.value.issues] == ["DUPLICATE_NAME", "UNKNOWN_JOINT"]
+    assert caught.value.issues[1].where.element == "robot[pendulum]/actuator[n]"
+    states = {"a": {"hing": 0.0}, "b": {"hinge": [0.0, 1.0]}, "c": {"q": {"hinge": 0.0}, "controls": {"m": 0.0}}}
+    with pytest.raises(ModelError) as caught:
+        lw.Robot.build("pendulum", *parts(), named_configurations=states)
+    assert [issue.code for issue in caught.value.issues] == ["UNKNOWN_JOINT", "CONFIGURATION", "UNKNOWN_ACTUATOR"]
+    assert caught.value.issues[1].where.element == "robot[pendulum]/configuration[b]"
+    wrong = ({"a": [0.0]}, "expected a dict by joint name"), ({"a": {"q": {}, "x": {}}}, "expected dicts by name")
+    for given, message in wrong:
+        with pytest.raises(TypeError, match=message):
+            lw.Robot.build("pendulum", *parts(), named_configurations=given)
+    with pytest.raises(TypeError, match=r"actuators: expected linkwork\.Actuator, got 'm'"):
+        lw.Robot.build("pendulum", *parts(), actuators=["m"])
+
+
+# -- edits
+
+
+def test_edits_that_do_not_touch_joints_keep_all():
+    for robot in (
+        HOME.with_gravity((0, 0, 0)),
+        HOME.with_frame("lens", "hand"),
+        HOME.with_payload("hand", 1.0),
+        HOME.with_joint(HOME.joint("elbow").with_damping(0.1)),
+        HOME.rerooted("hand"),
+        HOME.with_joint_dynamics(armature=0.1),
+    ):
+        assert robot.actuators == HOME.actuators
+        names = {joint.name: joint.q_slice for joint in robot.joints}
+        home = robot.named_configurations["home"]
+        assert home.q[names["elbow"]] == -1.2 and home.q[names["wrist_roll"]] == 0.3
+        assert home.controls.tolist() == [0.0, 0.3]
+
+
+def test_locked_joints_leave_actuators_and_configurations():
+    robot = HOME.with_actuators(Actuator("tendon", {"elbow": 2.0, "wrist_roll": 1.0}))
+    held = robot.locked({"elbow": -0.7})
+    assert [x.name for x in held.actuators] == ["wrist_servo", "tendon"]
+    assert held.actuators["tendon"].joints == (("wrist_roll", (1.0,)),)
+    assert held.actuators["tendon"].offset == pytest.approx(-1.4)
+    home = held.named_configurations["home"]
+    assert home.joints == ("wrist_roll",) and home.q.tolist() == [0.0, 0.0, 0.0, 0.0, 0.0, 0.3]
+    assert home.controls.tolist() == [0.3, 0.0]
+
+
+def test_another_joint_type_must_fit():
+    edited = HOME.joint("elbow").with_type(lw.joints.Spherical())
+    with pytest.raises(ValueError, match=r"expected 3 gears.*robot.without_actuators\('elbow_motor'\)"):
+        HOME.with_joint(edited)
+    with pytest.raises(ValueError, match=r"expected 4 finite.*robot.without_named_configurations\('home'\)"):
+        HOME.without_actuators("elbow_motor").with_joint(edited)
+    bare = HOME.without_actuators("elbow_motor").without_named_configurations()
+    assert bare.with_joint(edited).actuators == (SERVO,)
+
+
+def test_followers_are_where_their_masters_say():
+    robot = lw.load("arm7_gripper")
+    left, right = "left_finger_slide", "right_finger_slide"
+    robot = robot.with_named_configuration("open", {left: 0.03, right: 0.02})
+    bound = robot.coupled({right: (left, 1.0)})
+    assert bound.named_configurations["open"].joints == (left,)
+    assert bound.named_configurations["open"].q[bound.joint(right).q_slice] == 0.03
+    with pytest.raises(ValueError, match="follows joint 'left_finger_slide': state that one"):
+        bound.with_named_configuration("other", {right: 0.01})
+
+
+def test_frames_keep_their_actuators_when_the_root_changes():
+    gripper = lw.load("arm7").with_actuators(
+        Actuator("pull", frame="hand", relative_to="world", wrench=(0, 0, 0, 0, 0, 1.0))
+    )
+    assert gripper.rerooted("hand").actuators["pull"].relative_to == "base"
+    box = gripper.with_attached("box", lw.shapes.Box((0.1, 0.1, 0.1)), "hand")
+    pushed = box.with_actuators(Actuator("push", frame="box", wrench=(0, 0, 0, 1.0, 0, 0)))
+    with pytest.raises(ValueError, match="'push' is on 'box'"):
+        pushed.without_attached("box")
+
+
+def test_a_floating_robot_is_where_it_was_on_another_root():
+    robot = lw.load("quadruped", floating_base=True)
+    rng, link = np.random.default_rng(3), robot.links[-1].name
+    q, v = robot.random_configuration(seed=2), rng.normal(size=robot.nv)
+    named = robot.with_named_configuration("there", q, v=v).with_named_configuration("zero", {})
+    moved = named.rerooted(link)
+    for name, before in (("there", q), ("zero", robot.neutral())):
+        after = moved.named_configurations[name]
+        for frame in robot.frames:
+            assert moved.pose(after.q, frame) == pytest.approx(robot.pose(before, frame), abs=1e-12)
+    after = moved.named_configurations["there"]
+    for frame in robot.frames:
+        assert moved.twist(after.q, after.v, frame) == pytest.approx(robot.twist(q, v, frame), abs=1e-12)

@@ -1,0 +1,106 @@
+"""Actuators of a robot as servos of a simulation."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import Actuator
+from linkwork.errors import UnknownNameError
+from linkwork.simulation import ServoActuators, actuator_servos
+
+ARM = lw.load("arm7").with_gravity((0, 0, 0))
+
+
+def torque(robot, q, v, controls):
+    """τ (nv) of the actuators, joint by joint, by their own formula."""
+    tau = np.zeros(robot.nv)
+    for actuator, u in zip(robot.actuators, controls, strict=True):
+        ((joint, (gear,)),) = actuator.joints
+        k = robot.joint(joint).v_slice.start
+        tau[k] += gear * actuator.force(u, actuator.offset + gear * q[k], gear * v[k])
+    return tau
+
+
+def test_servos_exert_what_actuators_do():
+    robot = ARM.with_actuators(
+        Actuator.motor("m", "shoulder_pan", gear=50.0, control_range=(-0.5, 0.5)),
+        Actuator.position("p", "elbow", stiffness=40.0, damping=3.0, gear=2.0, force_range=(-20.0, 20.0)),
+        Actuator.velocity("w", "wrist_roll", damping=1.0, gear=-3.0),
+        Actuator("a", {"wrist_flex": 1.5}, gain=(2.0, 0.0, 0.0), bias=(0.3, -4.0, -0.2), offset=0.4),
+        Actuator.motor("second", "wrist_roll", gear=0.5),
+    )
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        q, v = rng.uniform(-0.5, 0.5, (2, 7))
+        u = rng.uniform(-1.0, 1.0, 5)
+        forces = actuator_servos(robot, u).of(robot)
+        assert np.array(forces.now(robot, q, v), float) == pytest.approx(torque(robot, q, v, u), abs=1e-10)
+
+
+def test_a_position_actuator_moves_the_joint():
+    servo = Actuator.position("servo", "elbow", stiffness=1e4, damping=200.0)
+    robot = ARM.with_actuators(servo)
+    by_actuator = robot.simulate(
+        robot.neutral(),
+        controller=lambda t, q, v, u: actuator_servos(robot, u),
+        duration=0.5,
+        constants={"u": np.array([-0.5])},
+    )
+    k = robot.joint("elbow").v_slice.start
+    aim, stiffness, damping, limit = np.zeros(7), np.zeros(7), np.zeros(7), np.zeros(7)
+    aim[k], stiffness[k], damping[k], limit[k] = -0.5, 1e4, 200.0, robot.effort_limits[k]
+    by_servos = robot.simulate(
+        robot.neutral(),
+        controller=lambda t, q, v: ServoActuators(aim, stiffness=stiffness, damping=damping, limit=limit),
+        duration=0.5,
+    )
+    assert by_actuator.q == pytest.approx(by_servos.q, abs=1e-9)
+    assert by_actuator.q[-1, k] == pytest.approx(-0.5, abs=1e-2)
+
+
+def test_limits_are_of_the_force_range_and_the_joint():
+    k = ARM.joint("elbow").v_slice.start
+    effort = float(ARM.effort_limits[k])
+    for gear, bound in ((2.0, 1.0), (2.0, effort)):
+        robot = ARM.with_actuators(Actuator.motor("m", "elbow", gear=gear, force_range=(-bound, bound)))
+        found = actuator_servos(robot, {"m": 1e6})
+        assert found.limit[k] == min(gear * bound, effort)
+    assert np.count_nonzero(found.limit) == 1
+
+
+@pytest.mark.parametrize(
+    ("actuators", "message"),
+    [
+        ([Actuator("a", frame="hand", wrench=(0, 0, 0, 1, 0, 0))], "acts on frame 'hand'"),
+        ([Actuator("a", {"elbow": 1.0, "wrist_roll": 1.0})], "several velocities together"),
+        ([Actuator("a", {"elbow": 1.0}, gain=(1.0, 2.0, 0.0))], "its gain depends on the length"),
+        ([Actuator("a", {"elbow": 1.0}, bias=(0.0, 1.0, 0.0))], "negative stiffness or damping"),
+        ([Actuator.motor("a", "elbow", force_range=(-1.0, 2.0))], "expected bounds about zero"),
+        (
+            [Actuator.motor("a", "elbow"), Actuator.motor("b", "elbow", force_range=(-1.0, 1.0))],
+            "another actuator acts on joint 'elbow'",
+        ),
+    ],
+)
+def test_actuators_that_are_no_servos(actuators, message):
+    robot = ARM.with_actuators(*actuators)
+    with pytest.raises(ValueError, match=message):
+        actuator_servos(robot, np.zeros(len(actuators)))
+
+
+def test_joints_that_float_or_follow():
+    free = lw.load("quadruped", floating_base=True)
+    free = free.with_actuators(Actuator.motor("a", "floating_base", gear=(0, 0, 0, 0, 0, 1.0)))
+    with pytest.raises(ValueError, match="joint 'floating_base' floats"):
+        actuator_servos(free, [1.0])
+    gripper = lw.load("arm7_gripper").coupled({"right_finger_slide": ("left_finger_slide", 1.0)})
+    with pytest.raises(ValueError, match="follows another joint"):
+        actuator_servos(gripper.with_actuators(Actuator.motor("a", "right_finger_slide")), [1.0])
+
+
+def test_controls():
+    robot = ARM.with_actuators(Actuator.motor("m", "elbow"))
+    with pytest.raises(UnknownNameError, match="no actuator named 'n'"):
+        actuator_servos(robot, {"n": 1.0})
+    with pytest.raises(ValueError, match="expected 1 numbers, got 2"):
+        actuator_servos(robot, [1.0, 2.0])
