@@ -160,9 +160,9 @@ def load(
     in the world's axes [m/s²].  What the reader repairs or ignores is listed in ``robot.report``; repairs are told by
     one `linkwork.errors.ModelWarning`, and ``strict`` makes errors of them.
 
-    ``mimic="coupled"`` binds joints that the file makes follow others, exactly (`Robot.coupled`): they have no numbers
-    in q and v; ``"free"`` leaves them free, and what the file says in ``joint.mimic``; ``"ignore"`` does not look at
-    it.  ``continuous`` says how the configuration of a continuous joint is written: as its ``"angle"``, or as
+    ``mimic="coupled"`` binds joints that the file makes follow others, exactly (`Robot.with_couplings`): they have no
+    numbers in q and v; ``"free"`` leaves them free, and what the file says in ``joint.mimic``; ``"ignore"`` does not
+    look at it.  ``continuous`` says how the configuration of a continuous joint is written: as its ``"angle"``, or as
     ``"sincos"``, two numbers (sin, cos).  ``inertia="nearest"`` replaces rotational inertias that no body has by the
     nearest that one has, where it is near enough, instead of refusing the robot as ``"given"`` does; ``"ignore"``
     leaves all inertias out, for kinematics alone.  The page on robot files says more of all of these.

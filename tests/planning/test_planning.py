@@ -134,12 +134,12 @@ def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
 
 
 def test_what_is_held_is_looked_at_and_weights_count(arm: lw.Robot) -> None:
-    holding = arm.with_attached("rod", lw.shapes.Capsule(0.02, 0.2), "tip")
+    holding = arm.with_attached("rod", "tip", lw.shapes.Capsule(0.02, 0.2))
     found = holding.plan(START, GOAL, SCENE)
     assert found and _least(holding, found.path, SCENE) > 0.0
     near = [0.35, 1.4, 0.3]
     assert arm.plan(START, near, SCENE)
-    club = arm.with_attached("club", lw.shapes.Capsule(0.25, 0.01), "tip")
+    club = arm.with_attached("club", "tip", lw.shapes.Capsule(0.25, 0.01))
     told = club.plan(START, near, SCENE)
     assert told.status == "goal in collision" and "'club' is" in told.reason and "'wall'" in told.reason
     for scale in (2.0**-7, 2.0**7):

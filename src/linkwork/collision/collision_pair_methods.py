@@ -104,11 +104,11 @@ class CollisionMethods(DistanceMethods):
 
     @edits
     def with_attached(
-        self, name: str, shape: Shape, frame: str, pose: Any = None, *, touching: Sequence[str] = ()
+        self, name: str, frame: str, shape: Shape, pose: Any = None, *, touching: Sequence[str] = ()
     ) -> Self:
-        """The robot with an object on a frame, which distances look at as at a link: a grasped box.
+        """Return the robot with an object on a frame, which distances treat as a link, for example a grasped box.
 
-        ``pose`` is that of the shape's frame in the frame, (4, 4) or a place (3,) [m].  ``touching`` are links that it
+        ``pose`` is the shape's pose in ``frame``, (4, 4) or a position (3,) [m].  ``touching`` are links that it
         may touch; those that a joint connects to its own body it may, too.  Obstacles that it may touch are an option
         of `plan`, where the scene is known: ``plan(..., touching=[(name, "table")])``.  It is a further frame, called
         ``name``, and has no mass: `with_payload` adds that.
@@ -116,7 +116,7 @@ class CollisionMethods(DistanceMethods):
         Raises UnknownNameError for a frame or link that is not there, ValueError for a name that is taken and what is
         no pose, TypeError for what is no shape.
         """
-        return type(self)(with_attached(self._tree, name, shape, frame, pose, touching))
+        return type(self)(with_attached(self._tree, name, frame, shape, pose, touching))
 
     @edits
     def without_attached(self, name: str) -> Self:

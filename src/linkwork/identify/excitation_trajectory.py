@@ -185,7 +185,8 @@ class _Limits:
             if not (room > 0.0).all():
                 which = [robot.v_names[k] for k in np.flatnonzero(~(room > 0.0))]
                 raise ValueError(
-                    f"{caller}: {name}: no room to move for {told(which)}: lock them (Robot.locked) or widen it"
+                    f"{caller}: {name}: no room to move for {told(which)}: "
+                    f"lock them (Robot.with_locked_joints) or widen it"
                 )
 
     def within(self, x: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -236,5 +237,5 @@ def _refuse_manifolds(caller: str, robot: Robot) -> None:
     if odd:
         raise ValueError(
             f"{caller}: {told(odd)}: the velocity is not the rate of the configuration, which a series of sines needs: "
-            f"lock them (Robot.locked), or load continuous joints as angles"
+            f"lock them (Robot.with_locked_joints), or load continuous joints as angles"
         )

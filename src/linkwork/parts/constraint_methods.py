@@ -56,9 +56,9 @@ class ConstraintMethods(RobotBase):
     def with_loop(
         self,
         name: str,
-        joint: JointType,
         frame: str,
         other: str,
+        joint: JointType,
         *,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
@@ -71,7 +71,7 @@ class ConstraintMethods(RobotBase):
         stiffness: ArrayLike = 0.0,
         rest: ArrayLike | None = None,
     ) -> Self:
-        """The robot with a joint of any type between two frames that are both already there, which closes a loop.
+        """Return the robot with a joint of any type between two of its frames, which closes a loop.
 
         The joint's frame F is ``frame`` and its frame M is ``other``, as a tree's joint leads from parent to child.
         ``robot.joint(name)`` is the joint.  It has what a joint of the tree has, in the words of `Joint.of`: bounds,

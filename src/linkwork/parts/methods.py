@@ -30,7 +30,7 @@ from linkwork.model.coordinate_names import index_of, names_of
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.kernel_parameters import read_parameters
 from linkwork.model.tree import Tree
-from linkwork.parts.joint.joint import Joint, joint_of
+from linkwork.parts.joint.joint import Bounds, Joint, joint_of
 from linkwork.parts.joint.loop_joint_view import closing_joints
 from linkwork.parts.joint.passive_parameters import resistance
 from linkwork.parts.placed_link import PlacedLink, fixed_joints_of, links_of, placed_link
@@ -243,6 +243,17 @@ class LimitMethods(RobotBase):
     def upper(self) -> np.ndarray:
         """The greatest configuration (nq,) that the joints' limits allow [rad, m], as `lower`."""
         return self._positions(1)
+
+    @property
+    def position_limits(self) -> Bounds:
+        """The pair of `lower` and `upper`, each (nq,) [rad, m]; −inf and inf where there is no limit.
+
+        >>> import linkwork as lw
+        >>> lower, upper = lw.load("double_pendulum").position_limits
+        >>> upper.tolist()
+        [inf, inf]
+        """
+        return Bounds(self.lower, self.upper)
 
     @property
     def velocity_limits(self) -> np.ndarray:
