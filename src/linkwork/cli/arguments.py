@@ -66,7 +66,8 @@ class CommandError(Exception):
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
     """A robot, and how it is read: the options of `linkwork.load`."""
-    parser.add_argument("file", metavar="FILE", help="a URDF file, or the name of a robot inside (see `robots`)")
+    parser.add_argument("file", metavar="FILE", help="a robot file, or the name of a built-in robot (see `robots`)")
+    parser.add_argument("--format", metavar="NAME", help="the file's format (default: by its suffix or content)")
     parser.add_argument("--floating-base", action="store_true", help="free the root link instead of fixing it")
     parser.add_argument("--strict", action="store_true", help="make errors of everything that would be repaired")
     parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
@@ -90,7 +91,10 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
 
     Raises CommandError.
     """
-    options = {name: getattr(arguments, name) for name in ("floating_base", "strict", "multi_root", "loops", *_CHOICES)}
+    options = {
+        name: getattr(arguments, name)
+        for name in ("format", "floating_base", "strict", "multi_root", "loops", *_CHOICES)
+    }
     return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
 
 

@@ -33,7 +33,7 @@ class Constructors(RobotBase):
     @classmethod
     def from_urdf(cls, path: str | os.PathLike[str], **options: Unpack[LoadOptions]) -> Self:
         """Read a URDF file: the options are those of `linkwork.load`."""
-        return cls(read_robot(path, Options.of("from_urdf", options)))
+        return cls(read_robot(path, Options.of("from_urdf", options), "urdf"))
 
     @classmethod
     def from_urdf_string(cls, text: str | bytes, **options: Unpack[LoadOptions]) -> Self:
