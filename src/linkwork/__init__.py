@@ -43,6 +43,7 @@ The compiler:
 - `while_loop`, `scan`, `fori`, `cond`, `call`, `take` and `put` are loops, choices, calls and tables in kernels.
 - `solve` and `lstsq` solve linear equations, in kernels and out of them; `expr.linalg` has more linear algebra.
 - `quadratic_program` minimizes within bounds, in kernels and out of them.
+- `Progress` is what a function given as ``progress`` receives, in every function that takes that.
 - `from_casadi` makes one of a CasADi function, and `Kernel.to_casadi` the other way.
 - `get_num_threads` and `set_num_threads`: how many share a large batch.
 
@@ -83,6 +84,7 @@ from linkwork import (
 )
 from linkwork._util.contract_report import ContractReport
 from linkwork._util.foreign_names import missing_attribute
+from linkwork._util.progress import Progress
 from linkwork.collision.contact_points import contact_points
 from linkwork.collision.shape_distance import signed_distance
 from linkwork.compiler.casadi.from_casadi import from_casadi
@@ -156,6 +158,7 @@ __all__ = [
     "PointOnSurface",
     "Prescribed",
     "Problem",
+    "Progress",
     "Rack",
     "Robot",
     "Rolling",

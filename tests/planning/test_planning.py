@@ -284,9 +284,9 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
         few.setattr("linkwork.planning.plan_path._NODES", 10)
         full = arm.plan(START, GOAL, SCENE, limits=apart, time_budget=600.0)
     assert full.status == "budget spent" and "another seed=" in full.reason and "time_budget" not in full.reason
-    told: list[tuple[float, int]] = []
-    arm.plan(START, GOAL, SCENE, limits=apart, time_budget=0.02, progress=lambda *spent: told.append(spent))
-    assert told and told[-1][0] >= 0.02 and told[-1][1] >= 2
+    values: list[lw.Progress] = []
+    arm.plan(START, GOAL, SCENE, limits=apart, time_budget=0.02, progress=values.append)
+    assert values[-1].done == values[-1].total == 0.02 and values[-1].seconds >= 0.02
 
 
 def test_long_edges_are_sampled_in_parts_and_the_clock_is_looked_at_between(arm: lw.Robot) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.progress import Reporter
 from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
 from linkwork.errors import UnknownNameError
 from linkwork.expr import jacobian
@@ -142,11 +143,13 @@ class PlacementModel:
         J = self.errors(q, X, x)[1].reshape(-1, len(self.names))
         return base_parameters_of(J, self.names, 1e-9, _APART), np.sqrt((J * J).mean(axis=0))
 
-    def solved(self, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, at_most: int) -> PlacementDescent:
+    def solved(
+        self, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, at_most: int, report: Reporter
+    ) -> PlacementDescent:
         """From no offsets, and again from where that ends if more is shown there."""
-        found = self._descended(np.zeros(len(self.names)), q, measured, weights, at_most)
+        found = self._descended(np.zeros(len(self.names)), q, measured, weights, at_most, report)
         while found.converged:
-            other = self._descended(found.x, q, measured, weights, at_most)
+            other = self._descended(found.x, q, measured, weights, at_most, report)
             added = other.shown.rank - found.shown.rank
             if added <= 0 or not other.converged:
                 break
@@ -157,7 +160,13 @@ class PlacementModel:
         return found
 
     def _descended(
-        self, x: np.ndarray, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, at_most: int
+        self,
+        x: np.ndarray,
+        q: np.ndarray,
+        measured: np.ndarray,
+        weights: np.ndarray | None,
+        at_most: int,
+        report: Reporter,
     ) -> PlacementDescent:
         """Gauss and Newton's steps, halved where the errors would grow, by what is shown at x."""
         shown, typical = self.shown(x)
@@ -168,6 +177,7 @@ class PlacementModel:
         size = np.full(self.rows, places.var(axis=0).mean())
         error, J = self.errors(q, measured, x)
         for step in range(1, at_most + 1):
+            report.advance()
             rows = np.concatenate([-J[..., shown.columns], error[..., None]], axis=-1).swapaxes(0, 1)
             force = np.repeat(np.arange(self.rows), rows.shape[-1])
             flat = triangular(rows).reshape(len(force), -1)

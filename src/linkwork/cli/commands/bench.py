@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from linkwork import __version__
-from linkwork._util.console import Progress
+from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import (
     BAD_MODEL,
     FAILED,
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     peer = _peer(robot, terminal)
     rows = []
     functions = [name for name in FUNCTIONS if not (robot.tree.inertias_ignored and ROBOT[name].of_inertias)]
-    with Progress(terminal.log, "measuring", len(functions)) as progress:
+    with ProgressBar(terminal.log, "measuring", len(functions)) as progress:
         for function in functions:
             rows.append(_measured(robot, peer, function, arguments.batch))
             progress.advance(1)
