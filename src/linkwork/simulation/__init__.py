@@ -7,6 +7,7 @@ from linkwork.simulation.control_output import ControlOutput
 from linkwork.simulation.events import Event, Occurrence
 from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.result import Simulation
+from linkwork.simulation.sensors.check_sensor import check_sensor
 from linkwork.simulation.sensors.frame_sensors import InertialSensor, RangeSensor, TouchSensor
 from linkwork.simulation.sensors.joint_sensors import Encoder, ForceTorqueSensor
 from linkwork.simulation.sensors.sensor import SensedState, Sensor
@@ -33,6 +34,7 @@ __all__ = [
     "Simulation",
     "SimulatorState",
     "TouchSensor",
+    "check_sensor",
 ]
 
 
