@@ -5,6 +5,7 @@ module, and constraints of `linkwork.constraints`, one or many.  `Robot.closed_f
 formulas.
 """
 
+from linkwork.ik.check_task import check_task
 from linkwork.ik.closed_form import ArmBranches, ClosedForm
 from linkwork.ik.differential import DifferentialIK
 from linkwork.ik.failure_analysis import LimitInTheWay, Singularity
@@ -74,6 +75,7 @@ __all__ = [
     "TaskTarget",
     "VelocityResult",
     "Within",
+    "check_task",
 ]
 
 

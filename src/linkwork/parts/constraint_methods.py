@@ -20,6 +20,7 @@ from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches, edits
 from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.algorithms.constraints.binding import settled
+from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import FRICTION_VELOCITY
 from linkwork.model.tree_constraints import with_constraints, without_constraints
@@ -106,6 +107,10 @@ class ConstraintMethods(RobotBase):
         Raises UnknownNameError for a name that no constraint has.
         """
         return type(self)(without_constraints(self._tree, names or [c.name for c in self._tree.constraints]))
+
+    def _kinematic_state(self, q: Any, v: Any, time: float) -> KinematicState:
+        """Return the robot in a state, as constraints query it: `Constraint.error` and the like take it."""
+        return KinematicState(self._tree, list(q), list(v), time)
 
     # -- what they rule out
 
