@@ -52,11 +52,12 @@ The compiler:
 Pages, in docs/ of the source and in share/doc/linkwork of the environment that linkwork is installed in: README.md
 lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
 other libraries; robots.md, parameters.md, robot_files.md, building.md, shapes.md, distances.md, distances_figures.md,
-joints.md, joints_of_your_own.md, constraints.md, mechanisms.md, force_elements.md, inverse_kinematics.md,
+joints.md, constraints.md, mechanisms.md, force_elements.md, inverse_kinematics.md,
 inverse_kinematics_figures.md, motion.md, motion_figures.md, optimal.md, optimal_figures.md, control.md,
 controllers.md, simulation.md, simulation_figures.md, identification.md, compiler.md, control_flow.md,
 differentiation.md, expressions.md, linear_algebra.md, mathematics.md and casadi.md have a subject each;
-conventions.md says what every number means, and ARCHITECTURE.md shows the house.
+extending/ says how to
+add a kind of thing to the library, conventions.md what every number means, and ARCHITECTURE.md shows the house.
 
 On the command line: `linkwork --help`.
 """
