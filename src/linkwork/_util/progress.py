@@ -91,8 +91,11 @@ def read_progress(caller: str, progress: Any) -> bool | Callable[[Progress], Any
     """Return the option ``progress`` of a public function.  Raises TypeError."""
     if isinstance(progress, np.bool_):
         return bool(progress)
-    if progress is None or isinstance(progress, bool) or callable(progress):
+    if progress is None or isinstance(progress, bool):
         return progress
+    if callable(progress):
+        function: Callable[[Progress], Any] = progress
+        return function
     expected = "expected True, False or a function of a linkwork.Progress"
     raise TypeError(f"{caller}: progress: {expected}, got {progress!r}")
 
