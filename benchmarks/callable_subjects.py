@@ -83,7 +83,18 @@ _CONTRACTS = (
 )
 _VALUES = (constraints.Asking, constraints.Kinematics, constraints.Between, lw.optimal.AskingWindow, lw.optimal.Window)
 _RESULTS = {
-    *("JointReport", "Kernel", "Fit", "LoadedMesh", "Geometry", "Rates", "References", "LoopJoint", "SensedState"),
+    *(
+        "ContractReport",
+        "Progress",
+        "Kernel",
+        "Fit",
+        "LoadedMesh",
+        "Geometry",
+        "Rates",
+        "References",
+        "LoopJoint",
+        "SensedState",
+    ),
     *("CartesianPath", "FollowedPath", "PlanResult", "TimedPath", "Command", "HoldingRegulator", "TrackingRegulator"),
     *("OptimalResult", "ShootingResult", "PathNumber", "ProblemEntry", "RowCheck", "FeatureRows", "PathDerivative"),
     *("Simulation", "SimulatorState", "Occurrence", "BaseParameterFit", "InertiaFit", "PlacementFit", "Excitation"),
