@@ -1,5 +1,6 @@
 """Robots made of robots: other inertias, payloads, locked joints."""
 
+import inspect
 import re
 from dataclasses import replace
 
@@ -332,3 +333,18 @@ def test_what_locked_is_and_is_not(arm):
         base.with_locked_joints({"floating_base": [2.0, 0, 0, 0, 0, 0, 0]})
     standing = base.with_locked_joints({"floating_base": [1.0, 0, 0, 0, 0, 0, 0.5]})
     assert np.allclose(standing.pose(standing.neutral(), base.frames[0])[:3, 3], [0, 0, 0.5], atol=1e-15)
+
+
+def test_edits_take_a_name_a_frame_and_where_in_this_order():
+    edits = {name: getattr(lw.Robot, name) for name in dir(lw.Robot) if name.startswith("with_")}
+    parameters = {name: [*inspect.signature(edit).parameters][1:] for name, edit in edits.items()}
+    placed = {name: said[:2] for name, said in parameters.items() if {"name", "frame"} <= {*said}}
+    assert sorted(placed) == [
+        "with_attached",
+        "with_direction",
+        "with_frame",
+        "with_loop",
+        "with_payload",
+        "with_point",
+    ]
+    assert all(said == ["name", "frame"] for said in placed.values())

@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
+from pickle import PicklingError
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -24,7 +26,7 @@ import numpy as np
 from linkwork._util.user_frames import own_line
 from linkwork.errors import ContractError
 
-__all__ = ["ContractLine", "ContractReport", "Requirement", "check_requirements", "relative_error"]
+__all__ = ["ContractLine", "ContractReport", "Requirement", "check_requirements", "relative_error", "require_value"]
 
 Trial = TypeVar("Trial")
 
@@ -117,3 +119,13 @@ def relative_error(values: Sequence[Any] | np.ndarray, reference: Sequence[Any] 
     if a.shape != b.shape:
         raise ValueError(f"expected {b.size} values, got {a.size}")
     return float(np.max(np.abs(a - b), initial=0.0)) / max(1.0, float(np.max(np.abs(b), initial=0.0)))
+
+
+def require_value(value: Any, what: str) -> None:
+    """Raise ValueError where a copy of a value does not equal it or has another hash.  ``what`` is its plural."""
+    try:
+        other = copy(value)
+    except PicklingError:  # it has a function that no other process could import
+        other = replace(value)
+    if other != value or hash(other) != hash(value):
+        raise ValueError(f"two {what} of the same fields are not equal: make the class a frozen dataclass")

@@ -6,15 +6,21 @@ differences along the configuration manifold and in time, and the functions of t
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import is_dataclass, replace
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.contract_report import ContractReport, Requirement, check_requirements, relative_error
+from linkwork._util.contract_report import (
+    ContractReport,
+    Requirement,
+    check_requirements,
+    relative_error,
+    require_value,
+)
+from linkwork._util.numeric_derivatives import central_differences, vanishing_point
 from linkwork.constraints.constraint import Constraint
 
 __all__ = ["REQUIREMENTS", "check_constraint"]
@@ -23,7 +29,6 @@ _STEP = 1e-5  # of the tangent space, and of time [s], for differences
 _DIFFERENCES = 1e-5
 _ROUNDING = 1e-8
 _STATES = 4
-_HELD = 1e-9  # [m, rad] errors below it vanish
 
 
 @public
@@ -96,24 +101,17 @@ class _Trial:
     def rows(self, q: Any, time: Any) -> np.ndarray:
         return self.own("constraint_jacobian", q, time=time)
 
+    def errors(self, time: float) -> Callable[[np.ndarray], np.ndarray]:
+        """The error as a function of the configuration."""
+        return lambda q: self.value(q, np.zeros(self.bare.nv), time)
+
     def differences(self, q: Any, time: float) -> np.ndarray:
-        """Return the derivative (rows, nv) of the error by central differences along the manifold."""
-        steps, still = _STEP * np.eye(self.bare.nv), np.zeros(self.bare.nv)
-        ahead, behind = ([self.value(x, still, time) for x in self.bare.integrate(q, s * steps)] for s in (1.0, -1.0))
-        return np.asarray((np.array(ahead) - np.array(behind)).T / (2.0 * _STEP))
+        """Return the derivative (rows, nv) of the error by differences."""
+        return central_differences(self.errors(time), self.bare.integrate, q, self.bare.nv)
 
     def obeying(self, q: Any, time: float) -> np.ndarray | None:
-        """Return a configuration near q where the error vanishes, by damped least squares; None if there is none."""
-        damping, still = 1e-2, np.zeros(self.bare.nv)
-        for _ in range(60):
-            e = self.value(q, still, time)
-            if np.abs(e).max(initial=0.0) < _HELD:
-                return np.asarray(q)
-            J = self.differences(q, time)
-            there = self.bare.integrate(q, -np.linalg.solve(J.T @ J + damping * np.eye(J.shape[1]), J.T @ e))
-            better = np.linalg.norm(self.value(there, still, time)) < np.linalg.norm(e)
-            q, damping = (there, 0.1 * damping) if better else (q, 10.0 * damping)
-        return None
+        """Return a configuration near q where the error vanishes; None if the search finds none."""
+        return vanishing_point(self.errors(time), self.bare.integrate, q, self.bare.nv)
 
     def shifted(self, q: Any, v: Any, time: float) -> tuple[Any, Any, float, float]:
         """q a step ahead and behind along v, and the times of these."""
@@ -126,9 +124,7 @@ def _floats(values: Any) -> np.ndarray:
 
 
 def _value(t: _Trial) -> list[float]:
-    other = replace(t.given) if is_dataclass(t.given) else copy(t.given)
-    if other != t.given or hash(other) != hash(t.given):
-        raise ValueError("two constraints of the same fields are not equal: make the class a frozen dataclass")
+    require_value(t.given, "constraints")
     return []
 
 

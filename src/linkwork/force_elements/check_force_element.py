@@ -6,14 +6,19 @@ functions of the robot with the element on it.
 
 from __future__ import annotations
 
-from copy import copy
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.contract_report import ContractReport, Requirement, check_requirements, relative_error
+from linkwork._util.contract_report import (
+    ContractReport,
+    Requirement,
+    check_requirements,
+    relative_error,
+    require_value,
+)
 from linkwork.force_elements.force_element import ForceElement
 
 __all__ = ["REQUIREMENTS", "check_force_element"]
@@ -75,9 +80,7 @@ class _Trial:
 
 
 def _value(t: _Trial) -> list[float]:
-    other = copy(t.element)
-    if other != t.element or hash(other) != hash(t.element):
-        raise ValueError("two force elements of the same fields are not equal: make the class a frozen dataclass")
+    require_value(t.element, "force elements")
     return []
 
 

@@ -6,14 +6,20 @@ manifold, and the compiled kernel of `Robot.ik_problem`.
 
 from __future__ import annotations
 
-from copy import copy
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.contract_report import ContractReport, Requirement, check_requirements, relative_error
+from linkwork._util.contract_report import (
+    ContractReport,
+    Requirement,
+    check_requirements,
+    relative_error,
+    require_value,
+)
+from linkwork._util.numeric_derivatives import central_differences, vanishing_point
 from linkwork.ik.algorithms.task_stack import TaskState
 from linkwork.ik.arguments import check_tasks, read_target
 from linkwork.ik.kernels import target_shapes
@@ -22,11 +28,9 @@ from linkwork.ik.tasks.task import Task, TaskRows
 __all__ = ["REQUIREMENTS", "check_task"]
 
 _UNITS = ("m", "rad", "1", "m/s", "rad/s")
-_STEP = 1e-5  # of the tangent space, for differences
 _DIFFERENCES = 1e-5
 _ROUNDING = 1e-8
 _STATES = 4
-_SMALL = 1e-9  # errors below it vanish
 
 
 @public
@@ -110,24 +114,13 @@ class _Trial:
         return _floats(found.errors), J
 
     def differences(self, q: np.ndarray) -> np.ndarray:
-        """Return J (rows, nv) by central differences of the errors along the manifold."""
-        steps = np.eye(self.robot.nv) * _STEP
-        ahead, behind = (np.array([self.errors(x) for x in self.robot.integrate(q, sign * steps)]) for sign in (1, -1))
-        return np.asarray((ahead - behind).T / (2.0 * _STEP))
+        """Return J (rows, nv) by differences of the errors."""
+        return central_differences(self.errors, self.robot.integrate, q, self.robot.nv)
 
     def solved(self) -> np.ndarray | None:
-        """Return a configuration where the errors vanish, by damped least squares; None if the search fails."""
-        for q in self.q:
-            damping = 1e-2
-            for _ in range(60):
-                e, J = self.rows(q, "exact_rows")
-                if np.abs(e).max(initial=0.0) < _SMALL:
-                    return np.asarray(q)
-                step = -np.linalg.solve(J.T @ J + damping * np.eye(J.shape[1]), J.T @ e)
-                there = self.robot.integrate(q, step)
-                better = np.linalg.norm(self.errors(there)) < np.linalg.norm(e)
-                q, damping = (there, 0.1 * damping) if better else (q, 10.0 * damping)
-        return None
+        """Return a configuration where the errors vanish; None if the search finds none."""
+        tried = (vanishing_point(self.errors, self.robot.integrate, q, self.robot.nv) for q in self.q)
+        return next((q for q in tried if q is not None), None)
 
 
 def _floats(values: Any) -> np.ndarray:
@@ -135,9 +128,7 @@ def _floats(values: Any) -> np.ndarray:
 
 
 def _value(t: _Trial) -> list[float]:
-    other = copy(t.given)
-    if other != t.given or hash(other) != hash(t.given):
-        raise ValueError("two tasks of the same fields are not equal: make the class a frozen dataclass")
+    require_value(t.given, "tasks")
     return []
 
 

@@ -15,7 +15,13 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.contract_report import ContractReport, Requirement, check_requirements, relative_error
+from linkwork._util.contract_report import (
+    ContractReport,
+    Requirement,
+    check_requirements,
+    relative_error,
+    require_value,
+)
 from linkwork.shapes.mass_properties import Moments, of_triangles
 from linkwork.shapes.quickhull import hull_triangles
 from linkwork.shapes.shape import Shape
@@ -91,12 +97,11 @@ def _spread(count: int) -> np.ndarray:
 
 
 def _value(t: _Trial) -> list[float]:
+    require_value(t.shape, "shapes")
     other = copy(t.shape)
-    if other != t.shape or hash(other) != hash(t.shape):
-        raise ValueError("two shapes of the same sizes are not equal: make the class a frozen dataclass")
     for name in getattr(t.shape, "__dataclass_fields__", ()):
         try:
-            setattr(other, name, getattr(other, name))
+            setattr(other, name, getattr(t.shape, name))
         except (AttributeError, TypeError):
             continue
         raise ValueError(f"{name}: a shape is immutable: make the class a frozen dataclass")

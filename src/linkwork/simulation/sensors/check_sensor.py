@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.contract_report import ContractReport, Requirement, check_requirements, relative_error
+from linkwork._util.contract_report import (
+    ContractReport,
+    Requirement,
+    check_requirements,
+    relative_error,
+    require_value,
+)
 from linkwork.simulation.sensors.sensor import SensedState, Sensor
 
 __all__ = ["REQUIREMENTS", "check_sensor"]
@@ -105,9 +111,7 @@ def _with(sensor: Sensor, **changes: Any) -> Sensor:
 
 
 def _value(t: _Trial) -> list[float]:
-    other = copy(t.sensor)
-    if other != t.sensor or hash(other) != hash(t.sensor):
-        raise ValueError("two sensors of the same fields are not equal: make the class a frozen dataclass")
+    require_value(t.sensor, "sensors")
     return []
 
 
