@@ -36,7 +36,7 @@ class Progress(NamedTuple):
     >>> import linkwork as lw
     >>> robot = lw.load("double_pendulum")
     >>> last = []
-    >>> moved = robot.simulate([0.3, 0.1], duration=0.1, dt=0.01, progress=last.append)
+    >>> moved = robot.simulate([0.3, 0.1], duration=0.01, progress=last.append)
     >>> last[-1].done, last[-1].total, last[-1].seconds > 0.0
     (10, 10, True)
     """

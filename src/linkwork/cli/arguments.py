@@ -209,10 +209,10 @@ def read_robot(name: str, **options: Any) -> Robot:
         texts = [issue_text(issue) for issue in error.issues]
         text = texts[0] if len(texts) == 1 else "\n".join([f"{len(texts)} errors:", *texts])
         raise CommandError(BAD_MODEL, text) from error
-    except UnknownNameError as error:
+    except (UnknownNameError, ImportError) as error:  # a name, PyYAML or the package of a format
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
-    except ImportError as error:  # PyYAML
-        raise CommandError(BAD_MODEL, escaped(str(error))) from error
+    except TypeError as error:  # an option that the file's format does not take
+        raise CommandError(USAGE, escaped(str(error))) from error
     except OSError as error:
         raise CommandError(
             BAD_MODEL, f"cannot read {escaped(str(error.filename or name))}: {error.strerror or error}"
