@@ -46,14 +46,14 @@ def calibrated(progress: Any) -> Any:
 
 
 CALLS: dict[str, tuple[Callable[[Any], Any], float | None]] = {  # with the total, where it is known
-    "simulate": (lambda p: ARM.simulate([0.3, 0.1], duration=0.1, step=0.01, progress=p), 10),
-    "scipy": (lambda p: ARM.simulate([0.3, 0.1], duration=0.02, step=0.01, method="scipy:RK45", progress=p), 2),
-    "plan": (lambda p: solid_arm().plan([0.1, 0.1], [0.5, -0.5], SCENE, time_budget=30.0, progress=p), 30.0),
-    "Roadmap": (lambda p: lw.planning.Roadmap(solid_arm(), SCENE, nodes=10, progress=p), None),
+    "simulate": (lambda p: ARM.simulate([0.3, 0.1], duration=0.1, dt=0.01, progress=p), 10),
+    "scipy": (lambda p: ARM.simulate([0.3, 0.1], duration=0.02, dt=0.01, method="scipy:RK45", progress=p), 2),
+    "plan": (lambda p: solid_arm().plan([0.1, 0.1], [0.5, -0.5], SCENE, time_limit=30.0, progress=p), 30.0),
+    "Roadmap": (lambda p: lw.planning.Roadmap(solid_arm(), SCENE, num_nodes=10, progress=p), None),
     "warm_up": (lambda p: ARM.warm_up(["mass_matrix", "gravity_force"], progress=p), 2),
-    "find_collision_pairs": (lambda p: solid_arm().find_collision_pairs(samples=20, progress=p), None),
+    "find_collision_pairs": (lambda p: solid_arm().find_collision_pairs(num_samples=20, progress=p), None),
     "mobility": (lambda p: linkage().mobility(progress=p), 32),
-    "exciting_trajectory": (lambda p: lw.identify.exciting_trajectory(ARM, trials=5, progress=p), 5),
+    "exciting_trajectory": (lambda p: lw.identify.exciting_trajectory(ARM, num_trials=5, progress=p), 5),
     "inertias": (identified, 200),
     "placements": (calibrated, 100),
 }
@@ -91,7 +91,7 @@ def test_what_the_function_raises_ends_the_work() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ARM.simulate([0.3, 0.1], duration=0.1, step=0.01, progress=stop)
+        ARM.simulate([0.3, 0.1], duration=0.1, dt=0.01, progress=stop)
 
 
 def test_every_public_function_with_progress_is_tried_here() -> None:

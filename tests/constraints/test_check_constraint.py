@@ -28,7 +28,7 @@ OUT_OF_REACH = ("weld(rod1, world)", "parallel(up, world.y)")  # their rows are 
 TRIED: tuple[tuple[constraints.Constraint, lw.Robot], ...] = (
     *((one, ARM) for one in every_kind() if one.name not in OUT_OF_REACH),
     (constraints.Parallel("hand.z", "world.y"), lw.load("arm7")),
-    (constraints.Weld("rod2", at=ARM.pose([0.3, -0.2, 0.4], "rod2")), ARM),
+    (constraints.Weld("rod2", pose=ARM.pose([0.3, -0.2, 0.4], "rod2")), ARM),
     (constraints.PointOnCurve("tip", lambda r: [r[0] - 1.0, r[1] - 0.2 * r[2]]), ARM),
     (lw.load("fourbar").constraints[0], lw.load("fourbar")),
     (constraints.RollingContact("rod2", radius=0.2, axis=None), ARM),
@@ -61,7 +61,7 @@ class Height(constraints.Constraint):
         return References(points=(self.point,))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property

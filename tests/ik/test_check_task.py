@@ -38,7 +38,7 @@ TASKS: tuple[tuple[ik.Task, lw.Robot, dict[str, Any]], ...] = (
     (ik.PositionTask("hand", weight=2.0), ARM, {}),
     (ik.OrientationTask("hand"), ARM, {"target": REACHED[:3, :3]}),
     (ik.AlignTask("ahead"), ARM, {"target": (0.0, 0.6, 0.8)}),
-    (ik.LookAtTask("ahead", at="elbow_point"), ARM, {}),
+    (ik.LookAtTask("ahead", point="elbow_point"), ARM, {}),
     (ik.LookAtTask("ahead", cone=0.3), ARM, {"target": (1.0, 0.4, 0.3)}),
     (ik.DistanceTask("tip", "base"), ARM, {}),
     (ik.BoxTask("tip", lower=(-0.1, -0.2, 0.1), upper=(0.3, 0.2, 0.4)), ARM, {}),
@@ -85,7 +85,7 @@ class Level(AimedTask):
         return ik.TaskTarget((), "numbers", "the height [m]")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property
@@ -155,7 +155,7 @@ def test_tasks_of_ones_own_pass() -> None:
         (Unitless, "names"),
         (TwoErrors, "errors"),
         (WrongSign, "rows"),
-        (WrongSign, "exact_rows"),
+        (WrongSign, "exact_jacobian"),
         (Later, "drift"),
         (Branching, "compiled"),
     ],
@@ -169,7 +169,7 @@ def test_a_broken_line_is_named(kind: type[Level], line: str) -> None:
 
 def test_a_method_that_is_missing_is_named() -> None:
     class Empty(WeighedTask):
-        row_names = ("e",)
+        component_names = ("e",)
         row_units = ("m",)
 
     report = check_task(Empty(name="empty"), ARM)

@@ -52,7 +52,7 @@ class Lens(shapes.Shape):
     a: float = 0.6
 
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return math.sqrt(1.0 - self.a * self.a)
 
     @property
@@ -60,7 +60,7 @@ class Lens(shapes.Shape):
         h = 1.0 - self.a
         return 2.0 * math.pi * h * h * (3.0 - h) / 3.0
 
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         z = (np.arange(2000) + 0.5) / 2000 * (1.0 - self.a)
         square = 1.0 - (z + self.a) ** 2  # of the radius at a height
         volume, along = square.sum(), 0.5 * (square * square).sum()
@@ -71,7 +71,9 @@ class Lens(shapes.Shape):
         upper = units[..., 2:] > 0.0
         points = units - np.where(upper, [0.0, 0.0, self.a], [0.0, 0.0, -self.a])
         flat = np.hypot(units[..., 0], units[..., 1])[..., None]
-        rim = np.concatenate([units[..., :2], 0.0 * flat], axis=-1) / np.where(flat > 0.0, flat, 1.0) * self.reach
+        rim = (
+            np.concatenate([units[..., :2], 0.0 * flat], axis=-1) / np.where(flat > 0.0, flat, 1.0) * self.origin_radius
+        )
         return np.where(np.abs(units[..., 2:]) > self.a, points, rim)
 
 
@@ -89,19 +91,19 @@ class Heavy(Lens):
 
 
 class Rod(Lens):
-    def gyration(self) -> Symmetric3:
+    def unit_inertia(self) -> Symmetric3:
         return Symmetric3.diagonal(1.0, 0.1, 0.1)
 
 
 class Thin(Lens):
-    def gyration(self) -> Symmetric3:
-        x, y, z = Lens.gyration(self).xx, Lens.gyration(self).yy, Lens.gyration(self).zz
+    def unit_inertia(self) -> Symmetric3:
+        x, y, z = Lens.unit_inertia(self).xx, Lens.unit_inertia(self).yy, Lens.unit_inertia(self).zz
         return Symmetric3.diagonal(x, y, 0.9 * z)
 
 
 class Short(Lens):
     @property
-    def reach(self) -> float:
+    def origin_radius(self) -> float:
         return 0.7
 
 
@@ -124,7 +126,7 @@ class Small(Lens):
 
 class Growing(Lens):
     def _grown(self, radius: float) -> Any:
-        return shapes.Sphere(self.reach + radius)._grown(0.0)
+        return shapes.Sphere(self.origin_radius + radius)._grown(0.0)
 
 
 class OneByOne(Lens):
@@ -143,11 +145,11 @@ def test_a_shape_of_ones_own_passes() -> None:
         (Rod, "numbers"),
         (OneByOne, "batches"),
         (Near, "support"),
-        (Short, "reach"),
+        (Short, "origin_radius"),
         (Small, "bound"),
         (Heavy, "volume"),
         (Aside, "center"),
-        (Thin, "gyration"),
+        (Thin, "unit_inertia"),
         (Growing, "grown"),
     ],
 )

@@ -12,12 +12,12 @@ import pytest
 import linkwork as lw
 from linkwork import simulation
 from linkwork.errors import ContractError
-from linkwork.simulation import ContactGround, SensedState, check_sensor
+from linkwork.simulation import ContactGround, SensorInput, check_sensor
 
 ARM = lw.load("double_pendulum")
 SCENE = lw.Scene().with_half_space("floor", (0.0, 0.0, -3.0))
 OWN: tuple[tuple[simulation.Sensor, lw.Robot, dict[str, Any]], ...] = (
-    (simulation.InertialSensor("tip", noise=(0.01,) * 3 + (0.1,) * 3, delay=0.002), ARM, {}),
+    (simulation.IMU("tip", noise=(0.01,) * 3 + (0.1,) * 3, delay=0.002), ARM, {}),
     (simulation.Encoder(), ARM, {}),
     (simulation.Encoder(("elbow",), of="velocity", bias=0.5), ARM, {}),
     (simulation.Encoder(of="force"), lw.load("fourbar"), {}),
@@ -47,7 +47,7 @@ class Height(simulation.Sensor):
     def size(self, robot: Any) -> int:
         return 1
 
-    def readings(self, seen: SensedState) -> Sequence[Any]:
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
         return [seen.robot.pose(seen.q, self.frame)[2, 3]]
 
 
@@ -59,12 +59,12 @@ class Unequal(Height):
 
 
 class TwoOfOne(Height):
-    def readings(self, seen: SensedState) -> Sequence[Any]:
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
         return [*Height.readings(self, seen), seen.t]
 
 
 class Infinite(Height):
-    def readings(self, seen: SensedState) -> Sequence[Any]:
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
         return [seen.t / (0.05 - seen.t) ** 0.5]
 
 
@@ -74,7 +74,7 @@ _calls = itertools.count()
 class OfPython(Height):
     """What it reads besides its state is fixed when it is traced."""
 
-    def readings(self, seen: SensedState) -> Sequence[Any]:
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
         return [Height.readings(self, seen)[0] + next(_calls)]
 
 

@@ -64,7 +64,7 @@ class CollisionMethods(DistanceMethods):
     def find_collision_pairs(
         self,
         *,
-        samples: int = 2000,
+        num_samples: int = 2000,
         seed: int = 0,
         prove: bool = True,
         progress: bool | Callable[[Progress], Any] = False,
@@ -81,13 +81,13 @@ class CollisionMethods(DistanceMethods):
 
         Raises ValueError for a robot without collision shapes, and for a number of samples that is none.
         """
-        samples = integer("find_collision_pairs", "samples", samples, least=1, what="a whole number")
+        num_samples = integer("find_collision_pairs", "num_samples", num_samples, least=1, what="a whole number")
         pairs = candidates(self._tree)
         if not pairs:
             self._about("find_collision_pairs", None, None)
-            return CollisionPairs((), int(samples))
+            return CollisionPairs((), int(num_samples))
         configurations: Any = self
-        drawn = configurations.random_configuration(seed=seed, size=int(samples))
+        drawn = configurations.random_configuration(seed=seed, size=int(num_samples))
         measured = lambda q, asked: self.distances(q, pairs=asked)  # noqa: E731
         with Reporter("find_collision_pairs", progress, "find_collision_pairs: pairs", 2 * len(pairs)) as report:
             return sorted_out(self._tree, measured, drawn, configurations.neutral(), prove, report)

@@ -77,11 +77,11 @@ class _Trial:
 
     @property
     def count(self) -> int:
-        return len(self.constraint.row_names)
+        return len(self.constraint.component_names)
 
     @property
     def is_timed(self) -> bool:
-        return any(one.timed for one in self.robot.constraints)
+        return any(one.time_dependent for one in self.robot.constraints)
 
     def state(self, q: Any, v: Any, time: float) -> Any:
         return self.robot._kinematic_state(q, v, time)
@@ -132,14 +132,14 @@ def _names(t: _Trial) -> list[float]:
     one, known = t.constraint, {*t.bare.frames, "world"}
     if not isinstance(one.name, str) or not one.name:
         raise ValueError(f"name: expected a text, got {one.name!r}")
-    names, units = one.row_names, one.row_units
+    names, units = one.component_names, one.row_units
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        raise ValueError(f"row_names: expected texts that differ, got {names!r}")
+        raise ValueError(f"component_names: expected texts that differ, got {names!r}")
     if len(units) != len(names) or not all(unit in ("m", "rad", "1") for unit in units):
         raise ValueError(f"row_units: expected 'm', 'rad' or '1' for each of {len(names)} rows, got {units!r}")
     frames = [name for name in one.references.frames if name in known]
     for name in frames:
-        other = one.renamed({name: f"{name} of another"})
+        other = one.with_names({name: f"{name} of another"})
         if name in other.references.frames or f"{name} of another" not in other.references.frames:
             raise ValueError(f"renamed: frame {name!r} keeps its name: references are {other.references}")
     return []
@@ -150,7 +150,7 @@ def _values(t: _Trial) -> list[float]:
     for q, v, time in t.states:
         found = t.value(q, v, time)
         if len(found) != t.count:
-            raise ValueError(f"{what}: expected {t.count} values, as row_names has, got {len(found)}")
+            raise ValueError(f"{what}: expected {t.count} values, as component_names has, got {len(found)}")
         if not np.isfinite(found).all():
             raise ValueError(f"{what}: expected finite values, got {found} at q = {q.tolist()}")
     return []
@@ -185,8 +185,8 @@ def _drift(t: _Trial) -> list[float]:
     for q, v, time in t.states:
         _, _, later, earlier = t.shifted(q, v, time)
         rate = (t.value(q, 0.0 * v, later) - t.value(q, 0.0 * v, earlier)) / (2.0 * _STEP)
-        if not t.constraint.timed and rate.any():
-            raise ValueError("timed: says False, but the constraint changes with time")
+        if not t.constraint.time_dependent and rate.any():
+            raise ValueError("time_dependent: says False, but the constraint changes with time")
         drift = rate if t.constraint.holonomic else t.value(q, 0.0 * v, time)
         errors.append(relative_error(t.own("constraint_drift", q, time=time), drift))
     return errors
@@ -242,7 +242,7 @@ def _wrenches(t: _Trial) -> list[float]:
 
 def _weighed(t: _Trial) -> list[float]:
     """Another mass and centre of a link change a constraint that says so, and no other."""
-    if t.constraint.weighed or not t.constraint.holonomic:
+    if t.constraint.uses_inertia or not t.constraint.holonomic:
         return []
     robot = t.robot
     link = next((one for one in robot.links if one.mass > 0.0 and one.parent != "world"), None)
@@ -254,7 +254,7 @@ def _weighed(t: _Trial) -> list[float]:
         found = _floats(other.constraints[t.given.name].error(other._kinematic_state(q, v, time)))
         changed = max(changed, relative_error(found, t.value(q, v, time)))
     if changed > _ROUNDING:
-        raise ValueError("weighed: says False, but the error changes with masses and centres of mass")
+        raise ValueError("uses_inertia: says False, but the error changes with masses and centres of mass")
     return []
 
 

@@ -91,7 +91,7 @@ def _names(t: _Trial) -> list[float]:
         raise ValueError("the robot has another element of this name")
     said = t.element.references
     for name in (*said.frames, *said.points):
-        other = t.element.renamed({name: f"{name} of another"}).references
+        other = t.element.with_names({name: f"{name} of another"}).references
         if f"{name} of another" not in (*other.frames, *other.points):
             raise ValueError(f"renamed: {name!r} keeps its name: references are {other}")
     return []

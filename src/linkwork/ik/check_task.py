@@ -136,12 +136,12 @@ def _names(t: _Trial) -> list[float]:
     task = t.task
     if not isinstance(task.name, str) or not task.name:
         raise ValueError(f"name: expected a text, got {task.name!r}; end __post_init__ with self.settle(default)")
-    names, units = task.row_names, task.row_units
+    names, units = task.component_names, task.row_units
     if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        raise ValueError(f"row_names: expected texts that differ, got {names!r}")
+        raise ValueError(f"component_names: expected texts that differ, got {names!r}")
     for what, values in (("row_units", units), ("ranges", task.ranges), ("tolerances", task.tolerances)):
         if len(values) != len(names):
-            raise ValueError(f"{what}: expected {len(names)}, as row_names has, got {len(values)}")
+            raise ValueError(f"{what}: expected {len(names)}, as component_names has, got {len(values)}")
     for unit in units:
         if unit not in _UNITS:
             raise ValueError(f"row_units: expected one of {', '.join(_UNITS)}, got {unit!r}")
@@ -155,8 +155,8 @@ def _errors(t: _Trial) -> list[float]:
     found = []
     for q in t.q:
         e, J = t.rows(q)
-        if J.shape != (len(t.task.row_names), t.robot.nv):
-            raise ValueError(f"rows: expected {(len(t.task.row_names), t.robot.nv)}, got shape {J.shape}")
+        if J.shape != (len(t.task.component_names), t.robot.nv):
+            raise ValueError(f"rows: expected {(len(t.task.component_names), t.robot.nv)}, got shape {J.shape}")
         if not np.isfinite(e).all() or not np.isfinite(J).all():
             raise ValueError(f"errors, rows: expected finite numbers, got {e} at q = {q.tolist()}")
         found.append(relative_error(t.errors(q), e))
@@ -167,7 +167,7 @@ def _jacobian(t: _Trial) -> list[float]:
     """Rows of a velocity are no derivative: such a task has no errors."""
     if t.task.of_velocity:
         return [float(np.abs(t.errors(q)).max(initial=0.0)) for q in t.q]
-    return [relative_error(t.rows(q, "exact_rows")[1].ravel(), t.differences(q).ravel()) for q in t.q]
+    return [relative_error(t.rows(q, "exact_jacobian")[1].ravel(), t.differences(q).ravel()) for q in t.q]
 
 
 def _rows(t: _Trial) -> list[float]:
@@ -185,14 +185,16 @@ def _curved(t: _Trial) -> list[float]:
         return []
     q = t.q[0] if t.task.exact else t.solved()
     return (
-        [] if q is None else [relative_error(t.rows(q, "curved_rows")[1].ravel(), t.rows(q, "exact_rows")[1].ravel())]
+        []
+        if q is None
+        else [relative_error(t.rows(q, "curved_rows")[1].ravel(), t.rows(q, "exact_jacobian")[1].ravel())]
     )
 
 
 def _drift(t: _Trial) -> list[float]:
     if t.task.of_velocity:
         drift = t.task.drift(t.state(t.q[0]), t.numbers)
-        if drift is None or len(drift) != len(t.task.row_names):
+        if drift is None or len(drift) != len(t.task.component_names):
             raise ValueError(f"drift: a task of velocities has a drift for each of its rows, got {drift!r}")
         return []
     errors = []
@@ -215,7 +217,7 @@ def _compiled(t: _Trial) -> list[float]:
     errors = []
     for q in t.q:
         e, J = t.rows(q)
-        found, rows = t.problem.errors_and_rows(q, **_targets(t))
+        found, rows = t.problem.residual_and_jacobian(q, **_targets(t))
         own = slice(len(e))  # before those of the robot's own constraints
         beyond = e - np.clip(e, *np.array(t.task.ranges).reshape(-1, 2).T)
         errors += [relative_error(found[own], beyond), relative_error(rows[own].ravel(), J.ravel())]
@@ -226,9 +228,9 @@ def _batches(t: _Trial) -> list[float]:
     if t.task.of_velocity:
         return []
     errors = []
-    e, J = t.problem.errors_and_rows(t.q, **_targets(t))
+    e, J = t.problem.residual_and_jacobian(t.q, **_targets(t))
     for k, q in enumerate(t.q):
-        found, rows = t.problem.errors_and_rows(q, **_targets(t))
+        found, rows = t.problem.residual_and_jacobian(q, **_targets(t))
         errors += [relative_error(e[k], found), relative_error(J[k].ravel(), rows.ravel())]
     return errors
 
@@ -241,7 +243,7 @@ REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
     Requirement("value", "tasks of the same fields are equal and hash", 0.0, _value),
     Requirement("names", "there is a name, a unit and a range for each row", 0.0, _names),
     Requirement("errors", "there is one for each row, the same from errors and rows", _ROUNDING, _errors),
-    Requirement("exact_rows", "J v is the rate of the errors everywhere", _DIFFERENCES, _jacobian),
+    Requirement("exact_jacobian", "J v is the rate of the errors everywhere", _DIFFERENCES, _jacobian),
     Requirement("rows", "J v is the rate of the errors where these vanish; everywhere if exact", _DIFFERENCES, _rows),
     Requirement("curved_rows", "as good as rows", _DIFFERENCES, _curved),
     Requirement("drift", "the rate of the errors while the robot stands still", _DIFFERENCES, _drift),

@@ -38,9 +38,9 @@ _COARSE, _FINE = 150, 600  # directions of the two hulls that moments are extrap
 def check_shape(shape: Shape, *, seed: int | np.random.Generator = 0) -> ContractReport:
     """Check a shape, for example one of your own, against the contract of `linkwork.shapes.Shape`.
 
-    Support points are compared with each other, with ``reach`` and with ``bound``.  Volume, centre and inertia are
-    compared with those of the hull of the support points: a shape that gives a volume has to be convex.  Requirements
-    on what a shape does not give (``None``) hold.  The report prints as a table;
+    Support points are compared with each other, with ``origin_radius`` and with ``bounding_sphere``.  Volume, centre
+    and inertia are compared with those of the hull of the support points: a shape that gives a volume has to be convex.
+    Requirements on what a shape does not give (``None``) hold.  The report prints as a table;
     ``check_shape(shape).raise_if_failed()`` is a test.
 
     >>> from linkwork import shapes
@@ -65,7 +65,7 @@ class _Trial:
     @property
     def has_support(self) -> bool:
         """True if the shape gives support points, that is, writes ``_support``."""
-        return type(self.shape)._support is not Shape._support and self.shape.reach is not None
+        return type(self.shape)._support is not Shape._support and self.shape.origin_radius is not None
 
     @cached_property
     def points(self) -> np.ndarray:
@@ -110,13 +110,13 @@ def _value(t: _Trial) -> list[float]:
 
 def _numbers(t: _Trial) -> list[float]:
     shape = t.shape
-    for name in ("reach", "volume"):
+    for name in ("origin_radius", "volume"):
         size = getattr(shape, name)
         if size is not None and not (math.isfinite(size) and size > 0.0):
             raise ValueError(f"{name}: expected a number above 0 or None, got {size!r}")
     if not isinstance(shape.center, Vec3) or not all(map(math.isfinite, shape.center)):
         raise ValueError(f"center: expected a Vec3 of finite numbers [m], got {shape.center!r}")
-    J = shape.gyration()
+    J = shape.unit_inertia()
     if J is not None and not isinstance(J, Symmetric3):
         raise ValueError(f"gyration: expected a Symmetric3 [m²] or None, got {J!r}")
     if (J is None) != (shape.volume is None):
@@ -127,7 +127,7 @@ def _numbers(t: _Trial) -> list[float]:
 
 
 def _second(shape: Shape) -> np.ndarray:
-    J = shape.gyration()
+    J = shape.unit_inertia()
     assert J is not None
     return Moments.of(1.0, shape.center, J).second
 
@@ -162,14 +162,18 @@ def _beyond(points: np.ndarray, center: np.ndarray, radius: float) -> float:
 
 
 def _reach(t: _Trial) -> list[float]:
-    return [_beyond(t.points, np.zeros(3), t.shape.reach)] if t.has_support and t.shape.reach is not None else []
+    return (
+        [_beyond(t.points, np.zeros(3), t.shape.origin_radius)]
+        if t.has_support and t.shape.origin_radius is not None
+        else []
+    )
 
 
 def _bound(t: _Trial) -> list[float]:
-    if not t.has_support or t.shape.bound is None:
+    if not t.has_support or t.shape.bounding_sphere is None:
         return []
-    center, radius = t.shape.bound
-    reach = t.shape.reach
+    center, radius = t.shape.bounding_sphere
+    reach = t.shape.origin_radius
     larger = 0.0 if reach is None else max(0.0, radius / reach - 1.0)
     return [_beyond(t.points, np.array([*center]), radius), larger]
 
@@ -181,29 +185,29 @@ def _volume(t: _Trial) -> list[float]:
 
 
 def _center(t: _Trial) -> list[float]:
-    if t.shape.volume is None or not t.has_support or t.shape.reach is None:
+    if t.shape.volume is None or not t.has_support or t.shape.origin_radius is None:
         return []
-    return [float(np.linalg.norm(t.moments().center - [*t.shape.center])) / t.shape.reach]
+    return [float(np.linalg.norm(t.moments().center - [*t.shape.center])) / t.shape.origin_radius]
 
 
 def _gyration(t: _Trial) -> list[float]:
-    if t.shape.gyration() is None or not t.has_support:
+    if t.shape.unit_inertia() is None or not t.has_support:
         return []
     second = _second(t.shape)
     return [float(np.abs(t.moments().second - second).max() / np.abs(second).max())]
 
 
 def _grown(t: _Trial) -> Iterable[float]:
-    if not t.has_support or t.shape.reach is None:
+    if not t.has_support or t.shape.origin_radius is None:
         return []
-    radius = 0.3 * t.shape.reach
+    radius = 0.3 * t.shape.origin_radius
     grown = t.shape._grown(radius)
     if grown is None:
         return []
     hull, size = t.moments(radius), np.abs(grown.second).max()
     return [
         abs(hull.volume / grown.volume - 1.0),
-        float(np.linalg.norm(hull.center - grown.center)) / t.shape.reach,
+        float(np.linalg.norm(hull.center - grown.center)) / t.shape.origin_radius,
         float(np.abs(hull.second - grown.second).max() / size),
     ]
 
@@ -213,10 +217,10 @@ REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
     Requirement("numbers", "sizes are above 0 or None, and some body has the inertia", 0.0, _numbers),
     Requirement("batches", "support points are the same alone, in batches and for any length", _ROUNDING, _batches),
     Requirement("support", "no point of the shape is farther along the direction", _ROUNDING, _farthest),
-    Requirement("reach", "all points lie within reach of the origin", _ROUNDING, _reach),
+    Requirement("origin_radius", "all points lie within reach of the origin", _ROUNDING, _reach),
     Requirement("bound", "all points lie in the bounding sphere, which is no larger than reach", _ROUNDING, _bound),
     Requirement("volume", "is that of the hull of the support points", _SAMPLING, _volume),
     Requirement("center", "is that of the hull of the support points", _SAMPLING, _center),
-    Requirement("gyration", "is that of the hull of the support points", _SAMPLING, _gyration),
+    Requirement("unit_inertia", "is that of the hull of the support points", _SAMPLING, _gyration),
     Requirement("grown", "_grown(r): moments of all points within r", _SAMPLING, _grown),
 )

@@ -45,7 +45,7 @@ def mobility_of(
 ) -> Mobility:
     tree: Tree = robot.tree
     mechanism = Mechanism(robot, scales, time)
-    rows = tuple(name for constraint in tree.constraints for name in constraint.row_names)
+    rows = tuple(name for constraint in tree.constraints for name in constraint.component_names)
     found = assembled_near(mechanism, q)
     here = mechanism.ranked(found.q)
     G = mechanism.rows(found.q)

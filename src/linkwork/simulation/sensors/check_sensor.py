@@ -21,7 +21,7 @@ from linkwork._util.contract_report import (
     relative_error,
     require_value,
 )
-from linkwork.simulation.sensors.sensor import SensedState, Sensor
+from linkwork.simulation.sensors.sensor import Sensor, SensorInput
 
 __all__ = ["REQUIREMENTS", "check_sensor"]
 
@@ -84,7 +84,7 @@ class _Trial:
         q, v = (np.stack([x, x]) if batch else x for x in self.start)
         how = {} if self.contacts is None else {"contacts": self.contacts}
         return self.robot.simulate(
-            q, v, duration=_STEPS * _STEP, step=_STEP, sensors=self.variants, seed=seed, passive=False, **how
+            q, v, duration=_STEPS * _STEP, dt=_STEP, sensors=self.variants, seed=seed, passive=False, **how
         )
 
     @cached_property
@@ -98,8 +98,8 @@ class _Trial:
         """Readings on arrays of the state of a record."""
         found, robot = self.found, self.robot
         a = (found.v[k] - found.v[k - 1]) / _STEP if k else np.zeros(robot.nv)
-        at_rest = [0.0] * sum(len(one.row_names) for one in robot.constraints)  # λ before the first step
-        state = SensedState(robot, found.t[k], found.q[k], found.v[k], a, np.zeros(robot.nv), (), False, at_rest)
+        at_rest = [0.0] * sum(len(one.component_names) for one in robot.constraints)  # λ before the first step
+        state = SensorInput(robot, found.t[k], found.q[k], found.v[k], a, np.zeros(robot.nv), (), False, at_rest)
         return np.array([float(x) for x in self.variants["plain"].readings(state)])
 
 
