@@ -52,7 +52,7 @@ def mechanism() -> lw.Robot:
 
 
 def attached(method: str) -> lw.Robot:
-    return arm().with_attached("own", shapes.Sphere(0.01), "hand") if method == "without_attached" else arm()
+    return arm().with_attached("own", "hand", shapes.Sphere(0.01)) if method == "without_attached" else arm()
 
 
 @functools.cache

@@ -84,7 +84,18 @@ _VALUES = (
     lw.optimal.Window,
 )
 _RESULTS = {
-    *("JointReport", "Kernel", "Fit", "LoadedMesh", "Geometry", "Rates", "References", "LoopJoint", "SensorInput"),
+    *(
+        "ContractReport",
+        "Progress",
+        "Kernel",
+        "Fit",
+        "LoadedMesh",
+        "Geometry",
+        "Rates",
+        "References",
+        "LoopJoint",
+        "SensorInput",
+    ),
     *("CartesianPath", "TimedPath", "Command", "LQRController", "TVLQRController", "ServoForces", "CostSoFar"),
     *("PathNumber", "ProblemEntry", "RowCheck", "FeatureRows", "PathDerivative", "SimulatorState", "EventRecord"),
     *("ExcitingTrajectory", "HeldOut", "Signals", "IKBranches", "ClosedForm", "IKArrays", "Excitation", "QRResult"),

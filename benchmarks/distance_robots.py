@@ -54,7 +54,7 @@ def panda() -> lw.Robot:
     for link, of in _PANDA.items():
         robot = robot.with_collisions(link, *(_capsule(*numbers) for numbers in of))
     robot = robot.with_collisions("panda_hand", shapes.Box((0.04, 0.21, 0.12)).at((0.0, 0.0, 0.05)))
-    return robot.locked({name: 0.0 for name in robot.q_names if "finger" in name})
+    return robot.with_locked_joints({name: 0.0 for name in robot.q_names if "finger" in name})
 
 
 def _capsule(radius: float, length: float, x: float, y: float, z: float, roll: float, pitch: float = 0.0) -> Any:
@@ -157,7 +157,7 @@ def _beside(robot: lw.Robot, scene: Any, q: np.ndarray, found: Any) -> tuple[Coa
 def _hulls(effort: Effort, quick: bool) -> Part:
     """The file's meshes as outer hulls, and coal with the full ones."""
     bare, scene, folder = ROBOTS["panda"].load(), boxes(), example_robots()
-    bare = bare.locked({name: 0.0 for name in bare.q_names if "finger" in name})
+    bare = bare.with_locked_joints({name: 0.0 for name in bare.q_names if "finger" in name})
     folders = [folder, folder.parent, folder.parents[1]]
     robot, full = (bare.with_collision_hulls(folders, max_vertices=count) for count in (32, None))
     q = robot.random_configuration(np.random.default_rng(1), size=BATCH // 4)

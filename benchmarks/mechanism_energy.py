@@ -88,7 +88,7 @@ def random_mechanism(rng: np.random.Generator) -> tuple[lw.Robot, np.ndarray]:
     robot = lw.Robot.build(f"{kind} of {len(pins) - 1}", *parts)
     robot = robot.with_frame("end", parent, lw.pose(pins[-1] - before))
     robot = robot.with_frame("ground", base, lw.pose(pins[-1] if base == "world" else np.zeros(3)))
-    return robot.with_loop("closure", HINGE, "end", "ground"), np.zeros(robot.nq)
+    return robot.with_loop("closure", "end", "ground", HINGE), np.zeros(robot.nq)
 
 
 def _spatial(rng: np.random.Generator) -> tuple[lw.Robot, np.ndarray]:
@@ -107,7 +107,7 @@ def _spatial(rng: np.random.Generator) -> tuple[lw.Robot, np.ndarray]:
         lw.Joint.of(lw.joints.Revolute(last), name="pin1", parent="world", child="rocker", placement=lw.pose(end)),
     )
     robot = robot.with_frame("rod end", "rod", lw.pose(rod)).with_frame("tip", "rocker", lw.pose(ways[1]))
-    return robot.with_loop("closure", lw.joints.Spherical(), "rod end", "tip"), robot.neutral()
+    return robot.with_loop("closure", "rod end", "tip", lw.joints.Spherical()), robot.neutral()
 
 
 def _link(rng: np.random.Generator, name: str, way: np.ndarray) -> lw.Link:

@@ -128,7 +128,7 @@ def four_bars(count: int) -> lw.Robot:
     robot = lw.Robot.build(f"{count} four-bars", *parts)
     for i in range(1, count + 1):
         robot = robot.with_frame(f"end{i}", f"coupler{i}", _TIP).with_frame(f"tip{i}", f"rod{i}", _TIP)
-        robot = robot.with_loop(f"C{i}", HINGE, f"end{i}", f"tip{i}")
+        robot = robot.with_loop(f"C{i}", f"end{i}", f"tip{i}", HINGE)
     return robot
 
 
@@ -185,7 +185,7 @@ def held_humanoid() -> Mechanism:
     for foot in FEET:
         robot = robot.with_frame(f"{foot}_place", "world", robot.pose(q, foot))
     for foot in FEET:
-        robot = robot.with_loop(f"{foot}_held", Fixed(), f"{foot}_place", foot)
+        robot = robot.with_loop(f"{foot}_held", f"{foot}_place", foot, Fixed())
     G = robot.constraint_jacobian(q)
     v = rng.normal(size=robot.nv)
     v -= np.linalg.pinv(G) @ (G @ v)

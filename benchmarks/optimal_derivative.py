@@ -64,7 +64,7 @@ def _of_a_path(quick: bool) -> list[MotionRow]:
 
 def _of_a_motion(quick: bool) -> list[MotionRow]:
     """Of an arm of six joints by forward dynamics, from rest to rest with a load in its hand."""
-    arm = lw.load("arm6").with_payload("tool", 0.0)
+    arm = lw.load("arm6").with_payload("payload", "tool", 0.0)
     problem = lw.Problem(arm, steps=STEPS, duration=1.0).add("torque", "squares", scale=0.03)
     problem.add("velocity", "squares", scale=0.3).add("velocity", "equality", at=-1, name="rest")
     start = np.array([0.0, -1.0, 1.2, 0.1, 0.4, 0.2])

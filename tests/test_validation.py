@@ -140,7 +140,7 @@ def test_errors_from_below_name_function_and_argument() -> None:
         ("AlignTask: task 'ray': weight", lambda: lw.ik.AlignTask("ray", weight=math.nan)),
         ("PoseTask: task 'tip': level: expected a whole number", lambda: lw.ik.PoseTask("tip", level=0.5)),
         ("ik_problem: tasks: no frame named 'nil'", lambda: robot.ik_problem(lw.ik.PoseTask("nil"))),
-        ("Scene.moved: name: no obstacle named 'x'", lambda: lw.Scene().moved("x", [0.0, 0.0, 0.0])),
+        ("Scene.with_pose: name: no obstacle named 'x'", lambda: lw.Scene().with_pose("x", [0.0, 0.0, 0.0])),
     )
     for expected, call in calls:
         with pytest.raises(ValueError, match=rf"^{expected}"):

@@ -12,7 +12,7 @@ NOISE = np.array([0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.1])  # of joint forces [N·m]
 
 def arm_as_it_is():
     """What stands in the workshop: with a tool that the file does not know, other inertias and other friction."""
-    arm = robot.with_payload("hand", 0.8, (0.0, 0.03, 0.06), (1e-3, 1e-3, 5e-4))
+    arm = robot.with_payload("payload", "hand", 0.8, (0.0, 0.03, 0.06), (1e-3, 1e-3, 5e-4))
     for name, mass, shift in (("upper_arm_distal", 3.1, 0.01), ("forearm_distal", 2.1, -0.02), ("wrist", 1.7, 0.01)):
         link = arm.link(name)
         arm = arm.with_inertia(name, mass=mass, com=link.com + np.array([shift, 0.0, 0.01]), inertia=1.2 * link.inertia)

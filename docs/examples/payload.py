@@ -9,7 +9,7 @@ import numpy as np
 import linkwork as lw
 
 STEPS = 24
-arm = lw.load("arm7").with_payload("hand", 7.0, com=(0, 0, 0.1))
+arm = lw.load("arm7").with_payload("payload", "hand", 7.0, com=(0, 0, 0.1))
 START = np.array([0.0, 0.9, 0.0, -1.6, 0.0, 2.0, 0.0])
 END = np.array([0.8, -0.2, 0.3, -1.1, 0.0, 1.2, 0.5])
 

@@ -15,7 +15,7 @@ FEET = ("left_foot", "right_foot")
 
 human = lw.load("humanoid", floating_base=True)
 wrists = [f"{side}_wrist_{way}" for side in ("left", "right") for way in ("yaw", "roll", "pitch")]
-human = human.locked(["neck_yaw", "neck_pitch", *wrists])
+human = human.with_locked_joints(["neck_yaw", "neck_pitch", *wrists])
 WEIGHT = 9.81 * human.mass
 OPTIONS = {"step_tolerance": 1e-3}  # [rad, m], and of forces what they are
 START = human.neutral()

@@ -13,8 +13,8 @@ Robots:
 - `Robot` has the functions: `help(linkwork.Robot)`.  `Robot.compile` makes one `Kernel` of several.
 - `pose_difference` is what is left from one pose to another, for controllers; `propagate_motion` chains motions of
   frames, with velocities and accelerations.
-- `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and gives
-  a `JointReport`.
+- `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` checks one of your own, and returns
+  a `ContractReport`.
 - `constraints` are what a robot obeys besides its joints, and `Robot.with_constraints` puts them on: `Distance`,
   `PointOnLine`, `PointOnPlane`, `PointOnCurve`, `PointOnSurface`, `Parallel`, `Angle`, `Weld`, `Ball`, `Gear`, `Rack`,
   `Screw`, `Belt`, `Coupling`, `Prescribed`, `CenterOfMass`, `NoSlip`, `KnifeEdge`, `Rolling`, `RollingContact`,
@@ -45,6 +45,7 @@ The compiler:
 - `while_loop`, `scan`, `fori_loop`, `cond`, `call`, `take` and `put` are loops, choices, calls and tables in kernels.
 - `solve` and `lstsq` solve linear equations, in kernels and out of them; `expr.linalg` has more linear algebra.
 - `quadratic_program` minimizes within bounds, in kernels and out of them.
+- `Progress` is what a function given as ``progress`` receives, in every function that takes that.
 - `from_casadi` makes one of a CasADi function, and `Kernel.to_casadi` the other way.
 - `get_num_threads` and `set_num_threads`: how many share a large batch.
 
@@ -55,11 +56,12 @@ that methods of robots return.  `errors` also has all errors and warnings.  `__v
 Pages, in docs/ of the source and in share/doc/linkwork of the environment that linkwork is installed in: README.md
 lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
 other libraries; robots.md, parameters.md, robot_files.md, building.md, shapes.md, distances.md, distances_figures.md,
-joints.md, joints_of_your_own.md, constraints.md, mechanisms.md, force_elements.md, inverse_kinematics.md,
+joints.md, constraints.md, mechanisms.md, force_elements.md, inverse_kinematics.md,
 inverse_kinematics_figures.md, motion.md, motion_figures.md, optimal.md, optimal_figures.md, control.md,
 controllers.md, simulation.md, simulation_figures.md, identification.md, compiler.md, control_flow.md,
 differentiation.md, expressions.md, linear_algebra.md, mathematics.md, casadi.md and results.md have a subject each;
-conventions.md says what every number means, and ARCHITECTURE.md shows the house.
+extending/ says how to
+add a kind of thing to the library, conventions.md what every number means, and ARCHITECTURE.md shows the house.
 
 On the command line: `linkwork --help`.
 """
@@ -90,7 +92,9 @@ from linkwork import (
     simulation,
     spatial,
 )
+from linkwork._util.contract_report import ContractReport
 from linkwork._util.foreign_names import missing_attribute
+from linkwork._util.progress import Progress
 from linkwork.collision.contact_points import contact_points
 from linkwork.collision.shape_distance import signed_distance
 from linkwork.compiler.casadi.from_casadi import from_casadi
@@ -134,7 +138,7 @@ from linkwork.model.actuator import Actuator
 from linkwork.optimal.trajectory_problem import Problem
 from linkwork.parts.construction.link import Link
 from linkwork.parts.joint.joint import Joint
-from linkwork.parts.joint_checks.check_joint import JointReport, check_joint
+from linkwork.parts.joint_checks.check_joint import check_joint
 from linkwork.robot import Robot, load
 from linkwork.simulation.simulator import Simulator
 
@@ -149,12 +153,12 @@ __all__ = [
     "Belt",
     "Bushing",
     "CenterOfMass",
+    "ContractReport",
     "Coupling",
     "Distance",
     "Gear",
     "Holonomic",
     "Joint",
-    "JointReport",
     "Kernel",
     "KnifeEdge",
     "Link",
@@ -167,6 +171,7 @@ __all__ = [
     "PointOnSurface",
     "Prescribed",
     "Problem",
+    "Progress",
     "Rack",
     "Robot",
     "Rolling",

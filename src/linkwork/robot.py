@@ -14,6 +14,7 @@ from linkwork.collision.collision_pair_methods import CollisionMethods
 from linkwork.dynamics.derivative_methods import DerivativeMethods
 from linkwork.dynamics.methods import DynamicsMethods, ForceMethods, InertiaMethods
 from linkwork.dynamics.momentum_methods import MomentumMethods, RegressorMethods
+from linkwork.formats import Format
 from linkwork.ik.methods import ClosedFormMethods, InverseKinematicsMethods
 from linkwork.kernels.compiled_method import is_computed, named_after
 from linkwork.kinematics.methods import ConfigurationMethods, JacobianMethods, KinematicsMethods
@@ -146,6 +147,7 @@ public_methods(Robot, leave=is_computed)
 def load(
     robot: str | os.PathLike[str],
     *,
+    format: str | Format | None = None,
     floating_base: bool = False,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     strict: bool = False,
@@ -155,28 +157,36 @@ def load(
     inertia: Inertias = "given",
     loops: str | os.PathLike[str] | None = None,
 ) -> Robot:
-    """A robot: one of those that linkwork has inside, by name (`linkwork.robots.names`), or from a URDF file.
+    """Return a built-in robot, by its name (`linkwork.robots.names`), or the robot of a file.
+
+    The suffix of the path says which format the file has; where no format has the suffix (".xml"), the root element
+    does.  ``format`` names the format instead ("urdf"), or is a `linkwork.formats.Format` of your own.
 
     ``floating_base`` frees the root link: it moves by a floating joint named "floating_base" instead of being fixed
     to the world.  ``multi_root`` allows a file several links without a parent, all fixed to the world.  ``gravity`` is
-    in the world's axes [m/s²].  What the reader repairs or ignores is listed in ``robot.report``; repairs are told by
-    one `linkwork.errors.ModelWarning`, and ``strict`` makes errors of them.
+    in the world's axes [m/s²].  ``robot.report`` lists what the reader repaired or ignored; repairs also emit one
+    `linkwork.errors.ModelWarning`, and ``strict`` makes errors of them.
 
-    ``mimic="coupled"`` binds joints that the file makes follow others, exactly (`Robot.coupled`): they have no numbers
-    in q and v; ``"free"`` leaves them free, and what the file says in ``joint.mimic``; ``"ignore"`` does not look at
-    it.  ``continuous`` says how the configuration of a continuous joint is written: as its ``"angle"``, or as
-    ``"sincos"``, two numbers (sin, cos).  ``inertia="nearest"`` replaces rotational inertias that no body has by the
-    nearest that one has, where it is near enough, instead of refusing the robot as ``"given"`` does; ``"ignore"``
-    leaves all inertias out, for kinematics alone.  The page on robot files says more of all of these.
+    ``mimic="coupled"`` binds joints that the file makes follow others exactly (`Robot.with_couplings`): they have no
+    coordinates in q and v.  ``"free"`` leaves them free and keeps what the file says in ``joint.mimic``; ``"ignore"``
+    does not read it.
+
+    ``continuous`` and ``inertia`` are for URDF.  ``continuous`` says how the configuration of a continuous joint is
+    written: as its ``"angle"``, or as ``"sincos"``, two coordinates (sin, cos).  ``inertia="nearest"`` replaces
+    rotational inertias that no body has by the nearest that one has, where it is near enough, instead of refusing the
+    robot as ``"given"`` does; ``"ignore"`` leaves all inertias out, for kinematics alone.  The page on robot files
+    says more of all of these.
 
     ``loops`` is a file beside the robot's, JSON or YAML, that closes its loops: frames, joints between them, gears,
-    rolling wheels and whatever else it obeys (`Robot.loops_document` writes one).  YAML takes PyYAML:
-    ``pip install "linkwork[yaml]"``.  Robots inside that have loops come with them.
+    rolling wheels and further constraints (`Robot.loops_document` writes one).  YAML takes PyYAML:
+    ``pip install "linkwork[yaml]"``.  Built-in robots with loops load them by themselves.
 
-    A path may begin with ``~``, one's home; ``./~`` is a file of that name.
+    A path may begin with ``~``, the home directory; ``./~`` is a file of that name.
 
-    Raises ModelError (a ValueError) that says what is wrong in the file and where; FileNotFoundError and
-    PermissionError as the system gives them; UnknownNameError for a name that is none of a robot inside.
+    Raises ModelError (a ValueError) that lists what is wrong in the file and where, also for a file of no known format;
+    FileNotFoundError and PermissionError as the system gives them; UnknownNameError for a name that no built-in robot
+    or format has; TypeError for an option that the format does not take; ImportError for a format whose package is not
+    installed, with the command that installs it.
     """
     options = Options(
         floating_base=floating_base,
@@ -188,4 +198,4 @@ def load(
         inertia=inertia,
         loops=loops,
     )
-    return Robot(read_robot(robot, options))
+    return Robot(read_robot(robot, options, format))

@@ -26,7 +26,7 @@ def test_missing_attributes_say_what_there_is() -> None:
     robot: Any = lw.load("double_pendulum")
     for owner, name, said in (
         (robot, "fkine", "use robot.pose"),
-        (robot, "qlim", "use robot.lower and robot.upper"),
+        (robot, "qlim", "use robot.position_limits"),
         (lw.Robot, "from_mjcf", "Robot.build"),
         (robot, "show", _REMEDIES["show"]),
         (lw, "from_mjcf", "Robot.build"),

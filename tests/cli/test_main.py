@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import linkwork as lw
+from helpers.row_format import ROWS
 from linkwork.cli.commands import demo
+from linkwork.formats import registry
 
 NO_LINK = (
     '<robot name="r"><link name="a"/><joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint></robot>'
@@ -82,6 +84,16 @@ class TestBadRobots:
         ran = linkwork("info", "arm77")
         assert ran.code == 3
         assert "did you mean 'arm7'" in ran.err
+
+    def test_the_format_of_a_file(self, linkwork, tmp_path, monkeypatch):
+        monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, ROWS))
+        path = tmp_path / "arm.txt"
+        path.write_text("rows\nupper 0.5 2")
+        assert linkwork("info", str(path)).code == linkwork("info", str(path), "--format", "rows").code == 0
+        ran = linkwork("info", str(path), "--format", "rws")
+        assert ran.code == 3 and "no format named 'rws'; did you mean 'rows'" in ran.err
+        ran = linkwork("info", str(path), "--continuous", "sincos")
+        assert ran.code == 2 and "continuous: a file of rows does not take this option" in ran.err
 
     def test_a_folder(self, linkwork, tmp_path):
         ran = linkwork("info", str(tmp_path))

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from linkwork._util.console import Progress
+from linkwork._util.progress import ProgressBar
 from linkwork.cli.function_timings import Call, Effort, seconds_per_call
 from linkwork.cli.output import Stream, escaped, finite, label, numbers, table, width
 
@@ -78,7 +78,7 @@ def test_numbers():
 
 def test_progress_in_a_terminal_is_one_line_that_goes_away():
     screen = Screen()
-    with Progress(Stream(screen), "work", 4) as progress:
+    with ProgressBar(Stream(screen), "work", 4) as progress:
         for _ in range(4):
             progress.advance(1)
     text = screen.getvalue()
@@ -91,7 +91,7 @@ def test_progress_in_a_terminal_is_one_line_that_goes_away():
 def test_progress_elsewhere_is_a_few_lines(monkeypatch, terminal):
     stream = Screen() if terminal else io.StringIO()
     monkeypatch.setenv("TERM", terminal or "xterm")
-    with Progress(Stream(stream), "work", 1000) as progress:
+    with ProgressBar(Stream(stream), "work", 1000) as progress:
         for _ in range(1000):
             progress.advance(1)
     assert stream.getvalue().splitlines() == [f"work: {n} % of 1000" for n in (25, 50, 75, 100)]

@@ -22,7 +22,7 @@ def test_answers_keep_clear() -> None:
     assert robot.minimum_distance(found.q[found.success], scene).min() > 0.02 - 2e-6
     plain = robot.inverse_kinematics(X, "hand")
     assert (robot.minimum_distance(plain.q, scene) < 0.02).any()
-    other = scene.moved("a", (0.0, 0.4, 0.6))
+    other = scene.with_pose("a", (0.0, 0.4, 0.6))
     settled = next(task for task in problem.tasks if task.name == "clearance")
     moved = problem.solve(hand=X, clearance=settled.numbers_of(other))
     assert robot.minimum_distance(moved.q[moved.success], other).min() > 0.02 - 2e-6

@@ -170,13 +170,13 @@ def test_srdf_is_read_strictly() -> None:
 
 def test_what_is_held_is_looked_at() -> None:
     robot = arm()
-    held = robot.with_attached("stick", Sphere(0.2), "tip", (1.5, 0, 0))
+    held = robot.with_attached("stick", "tip", Sphere(0.2), (1.5, 0, 0))
     assert ("upper", "stick") in held.collision_pairs and ("lower", "stick") not in held.collision_pairs
     q, scene = np.array([0.1, 0.2, 0.3]), lw.Scene().with_sphere("ball", 0.1, (5.0, 0, 0))
     at = held.pose(q, "stick")[:3, 3]
     found = held.distances(q, scene).of("stick", "ball")
     assert abs(found.distance - (np.linalg.norm(at - [5.0, 0, 0]) - 0.3)) < 1e-14
-    free = robot.with_attached("stick", Sphere(0.2), "tip", (1.5, 0, 0), touching=["base", "upper"])
+    free = robot.with_attached("stick", "tip", Sphere(0.2), (1.5, 0, 0), touching=["base", "upper"])
     assert [pair for pair in free.collision_pairs if "stick" in pair] == []
     assert free.without_attached("stick") == robot == held.without_attached("stick")
     two = robot.with_collisions("tip", Sphere(0.1), Sphere(0.2).at((0.5, 0, 0)))
@@ -187,11 +187,11 @@ def test_what_is_held_is_looked_at() -> None:
     with pytest.raises(UnknownNameError, match="tip"):
         robot.without_attached("tip")
     with pytest.raises(ValueError, match="already"):
-        held.with_attached("stick", Box((1, 1, 1)), "tip")
+        held.with_attached("stick", "tip", Box((1, 1, 1)))
     with pytest.raises(TypeError, match="shape"):
-        robot.with_attached("stick", "box", "tip")
+        robot.with_attached("stick", "tip", "box")
     with pytest.raises(UnknownNameError, match="upper"):
-        robot.with_attached("stick", Sphere(0.1), "tip", touching=["uper"])
+        robot.with_attached("stick", "tip", Sphere(0.1), touching=["uper"])
 
 
 def test_what_is_not_proved_is_looked_at() -> None:

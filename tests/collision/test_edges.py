@@ -80,7 +80,7 @@ def test_nothing_is_wrongly_certified(arm: lw.Robot) -> None:
 
 
 def test_distances_that_are_searched_for_certify_nothing_wrongly() -> None:
-    swing = lw.load("double_pendulum").with_attached("can", Cylinder(0.05, 0.4), "tip")
+    swing = lw.load("double_pendulum").with_attached("can", "tip", Cylinder(0.05, 0.4))
     rng = np.random.default_rng(8)
     scene = Scene()
     for k in range(3):
@@ -98,7 +98,7 @@ def test_distances_that_are_searched_for_certify_nothing_wrongly() -> None:
 
 
 def test_fields_are_kept_clear_of() -> None:
-    swing = lw.load("double_pendulum").with_attached("ball", Sphere(0.05), "tip")
+    swing = lw.load("double_pendulum").with_attached("ball", "tip", Sphere(0.05))
     rng = np.random.default_rng(9)
     scene = Scene().with_shape("hills", HeightField(rng.uniform(0.0, 0.5, (5, 5)), 1.0), (0.3, 0.2, -1.0))
     q0, q1 = rng.uniform(-3.0, 3.0, (2, 600, swing.nq))

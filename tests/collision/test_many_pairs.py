@@ -37,7 +37,7 @@ def _bush() -> lw.Robot:
     for k in range(6):
         robot = robot.with_collisions(f"body{k}", (Sphere(0.06), Capsule(0.04, 0.1))[k % 2])
     robot = robot.with_collisions("body6", HeightField(rng.uniform(0.0, 0.05, (2, 2)), 0.1))
-    return robot.with_attached("post", Sphere(0.1), "world", [0.6, 0.2, 0.1])
+    return robot.with_attached("post", "world", Sphere(0.1), [0.6, 0.2, 0.1])
 
 
 def _answers(robot: lw.Robot, q0: np.ndarray, q1: np.ndarray, monkeypatch: Any, *, many: bool) -> list[np.ndarray]:

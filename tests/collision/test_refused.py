@@ -36,9 +36,9 @@ def test_refusals_say_where_what_and_what_to_do() -> None:
             "hand", Mesh("a.stl")
         ).distances(Q),
         r"with_attached: the robot has a frame 'wrist' already: give this one another name": (
-            lambda: ROBOT.with_attached("wrist", box, "hand")
+            lambda: ROBOT.with_attached("wrist", "hand", box)
         ),
-        r"no obstacle named 'tabel'; did you mean 'table'\?": lambda: SCENE.moved("tabel", (0, 0, 0)),
+        r"no obstacle named 'tabel'; did you mean 'table'\?": lambda: SCENE.with_pose("tabel", (0, 0, 0)),
         r"Scene.with_box: 'x': pose: expected a pose, .* or three numbers \[m\], got \(0, 0, nan\)": (
             lambda: SCENE.with_box("x", (1, 1, 1), (0, 0, np.nan))
         ),

@@ -23,7 +23,7 @@ def test_a_scene_is_a_value() -> None:
     scene = kitchen()
     assert scene.names == ("table", "lamp", "can") and "lamp" in scene and len(scene) == 3
     assert pickle.loads(pickle.dumps(scene)) == scene != scene.without("lamp")
-    assert scene.moved("lamp", (0, 0, 1))["lamp"].pose.translation.z == 1.0
+    assert scene.with_pose("lamp", (0, 0, 1))["lamp"].pose.translation.z == 1.0
     assert scene.only(["can", "table"]).names == ("table", "can")
     assert sum(capacity for _, capacity in scene.capacities) == 12 and len({*scene.places}) == 3
 

@@ -73,7 +73,7 @@ def test_another_root_is_the_same_mechanism():
     robot = arm().with_constraints(*every_kind())
     q, v = np.array([0.3, -0.7, 0.4]), np.array([0.2, 0.5, -0.3])
     for root in ("rod2", "tip", "pedestal"):
-        other = robot.rerooted(root)
+        other = robot.with_root(root)
         assert [c.name for c in other.constraints] == [c.name for c in robot.constraints]
         at = {"time": 0.4}
         for name in ("constraint_error", "constraint_jacobian"):
@@ -81,7 +81,7 @@ def test_another_root_is_the_same_mechanism():
             np.testing.assert_allclose(same, one, rtol=0, atol=1e-12, err_msg=f"{root} {name}")
         one, same = robot.constraint_bias(q, v, **at), other.constraint_bias(q, v, **at)
         np.testing.assert_allclose(same, one, rtol=0, atol=1e-12, err_msg=root)
-    assert not any("world" in c.references.frames for c in robot.rerooted("rod2").constraints)
+    assert not any("world" in c.references.frames for c in robot.with_root("rod2").constraints)
 
 
 def test_a_floating_base_keeps_the_world():
@@ -89,20 +89,20 @@ def test_a_floating_base_keeps_the_world():
     robot = lw.Robot.build("free", lw.Link("pedestal", mass=1.0, inertia=(1, 1, 1)), free)
     robot = robot.with_constraints(lw.Ball("pedestal", point=(0, 0, 1)))
     assert robot.constraint_error([1, 0, 0, 0, 0.1, 0.2, 0.3]).tolist() == [0.1, 0.2, -0.7]
-    assert robot.rerooted("pedestal").constraints == robot.constraints
+    assert robot.with_root("pedestal").constraints == robot.constraints
 
 
 def test_locked_joints():
     robot = arm().with_constraints(lw.Gear("wrist", "elbow", -2.0), lw.Distance("world", "tip", 1.3))
     with pytest.raises(ValueError, match=r"'gear\(wrist, elbow\)' is of joint 'elbow'"):
-        robot.locked(["elbow"])
-    held = robot.locked({"base": 0.3})
+        robot.with_locked_joints(["elbow"])
+    held = robot.with_locked_joints({"base": 0.3})
     np.testing.assert_allclose(
         held.constraint_error([-0.7, 0.4]), robot.constraint_error([0.3, -0.7, 0.4]), rtol=0, atol=1e-14
     )
     asked = arm().with_constraints(lw.Holonomic("cam", cam))
     with pytest.raises(ValueError, match="'cam' is of joint 'elbow'"):
-        asked.locked(["elbow"])
+        asked.with_locked_joints(["elbow"])
 
 
 def test_edited_robots_keep_their_constraints():
@@ -116,11 +116,11 @@ def test_edited_robots_keep_their_constraints():
     ):
         assert list(edited.constraints) == list(robot.constraints)
         np.testing.assert_allclose(edited.constraint_error(q), robot.constraint_error(q), rtol=0, atol=1e-15)
-    heavier = robot.with_payload("tip", 3.0)
+    heavier = robot.with_payload("payload", "tip", 3.0)
     assert heavier.constraint_error(q)[1] == heavier.center_of_mass(q)[2] - 0.1 != robot.constraint_error(q)[1]
     with pytest.raises(ValueError, match="is of type planar"):
         robot.with_joint(robot.joint("elbow").with_type(lw.joints.Planar()))
-    coupled = robot.coupled({"base": ("elbow", 0.5, 0.1)})
+    coupled = robot.with_couplings({"base": ("elbow", 0.5, 0.1)})
     expected = robot.constraint_error([0.5 * 0.2 + 0.1, 0.2, 0.3])
     np.testing.assert_allclose(coupled.constraint_error([0.2, 0.3]), expected, rtol=0, atol=1e-14)
     G, E = robot.constraint_jacobian([0.2, 0.2, 0.3]), np.array([[0.5, 0], [1, 0], [0, 1]])

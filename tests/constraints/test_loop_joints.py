@@ -57,7 +57,7 @@ def types_pose(m: Mechanism, q: list[float]) -> list[float]:
 def test_the_facade_of_a_loop() -> None:
     """A four-bar's pin: angle, rate, error and wrench, in a batch; limits, and what resists."""
     robot = fourbars(1, HINGE).without_constraints("C1")
-    robot = robot.with_loop("pin", HINGE, "end1", "tip1", lower=-2.0, upper=1.0, effort=3.0, velocity=4.0, **RESISTING)
+    robot = robot.with_loop("pin", "end1", "tip1", HINGE, lower=-2.0, upper=1.0, effort=3.0, velocity=4.0, **RESISTING)
     pin = robot.joint("pin")
     assert pin is not None and pin.name == "pin" and [loop.name for loop in robot.loops] == ["pin"]
     assert (pin.frame, pin.other, pin.nq, pin.nv, pin.type_name) == ("end1", "tip1", 1, 1, "revolute")
@@ -107,7 +107,7 @@ def test_frame_and_other_are_the_ends_of_the_joint() -> None:
         "one", lw.Link("b", mass=1.0, com=(0, 0, 0), inertia=(1, 1, 1)),
         lw.Joint.of(lw.joints.Spherical(), name="ball", parent="world", child="b"),
     )  # fmt: skip
-    robot = robot.with_frame("F", "world", np.eye(4)).with_frame("M", "b", np.eye(4)).with_loop("u", joint, "F", "M")
+    robot = robot.with_frame("F", "world", np.eye(4)).with_frame("M", "b", np.eye(4)).with_loop("u", "F", "M", joint)
     q = robot.joint("ball").configuration_of(lw.Joint.of(joint).transform([0.5, 0.8]))
     assert np.max(np.abs(robot.constraint_error(q))) < 1e-14
     assert np.allclose(robot.loops["u"].configuration_from_pose(q), [0.5, 0.8], atol=1e-14)
@@ -123,7 +123,7 @@ def test_what_a_loop_cannot_have_is_refused() -> None:
         ({"rest": float("inf")}, "rest"),
     ):
         with pytest.raises(ValueError, match=said):
-            robot.with_loop("pin", HINGE, "end1", "tip1", **given)
+            robot.with_loop("pin", "end1", "tip1", HINGE, **given)
     for given in ({"damping": (-1.0,)}, {"lower": (1.0,), "upper": (0.0,)}, {"stiffness": (1.0, 2.0)}):
         with pytest.raises(ValueError, match="pin"):
             robot.with_constraints(lw.constraints.LoopJoint("pin", HINGE, "tip1", "end1", **given))
@@ -180,7 +180,7 @@ def test_a_file_of_loops_says_what_is_in_a_joint() -> None:
 
 
 def test_what_resists_in_loops_is_part_of_reduced_dynamics() -> None:
-    robot = fourbars(1, HINGE).without_constraints().with_loop("pin", HINGE, "end1", "tip1", **RESISTING)
+    robot = fourbars(1, HINGE).without_constraints().with_loop("pin", "end1", "tip1", HINGE, **RESISTING)
     q, v = (x.tolist() for x in parallel(robot, 0.6, 0.9))
     given = (robot.tree, q, v, [0.3, 0.1, -0.2])
     a, _ = constrained_forward_dynamics(*given, passive=True)

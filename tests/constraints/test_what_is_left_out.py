@@ -8,7 +8,7 @@ from helpers.fourbars import HINGE, fourbars, parallel
 
 
 def test_functions_that_would_leave_forces_out_are_refused() -> None:
-    robot = fourbars(1).without_constraints().with_loop("pin", HINGE, "end1", "tip1", stiffness=3.0, damping=0.2)
+    robot = fourbars(1).without_constraints().with_loop("pin", "end1", "tip1", HINGE, stiffness=3.0, damping=0.2)
     q, v = parallel(robot, 1.0, rate=0.5)
     for name, arguments in (
         ("inverse_dynamics", (q, v, v)),
@@ -48,7 +48,7 @@ def test_forces_of_no_actuator_are_those_that_constraints_need() -> None:
 
 
 def test_a_joint_that_rules_nothing_out_closes_a_loop_without_rows() -> None:
-    robot = lw.load("double_pendulum").with_loop("bushing", lw.joints.Floating(), "world", "tip", damping=0.5)
+    robot = lw.load("double_pendulum").with_loop("bushing", "world", "tip", lw.joints.Floating(), damping=0.5)
     q, v = robot.project([0.3, 0.4], [1.0, 2.0])
     np.testing.assert_array_equal(q, [0.3, 0.4])
     np.testing.assert_array_equal(v, [1.0, 2.0])

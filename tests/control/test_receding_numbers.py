@@ -12,7 +12,7 @@ import linkwork as lw
 from linkwork.control.mpc.mpc_solvers import AugmentedPlanner
 from linkwork.model.kernel_parameters import Parameter
 
-ARM = lw.load("double_pendulum").with_payload("tip", 0.0)
+ARM = lw.load("double_pendulum").with_payload("payload", "tip", 0.0)
 BALL = np.array([1.0, 0.0, 0.0, 0.0, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3])
 LOADS = np.multiply.outer([0.0, 0.5, 1.0], BALL)
 PLACE = {"place": [1.0, -0.5]}

@@ -146,7 +146,7 @@ def test_followers_count_for_their_masters() -> None:
         lw.Link("a", mass=1.0, com=(0.1, 0, 0)),
         lw.Joint.of(HINGE.type, name="two", parent="a", child="b"),
         lw.Link("b", mass=1.0, com=(0.1, 0, 0)),
-    ).coupled({"two": ("one", -3.0, 0.5)})
+    ).with_couplings({"two": ("one", -3.0, 0.5)})
     robot = chain.with_joint_dynamics(
         armature={"two": 0.1}, damping={"two": 2.0}, stiffness={"two": 5.0}, rest={"two": 0.2}
     )
@@ -165,10 +165,10 @@ def test_edits_keep_it() -> None:
         if joint.name not in robot.tree.fixed_joints:
             assert robot.with_joint(joint) == robot
     for other in (
-        robot.locked(["elbow"]),
-        robot.with_payload("tool", 1.0) if "tool" in robot.frames else robot,
+        robot.with_locked_joints(["elbow"]),
+        robot.with_payload("payload", "tool", 1.0) if "tool" in robot.frames else robot,
         robot.with_gravity((0, 0, 0)),
-        robot.coupled({"wrist_roll": ("wrist_flex", 2.0)}),
+        robot.with_couplings({"wrist_roll": ("wrist_flex", 2.0)}),
     ):
         for joint in other.joints:
             if joint.nv and joint.name in ARM.tree.carried:

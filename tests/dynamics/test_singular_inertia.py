@@ -92,7 +92,7 @@ def test_dependent_motions_are_named_as_such_where_other_joints_follow_one_anoth
             Joint.of(kinds[name], name=name, parent=parent, child=f"after_{name}")
             for name, parent in zip(order, parents, strict=False)
         ]
-        tree = Robot.build("r", links, joints).coupled({"two": ("one", 2.0, 0.1)}).tree
+        tree = Robot.build("r", links, joints).with_couplings({"two": ("one", 2.0, 0.1)}).tree
         q = [0.0] * 4  # the wrist's middle angle is zero
         with pytest.raises(SingularInertiaError, match="joint 'wrist': its motions depend on each other") as caught:
             forward_dynamics(tree, q, [0.1] * 4, [0.1] * 4)

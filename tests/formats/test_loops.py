@@ -113,7 +113,7 @@ def test_every_joint_type_closes_a_loop_in_a_file():
     rng = np.random.default_rng(0)
     for kind in joints.ALL:
         for _ in range(3):
-            robot = PENDULUM.with_loop("loop", kind.example(rng), "base", "tip")
+            robot = PENDULUM.with_loop("loop", "base", "tip", kind.example(rng))
             assert PENDULUM.with_loops_document(robot.loops_document()) == robot, kind
     assert {in_words(kind) for kind in joints.ALL} | {"continuous"} == set(TYPES)
     text = (
@@ -129,9 +129,9 @@ def test_a_loop_has_bounds_and_what_resists():
     robot = PENDULUM.with_loops_document(text)
     by_hand = PENDULUM.with_loop(
         "pin",
-        joints.Revolute((0, 1, 0)),
         "base",
         "tip",
+        joints.Revolute((0, 1, 0)),
         lower=-1.0,
         velocity=3.0,
         damping=0.1,
@@ -142,7 +142,7 @@ def test_a_loop_has_bounds_and_what_resists():
     for closed in (robot, by_hand):
         assert PENDULUM.with_loops_document(closed.loops_document()) == closed
     two = joints.Universal()
-    whole = PENDULUM.with_loop("u", two, "base", "tip", lower=(-1, -2), effort=(3, np.inf), friction=(0.1, 0.2))
+    whole = PENDULUM.with_loop("u", "base", "tip", two, lower=(-1, -2), effort=(3, np.inf), friction=(0.1, 0.2))
     assert PENDULUM.with_loops_document(whole.loops_document()) == whole
     for wrong, code in (
         ('"limits": {"lower": 1, "upper": 0}', "LIMIT_ORDER"),
@@ -383,7 +383,7 @@ def test_what_no_file_can_say():
         pass
 
     with pytest.raises(TypeError, match="Own"):
-        PENDULUM.with_loop("own", Own((0, 1, 0)), "base", "tip").loops_document()
+        PENDULUM.with_loop("own", "base", "tip", Own((0, 1, 0))).loops_document()
     assert {word for word, kind in KINDS.items() if not is_plain(kind)} == {
         *("holonomic", "pfaffian", "point_on_curve", "point_on_surface", "prescribed")
     }

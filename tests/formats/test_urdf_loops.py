@@ -124,9 +124,9 @@ def test_what_a_loop_has_beside_its_joint():
     by_hand = lw.Robot.from_urdf_string(loop(ends() + AXIS)).without_constraints()
     by_hand = by_hand.with_loop(
         "pin",
-        joints.Revolute((0, 1, 0)),
         "pin_F",
         "pin_M",
+        joints.Revolute((0, 1, 0)),
         lower=-1.0,
         upper=2.0,
         velocity=3.0,

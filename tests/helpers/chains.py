@@ -21,7 +21,7 @@ def chain(count, span=None):
     if span is None:
         return robot
     robot = robot.with_frame("end", f"rod{count - 1}", lw.pose((1.0, 0, 0)))
-    return robot.with_frame("hook", "world", lw.pose((span, 0, 0))).with_loop("hung", HINGE, "hook", "end")
+    return robot.with_frame("hook", "world", lw.pose((span, 0, 0))).with_loop("hung", "hook", "end", HINGE)
 
 
 def sagging(robot, rng):

@@ -39,10 +39,10 @@ def four_bar(cut, **resisting):
     }[cut]
     robot = lw.Robot.build(f"cut at {cut}", *(part for joint in joints for part in (links[joint.child], joint)))
     if cut == "B":
-        return robot.with_loop("B", HINGE, "crank end", "coupler")
+        return robot.with_loop("B", "crank end", "coupler", HINGE)
     if cut == "C":
-        return robot.with_loop("C", HINGE, "coupler end", "rocker end", **resisting)
-    return robot.with_frame("ground end", "world", far).with_loop("D", HINGE, "ground end", "rocker")
+        return robot.with_loop("C", "coupler end", "rocker end", HINGE, **resisting)
+    return robot.with_frame("ground end", "world", far).with_loop("D", "ground end", "rocker", HINGE)
 
 
 def by_bars(robot, numbers):

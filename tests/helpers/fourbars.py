@@ -25,7 +25,7 @@ def fourbars(count, joint=HINGE):
     robot = lw.Robot.build(f"{count} four-bars", *parts)
     for i in range(1, count + 1):
         robot = robot.with_frame(f"tip{i}", f"rod{i}", tip).with_frame(f"end{i}", f"coupler{i}", tip)
-        robot = robot.with_loop(f"C{i}", joint, f"end{i}", f"tip{i}")
+        robot = robot.with_loop(f"C{i}", f"end{i}", f"tip{i}", joint)
     return robot
 
 

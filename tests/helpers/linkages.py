@@ -25,7 +25,7 @@ def linkage(crank=1.0, coupler=2.5, rocker=2.0, ground=3.0, **limits):
         lw.Joint.of(HINGE, name="rocker", parent="world", child="rocker", placement=lw.pose((ground, 0, 0)), **limits),
     )
     robot = robot.with_frame("end", "coupler", lw.pose((coupler, 0, 0)))
-    return robot.with_frame("tip", "rocker", lw.pose((rocker, 0, 0))).with_loop("pin", HINGE, "end", "tip")
+    return robot.with_frame("tip", "rocker", lw.pose((rocker, 0, 0))).with_loop("pin", "end", "tip", HINGE)
 
 
 def freudenstein(angle, crank=1.0, coupler=2.5, rocker=2.0, ground=3.0):
@@ -60,7 +60,7 @@ def five_bar():
     robot = lw.Robot.build("five-bar", *parts)
     for side in ("left", "right"):
         robot = robot.with_frame(f"{side}_end", f"{side}_lower", lw.pose((1.2, 0.0, 0.0)))
-    return robot.with_loop("pin", HINGE, "left_end", "right_end")
+    return robot.with_loop("pin", "left_end", "right_end", HINGE)
 
 
 LEG_ROOTS = np.array([[0.0, 0.0], [3.0, 0.0], [1.5, 2.6]])
@@ -87,7 +87,7 @@ def three_legs():
     for k, (x, z) in enumerate(LEG_TIPS):
         robot = robot.with_frame(f"foot{k}", f"lower{k}", lw.pose((LEG_RODS[1], 0, 0)))
         robot = robot.with_frame(f"corner{k}", "platform", lw.pose((x, 0, z)))
-        robot = robot.with_loop(f"ankle{k}", HINGE, f"foot{k}", f"corner{k}")
+        robot = robot.with_loop(f"ankle{k}", f"foot{k}", f"corner{k}", HINGE)
     return robot
 
 

@@ -61,7 +61,7 @@ def standing(doubled=False):
     for name in ("base", "tip", "tip")[: 2 + doubled]:
         ground = f"ground {len(robot.constraints)}"
         placed = robot.with_frame(ground, "world", robot.pose(q, name))
-        robot = placed.with_loop(f"stands on {ground}", lw.joints.Spherical(), ground, name)
+        robot = placed.with_loop(f"stands on {ground}", ground, name, lw.joints.Spherical())
     return robot, q, np.random.default_rng(4).normal(size=robot.nv)
 
 

@@ -23,7 +23,7 @@ def loop_of_hinges(name, links):
         placement, parent = along(a, alpha), f"link{i}"
     robot = lw.Robot.build(name, *parts).with_frame("end", parent, placement)
     robot = robot.with_frame("start", "world", np.linalg.inv(along(*links[-1])))
-    return robot.with_loop("closing", HINGE, "end", "start")
+    return robot.with_loop("closing", "end", "start", HINGE)
 
 
 def bennett(a=1.0, alpha=0.7, beta=1.9):

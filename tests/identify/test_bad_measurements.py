@@ -116,7 +116,7 @@ def test_robots_of_which_nothing_is_known() -> None:
     for function in (identify.base_parameters, identify.inertias):
         with pytest.raises(ValueError, match="is without its inertias"):
             function(without, q, v, a, q)
-    held = shipped("arm7").locked([joint.name for joint in shipped("arm7").joints])
+    held = shipped("arm7").with_locked_joints([joint.name for joint in shipped("arm7").joints])
     nothing = np.zeros((40, 0))
     with pytest.raises(ValueError, match="has no degrees of freedom"):
         identify.base_parameters(held, nothing, nothing, nothing, nothing)

@@ -126,7 +126,7 @@ def test_axes_that_are_parallel_but_for_a_digit() -> None:
 def test_joints_payloads_and_what_is_known() -> None:
     """Friction and damping beside inertias; a load alone, all else being known; a batch of motions, one held out."""
     robot = shipped("arm7")
-    loaded = robot.with_payload("hand", 1.5, (0.02, -0.01, 0.1), (2e-3, 3e-3, 1e-3))
+    loaded = robot.with_payload("payload", "hand", 1.5, (0.02, -0.01, 0.1), (2e-3, 3e-3, 1e-3))
     q, v, a = (x.reshape(4, 40, 7) for x in motion(robot, 160, 9))
     tau = loaded.inverse_dynamics(q, v, a, passive=True)
     fit = identify.base_parameters(robot, q, v, a, tau, bodies=["flange"], passive=["damping"], held_out=[3])

@@ -77,7 +77,7 @@ def test_inertias_are_those_of_bodies_where_the_unconstrained_are_not() -> None:
 
 def test_held_out_errors_are_smaller_than_those_of_the_robot_as_it_was() -> None:
     robot = shipped("arm7")
-    other = deformed_robot(robot.with_payload("hand", 0.5, (0.0, 0.0, 0.05)), 0.2, 4)
+    other = deformed_robot(robot.with_payload("payload", "hand", 0.5, (0.0, 0.0, 0.05)), 0.2, 4)
     q, v, a = motion(robot, 400, 4)
     tau = other.inverse_dynamics(q, v, a) + 0.02 * np.random.default_rng(5).normal(size=v.shape)
     fit = identify.inertias(robot, q, v, a, tau)
@@ -94,7 +94,7 @@ def test_held_out_errors_are_smaller_than_those_of_the_robot_as_it_was() -> None
 
 def test_links_that_are_welded_move_with_their_body() -> None:
     """A point mass in the hand stays one, where the body's deformation takes it; masses add up to the body's."""
-    robot = shipped("arm7").with_payload("hand", 1.0, (0.0, 0.0, 0.1))
+    robot = shipped("arm7").with_payload("payload", "hand", 1.0, (0.0, 0.0, 0.1))
     other = deformed_robot(robot, 0.2, 6)
     assert all(abs(other.link(x.name).mass) >= 0.0 for x in robot.links) and other.physical_consistency() == {}
     load = other.link("payload")
@@ -197,7 +197,7 @@ def test_what_a_follower_shares_with_its_master_is_kept() -> None:
     """Forces show their sum: the master's is estimated, the follower's stays; no matter which of them is first."""
     pytest.importorskip("scipy")
     robot = lw.load("arm7_gripper", mimic="coupled")
-    robot = robot.locked(robot.v_names[:6])
+    robot = robot.with_locked_joints(robot.v_names[:6])
     follower = next(joint for joint in robot.joints if joint.mimic is not None)
     robot = robot.with_joint(follower.with_damping(0.5).with_friction(0.0).with_dynamics("urdf"))
     master = robot.joint(follower.mimic.joint)

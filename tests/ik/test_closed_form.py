@@ -304,7 +304,7 @@ def test_arms_without():
     assert general.closed_form("link5") is None
     assert general.closed_form("link6", relative_to="link6") is None
     assert puma560().closed_form("link6", held="joint1") is None
-    following = ur5().coupled({"joint6": ("joint5", 1.0, 0.0)})
+    following = ur5().with_couplings({"joint6": ("joint5", 1.0, 0.0)})
     assert following.closed_form("link6") is None
     rows = [{"a": 0.3}, {"a": 0.2}, {"prismatic": True}, {"a": 0.1}, {"alpha": 1.0, "d": 0.2}, {"a": 0.3}]
     assert lw.Robot.from_dh("sliding", rows, convention="standard").closed_form("link6") is None
@@ -347,7 +347,7 @@ def test_what_it_says():
 def test_a_root_between():
     """The arm hangs from its third link: some joints of the chain lead to the root and some away from it."""
     robot = puma560()
-    other = robot.rerooted("link3")
+    other = robot.with_root("link3")
     form, same = (x.closed_form("link6", relative_to="base") for x in (robot, other))
     assert same.family == form.family and same.joints == form.joints
     q = np.random.default_rng(4).uniform(-3.0, 3.0, (50, 6))

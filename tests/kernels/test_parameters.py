@@ -188,7 +188,7 @@ def test_files_with_other_numbers_agree() -> None:
             arrays = [{"q": q, "v": v, "a": a}[port.name] for port in kernel.inputs[:-1]]
             assert_close(kernel(*arrays, [*PHI, *D]), edited.compile(asked)(*arrays), 1e-12, f"{name} {asked}")
         assert_close(robot.with_parameters({name: [*PHI, *D]}).mass_matrix(q), edited.mass_matrix(q), 1e-12, name)
-        turned, other = robot.rerooted("left_finger"), edited.rerooted("left_finger")  # whose joint sits on the hand
+        turned, other = robot.with_root("left_finger"), edited.with_root("left_finger")  # whose joint sits on the hand
         turned = turned.with_parameters({name: [*PHI, *D]})
         assert_close(turned.mass_matrix(q), other.mass_matrix(q), 1e-12, name)
         assert_close(turned.pose(q, "wrist"), other.pose(q, "wrist"), 1e-12, name)
@@ -436,7 +436,7 @@ def test_what_no_robot_can_have() -> None:
     whole = ARM.parameters("inertia")["inertia"]
     whole[3, 0] = -1.0
     refused({"inertia": whole}, "row 3, body 'forearm_proximal'", "the mass is -1 kg")
-    loaded = ARM.with_payload("hand", 5.0)
+    loaded = ARM.with_payload("payload", "hand", 5.0)
     with pytest.raises(ValueError, match="leave to link 'flange' is no inertia: the mass is -"):
         loaded.with_parameters({"inertia": 0.5 * loaded.parameters("inertia")["inertia"]})
     refused({"inertia:hand": np.zeros(9)}, "shape (10,)", "ten inertial parameters")
@@ -453,7 +453,7 @@ def test_a_robot_with_symbols_is_of_use_in_a_trace_only() -> None:
         robot = ARM.with_parameters({"inertia:tool": [mass * x for x in load]})
         with pytest.raises(TypeError, match="has symbols for some of its numbers"):
             robot.compile("mass_matrix")
-        for edit in (lambda: robot.locked(["elbow"]), lambda: robot.with_frame("f", "hand")):
+        for edit in (lambda: robot.with_locked_joints(["elbow"]), lambda: robot.with_frame("f", "hand")):
             with pytest.raises(TypeError, match="has symbols for inertia:tool: edit it first"):
                 edit()
         again = robot.with_parameters({"gravity": [0.0, 0.0, -1.62]})
@@ -461,7 +461,7 @@ def test_a_robot_with_symbols_is_of_use_in_a_trace_only() -> None:
 
     kernel = lw.compile(torque, q=7, mass=())
     q, *_ = arm_states()
-    moon = ARM.with_payload("tool", 2.0, [0.0, 0.0, 0.1], [2e-3, 2e-3, 2e-3])
+    moon = ARM.with_payload("payload", "tool", 2.0, [0.0, 0.0, 0.1], [2e-3, 2e-3, 2e-3])
     found = kernel(q, 2.0)
     assert_close(found[2], moon.inverse_dynamics(q, q, q), 1e-12)
     moon = moon.with_gravity([0.0, 0.0, -1.62])

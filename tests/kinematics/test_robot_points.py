@@ -96,16 +96,16 @@ def test_they_stay_where_they_are_in_robots_made_of_it(robot):
     for other in (
         robot.with_gravity((0, 0, 0)),
         robot.with_inertia("wrist", mass=2.0),
-        robot.with_payload("camera", 1.0),
+        robot.with_payload("payload", "camera", 1.0),
         robot.with_joint(robot.joint("elbow").with_damping(3.0)),
-        robot.coupled({"wrist_roll": ("shoulder_pan", 1.0, 0.0)}),
+        robot.with_couplings({"wrist_roll": ("shoulder_pan", 1.0, 0.0)}),
         robot.with_frame("another", "camera"),
     ):
         assert (other.tree.points, other.tree.directions) == marks
         if other.nq == robot.nq:
             for found, expected in zip(places(other, q), here, strict=True):
                 assert_close(found, expected, 1e-15)
-    held = robot.locked({"elbow": -1.2, "wrist_roll": 0.3})
+    held = robot.with_locked_joints({"elbow": -1.2, "wrist_roll": 0.3})
     q = held.random_configuration(seed=1, size=3)
     full = np.insert(np.insert(q, 3, -1.2, axis=1), 6, 0.3, axis=1)
     for found, expected in zip(places(held, q), places(robot, full), strict=True):
@@ -115,7 +115,7 @@ def test_they_stay_where_they_are_in_robots_made_of_it(robot):
 @pytest.mark.parametrize("root", ["hand", "camera", "goal", "world", "forearm_distal"])
 def test_under_another_root(root, robot):
     """They stay on what they were on.  What was on the world is on what was fixed to it: "world" is another place."""
-    other = robot.rerooted(root)
+    other = robot.with_root(root)
     q = robot.random_configuration(seed=0, size=3)
     assert [point.name for point in other.points] == ["tip", "spot"] and len(other.directions) == 2
     base = {"relative_to": "base", "expressed_in": "base"}
@@ -130,7 +130,7 @@ def test_under_another_root(root, robot):
             1e-13,
         )
         assert other.link(name).parent in ("hand", "base", "world")
-    back = other.rerooted("base")
+    back = other.with_root("base")
     for found, expected in zip(places(back, q, **base), places(robot, q, **base), strict=True):
         assert_close(found, expected, 1e-13)
     assert other.bodies[-1:] != ("goal",) and "goal" not in other.bodies
@@ -140,7 +140,7 @@ def test_under_another_root_with_a_floating_base():
     robot = lw.load("quadruped", floating_base=True)
     foot = robot.bodies[-1]
     robot = robot.with_point("spot", "world", (1, 2, 3)).with_point("toe", foot, (0, 0, -0.1))
-    other = robot.rerooted(foot)
+    other = robot.with_root(foot)
     assert other.tree.points == robot.tree.points
     q = other.random_configuration(seed=0, size=2)
     assert_close(Direct(other.tree).point_position(q, "spot"), np.broadcast_to([1.0, 2.0, 3.0], (2, 3)), 1e-15)
@@ -174,7 +174,7 @@ def test_on_trees_of_all_kinds(name):
         (lambda r: r.with_frame("world", "hand"), ValueError, "'world'"),
         (lambda r: r.with_direction("hand.z", "hand", (0, 0, 1)), ValueError, "axis of a frame, of this name"),
         (lambda r: r.with_direction("lens.z", "hand", (0, 0, 1)).with_frame("lens", "hand"), ValueError, "lens.z"),
-        (lambda r: r.with_payload("hand", 1.0, name="tip"), ValueError, "point 'tip'"),
+        (lambda r: r.with_payload("tip", "hand", 1.0), ValueError, "point 'tip'"),
         (lambda r: r.with_point(" ", "hand"), ValueError, "expected a name"),
         (lambda r: r.with_point(3, "hand"), ValueError, "expected a name"),
         (lambda r: r.with_point("p", "hand", (0, 0)), ValueError, r"position: expected three numbers \[m\]"),
@@ -184,9 +184,9 @@ def test_on_trees_of_all_kinds(name):
         (lambda r: r.with_direction("u", "hand", (0, 0, 0)), ValueError, "not all zero"),
         (lambda r: r.with_direction("u", "hand", (0, 0, np.inf)), ValueError, "finite numbers"),
         (lambda r: r.with_direction("u", "hand", (0, 1)), ValueError, "three numbers"),
-        (lambda r: r.with_frame("f", "hand", np.diag([1, 1, -1, 1])), ValueError, "placement: expected a pose"),
-        (lambda r: r.with_frame("f", "hand", 2 * np.eye(4)), ValueError, "placement: expected a pose"),
-        (lambda r: r.with_frame("f", "hand", (0, np.nan, 0)), ValueError, "placement: expected a pose"),
+        (lambda r: r.with_frame("f", "hand", np.diag([1, 1, -1, 1])), ValueError, "pose: expected a pose"),
+        (lambda r: r.with_frame("f", "hand", 2 * np.eye(4)), ValueError, "pose: expected a pose"),
+        (lambda r: r.with_frame("f", "hand", (0, np.nan, 0)), ValueError, "pose: expected a pose"),
         (lambda r: r.with_frame("f", "hand", (0, 1e30, 0)), ValueError, "at most 1e"),
     ],
 )

@@ -173,7 +173,7 @@ def ring(
                 joints.append(lw.Joint.of(joint, name=f"j{k}", parent=parent, child=child, **more))
         robot = lw.Robot.build("ring", *links, *joints).with_frame("F", ends[loop][0], sides[loop][0])
         robot = robot.with_frame("M", "b2", sides[loop][1].inv().formed())
-        tree = robot.with_loop(f"j{loop}", types[loop], "F", "M", **(resisting if loop == 2 else {}))._tree
+        tree = robot.with_loop(f"j{loop}", "F", "M", types[loop], **(resisting if loop == 2 else {}))._tree
         found.append(Mechanism(tree, placed(tree.q_slices, tree, q)))
     one, other = found
     v = one.feasible(seed)

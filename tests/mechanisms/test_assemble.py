@@ -150,7 +150,7 @@ def test_bad_calls_are_refused_by_name():
     with pytest.raises(ValueError, match='weights: expected "mass" or "plain"'):
         robot.project(np.zeros(3), weights="heavy")
     with pytest.raises(ValueError, match="held: joint 'knee' follows joint 'crank'"):
-        robot.coupled({"knee": ("crank", 2.0)}).assemble_configuration(
+        robot.with_couplings({"knee": ("crank", 2.0)}).assemble_configuration(
             np.zeros(2), np.zeros(2), np.ones(2), held="knee"
         )
 
@@ -167,7 +167,7 @@ def test_a_state_does_not_depend_on_its_neighbours():
     grid = robot.assemble(hold={"crank": angle.reshape(37, 1)}, q_init=guess[:2])
     assert grid.q.shape == (37, 2, 3) and grid.success.all()
     assert robot.assemble(np.zeros((0, 3))).q.shape == (0, 3)
-    redundant = fourbars(1).with_loop("again", robot.constraints["pin"].joint, "end1", "tip1")
+    redundant = fourbars(1).with_loop("again", "end1", "tip1", robot.constraints["pin"].joint)
     assert redundant.assemble(hold={"A0": -0.7}).error < 1e-13
 
 
@@ -265,16 +265,16 @@ def test_derivatives_of_projections():
 def test_joints_that_close_loops_keep_their_bounds() -> None:
     """Of a four-bar's two assemblies one is within the bounds of its pin; where none is, that is said."""
     free = fourbars(1).without_constraints()
-    found = free.with_loop("pin", HINGE, "tip1", "end1").branches(hold={"A0": -1.0})
+    found = free.with_loop("pin", "tip1", "end1", HINGE).branches(hold={"A0": -1.0})
     angles = [
-        float(free.with_loop("pin", HINGE, "tip1", "end1").loops["pin"].configuration_from_pose(q)[0]) for q in found.q
+        float(free.with_loop("pin", "tip1", "end1", HINGE).loops["pin"].configuration_from_pose(q)[0]) for q in found.q
     ]
     assert len(angles) == 2 and abs(angles[0] - angles[1]) > 0.1
     for angle in angles:
-        bounded = free.with_loop("pin", HINGE, "tip1", "end1", lower=angle - 0.05, upper=angle + 0.05)
+        bounded = free.with_loop("pin", "tip1", "end1", HINGE, lower=angle - 0.05, upper=angle + 0.05)
         q = bounded.assemble(hold={"A0": -1.0}).q
         assert abs(bounded.loops["pin"].configuration_from_pose(q)[0] - angle) < 0.05
-    nowhere = free.with_loop("pin", HINGE, "tip1", "end1", lower=max(angles) + 0.1, upper=max(angles) + 0.2)
+    nowhere = free.with_loop("pin", "tip1", "end1", HINGE, lower=max(angles) + 0.1, upper=max(angles) + 0.2)
     with pytest.raises(lw.errors.AssemblyError, match=r"closes only with 'pin'.*beyond"):
         nowhere.assemble(hold={"A0": -1.0})
     assert not nowhere.assemble(hold={"A0": [-1.0, -1.0]}, check=False).success.any()

@@ -168,7 +168,7 @@ def test_humanoid_on_both_feet_is_that_of_pinocchio():
     pin.forwardKinematics(peer.model, peer.data, peer.q(q))
     for name in ("left_ankle_roll_link", "right_ankle_roll_link"):
         robot = robot.with_frame(f"under {name}", "world", free.pose(q, name))
-        robot = robot.with_loop(f"stands on {name}", lw.joints.Fixed(), f"under {name}", name)
+        robot = robot.with_loop(f"stands on {name}", f"under {name}", name, lw.joints.Fixed())
         carrying = next(joint.name for joint in free.joints if joint.child == name)
         j = peer.model.getJointId(carrying)
         placed = peer.data.oMi[j], pin.ReferenceFrame.LOCAL

@@ -38,17 +38,17 @@ def test_solution_is_that_of_the_dense_equations():
 def test_bad_loops_are_refused_by_name():
     robot = fourbars(1)
     for arguments, message in (
-        (("C1", HINGE, "end1", "tip1"), "constraint 'C1' already"),
-        (("A0", HINGE, "end1", "tip1"), "joint 'A0' already"),
-        (("x", HINGE, "end1", "end1"), "between frame 'end1' and itself"),
-        (("x", HINGE, "end1", "coupler1"), "of one body, 'coupler1'"),
+        (("C1", "end1", "tip1", HINGE), "constraint 'C1' already"),
+        (("A0", "end1", "tip1", HINGE), "joint 'A0' already"),
+        (("x", "end1", "end1", HINGE), "between frame 'end1' and itself"),
+        (("x", "end1", "coupler1", HINGE), "of one body, 'coupler1'"),
     ):
         with pytest.raises(ValueError, match=message):
             robot.with_loop(*arguments)
     with pytest.raises(lw.errors.UnknownNameError, match="end1"):
-        robot.with_loop("x", HINGE, "ende1", "tip1")
+        robot.with_loop("x", "ende1", "tip1", HINGE)
     with pytest.raises(TypeError, match="joint type"):
-        robot.with_loop("x", "revolute", "end1", "tip1")
+        robot.with_loop("x", "end1", "tip1", "revolute")
     free = robot.without_constraints()
     assert not free.constraints and free != robot
     with pytest.raises(ValueError, match="without constraints"):

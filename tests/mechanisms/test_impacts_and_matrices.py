@@ -47,7 +47,7 @@ def test_a_falling_four_bar_that_meets_a_stop_is_an_inelastic_pendulum():
     robot = fourbars(1)
     q, v = parallel(robot, 0.9, rate=1.0)
     stopped = robot.with_frame("stop", "world", robot.pose(q, "tip1")).with_loop(
-        "stop", lw.joints.Spherical(), "stop", "tip1"
+        "stop", "stop", "tip1", lw.joints.Spherical()
     )
     after, _ = stopped.constrained_impact(q, v)
     np.testing.assert_allclose(after, 0.0, rtol=0, atol=1e-12)

@@ -34,7 +34,7 @@ def test_a_universal_joint_of_two_yokes_and_a_cross():
     yokes = [part("yoke1"), on(x, "in", "world", "yoke1"), part("yoke2")]
     yokes.append(on(x, "out", "world", "yoke2", rpy=(0, 0, beta)))
     cross = [part("cross"), on(AXLE, "arm", "yoke1", "cross")]
-    whole = lw.Robot.build("cardan", *yokes, *cross).with_loop("other arm", HINGE, "cross", "yoke2")
+    whole = lw.Robot.build("cardan", *yokes, *cross).with_loop("other arm", "cross", "yoke2", HINGE)
     bare = lw.Robot.build("cardan", *yokes).with_constraints(lw.Angle("yoke1.z", "yoke2.y", np.pi / 2))
     for robot in (whole, bare):
         names = [joint.name for joint in robot.joints]
@@ -152,7 +152,7 @@ def test_couplings_are_those_that_eliminate():
         (lw.Coupling(("spin", "turn"), lambda a, b: a - 3.0 * b), "spin", ("turn", 3.0, 0.0)),
         (lw.Holonomic("f", lambda k: k.q("spin") - 3.0 * k.q("turn")), "spin", ("turn", 3.0, 0.0)),
     ):
-        held, free = robot.with_constraints(constraint), robot.coupled({follower: law})
+        held, free = robot.with_constraints(constraint), robot.with_couplings({follower: law})
         names = [joint.name for joint in robot.joints]
         i, j = names.index(follower), names.index(law[0])
         G = np.eye(3)
@@ -182,7 +182,7 @@ def test_welds_and_balls_are_loops_of_joints():
         G = held.constraint_jacobian(q)
         u = v - np.linalg.pinv(G) @ G @ v
         if joint is not None:
-            loop = there.with_loop("loop", joint, "socket", "grip")
+            loop = there.with_loop("loop", "socket", "grip", joint)
             a = held.forward_dynamics(q, u, tau)
             np.testing.assert_allclose(a, loop.forward_dynamics(q, u, tau), rtol=1e-9, atol=1e-9)
             first, second = (r.constrained_forward_dynamics(q, u, tau)[1] for r in (held, loop))

@@ -21,7 +21,7 @@ def rods(gap, joint=HINGE):
         *(rod("swing"), lw.Joint.of(HINGE, name="c", parent="left", child="swing", placement=tip)),
     )
     robot = robot.with_frame("left tip", "left", tip).with_frame("right tip", "right", tip)
-    return robot.with_loop("pin", joint, "left tip", "right tip")
+    return robot.with_loop("pin", "left tip", "right tip", joint)
 
 
 def test_planar_four_bar_in_space_has_three_redundant_rows():

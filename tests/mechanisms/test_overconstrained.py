@@ -38,7 +38,7 @@ def ring_of_hinges(sides: list[tuple[float, float]]) -> lw.Robot:
     robot = lw.Robot.build("ring of hinges", *parts)
     robot = robot.with_frame("end", f"link{count - 1}", along(*sides[-2]))
     robot = robot.with_frame("ground", "world", np.linalg.inv(along(*sides[-1])))
-    return robot.with_loop("pin", HINGE, "end", "ground")
+    return robot.with_loop("pin", "end", "ground", HINGE)
 
 
 def reduced(m: Mechanism, n: np.ndarray, n_rate: np.ndarray, rate: float, tau: np.ndarray) -> np.ndarray:
@@ -131,7 +131,7 @@ def test_a_flat_four_bar_closed_in_space_by_hinges() -> None:
         lw.Joint.of(y, name="B", parent="world", child="right", placement=placed @ tip),
         lw.Joint.of(y, name="C", parent="left", child="coupler", placement=tip),
     )
-    robot = robot.with_frame("end", "coupler", tip).with_frame("tip", "right", tip).with_loop("D", y, "end", "tip")
+    robot = robot.with_frame("end", "coupler", tip).with_frame("tip", "right", tip).with_loop("D", "end", "tip", y)
     g = R.T @ np.array([0.0, 0.0, -9.81])
     n = np.array([1.0 if joint.name == "C" else -1.0 for joint in robot.joints])
     for angle in (-2.0, 0.3, 1.4):

@@ -16,7 +16,7 @@ def tied(joint: lw.joints.JointType, frame: str = "hand") -> tuple[lw.Robot, np.
     """An arm whose hand is held to the ground where it is, and a velocity that this allows."""
     robot, rng = lw.load("arm7"), np.random.default_rng(1)
     q = robot.random_configuration(rng)
-    robot = robot.with_frame("ground", "world", robot.pose(q, frame)).with_loop("grip", joint, "ground", frame)
+    robot = robot.with_frame("ground", "world", robot.pose(q, frame)).with_loop("grip", "ground", frame, joint)
     v = rng.normal(size=robot.nv)
     G = robot.constraint_jacobian(q)
     return robot, q, v - np.linalg.pinv(G) @ (G @ v)

@@ -41,7 +41,7 @@ def free():
 
 @pytest.fixture(scope="module")
 def bound(free):
-    return free.coupled({"j1": ("j3", -0.5, 0.25), "j2": ("j1", 2.0)})
+    return free.with_couplings({"j1": ("j3", -0.5, 0.25), "j2": ("j1", 2.0)})
 
 
 # -- how they are made
@@ -59,10 +59,15 @@ def test_followers_have_their_masters_places(free, bound):
 
 
 def test_ratio_and_offset_have_defaults(free):
-    one = free.coupled({"j1": ("j0", 1.0, 0.0)})
-    assert one == free.coupled({"j1": ("j0",)}) == free.coupled({"j1": "j0"}) == free.coupled({"j1": Following("j0")})
-    assert one != free.coupled({"j1": ("j0", 1.0, 1e-9)})
-    assert free.coupled({}) == free
+    one = free.with_couplings({"j1": ("j0", 1.0, 0.0)})
+    assert (
+        one
+        == free.with_couplings({"j1": ("j0",)})
+        == free.with_couplings({"j1": "j0"})
+        == free.with_couplings({"j1": Following("j0")})
+    )
+    assert one != free.with_couplings({"j1": ("j0", 1.0, 1e-9)})
+    assert free.with_couplings({}) == free
 
 
 def test_couplings_one_after_the_other(free, bound):
@@ -71,10 +76,10 @@ def test_couplings_one_after_the_other(free, bound):
     for order in itertools.permutations(parts):
         found = free
         for name in order:
-            found = found.coupled({name: parts[name]})
+            found = found.with_couplings({name: parts[name]})
         assert found == bound
-    assert bound.coupled({"j2": ("j0", 1.0)}).tree.bodies[2].coupling == Following("j0")
-    assert bound.coupled({"j3": "j0"}).nq == 1
+    assert bound.with_couplings({"j2": ("j0", 1.0)}).tree.bodies[2].coupling == Following("j0")
+    assert bound.with_couplings({"j3": "j0"}).nq == 1
 
 
 def test_from_a_file(free, bound):
@@ -110,24 +115,24 @@ def test_from_a_file(free, bound):
 )
 def test_couplings_that_cannot_be(free, couplings, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        free.coupled(couplings)
+        free.with_couplings(couplings)
 
 
 def test_a_cycle_with_what_is_there_already(bound):
     with pytest.raises(ValueError, match="in a cycle"):
-        bound.coupled({"j3": ("j2", 1.0)})
+        bound.with_couplings({"j3": ("j2", 1.0)})
 
 
 def test_names_that_are_not_there(free):
     for couplings in ({"j9": "j0"}, {"j1": "j9"}, {"j1": (3, 1.0)}):
         with pytest.raises(UnknownNameError, match="no joint named"):
-            free.coupled(couplings)
+            free.with_couplings(couplings)
 
 
 @pytest.mark.parametrize("given", [{"j1": 3}, {"j1": ()}, {"j1": ("j0", 1, 2, 3)}, {"j1": ("j0", "x")}, "j1", None])
 def test_couplings_written_otherwise(free, given):
-    with pytest.raises(TypeError, match="coupled: "):
-        free.coupled(given)
+    with pytest.raises(TypeError, match="with_couplings: "):
+        free.with_couplings(given)
 
 
 def test_joints_that_cannot_follow():
@@ -136,7 +141,7 @@ def test_joints_that_cannot_follow():
     turning = next(b.joint_name for b in tree.bodies if isinstance(b.joint, Revolute))
     for follower, master in ((floating, turning), (turning, floating)):
         with pytest.raises(ValueError, match=f"joint '{floating}' can neither follow another nor be followed"):
-            lw.Robot(tree).coupled({follower: master})
+            lw.Robot(tree).with_couplings({follower: master})
 
 
 def test_a_tree_whose_couplings_do_not_fit():
@@ -163,7 +168,7 @@ def test_a_tree_whose_couplings_do_not_fit():
 
 
 def test_it_is_a_value(free, bound):
-    again = free.coupled({"j1": ("j3", -0.5, 0.25), "j2": ("j1", 2.0)})
+    again = free.with_couplings({"j1": ("j3", -0.5, 0.25), "j2": ("j1", 2.0)})
     assert again == bound and hash(again) == hash(bound) and bound != free
     for same in (pickle.loads(pickle.dumps(bound)), copy.deepcopy(bound), copy.copy(bound)):
         assert same == bound and hash(same) == hash(bound)
@@ -173,8 +178,12 @@ def test_it_is_a_value(free, bound):
 
 def test_the_caches_key_knows_the_couplings(free, bound):
     asked = {"mass_matrix": read_request(robot_owner(free.tree), "mass_matrix")}
-    others = [free, bound, free.coupled({"j1": "j3", "j2": "j3"}), free.coupled({"j1": "j0", "j2": "j0"})]
-    others += [free.coupled({"j1": ("j3", -0.5, 0.25)}), free.coupled({"j1": ("j3", -0.5, 0.26)}), free.rerooted("b")]
+    others = [free, bound, free.with_couplings({"j1": "j3", "j2": "j3"}), free.with_couplings({"j1": "j0", "j2": "j0"})]
+    others += [
+        free.with_couplings({"j1": ("j3", -0.5, 0.25)}),
+        free.with_couplings({"j1": ("j3", -0.5, 0.26)}),
+        free.with_root("b"),
+    ]
     keys = {_content(robot_owner(r.tree), asked) for r in others}
     assert len(keys) == len(others) or None in keys
     kernels = [compile_requests(robot_owner(r.tree), "mass_matrix", asked) for r in (free, bound)]
@@ -229,7 +238,7 @@ def test_dicts_by_name(bound):
 def test_a_slider_that_a_hinge_moves():
     """A rack of mass m on a pinion of radius r adds m r² to the pinion's inertia."""
     robot = lw.Robot(_rack_and_pinion())
-    driven = robot.coupled({"rack": ("pinion", 0.1)})
+    driven = robot.with_couplings({"rack": ("pinion", 0.1)})
     M = robot.mass_matrix(robot.neutral())
     assert_close(driven.mass_matrix(driven.neutral()), [[M[0, 0] + 0.01 * M[1, 1]]], 1e-15)
     tau = np.array([3.0])
@@ -276,7 +285,7 @@ def test_info_shows_couplings(tmp_path, capsys):
 
 
 def test_a_kernel_of_several_functions():
-    arm = shipped("arm7_gripper").coupled({"right_finger_slide": ("left_finger_slide", 1.0)})
+    arm = shipped("arm7_gripper").with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)})
     kernel = arm.compile(["mass_matrix", "forward_dynamics", ("jacobian", "hand")])
     q, v = arm.random_configuration(seed=0), np.ones(arm.nv)
     found = kernel(q, v, v)

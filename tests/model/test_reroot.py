@@ -158,7 +158,7 @@ def test_the_root_itself():
     tree = FIXED["mixed_0"]
     assert rerooted(tree, "base") == tree == rerooted(tree, "world")
     walker = lw.load("quadruped", floating_base=True)
-    assert walker.rerooted(walker.bodies[0]) == walker
+    assert walker.with_root(walker.bodies[0]) == walker
 
 
 @pytest.mark.slow
@@ -168,7 +168,7 @@ def test_the_root_itself():
 def test_arms_held_by_their_hands(name, link):
     """As the floating robot whose hand is held at the world's origin."""
     fixed = EXAMPLE[name].load(floating_base=False)
-    held, floating = fixed.rerooted(link), EXAMPLE[name].load(floating_base=True).rerooted(link)
+    held, floating = fixed.with_root(link), EXAMPLE[name].load(floating_base=True).with_root(link)
     rng = np.random.default_rng(0)
     q, v, a = fixed.neutral() + rng.uniform(-1, 1, (3, fixed.nq)), *rng.normal(size=(2, 3, fixed.nv))
     base = np.broadcast_to(floating.neutral()[:7], (3, 7))
@@ -178,7 +178,7 @@ def test_arms_held_by_their_hands(name, link):
     assert_close(held.inverse_dynamics(q, v, a), tau, 1e-12, core=1)
     assert_close(held.forward_dynamics(q, v, tau), a, 1e-7, core=1)
     root = next(f.name for f in fixed.tree.frames if f.body == WORLD and f.fixed_joint is None)
-    assert_equal_but_for_rounding(fixed.tree, held.rerooted(root).tree)
+    assert_equal_but_for_rounding(fixed.tree, held.with_root(root).tree)
     assert [j.name for j in held.joints] == [j.name for j in fixed.joints]
     assert [j.q_slice for j in held.joints] == [j.q_slice for j in fixed.joints]
     assert pickle.loads(pickle.dumps(held)) == held != fixed
@@ -194,7 +194,7 @@ def test_arms_held_by_their_hands(name, link):
 def test_walkers_by_their_feet(name, link):
     """M, h and joint forces are those before, after the change of the base's coordinates."""
     old = EXAMPLE[name].robot()
-    new = old.rerooted(link)
+    new = old.with_root(link)
     base = new.joint("floating_base")
     assert (base.parent, base.q_slice, base.v_slice) == ("world", slice(0, 7), slice(0, 6))
     assert_same_places(old.tree, new.tree)
@@ -225,7 +225,7 @@ def test_walkers_by_their_feet(name, link):
     assert_close(np.einsum("nij,ni->nj", T, tau_there), tau, 1e-11, core=1)
     power = np.einsum("ni,ni->n", tau, v)
     assert_close(np.einsum("ni,ni->n", tau_there, v_there), power, 1e-11, core=0)
-    assert_equal_but_for_rounding(old.tree, new.rerooted(old.bodies[0]).tree)
+    assert_equal_but_for_rounding(old.tree, new.with_root(old.bodies[0]).tree)
 
 
 def _configuration(X):
@@ -243,7 +243,7 @@ def _configuration(X):
 def test_joint_forces_of_a_robot_that_nothing_holds_do_not_depend_on_the_root():
     """With the base's wrench zero, equal joint forces give equal joint accelerations, whatever carries the base."""
     old = lw.load("quadruped", floating_base=True, gravity=(0.0, 0.0, 0.0))
-    new = old.rerooted("hind_right_foot")
+    new = old.with_root("hind_right_foot")
     rng = np.random.default_rng(2)
     q, zero = old.neutral(), np.zeros(old.nv)
     q[7:] = rng.uniform(-0.5, 0.5, old.nq - 7)
@@ -256,7 +256,7 @@ def test_joint_forces_of_a_robot_that_nothing_holds_do_not_depend_on_the_root():
 
 def test_couplings_survive():
     old = lw.load("arm7_gripper", mimic="coupled")
-    new = old.rerooted("right_finger")
+    new = old.with_root("right_finger")
     assert_same_places(old.tree, new.tree)
     assert new.nv == old.nv
     q, v, a = state(new.tree)
@@ -264,8 +264,8 @@ def test_couplings_survive():
     tau = book.inverse_dynamics()
     assert_close(new.inverse_dynamics(q, v, a), tau, 1e-12, core=1)
     assert_close(new.forward_dynamics(q, v, tau), a, 1e-9, core=1)
-    again = lw.load("arm7_gripper").rerooted("right_finger")
-    assert again.coupled({"right_finger_slide": "left_finger_slide"}).tree.bodies == new.tree.bodies
+    again = lw.load("arm7_gripper").with_root("right_finger")
+    assert again.with_couplings({"right_finger_slide": "left_finger_slide"}).tree.bodies == new.tree.bodies
 
 
 # -- names
@@ -273,19 +273,19 @@ def test_couplings_survive():
 
 def test_names_that_are_not_there():
     with pytest.raises(UnknownNameError, match="no frame named 'foot'"):
-        lw.load("arm7").rerooted("foot")
+        lw.load("arm7").with_root("foot")
 
 
 def test_a_link_named_world():
     """One without mass or shapes is the world itself, and stays behind; one with mass cannot move by this name."""
     joints = joint("weld", "world", "base", "fixed"), joint("j", "base", "arm", inner=LIMIT)
     plain = lw.Robot.from_urdf_string(robot(link("world", ""), link("base"), link("arm"), *joints))
-    held = plain.rerooted("arm")
+    held = plain.with_root("arm")
     assert held.frames == ("base", "arm") and held.bodies == ("base",)
     assert held.mass == plain.mass
     heavy = lw.Robot.from_urdf_string(robot(link("world"), link("base"), link("arm"), *joints))
     with pytest.raises(ValueError, match="has a link 'world' with mass or shapes"):
-        heavy.rerooted("arm")
+        heavy.with_root("arm")
 
 
 def test_nothing_on_the_ground():

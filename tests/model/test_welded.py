@@ -61,7 +61,7 @@ def test_sums_agree_on_real_robots_and_on_what_is_made_of_them(example):
     assert with_summed_inertias(tree.bodies, tree.frames) == tree.bodies
     found = lightened(tree)
     assert found.frames == without_inertias(found.frames)
-    assert example.robot().rerooted(example.frames[0]).mass == pytest.approx(example.robot().mass, rel=1e-12)
+    assert example.robot().with_root(example.frames[0]).mass == pytest.approx(example.robot().mass, rel=1e-12)
 
 
 def test_a_tree_whose_frames_have_no_inertias():
@@ -87,6 +87,6 @@ def test_links_of_joints_and_welds_are_the_file_s():
         if frame.welded_to is not None:
             assert frames[frame.welded_to].body == frame.body
     robot = shipped("humanoid")
-    there = robot.rerooted("left_hand")
+    there = robot.with_root("left_hand")
     assert {frozenset(body.links) for body in there.tree.bodies[1:]} < {frozenset(b.links) for b in robot.tree.bodies}
-    assert there.rerooted(robot.tree.bodies[0].name).tree.bodies[1].links == robot.tree.bodies[1].links
+    assert there.with_root(robot.tree.bodies[0].name).tree.bodies[1].links == robot.tree.bodies[1].links

@@ -318,10 +318,10 @@ def test_what_is_in_the_way_is_named():
         assert met.s[-1] <= 0.3 * met.fraction + 1e-12 and met.fraction == pytest.approx(0.5, abs=near)
         assert (robot.minimum_distance(met.q, scene) > 0.0).all()
     assert robot.track_cartesian_path(
-        path, "l4", q_init=q, orientation="free", scene=scene.moved("ball", (0.0, 0.0, 3.0))
-    ).success
+        path, "l4", q_init=q, orientation="free", scene=scene.with_pose("ball", (0.0, 0.0, 3.0))
+    )
     # beside the ball with some room, and no more: the curve itself is certified, not its chords alone
-    beside = scene.moved("ball", X[:3, 3] + [0.11, 0.15, 0.0])
+    beside = scene.with_pose("ball", X[:3, 3] + [0.11, 0.15, 0.0])
     for margin, free in ((0.005, True), (0.02, False)):
         passed = robot.track_cartesian_path(path, "l4", q_init=q, orientation="free", scene=beside, margin=margin)
         clearance = robot.minimum_distance(passed.trajectory()(np.linspace(0.0, passed.s[-1], 2000)).q, beside)

@@ -108,7 +108,7 @@ def test_rest_and_speeds_at_ends():
 
 def test_a_loaded_arm():
     arm = lw.load("arm7")
-    loaded = arm.with_payload(arm.frames[-1], 2.0)
+    loaded = arm.with_payload("payload", arm.frames[-1], 2.0)
     knots = np.linspace(0.0, 1.0, 4)
     spline = CubicSpline(knots, np.random.default_rng(3).uniform(-0.6, 0.6, (4, 7)), bc_type="natural")
     path = Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)), robot=arm)

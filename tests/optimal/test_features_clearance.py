@@ -144,7 +144,7 @@ def test_the_first_step_without_a_start():
 def test_another_scene_comes_as_a_target():
     (robot, _), where = arm(), scene()
     feature = Clearance(scene=where, near=np.inf).settled(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))
-    other = where.moved("table", lw.pose((0.3, 0.3, 0.4)))
+    other = where.with_pose("table", lw.pose((0.3, 0.3, 0.4)))
     q = robot.random_configuration(seed=1)
     assert np.allclose(
         found(robot, feature, q, feature.numbers_of(other))[0], -robot.distance_derivatives(q, other).distance

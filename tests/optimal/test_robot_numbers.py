@@ -11,7 +11,7 @@ import linkwork as lw
 from linkwork.optimal import kernels as solving
 
 TIGHT: dict[str, Any] = {"tolerance": 1e-11, "step_tolerance": 1e-11}
-ARM = lw.load("double_pendulum").with_payload("tip", 0.0)
+ARM = lw.load("double_pendulum").with_payload("payload", "tip", 0.0)
 BALL = np.array([1.0, 0.0, 0.0, 0.0, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3])
 STEP = 1e-4
 X, Z = 1.0, -0.8  # where the tip is to be [m]

@@ -138,7 +138,7 @@ def test_parts_come_in_lists_and_frames_are_asked_by_name() -> None:
     assert biped.frames[-2:] == ("left_foot", "right_foot")
     q = biped.neutral()
     assert np.allclose(biped.pose(q, "right_foot")[:3, 3], [0.0, -0.1, -0.8], atol=1e-15)
-    assert biped.rerooted("left_foot").frames == biped.frames
+    assert biped.with_root("left_foot").frames == biped.frames
     assert pickle.loads(pickle.dumps(biped)) == biped
     low, high = biped.joint("left_knee").position_bounds
     assert (low[0], high[0]) == (0.0, 2.5)
@@ -164,7 +164,7 @@ def test_joints_follow_others_as_they_are_written() -> None:
     second = hinge("b", "world", "right", mimic=("a", -2, 0.1))
     coupled = lw.Robot.build("r", fingers, first, second)
     assert coupled.nv == 1 and coupled.report.warnings == ()
-    assert coupled == lw.Robot.build("r", fingers, first, second, mimic="free").coupled({"b": ("a", -2.0, 0.1)})
+    assert coupled == lw.Robot.build("r", fingers, first, second, mimic="free").with_couplings({"b": ("a", -2.0, 0.1)})
     assert coupled == lw.Robot.build("r", fingers, first, hinge("b", "world", "right", mimic=second.mimic))
     again = lw.Robot.build("r", fingers, coupled.joints)
     assert again == coupled

@@ -1,5 +1,6 @@
 """Robots made of robots: other inertias, payloads, locked joints."""
 
+import inspect
 import re
 from dataclasses import replace
 
@@ -139,7 +140,7 @@ def test_an_odd_inertia_is_reported(arm):
 
 def test_a_payload_is_a_link_of_its_own(arm):
     about = np.diag([0.02, 0.03, 0.04])
-    loaded = arm.with_payload("hand", 2.0, (0.01, 0.02, 0.1), about, name="cup")
+    loaded = arm.with_payload("cup", "hand", 2.0, (0.01, 0.02, 0.1), about)
     assert loaded.mass == pytest.approx(arm.mass + 2.0, rel=1e-14)
     assert loaded.frames == (*arm.frames, "cup")
     q = arm.random_configuration(seed=1)
@@ -147,7 +148,7 @@ def test_a_payload_is_a_link_of_its_own(arm):
     J = arm.jacobian(q, "hand", expressed_in="hand")
     c, m = np.array([0.01, 0.02, 0.1]), 2.0
     assert_close(loaded.mass_matrix(q) - arm.mass_matrix(q), J.T @ spatial(m, c, about) @ J, 1e-12)
-    assert loaded.with_payload("cup", 1.0).mass == pytest.approx(arm.mass + 3.0)
+    assert loaded.with_payload("payload", "cup", 1.0).mass == pytest.approx(arm.mass + 3.0)
     assert loaded.with_inertia("cup", inertia=Inertia.zero()).mass == pytest.approx(arm.mass)
 
 
@@ -158,28 +159,28 @@ def spatial(m, c, about):
 
 
 def test_payloads_that_cannot_be(arm):
-    once = arm.with_payload("hand", 1.0)
-    assert once.with_payload("hand", 1.0, name="other").mass == pytest.approx(arm.mass + 2.0)
+    once = arm.with_payload("payload", "hand", 1.0)
+    assert once.with_payload("other", "hand", 1.0).mass == pytest.approx(arm.mass + 2.0)
     for name in ("payload", "hand", "world"):
         with pytest.raises(ValueError, match=f"the robot has a link '{name}' already"):
-            once.with_payload("hand", 1.0, name=name)
+            once.with_payload(name, "hand", 1.0)
     with pytest.raises(ValueError, match="name: expected a text, got ''"):
-        arm.with_payload("hand", 1.0, name="")
+        arm.with_payload("", "hand", 1.0)
     with pytest.raises(ValueError, match=r"with_payload: 'payload': mass must not be negative"):
-        arm.with_payload("hand", -1.0)
+        arm.with_payload("payload", "hand", -1.0)
     with pytest.raises(UnknownNameError, match="no frame named 'hnd'; did you mean 'hand'"):
-        arm.with_payload("hnd", 1.0)
+        arm.with_payload("payload", "hnd", 1.0)
 
 
 def test_robots_whose_links_have_no_inertias():
     """The bodies' are then their own links'."""
     tree = random_tree(np.random.default_rng(5), 3, types=(Revolute, Prismatic))
     bare = lw.Robot(replace(tree, frames=without_inertias(tree.frames)))
-    loaded = bare.with_payload("tool1", 2.0)
+    loaded = bare.with_payload("payload", "tool1", 2.0)
     assert loaded.mass == pytest.approx(bare.mass + 2.0, rel=1e-14)
     (changed,) = (b.inertia.mass for b in bare.with_inertia("body1", mass=9.0).tree.bodies if b.name == "body1")
     assert changed == 9.0
-    assert bare.locked(["joint1"]).mass == pytest.approx(bare.mass, rel=1e-14)
+    assert bare.with_locked_joints(["joint1"]).mass == pytest.approx(bare.mass, rel=1e-14)
 
 
 # -- locked joints
@@ -216,7 +217,7 @@ def test_locked_at_zero_is_the_file_with_fixed_joints_to_the_bit(name):
         inside.append(joint.name)
         if not joint.lower[0] <= 0.0 <= joint.upper[0]:
             robot = robot.with_joint(joint.with_position_limits_enabled(False))
-    found = robot.locked(inside)
+    found = robot.with_locked_joints(inside)
     expected = example.load(fixed_in(example.text(), names))
     assert found.frames == expected.frames
     assert (found.nq, found.nv) == (expected.nq, expected.nv) == (robot.nq - len(names), robot.nv - len(names))
@@ -241,7 +242,7 @@ def test_locked_anywhere_has_the_constrained_dynamics(name):
     names = [joints[k].name for k in rng.choice(len(joints), size=3, replace=False)]
     if robot.joints[0].type == Floating():
         names.append(robot.joints[0].name)
-    found = robot.locked({joint.name: q[joint.q_slice] for joint in joints if joint.name in names})
+    found = robot.with_locked_joints({joint.name: q[joint.q_slice] for joint in joints if joint.name in names})
     places = kept(tree, names)
     assert found.nv == len(places)
     assert found.mass == pytest.approx(robot.mass, rel=1e-12)
@@ -268,7 +269,7 @@ def test_joints_of_every_type_can_be_locked(name):
     for joint in robot.joints:
         if joint.coupling is not None:
             continue
-        found = robot.locked({joint.name: q[joint.q_slice]})
+        found = robot.with_locked_joints({joint.name: q[joint.q_slice]})
         gone = {joint.name, *(j.name for j in robot.joints if j.coupling and j.coupling.joint == joint.name)}
         places = kept(robot.tree, gone)
         assert not gone & {j.name for j in found.joints}
@@ -281,54 +282,69 @@ def test_joints_of_every_type_can_be_locked(name):
 
 
 def test_locking_a_master_locks_its_followers():
-    gripper = lw.load("arm7_gripper").coupled({"right_finger_slide": ("left_finger_slide", 1.0)})
-    closed = gripper.locked({"left_finger_slide": 0.02})
+    gripper = lw.load("arm7_gripper").with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)})
+    closed = gripper.with_locked_joints({"left_finger_slide": 0.02})
     assert closed.nv == gripper.nv - 1
     free = lw.load("arm7_gripper")
-    both = free.locked({"left_finger_slide": 0.02, "right_finger_slide": 0.02})
-    assert closed == both == gripper.locked({"right_finger_slide": 0.02, "left_finger_slide": 0.02})
-    assert gripper.locked(["right_finger_slide", "left_finger_slide"]) == free.locked(
+    both = free.with_locked_joints({"left_finger_slide": 0.02, "right_finger_slide": 0.02})
+    assert closed == both == gripper.with_locked_joints({"right_finger_slide": 0.02, "left_finger_slide": 0.02})
+    assert gripper.with_locked_joints(["right_finger_slide", "left_finger_slide"]) == free.with_locked_joints(
         ["left_finger_slide", "right_finger_slide"]
     )
     with pytest.raises(ValueError, match=r"'right_finger_slide' follows another, .* = 1 .* lock that one"):
-        gripper.locked({"right_finger_slide": 0.02})
+        gripper.with_locked_joints({"right_finger_slide": 0.02})
     with pytest.raises(ValueError, match=r"'right_finger_slide' cannot be at 0\.03, because .* is \[0\.02\]"):
-        gripper.locked({"left_finger_slide": 0.02, "right_finger_slide": 0.03})
-    wide = gripper.coupled({"right_finger_slide": ("left_finger_slide", 9.0)})
+        gripper.with_locked_joints({"left_finger_slide": 0.02, "right_finger_slide": 0.03})
+    wide = gripper.with_couplings({"right_finger_slide": ("left_finger_slide", 9.0)})
     with pytest.raises(ValueError, match=r"'right_finger_slide' at .* is outside of its limits"):
-        wide.locked({"left_finger_slide": 0.02})
+        wide.with_locked_joints({"left_finger_slide": 0.02})
 
 
 def test_what_locked_is_and_is_not(arm):
-    found = arm.locked({"elbow": -1.2})
+    found = arm.with_locked_joints({"elbow": -1.2})
     assert "elbow" not in [joint.name for joint in found.joints]
     (frame,) = (f for f in found.tree.frames if f.fixed_joint == "elbow")
     assert frame.name == arm.joint("elbow").child
-    everything = found.locked({joint.name: joint.position_bounds.lower for joint in found.joints})
+    everything = found.with_locked_joints({joint.name: joint.position_bounds.lower for joint in found.joints})
     assert (everything.nq, everything.nv, everything.bodies) == (0, 0, ())
     assert all(frame.body == WORLD for frame in everything.tree.frames)
     assert everything.mass == pytest.approx(arm.mass)
-    assert arm.locked({}) == arm.locked([]) == arm
+    assert arm.with_locked_joints({}) == arm.with_locked_joints([]) == arm
     with pytest.raises(ValueError, match="joint 'elbow' is a fixed joint already"):
-        found.locked(["elbow"])
+        found.with_locked_joints(["elbow"])
     with pytest.raises(UnknownNameError, match="did you mean 'elbow'"):
-        arm.locked({"elbw": 0.0})
+        arm.with_locked_joints({"elbw": 0.0})
     for wrong, message in (
         (
             {"elbow": 9.0},
-            r"locked: joint 'elbow' at 9 is outside of its limits \[-3\.07.*\]; .*with_position_limits_en",
+            r"with_locked_joints: joint 'elbow' at 9 is outside of its limits \[-3\.07.*\]; .*with_position_limits_en",
         ),
         ({"elbow": np.nan}, "joint 'elbow' .*expected finite numbers"),
         ({"elbow": "bent"}, "joint 'elbow': expected 1 numbers; got 'bent'"),
         ({"elbow": [0.0, 1.0]}, r"joint 'elbow': expected a number, got shape \(2,\)"),
     ):
         with pytest.raises(ValueError, match=message):
-            arm.locked(wrong)
+            arm.with_locked_joints(wrong)
     for wrong in ("elbow", 3, [3]):
-        with pytest.raises(TypeError, match="locked: expected"):
-            arm.locked(wrong)
+        with pytest.raises(TypeError, match="with_locked_joints: expected"):
+            arm.with_locked_joints(wrong)
     base = lw.load("quadruped", floating_base=True)
     with pytest.raises(ValueError, match=r"joint 'floating_base' .*of length 1, got"):
-        base.locked({"floating_base": [2.0, 0, 0, 0, 0, 0, 0]})
-    standing = base.locked({"floating_base": [1.0, 0, 0, 0, 0, 0, 0.5]})
+        base.with_locked_joints({"floating_base": [2.0, 0, 0, 0, 0, 0, 0]})
+    standing = base.with_locked_joints({"floating_base": [1.0, 0, 0, 0, 0, 0, 0.5]})
     assert np.allclose(standing.pose(standing.neutral(), base.frames[0])[:3, 3], [0, 0, 0.5], atol=1e-15)
+
+
+def test_edits_take_a_name_a_frame_and_where_in_this_order():
+    edits = {name: getattr(lw.Robot, name) for name in dir(lw.Robot) if name.startswith("with_")}
+    parameters = {name: [*inspect.signature(edit).parameters][1:] for name, edit in edits.items()}
+    placed = {name: said[:2] for name, said in parameters.items() if {"name", "frame"} <= {*said}}
+    assert sorted(placed) == [
+        "with_attached",
+        "with_direction",
+        "with_frame",
+        "with_loop",
+        "with_payload",
+        "with_point",
+    ]
+    assert all(said == ["name", "frame"] for said in placed.values())

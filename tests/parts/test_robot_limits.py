@@ -25,6 +25,8 @@ def test_limits_are_the_joints_in_their_order(name):
         assert np.array_equal(found, stacked(robot, side))
         assert found.dtype == float
     assert robot.lower.shape == (robot.nq,)
+    lower, upper = robot.position_limits
+    assert np.array_equal(lower, robot.lower) and np.array_equal(upper, robot.upper)
     assert robot.velocity_limits.shape == robot.effort_limits.shape == (robot.nv,)
     assert np.isfinite(robot.lower).any()
     q = robot.random_configuration(seed=0, size=20)
@@ -46,7 +48,7 @@ def coupled(ratio, offset=0.0, slow=None):
     arm = shipped("arm7")
     if slow is not None:
         arm = arm.with_joint(arm.joint("wrist_flex").with_velocity_limit(slow))
-    return arm.coupled({"wrist_flex": ("elbow", ratio, offset)})
+    return arm.with_couplings({"wrist_flex": ("elbow", ratio, offset)})
 
 
 def test_limits_of_followers_count_for_their_masters():
@@ -91,7 +93,7 @@ def test_passive_torque_is_the_joints(name):
 def test_passive_torque_of_followers_counts_for_their_masters():
     """With v_free = G v, the coupled robot feels Gᵀ τ(G v)."""
     arm = shipped("arm7")
-    robot = arm.coupled({"wrist_flex": ("elbow", -2.0, 0.3), "wrist_roll": ("elbow", 0.5, 0.0)})
+    robot = arm.with_couplings({"wrist_flex": ("elbow", -2.0, 0.3), "wrist_roll": ("elbow", 0.5, 0.0)})
     G = np.zeros((arm.nv, robot.nv))
     for joint in arm.joints:
         own = robot.joint(joint.name)

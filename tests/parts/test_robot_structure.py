@@ -93,7 +93,7 @@ def test_a_fixed_joint_is_a_joint(gripper):
     with pytest.raises(UnknownNameError, match="no joint named 'hand_mont'; did you mean 'hand_mount'"):
         gripper.joint("hand_mont")
     assert gripper.joint("elbow") == gripper.joints["elbow"]
-    locked = gripper.locked({"elbow": -1.2})
+    locked = gripper.with_locked_joints({"elbow": -1.2})
     assert np.allclose(locked.joint("elbow").link_transform([]), gripper.joint("elbow").link_transform([-1.2]))
 
 
@@ -145,7 +145,7 @@ def test_a_frame_on_a_link_is_no_link():
 
 
 def test_a_load_on_the_world():
-    robot = shipped("arm7").with_payload("world", 1.0, name="stone")
+    robot = shipped("arm7").with_payload("stone", "world", 1.0)
     assert robot.link("stone").parent == "world"
     assert robot.joint("stone_joint").links == ("world", "stone")
 

@@ -23,7 +23,7 @@ def _crane() -> lw.Robot:
         slider = lw.joints.Prismatic(axis)
         parts.append(lw.Joint.of(slider, name=f"{name}_slider", parent=parent, child=name, lower=-1.0, upper=1.0))
     held = lw.shapes.Box((0.2, 0.2, 0.2))
-    return lw.Robot.build("crane", *parts).with_attached("box", held, "hand", (0.0, 0.0, -0.1), touching=["hand"])
+    return lw.Robot.build("crane", *parts).with_attached("box", "hand", held, (0.0, 0.0, -0.1), touching=["hand"])
 
 
 ROBOT = _crane()
@@ -88,7 +88,7 @@ def test_what_are_no_margins_or_pairs_is_refused() -> None:
         with pytest.raises((ValueError, KeyError), match=what):
             ROBOT.plan(START, GOAL, SCENE, **how)
     with pytest.raises(KeyError, match=r"'tabel'.*of obstacles, plan\(touching=\) takes pairs"):
-        ROBOT.with_attached("bag", lw.shapes.Sphere(0.1), "hand", touching=["tabel"])
+        ROBOT.with_attached("bag", "hand", lw.shapes.Sphere(0.1), touching=["tabel"])
 
 
 def test_one_set_of_kernels_serves_any_margins() -> None:

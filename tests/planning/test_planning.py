@@ -134,12 +134,12 @@ def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
 
 
 def test_what_is_held_is_looked_at_and_weights_count(arm: lw.Robot) -> None:
-    holding = arm.with_attached("rod", lw.shapes.Capsule(0.02, 0.2), "tip")
+    holding = arm.with_attached("rod", "tip", lw.shapes.Capsule(0.02, 0.2))
     found = holding.plan(START, GOAL, SCENE)
     assert found.success and _least(holding, found.path, SCENE) > 0.0
     near = [0.35, 1.4, 0.3]
     assert arm.plan(START, near, SCENE).success
-    club = arm.with_attached("club", lw.shapes.Capsule(0.25, 0.01), "tip")
+    club = arm.with_attached("club", "tip", lw.shapes.Capsule(0.25, 0.01))
     told = club.plan(START, near, SCENE)
     assert told.status == "goal_in_collision" and "'club' is" in told.message and "'wall'" in told.message
     for scale in (2.0**-7, 2.0**7):
@@ -284,9 +284,9 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
         few.setattr("linkwork.planning.plan_path._NODES", 10)
         full = arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=600.0)
     assert full.status == "max_nodes" and "another seed" in full.explain() and "time_limit" not in full.explain()
-    told: list[tuple[float, int]] = []
-    arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=0.02, progress=lambda *spent: told.append(spent))
-    assert told and told[-1][0] >= 0.02 and told[-1][1] >= 2
+    values: list[lw.Progress] = []
+    arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=0.02, progress=values.append)
+    assert values[-1].done == values[-1].total == 0.02 and values[-1].seconds >= 0.02
 
 
 def test_long_edges_are_sampled_in_parts_and_the_clock_is_looked_at_between(arm: lw.Robot) -> None:

@@ -103,7 +103,7 @@ def test_files_pickles_and_threads(tmp_path):
         (ROBOT, CLOSED, {}),
         (ROBOT, WALL, {"margin": 0.01}),
         (ROBOT, WALL, {"position_limits": {"x": (-1.9, 1.9)}}),
-        (ROBOT.with_attached("cup", lw.shapes.Sphere(0.1), "tool"), WALL, {}),
+        (ROBOT.with_attached("cup", "tool", lw.shapes.Sphere(0.1)), WALL, {}),
     ):
         with pytest.raises(ValueError, match="this robot, this scene or these options are others"):
             Roadmap.load(where, robot, scene, **options)

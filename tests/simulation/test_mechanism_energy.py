@@ -65,7 +65,7 @@ def test_a_linkage_that_nothing_holds_keeps_its_momentum():
         floating_base=True,
     )
     robot = robot.with_frame("tip", "b", ahead).with_frame("end", "c", lw.pose((0.25, 0, 0)))
-    robot = robot.with_loop("closure", hinge, "tip", "end")
+    robot = robot.with_loop("closure", "tip", "end", hinge)
     q = robot.project(robot.neutral() + np.array([0.0] * 7 + [0.3, -0.5, 0.2]))
     v = robot.project_velocity(q, np.random.default_rng(0).normal(size=robot.nv) * 2.0)
     how = {
@@ -184,7 +184,7 @@ def test_joints_that_close_loops_exert_their_own_forces():
     bare, q, v = turning_fourbar(6.0)
     pin = bare.constraints[0]
     robot = bare.without_constraints(pin.name).with_loop(
-        pin.name, pin.joint, pin.frame, pin.relative_to, damping=(0.01,), stiffness=(0.2,)
+        pin.name, pin.frame, pin.relative_to, pin.joint, damping=(0.01,), stiffness=(0.2,)
     )
     how = {"duration": 0.3, "record_every": 300, "joint_limit_mode": "ignored"}
     best = robot.simulate(q, v, method="dormand_prince", **how).q[-1]

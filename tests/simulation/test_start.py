@@ -33,7 +33,7 @@ def test_a_simulator_that_was_never_reset_is_looked_at_before_its_first_step():
     """Where the neutral configuration is not assembled."""
     robot = lw.load("fourbar")
     moved = robot.without_constraints(robot.constraints[0].name).with_frame("off", "rocker", lw.pose((0.0, 0.0, 0.1)))
-    moved = moved.with_loop("far", lw.joints.Revolute((0, 1, 0)), "coupler_tip", "off")
+    moved = moved.with_loop("far", "coupler_tip", "off", lw.joints.Revolute((0, 1, 0)))
     simulator = lw.Simulator(moved)
     with pytest.raises(ValueError, match="expected an assembled configuration"):
         simulator.step()

@@ -41,7 +41,7 @@ def robots() -> None:
     print(tau.shape, a.dtype, np.linalg.norm(J), speed @ np.ones(6), robot.mass, robot.report.warnings)
     masses = {frame.name: frame.inertia.mass for frame in robot.tree.frames}
     print(max(masses.values()), [joint.name for joint in robot.joints], robot.neutral() + 1.0)
-    fixed = robot.coupled({"right_finger_slide": ("left_finger_slide", 1.0)}).rerooted("hand")
+    fixed = robot.with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)}).with_root("hand")
     assert_type(fixed, lw.Robot)
     robot.warm_up(["mass_matrix", ("pose", "hand")], progress=False)
 

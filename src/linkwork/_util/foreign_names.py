@@ -42,7 +42,7 @@ _ROBOT = {
     "random_configuration": ("randomConfiguration", "random_q"),
     "neutral": ("homeConfiguration", "qz", "q0"),
     "nv": ("n", "dof", "ndof"),
-    "lower and robot.upper": ("qlim", "lowerPositionLimit", "position_limits", "joint_limits"),
+    "position_limits": ("qlim", "lowerPositionLimit", "joint_limits"),
     "joints": ("joint_names", "jointNames"),
     "plan": ("plan_path", "motion_plan"),
     "named_configurations": ("referenceConfigurations", "keyframe", "keyframes"),

@@ -12,8 +12,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from linkwork._util.console import Progress, Stream, shown_elsewhere
 from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.progress import Reporter
 
 __all__ = ["in_parallel", "run"]
 
@@ -119,15 +119,12 @@ def _stack_size(size: int) -> int:
         return 0
 
 
-def in_parallel(tasks: Sequence[Callable[[], Any]], label: str, progress: bool | None) -> None:
-    """Call every task, as many at a time as there are processors.
+def in_parallel(caller: str, tasks: Sequence[Callable[[], Any]], label: str, progress: Any) -> None:
+    """Call every task, as many at a time as there are processors, and report ``progress`` (see `Reporter`).
 
-    ``progress`` says whether it shows; None: where standard error is a terminal.  The first error is raised when the
-    tasks that had begun are done.
+    The first error is raised when the tasks that had begun are done.
     """
     if not tasks:
         return
-    log = Stream(sys.stderr)
-    show = log.is_terminal if progress is None else progress
-    with shown_elsewhere(), Progress(log if show else Stream(None), label, len(tasks)) as bar:
-        run(tasks, done=lambda: bar.advance(1))
+    with Reporter(caller, progress, label, len(tasks)).hide_notices() as report:
+        run(tasks, done=report.advance)

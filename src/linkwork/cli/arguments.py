@@ -66,7 +66,8 @@ class CommandError(Exception):
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
     """A robot, and how it is read: the options of `linkwork.load`."""
-    parser.add_argument("file", metavar="FILE", help="a URDF file, or the name of a robot inside (see `robots`)")
+    parser.add_argument("file", metavar="FILE", help="a robot file, or the name of a built-in robot (see `robots`)")
+    parser.add_argument("--format", metavar="NAME", help="the file's format (default: by its suffix or content)")
     parser.add_argument("--floating-base", action="store_true", help="free the root link instead of fixing it")
     parser.add_argument("--strict", action="store_true", help="make errors of everything that would be repaired")
     parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
@@ -90,7 +91,10 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
 
     Raises CommandError.
     """
-    options = {name: getattr(arguments, name) for name in ("floating_base", "strict", "multi_root", "loops", *_CHOICES)}
+    options = {
+        name: getattr(arguments, name)
+        for name in ("format", "floating_base", "strict", "multi_root", "loops", *_CHOICES)
+    }
     return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
 
 
@@ -205,10 +209,10 @@ def read_robot(name: str, **options: Any) -> Robot:
         texts = [issue_text(issue) for issue in error.issues]
         text = texts[0] if len(texts) == 1 else "\n".join([f"{len(texts)} errors:", *texts])
         raise CommandError(BAD_MODEL, text) from error
-    except UnknownNameError as error:
+    except (UnknownNameError, ImportError) as error:  # a name, PyYAML or the package of a format
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
-    except ImportError as error:  # PyYAML
-        raise CommandError(BAD_MODEL, escaped(str(error))) from error
+    except TypeError as error:  # an option that the file's format does not take
+        raise CommandError(USAGE, escaped(str(error))) from error
     except OSError as error:
         raise CommandError(
             BAD_MODEL, f"cannot read {escaped(str(error.filename or name))}: {error.strerror or error}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+from linkwork._util.progress import Progress, Reporter
 from linkwork._util.validation import integer
 from linkwork.collision.methods import DistanceMethods
 from linkwork.collision.pair_classification import CollisionPairs, candidates, sorted_out
@@ -60,7 +61,14 @@ class CollisionMethods(DistanceMethods):
                 raise ValueError(f"with_collision_pairs: expected pairs, as in {example!r}, got {pair!r}")
         return type(self)(with_pairs(self._tree, given))
 
-    def find_collision_pairs(self, *, num_samples: int = 2000, seed: int = 0, prove: bool = True) -> CollisionPairs:
+    def find_collision_pairs(
+        self,
+        *,
+        num_samples: int = 2000,
+        seed: int = 0,
+        prove: bool = True,
+        progress: bool | Callable[[Progress], Any] = False,
+    ) -> CollisionPairs:
         """Which pairs of links can never touch, always do, or sometimes: from random configurations within limits.
 
         Where up to eight joints are between two links it is tried to prove, for all configurations within limits,
@@ -68,6 +76,8 @@ class CollisionMethods(DistanceMethods):
         `FoundPair.proved` says which.  What is "never" by samples alone may touch somewhere: `CollisionPairs.pairs` has
         it, so that `with_collision_pairs` drops only what is proved never to touch, what touches always, at the neutral
         configuration, and what a joint connects.  Many pairs are looked at until they were seen to touch and not to.
+        ``progress`` shows a bar on standard error, or is a function of a `linkwork.Progress`; each pair counts twice,
+        for samples and for proofs.
 
         Raises ValueError for a robot without collision shapes, and for a number of samples that is none.
         """
@@ -79,7 +89,8 @@ class CollisionMethods(DistanceMethods):
         configurations: Any = self
         drawn = configurations.random_configuration(seed=seed, size=int(num_samples))
         measured = lambda q, asked: self.distances(q, pairs=asked)  # noqa: E731
-        return sorted_out(self._tree, measured, drawn, configurations.neutral(), prove)
+        with Reporter("find_collision_pairs", progress, "find_collision_pairs: pairs", 2 * len(pairs)) as report:
+            return sorted_out(self._tree, measured, drawn, configurations.neutral(), prove, report)
 
     def srdf_document(self) -> str:
         """The text of an SRDF that says which pairs are not looked at, in its <disable_collisions>."""
@@ -106,11 +117,11 @@ class CollisionMethods(DistanceMethods):
 
     @edits
     def with_attached(
-        self, name: str, shape: Shape, frame: str, pose: Any = None, *, touching: Sequence[str] = ()
+        self, name: str, frame: str, shape: Shape, pose: Any = None, *, touching: Sequence[str] = ()
     ) -> Self:
-        """The robot with an object on a frame, which distances look at as at a link: a grasped box.
+        """Return the robot with an object on a frame, which distances treat as a link, for example a grasped box.
 
-        ``pose`` is that of the shape's frame in the frame, (4, 4) or a place (3,) [m].  ``touching`` are links that it
+        ``pose`` is the shape's pose in ``frame``, (4, 4) or a position (3,) [m].  ``touching`` are links that it
         may touch; those that a joint connects to its own body it may, too.  Obstacles that it may touch are an option
         of `plan`, where the scene is known: ``plan(..., touching=[(name, "table")])``.  It is a further frame, called
         ``name``, and has no mass: `with_payload` adds that.
@@ -118,7 +129,7 @@ class CollisionMethods(DistanceMethods):
         Raises UnknownNameError for a frame or link that is not there, ValueError for a name that is taken and what is
         no pose, TypeError for what is no shape.
         """
-        return type(self)(with_attached(self._tree, name, shape, frame, pose, touching))
+        return type(self)(with_attached(self._tree, name, frame, shape, pose, touching))
 
     @edits
     def without_attached(self, name: str) -> Self:

@@ -21,6 +21,7 @@ from functools import partial
 
 import numpy as np
 
+from linkwork._util.progress import Reporter
 from linkwork._util.result import Made
 from linkwork.collision.result import RobotDistances
 from linkwork.collision.separation_proof import in_two, is_simple, never_touch
@@ -102,10 +103,12 @@ Measure = Callable[[np.ndarray, Sequence[tuple[str, str]]], RobotDistances]
 """Configurations (n, nq) and pairs of links, to the distances of their shapes."""
 
 
-def sorted_out(tree: Tree, measure: Measure, drawn: np.ndarray, neutral: np.ndarray, prove: bool) -> CollisionPairs:
-    """What samples (n, nq) say of pairs, and proofs."""
+def sorted_out(
+    tree: Tree, measure: Measure, drawn: np.ndarray, neutral: np.ndarray, prove: bool, report: Reporter
+) -> CollisionPairs:
+    """Classify the pairs by samples (n, nq) and proofs; each pair counts twice in the report."""
     pairs = candidates(tree)
-    looked = _sampled(tree, measure, pairs, drawn, neutral)
+    looked = _sampled(tree, measure, pairs, drawn, neutral, report)
     kinds = {pair: _kind(tree, pair, looked[pair]) for pair in pairs}
     proved = {pair: kind in ("adjacent", "default") for pair, kind in kinds.items()}
     left: dict[tuple[str, str], _Box] = {}
@@ -117,6 +120,8 @@ def sorted_out(tree: Tree, measure: Measure, drawn: np.ndarray, neutral: np.ndar
             box = _box(tree, *pair)
             if box is not None:
                 left[pair] = box
+        if pair not in left:
+            report.advance()
     for pair in _refuted(tree, measure, {pair: q for pair, q in doubts.items() if len(q) and pair not in left}):
         kinds[pair] = "sometimes"
     asked = list(left)
@@ -128,6 +133,7 @@ def sorted_out(tree: Tree, measure: Measure, drawn: np.ndarray, neutral: np.ndar
         verdict = _proved(partial(distance, k=k), neutral, box, 1.0 if kinds[pair] == "never" else -1.0)
         proved[pair] = verdict is True
         kinds[pair] = "sometimes" if verdict is False else kinds[pair]
+        report.advance()
     found = [FoundPair._make(*pair, kinds[pair], proved[pair], looked[pair].least, looked[pair].most) for pair in pairs]
     return CollisionPairs._make(tuple(found), len(drawn))
 
@@ -161,13 +167,13 @@ class _Looked:
 
 
 def _sampled(
-    tree: Tree, measure: Measure, pairs: list[tuple[str, str]], drawn: np.ndarray, neutral: np.ndarray
+    tree: Tree, measure: Measure, pairs: list[tuple[str, str]], drawn: np.ndarray, neutral: np.ndarray, report: Reporter
 ) -> dict[tuple[str, str], _Looked]:
     """By pair: what samples say.  Of many pairs those that the first have settled are not looked at any more."""
     at_rest = _by_links(tree, pairs, measure(neutral[np.newaxis], pairs))[0]
     first = _FIRST if len(pairs) * len(drawn) > _MANY else len(drawn)
     found: dict[tuple[str, str], _Looked] = {}
-    asked = pairs
+    asked, taken = pairs, 0
     place = {pair: k for k, pair in enumerate(pairs)}
     for q in (drawn[:first], drawn[first:]):
         if not len(q) or not asked:
@@ -180,6 +186,8 @@ def _sampled(
                 nearest = before.nearest if before.least <= here.least else here.nearest
                 here = _Looked(min(before.least, here.least), max(before.most, here.most), nearest, rest)
             found[pair] = here
+        taken += len(q)
+        report.reach(len(pairs) * taken / len(drawn))
         asked = [pair for pair in pairs if not found[pair].settled and not adjacent(tree, *map(tree.frame, pair))]
     return found
 

@@ -1,5 +1,6 @@
 """Constraints of mechanisms: loops, rolling, couplings, prescribed motion.  One kind or family a file."""
 
+from linkwork.constraints.check_constraint import check_constraint as check_constraint
 from linkwork.constraints.constraint import Constraint as Constraint
 from linkwork.constraints.constraint import Kinematics as Kinematics
 from linkwork.constraints.constraint import Rates as Rates
@@ -67,6 +68,7 @@ __all__ = [
     "Rates",
     "References",
     *(kind.__name__ for kind in ALL),
+    "check_constraint",
 ]
 
 

@@ -1,7 +1,7 @@
 """Couplings of joints of one number: gears, racks, screws, belts, and any function.
 
-A coupling here is a constraint, which exerts a force and may be redundant with others; ``robot.coupled`` takes the
-follower's number out of q and v instead.
+A coupling here is a constraint, which exerts a force and may be redundant with others; ``robot.with_couplings`` takes
+the follower's coordinates out of q and v instead.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class _Pair(Constraint):
 @public_constructor
 @dataclass(frozen=True)
 class Gear(_Pair):
-    """Two joints that turn: q_a = ratio · q_b + offset, and so v_a = ratio · v_b, as of `Robot.coupled`.
+    """Two joints that turn: q_a = ratio · q_b + offset, and so v_a = ratio · v_b, as of `Robot.with_couplings`.
 
     Toothed wheels of z_a and z_b teeth on one carrier have the ratio −z_b/z_a, z_b/z_a where one is inside the other.
     The torque on a is what the constraint exerts, that on b −ratio times as much.

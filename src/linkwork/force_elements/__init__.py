@@ -1,13 +1,15 @@
 """Force elements between bodies: springs, dampers and bushings."""
 
 from linkwork.force_elements.bushing import Bushing as Bushing
+from linkwork.force_elements.check_force_element import check_force_element as check_force_element
 from linkwork.force_elements.force_element import ForceElement as ForceElement
+from linkwork.force_elements.force_element import Marks as Marks
 from linkwork.force_elements.force_element import Resistance as Resistance
 from linkwork.force_elements.spring_damper import SpringDamper as SpringDamper
 
 ALL: tuple[type[ForceElement], ...] = (SpringDamper, Bushing)
 
-__all__ = ["ALL", "Bushing", "ForceElement", "Resistance", "SpringDamper"]
+__all__ = ["ALL", "Bushing", "ForceElement", "Marks", "Resistance", "SpringDamper", "check_force_element"]
 
 
 def __dir__() -> list[str]:

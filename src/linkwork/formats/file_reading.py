@@ -1,13 +1,14 @@
-"""Reading a file that someone names: regular files only, and no more bytes than allowed."""
+"""Reading the file of a path that a user gives: regular files only, and no more bytes than allowed."""
 
 from __future__ import annotations
 
 import os
 
 from linkwork._util.file_access import NotRegularError, opened_regular
+from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError
 
-__all__ = ["path_text", "read_regular"]
+__all__ = ["path_text", "read_regular", "read_start", "refuse_what_is_no_path"]
 
 
 def read_regular(path: str | os.PathLike[str], max_bytes: int) -> bytes:
@@ -15,18 +16,39 @@ def read_regular(path: str | os.PathLike[str], max_bytes: int) -> bytes:
 
     Raises ModelError (NOT_A_FILE, TOO_LARGE); FileNotFoundError, PermissionError and the like as they come.
     """
+    data = _read(path, max_bytes + 1, max_bytes)
+    if len(data) > max_bytes:
+        _refuse_large(Location(path_text(path)), max_bytes)
+    return data
+
+
+def read_start(path: str | os.PathLike[str], count: int) -> bytes:
+    """Return the first ``count`` bytes of a regular file.  Raises as `read_regular` does, but for its size."""
+    return _read(path, count)
+
+
+def _read(path: str | os.PathLike[str], count: int, max_bytes: int | None = None) -> bytes:
     where = Location(path_text(path))
     try:
         with opened_regular(path) as (file, size):
-            if size > max_bytes:
+            if max_bytes is not None and size > max_bytes:
                 _refuse_large(where, max_bytes)
-            data = file.read(max_bytes + 1)
+            return file.read(count)
     except NotRegularError as error:
         hint = "give the file inside it" if os.path.isdir(path) else None
         raise ModelError(Issue("NOT_A_FILE", str(error), where, hint)) from None
-    if len(data) > max_bytes:
-        _refuse_large(where, max_bytes)
-    return data
+
+
+def refuse_what_is_no_path(path: object) -> None:
+    """Raise TypeError for what cannot be a path, and ModelError (NOT_A_PATH) for the text of a document."""
+    if isinstance(path, os.PathLike):
+        return
+    if not isinstance(path, (str, bytes)):
+        raise TypeError(f"path: expected a string or a path, got {type(path).__name__}")
+    text = path_text(path)
+    if text.lstrip("\ufeff \t\r\n").startswith("<"):
+        message = f"expected the path of a file, got XML text ({quoted(text.lstrip())})"
+        raise ModelError(Issue("NOT_A_PATH", message, hint="read a text with Robot.from_urdf_string(text)"))
 
 
 def path_text(path: str | bytes | os.PathLike[str]) -> str:

@@ -170,8 +170,11 @@ class Scene:
         gone = self[name]
         return self._of(tuple(one for one in self._obstacles if one is not gone))
 
-    def moved(self, name: str, pose: Any) -> Self:
-        """The scene with an obstacle at another pose.  Raises UnknownNameError, ValueError for what is no pose."""
+    def with_pose(self, name: str, pose: Any) -> Self:
+        """Return the scene with an obstacle at another pose.
+
+        Raises UnknownNameError for an obstacle that the scene does not have, ValueError for what is no pose.
+        """
         old = self[name]
         new = Obstacle(name, old.shape, given_pose(pose, f"Scene: {name!r}: pose"))
         _check(new, "Scene")

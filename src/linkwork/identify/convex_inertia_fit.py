@@ -36,6 +36,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linkwork._util.progress import Reporter
 from linkwork.dynamics import inertial_parameters as inertial
 from linkwork.identify.linear_least_squares import triangular
 from linkwork.identify.signal_filtering import scipy_part
@@ -79,11 +80,12 @@ class ConvexProblem:
             found[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block
         return found
 
-    def solved(self, y: np.ndarray, max_iterations: int) -> Solution:
+    def solved(self, y: np.ndarray, max_iterations: int, report: Reporter) -> Solution:
         """From the robot's own inertias and these y."""
         L = np.broadcast_to(np.eye(4), (len(self.U), 4, 4))
         noise = max(1.0, self._misfit(L, y) / np.sqrt(max(1, len(self.U))))
         for step in range(1, max_iterations + 1):
+            report.advance()
             s, y_full, decrement = self._step(L, y, noise)
             L, y = self._taken(L, y, s, y_full, decrement, noise)
             if noise > 1.0 and decrement < _NEAR:

@@ -14,7 +14,7 @@ Sources: Swevers, Ganseman, Tükel, De Schutter and Van Brussel, Optimal robot e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.progress import Progress, Reporter
 from linkwork._util.validation import finite_array
 from linkwork.identify.excitation_design import Excitation, Weigher
 from linkwork.identify.measurements import (
@@ -88,13 +89,15 @@ def exciting_trajectory(
     bodies: Iterable[str] | None = None,
     num_trials: int = 300,
     seed: int = 0,
+    progress: bool | Callable[[Progress], Any] = False,
 ) -> ExcitingTrajectory:
     """A periodic motion that shows the base parameters well, found by trying: the same for the same ``seed``.
 
     ``lower``, ``upper`` (nv,) [rad, m] and ``velocity`` (nv,) [rad/s, m/s] are limits, numbers for all or one for each,
     the joints' own by default (where they have none: a turn or 2π m, 2 rad/s or m/s); ``acceleration`` likewise
     [rad/s², m/s²].  All are kept at every time.  ``num_trials`` bounds the effort: so many motions are looked at.
-    Nothing is known of collisions.
+    Nothing is known of collisions.  ``progress`` shows a bar on standard error, or is a function of a
+    `linkwork.Progress`, in trials.
 
     >>> import linkwork as lw
     >>> motion = lw.identify.exciting_trajectory(lw.load("double_pendulum"), num_trials=50)
@@ -133,18 +136,23 @@ def exciting_trajectory(
         return float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf, found
 
     starts = [rng.normal(size=(robot.nv, 1 + 2 * num_harmonics)) for _ in range(max(1, num_trials // 5))]
-    values = [tried(x) for x in starts]
-    first = int(np.argmin([value for value, _ in values]))
-    x, (best, found) = starts[first], values[first]
-    step = 0.5
-    for _ in range(num_trials - len(starts)):
-        other = x + step * rng.normal(size=x.shape)
-        value, motion = tried(other)
-        if value < best:
-            x, best, found = other, value, motion
-            step *= 1.5
-        else:
-            step = max(step * 1.5**-0.25, 1e-3)
+    with Reporter(caller, progress, "exciting_trajectory: trials", max(num_trials, len(starts))) as report:
+        values = []
+        for x in starts:
+            values.append(tried(x))
+            report.advance()
+        first = int(np.argmin([value for value, _ in values]))
+        x, (best, found) = starts[first], values[first]
+        step = 0.5
+        for _ in range(num_trials - len(starts)):
+            other = x + step * rng.normal(size=x.shape)
+            value, motion = tried(other)
+            if value < best:
+                x, best, found = other, value, motion
+                step *= 1.5
+            else:
+                step = max(step * 1.5**-0.25, 1e-3)
+            report.advance()
     q, v, a = _motion(times, duration, *found)
     shown = weigher.of(Measurements(robot, q, v, a, v, (len(q),)))
     center, sines, cosines = found
@@ -189,7 +197,8 @@ class _Limits:
             if not (room > 0.0).all():
                 which = [robot.v_names[k] for k in np.flatnonzero(~(room > 0.0))]
                 raise ValueError(
-                    f"{caller}: {name}: no room to move for {told(which)}: lock them (Robot.locked) or widen it"
+                    f"{caller}: {name}: no room to move for {told(which)}: "
+                    f"lock them (Robot.with_locked_joints) or widen it"
                 )
 
     def within(self, x: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -240,5 +249,5 @@ def _refuse_manifolds(caller: str, robot: Robot) -> None:
     if odd:
         raise ValueError(
             f"{caller}: {told(odd)}: the velocity is not the rate of the configuration, which a series of sines needs: "
-            f"lock them (Robot.locked), or load continuous joints as angles"
+            f"lock them (Robot.with_locked_joints), or load continuous joints as angles"
         )

@@ -13,7 +13,7 @@ Robotics Research 15, 1996; Mooring, Roth and Driels, Fundamentals of Manipulato
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.progress import Progress, Reporter
 from linkwork._util.result import Result
 from linkwork.dynamics.base_parameters import BaseParameters
 from linkwork.errors import Status
@@ -98,6 +99,7 @@ def placements(
     weights: ArrayLike | None = None,
     held_out: float | ArrayLike = 0.25,
     max_iterations: int = 50,
+    progress: bool | Callable[[Progress], Any] = False,
 ) -> PlacementFit:
     """Offsets of where joints and frames sit, from measured poses of a frame at joint positions: geometric calibration.
 
@@ -115,7 +117,8 @@ def placements(
 
     What poses cannot tell apart is estimated once and stays at zero elsewhere: `PlacementFit.identifiable` says what is
     grouped with what, later names with earlier ones.  The weights are 1 / σ of the six (three) numbers of an error,
-    relative; without, they come from the residuals.  ``held_out`` is as of `base_parameters`.
+    relative; without, they come from the residuals.  ``held_out`` is as of `base_parameters`.  ``progress`` shows a bar
+    on standard error, or is a function of a `linkwork.Progress`, in iterations.
 
     >>> import numpy as np
     >>> import linkwork as lw
@@ -146,7 +149,8 @@ def placements(
             f"{caller}: expected more measured numbers than the {shown.rank} unknowns, got {len(inside[0])} samples of "
             f"{model.rows} that are not held out"
         )
-    found = model.solved(*inside, given, steps)
+    with Reporter(caller, progress, "placements: iterations", 2 * steps) as report:
+        found = model.solved(*inside, given, steps, report)
     x, fit, shown = found.x, found.fit, found.identifiable
     _refuse_what_is_not_shown(caller, robot, fit, shown, inside[0])
     if given is None:

@@ -16,13 +16,15 @@ Sources: Lee, Wensing and Park, Geometric robot dynamic identification: a convex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.progress import Progress, Reporter
 from linkwork._util.result import Result
 from linkwork.dynamics import inertial_parameters as inertial
 from linkwork.dynamics.algorithms.regressors.joint_parameter_regressors import joint_numbers
@@ -132,6 +134,7 @@ def inertias(
     expressed_in: Axes = "world",
     held_out: float | ArrayLike = 0.25,
     max_iterations: int = 200,
+    progress: bool | Callable[[Progress], Any] = False,
 ) -> InertiaFit:
     """A robot with inertias that bodies can have, from measured joint forces: all ten parameters of each body.
 
@@ -140,7 +143,8 @@ def inertias(
     ``spread`` says by how much, relatively, inertias are expected to be other than the robot's: 0.5 is by half.  What
     measurements do not show stays as the robot has it; see `InertiaFit.identifiable`.  A body without mass, or without
     extent (a point, a rod), stays, and so does what forces do not tell in a joint that follows from what is in its
-    master: see `InertiaFit.unchanged`.  ``max_iterations`` bounds the steps.
+    master: see `InertiaFit.unchanged`.  ``max_iterations`` bounds the steps.  ``progress`` shows a bar on standard
+    error, or is a function of a `linkwork.Progress`, in steps.
 
     The covariance is of measurements and expectation together; joints' parameters at their bound are held there.
 
@@ -176,7 +180,8 @@ def inertias(
     nominal = columns.pi[columns.estimated]
     U = deformed.factors(nominal[:count].reshape(-1, 10))
     problem = ConvexProblem(rows[:, :-1], rows[:, -1], U, size)
-    solution = problem.solved(nominal[count:], steps)
+    with Reporter(caller, progress, "inertias: iterations", steps) as report:
+        solution = problem.solved(nominal[count:], steps, report)
     L, y = solution.L, solution.y
     values = problem.parameters(L, y)
     squares = found.residual_squares(values)

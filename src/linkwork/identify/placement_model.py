@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.progress import Reporter
 from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
 from linkwork.errors import UnknownNameError
 from linkwork.expr import jacobian
@@ -143,12 +144,12 @@ class PlacementModel:
         return base_parameters_of(J, self.names, 1e-9, _APART), np.sqrt((J * J).mean(axis=0))
 
     def solved(
-        self, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, max_iterations: int
+        self, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, max_iterations: int, report: Reporter
     ) -> PlacementDescent:
         """From no offsets, and again from where that ends if more is shown there."""
-        found = self._descended(np.zeros(len(self.names)), q, measured, weights, max_iterations)
+        found = self._descended(np.zeros(len(self.names)), q, measured, weights, max_iterations, report)
         while found.converged:
-            other = self._descended(found.x, q, measured, weights, max_iterations)
+            other = self._descended(found.x, q, measured, weights, max_iterations, report)
             added = other.identifiable.rank - found.identifiable.rank
             if added <= 0 or not other.converged:
                 break
@@ -159,7 +160,13 @@ class PlacementModel:
         return found
 
     def _descended(
-        self, x: np.ndarray, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, max_iterations: int
+        self,
+        x: np.ndarray,
+        q: np.ndarray,
+        measured: np.ndarray,
+        weights: np.ndarray | None,
+        max_iterations: int,
+        report: Reporter,
     ) -> PlacementDescent:
         """Gauss and Newton's steps, halved where the errors would grow, by what is shown at x."""
         shown, typical = self.identifiable(x)
@@ -170,6 +177,7 @@ class PlacementModel:
         size = np.full(self.rows, places.var(axis=0).mean())
         error, J = self.errors(q, measured, x)
         for step in range(1, max_iterations + 1):
+            report.advance()
             rows = np.concatenate([-J[..., shown.columns], error[..., None]], axis=-1).swapaxes(0, 1)
             force = np.repeat(np.arange(self.rows), rows.shape[-1])
             flat = triangular(rows).reshape(len(force), -1)

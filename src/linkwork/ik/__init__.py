@@ -5,6 +5,7 @@ module, and constraints of `linkwork.constraints`, one or many.  `Robot.closed_f
 formulas.
 """
 
+from linkwork.ik.check_task import check_task
 from linkwork.ik.closed_form import ClosedForm, IKBranches
 from linkwork.ik.differential import DifferentialIK
 from linkwork.ik.failure_analysis import BlockingLimit, Singularity
@@ -74,6 +75,7 @@ __all__ = [
     "UnreachableCertificate",
     "VelocityResult",
     "Within",
+    "check_task",
 ]
 
 

@@ -84,12 +84,12 @@ class PointMethods(RobotBase):
         return type(self)(with_direction(self._tree, name, frame, vector))
 
     @edits
-    def with_frame(self, name: str, on: str, placement: ArrayLike | Pose | None = None) -> Self:
-        """The robot with a frame of one's own, which every function that names a frame takes.
+    def with_frame(self, name: str, frame: str, pose: ArrayLike | Pose | None = None) -> Self:
+        """Return the robot with a further frame, which every function that takes the name of a frame accepts.
 
-        It is fixed to the frame ``on``, which may be ``"world"``; ``placement`` is its pose there, a pose (4, 4) or the
-        place (3,) of its origin [m], that of ``on`` itself by default.  It has no mass and is no link: `frames` has it,
-        `links` does not.  The name is one that no frame, point or direction has.
+        The new frame is fixed to ``frame``, which may be ``"world"``, at ``pose``: a pose (4, 4) or the position (3,)
+        of its origin [m], by default the identity.  It has no mass and is not a link: `frames` lists it, `links` does
+        not.  No frame, point or direction may have the name already.
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7").with_frame("camera", "hand", lw.pose((0, 0, 0.05), rpy=(0, 0.3, 0)))
@@ -101,7 +101,7 @@ class PointMethods(RobotBase):
         Raises UnknownNameError for a frame that is not there, ValueError for what is no pose and for a name that is
         taken.
         """
-        return type(self)(with_frame(self._tree, name, on, placement))
+        return type(self)(with_frame(self._tree, name, frame, pose))
 
     # -- points
 

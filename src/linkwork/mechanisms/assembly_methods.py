@@ -7,12 +7,13 @@ What a mechanism can do: its degrees of freedom by name, and minimal coordinates
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.progress import Progress
 from linkwork._util.validation import floats
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import stacked
@@ -276,7 +277,13 @@ class MobilityMethods(RobotBase):
     __slots__ = ()
 
     def mobility(
-        self, q: Array | None = None, *, length: float | None = None, time: float | None = None, seed: int = 0
+        self,
+        q: Array | None = None,
+        *,
+        length: float | None = None,
+        time: float | None = None,
+        seed: int = 0,
+        progress: bool | Callable[[Progress], Any] = False,
     ) -> Mobility:
         """Degrees of freedom, and which rows and joints are what to them, by name: print it.
 
@@ -284,11 +291,12 @@ class MobilityMethods(RobotBase):
         for, from `neutral` on.  The rank is that of the rows with angles times ``length`` [m], by default how long
         links are, by the largest gap of the singular values.  What is *redundant* (dependent everywhere) and what
         *singular* (only here) is told by configurations along random motions from there, drawn by ``seed``; where no
-        configuration obeys all constraints, the rows are *inconsistent*.
+        configuration obeys all constraints, the rows are *inconsistent*.  ``progress`` shows a bar on standard error,
+        or is a function of a `linkwork.Progress`, in configurations.
 
         Raises ValueError for q of another shape, or that is not finite, and for a length that is not positive.
         """
-        return mobility_of(self, self._one("mobility", "q", q), self._scales("mobility", length), time, seed)
+        return mobility_of(self, self._one("mobility", "q", q), self._scales("mobility", length), time, seed, progress)
 
     def minimal_coordinates(
         self,

@@ -179,7 +179,7 @@ def with_disabled(tree: Tree, pairs: Sequence[DisabledPair]) -> Tree:
     return replace(tree, disabled_collisions=(*kept, *added.values()), enabled_collisions=enabled)
 
 
-def with_attached(tree: Tree, name: str, shape: Shape, frame: str, pose: Any, touching: Sequence[str]) -> Tree:
+def with_attached(tree: Tree, name: str, frame: str, shape: Shape, pose: Any, touching: Sequence[str]) -> Tree:
     """The tree with an object on a frame.  Raises UnknownNameError, ValueError and TypeError."""
     check_mark_name(tree, "with_attached", name)
     caller = f"with_attached: {given_text(name, 'with_attached: name')!r}"

@@ -35,12 +35,14 @@ def read_couplings(tree: Tree, given: Mapping[str, Any]) -> dict[str, Following]
     Raises TypeError and ValueError where they are not written so, UnknownNameError for a joint that is not there.
     """
     if not isinstance(given, Mapping):
-        raise TypeError(f'coupled: expected a dict such as {{"follower": ("master", ratio, offset)}}, got {given!r}')
+        raise TypeError(
+            f'with_couplings: expected a dict such as {{"follower": ("master", ratio, offset)}}, got {given!r}'
+        )
     found = {}
     for follower, coupling in given.items():
         tree.joint_index(follower)
         if not isinstance(coupling, Following):
-            coupling = Following(*_parts(f"coupled: joint {quoted(follower)}", coupling))
+            coupling = Following(*_parts(f"with_couplings: joint {quoted(follower)}", coupling))
         tree.joint_index(coupling.joint)
         found[follower] = coupling
     return found

@@ -132,8 +132,8 @@ def refuse_locked(tree: Tree, joints: Collection[str]) -> None:
         locked = [joint for joint in constraint.references.joints if joint in joints]
         if locked:
             raise ValueError(
-                f"locked: constraint {constraint.name!r} is of joint {locked[0]!r}, which would be fixed: take the "
-                f"constraint off first, robot.without_constraints({constraint.name!r})"
+                f"with_locked_joints: constraint {constraint.name!r} is of joint {locked[0]!r}, which would be fixed: "
+                f"take the constraint off first, robot.without_constraints({constraint.name!r})"
             )
 
 
@@ -214,7 +214,7 @@ class MarkBuilder:
     def add_frame(self, name: str, on: str, placement: Any) -> None:
         """Add a frame, which is no link.  Raises UnknownNameError and ValueError."""
         self.check_name("with_frame", name)
-        caller = f"with_frame: {quoted(name)}: placement"
+        caller = f"with_frame: {quoted(name)}: pose"
         carrier, X = self._frame(on), given_pose(placement, caller)
         _check_size(f"{caller}: expected a place [m]", X.translation)
         self._frames[name] = Frame(name, carrier.body, composed(carrier.placement, X), welded_to=carrier.name)
@@ -255,10 +255,10 @@ def with_direction(tree: Tree, name: str, frame: str, vector: Any) -> Tree:
     return builder.tree()
 
 
-def with_frame(tree: Tree, name: str, on: str, placement: Any) -> Tree:
+def with_frame(tree: Tree, name: str, frame: str, pose: Any) -> Tree:
     """The tree with a frame more, which is no link.  Raises UnknownNameError and ValueError."""
     builder = MarkBuilder(tree)
-    builder.add_frame(name, on, placement)
+    builder.add_frame(name, frame, pose)
     return builder.tree()
 
 

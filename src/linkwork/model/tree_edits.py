@@ -266,7 +266,7 @@ def _namesake(tree: Tree, fixed: list[Frame]) -> Frame:
     named = [f for f in links if f.fixed_joint is None] or links
     if not named or any(f.name == "world" for f in fixed):
         problem = "a link 'world' with mass or shapes: rename it" if named else "no link that could name it"
-        raise ValueError(f"rerooted: what is fixed to the world in robot {tree.name!r} has {problem}")
+        raise ValueError(f"with_root: what is fixed to the world in robot {tree.name!r} has {problem}")
     return named[0]
 
 

@@ -20,6 +20,7 @@ from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches, edits
 from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.algorithms.constraints.binding import bind_constraints
+from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import FRICTION_VELOCITY
 from linkwork.model.friction_laws import FrictionName
@@ -57,9 +58,9 @@ class ConstraintMethods(RobotBase):
     def with_loop(
         self,
         name: str,
-        joint: JointType,
         frame: str,
         other: str,
+        joint: JointType,
         *,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
@@ -72,7 +73,7 @@ class ConstraintMethods(RobotBase):
         stiffness: ArrayLike = 0.0,
         rest: ArrayLike | None = None,
     ) -> Self:
-        """The robot with a joint of any type between two frames that are both already there, which closes a loop.
+        """Return the robot with a joint of any type between two of its frames, which closes a loop.
 
         The joint's frame F is ``frame`` and its frame M is ``other``, as a tree's joint leads from parent to child.
         ``robot.joint(name)`` is the joint.  It has what a joint of the tree has, in the words of `Joint.of`: bounds,
@@ -107,6 +108,10 @@ class ConstraintMethods(RobotBase):
         Raises UnknownNameError for a name that no constraint has.
         """
         return type(self)(without_constraints(self._tree, names or [c.name for c in self._tree.constraints]))
+
+    def _kinematic_state(self, q: Any, v: Any, time: float) -> KinematicState:
+        """Return the robot in a state, as constraints query it: `Constraint.error` and the like take it."""
+        return KinematicState(self._tree, list(q), list(v), time)
 
     # -- what they rule out
 

@@ -10,7 +10,7 @@ The limits of a whole robot, and what damping and friction exert on it, joints t
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -21,6 +21,7 @@ import numpy as np
 from linkwork._util.console import Stream
 from linkwork._util.messages import label, number, numbers
 from linkwork._util.named_tuple_list import Named
+from linkwork._util.progress import Progress
 from linkwork._util.thread_pool import in_parallel
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import Kernel, make_ready
@@ -30,7 +31,7 @@ from linkwork.model.coordinate_names import index_of, names_of
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.kernel_parameters import read_parameters
 from linkwork.model.tree import Tree
-from linkwork.parts.joint.joint import Joint, joint_of
+from linkwork.parts.joint.joint import Bounds, Joint, joint_of
 from linkwork.parts.joint.loop_joint_view import closing_joints
 from linkwork.parts.joint.passive_parameters import resistance
 from linkwork.parts.placed_link import PlacedLink, fixed_joints_of, links_of, placed_link
@@ -162,12 +163,12 @@ class CompilingMethods(RobotBase):
             raise ValueError(f"compile: name: expected an identifier as the name of the kernel, got {name!r}")
         return self._kernel(name or "_".join(requests), requests)
 
-    def warm_up(self, functions: Sequence[Any], *, progress: bool | None = None) -> None:
+    def warm_up(self, functions: Sequence[Any], *, progress: bool | Callable[[Progress], Any] | None = None) -> None:
         """Compile functions before they are needed, several at a time.
 
         ``functions`` is a list of what `compile` takes one of: ``["inverse_dynamics", ("jacobian", "hand")]``.  The
-        robot's methods are then ready for use.  What the cache on disk holds is not compiled.  ``progress`` says
-        whether standard error shows how far it is; by itself it does where that is a terminal.
+        robot's methods are then ready for use.  What the cache on disk holds is not compiled.  ``progress`` shows
+        a bar on standard error, by default if that is a terminal, or is a function of a `linkwork.Progress`.
 
         Raises what `compile` raises for a function that it does not know, before anything is compiled, and
         SingularInertiaError as the functions do.
@@ -175,7 +176,7 @@ class CompilingMethods(RobotBase):
         if isinstance(functions, (str, Mapping)) or not isinstance(functions, Iterable):
             raise TypeError(f"warm_up: expected a list of functions, got {functions!r}")
         requests = list(dict.fromkeys(read_request(self._subject, asked) for asked in functions))
-        in_parallel([partial(self._warmed_up, request) for request in requests], "compiling", progress)
+        in_parallel("warm_up", [partial(self._warmed_up, request) for request in requests], "compiling", progress)
 
     def _warmed_up(self, request: Request) -> None:
         """A method's code, for single calls and for batches."""
@@ -243,6 +244,17 @@ class LimitMethods(RobotBase):
     def upper(self) -> np.ndarray:
         """The greatest configuration (nq,) that the joints' limits allow [rad, m], as `lower`."""
         return self._positions(1)
+
+    @property
+    def position_limits(self) -> Bounds:
+        """The pair of `lower` and `upper`, each (nq,) [rad, m]; −inf and inf where there is no limit.
+
+        >>> import linkwork as lw
+        >>> lower, upper = lw.load("double_pendulum").position_limits
+        >>> upper.tolist()
+        [inf, inf]
+        """
+        return Bounds(self.lower, self.upper)
 
     @property
     def velocity_limits(self) -> np.ndarray:

@@ -123,19 +123,18 @@ class EditingMethods(Constructors):
     @edits
     def with_payload(
         self,
+        name: str,
         frame: str,
         mass: float,
         com: ArrayLike = (0.0, 0.0, 0.0),
         inertia: ArrayLike | None = None,
-        *,
-        name: str = "payload",
     ) -> Self:
-        """The robot with a load of ``mass`` [kg] welded to a frame: what a hand holds, what a back carries.
+        """Return the robot with a load of ``mass`` [kg] welded to ``frame``, for example an object in a hand.
 
-        ``com`` (3,) is its centre of mass from the frame's origin, in the frame's axes [m], and ``inertia`` about its
-        centre, in the same axes [kg·m²], as in `with_inertia`; none by default, a mass in a point.  The load is a link
-        of its own, called ``name``, whose frame is that of ``frame``; the fixed joint before it is called
-        ``{name}_joint``.  So it can be found, weighed and changed again.
+        ``com`` (3,) is the load's centre of mass relative to the frame's origin, in the frame's axes [m].  ``inertia``
+        is about the centre of mass, in the same axes [kg·m²], as in `with_inertia`; the default is a point mass.  The
+        load is a link called ``name`` whose frame coincides with ``frame``.  It hangs on a fixed joint called
+        ``{name}_joint``.
 
         Raises UnknownNameError for a frame that is not there, and ValueError for numbers that no body has and for a
         name that is taken.
@@ -146,17 +145,17 @@ class EditingMethods(Constructors):
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"with_payload: name: expected a text, got {name!r}")
         if name == "world" or any(f.name == name for f in tree.frames):
-            raise ValueError(f"with_payload: the robot has a link {name!r} already: give the load another name=...")
+            raise ValueError(f"with_payload: the robot has a link {name!r} already: give the load another name")
         if joint in tree.carried:
-            raise ValueError(f"with_payload: the robot has a joint {joint!r} already: give the load another name=...")
+            raise ValueError(f"with_payload: the robot has a joint {joint!r} already: give the load another name")
         caller = f"with_payload: {name!r}"
         found, findings = _checked(caller, mass, com, given_inertia(inertia, caller), ())
         load = Frame(name, carrier.body, carrier.placement, found, fixed_joint=joint, welded_to=frame)
         return type(self)(_weighed(tree, (*told(tree.bodies, tree.frames), load), findings))
 
     @edits
-    def locked(self, joints: Mapping[str, ArrayLike] | Iterable[str]) -> Self:
-        """The robot with joints held where they are given: they become fixed joints, and leave q and v.
+    def with_locked_joints(self, joints: Mapping[str, ArrayLike] | Iterable[str]) -> Self:
+        """Return the robot with some joints fixed at given configurations; their coordinates leave q and v.
 
         ``joints`` is a dict of configurations by joint name, ``{"elbow": 1.2}``, a number or as many as the joint's nq
         [rad, m], or a list of names, whose joints are held at their zero.  What a joint carries is welded to what
@@ -165,7 +164,7 @@ class EditingMethods(Constructors):
         say nothing of locked joints any more.
 
         >>> import linkwork as lw
-        >>> lw.load("arm7").locked({"elbow": -1.2, "wrist_roll": 0.0}).nq
+        >>> lw.load("arm7").with_locked_joints({"elbow": -1.2, "wrist_roll": 0.0}).nq
         5
 
         Raises UnknownNameError for a joint that is not there, and ValueError, naming the joint, for a configuration
@@ -264,15 +263,18 @@ _ROUNDING = 1e-9  # [rad, m] how far beyond a limit, or off what it follows, a l
 
 
 def held_configurations(tree: Tree, joints: Mapping[str, Any] | Iterable[str]) -> dict[int, list[float]]:
-    """By body: the configurations of the joints to lock, followers of these included: see `Robot.locked`."""
+    """Return the configurations of the joints to lock and of their followers, by body: see `with_locked_joints`."""
     if isinstance(joints, str) or not isinstance(joints, Iterable):
-        raise TypeError(f"locked: expected a dict of configurations by joint, or a list of joints, got {joints!r}")
+        raise TypeError(
+            f"with_locked_joints: expected a dict of configurations by joint, or a list of joints, got {joints!r}"
+        )
+    caller = "with_locked_joints"
     given = list(joints.items()) if isinstance(joints, Mapping) else [(name, None) for name in joints]
     for name, _ in given:
         if not isinstance(name, str):
-            raise TypeError(f"locked: expected names of joints, got {name!r}")
+            raise TypeError(f"with_locked_joints: expected names of joints, got {name!r}")
         if name in tree.fixed_joints:
-            raise ValueError(f"locked: joint {name!r} is a fixed joint already")
+            raise ValueError(f"with_locked_joints: joint {name!r} is a fixed joint already")
     values = {tree.joint_index(name): value for name, value in given}
     held = {i: _held(tree.bodies[i], x) for i, x in values.items() if tree.bodies[i].coupling is None}
     for i, body in enumerate(tree.bodies):
@@ -283,10 +285,12 @@ def held_configurations(tree: Tree, joints: Mapping[str, Any] | Iterable[str]) -
         if master in held:
             held[i] = _within(body, body.coupling.q(held[master]))
         elif i in values:
-            raise ValueError(f"locked: joint {body.joint_name!r} follows another, {equation}: lock that one")
+            raise ValueError(
+                f"with_locked_joints: joint {body.joint_name!r} follows another, {equation}: lock that one"
+            )
         if values.get(i) is not None and np.max(np.abs(np.subtract(_held(body, values[i]), held[i]))) > _ROUNDING:
             raise ValueError(
-                f"locked: joint {body.joint_name!r} cannot be at {values[i]!r}, because {equation} is {held[i]}"
+                f"{caller}: joint {body.joint_name!r} cannot be at {values[i]!r}, because {equation} is {held[i]}"
             )
     return held
 
@@ -295,11 +299,11 @@ def _held(body: Body, value: Any) -> list[float]:
     """The configuration that a joint is locked at: None stands for its zero."""
     if value is None:
         return _within(body, body.asked("zero"))
-    array = real_array(f"locked: joint {body.joint_name!r}: expected {body.joint.nq} numbers", value)
+    array = real_array(f"with_locked_joints: joint {body.joint_name!r}: expected {body.joint.nq} numbers", value)
     numbers = array[np.newaxis] if array.ndim == 0 else array
     if numbers.shape != (body.joint.nq,):
         expected = "a number" if body.joint.nq == 1 else f"{body.joint.nq} numbers"
-        raise ValueError(f"locked: joint {body.joint_name!r}: expected {expected}, got shape {array.shape}")
+        raise ValueError(f"with_locked_joints: joint {body.joint_name!r}: expected {expected}, got shape {array.shape}")
     return _within(body, body.joint.checked(numbers, body.joint_name).tolist())
 
 
@@ -307,7 +311,7 @@ def _within(body: Body, q: Sequence[float]) -> list[float]:
     for x, low, high in zip(q, *body.limits.positions, strict=True):
         if not low - _ROUNDING <= x <= high + _ROUNDING:
             raise ValueError(
-                f"locked: joint {body.joint_name!r} at {x:.6g} is outside of its limits [{low:.6g}, {high:.6g}]; "
-                f"joint.with_position_limits_enabled(False) switches them off"
+                f"with_locked_joints: joint {body.joint_name!r} at {x:.6g} is outside of its limits "
+                f"[{low:.6g}, {high:.6g}]; joint.with_position_limits_enabled(False) switches them off"
             )
     return list(q)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.progress import Progress
 from linkwork._util.validation import positive
 from linkwork.collision.methods import Pairs
 from linkwork.geometry.scene import Scene
@@ -47,7 +48,7 @@ class PlanningMethods(RobotBase):
         max_searches: int = 6,
         simplify: bool = True,
         max_goal_solutions: int = 8,
-        progress: bool | Callable[[float, int], Any] = False,
+        progress: bool | Callable[[Progress], Any] = False,
     ) -> PlanResult:
         """A path from a configuration to a goal that is free of collisions, with the scene and with itself.
 
@@ -75,8 +76,8 @@ class PlanningMethods(RobotBase):
         is that of differences, times ``weights`` (nv,).  ``position_limits`` are (lower, upper) or a dict of pairs by
         name, besides the robot's; lengths that nothing bounds need some.  The same ``seed`` gives the same path, to
         the bit, unless the ``time_limit`` [s] ends the search, which looks at the clock between rounds and between
-        searches; the inverse kinematics of goals before it takes its time besides.  ``progress`` shows a bar, or is
-        called with the seconds spent and the number of configurations explored.
+        searches; the inverse kinematics of goals before it takes its time besides.  ``progress`` shows a bar on
+        standard error, or is a function of a `linkwork.Progress`, in seconds of the time budget.
 
         ``path_constraints`` are tasks and constraints that hold along the way, as
         ``[lw.ik.AlignTask("hand.z", target=(0, 0, 1))]``; what closes a robot's loops holds without being named.  The

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from linkwork._util.console import Progress, Stream
 from linkwork._util.messages import nearest
+from linkwork._util.progress import Reporter, read_progress
 from linkwork._util.validation import integer
 from linkwork.collision.motion_validity import METHODS
 from linkwork.errors import Status, UnknownNameError
@@ -59,17 +57,13 @@ def plan_path(
     max_searches: int,
     simplify: bool,
     max_goal_solutions: int,
-    progress: bool | Callable[[float, int], Any],
+    progress: Any,
 ) -> PlanResult:
     """What `Robot.plan` gives."""
     begun = time.perf_counter()
     _one_of("method", method, PLANNERS)
     seed = integer("plan", "seed", seed, least=0, most=None, what="a whole number")
-    progress = bool(progress) if isinstance(progress, np.bool_) else progress
-    if not isinstance(progress, bool) and not callable(progress):
-        raise TypeError(
-            f"plan: progress: expected True, False or what is called with seconds and nodes, got {progress!r}"
-        )
+    read_progress("plan", progress)
     budget = _positive("time_limit", time_limit, "[s]", least=0.0)
     if max_iterations is not None:
         max_iterations = integer(
@@ -294,31 +288,22 @@ class PlanQuery:
 class _Clock:
     """Says how long the search goes on, and tells how far it is."""
 
-    def __init__(self, begun: float, budget: float, progress: bool | Callable[[float, int], Any]) -> None:
+    def __init__(self, begun: float, budget: float, progress: Any) -> None:
         self.begun, self.budget, self.rounds = begun, budget, 0
-        self.progress = progress
         self.full = False
-        self.shown = 0
-        self.bar: Progress | None = None
-        self.stack = ExitStack()
+        self.report = Reporter("plan", progress, "planning: seconds", budget)
 
     def __enter__(self) -> _Clock:
-        if self.progress is True:
-            self.bar = self.stack.enter_context(Progress(Stream(sys.stderr), "planning: time", 100))
+        self.report.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self.stack.close()
+        self.report.__exit__(*error)
 
     def going(self, nodes: int) -> bool:
-        """Whether there is to be another round."""
+        """Return whether the search goes on for another round."""
         spent = time.perf_counter() - self.begun
-        if self.bar is not None:
-            share = int(100.0 * min(spent / self.budget, 1.0)) if self.budget > 0.0 else 100
-            self.bar.advance(share - self.shown)
-            self.shown = share
-        elif self.progress:
-            self.progress(spent, nodes)  # type: ignore[operator]
+        self.report.reach(min(spent, self.budget))
         self.full = nodes > _NODES
         if spent >= self.budget or self.full:
             return False

@@ -11,7 +11,7 @@ import os
 import pickle
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
 from pathlib import Path
@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
+from linkwork._util.progress import Progress
 from linkwork._util.validation import integer
 from linkwork.errors import Status
 from linkwork.geometry.scene import Scene
@@ -49,8 +50,8 @@ class Roadmap:
     k = e (1 + 1/d) log n, with which ways tend to the shortest as nodes become many.  Edges are looked at when the
     roadmap is made, or, where it is ``lazy``, when a way would use them.  ``edges``, ``resolution``, ``margin``,
     ``pairs``, ``weights``, ``position_limits``, ``path_constraints`` and ``constraint_tolerance`` are those of
-    `Robot.plan`, and so is what `plan` gives.  The same ``seed`` gives the same roadmap.  ``progress`` says whether a
-    bar shows; None: where standard error is a terminal.
+    `Robot.plan`, and so is what `plan` gives.  The same ``seed`` gives the same roadmap.  ``progress`` shows a bar on
+    standard error, by default if that is a terminal, or is a function of a `linkwork.Progress`, in edges.
 
     It is a value: `extended` gives a larger one, it pickles, several threads may ask it, and `save` keeps it in a file.
     (What a lazy one has learned of its edges stays with it.)
@@ -84,7 +85,7 @@ class Roadmap:
         position_limits: Any = None,
         path_constraints: Any = (),
         constraint_tolerance: float = 1e-3,
-        progress: bool | None = None,
+        progress: bool | Callable[[Progress], Any] | None = None,
     ) -> None:
         count = _whole("num_nodes", num_nodes, 1)
         self._options: dict[str, Any] = {
@@ -157,7 +158,7 @@ class Roadmap:
 
     # -- others made of it
 
-    def extended(self, nodes: int, *, progress: bool | None = None) -> Self:
+    def extended(self, nodes: int, *, progress: bool | Callable[[Progress], Any] | None = None) -> Self:
         """The roadmap with so many nodes more, and edges from them to their neighbours, old and new."""
         return self._of(self._graph.grown(_whole("nodes", nodes, 1), progress))
 

@@ -11,13 +11,12 @@ Bohlin and Kavraki, Path planning using lazy PRM, 2000.
 
 from __future__ import annotations
 
-import sys
 import threading
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from linkwork._util.console import Progress, Stream, shown_elsewhere
+from linkwork._util.progress import Reporter, read_progress
 from linkwork.planning.collision_space import base_inside
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.search.neighbor_graph import (
@@ -69,8 +68,9 @@ class WayGraph:
 
     # -- growing
 
-    def grown(self, nodes: int, progress: bool | None) -> Self:
+    def grown(self, nodes: int, progress: Any) -> Self:
         """The same with so many nodes more."""
+        read_progress("Roadmap", progress)
         other = type(self)(self.space, seed=self.seed, neighbours=self.neighbours, lazy=self.lazy)
         fresh, other.batches = self._fresh(nodes)
         other.q = np.concatenate([self.q, fresh])
@@ -123,15 +123,13 @@ class WayGraph:
                 )
         return np.concatenate(found)[:nodes] if found else np.empty((0, self.q.shape[1])), batches
 
-    def _looked_at(self, q: np.ndarray, pairs: np.ndarray, progress: bool | None) -> np.ndarray:
+    def _looked_at(self, q: np.ndarray, pairs: np.ndarray, progress: Any) -> np.ndarray:
         state = np.full(len(pairs), BLOCKED, dtype=np.int8)
-        log = Stream(sys.stderr)
-        show = bool(len(pairs)) and (log.is_terminal if progress is None else progress)
-        with shown_elsewhere(), Progress(log if show else Stream(None), "edges", max(len(pairs), 1)) as bar:
+        with Reporter("Roadmap", progress if len(pairs) else False, "edges", len(pairs)).hide_notices() as report:
             for i in range(0, len(pairs), _EDGES):
                 some = pairs[i : i + _EDGES]
                 state[i : i + _EDGES][self.space.edges_are_free(q[some[:, 0]], q[some[:, 1]])] = FREE
-                bar.advance(len(some))
+                report.advance(len(some))
         return state
 
     # -- asking

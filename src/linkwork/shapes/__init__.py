@@ -7,6 +7,7 @@ from linkwork.shapes.bounding_shapes import (
     bounding_sphere,
     convex_hull,
 )
+from linkwork.shapes.check_shape import check_shape
 from linkwork.shapes.composed_shapes import Compound, Rounded
 from linkwork.shapes.field_shapes import DistanceField, HeightField, PointCloud
 from linkwork.shapes.mesh import Mesh
@@ -38,6 +39,7 @@ __all__ = [
     "bounding_box",
     "bounding_capsule",
     "bounding_sphere",
+    "check_shape",
     "convex_hull",
     "load_mesh",
 ]

@@ -7,6 +7,7 @@ from linkwork.simulation.control_output import ControlOutput
 from linkwork.simulation.events import Event, EventRecord
 from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.result import Simulation
+from linkwork.simulation.sensors.check_sensor import check_sensor
 from linkwork.simulation.sensors.frame_sensors import IMU, RangeSensor, TouchSensor
 from linkwork.simulation.sensors.joint_sensors import Encoder, ForceTorqueSensor
 from linkwork.simulation.sensors.sensor import Sensor, SensorInput
@@ -35,6 +36,7 @@ __all__ = [
     "SimulatorState",
     "TouchSensor",
     "actuator_servos",
+    "check_sensor",
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from linkwork._util.progress import Progress
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.simulation.events import Event
 from linkwork.simulation.joint_limits import JointStops
@@ -44,7 +45,7 @@ class SimulationMethods(RobotBase):
         expressed_in: str | Mapping[str, str] = "world",
         control_every: int = 1,
         segments: int | None = None,
-        progress: bool = False,
+        progress: bool | Callable[[Progress], Any] = False,
     ) -> Simulation:
         """The motion from a state, or from each of a batch: q (..., nq), v (..., nv), at rest where it is left out.
 
@@ -112,7 +113,8 @@ class SimulationMethods(RobotBase):
         q and v are recorded, and what ``record`` lists: functions of the robot by name (``"kinetic_energy"``,
         ``("pose", "hand")``; ``"tau"`` is what the last step held), or a dict of functions of (t, q, v, τ) by name.
         ``"constraint_forces"``, ``"joint_wrenches"`` and ``"loop_joint_wrenches"`` are reactions under the forces
-        of the last step.  Letters that identifiers have not are underscores in names: ("pose", "left/hand") is
+        of the last step.  ``progress`` shows a bar on standard error, or is a function of a `linkwork.Progress`, in
+        steps.  Letters that identifiers have not are underscores in names: ("pose", "left/hand") is
         pose_left_hand.
 
         An environment whose controller gives no finite number, whose state becomes none, or an event's guard NaN,

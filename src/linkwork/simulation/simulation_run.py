@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from linkwork._util.console import Progress, Stream
+from linkwork._util.progress import Reporter, read_progress
 from linkwork._util.validation import integer
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import and_, lt, where
@@ -82,9 +81,10 @@ def simulated(
     expressed_in: Any,
     control_every: int,
     segments: int | None,
-    progress: bool,
+    progress: Any,
 ) -> Simulation:
     """See `Robot.simulate`."""
+    read_progress("simulate", progress)
     h = finite_number("simulate: step", dt)
     if not h > 0.0:
         raise ValueError(f"simulate: dt: expected a time above 0 [s], got {dt!r}")
@@ -149,7 +149,7 @@ def simulated(
     check_start("simulate", robot, q, v, tuple(parameters or ()), sizes, varied)
     if setup.is_implicit_in_joints:
         warn_of_implicit_springs(robot, h)
-    found, depths = (solved_by_scipy(run, solver, q, v), None) if solver else run.on_numbers(q, v, progress)
+    found, depths = (solved_by_scipy(run, solver, q, v, progress), None) if solver else run.on_numbers(q, v, progress)
     warn_of_fast_turns(robot, h, found.t, found.v)
     if joint_limit_mode is None:
         warn_of_limits(robot, found.t, found.q)
@@ -222,7 +222,7 @@ class SimulationRun:
             setup.robot, t, qs, vs, told, end.status, stopped, self._carried(end.z), self._contact_names
         )
 
-    def on_numbers(self, q: Any, v: Any, progress: bool) -> tuple[Simulation, np.ndarray | None]:
+    def on_numbers(self, q: Any, v: Any, progress: Any) -> tuple[Simulation, np.ndarray | None]:
         """By pieces of compiled code; with the state of depths of rigid contacts, where they are watched."""
         setup, n = self.setup, len(self.leading)
         total = self.steps // setup.every
@@ -243,7 +243,7 @@ class SimulationRun:
         parts = [self._first(state, held)]
         happened: list[tuple[Any, Any]] = []
         ended: Any = 0.0
-        with Progress(Stream(sys.stderr if progress else None), "simulating: steps", max(self.steps, 1)) as bar:
+        with Reporter("simulate", progress, "simulating: steps", self.steps) as report:
             for begin in range(0, total, max(rows, 1)):
                 now = {name: self._rows(name, begin, rows) for name in self.signals}
                 more = {"signals": now} if now else {}
@@ -257,7 +257,7 @@ class SimulationRun:
                 if setup.events:
                     happened.append((made[EVENTS].table[cut], made[EVENTS].count[cut]))
                 parts.append((made["q"][cut], made["v"][cut], told))
-                bar.advance(count * setup.every)
+                report.advance(count * setup.every)
         qs, vs = (np.concatenate([part[k] for part in parts], axis=n) for k in (0, 1))
         records = {name: np.concatenate([part[2][name] for part in parts], axis=n) for name in parts[0][2]}
         status = np.asarray(state["status"])

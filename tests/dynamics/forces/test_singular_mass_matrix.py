@@ -114,11 +114,11 @@ def test_joints_that_follow_others():
     free = lw.Robot.build("r", links, joints)
     with pytest.raises(SingularInertiaError, match="joints 'one' and 'two'"):
         free.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))
-    back = free.coupled({"two": ("one", -1.0, 0.0)})
+    back = free.with_couplings({"two": ("one", -1.0, 0.0)})
     with pytest.raises(SingularInertiaError, match="joint 'one' moves bodies without inertia"):
         back.forward_dynamics(np.zeros(2), np.zeros(2), np.zeros(2))
     assert_close(np.abs(back.mass_matrix_null_space([0.3, 0.4])), [[1.0], [0.0]], 1e-14)
-    along = free.coupled({"two": ("one", 2.0, 0.1)})
+    along = free.with_couplings({"two": ("one", 2.0, 0.1)})
     assert np.isfinite(along.forward_dynamics(np.zeros(2), np.zeros(2), np.zeros(2))).all()
     assert along.mass_matrix_null_space([0.3, 0.4]).shape == (2, 0)
 
@@ -179,7 +179,7 @@ def test_singular_in_some_configurations():
 
 
 def test_where_other_joints_follow_one_another():
-    robot = wrist("d", "e").coupled({"to_e": ("to_d", -2.0, 0.1)})
+    robot = wrist("d", "e").with_couplings({"to_e": ("to_d", -2.0, 0.1)})
     v = np.zeros(4)
     assert np.isfinite(robot.forward_dynamics([0.1, 0.5, 0.2, 0.0], v, v)).all()
     with pytest.warns(ConfigurationWarning, match="joints 'one' and 'three' together move no inertia"):

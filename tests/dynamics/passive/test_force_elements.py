@@ -166,7 +166,7 @@ def test_robots_with_elements_are_values_and_follow_their_edits():
     kernel = robot.compile(("inverse_dynamics", {"passive": True}), parameters=["point:marker0"])
     assert np.allclose(kernel(q, v, a, [0.1, 0.2, 0.3]), moved.inverse_dynamics(q, v, a, passive=True), atol=1e-9)
     rerooted = lw.load("arm7", floating_base=True).with_force_elements(lw.SpringDamper("world", "hand", stiffness=3.0))
-    other = rerooted.rerooted("hand")
+    other = rerooted.with_root("hand")
     at = rerooted.integrate(rerooted.neutral(), 0.3 * np.arange(13))
     assert other.force_elements[0].references.points
     assert np.isfinite(other.passive_force(other.neutral(), np.zeros(other.nv))).all() and np.isfinite(at).all()

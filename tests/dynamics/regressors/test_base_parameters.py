@@ -50,7 +50,7 @@ def test_how_many_of_known_robots() -> None:
     for example in EXAMPLES:
         if example.name in counts:
             robot = example.robot()
-            robot = robot.locked([joint.name for joint in robot.joints if joint.type_name == "prismatic"])
+            robot = robot.with_locked_joints([joint.name for joint in robot.joints if joint.type_name == "prismatic"])
             assert robot.base_parameters().rank == counts[example.name]
     for n in (1, 3, 5):
         chain = random_tree(np.random.default_rng(n), n, types=[joints.Revolute], shape="chain")
@@ -112,5 +112,5 @@ def test_states_that_tell_little_and_bad_input() -> None:
     for wrong in (0, -3):
         with pytest.raises(ValueError, match=f"samples: expected a positive number, got {wrong}"):
             robot.base_parameters(samples=wrong)
-    fixed = robot.locked([joint.name for joint in robot.joints])
+    fixed = robot.with_locked_joints([joint.name for joint in robot.joints])
     assert fixed.base_parameters().rank == 0

@@ -78,7 +78,7 @@ def test_motions_move_as_differences_say(options: dict[str, Any]) -> None:
 def test_each_of_a_batch_is_told_alone() -> None:
     """With numbers of the robot of its own, by these; of seeds it is that of the best; of what is unsolved, none."""
     balls = np.multiply.outer([0.2, 0.6], [1.0, 0.0, 0.0, 0.0, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3])
-    carrying = ARM.with_payload("tip", 0.0)
+    carrying = ARM.with_payload("payload", "tip", 0.0)
     problem = lift(robot=carrying)
     asked = {"targets": {"there": END}, "velocity": RATE, "solver": "ilqr", "control_limits": False, **TIGHT}
 

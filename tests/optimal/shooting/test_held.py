@@ -171,7 +171,7 @@ def test_loops_and_wheels_hold_along_a_motion() -> None:
         "four", bar("crank", "world", 0.3, 0.0), bar("coupler", "crank", 1.0, 0.3), bar("rocker", "world", 0.8, 1.0)
     )
     four = four.with_frame("a", "coupler", (1.0, 0, 0)).with_frame("b", "rocker", (0.8, 0, 0))
-    four = four.with_loop("pin", turn, "a", "b")
+    four = four.with_loop("pin", "a", "b", turn)
     q = four.assemble(np.array([0.5, 0.3, 1.8])).q
     problem = lw.Problem(four, steps=12, duration=0.8)
     problem.add(lw.optimal.TorqueFeature(["crank_joint"]), "squares", scale=0.1, name="effort")

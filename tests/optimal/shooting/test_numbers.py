@@ -13,7 +13,7 @@ from linkwork.joints import Prismatic, Revolute
 from linkwork.optimal.result import OptimalResult
 from linkwork.optimal.shooting import shooting_kernel
 
-ARM = lw.load("double_pendulum").with_payload("tip", 0.0)
+ARM = lw.load("double_pendulum").with_payload("payload", "tip", 0.0)
 LEG = lw.Robot.build(
     "leg",
     Link("cart", mass=0.5),

@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from linkwork import __version__
-from linkwork._util.console import Progress
+from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import BAD_MODEL, CommandError, add_json, add_robot, positive, random_states, robot_of
 from linkwork.cli.function_timings import (
     FUNCTIONS,
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         raise CommandError(BAD_MODEL, f"{label(robot.name)}: nothing moves, so there is nothing to measure")
     rows = []
     functions = [name for name in FUNCTIONS if not (robot.tree.inertias_ignored and ROBOT[name].of_inertias)]
-    with Progress(terminal.log, "measuring", len(functions)) as progress:
+    with ProgressBar(terminal.log, "measuring", len(functions)) as progress:
         for function in functions:
             rows.append(_measured(robot, function, arguments.batch))
             progress.advance(1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import __version__
-from linkwork._util.console import Progress
+from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import FAILED, add_json, load_robot, positive, random_states
 from linkwork.cli.output import Terminal, columns_of, label, number, numbers, quantity
 from linkwork.kernels.compiler_api import get_num_threads
@@ -105,7 +105,7 @@ def evaluate(robot: Robot, samples: int, terminal: Terminal) -> Evaluation:
     rng = np.random.default_rng(0)
     robot.inverse_dynamics(*random_states(robot, "inverse_dynamics", rng, 1).values())
     seconds, left = 0.0, samples
-    with Progress(terminal.log, "inverse dynamics", samples) as progress:
+    with ProgressBar(terminal.log, "inverse dynamics", samples) as progress:
         while left > 0:
             count = min(left, _CHUNK)
             states = random_states(robot, "inverse_dynamics", rng, count)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import __version__
-from linkwork._util.console import Progress
+from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import (
     BAD_MODEL,
     FAILED,
@@ -161,7 +161,7 @@ def _answers(robot: Robot, X: np.ndarray, arguments: argparse.Namespace, termina
     robot.inverse_kinematics(X[0], arguments.frame, **asked)
     first = time.perf_counter() - start
     seconds, results = np.empty(count), []
-    with Progress(terminal.log, "poses", count) as progress:
+    with ProgressBar(terminal.log, "poses", count) as progress:
         for k in range(count):
             target = X[k].copy()
             start = time.perf_counter()

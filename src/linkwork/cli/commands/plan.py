@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork import __version__
-from linkwork._util.console import Progress
+from linkwork._util.progress import Progress, ProgressBar
 from linkwork.cli.arguments import (
     BAD_MODEL,
     FAILED,
@@ -133,13 +133,12 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         frames_to_draw(robot, arguments.frame)
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error
-    with Progress(terminal.log, "planning: time", 100) as progress:
-        shown = [0]
+    with ProgressBar(terminal.log, "planning: seconds", arguments.budget) as bar:
+        shown = [0.0]
 
-        def told(spent: float, _: int) -> None:
-            share = int(100.0 * min(spent / arguments.budget, 1.0)) if arguments.budget > 0.0 else 100
-            progress.advance(share - shown[0])
-            shown[0] = share
+        def report(progress: Progress) -> None:
+            bar.advance(progress.done - shown[0])
+            shown[0] = progress.done
 
         def planned(progress: Any) -> PlanResult:
             return robot.plan(
@@ -158,7 +157,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
             )
 
         try:
-            found = planned(told)
+            found = planned(report)
             first = found.seconds
             again = found.success and arguments.method != "optimal"  # which goes on until its time is over
             if again:  # without compiling: the same path, by the same random numbers

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Findings, Issue, Location, ModelError
-from linkwork.formats.file_reading import path_text, read_regular
+from linkwork.formats.file_reading import path_text, read_regular, refuse_what_is_no_path
+from linkwork.formats.registry import FOREIGN_ROOTS
 from linkwork.formats.urdf.urdf_joints import read_joint
 from linkwork.formats.urdf.urdf_links import read_link, read_materials
 from linkwork.formats.urdf.urdf_loops import read_loop_joints
@@ -42,7 +43,7 @@ def read_urdf(
     where the file cannot be read.
     """
     budget = budget or Budget()
-    _expect_path(path)
+    refuse_what_is_no_path(path)
     data = read_regular(path, budget.max_bytes)
     return parse_urdf(
         data, source=path_text(path), strict=strict, budget=budget, continuous=continuous, inertia=inertia
@@ -90,17 +91,6 @@ def parse_urdf(
     return description
 
 
-def _expect_path(path: object) -> None:
-    if isinstance(path, os.PathLike):
-        return
-    if not isinstance(path, (str, bytes)):
-        raise TypeError(f"path: expected a string or a path, got {type(path).__name__}")
-    text = path_text(path)
-    if text.lstrip("\ufeff \t\r\n").startswith("<"):
-        message = f"expected the path of a file, got XML text ({quoted(text.lstrip())})"
-        raise ModelError(Issue("NOT_A_PATH", message, hint="read a text with Robot.from_urdf_string(text)"))
-
-
 def _expect_text(text: object, source: str | None) -> None:
     hint = "read a file with linkwork.load(path)"
     if isinstance(text, os.PathLike):
@@ -113,14 +103,14 @@ def _expect_text(text: object, source: str | None) -> None:
 
 
 def _refuse_other_format(reader: Reader, root: Element) -> None:
-    kind = _OTHERS.get(root.tag.lower())
+    kind = FOREIGN_ROOTS.get(root.tag.lower())
     if root.tag == "robot":
         kind = "an SRDF file"
         message, hint = f"expected a URDF, this looks like {kind}", "give the URDF that it belongs to"
     elif kind:
         message, hint = f"expected <robot> as the root of a URDF, got <{root.tag}>: this looks like {kind}", None
     else:
-        close = nearest(root.tag, ["robot", *_OTHERS])
+        close = nearest(root.tag, ["robot", *FOREIGN_ROOTS])
         message = f"expected <robot> as the root of a URDF, got {quoted(root.tag)}"
         hint = close if close.startswith("did") else None
     raise ModelError(Issue("WRONG_FORMAT", message, reader.where(root), hint))
@@ -137,13 +127,3 @@ def _check_version(reader: Reader, root: Element) -> None:
 
 
 _SRDF = ("group", "disable_collisions", "virtual_joint", "end_effector")
-_OTHERS = {
-    "mujoco": "an MJCF file (MuJoCo)",
-    "sdf": "an SDF file",
-    "collada": "a COLLADA mesh",
-    "opensimdocument": "an OpenSim model",
-    "html": "a web page",
-    "svg": "a drawing (SVG)",
-    "package": "a package.xml",
-    "launch": "a ROS launch file",
-}

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.progress import Reporter
 from linkwork._util.result import Made
 from linkwork.mechanisms.mobility.configuration_sampling import Mechanism
 from linkwork.mechanisms.mobility.length_scaling import Ranked, Scales, chosen_rows, motion_text, motions_of, ranked
@@ -40,7 +41,9 @@ def assembled_near(mechanism: Mechanism, q: np.ndarray | None) -> Any:
     return mechanism.assembled(starts())[0]
 
 
-def mobility_of(robot: Any, q: np.ndarray | None, scales: Scales, time: float | None, seed: int) -> Mobility:
+def mobility_of(
+    robot: Any, q: np.ndarray | None, scales: Scales, time: float | None, seed: int, progress: Any = False
+) -> Mobility:
     tree: Tree = robot.tree
     mechanism = Mechanism(robot, scales, time)
     rows = tuple(name for constraint in tree.constraints for name in constraint.component_names)
@@ -53,12 +56,15 @@ def mobility_of(robot: Any, q: np.ndarray | None, scales: Scales, time: float | 
     rng = np.random.default_rng(seed)
     others, seen, moving = [], np.abs(G).max(axis=0, initial=0.0), np.abs(here.right).max(axis=1, initial=0.0)
     if not inconsistent and here.rank < tree.nv and rows:
-        for place in mechanism.wandered(found.q, 2 if large else 4, 4 if large else 8, rng):
-            G_there = mechanism.rows(place)
-            there = ranked(G_there)
-            others.append((G_there, there))
-            seen = np.maximum(seen, np.abs(G_there).max(axis=0, initial=0.0))
-            moving = np.maximum(moving, np.abs(there.right).max(axis=1, initial=0.0))
+        walks, steps = (2, 4) if large else (4, 8)
+        with Reporter("mobility", progress, "mobility: configurations", walks * steps) as report:
+            for place in mechanism.wandered(found.q, walks, steps, rng):
+                G_there = mechanism.rows(place)
+                there = ranked(G_there)
+                others.append((G_there, there))
+                seen = np.maximum(seen, np.abs(G_there).max(axis=0, initial=0.0))
+                moving = np.maximum(moving, np.abs(there.right).max(axis=1, initial=0.0))
+                report.advance()
     _, best = max([(G, here), *others], key=lambda pair: (pair[1].rank, pair[1] is here, pair[1].least))
     redundant = chosen_rows(best.left, len(rows) - best.rank, range(len(rows) - 1, -1, -1))
     kept = [k for k in range(len(rows)) if k not in redundant]

@@ -35,7 +35,7 @@ class Constructors(RobotBase):
     @classmethod
     def from_urdf(cls, path: str | os.PathLike[str], **options: Unpack[LoadOptions]) -> Self:
         """Read a URDF file: the options are those of `linkwork.load`."""
-        return cls(read_robot(path, Options.of("from_urdf", options)))
+        return cls(read_robot(path, Options.of("from_urdf", options), "urdf"))
 
     @classmethod
     def from_urdf_string(cls, text: str | bytes, **options: Unpack[LoadOptions]) -> Self:
@@ -117,8 +117,8 @@ class Constructors(RobotBase):
         chosen = _options("from_dh", options)
         return cls(built(name, (dh_parts(name, rows, convention, base, tool), parts), chosen))
 
-    def coupled(self, couplings: Mapping[str, Any]) -> Self:
-        """The robot with joints that follow others, exactly and in every function: q = ratio · q_master + offset.
+    def with_couplings(self, couplings: Mapping[str, Any]) -> Self:
+        """Return the robot with joints that follow others exactly, in every function: q = ratio · q_master + offset.
 
         ``couplings`` is ``{"follower": ("master", ratio, offset)}``; the ratio is 1 and the offset 0 [rad, m] where
         they are left out.  A follower has no numbers of its own in q and v any more: its slices are its master's, and
@@ -127,7 +127,7 @@ class Constructors(RobotBase):
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7_gripper")
-        >>> robot.coupled({"right_finger_slide": ("left_finger_slide", 1.0)}).nv == robot.nv - 1
+        >>> robot.with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)}).nv == robot.nv - 1
         True
 
         Raises UnknownNameError for a joint that is not there, and ValueError, naming joints and values, where joints
@@ -136,8 +136,8 @@ class Constructors(RobotBase):
         """
         return type(self)(coupled(self._tree, read_couplings(self._tree, couplings)))
 
-    def rerooted(self, link: str) -> Self:
-        """The same mechanism with another link as its root: joints keep their names, places in q and v, and signs.
+    def with_root(self, link: str) -> Self:
+        """Return the same mechanism with another root link; joints keep their names, signs and places in q and v.
 
         A robot with a floating base floats by the new root: q and v of the joint that carries it become pose and twist
         of that link, all others stay.  A robot fixed to the world is fixed by the new root, whose frame becomes the

@@ -1,4 +1,4 @@
-"""From a name, a file or a text to a robot's tree."""
+"""Read a robot's tree from a name, a file or a text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkwork import robots
 from linkwork._util.messages import nearest
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import ModelWarning, UnknownNameError
-from linkwork.formats import parse_urdf, read_loops, read_urdf
+from linkwork.formats import Format, parse_urdf, read_loops, registry
 from linkwork.model.attached_constraints import attached
 from linkwork.model.description import Description
 from linkwork.model.tree import Tree
@@ -89,8 +89,9 @@ class Options:
         return tree if self.loops is None else attached(tree, read_loops(self.loops))
 
 
-def read_robot(robot: str | os.PathLike[str], options: Options) -> Tree:
-    """The tree of a robot inside linkwork, by name, or of a file: see `linkwork.load`."""
+def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Format | None = None) -> Tree:
+    """Return the tree of a built-in robot, by its name, or of a file: see `linkwork.load`."""
+    chosen = None if format is None else registry.format_named(format)
     path: str | os.PathLike[str] = robot
     if options.loops is not None:
         options = replace(options, loops=_at_home(options.loops))
@@ -102,7 +103,18 @@ def read_robot(robot: str | os.PathLike[str], options: Options) -> Tree:
         path = os.path.expanduser(robot)
         if isinstance(robot, str) and robot.isidentifier() and not os.path.exists(robot):
             raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names())
-    return options.tree(read_urdf(path, strict=options.strict, continuous=options.continuous, inertia=options.inertia))
+    chosen = registry.find_format(path) if chosen is None else chosen
+    return options.tree(chosen.read(path, strict=options.strict, **_options_of(chosen, options)))
+
+
+def _options_of(chosen: Format, options: Options) -> dict[str, Any]:
+    """Return the options of a format's reader.  Raises TypeError for an option that the format does not take."""
+    readers = dict.fromkeys(name for one in registry.FORMATS for name in one.options)
+    for field in fields(Options):
+        if field.name in readers and field.name not in chosen.options and getattr(options, field.name) != field.default:
+            takers = ", ".join(one.name for one in registry.FORMATS if field.name in one.options)
+            raise TypeError(f"load: {field.name}: {chosen.title} does not take this option; formats that do: {takers}")
+    return {name: getattr(options, name) for name in chosen.options}
 
 
 def _at_home(path: Any) -> Any:

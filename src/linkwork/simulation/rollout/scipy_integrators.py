@@ -7,11 +7,13 @@ At its end the chart is made anew, and what constraints hold is projected, as af
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork._util.progress import Reporter
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
@@ -49,7 +51,7 @@ def scipy_solver(method: Any) -> str:
     return solver
 
 
-def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray) -> Simulation:
+def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray, progress: Any) -> Simulation:
     """Each environment by itself, in Python: slow, and another's.
 
     Raises ValueError for what it does not do, ImportError where SciPy is not installed.
@@ -81,34 +83,37 @@ def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray) -> Simu
         return {name: np.broadcast_to(x, (*run.leading, *core))[place] for (name, x), core in zip(
             given.items(), cores, strict=True)}  # fmt: skip
 
-    for place in np.ndindex(run.leading):
-        at, rates = np.array(q[place]), np.array(v[place])
-        qs[place][0], vs[place][0] = at, rates
-        inputs = own(run.inputs, place, [shape for _, shape in setup.inputs])
-        varied = own(run.parameters, place, [shape for _, shape in setup.parameters])
-        rows = own(run.signals, place, [(run.steps, *shape) for _, shape in setup.signals])
-        given = {"parameters": varied} if varied else {}
-        for k in range(run.steps):
-            if status[place] == RUNNING:
-                t = run.h * k
-                told = {**inputs, **{name: x[k] for name, x in rows.items()}}
-                tau = kernels.command(t=t, q=at, v=rates, **({"told": told} if told else {}))
-                flat = np.concatenate([np.zeros(len(rates)), rates])
-                found = None
-                if np.isfinite(tau).all():
+    environments = max(1, math.prod(run.leading))
+    with Reporter("simulate", progress, "simulating: steps", environments * run.steps) as report:
+        for place in np.ndindex(run.leading):
+            at, rates = np.array(q[place]), np.array(v[place])
+            qs[place][0], vs[place][0] = at, rates
+            inputs = own(run.inputs, place, [shape for _, shape in setup.inputs])
+            varied = own(run.parameters, place, [shape for _, shape in setup.parameters])
+            rows = own(run.signals, place, [(run.steps, *shape) for _, shape in setup.signals])
+            given = {"parameters": varied} if varied else {}
+            for k in range(run.steps):
+                if status[place] == RUNNING:
+                    t = run.h * k
+                    told = {**inputs, **{name: x[k] for name, x in rows.items()}}
+                    tau = kernels.command(t=t, q=at, v=rates, **({"told": told} if told else {}))
+                    flat = np.concatenate([np.zeros(len(rates)), rates])
+                    found = None
+                    if np.isfinite(tau).all():
 
-                    def slope(t: float, x: np.ndarray, at: Any = at, tau: Any = tau, given: Any = given) -> Any:
-                        return kernels.rates(t=t, q=at, x=x, tau=tau, **given)
+                        def slope(t: float, x: np.ndarray, at: Any = at, tau: Any = tau, given: Any = given) -> Any:
+                            return kernels.rates(t=t, q=at, x=x, tau=tau, **given)
 
-                    tolerances = {"rtol": _RELATIVE, "atol": _ABSOLUTE}
-                    found = solve_ivp(slope, (t, t + run.h), flat, method=solver, **tolerances)
-                if found is None or not found.success or not np.isfinite(found.y).all():
-                    status[place], stopped[place] = CONTROLLER if found is None else STATE, t
-                else:
-                    at, rates = kernels.end(t=t + run.h, q=at, x=found.y[:, -1], **given)
-            if (k + 1) % setup.every == 0:
-                row = (k + 1) // setup.every
-                qs[place][row], vs[place][row] = at, rates
+                        tolerances = {"rtol": _RELATIVE, "atol": _ABSOLUTE}
+                        found = solve_ivp(slope, (t, t + run.h), flat, method=solver, **tolerances)
+                    if found is None or not found.success or not np.isfinite(found.y).all():
+                        status[place], stopped[place] = CONTROLLER if found is None else STATE, t
+                    else:
+                        at, rates = kernels.end(t=t + run.h, q=at, x=found.y[:, -1], **given)
+                if (k + 1) % setup.every == 0:
+                    row = (k + 1) // setup.every
+                    qs[place][row], vs[place][row] = at, rates
+                report.advance()
     t = run.h * setup.every * np.arange(total + 1)
     assert qs.ndim == n + 2
     return Simulation._make(setup.robot, t, qs, vs, {}, status, stopped, None, parameters=run.whole_parameters())

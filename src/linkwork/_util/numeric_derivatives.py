@@ -1,0 +1,42 @@
+"""Differences along a manifold, and configurations where errors vanish: references that need no derivative in code.
+
+``move(q, v)`` is the configuration that velocities v (..., nv) lead to from q in a unit of time, such as
+`Robot.integrate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["central_differences", "vanishing_point"]
+
+Array = np.ndarray[Any, Any]
+Errors = Callable[[Array], Array]
+Move = Callable[[Array, Array], Array]
+
+_VANISHED = 1e-9  # [m, rad] errors below it count as zero
+_MAX_ITERATIONS = 60
+
+
+def central_differences(errors: Errors, move: Move, q: Array, nv: int, step: float = 1e-5) -> Array:
+    """Return the derivative (rows, nv) of ``errors`` at q, in the tangent space."""
+    steps = step * np.eye(nv)
+    ahead, behind = (np.array([errors(x) for x in move(q, sign * steps)]) for sign in (1.0, -1.0))
+    return np.asarray((ahead - behind).T / (2.0 * step))
+
+
+def vanishing_point(errors: Errors, move: Move, q: Array, nv: int) -> Array | None:
+    """Return a configuration near q where ``errors`` vanish, by damped least squares; None if the search fails."""
+    damping = 1e-2
+    for _ in range(_MAX_ITERATIONS):
+        e = errors(q)
+        if np.abs(e).max(initial=0.0) < _VANISHED:
+            return np.asarray(q)
+        J = central_differences(errors, move, q, nv)
+        there = move(q, -np.linalg.solve(J.T @ J + damping * np.eye(nv), J.T @ e))
+        better = np.linalg.norm(errors(there)) < np.linalg.norm(e)
+        q, damping = (there, 0.1 * damping) if better else (q, 10.0 * damping)
+    return None

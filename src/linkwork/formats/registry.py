@@ -1,0 +1,171 @@
+"""The formats of robot files that linkwork reads, and the choice of the format of a file.
+
+A format is one entry in `FORMATS`, whose text names the reader's module: it is imported when a file is read.
+`find_format` chooses by the suffix of the path.  Where no format has the suffix, or several have it, the content
+decides: the root element of XML, or the first bytes.  A file whose content is that of another format than its suffix
+is an error.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from linkwork._util.messages import nearest, quoted
+from linkwork.errors import Issue, Location, ModelError, UnknownNameError
+from linkwork.formats.file_reading import path_text, read_start, refuse_what_is_no_path
+from linkwork.formats.xml_document import parse
+from linkwork.model.description import Description
+
+__all__ = ["FOREIGN_ROOTS", "FORMATS", "Format", "find_format", "format_named"]
+
+_START = 1 << 20  # [bytes] of a file that are searched for its root element
+
+
+Reader = Callable[..., Description]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of robot files."""
+
+    name: str  # as in ``load(path, format=name)``
+    title: str  # in messages, with its article: "an MJCF file (MuJoCo)"
+    reader: str | Reader  # a function (path, *, strict, **options) -> Description, or "module:function" that names it
+    suffixes: tuple[str, ...] = ()  # in lower case, with the dot
+    roots: tuple[str, ...] = ()  # root elements of XML documents, without a prefix of a namespace
+    starts: tuple[bytes, ...] = ()  # first bytes of files that are not XML
+    options: tuple[str, ...] = ()  # options of `linkwork.load` that the reader takes, besides ``strict``
+    package: str = ""  # a package outside of linkwork that the reader imports
+    extra: str = ""  # the extra of linkwork that installs the package
+
+    def read(self, path: str | os.PathLike[str], **options: Any) -> Description:
+        """Read a file.  Raises ImportError where the format's package is not installed, ModelError for a bad file."""
+        if self.package and find_spec(self.package) is None:
+            raise ImportError(
+                f'load: {self.title} needs the package {self.package}: pip install "linkwork[{self.extra}]"',
+                name=self.package,
+            )
+        return self.function()(path, **options)
+
+    def function(self) -> Reader:
+        """Return the reader, after importing its module if a text names it."""
+        if not isinstance(self.reader, str):
+            return self.reader
+        module, _, name = self.reader.partition(":")
+        reader: Reader = getattr(import_module(module), name)
+        return reader
+
+    def __str__(self) -> str:
+        marks = [*self.suffixes, *(f"<{root}>" for root in self.roots)]
+        return f"{self.name} ({', '.join(marks)})"
+
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        name="urdf",
+        title="a URDF file",
+        reader="linkwork.formats.urdf.urdf_reader:read_urdf",
+        suffixes=(".urdf",),
+        roots=("robot",),
+        options=("continuous", "inertia"),
+    ),
+)
+
+FOREIGN_ROOTS = {
+    "mujoco": "an MJCF file (MuJoCo)",
+    "sdf": "an SDF file",
+    "collada": "a COLLADA mesh",
+    "opensimdocument": "an OpenSim model",
+    "html": "a web page",
+    "svg": "a drawing (SVG)",
+    "package": "a package.xml",
+    "launch": "a ROS launch file",
+}
+"""Root elements of files that a user may take for a robot's, in lower case, and what such a file is."""
+
+
+def format_named(name: str | Format, caller: str = "load") -> Format:
+    """Return the format of a name, or a `Format` as it is.  Raises UnknownNameError, TypeError for anything else."""
+    if isinstance(name, Format):
+        return name
+    if not isinstance(name, str):
+        raise TypeError(f"{caller}: format: expected the name of a format, got {name!r}")
+    for one in FORMATS:
+        if one.name == name:
+            return one
+    raise UnknownNameError("format", name, [one.name for one in FORMATS], where=f"{caller}: format")
+
+
+def find_format(path: str | os.PathLike[str]) -> Format:
+    """Return the format of a file, by its suffix and its content.
+
+    Raises ModelError for a file of no known format (UNKNOWN_FORMAT) and for one whose content is that of another format
+    than its suffix (WRONG_FORMAT), and what opening the file raises.
+    """
+    refuse_what_is_no_path(path)
+    suffix = os.path.splitext(path_text(path))[1].lower()
+    by_suffix = [one for one in FORMATS if suffix in one.suffixes]
+    start = read_start(path, _START)
+    root = _root_element(start)
+    by_content = [one for one in FORMATS if root in one.roots or (one.starts and start.startswith(one.starts))]
+    both = [one for one in by_suffix if one in by_content]
+    if both:
+        return both[0]
+    if by_suffix and by_content:
+        raise _contradiction(Location(path_text(path)), suffix, root, by_suffix[0], by_content[0])
+    if by_content:
+        return by_content[0]
+    if len(by_suffix) == 1:
+        return by_suffix[0]  # whose reader says what is wrong with the content
+    raise _unknown_format(Location(path_text(path)), suffix, start, root)
+
+
+def _root_element(start: bytes) -> str:
+    """Return the root element's tag of the start of an XML document, without a prefix; "" if there is none."""
+    for mark, encoding in _MARKS:
+        if start.startswith(mark):
+            text = start.decode(encoding, "replace").removeprefix("\ufeff")
+            break
+    else:
+        text = start.decode("latin-1")  # tags of known formats are ASCII in every encoding without a mark
+    found = _ROOT.match(text)
+    return found[1].rpartition(":")[2] if found else ""
+
+
+def _contradiction(where: Location, suffix: str, root: str, named: Format, content: Format) -> ModelError:
+    of = f"the root element <{root}>" if root else "the content"
+    message = f"the suffix {suffix} is that of {named.title}, but {of} is that of {content.title}"
+    hint = f'rename the file, or read it by load(path, format="{content.name}")'
+    return ModelError(Issue("WRONG_FORMAT", message, where, hint))
+
+
+def _unknown_format(where: Location, suffix: str, start: bytes, root: str) -> ModelError:
+    if not root and (not start.strip() or start.lstrip(_BLANK).startswith(b"<")):
+        parse(start, where.file)  # raises ModelError with the place where the document is not well formed
+    formats = "; ".join(map(str, FORMATS))
+    hint = None
+    if root.lower() in FOREIGN_ROOTS:
+        got = f"the root element <{root}>: this looks like {FOREIGN_ROOTS[root.lower()]}"
+    elif root:
+        got, close = f"the root element {quoted(root)}", nearest(root, [tag for one in FORMATS for tag in one.roots])
+        hint = close if close.startswith("did") else None
+    else:
+        close = nearest(suffix, [end for one in FORMATS for end in one.suffixes])
+        got = f"the suffix {quoted(suffix)}" if suffix else "no suffix"
+        got += f" and content that begins with {start[:16]!r}"
+        hint = close if close.startswith("did") else "name the format: load(path, format=...)"
+    message = f"expected a robot file, {formats}, got {got}"
+    return ModelError(Issue("UNKNOWN_FORMAT", message, where, hint))
+
+
+_BLANK = b" \t\r\n"
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_ROOT = re.compile(r"(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\])?\s*>)*+<([^\s<>/!?]+)", re.DOTALL)
+"""What may stand before the root element, and its tag.  The groups are atomic: a hostile file takes linear time."""

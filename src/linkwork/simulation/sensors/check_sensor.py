@@ -1,0 +1,198 @@
+"""`check_sensor`: a sensor of a robot against the contract of `Sensor`.
+
+The sensor is read in a simulation, as it is and with other noise, bias and delay.  The references are its own
+``readings`` on NumPy arrays in the recorded states, and each other.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork._util.contract_report import (
+    ContractReport,
+    Requirement,
+    check_requirements,
+    relative_error,
+    require_value,
+)
+from linkwork.simulation.sensors.sensor import Sensor, SensorInput
+
+__all__ = ["REQUIREMENTS", "check_sensor"]
+
+_STEPS, _STEP = 100, 1e-3  # [1], [s] of the simulation
+_LATE = 3  # steps of the delay that is tried
+_SIGMA, _BIAS = 0.01, 0.25  # noise and bias that are tried, in units of the readings
+_TOLERANCE = 1e-9
+_DEVIATIONS = 5.0  # of the estimate of a standard deviation: beyond, noise is not what the sensor says
+
+
+@public
+def check_sensor(
+    sensor: Sensor, robot: Any, *, q: Any = None, contacts: Any = None, seed: int | np.random.Generator = 0
+) -> ContractReport:
+    """Check a sensor of a robot, for example one of your own, against the contract of `linkwork.simulation.Sensor`.
+
+    The robot moves for 0.1 s from ``q``, by default a random configuration in which its constraints hold, at a random
+    velocity.  ``contacts`` are those of `Robot.simulate`, for sensors that feel contacts; their readings are then not
+    compared with those on arrays.  ``seed`` is of the random state.  The report prints as a table;
+    ``check_sensor(sensor, robot).raise_if_failed()`` is a test.
+
+    >>> import linkwork as lw
+    >>> robot = lw.load("double_pendulum")
+    >>> lw.simulation.check_sensor(lw.simulation.Encoder(noise=1e-3), robot).success
+    True
+    """
+    if not isinstance(sensor, Sensor):
+        raise TypeError(f"check_sensor: sensor: expected a linkwork.simulation.Sensor, got {sensor!r}")
+    kind = type(sensor)
+    trial = _Trial(sensor, robot, q, contacts, np.random.default_rng(seed))
+    return check_requirements(f"sensor {kind.__name__}", REQUIREMENTS, trial, kind, Sensor)
+
+
+class _Trial:
+    """A sensor, a robot, and the simulation in which the sensor is tried."""
+
+    def __init__(self, sensor: Sensor, robot: Any, q: Any, contacts: Any, rng: np.random.Generator) -> None:
+        self.sensor, self.robot, self.contacts = sensor, robot, contacts
+        q = robot.random_configuration(rng) if q is None else np.asarray(q, dtype=float)
+        v = 0.3 * rng.normal(size=robot.nv)
+        self.start = robot.project(q, v) if robot.constraints else (q, v)
+
+    @cached_property
+    def size(self) -> int:
+        return self.sensor.size(self.robot)
+
+    @cached_property
+    def variants(self) -> dict[str, Sensor]:
+        plain: dict[str, Any] = {"noise": 0.0, "bias": 0.0, "delay": 0.0}
+        return {
+            "plain": _with(self.sensor, **plain),
+            "biased": _with(self.sensor, **plain | {"bias": _BIAS}),
+            "noisy": _with(self.sensor, **plain | {"noise": _SIGMA}),
+            "late": _with(self.sensor, **plain | {"delay": _LATE * _STEP}),
+            "own": self.sensor,
+        }
+
+    def simulated(self, seed: int = 0, batch: bool = False) -> Any:
+        """The simulation of one environment, or of two from the same state."""
+        q, v = (np.stack([x, x]) if batch else x for x in self.start)
+        how = {} if self.contacts is None else {"contacts": self.contacts}
+        return self.robot.simulate(
+            q, v, duration=_STEPS * _STEP, dt=_STEP, sensors=self.variants, seed=seed, passive=False, **how
+        )
+
+    @cached_property
+    def found(self) -> Any:
+        return self.simulated()
+
+    def records(self, name: str) -> np.ndarray:
+        return np.asarray(self.found.records[name])
+
+    def read(self, k: int) -> np.ndarray:
+        """Readings on arrays of the state of a record."""
+        found, robot = self.found, self.robot
+        a = (found.v[k] - found.v[k - 1]) / _STEP if k else np.zeros(robot.nv)
+        at_rest = [0.0] * sum(len(one.component_names) for one in robot.constraints)  # λ before the first step
+        state = SensorInput(robot, found.t[k], found.q[k], found.v[k], a, np.zeros(robot.nv), (), False, at_rest)
+        return np.array([float(x) for x in self.variants["plain"].readings(state)])
+
+
+def _with(sensor: Sensor, **changes: Any) -> Sensor:
+    other = copy(sensor)
+    for name, value in changes.items():
+        object.__setattr__(other, name, value)
+    return other
+
+
+def _value(t: _Trial) -> list[float]:
+    require_value(t.sensor, "sensors")
+    return []
+
+
+def _size(t: _Trial) -> list[float]:
+    if isinstance(t.size, bool) or not isinstance(t.size, int) or t.size < 0:
+        raise ValueError(f"size: expected an integer >= 0, got {t.size!r}")
+    t.sensor.checked(t.robot, t.contacts is not None)
+    for name in ("noise", "bias"):
+        if len(t.sensor.each(name, t.size)) != t.size:
+            raise ValueError(f"{name}: expected one value for each of {t.size} readings")
+    if t.contacts is None and (count := len(t.read(0))) != t.size:
+        raise ValueError(f"readings: expected {t.size} readings, as size says, got {count}")
+    return []
+
+
+def _finite(t: _Trial) -> list[float]:
+    bad = np.argwhere(~np.isfinite(t.records("plain")))
+    if len(bad):
+        raise ValueError(f"reading {bad[0][1]} is not finite at t = {t.found.t[bad[0][0]]:.3g} s")
+    return []
+
+
+def _traced(t: _Trial) -> list[float]:
+    if t.contacts is not None:
+        return []
+    rows = t.records("plain")
+    steps = range(0, _STEPS + 1, 7) if not t.robot.constraints else (0,)  # λ of a later record is that of its step
+    return [relative_error(rows[k], t.read(k)) for k in steps]
+
+
+def _batches(t: _Trial) -> list[float]:
+    both = t.simulated(batch=True).records["plain"]
+    return [relative_error(one.ravel(), t.records("plain").ravel()) for one in both]
+
+
+def _bias(t: _Trial) -> list[float]:
+    return [relative_error(t.records("biased").ravel(), (t.records("plain") + _BIAS).ravel())]
+
+
+def _noise(t: _Trial) -> list[float]:
+    """Mean and standard deviation of normal numbers, and no two readings with the same noise."""
+    drawn = (t.records("noisy") - t.records("plain")) / _SIGMA
+    count = drawn.size
+    if not count:
+        return []
+    mean, deviation = float(drawn.mean()), float(drawn.std())
+    if abs(mean) > _DEVIATIONS / math.sqrt(count) or abs(deviation - 1.0) > _DEVIATIONS / math.sqrt(2.0 * count):
+        raise ValueError(
+            f"noise: expected mean 0 and standard deviation 1, in its unit, got {mean:.2g}, {deviation:.2g}"
+        )
+    if len(np.unique(drawn.round(9))) < count:
+        raise ValueError("noise: some readings have the same noise")
+    return []
+
+
+def _delay(t: _Trial) -> list[float]:
+    rows = t.records("plain")
+    expected = rows[np.maximum(np.arange(len(rows)) - _LATE, 0)]
+    return [relative_error(t.records("late").ravel(), expected.ravel())]
+
+
+def _seed(t: _Trial) -> list[float]:
+    again, other = t.simulated().records, t.simulated(seed=1).records
+    for name in t.variants:
+        if not np.array_equal(again[name], t.records(name)):
+            raise ValueError(f"{name}: the same seed gives other readings in a second simulation")
+    if t.size and np.array_equal(other["noisy"], t.records("noisy")):
+        raise ValueError("noisy: another seed gives the same noise")
+    if not np.array_equal(other["plain"], t.records("plain")):
+        raise ValueError("plain: readings without noise depend on the seed")
+    return []
+
+
+REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
+    Requirement("value", "sensors of the same fields are equal and hash", 0.0, _value),
+    Requirement("size", "there are as many readings as size says", 0.0, _size),
+    Requirement("finite", "readings are finite in all states", 0.0, _finite),
+    Requirement("traced", "compiled readings are those on NumPy arrays", 1e-7, _traced),
+    Requirement("batches", "readings are the same alone and in a batch", _TOLERANCE, _batches),
+    Requirement("bias", "is added to each reading", _TOLERANCE, _bias),
+    Requirement("noise", "is normal, of its standard deviation, and another in each step", 0.0, _noise),
+    Requirement("delay", "readings come as many steps later", _TOLERANCE, _delay),
+    Requirement("seed", "the same seed gives the same readings, another seed other noise", 0.0, _seed),
+)

@@ -1,0 +1,178 @@
+"""`check_constraint` on the library's own constraints, and on some that break the contract, each in one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+import linkwork as lw
+from constraints.test_constraints_in_edits import arm, every_kind, rod
+from linkwork import constraints
+from linkwork.constraints import Kinematics, Rates, References, check_constraint
+from linkwork.errors import ContractError
+from linkwork.spatial import Vec3
+
+ARM = arm()
+SLIDER = lw.Robot.build(
+    "slider",
+    rod("nut"),
+    lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="turn", parent="world", child="nut"),
+    rod("carriage"),
+    lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="slide", parent="world", child="carriage"),
+    rod("pulley"),
+    lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="spin", parent="world", child="pulley"),
+)
+OUT_OF_REACH = ("weld(rod1, world)", "parallel(up, world.y)")  # their rows are exact where they hold
+TRIED: tuple[tuple[constraints.Constraint, lw.Robot], ...] = (
+    *((one, ARM) for one in every_kind() if one.name not in OUT_OF_REACH),
+    (constraints.Parallel("hand.z", "world.y"), lw.load("arm7")),
+    (constraints.Weld("rod2", pose=ARM.pose([0.3, -0.2, 0.4], "rod2")), ARM),
+    (constraints.PointOnCurve("tip", lambda r: [r[0] - 1.0, r[1] - 0.2 * r[2]]), ARM),
+    (lw.load("fourbar").constraints[0], lw.load("fourbar")),
+    (constraints.RollingContact("rod2", radius=0.2, axis=None), ARM),
+    (constraints.Rack("slide", "turn", 0.1), SLIDER),
+    (constraints.Screw("slide", "turn", 0.01), SLIDER),
+    (constraints.Belt("spin", "turn", 0.1, 0.2), SLIDER),
+)
+
+
+@pytest.mark.parametrize(("one", "robot"), TRIED, ids=lambda x: type(x).__name__)
+def test_the_librarys_constraints_keep_the_contract(one: constraints.Constraint, robot: lw.Robot) -> None:
+    check_constraint(one, robot).raise_if_failed()
+
+
+def test_all_constraints_are_tried() -> None:
+    assert set(constraints.ALL) == {type(one) for one, _ in TRIED}
+
+
+@dataclass(frozen=True)
+class Height(constraints.Constraint):
+    """A point at a height, in closed form."""
+
+    point: str = "tip"
+    height: float = 0.3
+    name: str = "height"
+    extra: Any = field(default=None, compare=False)
+
+    @property
+    def references(self) -> References:
+        return References(points=(self.point,))
+
+    @property
+    def component_names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return ("m",)
+
+    def error(self, k: Kinematics) -> list[Any]:
+        return [k.point(self.point).z - self.height]
+
+    def rates(self, k: Kinematics) -> Rates | None:
+        frame, p = k.place_of(self.point)
+        between = k.between(frame)
+        up = between.pose.rotation.inv_act(Vec3(0.0, 0.0, 1.0))
+        V, A = between.twist, between.bias
+        rows = [up.dot(column.linear + column.angular.cross(p)) for column in between.columns]
+        bias = A.linear + A.angular.cross(p) + V.angular.cross(V.linear + V.angular.cross(p))
+        return Rates([rows], [up.dot(bias)])
+
+
+class Unequal(Height):
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = Height.__hash__
+
+
+class Metres(Height):
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return ("metres",)
+
+
+class TwoValues(Height):
+    def error(self, k: Kinematics) -> list[Any]:
+        return [*Height.error(self, k), 0.0]
+
+    def rates(self, k: Kinematics) -> None:
+        return None
+
+
+class WrongRows(Height):
+    def rates(self, k: Kinematics) -> Rates | None:
+        found = Height.rates(self, k)
+        assert found is not None
+        return Rates([[2.0 * x for x in row] for row in found.rows], found.bias)
+
+
+class NoBias(Height):
+    def rates(self, k: Kinematics) -> Rates | None:
+        found = Height.rates(self, k)
+        assert found is not None
+        return Rates(found.rows, [0.0])
+
+
+class Rising(Height):
+    def error(self, k: Kinematics) -> list[Any]:
+        return [Height.error(self, k)[0] - 0.1 * k.time]
+
+
+class Branching(Height):
+    """A Python branch is decided once, when it is traced."""
+
+    def error(self, k: Kinematics) -> list[Any]:
+        z = Height.error(self, k)[0]
+        return [z if isinstance(z, float) else z + 1.0]
+
+
+class Heavy(Height):
+    def error(self, k: Kinematics) -> list[Any]:
+        return [k.center_of_mass().z - self.height]
+
+    def rates(self, k: Kinematics) -> None:
+        return None
+
+
+class Pushed(Height):
+    @property
+    def references(self) -> References:
+        return References(frames=("rod2",))
+
+    @property
+    def fixed_wrenches(self) -> Any:
+        return (lw.spatial.Force(Vec3(0.0, 0.0, 1.0), Vec3.zero()),)
+
+
+def test_a_constraint_of_ones_own_passes() -> None:
+    check_constraint(Height(), ARM).raise_if_failed()
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        (Unequal, "value"),
+        (Metres, "names"),
+        (Pushed, "names"),
+        (TwoValues, "error, velocity"),
+        (WrongRows, "rows"),
+        (NoBias, "bias"),
+        (Rising, "drift"),
+        (Branching, "compiled"),
+        (Pushed, "fixed_wrenches"),
+        (Heavy, "weighed"),
+    ],
+)
+def test_a_broken_line_is_named(kind: type[Height], line: str) -> None:
+    report = check_constraint(kind(), ARM)
+    assert line in [failure.name for failure in report.failures], str(report)
+    with pytest.raises(ContractError, match=f"constraint {kind.__name__} breaks the contract"):
+        report.raise_if_failed()
+
+
+def test_what_is_no_constraint() -> None:
+    with pytest.raises(TypeError, match="check_constraint: constraint: expected"):
+        check_constraint("weld", ARM)  # type: ignore[arg-type]

@@ -1,0 +1,129 @@
+"""`check_force_element` on the library's own elements, and on some that break the contract, each in one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import linkwork as lw
+from linkwork import force_elements
+from linkwork.constraints import References
+from linkwork.errors import ContractError
+from linkwork.expr import sqrt
+from linkwork.force_elements import ForceElement, Marks, Resistance, check_force_element
+from linkwork.spatial import Force, Motion, Pose
+
+ARM = lw.load("double_pendulum")
+OWN = (
+    lw.SpringDamper("base", "tip", stiffness=50.0, damping=2.0, rest_length=0.2),
+    lw.Bushing("base", "lower_rod", stiffness=(1, 2, 3, 40, 50, 60), damping=(0.1, 0.2, 0.3, 4, 5, 6)),
+)
+
+
+@pytest.mark.parametrize("element", OWN, ids=lambda x: type(x).__name__)
+def test_the_librarys_elements_keep_the_contract(element: ForceElement) -> None:
+    check_force_element(element, ARM).raise_if_failed()
+
+
+def test_all_elements_are_tried() -> None:
+    assert set(force_elements.ALL) == {type(element) for element in OWN}
+
+
+@dataclass(frozen=True)
+class Gravity(ForceElement):
+    """Two points that attract each other: f = strength / l², U = −strength / l."""
+
+    a: str
+    b: str
+    strength: float = 3.0
+    name: str = "gravity"
+
+    @property
+    def references(self) -> References:
+        return References(points=(self.a, self.b))
+
+    def ends(self, marks: Marks) -> tuple[str, str]:
+        return marks.point(self.b).frame, marks.point(self.a).frame
+
+    def _way(self, marks: Marks, X: Pose) -> tuple[Any, Any, Any]:
+        a, b = marks.point(self.a).position, marks.point(self.b).position
+        p = b + X.rotation.inv_act(X.translation - a)
+        return b, p, sqrt(p.dot(p))
+
+    def energy(self, marks: Marks, X: Pose) -> Any:
+        return -self.strength / self._way(marks, X)[2]
+
+    def spring_wrench(self, marks: Marks, X: Pose) -> Force:
+        b, p, length = self._way(marks, X)
+        f = p * (-self.strength / (length * length * length))
+        return Force(b.cross(f), f)
+
+    def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
+        return Force.zero()
+
+
+class Unequal(Gravity):
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = Gravity.__hash__
+
+
+class Fixed(Gravity):
+    def renamed(self, names: Any) -> Any:
+        return self
+
+
+class Pushing(Gravity):
+    def spring_wrench(self, marks: Marks, X: Pose) -> Force:
+        return -Gravity.spring_wrench(self, marks, X)
+
+
+class Driving(Gravity):
+    def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
+        b, _, _ = self._way(marks, X)
+        f = V.linear + V.angular.cross(b)
+        return Force(b.cross(f), f)
+
+
+class Negative(Gravity):
+    def resistances(self, marks: Marks, X: Pose) -> list[Resistance]:
+        return [Resistance(Gravity.spring_wrench(self, marks, X), -1.0, 0.0)]
+
+
+class Branching(Gravity):
+    def energy(self, marks: Marks, X: Pose) -> Any:
+        return 0.0
+
+    def spring_wrench(self, marks: Marks, X: Pose) -> Force:
+        found = Gravity.spring_wrench(self, marks, X)
+        return found if not isinstance(found.linear.x, float) else Force.zero()
+
+
+def test_an_element_of_ones_own_passes() -> None:
+    check_force_element(Gravity("base", "tip"), ARM).raise_if_failed()
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        (Unequal, "value"),
+        (Fixed, "names"),
+        (Pushing, "spring_wrench"),
+        (Driving, "damper_wrench"),
+        (Negative, "resistances"),
+        (Branching, "compiled"),
+    ],
+)
+def test_a_broken_line_is_named(kind: type[Gravity], line: str) -> None:
+    report = check_force_element(kind("base", "tip"), ARM)
+    assert line in [failure.name for failure in report.failures], str(report)
+    with pytest.raises(ContractError, match=f"force element {kind.__name__} breaks the contract"):
+        report.raise_if_failed()
+
+
+def test_what_is_no_element() -> None:
+    with pytest.raises(TypeError, match="check_force_element: element: expected"):
+        check_force_element("spring", ARM)  # type: ignore[arg-type]

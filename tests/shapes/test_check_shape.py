@@ -1,0 +1,165 @@
+"""`check_shape` on the library's own shapes, and on shapes that break the contract, each in one line."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork import shapes
+from linkwork.errors import ContractError
+from linkwork.shapes import check_shape
+from linkwork.spatial import Symmetric3, Vec3
+
+CORNERS = np.array([[0.0, 0.0, 0.0], [0.4, 0.0, 0.0], [0.0, 0.3, 0.0], [0.1, 0.1, 0.5]])
+BOX = shapes.Box((0.1, 0.2, 0.3))
+OWN = (
+    BOX,
+    shapes.Capsule(0.1, 0.3),
+    shapes.Cone(0.2, 0.5),
+    shapes.Cylinder(0.1, 0.4),
+    shapes.Ellipsoid((0.1, 0.2, 0.3)),
+    shapes.Sphere(0.2),
+    shapes.HalfSpace(),
+    shapes.Polytope(CORNERS),
+    shapes.Rounded(BOX, 0.05),
+    shapes.Rounded(shapes.Cone(0.2, 0.5), 0.05),
+    shapes.Compound([BOX.at((0.1, 0.0, 0.0)), shapes.Sphere(0.1)]),
+    shapes.Mesh("hand.stl"),
+    shapes.PointCloud(CORNERS, 0.01),
+    shapes.HeightField(np.zeros((3, 4)), 0.1),
+    shapes.DistanceField(np.ones((3, 4, 5)), 0.1),
+)
+
+
+@pytest.mark.parametrize("shape", OWN, ids=lambda shape: type(shape).__name__)
+def test_the_librarys_shapes_keep_the_contract(shape: shapes.Shape) -> None:
+    check_shape(shape).raise_if_failed()
+
+
+def test_all_shapes_are_tried() -> None:
+    kinds = {x for x in vars(shapes).values() if isinstance(x, type) and issubclass(x, shapes.Shape)}
+    assert kinds - {shapes.Shape} == {type(shape) for shape in OWN}
+
+
+@dataclass(frozen=True, slots=True)
+class Lens(shapes.Shape):
+    """What two balls of radius 1 m, whose centres are ``2 a`` apart along z, have in common."""
+
+    a: float = 0.6
+
+    @property
+    def origin_radius(self) -> float:
+        return math.sqrt(1.0 - self.a * self.a)
+
+    @property
+    def volume(self) -> float:
+        h = 1.0 - self.a
+        return 2.0 * math.pi * h * h * (3.0 - h) / 3.0
+
+    def unit_inertia(self) -> Symmetric3:
+        z = (np.arange(2000) + 0.5) / 2000 * (1.0 - self.a)
+        square = 1.0 - (z + self.a) ** 2  # of the radius at a height
+        volume, along = square.sum(), 0.5 * (square * square).sum()
+        across = (square * z * z).sum() + 0.5 * along
+        return Symmetric3.diagonal(*(float(x / volume) for x in (across, across, along)))
+
+    def _support(self, units: np.ndarray) -> np.ndarray:
+        upper = units[..., 2:] > 0.0
+        points = units - np.where(upper, [0.0, 0.0, self.a], [0.0, 0.0, -self.a])
+        flat = np.hypot(units[..., 0], units[..., 1])[..., None]
+        rim = (
+            np.concatenate([units[..., :2], 0.0 * flat], axis=-1) / np.where(flat > 0.0, flat, 1.0) * self.origin_radius
+        )
+        return np.where(np.abs(units[..., 2:]) > self.a, points, rim)
+
+
+class Mutable(Lens):
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Heavy(Lens):
+    @property
+    def volume(self) -> float:
+        return 1.1 * Lens.volume.fget(self)  # type: ignore[attr-defined]
+
+
+class Rod(Lens):
+    def unit_inertia(self) -> Symmetric3:
+        return Symmetric3.diagonal(1.0, 0.1, 0.1)
+
+
+class Thin(Lens):
+    def unit_inertia(self) -> Symmetric3:
+        x, y, z = Lens.unit_inertia(self).xx, Lens.unit_inertia(self).yy, Lens.unit_inertia(self).zz
+        return Symmetric3.diagonal(x, y, 0.9 * z)
+
+
+class Short(Lens):
+    @property
+    def origin_radius(self) -> float:
+        return 0.7
+
+
+class Aside(Lens):
+    @property
+    def center(self) -> Vec3:
+        return Vec3(0.0, 0.0, 0.05)
+
+
+class Near(Lens):
+    def _support(self, units: np.ndarray) -> np.ndarray:
+        return np.where(units[..., :1] > 0.9, 0.5, 1.0) * Lens._support(self, units)
+
+
+class Small(Lens):
+    @property
+    def bound(self) -> Any:
+        return Vec3.zero(), 0.5
+
+
+class Growing(Lens):
+    def _grown(self, radius: float) -> Any:
+        return shapes.Sphere(self.origin_radius + radius)._grown(0.0)
+
+
+class OneByOne(Lens):
+    def _support(self, units: np.ndarray) -> np.ndarray:
+        return Lens._support(self, units.reshape(-1, 3)[:1]).reshape(3) + 0.0 * units
+
+
+def test_a_shape_of_ones_own_passes() -> None:
+    check_shape(Lens()).raise_if_failed()
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        (Mutable, "value"),
+        (Rod, "numbers"),
+        (OneByOne, "batches"),
+        (Near, "support"),
+        (Short, "origin_radius"),
+        (Small, "bound"),
+        (Heavy, "volume"),
+        (Aside, "center"),
+        (Thin, "unit_inertia"),
+        (Growing, "grown"),
+    ],
+)
+def test_a_broken_line_is_named(kind: type[Lens], line: str) -> None:
+    report = check_shape(kind())
+    assert line in [failure.name for failure in report.failures], str(report)
+    with pytest.raises(ContractError, match=f"shape {kind.__name__} breaks the contract"):
+        report.raise_if_failed()
+
+
+def test_what_is_no_shape() -> None:
+    with pytest.raises(TypeError, match="check_shape: shape: expected"):
+        check_shape("box")  # type: ignore[arg-type]

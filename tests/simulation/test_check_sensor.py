@@ -1,0 +1,111 @@
+"""`check_sensor` on the library's own sensors, and on sensors that break the contract, each in one line."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import linkwork as lw
+from linkwork import simulation
+from linkwork.errors import ContractError
+from linkwork.simulation import ContactGround, SensorInput, check_sensor
+
+ARM = lw.load("double_pendulum")
+SCENE = lw.Scene().with_half_space("floor", (0.0, 0.0, -3.0))
+OWN: tuple[tuple[simulation.Sensor, lw.Robot, dict[str, Any]], ...] = (
+    (simulation.IMU("tip", noise=(0.01,) * 3 + (0.1,) * 3, delay=0.002), ARM, {}),
+    (simulation.Encoder(), ARM, {}),
+    (simulation.Encoder(("elbow",), of="velocity", bias=0.5), ARM, {}),
+    (simulation.Encoder(of="force"), lw.load("fourbar"), {}),
+    (simulation.ForceTorqueSensor("elbow"), ARM, {}),
+    (simulation.ForceTorqueSensor("coupler_hinge"), lw.load("fourbar"), {}),
+    (simulation.RangeSensor("tip", [(0, 0, -1), (1, 0, -1)], scene=SCENE), ARM, {}),
+    (simulation.TouchSensor(("tip",)), ARM, {"contacts": ContactGround(("tip",), height=-3.0)}),
+)
+
+
+@pytest.mark.parametrize(("sensor", "robot", "how"), OWN, ids=lambda x: type(x).__name__)
+def test_the_librarys_sensors_keep_the_contract(sensor: simulation.Sensor, robot: lw.Robot, how: Any) -> None:
+    check_sensor(sensor, robot, **how).raise_if_failed()
+
+
+def test_all_sensors_are_tried() -> None:
+    kinds = {x for x in vars(simulation).values() if isinstance(x, type) and issubclass(x, simulation.Sensor)}
+    assert kinds - {simulation.Sensor} == {type(sensor) for sensor, _, _ in OWN}
+
+
+@dataclass(frozen=True)
+class Height(simulation.Sensor):
+    """The height of a frame [m]."""
+
+    frame: str = "tip"
+
+    def size(self, robot: Any) -> int:
+        return 1
+
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
+        return [seen.robot.pose(seen.q, self.frame)[2, 3]]
+
+
+class Unequal(Height):
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = Height.__hash__
+
+
+class TwoOfOne(Height):
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
+        return [*Height.readings(self, seen), seen.t]
+
+
+class Infinite(Height):
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
+        return [seen.t / (0.05 - seen.t) ** 0.5]
+
+
+_calls = itertools.count()
+
+
+class OfPython(Height):
+    """What it reads besides its state is fixed when it is traced."""
+
+    def readings(self, seen: SensorInput) -> Sequence[Any]:
+        return [Height.readings(self, seen)[0] + next(_calls)]
+
+
+class TwiceBiased(Height):
+    def each(self, name: str, count: int) -> list[float]:
+        return [2.0 * x for x in Height.each(self, name, count)]
+
+
+def test_a_sensor_of_ones_own_passes() -> None:
+    report = check_sensor(Height(noise=0.01), ARM)
+    report.raise_if_failed()
+    assert str(report).startswith("sensor Height keeps the contract\nok    value")
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines"),
+    [
+        (Unequal, {"value"}),
+        (TwoOfOne, {"size"}),
+        (Infinite, {"finite"}),
+        (OfPython, {"traced"}),
+        (TwiceBiased, {"bias", "noise"}),
+    ],
+)
+def test_a_broken_line_is_named(kind: type[Height], lines: set[str]) -> None:
+    report = check_sensor(kind(), ARM)
+    assert lines <= {failure.name for failure in report.failures}, str(report)
+    with pytest.raises(ContractError, match=f"sensor {kind.__name__} breaks the contract"):
+        report.raise_if_failed()
+
+
+def test_what_is_no_sensor() -> None:
+    with pytest.raises(TypeError, match="check_sensor: sensor: expected"):
+        check_sensor("imu", ARM)  # type: ignore[arg-type]
