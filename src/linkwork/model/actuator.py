@@ -147,7 +147,7 @@ class Actuator:
         """The frames that it names."""
         return tuple(name for name in (self.frame, self.relative_to) if name is not None)
 
-    def renamed(self, names: Mapping[str, str]) -> Actuator:
+    def with_names(self, names: Mapping[str, str]) -> Actuator:
         """The actuator, of which frames have other names."""
         if not any(name in names for name in self.frames):
             return self
