@@ -66,7 +66,12 @@ _INNER = frozenset(
         *("IKResult.known", "IKProblem.chain", "IKProblem.errors_and_rows", "IKProblem.nearest"),
         *("IKProblem.refuse_unless_poses", "IKProblem.single", "PD.accelerated", "PD.ahead"),
         *("PD.check_input", "PD.errors", "PD.exerted", "PD.forces", "PD.gains", "PD.held"),
-        *("Problem.program", "Problem.read_target", "Problem.window", "WholeBody.any_targets"),
+        *(
+            "TrajectoryProblem.program",
+            "TrajectoryProblem.read_target",
+            "TrajectoryProblem.window",
+            "WholeBody.any_targets",
+        ),
         *("WholeBody.forces", "WholeBody.motions", "WholeBody.pulled", "WholeBody.solved"),
     )
 )
@@ -81,11 +86,19 @@ _CONTRACTS = (
     *(lw.simulation.ContactGround, lw.simulation.ContactPair, lw.simulation.ContactScene, lw.simulation.JointStops),
     *(lw.simulation.ContactPoint, lw.simulation.Servos, lw.optimal.PathContact),
 )
-_VALUES = (constraints.Asking, constraints.Kinematics, constraints.Between, lw.optimal.AskingWindow, lw.optimal.Window)
+_VALUES = (constraints.Asking, constraints.Kinematics, constraints.Between, lw.optimal.WindowQuery, lw.optimal.Window)
 _RESULTS = {
     *("JointReport", "Kernel", "Fit", "LoadedMesh", "Geometry", "Rates", "References", "LoopJoint", "SensedState"),
     *("CartesianPath", "FollowedPath", "PlanResult", "TimedPath", "Command", "HoldingRegulator", "TrackingRegulator"),
-    *("OptimalResult", "ShootingResult", "PathNumber", "ProblemEntry", "RowCheck", "FeatureRows", "PathDerivative"),
+    *(
+        "OptimalResult",
+        "ShootingResult",
+        "DecisionVariable",
+        "ProblemTerm",
+        "JacobianCheck",
+        "FeatureJacobian",
+        "PathDerivative",
+    ),
     *("Simulation", "SimulatorState", "Occurrence", "BaseParameterFit", "InertiaFit", "PlacementFit", "Excitation"),
     *("ExcitingTrajectory", "HeldOut", "Signals", "ArmBranches", "ClosedForm", "IKNumbers", "IKResult", "PathResult"),
     *("JointJump", "LimitInTheWay", "ReachProof", "Singularity", "VelocityResult", "TaskRows", "TaskTarget", "Root"),

@@ -44,15 +44,17 @@ def goals(case: PathCase, count: int) -> np.ndarray:
     return robot.pose(np.array(found), case.frame)
 
 
-def problem_of(case: PathCase) -> lw.Problem:
+def problem_of(case: PathCase) -> lw.TrajectoryProblem:
     """The same as `CasadiPath` has it."""
-    problem = lw.Problem(case.robot, steps=case.steps, duration=case.steps * case.step)
-    problem.add("acceleration", "squares")
-    problem.add(lw.ik.PoseTask(case.frame), "equality", at=-1, name="reach")
-    problem.add_limits(velocities=False)
+    problem = lw.TrajectoryProblem(case.robot, num_steps=case.steps, duration=case.steps * case.step)
+    problem = problem.add("acceleration", "least_squares")
+    problem = problem.add(lw.ik.PoseTask(case.frame), "equality", steps=-1, name="reach")
+    problem = problem.add_limits(velocities=False)
     if case.scene is not None:
         pairs = outer_pairs(case.robot, case.scene)
-        problem.add(lw.optimal.Clearance(scene=case.scene, at_least=MARGIN, pairs=pairs), "inequality", name="clear")
+        problem = problem.add(
+            lw.optimal.Clearance(scene=case.scene, at_least=MARGIN, pairs=pairs), "inequality", name="clear"
+        )
     return problem
 
 
@@ -87,7 +89,7 @@ def path_rows(quick: bool) -> list[MotionRow]:
     return rows
 
 
-def _seconds(problem: lw.Problem, poses: np.ndarray, rounds: int) -> dict[int, float]:
+def _seconds(problem: lw.TrajectoryProblem, poses: np.ndarray, rounds: int) -> dict[int, float]:
     """Of one problem, by the number of seeds: the median over poses of the least of some rounds, in turns."""
     found: dict[int, list[float]] = {1: [], 8: []}
     for X in poses:
@@ -95,7 +97,7 @@ def _seconds(problem: lw.Problem, poses: np.ndarray, rounds: int) -> dict[int, f
         for _ in range(rounds):
             for seeds in found:
                 begin = time.perf_counter()
-                problem.solve(start=HOME, targets={"reach": X}, seeds=seeds)
+                problem.solve(start=HOME, targets={"reach": X}, num_guesses=seeds)
                 least[seeds] = min(least[seeds], time.perf_counter() - begin)
         for seeds, x in least.items():
             found[seeds].append(x)

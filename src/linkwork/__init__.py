@@ -25,7 +25,7 @@ Robots:
 - `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
 - `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
 - `Robot.plan` finds collision-free paths; `planning` has its results, regions of poses and roadmaps.
-- `Problem` asks for waypoints and paths that are optimal, of features in `optimal`.
+- `TrajectoryProblem` asks for waypoints and paths that are optimal, of features in `optimal`.
 - `control` has controllers, from PD to whole bodies, regulators and model-predictive control.
 - `Robot.simulate` gives motion by time, with a controller, and `Simulator` steps for loops of one's own; `simulation`
   has the ground that is touched.
@@ -121,7 +121,7 @@ from linkwork.geometry.scene import Scene
 from linkwork.kernels.qp_kernel import quadratic_program
 from linkwork.kinematics.poses import pose, pose_difference
 from linkwork.kinematics.relative_motion import propagate_motion
-from linkwork.optimal.trajectory_problem import Problem
+from linkwork.optimal.trajectory_problem import TrajectoryProblem
 from linkwork.parts.construction.link import Link
 from linkwork.parts.joint.joint import Joint
 from linkwork.parts.joint_checks.check_joint import JointReport, check_joint
@@ -154,7 +154,6 @@ __all__ = [
     "PointOnPlane",
     "PointOnSurface",
     "Prescribed",
-    "Problem",
     "Rack",
     "Robot",
     "Rolling",
@@ -164,6 +163,7 @@ __all__ = [
     "Simulator",
     "Skate",
     "SpringDamper",
+    "TrajectoryProblem",
     "Weld",
     "__version__",
     "call",

@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.random_tree import random_tree
-from linkwork.optimal.algorithms.jacobian_check import check_rows
+from linkwork.optimal.algorithms.jacobian_check import check_jacobian
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.features import (
     AccelerationLimits,
@@ -18,17 +18,17 @@ from linkwork.optimal.features import (
     ConstraintForce,
     ContactForce,
     ContactHeight,
-    ContactStays,
     EnergyFeature,
     Feature,
     FrictionCone,
     FunctionFeature,
-    HeldConstraint,
+    HolonomicFeature,
     JerkLimits,
     MomentumFeature,
     PathContact,
     PositionLimits,
     PowerFeature,
+    StickingContact,
     SurfaceCone,
     TaskFeature,
     TorqueFeature,
@@ -59,7 +59,7 @@ def settled(robot, feature, variables=None, parameters=None, contacts=()):
         numbers(parameters, "p"),
         contacts=contacts,
     )
-    return feature.settled(robot, w)
+    return feature.bind(robot, w)
 
 
 def moving_frames(robot):
@@ -74,7 +74,7 @@ def everything(frame, joint, foot, sole):
     yield from (MomentumFeature(about, part) for about in ("center_of_mass", "world") for part in ("both", "linear"))
     yield from (EnergyFeature(kind) for kind in ("kinetic", "potential", "total", "lagrangian"))
     yield TaskFeature(lw.ik.CenterOfMassTask(), 2)
-    yield from (ContactForce(foot), ContactStays(foot), ContactStays(sole), ContactForce(sole), SurfaceCone(sole))
+    yield from (ContactForce(foot), StickingContact(foot), StickingContact(sole), ContactForce(sole), SurfaceCone(sole))
     yield from (FrictionCone(foot, friction=0.7, normal=(0.6, 0.0, 0.8), cone=cone) for cone in ("smooth", "pyramid"))
     yield ContactHeight(foot, normal=(0.6, 0.0, 0.8), height=0.3)
     yield FunctionFeature(
@@ -101,7 +101,7 @@ def test_rows_are_derivatives(seed):
         assert len(found.row_names) == len(found.row_units)
         if found.row_names:
             aim = [0.0] * 3 if isinstance(found, TaskFeature) else []
-            check = check_rows(robot.tree, found, aim, **sizes, step=TAU, windows=1, seed=seed)
+            check = check_jacobian(robot.tree, found, aim, **sizes, step=TAU, windows=1, seed=seed)
             assert check, str(check)
 
 
@@ -116,20 +116,20 @@ class _Wrong(Feature):
     def values(self, w, target):
         return [w.velocity()[0], w.configuration(1)[1] ** 2]
 
-    def rows(self, w, target):
-        found = super().rows(w, target)
+    def jacobian(self, w, target):
+        found = super().jacobian(w, target)
         found.rows[1][1][1] *= 1.01
         return found
 
 
 def test_wrong_rows_are_found_where_they_are():
     robot = lw.load("arm7")
-    check = check_rows(robot.tree, _Wrong())
+    check = check_jacobian(robot.tree, _Wrong())
     assert not check and check.where == ("other", 1, robot.tree.bodies[1].joint_name)
     assert "ROWS ARE NOT ITS DERIVATIVES" in str(check) and "'other'" in str(check) and "step t - 1" in str(check)
     assert abs(check.got - 1.01 * check.expected) < 1e-8
     fine = settled(robot, FunctionFeature("fine", lambda w: w.q() ** 2))
-    assert check_rows(robot.tree, fine) and "rows are its derivatives" in str(check_rows(robot.tree, fine))
+    assert check_jacobian(robot.tree, fine) and "rows are its derivatives" in str(check_jacobian(robot.tree, fine))
 
 
 def windows(robot, rng, contacts=(), variables=None):
@@ -217,7 +217,7 @@ def test_tasks_move_as_their_frames_do():
     for axes, order in (("frame", 1), ("frame", 2), (base, 1)):
         for task in (lw.ik.PoseTask(frame, axes=axes), lw.ik.PositionTask("tip", axes=axes)):
             feature, aim, _ = moved(task, order)
-            check = check_rows(robot.tree, feature, aim, step=TAU, windows=1)
+            check = check_jacobian(robot.tree, feature, aim, step=TAU, windows=1)
             assert check, str(check)
 
 
@@ -228,7 +228,7 @@ def test_features_of_any_kind_have_differences():
 
     def of(feature, order, aim=()):
         found = settled(robot, difference_of(feature, order))
-        assert check_rows(robot.tree, found, aim, step=TAU, windows=1)
+        assert check_jacobian(robot.tree, found, aim, step=TAU, windows=1)
         return found, np.array(found.values(w, list(aim)), dtype=float)
 
     q = np.array(path)
@@ -342,10 +342,12 @@ def test_constraints_and_what_keeps_them():
         kept = robot.tree.constraints
         forces = [ConstraintForce(f"keeps {c.name}", c) for c in kept]
         sizes = {"variables": {one.name: one.size for one in forces}, "contacts": tuple(forces)}
-        features = [HeldConstraint(c) if c.holonomic else VelocityConstraint(c) for c in kept]
+        features = [HolonomicFeature(c) if c.holonomic else VelocityConstraint(c) for c in kept]
         assert sum(len(feature.row_names) for feature in features) == count
         for feature in (*features, TorqueFeature()):
-            check = check_rows(robot.tree, settled(robot, feature, **sizes), **sizes, step=TAU, windows=1, exact=True)
+            check = check_jacobian(
+                robot.tree, settled(robot, feature, **sizes), **sizes, step=TAU, windows=1, exact=True
+            )
             assert check, str(check)
         rng = np.random.default_rng(0)
         numbers = {one.name: [*rng.normal(size=one.size)] for one in forces}
@@ -361,7 +363,7 @@ def test_constraints_and_what_keeps_them():
             places = [k for c in kept for k in [not c.holonomic] * len(c.row_names)]
             assert np.allclose(np.concatenate([f.values(w, []) for f in moving]), rows[places], atol=1e-10)
     with pytest.raises(ValueError, match="is one of velocities"):
-        HeldConstraint(next(c for c in kept if not c.holonomic))
+        HolonomicFeature(next(c for c in kept if not c.holonomic))
 
 
 def test_what_features_are_made_with_is_looked_at() -> None:
@@ -382,14 +384,18 @@ def test_what_features_are_made_with_is_looked_at() -> None:
         (lambda: of.ContactHeight(foot, height=np.nan), ValueError, "height: expected finite"),
         (lambda: of.PathContact("foot", "foot", surface="no"), ValueError, "PathContact: surface"),
         (lambda: of.PathContact("", "foot"), TypeError, "PathContact: name: expected a text"),
-        (lambda: of.ContactStays("foot"), TypeError, "ContactStays: contact: expected a linkwork.optimal.PathContact"),
+        (
+            lambda: of.StickingContact("foot"),
+            TypeError,
+            "StickingContact: contact: expected a linkwork.optimal.PathContact",
+        ),
         (lambda: of.VelocityLimits(name=3), TypeError, "VelocityLimits: name"),
         (lambda: of.VariableFeature(3), TypeError, "VariableFeature: name"),
     ]
     for make, kind, said in cases:
         with pytest.raises(kind, match=said):
             make()
-    problem = lw.Problem(lw.load("double_pendulum"), steps=4)
+    problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=4)
     asked: list[tuple[Callable[[Any], Any], str]] = [
         (lambda w: w.torque(passive="no"), "w.torque: passive: expected True or False"),
         (lambda w: w.power(passive=2), "w.power: passive"),
@@ -400,6 +406,6 @@ def test_what_features_are_made_with_is_looked_at() -> None:
     ]
     for function, said in asked:
         with pytest.raises(ValueError, match=said):
-            problem.add(function, "squares")
+            problem.add(function, "least_squares")
     with pytest.raises(ValueError, match=r"kind: expected one of .* got 'equalty'; did you mean 'equality'"):
         problem.add("velocity", "equalty")

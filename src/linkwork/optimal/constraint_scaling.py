@@ -16,9 +16,9 @@ from linkwork.errors import UnknownNameError
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathProgram
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.algorithms.stage_terms import EntryRequest, columns_of, second_derivatives
+from linkwork.optimal.algorithms.stage_terms import TermRequest, columns_of, second_derivatives
 
-__all__ = ["even_scales"]
+__all__ = ["scale_factors"]
 
 STIFF = 300.0  # ρ C of a first penalty
 _LEAST = 1e-7  # of H's largest element: what everything costs at least
@@ -28,7 +28,7 @@ _SPEED = 0.3  # [rad/s, m/s]
 Array = np.ndarray
 
 
-def even_scales(
+def scale_factors(
     program: PathProgram, numbers: OptimalNumbers, places: Array, u: Array, p: Array, penalty: float
 ) -> Array:
     """By row (rows,): what to multiply scales by; 1 of costs, and of constraints of which nothing is known.
@@ -40,7 +40,7 @@ def even_scales(
     if not program.hard:
         return found
     weights = np.asarray(numbers.weights, dtype=float)
-    some = [k for k, entry in enumerate(program.entries) if not entry.hard and weights[:, k].any()]
+    some = [k for k, term in enumerate(program.terms) if not term.hard and weights[:, k].any()]
     least = dict.fromkeys(program.hard, np.inf)
     with np.errstate(all="ignore"):
         for q in places:
@@ -56,7 +56,7 @@ def even_scales(
                 two = sorted({int(steps[len(steps) // 2]), int(steps[-1])}) if len(steps) else []
                 J = _jacobian(program, window, _asked(program, numbers, k))[:, : (program.depth + 1) * program.width]
                 much = float(np.mean([stiffness.yielding(t, J) for t in two])) if two else np.nan
-                if len(steps) > 1 and program.entries[k].kind == "equality":
+                if len(steps) > 1 and program.terms[k].kind == "equality":
                     much = min(much, _FARTHEST * float(np.mean([stiffness.alone(t, J) for t in two])))
                 if np.isfinite(J).all() and 0.0 < much < least[k]:
                     least[k] = much
@@ -77,22 +77,22 @@ def _even_window(program: PathProgram, numbers: OptimalNumbers, q: Array, u: Arr
     return program.window(path, [u.tolist()] * (m + 1), p.tolist(), [float(x) for x in clock])
 
 
-def _asked(program: PathProgram, numbers: OptimalNumbers, k: int) -> EntryRequest:
-    entry, rows = program.entries[k], program.rows_of[k]
+def _asked(program: PathProgram, numbers: OptimalNumbers, k: int) -> TermRequest:
+    term, rows = program.terms[k], program.rows_of[k]
     target = np.asarray(numbers.targets[k], dtype=float)
-    if entry.moving:
+    if term.has_target_per_step:
         target = target[program.steps // 2]
     scales, lower, upper = (
         [float(x) for x in np.asarray(part)[rows]] for part in (numbers.scales, numbers.lower, numbers.upper)
     )
-    return EntryRequest(entry, 1.0, scales, target.tolist(), lower, upper)
+    return TermRequest(term, 1.0, scales, target.tolist(), lower, upper)
 
 
-def _jacobian(program: PathProgram, w: PathWindow, asked: EntryRequest) -> Array:
+def _jacobian(program: PathProgram, w: PathWindow, asked: TermRequest) -> Array:
     """Scaled rows by columns of windows (rows, (depth + 1) width + parameters)."""
-    J = np.zeros((asked.entry.count, (program.depth + 1) * program.width + program.many))
+    J = np.zeros((asked.term.count, (program.depth + 1) * program.width + program.many))
     try:
-        found = asked.entry.feature.exact_rows(w, asked.target)
+        found = asked.term.feature.exact_jacobian(w, asked.target)
     except UnknownNameError:
         raise
     except (ArithmeticError, ValueError):  # what is asked for does not exist there
@@ -103,11 +103,11 @@ def _jacobian(program: PathProgram, w: PathWindow, asked: EntryRequest) -> Array
     return J
 
 
-def _curvature(program: PathProgram, w: PathWindow, asked: EntryRequest) -> Array:
-    """What an entry adds to H in a window: positive, also where its own second derivatives are not."""
+def _curvature(program: PathProgram, w: PathWindow, asked: TermRequest) -> Array:
+    """What an term adds to H in a window: positive, also where its own second derivatives are not."""
     J = _jacobian(program, w, asked)[:, : (program.depth + 1) * program.width]
     H = J.T @ J
-    if asked.entry.kind == "cost" and np.isfinite(J).all():
+    if asked.term.kind == "cost" and np.isfinite(J).all():
         H = np.diag(np.abs(J).sum(axis=0))  # of so much in a radian
         for (i, j), x in second_derivatives(program, w, asked, asked.scales).items():
             if i < len(H):
@@ -121,7 +121,7 @@ def _curvature(program: PathProgram, w: PathWindow, asked: EntryRequest) -> Arra
 def _of_parameters(program: PathProgram, w: PathWindow, numbers: OptimalNumbers, p: Array, k: int) -> float:
     """What the path's parameters cost, roughly: by so much more as they are, to first order."""
     J = _jacobian(program, w, _asked(program, numbers, k))[:, (program.depth + 1) * program.width :]
-    return float((np.abs(J) @ np.abs(p)).sum()) if program.entries[k].kind == "cost" else 0.0
+    return float((np.abs(J) @ np.abs(p)).sum()) if program.terms[k].kind == "cost" else 0.0
 
 
 class _Stiffness:

@@ -76,7 +76,7 @@ class _Rows:
     natural: Array  # as features measure them
     scale: Array
     J: Array  # scaled rows by scaled columns
-    entry: Array  # by row: the number of its entry
+    term: Array  # by row: the number of its term
     place: Array  # and its place: (step, column) where it is looked at in all steps, (−1, column) of one alone
 
     @property
@@ -108,7 +108,9 @@ class _Search:
         shapes = {name: x for name, x in state_shapes(self.program).items() if name in ("q", "u", "p")}
         self.point = own(result.state, shapes)
         self.first = own(result.first, shapes) if result.first is not None else None
-        self.numbers = own(result.numbers | {"scales": self.prepared.even["scales"]}, shapes_of(self.program))
+        self.numbers = own(
+            result.numbers | {"scales": self.prepared.scaled_constants["scales"]}, shapes_of(self.program)
+        )
         self.tolerances = dict(zip(self.program.hard, result.tolerances[1:], strict=True))
         program = self.program
         T, m, width = program.steps, program.depth, program.width
@@ -161,7 +163,7 @@ class _Search:
 
     def kept(self, rows: _Rows, times: float = 1.0) -> bool:
         """Whether all constraints hold within so many times their tolerances."""
-        return all(abs(x) <= times * self.tolerances[k] for x, k in zip(rows.natural, rows.entry, strict=True))
+        return all(abs(x) <= times * self.tolerances[k] for x, k in zip(rows.natural, rows.term, strict=True))
 
     def rows(self, point: Mapping[str, Array]) -> _Rows:
         """What is violated at a path."""
@@ -169,21 +171,21 @@ class _Search:
         kernel = _kernels.get(program, lambda: _compiled(program))
         found = kernel(*point.values(), *self.numbers.values())
         weights, size, T = self.numbers["weights"], self.columns.shape[1], program.steps
-        residuals, naturals, some_scales, lines, entries, places = [], [], [], [], [], []
+        residuals, naturals, some_scales, lines, terms, places = [], [], [], [], [], []
         column = {True: 0, False: 0}
         unit = self._unit(point)
         for n, k in enumerate(program.hard):
-            entry, rows_of = program.entries[k], program.rows_of[k]
+            term, rows_of = program.terms[k], program.rows_of[k]
             c, J = np.asarray(getattr(found, f"values{n}")), np.asarray(getattr(found, f"rows{n}"))
-            single = entry.at is not None
-            steps = [entry.at] if single else range(T)
-            c, J = c.reshape(len(steps), entry.count), J.reshape(len(steps), entry.count, size)
+            single = term.at is not None
+            steps = [term.at] if single else range(T)
+            c, J = c.reshape(len(steps), term.count), J.reshape(len(steps), term.count, size)
             scale = self.numbers["scales"][rows_of]
-            low = high = np.zeros(entry.count)
-            if entry.bounded:
+            low = high = np.zeros(term.count)
+            if term.bounded:
                 low, high = self.numbers["lower"][rows_of], self.numbers["upper"][rows_of]
-            elif entry.kind == "inequality":
-                low = np.full(entry.count, -np.inf)
+            elif term.kind == "inequality":
+                low = np.full(term.count, -np.inf)
             beyond = c - np.clip(c, low, high)
             for i, t in enumerate(steps):
                 beyond[i, program.counted(k, t) :] = 0.0
@@ -197,12 +199,12 @@ class _Search:
                 naturals.append(beyond[i, row])
                 some_scales.append(scale[row])
                 lines.append(line * unit)
-                entries.append(k)
+                terms.append(k)
                 places.append((-1 if single else t, column[single] + row))
-            column[single] += entry.count
+            column[single] += term.count
         lines_of = np.array(lines).reshape(len(lines), T * program.width + program.many)
         numbers = [np.array(x) for x in (residuals, naturals, some_scales)]
-        return _Rows(numbers[0], numbers[1], numbers[2], lines_of, np.array(entries), np.array(places))
+        return _Rows(numbers[0], numbers[1], numbers[2], lines_of, np.array(terms), np.array(places))
 
     def _unit(self, point: Mapping[str, Array]) -> Array:
         """By column: how much one is, of variables and parameters so much of what they are."""
@@ -246,13 +248,13 @@ class _Search:
                 everywhere[t, column] = x
         pulls, worst = {}, {}
         for k in program.hard:
-            own = rows.entry == k
+            own = rows.term == k
             pulls[k] = float(np.linalg.norm(rows.J[own].T @ rows.residual[own]))
             worst[k] = float(np.abs(rows.natural[own]).max(initial=0.0))
         strongest = max(pulls.values())  # what nothing moves pulls with nothing: it is violated at most
         part = [k for k in program.hard if worst[k] > self.tolerances[k] or pulls[k] > _PULLS * strongest]
         part.sort(key=lambda k: -worst[k])
-        return conflict_of(reach, everywhere, alone, {program.entries[k].name: worst[k] for k in part})
+        return conflict_of(reach, everywhere, alone, {program.terms[k].name: worst[k] for k in part})
 
 
 def _settled(values: list[float]) -> bool:

@@ -19,7 +19,7 @@ _STATUS, _ITERATIONS, _COST, _MERIT = (TOLD.index(name) for name in ("status", "
 
 def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) -> np.ndarray:
     """Paths (..., 1 + others, T, nq): the first one, and others that lead smoothly to ends (others, nq)."""
-    robot, T, count = problem.robot, problem.steps, 1 + len(ends)
+    robot, T, count = problem.robot, problem.num_steps, 1 + len(ends)
     found = np.repeat(first[..., None, :, :], count, axis=-3)
     lead = first.shape[:-2]
     begin = first[..., None, :1, :]

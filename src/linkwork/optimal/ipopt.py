@@ -26,7 +26,7 @@ from linkwork.model.kernel_parameters import inputs_of
 from linkwork.model.parametrized_tree import parametrised
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, STUCK, VIOLATED
-from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathEntry, PathPoint, PathProgram
+from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathPoint, PathProgram, PathTerm
 from linkwork.optimal.kernels import TOLD, numbers_of, point_of, shapes_of, state_shapes
 
 __all__ = ["refereed", "solve_by_casadi"]
@@ -37,7 +37,11 @@ _made: LazyCache[NonlinearPath] = LazyCache(32)
 
 
 def refereed(
-    program: PathProgram, state: Mapping[str, Array], inputs: Mapping[str, Array], tolerances: Array, at_most: int
+    program: PathProgram,
+    state: Mapping[str, Array],
+    inputs: Mapping[str, Array],
+    tolerances: Array,
+    max_iterations: int,
 ) -> dict[str, Array]:
     """The state of a search after IPOPT has ended, one sample after the other where there are several.
 
@@ -52,7 +56,7 @@ def refereed(
     for place in np.ndindex(lead):
         own = {name: x[place] for name, x in wide.items()}
         result = solve_by_casadi(
-            _on_numbers(program, own), numbers_of(program, own), point_of(program, own), at_most=at_most
+            _on_numbers(program, own), numbers_of(program, own), point_of(program, own), max_iterations=max_iterations
         )
         for name, x in _state(program, result, tolerances[1:]).items():
             if name in found:
@@ -75,8 +79,8 @@ def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> 
     told = dict.fromkeys(TOLD, 0.0)
     told |= {"status": (SOLVED if result.success else STUCK) if kept else VIOLATED, "cost": result.cost}
     told |= {"iterations": float(result.iterations), "merit": result.cost}
-    rows = [result.multipliers[k] for k in program.everywhere if program.entries[k].hard]
-    alone = [result.multipliers[k][program.entries[k].at] for k in program.alone if program.entries[k].hard]
+    rows = [result.multipliers[k] for k in program.everywhere if program.terms[k].hard]
+    alone = [result.multipliers[k][program.terms[k].at] for k in program.alone if program.terms[k].hard]
     return {
         "q": result.point.q,
         "u": result.point.u,
@@ -88,7 +92,12 @@ def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> 
 
 
 def solve_by_casadi(
-    program: PathProgram, numbers: OptimalNumbers, guess: PathPoint, *, at_most: int = 3000, method: str = "ipopt"
+    program: PathProgram,
+    numbers: OptimalNumbers,
+    guess: PathPoint,
+    *,
+    max_iterations: int = 3000,
+    method: str = "ipopt",
 ) -> NonlinearResult:
     """From a guess on, with exact sparse first and second derivatives.  Made once for features and their schedule.
 
@@ -99,8 +108,8 @@ def solve_by_casadi(
     except ImportError as error:
         raise ImportError(f'solver {method!r} takes CasADi: pip install "linkwork[casadi]"') from error
     counts = weights_of(program, numbers) != 0.0
-    own = {"print_level": 0, "sb": "yes", "tol": 1e-9, "bound_relax_factor": 0.0, "max_iter": at_most}
-    key = program, counts.tobytes(), method, at_most
+    own = {"print_level": 0, "sb": "yes", "tol": 1e-9, "bound_relax_factor": 0.0, "max_iter": max_iterations}
+    key = program, counts.tobytes(), method, max_iterations
     made = _made.get(key, lambda: NonlinearPath(casadi, program, counts, method, {"print_time": False, method: own}))
     return made.solve(numbers, guess)
 
@@ -118,23 +127,23 @@ class NonlinearResult(NamedTuple):
 
 
 class NonlinearPath:
-    """A problem whose entries count at certain steps, for one of CasADi's solvers of nonlinear programs."""
+    """A problem whose terms count at certain steps, for one of CasADi's solvers of nonlinear programs."""
 
     def __init__(
         self, casadi: Any, program: PathProgram, counts: Array, method: str, options: Mapping[str, Any]
     ) -> None:
-        """``counts`` (T, E) says where entries count."""
+        """``counts`` (T, E) says where terms count."""
         self.program, self.counts = program, counts
         tree, T = program.tree, program.steps
-        functions = [_function(program, entry) for entry in program.entries]
+        functions = [_function(program, term) for term in program.terms]
         self._moved = _moved(tree)
         symbols = casadi.SX if all(f.is_a("SXFunction") for f in functions) else casadi.MX
         x, u = symbols.sym("x", tree.nv, T), symbols.sym("u", program.extra, T)
         p = symbols.sym("p", program.many)
         about, past = symbols.sym("about", tree.nq, T), symbols.sym("past", tree.nq, program.depth)
         clocks = symbols.sym("clocks", _clock(program), T)
-        sizes = [_size(tree, entry) for entry in program.entries]
-        weights = symbols.sym("weights", len(program.entries), T)
+        sizes = [_size(tree, term) for term in program.terms]
+        weights = symbols.sym("weights", len(program.terms), T)
         scales, lower, upper = (symbols.sym(name, program.rows) for name in ("scales", "lower", "upper"))
         targets = [symbols.sym(f"target{k}", size, T) for k, size in enumerate(sizes)]
         steps = [self._moved(about[:, t], x[:, t]) for t in range(T)]
@@ -142,8 +151,8 @@ class NonlinearPath:
         before = [symbols(program.extra, 1)] * program.depth  # of steps before the first: zeros
         variables = before + [u[:, t] for t in range(T)]
         cost, rows = symbols(0), []
-        self._places: list[tuple[int, int]] = []  # entry and step of each group of rows
-        for k, (entry, function) in enumerate(zip(program.entries, functions, strict=True)):
+        self._places: list[tuple[int, int]] = []  # term and step of each group of rows
+        for k, (term, function) in enumerate(zip(program.terms, functions, strict=True)):
             for t in np.flatnonzero(counts[:, k]).tolist():
                 window, count = slice(t, t + program.depth + 1), program.counted(k, t)
                 own = slice(program.rows_of[k].start, program.rows_of[k].start + count)
@@ -155,11 +164,11 @@ class NonlinearPath:
                     targets[k][:, t],
                 )[:count]
                 s = weights[k, t] * scales[own]
-                if entry.kind == "cost":
+                if term.kind == "cost":
                     cost += casadi.dot(s, c)
-                elif entry.kind == "squares":
+                elif term.kind == "least_squares":
                     r = s * c
-                    if entry.bounded:
+                    if term.bounded:
                         r = r - casadi.fmin(casadi.fmax(r, s * lower[own]), s * upper[own])
                     cost += 0.5 * casadi.sumsqr(r)
                 else:
@@ -186,18 +195,18 @@ class NonlinearPath:
             about, past, np.array(program.clocks(numbers), float), weights, scales, _finite(numbers.lower),
             _finite(numbers.upper),
         ]  # fmt: skip
-        for k, entry in enumerate(program.entries):
+        for k, term in enumerate(program.terms):
             target = np.asarray(numbers.targets[k], float)
-            columns.append(target if entry.moving else np.broadcast_to(target.ravel(), (T, target.size)))
+            columns.append(target if term.has_target_per_step else np.broadcast_to(target.ravel(), (T, target.size)))
         low, high, sizes = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
         for k, t in self._places:
-            entry, count = program.entries[k], program.counted(k, t)
+            term, count = program.terms[k], program.counted(k, t)
             own = slice(program.rows_of[k].start, program.rows_of[k].start + count)
             s = weights[t, k] * scales[own]
             bounds = (np.zeros(count), np.zeros(count))
-            if entry.bounded:
+            if term.bounded:
                 bounds = np.asarray(numbers.lower, float)[own], np.asarray(numbers.upper, float)[own]
-            elif entry.kind == "inequality":
+            elif term.kind == "inequality":
                 bounds = np.full(count, -np.inf), np.zeros(count)
             low.append(s * bounds[0])
             high.append(s * bounds[1])
@@ -223,7 +232,7 @@ class NonlinearPath:
         q = np.array(
             [np.array(self._moved(a, x)).ravel() for a, x in zip(about, steps[:, : program.tree.nv], strict=True)]
         )
-        multipliers = {k: np.zeros((T, program.entries[k].count)) for k in program.hard}
+        multipliers = {k: np.zeros((T, program.terms[k].count)) for k in program.hard}
         violations = dict.fromkeys(program.hard, 0.0)
         start = 0
         for k, t in self._places:
@@ -238,13 +247,13 @@ class NonlinearPath:
 
 
 def weights_of(program: PathProgram, numbers: OptimalNumbers) -> Array:
-    """By step and entry (T, E): how much it counts; entries with a step of their own count there."""
-    found = np.zeros((program.steps, len(program.entries)))
-    for k, entry in enumerate(program.entries):
-        if entry.at is None:
+    """By step and term (T, E): how much it counts; terms with a step of their own count there."""
+    found = np.zeros((program.steps, len(program.terms)))
+    for k, term in enumerate(program.terms):
+        if term.at is None:
             found[:, k] = np.asarray(numbers.weights, float)[:, k]
         else:
-            found[entry.at, k] = 1.0
+            found[term.at, k] = 1.0
     return found
 
 
@@ -254,20 +263,20 @@ def _finite(x: Any) -> Array:
     return found
 
 
-def _function(program: PathProgram, entry: PathEntry) -> Any:
-    """An entry's values in a window: by configurations, variables, parameters, clock and target."""
+def _function(program: PathProgram, term: PathTerm) -> Any:
+    """An term's values in a window: by configurations, variables, parameters, clock and target."""
     deep = program.depth + 1
 
     def values(Q: Any, U: Any, P: Any, clock: Any, target: Any) -> Any:
         window = program.window([list(q) for q in Q], [list(u) for u in U], list(P), list(clock))
-        return np.array(entry.feature.values(window, list(target)))
+        return np.array(term.feature.values(window, list(target)))
 
     shapes = {
         "Q": (deep, program.tree.nq),
         "U": (deep, program.extra),
         "P": (program.many,),
         "clock": (_clock(program),),
-        "target": (_size(program.tree, entry),),
+        "target": (_size(program.tree, term),),
     }
     return compile(values, name="feature", **shapes).to_casadi()
 
@@ -277,9 +286,9 @@ def _clock(program: PathProgram) -> int:
     return (program.depth + 2) * (1 + program.durations)
 
 
-def _size(tree: Tree, entry: PathEntry) -> int:
-    """How many numbers an entry aims at."""
-    aim = entry.feature.target_of
+def _size(tree: Tree, term: PathTerm) -> int:
+    """How many numbers an term aims at."""
+    aim = term.feature.target_of
     sizes = {"nq": tree.nq, "nv": tree.nv}
     return 0 if aim is None else math.prod(sizes[n] if isinstance(n, str) else n for n in aim.shape)
 

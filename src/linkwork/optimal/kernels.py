@@ -28,12 +28,12 @@ _kernels: LazyCache[Kernel] = LazyCache(256)
 
 
 def target_sizes(program: PathProgram) -> dict[int, int]:
-    """By entry that aims at something: how many numbers that is."""
+    """By term that aims at something: how many numbers that is."""
     sizes = {"nq": program.tree.nq, "nv": program.tree.nv}
     found = {}
-    for k, entry in enumerate(program.entries):
-        if entry.feature.target_of is not None:
-            shape = entry.feature.target_of.shape
+    for k, term in enumerate(program.terms):
+        if term.feature.target_of is not None:
+            shape = term.feature.target_of.shape
             found[k] = int(np.prod([sizes[n] if isinstance(n, str) else n for n in shape], dtype=int))
     return found
 
@@ -45,13 +45,13 @@ def shapes_of(program: PathProgram) -> dict[str, tuple[int, ...]]:
     found |= {"rate": (program.tree.nv,)} if program.launched else {}
     found["step"] = () if program.uniform else (T,)
     found["step_rates"] = (free,) if program.uniform else (T, free)
-    found["weights"] = (T, len(program.entries))
+    found["weights"] = (T, len(program.terms))
     found["scales"] = (program.rows,)
-    if any(entry.bounded for entry in program.entries):
+    if any(term.bounded for term in program.terms):
         found |= {"lower": (program.rows,), "upper": (program.rows,)}
     found |= {"floor": (program.many,), "ceiling": (program.many,)}
     for k, size in target_sizes(program).items():
-        found[f"target{k}"] = (T, size) if program.entries[k].moving else (size,)
+        found[f"target{k}"] = (T, size) if program.terms[k].has_target_per_step else (size,)
     found |= {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(program.robot_numbers).items()}
     return {name: shape for name, shape in found.items() if 0 not in shape}
 
@@ -83,7 +83,7 @@ def numbers_of(program: PathProgram, given: dict[str, Any]) -> OptimalNumbers:
         given.get("step_rates", rates),
         given.get("weights", np.zeros((T, 0))),
         given.get("scales", nothing),
-        [given[f"target{k}"] if k in sizes else [] for k in range(len(program.entries))],
+        [given[f"target{k}"] if k in sizes else [] for k in range(len(program.terms))],
         given.get("lower", np.zeros(program.rows)),
         given.get("upper", np.zeros(program.rows)),
         given.get("floor", nothing),
@@ -155,7 +155,7 @@ def _compiled(program: PathProgram) -> Kernel:
 
 
 def looking_kernel(program: PathProgram) -> Kernel:
-    """Values of all entries: those looked at in all steps (T, rows), and those alone (rows,)."""
+    """Values of all terms: those looked at in all steps (T, rows), and those alone (rows,)."""
     return _looking.get((program, "values"), lambda: _looked(program, "values"))
 
 

@@ -34,12 +34,12 @@ def _odd(result: Any, values: dict[str, np.ndarray], place: int) -> list[tuple[s
     """By name what is no number first, and where."""
     found = []
     for name, x in values.items():
-        k = next(k for k, entry in enumerate(result.problem.entries) if entry.name == name)
+        k = next(k for k, term in enumerate(result.problem.terms) if term.name == name)
         own = x.reshape(-1, *x.shape[-2:])[place]
         bad = np.argwhere(~np.isfinite(own))
         if len(bad):
             t, row = result.steps_of(k)[bad[0][0]], bad[0][1]
-            label = result.problem.entries[k].feature.row_names[row]
+            label = result.problem.terms[k].feature.row_names[row]
             found.append((name, own[tuple(bad[0])], f"step {t}, row {label!r}"))
     return found
 
@@ -65,12 +65,12 @@ def violations_of(result: Any) -> np.ndarray:
     values = result._by_feature(*result._looked)
     constants = result.prepared.constants
     for k in program.hard:
-        entry, rows = program.entries[k], program.rows_of[k]
-        x = values[entry.name]
-        if entry.bounded:
+        term, rows = program.terms[k], program.rows_of[k]
+        x = values[term.name]
+        if term.bounded:
             beyond = np.maximum(x - constants["upper"][rows], constants["lower"][rows] - x).clip(0.0)
         else:
-            beyond = np.abs(x) if entry.kind == "equality" else x.clip(0.0)
+            beyond = np.abs(x) if term.kind == "equality" else x.clip(0.0)
         beyond = np.where(result.numbers["scales"][rows] != 0.0, beyond, 0.0)
         columns.append(beyond.max(axis=(-1, -2), initial=0.0))
     return np.stack(columns, axis=-1)

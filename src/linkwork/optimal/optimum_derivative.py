@@ -75,8 +75,8 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     slopes = _kernels.get((program, by, *shares.tolist()), lambda: _slopes(prepared, by, parameter))
     given = [state[name] for name in state_shapes(program) if name in _ASKED]
     given += [numbers[name] for name in shapes_of(program)]
-    moving = by in prepared.targets and prepared.problem.entries[prepared.targets[by][1]].moving
-    steps = prepared.problem.entries[prepared.targets[by][1]].steps if moving else ()
+    moving = by in prepared.targets and prepared.problem.terms[prepared.targets[by][1]].has_target_per_step
+    steps = prepared.problem.terms[prepared.targets[by][1]].steps if moving else ()
     own = np.zeros(moved_numbers(prepared, by, parameter))
     if parameter is not None:
         own = own_numbers(program, numbers, parameter)
@@ -181,7 +181,7 @@ def moved_numbers(prepared: Any, by: str, parameter: Parameter | None) -> int:
     if by in durations_of(prepared) and by not in prepared.targets:
         return 1
     if by in prepared.targets:
-        asked[by] = prepared.problem.entries[prepared.targets[by][1]].feature
+        asked[by] = prepared.problem.terms[prepared.targets[by][1]].feature
     return way_size(prepared.problem.robot.tree, by, parameter, asked)
 
 
@@ -211,10 +211,12 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
             return PathConditions(sweeps).slopes(point_of(program, given), duals_of(program, given))
         if by in prepared.targets:
             port, k, _ = prepared.targets[by]
-            feature = program.entries[k].feature
-            rows = given[port] if program.entries[k].moving else [given[port]]  # in all steps by the same way
+            feature = program.terms[k].feature
+            rows = (
+                given[port] if program.terms[k].has_target_per_step else [given[port]]
+            )  # in all steps by the same way
             moved = [moved_target(program.tree, feature, [*row], [*way]) for row in rows]
-            given[port] = array(moved if program.entries[k].moving else moved[0])
+            given[port] = array(moved if program.terms[k].has_target_per_step else moved[0])
         elif by == "start":
             given["past"] = _elsewhere(program, given["past"], way)
         elif by == _VELOCITY:
@@ -318,13 +320,13 @@ def _moved(
 
     def hold(t: int, k: int, J: np.ndarray, c: np.ndarray, forces: np.ndarray, where: Any) -> None:
         """Rows of a constraint that hold the path."""
-        entry = program.entries[k]
+        term = program.terms[k]
         places, there = where
-        equal = entry.kind == "equality" and not entry.bounded
+        equal = term.kind == "equality" and not term.bounded
         largest = np.abs(forces).max(initial=0.0)
-        bounds = prepared.problem.entries[k]
+        bounds = prepared.problem.terms[k]
         for row in range(program.counted(k, t)):
-            same = equal or (entry.bounded and bounds.lower[row] == bounds.upper[row])
+            same = equal or (term.bounded and bounds.lower[row] == bounds.upper[row])
             if same or abs(forces[row]) > _HELD * max(1.0, largest):
                 line = np.zeros(count)
                 line[places[there]] = J[row, there]
@@ -337,18 +339,18 @@ def _moved(
             there = put(t, bends["first"][t], own(t, slopes["first"][t]))
             start = 0
             for k in program.everywhere:
-                entry = program.entries[k]
-                rows_of = slice(start, start + entry.count)
-                start += entry.count
-                if entry.hard and weights[t, k]:
+                term = program.terms[k]
+                rows_of = slice(start, start + term.count)
+                start += term.count
+                if term.hard and weights[t, k]:
                     J = bends["second"][t].reshape(-1, size)[rows_of]
                     hold(t, k, J, own(t, slopes["second"][t][rows_of]), state["everywhere"][t, places[k]], there)
     single = program.forces_of(program.alone)
     for number, k in enumerate(program.alone):
-        own_step = program.entries[k].at
+        own_step = program.terms[k].at
         assert own_step is not None
         there = put(own_step, bends[f"first{number}"], own(own_step, slopes[f"first{number}"]))
-        if program.entries[k].hard:
+        if program.terms[k].hard:
             J = bends[f"second{number}"].reshape(-1, size)
             hold(own_step, k, J, own(own_step, slopes[f"second{number}"]), state["alone"][single[k]], there)
     # parameters at their bounds stay there

@@ -11,17 +11,21 @@ from typing import Any
 import numpy as np
 
 from linkwork.errors import UnknownNameError
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.algorithms.path_nlp import PathProgram
-from linkwork.optimal.arguments import ByStep, nothing_aimed_at, read_velocity, target_shape
-from linkwork.optimal.constraint_scaling import even_scales
-from linkwork.optimal.features import ContactStays, VelocityConstraint
+from linkwork.optimal.arguments import SOLVE, read_velocity
+from linkwork.optimal.constraint_scaling import scale_factors
+from linkwork.optimal.features import StickingContact, VelocityConstraint
 from linkwork.optimal.kernels import TOLD, numbers_of, search_kernel, shapes_of, state_shapes
+from linkwork.optimal.problem_terms import PerStep, default_target, read_target, target_shape
 
 __all__ = ["PENALTY", "PreparedProblem", "prepared"]
 
 PENALTY = 1e3  # to begin with
-_OF_ITSELF = (VelocityConstraint, ContactStays)  # what says nothing of a path of one configuration
+_OF_ITSELF = (VelocityConstraint, StickingContact)  # what says nothing of a path of one configuration
+
+_SCALE_FACTORS: LazyCache[np.ndarray] = LazyCache(512)
 
 
 @dataclass(eq=False)
@@ -35,7 +39,7 @@ class PreparedProblem:
 
     @cached_property
     def program(self) -> PathProgram:
-        found: PathProgram = self.problem.program(self.started, self.launched, self.robot_numbers)
+        found: PathProgram = self.problem._program(self.started, self.launched, self.robot_numbers)
         return found
 
     @cached_property
@@ -58,22 +62,22 @@ class PreparedProblem:
         """What is the same in all calls, by name, besides targets."""
         problem, program = self.problem, self.program
         T = program.steps
-        weights = np.zeros((T, len(problem.entries)))
+        weights = np.zeros((T, len(problem.terms)))
         scales, lower, upper = (np.zeros(program.rows) for _ in range(3))
-        for k, (entry, rows) in enumerate(zip(problem.entries, program.rows_of, strict=True)):
-            without = self.started or entry.feature.early > 0  # some rows look at no step before
-            early = [] if without else [t for t in entry.steps if t < entry.feature.depth]
-            some = len(entry.steps) < T or (entry.kind == "equality" and not isinstance(entry.feature, _OF_ITSELF))
-            if early and some and len(early) == len(entry.steps):
+        for k, (term, rows) in enumerate(zip(problem.terms, program.rows_of, strict=True)):
+            without = self.started or term.feature.rows_without_past > 0  # some rows look at no step before
+            early = [] if without else [t for t in term.steps if t < term.feature.depth]
+            some = len(term.steps) < T or (term.kind == "equality" and not isinstance(term.feature, _OF_ITSELF))
+            if early and some and len(early) == len(term.steps):
                 raise ValueError(
-                    f"Problem.solve: {entry.name!r} looks at {entry.feature.depth} steps before step {early[0]}, and "
-                    f"without start= there are none"
+                    f"{SOLVE}: {term.name!r} looks at {term.feature.depth} steps before step {early[0]}, and without "
+                    f"start= there are none"
                 )
-            for t in entry.steps:
+            for t in term.steps:
                 weights[t, k] = 0.0 if t in early else 1.0
-            scales[rows] = entry.scale
-            if entry.lower is not None:
-                lower[rows], upper[rows] = entry.lower, entry.upper
+            scales[rows] = term.scale
+            if term.lower is not None:
+                lower[rows], upper[rows] = term.lower, term.upper
         parameters = problem.parameters.values()
         floor = np.concatenate([x.lower for x in parameters]) if parameters else np.zeros(0)
         ceiling = np.concatenate([x.upper for x in parameters]) if parameters else np.zeros(0)
@@ -83,22 +87,31 @@ class PreparedProblem:
         return found
 
     @cached_property
-    def even(self) -> dict[str, np.ndarray]:
-        """The same with scales as the search has them, whatever constraints are measured in: see `scaling`."""
-        problem, program, begin = self.problem, self.program, self.begin
-        numbers = numbers_of(program, {**self.constants, **self.some_targets})
+    def scaled_constants(self) -> dict[str, np.ndarray]:
+        """The constants with the scales of the search, which do not depend on the units of constraints.
+
+        Factors are derived once for equal problems: the key is all that they depend on, the program with its features
+        and every number.  So a problem that is built anew takes them from the cache.
+        """
+        program, begin = self.program, self.begin
+        arrays = {**self.constants, **self.nominal_targets}
         u = begin["u"][0] if "u" in begin else np.zeros(0)
-        places = problem.robot.random_configuration(seed=0, size=4)
-        factors = even_scales(program, numbers, places, u, begin.get("p", np.zeros(0)), PENALTY)
+        p = begin.get("p", np.zeros(0))
+        key = program, tuple((name, x.shape, x.tobytes()) for name, x in arrays.items()), u.tobytes(), p.tobytes()
+        factors = _SCALE_FACTORS.get(key, lambda: self._scale_factors(arrays, u, p))
         return self.constants | {"scales": self.constants["scales"] * factors}
 
+    def _scale_factors(self, arrays: Mapping[str, np.ndarray], u: np.ndarray, p: np.ndarray) -> np.ndarray:
+        configurations = self.problem.robot.random_configuration(seed=0, size=4)
+        return scale_factors(self.program, numbers_of(self.program, dict(arrays)), configurations, u, p, PENALTY)
+
     @cached_property
-    def some_targets(self) -> dict[str, np.ndarray]:
-        """What entries aim at by themselves, and nothing where that comes with each call, by input."""
+    def nominal_targets(self) -> dict[str, np.ndarray]:
+        """What terms aim at by themselves, and nothing where that comes with each call, by input."""
         problem, found = self.problem, dict(self.own_targets)
         for port, k, shape in self.targets.values():
             if port not in found:
-                found[port] = np.reshape(nothing_aimed_at(problem.robot, problem.entries[k].feature), math.prod(shape))
+                found[port] = np.reshape(default_target(problem.robot, problem.terms[k].feature), math.prod(shape))
         return found
 
     @property
@@ -139,9 +152,9 @@ class PreparedProblem:
         hard = len(program.hard)
         found = {name: np.zeros(shape) for name, shape in state_shapes(program).items()}
         if "u" in found:
-            found["u"][:] = np.concatenate([x.guess for x in problem.variables.values()])
+            found["u"][:] = np.concatenate([x.initial_guess for x in problem.variables.values()])
         if "p" in found:
-            found["p"][:] = np.concatenate([x.guess for x in problem.parameters.values()])
+            found["p"][:] = np.concatenate([x.initial_guess for x in problem.parameters.values()])
         if "penalties" in found:
             found["penalties"][:] = PENALTY
         told = found["told"]
@@ -178,68 +191,69 @@ class PreparedProblem:
 
     @cached_property
     def targets(self) -> dict[str, tuple[str, int, tuple[int, ...]]]:
-        """By the name of an entry that aims at something: its input's, its number and the shape of what it aims at."""
+        """By the name of an term that aims at something: its input's, its number and the shape of what it aims at."""
         found = {}
-        for k, entry in enumerate(self.problem.entries):
-            shape = target_shape(self.problem.robot.tree, entry.feature)
+        for k, term in enumerate(self.problem.terms):
+            shape = target_shape(self.problem.robot.tree, term.feature)
             if shape is not None:
-                found[entry.name] = (f"target{k}", k, shape)
+                found[term.name] = (f"target{k}", k, shape)
         return found
 
     @cached_property
     def own_targets(self) -> dict[str, np.ndarray]:
-        """What entries aim at by themselves, by input."""
+        """What terms aim at by themselves, by input."""
         found = {}
         for name, (port, k, _) in self.targets.items():
-            entry = self.problem.entries[k]
-            if entry.target is not None:
-                found[port] = self.flat(name, entry.target)
-            elif not entry.feature.needs_target:
-                found[port] = self.flat(name, nothing_aimed_at(self.problem.robot, entry.feature))
+            term = self.problem.terms[k]
+            if term.target is not None:
+                found[port] = self.flat(name, term.target)
+            elif not term.feature.needs_target:
+                found[port] = self.flat(name, default_target(self.problem.robot, term.feature))
         return found
 
     def flat(self, name: str, given: Any) -> np.ndarray:
-        """What an entry aims at as its kernel's input: (..., numbers), or (..., T, numbers) where it moves."""
+        """What an term aims at as its kernel's input: (..., numbers), or (..., T, numbers) where it moves."""
         _, k, shape = self.targets[name]
-        entry = self.problem.entries[k]
-        caller = f"Problem.solve: targets: {name!r}"
+        term = self.problem.terms[k]
+        caller = f"TrajectoryProblem.solve: targets: {name!r}"
         size = math.prod(shape)
-        if isinstance(given, ByStep) != entry.moving:
+        if isinstance(given, PerStep) != term.has_target_per_step:
             raise ValueError(
                 f"{caller}: "
                 + (
-                    "expected linkwork.optimal.ByStep, as it was added with one"
-                    if entry.moving
-                    else "ByStep is for features that were added with a target= ByStep"
+                    "expected linkwork.optimal.PerStep, as it was added with one"
+                    if term.has_target_per_step
+                    else "PerStep is for features that were added with a target= PerStep"
                 )
             )
-        found: np.ndarray = self.problem.read_target(
-            caller, entry.feature, given.values if entry.moving else given, True
-        )
+        tree, values = self.problem.robot.tree, given.values if term.has_target_per_step else given
+        found = read_target(tree, caller, term.feature, values, batch=True)
         lead = found.shape[: found.ndim - len(shape)]
-        if not entry.moving:
+        if not term.has_target_per_step:
             return found.reshape(*lead, size)
-        if not lead or lead[-1] != len(entry.steps):
-            raise ValueError(f"{caller}: ByStep: expected {len(entry.steps)} of shape {shape}, got shape {found.shape}")
+        if not lead or lead[-1] != len(term.steps):
+            raise ValueError(f"{caller}: PerStep: expected {len(term.steps)} of shape {shape}, got shape {found.shape}")
         every = np.empty((*lead[:-1], self.program.steps, size))
         every[...] = found.reshape(*lead, size)[..., :1, :]
-        every[..., list(entry.steps), :] = found.reshape(*lead, size)
+        every[..., list(term.steps), :] = found.reshape(*lead, size)
         return every
 
     def given_targets(self, targets: Any) -> dict[str, np.ndarray]:
         """By input.  Raises ValueError and UnknownNameError."""
         found = dict(self.own_targets)
         if targets is not None and not isinstance(targets, Mapping):
-            raise TypeError(f"Problem.solve: targets: expected a dict of names to what is aimed at, got {targets!r}")
+            raise TypeError(
+                f"TrajectoryProblem.solve: targets: expected a dict of names to what is aimed at, got {targets!r}"
+            )
         for name, x in (targets or {}).items():
             if name not in self.targets:
                 raise UnknownNameError("feature with a target", name, tuple(self.targets))
             found[self.targets[name][0]] = self.flat(name, x)
         for name, (port, k, shape) in self.targets.items():
             if port not in found:
-                said = self.problem.entries[k].feature.target_of
+                said = self.problem.terms[k].feature.target_of
                 raise ValueError(
-                    f"Problem.solve: {name!r} aims at nothing: give targets={{{name!r}: an array {shape}}}: "
+                    f"TrajectoryProblem.solve: {name!r} aims at nothing: give targets={{{name!r}: an array {shape}}}: "
                     f"{said.doc if said is not None else ''}"
                 )
         return found
@@ -248,11 +262,11 @@ class PreparedProblem:
 def prepared(
     problem: Any, started: bool, launched: bool = False, robot_numbers: tuple[Parameter, ...] = ()
 ) -> PreparedProblem:
-    """The same one as long as nothing is added to the problem."""
+    """Return a problem as arrays: the same object in all calls with one problem."""
     key = (started, launched, robot_numbers)
-    found: PreparedProblem | None = problem.prepared.get(key)
+    found: PreparedProblem | None = problem._prepared.get(key)
     if found is None:
-        if not problem.entries:
-            raise ValueError("Problem.solve: nothing is asked: add features first")
-        found = problem.prepared[key] = PreparedProblem(problem, *key)
+        if not problem.terms:
+            raise ValueError(f"{SOLVE}: terms: expected at least one, got none; add features first")
+        found = problem._prepared[key] = PreparedProblem(problem, *key)
     return found

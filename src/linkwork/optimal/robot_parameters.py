@@ -95,7 +95,7 @@ def renumbered(caller: str, problem: Any, known: Mapping[Parameter, Array], give
         had = ", ".join(map(repr, named)) or "none"
         raise ValueError(
             f"{caller}: parameters: expected some of those that the controller was made with, {had}, got {other[0]!r}: "
-            f"name it in Problem.controller(parameters=...)"
+            f"name it in TrajectoryProblem.controller(parameters=...)"
         )
     return {**known, **{named[str(p)]: x for p, x in found.items()}}
 

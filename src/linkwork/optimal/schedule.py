@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Schedule(NamedTuple):
-    """Where entries of a problem count (..., T, entries), and what holds the robot acts (..., T, holdings)."""
+    """Where terms of a problem count (..., T, terms), and what holds the robot acts (..., T, holdings)."""
 
     weights: Array
     active: Array
@@ -33,25 +33,25 @@ def rescheduled(
     """
     if not isinstance(phases, Mapping):
         raise TypeError(f"{caller}: phases: expected a dict of names to steps, got {phases!r}")
-    known, T = problem.phases, problem.steps
+    known, T = problem.phases, problem.num_steps
     masks = {}
     for name, given in phases.items():
         if name not in known:
             raise UnknownNameError("phase", name, tuple(known))
         masks[name] = _mask(f"{caller}: phases: {name!r}", given, T, lead)
     axes = max((x.shape[:-1] for x in masks.values()), key=len, default=())
-    weights = np.array(np.broadcast_to(prepared(problem, True).constants["weights"], (*axes, T, len(problem.entries))))
+    weights = np.array(np.broadcast_to(prepared(problem, True).constants["weights"], (*axes, T, len(problem.terms))))
     used = set()
-    for k, entry in enumerate(problem.entries):
-        if entry.phase in masks:
-            used.add(entry.phase)
-            if entry.moving:
+    for k, term in enumerate(problem.terms):
+        if term.phase in masks:
+            used.add(term.phase)
+            if term.has_target_per_step:
                 raise ValueError(
-                    f"{caller}: phases: {entry.phase!r}: {entry.name!r} has a target of each of its steps (ByStep): "
-                    f"expected one that is the same in all, or at=None"
+                    f"{caller}: phases: {term.phase!r}: {term.name!r} has a target of each of its steps (PerStep): "
+                    f"expected one that is the same in all, or steps=None"
                 )
-            mask = masks[entry.phase]
-            weights[..., k] = ~mask if entry.besides else mask
+            mask = masks[term.phase]
+            weights[..., k] = ~mask if term.is_outside_phase else mask
     held = () if holdings is None else holdings.holdings
     active = np.zeros((*axes, T, len(held)))
     if holdings is not None:
@@ -62,7 +62,7 @@ def rescheduled(
             active[..., k] = masks[number.phase]
     for name in masks:
         if name not in used:
-            raise ValueError(f"{caller}: phases: {name!r}: nothing counts there: expected a phase that an at= names")
+            raise ValueError(f"{caller}: phases: {name!r}: nothing counts there: expected a phase that a steps= names")
     return Schedule(weights, active)
 
 

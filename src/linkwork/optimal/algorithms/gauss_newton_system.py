@@ -1,4 +1,4 @@
-"""All steps of a path at once: what entries come to, and the equations of a Gauss–Newton step, in scans."""
+"""All steps of a path at once: what terms come to, and the equations of a Gauss–Newton step, in scans."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from linkwork.optimal.algorithms.block_banded import (
 from linkwork.optimal.algorithms.path_nlp import PathPoint
 from linkwork.optimal.algorithms.path_steps import Duals, PathSteps
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.algorithms.stage_terms import EntryRequest, LocalTerms, entry_terms, entry_values
+from linkwork.optimal.algorithms.stage_terms import LocalTerms, TermRequest, term_derivatives, term_values
 
 __all__ = ["SMALL", "PathShares", "PathSweeps"]
 
@@ -31,7 +31,7 @@ LONGEST = 12  # columns of a row whose products are written out, where steps hav
 
 
 class PathShares(NamedTuple):
-    """What all entries come to on a path."""
+    """What all terms come to on a path."""
 
     merit: Any
     cost: Any
@@ -43,12 +43,12 @@ class PathShares(NamedTuple):
 
 
 class PathSweeps(PathSteps):
-    """A program with the numbers of a call, and what its entries come to."""
+    """A program with the numbers of a call, and what its terms come to."""
 
     # -- values
 
     def shares(self, point: PathPoint, duals: Duals) -> PathShares:
-        """What entries come to on a path, without derivatives."""
+        """What terms come to on a path, without derivatives."""
         program = self.program
         at = {k: n for n, k in enumerate(program.hard)}
         merit: Any = 0.0
@@ -61,7 +61,7 @@ class PathSweeps(PathSteps):
 
             def step(state: Any, given: Any) -> tuple[Any, Any]:
                 w = self.window(given, point.p)
-                found = [entry_values(w, asked) for asked in self.each(given, duals)]
+                found = [term_values(w, asked) for asked in self.each(given, duals)]
                 constraints = [x for k, x in zip(program.everywhere, found, strict=True) if k in at]
                 worst = [y for x in constraints for y in (x.violation, x.residual)]
                 sums = [sum((getattr(x, name) for x in found), 0.0) for name in ("merit", "cost", "active")]
@@ -81,7 +81,7 @@ class PathSweeps(PathSteps):
                 violations[at[k]], residuals[at[k]] = whole[3 + 2 * n], whole[4 + 2 * n]
         forces: list[Any] = []
         for k, (_, w, asked) in zip(program.alone, self.alone(point, duals), strict=True):
-            found = entry_values(w, asked)
+            found = term_values(w, asked)
             merit, cost, active = merit + found.merit, cost + found.cost, active + found.active
             forces += found.forces
             if k in at:
@@ -97,10 +97,10 @@ class PathSweeps(PathSteps):
 
             def step(state: Any, given: Any) -> tuple[Any, Any]:
                 w = self.window(given, point.p)
-                return state, array([x for a in self.each(given, None) for x in a.entry.feature.values(w, a.target)])
+                return state, array([x for a in self.each(given, None) for x in a.term.feature.values(w, a.target)])
 
             _, everywhere = scan(step, (), self.rows(point, None))
-        alone = [x for _, w, a in self.alone(point, None) for x in a.entry.feature.values(w, a.target)]
+        alone = [x for _, w, a in self.alone(point, None) for x in a.term.feature.values(w, a.target)]
         return everywhere, alone
 
     # -- derivatives
@@ -109,8 +109,8 @@ class PathSweeps(PathSteps):
         """By value, as `values` has them: the sum of its derivatives' sizes, a number where all of these are."""
         program = self.program
 
-        def sizes(w: PathWindow, asked: EntryRequest) -> list[Any]:
-            found = asked.entry.feature.rows(w, asked.target)
+        def sizes(w: PathWindow, asked: TermRequest) -> list[Any]:
+            found = asked.term.feature.jacobian(w, asked.target)
             rows = zip(*found.rows, found.parameters, strict=True)  # by value
             return [sum((fabs(x) for part in row for x in part), 0.0) for row in rows]
 
@@ -129,7 +129,7 @@ class PathSweeps(PathSteps):
     ) -> tuple[Eliminated, Any, Any]:
         """The steps eliminated from H d = −g, with H's diagonal times 1 + damping; the merit; how many rows are active.
 
-        ``bent`` is how much of own second derivatives entries with a step of their own have in H."""
+        ``bent`` is how much of own second derivatives terms with a step of their own have in H."""
         program = self.program
         size = (program.depth + 1) * program.width
         whole: dict[str, Any] = {}
@@ -138,14 +138,14 @@ class PathSweeps(PathSteps):
         merit: Any = 0.0
         active: Any = 0.0
         for terms, (_, w, asked) in zip(alone, self.alone(point, duals), strict=True):
-            entry_terms(program, w, asked, terms, bent)
+            term_derivatives(program, w, asked, terms, bent)
             merit, active = merit + terms.merit, active + terms.active
         if program.everywhere:
 
             def step(state: Any, given: Any) -> tuple[Any, Any]:
                 terms = LocalTerms(longest=LONGEST if program.wide else None)
                 for asked in self.each(given, duals):
-                    entry_terms(program, self.window(given, point.p), asked, terms)
+                    term_derivatives(program, self.window(given, point.p), asked, terms)
                 places = [place for place, x in terms.blocks.items() if x.__class__ is not float]
                 columns = [i for i, x in terms.gradient.items() if x.__class__ is not float]
                 if _on_numbers(point):  # which places are zero is no pattern there
@@ -164,7 +164,7 @@ class PathSweeps(PathSteps):
             whole["found"] = found
         T = program.steps
         for n, k in enumerate(program.alone):
-            whole[f"at{n}"] = array([1.0 if t == program.entries[k].at else 0.0 for t in range(T)])
+            whole[f"at{n}"] = array([1.0 if t == program.terms[k].at else 0.0 for t in range(T)])
         stretched = 1.0 + damping
 
         def added(row: Any) -> WindowShare:
@@ -228,8 +228,8 @@ class PathSweeps(PathSteps):
         program = self.program
         said = dict(zip(program.hard, new, strict=True))
 
-        def columns(entries: Sequence[int]) -> list[Any]:
-            return [said[k] for k in program.forces_of(entries) for _ in range(program.entries[k].count)]
+        def columns(terms: Sequence[int]) -> list[Any]:
+            return [said[k] for k in program.forces_of(terms) for _ in range(program.terms[k].count)]
 
         choices = columns(program.everywhere)
 

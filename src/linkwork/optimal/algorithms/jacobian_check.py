@@ -12,17 +12,17 @@ from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
-from linkwork.optimal.features.feature import Feature, FeatureRows
+from linkwork.optimal.features.feature import Feature, FeatureJacobian
 from linkwork.optimal.features.motion_features import velocities_of
 
-__all__ = ["RowCheck", "check_rows"]
+__all__ = ["JacobianCheck", "check_jacobian"]
 
 _STEP = 1e-6
 _ROUNDING = 1e-5  # of what differences of such a step are off, relative to the largest number of rows
 
 
 @dataclass(frozen=True)
-class RowCheck:
+class JacobianCheck:
     """The largest difference between a feature's rows and central differences of its values.
 
     ``error`` is in the unit of the row by that of the column, ``where`` (its row's name, how many steps back, the
@@ -57,7 +57,7 @@ class RowCheck:
         )
 
 
-def check_rows(
+def check_jacobian(
     tree: Tree,
     feature: Feature,
     target: Sequence[float] = (),
@@ -69,14 +69,14 @@ def check_rows(
     windows: int = 4,
     seed: int = 0,
     exact: bool = True,
-) -> RowCheck:
+) -> JacobianCheck:
     """Of a settled feature, with variables of steps and parameters of the path by name and size.
 
     ``exact``: of the rows that are to be derivatives everywhere.  Raises ValueError for values that are not finite.
     """
     rng = np.random.default_rng(seed)
     sizes, shared = dict(variables or {}), dict(parameters or {})
-    worst: RowCheck | None = None
+    worst: JacobianCheck | None = None
     largest = 0.0
     for _ in range(windows):
         path = _random_path(tree, rng, feature.depth + 1, step)
@@ -92,7 +92,7 @@ def check_rows(
             return PathWindow(tree, path, [step] * len(path), 0.7, numbers, whole, contacts=contacts)
 
         w = _window(path, numbers, whole)
-        found: FeatureRows = feature.exact_rows(w, target) if exact else feature.rows(w, target)
+        found: FeatureJacobian = feature.exact_jacobian(w, target) if exact else feature.jacobian(w, target)
         _finite(feature, found.values)
         for back, column, plus, minus, own in _moved(tree, feature, found, path, numbers, whole, values):
             differences = (plus - minus) / (2.0 * _STEP)
@@ -103,10 +103,10 @@ def check_rows(
             error = float(off[k]) if len(off) and not np.isnan(off[k]) else np.inf
             if worst is None or error > worst.error:
                 place = (feature.row_names[k], back, column)
-                worst = RowCheck(feature.name, error, 0.0, place, float(differences[k]), float(got[k]), windows)
+                worst = JacobianCheck(feature.name, error, 0.0, place, float(differences[k]), float(got[k]), windows)
     if worst is None:
         raise ValueError(f"feature {feature.name!r}: nothing that a path could change is in it")
-    return RowCheck(worst.feature, worst.error, largest, worst.where, worst.expected, worst.got, windows)
+    return JacobianCheck(worst.feature, worst.error, largest, worst.where, worst.expected, worst.got, windows)
 
 
 def _random_path(tree: Tree, rng: np.random.Generator, count: int, step: float) -> list[list[float]]:
@@ -120,7 +120,9 @@ def _random_path(tree: Tree, rng: np.random.Generator, count: int, step: float) 
     return found
 
 
-def _moved(tree: Tree, feature: Feature, found: FeatureRows, path: Any, numbers: Any, whole: Any, values: Any) -> Any:
+def _moved(
+    tree: Tree, feature: Feature, found: FeatureJacobian, path: Any, numbers: Any, whole: Any, values: Any
+) -> Any:
     """(steps back, the column's name, values after a step along it and against it, its numbers of the rows)."""
     names = velocities_of(tree)[0]
     for back in range(feature.depth + 1):

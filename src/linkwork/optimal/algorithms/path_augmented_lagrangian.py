@@ -80,7 +80,7 @@ class PathSearch(NamedTuple):
     merit: Any
     length: Any  # of the last step that was asked for
     stale: Any  # iterations in which all penalties are as large as may be, and the merit hardly falls
-    bent: Any  # how much of own second derivatives entries with a step of their own have in H
+    bent: Any  # how much of own second derivatives terms with a step of their own have in H
     straight: Any  # until which iteration none of them, since H was not positive with them
     share: Any  # of a step that is taken where merits are blind
     former: Any  # length of the last step that was asked for; endless where it was not taken
@@ -110,13 +110,17 @@ def begun(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
     return PathSearch(point, duals, far, far, _LEAST_DAMPING, RUNNING, *numbers)
 
 
-def search(sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget: Any, at_most: int) -> PathSearch:
+def search(
+    sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget: Any, max_iterations: int
+) -> PathSearch:
     """Iterations until it has ended, or has done as many as the budget says."""
 
     def going(state: PathSearch) -> Any:
         return and_(lt(state.status, 0.5), lt(state.iterations, budget))
 
-    found: PathSearch = while_loop(going, lambda s: _iteration(sweeps, s, tolerances), start, at_most=at_most).state
+    found: PathSearch = while_loop(
+        going, lambda s: _iteration(sweeps, s, tolerances), start, at_most=max_iterations
+    ).state
     return found
 
 

@@ -27,7 +27,7 @@ from linkwork.optimal.algorithms.gauss_newton_system import PathSweeps
 from linkwork.optimal.algorithms.path_nlp import PathPoint, PathProgram
 from linkwork.optimal.algorithms.path_steps import Duals
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.algorithms.stage_terms import EntryRequest, columns_of, second_derivatives
+from linkwork.optimal.algorithms.stage_terms import TermRequest, columns_of, second_derivatives
 
 __all__ = ["PathConditions"]
 
@@ -45,7 +45,7 @@ class PathConditions:
         return (program.depth + 1) * program.width + program.many
 
     def slopes(self, point: PathPoint, duals: Duals) -> dict[str, Any]:
-        """g and c of every step: of what is looked at in all of them, and of each entry with a step of its own."""
+        """g and c of every step: of what is looked at in all of them, and of each term with a step of its own."""
         return self._all(point, duals, self._slope)
 
     def bends(self, point: PathPoint, duals: Duals) -> dict[str, Any]:
@@ -59,8 +59,8 @@ class PathConditions:
         found: dict[str, Any] = {}
         hard = {k: n for n, k in enumerate(program.hard)}
 
-        def put(n: int, w: PathWindow, asked: EntryRequest) -> None:
-            rows = asked.entry.feature.exact_rows(w, asked.target)
+        def put(n: int, w: PathWindow, asked: TermRequest) -> None:
+            rows = asked.term.feature.exact_jacobian(w, asked.target)
             lines = [columns_of(program, w, rows, k) for k in range(len(rows.values))]
             found[f"values{n}"] = array(rows.values)
             found[f"rows{n}"] = array([line.get(i, 0.0) for line in lines for i in range(self.size)])
@@ -69,8 +69,8 @@ class PathConditions:
 
             def step(state: Any, given: Any) -> tuple[Any, Any]:
                 w = sweeps.window(given, point.p)
-                entries = zip(program.everywhere, sweeps.each(given, None), strict=True)
-                for k, asked in entries:
+                terms = zip(program.everywhere, sweeps.each(given, None), strict=True)
+                for k, asked in terms:
                     if k in hard:
                         put(hard[k], w, asked)
                 return state, tuple(found[f"{name}{hard[k]}"] for k in some for name in ("values", "rows"))
@@ -99,29 +99,29 @@ class PathConditions:
             found[f"first{n}"], found[f"second{n}"] = array(first), array(second)
         return found
 
-    def _slope(self, w: PathWindow, entries: Sequence[EntryRequest]) -> tuple[list[Any], list[Any]]:
+    def _slope(self, w: PathWindow, terms: Sequence[TermRequest]) -> tuple[list[Any], list[Any]]:
         gradient: list[Any] = [0.0] * self.size
         values: list[Any] = []
-        for asked in entries:
-            found = asked.entry.feature.exact_rows(w, asked.target)
+        for asked in terms:
+            found = asked.term.feature.exact_jacobian(w, asked.target)
             values += found.values
             for k, pull in enumerate(_pulls(asked, found.values)):
                 for i, x in columns_of(self.sweeps.program, w, found, k).items():
                     gradient[i] = gradient[i] + _where_it_counts(asked, pull * x)
         return gradient, values
 
-    def _bend(self, w: PathWindow, entries: Sequence[EntryRequest]) -> tuple[list[Any], list[Any]]:
+    def _bend(self, w: PathWindow, terms: Sequence[TermRequest]) -> tuple[list[Any], list[Any]]:
         program: PathProgram = self.sweeps.program
         H: list[list[Any]] = [[0.0] * (i + 1) for i in range(self.size)]
         J: list[Any] = []
-        for asked in entries:
-            found = asked.entry.feature.exact_rows(w, asked.target)
+        for asked in terms:
+            found = asked.term.feature.exact_jacobian(w, asked.target)
             pulls = _pulls(asked, found.values)
             for (i, j), x in second_derivatives(program, w, asked, pulls).items():
                 H[i][j] = H[i][j] + _where_it_counts(asked, x)
             for k, value in enumerate(found.values):
                 line = columns_of(program, w, found, k)
-                if asked.entry.kind == "squares":
+                if asked.term.kind == "least_squares":
                     weight = asked.weight_of(k) * asked.scales[k]
                     square = weight * weight * _held(asked, value, k)
                     for i, x in line.items():
@@ -132,22 +132,22 @@ class PathConditions:
         return [x for row in H for x in row], J
 
 
-def _where_it_counts(asked: EntryRequest, x: Any) -> Any:
+def _where_it_counts(asked: TermRequest, x: Any) -> Any:
     if is_zero(x) or asked.weight.__class__ is float:
         return x
     return where(lt(0.0, asked.weight), x, 0.0)
 
 
-def _pulls(asked: EntryRequest, values: Sequence[Any]) -> list[Any]:
+def _pulls(asked: TermRequest, values: Sequence[Any]) -> list[Any]:
     """What the Lagrangian's gradient has of each row's."""
     found = []
     for k, value in enumerate(values):
         weight = asked.weight_of(k) * asked.scales[k]
-        if asked.entry.kind == "cost":
+        if asked.term.kind == "cost":
             found.append(weight)
-        elif asked.entry.kind == "squares":
+        elif asked.term.kind == "least_squares":
             beyond = value
-            if asked.entry.bounded:
+            if asked.term.bounded:
                 beyond = value - fmin(fmax(value, asked.lower[k]), asked.upper[k])
             found.append(weight * weight * beyond)
         else:
@@ -155,9 +155,9 @@ def _pulls(asked: EntryRequest, values: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _held(asked: EntryRequest, value: Any, k: int) -> Any:
+def _held(asked: TermRequest, value: Any, k: int) -> Any:
     """1 where a square counts, and 0 where it is within its bounds."""
-    if not asked.entry.bounded:
+    if not asked.term.bounded:
         return 1.0
     inside = lt(asked.lower[k], value)
     return where(inside, where(lt(value, asked.upper[k]), 0.0, 1.0), 1.0)

@@ -4,8 +4,8 @@ The unknowns are, of each of T steps, a configuration and variables (the columns
 variables), and parameters of the whole path, of which the first are free durations.  Steps before the first, the
 *past*, are given, oldest first: where a path has a start, these are where the robot was, else they are not looked at.
 
-Entries are features with what is asked of them.  Where one counts is a number of each call, a *weight* by step that is
-0 where it does not; an entry with a step of its own is evaluated there alone.
+Terms are features with what is asked of them.  Where one counts is a number of each call, a *weight* by step that is
+0 where it does not; an term with a step of its own is evaluated there alone.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
 from linkwork.optimal.features.feature import Feature
 
-__all__ = ["KINDS", "OptimalNumbers", "PathEntry", "PathPoint", "PathProgram"]
+__all__ = ["KINDS", "OptimalNumbers", "PathPoint", "PathProgram", "PathTerm"]
 
 WIDE = 40  # columns of a window
-KINDS = ("cost", "squares", "equality", "inequality")
+KINDS = ("cost", "least_squares", "equality", "inequality")
 
 
 @dataclass(frozen=True)
-class PathEntry:
+class PathTerm:
     """A feature, and what is asked of its values c, times a scale s.
 
-    "cost": Σ s c is minimised; "squares": ½ Σ (s c)²; "equality": c = 0; "inequality": c ≤ 0.  A ``bounded`` one has
-    bounds by row instead: within them for constraints, and squares are of what is beyond.
+    "cost": Σ s c is minimised; "least_squares": ½ Σ (s c)²; "equality": c = 0; "inequality": c ≤ 0.  A ``bounded`` one
+    has bounds by row instead: constraints stay within them, and squares are of what is beyond.
     """
 
     feature: Feature
@@ -40,7 +40,7 @@ class PathEntry:
     name: str
     at: int | None = None  # the one step at which it is looked at; else all are
     bounded: bool = False
-    moving: bool = False  # whether its target differs from step to step
+    has_target_per_step: bool = False  # whether its target differs from step to step
 
     @property
     def count(self) -> int:
@@ -54,15 +54,15 @@ class PathEntry:
 
 
 class OptimalNumbers(NamedTuple):
-    """What comes with each call: T steps, E entries with R rows in all, of which Rₜ are looked at in all steps."""
+    """What comes with each call: T steps, E terms with R rows in all, of which Rₜ are looked at in all steps."""
 
     past: Any  # (depth, nq): configurations before the first step, oldest first
     step: Any  # τ: a number, or (T,) where steps differ; less what free durations make of it
     step_rates: Any  # (durations,) or (T, durations): what these make of τ
-    weights: Any  # (T, E): where entries count
+    weights: Any  # (T, E): where terms count
     scales: Any  # (R,)
-    targets: Sequence[Any]  # by entry: numbers, or (T, numbers) of a moving one; nothing of what aims at nothing
-    lower: Any  # (R,): of bounded entries
+    targets: Sequence[Any]  # by term: numbers, or (T, numbers) of a moving one; nothing of what aims at nothing
+    lower: Any  # (R,): of bounded terms
     upper: Any
     floor: Any  # (parameters,): bounds
     ceiling: Any
@@ -83,7 +83,7 @@ class PathProgram:
 
     tree: Tree
     steps: int
-    entries: tuple[PathEntry, ...]
+    terms: tuple[PathTerm, ...]
     started: bool = True  # whether there is a past
     variables: tuple[tuple[str, int], ...] = ()  # by step: names and how many numbers
     parameters: tuple[tuple[str, int], ...] = ()  # of the whole path; durations first
@@ -100,7 +100,7 @@ class PathProgram:
     @cached_property
     def depth(self) -> int:
         """How many earlier steps any feature looks at: the bandwidth."""
-        return max((entry.feature.depth for entry in self.entries), default=0)
+        return max((term.feature.depth for term in self.terms), default=0)
 
     @cached_property
     def extra(self) -> int:
@@ -124,62 +124,62 @@ class PathProgram:
 
     @cached_property
     def everywhere(self) -> tuple[int, ...]:
-        """Entries that are looked at in every step."""
-        return tuple(k for k, entry in enumerate(self.entries) if entry.at is None)
+        """Terms that are looked at in every step."""
+        return tuple(k for k, term in enumerate(self.terms) if term.at is None)
 
     @cached_property
     def alone(self) -> tuple[int, ...]:
-        """Entries with a step of their own."""
-        return tuple(k for k, entry in enumerate(self.entries) if entry.at is not None)
+        """Terms with a step of their own."""
+        return tuple(k for k, term in enumerate(self.terms) if term.at is not None)
 
     @cached_property
     def rows_of(self) -> tuple[slice, ...]:
-        """By entry: its places among all rows."""
+        """By term: its places among all rows."""
         found, start = [], 0
-        for entry in self.entries:
-            found.append(slice(start, start + entry.count))
-            start += entry.count
+        for term in self.terms:
+            found.append(slice(start, start + term.count))
+            start += term.count
         return tuple(found)
 
     @property
     def rows(self) -> int:
-        """Rows of all entries."""
-        return self.rows_of[-1].stop if self.entries else 0
+        """Rows of all terms."""
+        return self.rows_of[-1].stop if self.terms else 0
 
     @cached_property
     def hard(self) -> tuple[int, ...]:
-        """Entries that are constraints."""
-        return tuple(k for k, entry in enumerate(self.entries) if entry.hard)
+        """Terms that are constraints."""
+        return tuple(k for k, term in enumerate(self.terms) if term.hard)
 
     @property
     def hard_names(self) -> tuple[str, ...]:
         """Of those."""
-        return tuple(self.entries[k].name for k in self.hard)
+        return tuple(self.terms[k].name for k in self.hard)
 
     @cached_property
     def parted(self) -> tuple[int, ...]:
-        """Entries of which some rows alone count in steps before which there is no other: see `counted`."""
+        """Terms of which some rows alone count in steps before which there is no other: see `counted`."""
         if self.started:
             return ()
-        return tuple(k for k, entry in enumerate(self.entries) if 0 < entry.feature.early < entry.count)
+        return tuple(k for k, term in enumerate(self.terms) if 0 < term.feature.rows_without_past < term.count)
 
     def counted(self, k: int, t: int) -> int:
-        """How many of an entry's first rows count in a step where it does."""
-        entry = self.entries[k]
-        return entry.feature.early if k in self.parted and t < entry.feature.depth else entry.count
+        """How many of an term's first rows count in a step where it does."""
+        term = self.terms[k]
+        return term.feature.rows_without_past if k in self.parted and t < term.feature.depth else term.count
 
-    def forces_of(self, entries: Sequence[int]) -> dict[int, slice]:
-        """By constraint among some entries: where its multipliers stand, one after the other."""
+    def forces_of(self, terms: Sequence[int]) -> dict[int, slice]:
+        """By constraint among some terms: where its multipliers stand, one after the other."""
         found, start = {}, 0
-        for k in entries:
-            if self.entries[k].hard:
-                found[k] = slice(start, start + self.entries[k].count)
-                start += self.entries[k].count
+        for k in terms:
+            if self.terms[k].hard:
+                found[k] = slice(start, start + self.terms[k].count)
+                start += self.terms[k].count
         return found
 
-    def force_count(self, entries: Sequence[int]) -> int:
-        """How many multipliers some entries have, in a step."""
-        return sum(self.entries[k].count for k in entries if self.entries[k].hard)
+    def force_count(self, terms: Sequence[int]) -> int:
+        """How many multipliers some terms have, in a step."""
+        return sum(self.terms[k].count for k in terms if self.terms[k].hard)
 
     def window(
         self, q: Sequence[Sequence[Any]], u: Sequence[Sequence[Any]], p: Sequence[Any], clock: Sequence[Any]

@@ -14,7 +14,7 @@ from linkwork.expr.scalar.functions import fmax
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathPoint, PathProgram
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.algorithms.stage_terms import EntryRequest
+from linkwork.optimal.algorithms.stage_terms import TermRequest
 
 __all__ = ["Duals", "PathSteps"]
 
@@ -85,7 +85,7 @@ class PathSteps:
         return [[rate * x for x in list(self.numbers.rate)] for rate in self._first_rates]
 
     def _later(self, k: int, t: int) -> float:
-        return float(self.program.counted(k, t) == self.program.entries[k].count)
+        return float(self.program.counted(k, t) == self.program.terms[k].count)
 
     def _ages(self, t: int) -> list[float]:
         """By configuration of a step's window: how many steps before the start it is."""
@@ -93,26 +93,26 @@ class PathSteps:
 
     def _asked(
         self, k: int, weight: Any, target: Sequence[Any], forces: Any, duals: Duals | None, later: Any = 1.0
-    ) -> EntryRequest:
-        entry, rows = self.program.entries[k], self.program.rows_of[k]
+    ) -> TermRequest:
+        term, rows = self.program.terms[k], self.program.rows_of[k]
         penalty: Any = 1.0
-        if entry.hard and duals is not None:
+        if term.hard and duals is not None:
             penalty = duals.penalties[self.program.hard.index(k)]
         scales, lower, upper = (list(x[rows]) for x in (self.numbers.scales, self.numbers.lower, self.numbers.upper))
-        multipliers = list(forces) if entry.hard and duals is not None else [0.0] * entry.count
-        return EntryRequest(entry, weight, scales, target, lower, upper, multipliers, penalty, later)
+        multipliers = list(forces) if term.hard and duals is not None else [0.0] * term.count
+        return TermRequest(term, weight, scales, target, lower, upper, multipliers, penalty, later)
 
     def rows(self, point: PathPoint, duals: Duals | None) -> Any:
         """What the scans over steps are given."""
         program = self.program
         q, u = self._extended(point)
-        moving = [self.numbers.targets[k] for k in program.everywhere if program.entries[k].moving]
+        moving = [self.numbers.targets[k] for k in program.everywhere if program.terms[k].has_target_per_step]
         given: dict[str, Any] = {"q": tuple(q)}
         if u:
             given["u"] = tuple(u)
         if not program.uniform:
             given["clock"] = np.array(self._clocks, dtype=object)
-        elif any(entry.feature.depth >= 0 for entry in program.entries):
+        elif any(term.feature.depth >= 0 for term in program.terms):
             given["time"] = np.array([row[program.depth + 1 :] for row in self._clocks], dtype=object)
         if program.everywhere:
             given["weights"] = np.array(
@@ -146,28 +146,28 @@ class PathSteps:
             w.ages, w.retreat = [0.0, 0.0, *list(given["ages"])[2:]], self._retreat  # the start itself stays
         return w
 
-    def each(self, given: Mapping[str, Any], duals: Duals | None) -> list[EntryRequest]:
-        """The entries of a step that are looked at in all."""
+    def each(self, given: Mapping[str, Any], duals: Duals | None) -> list[TermRequest]:
+        """The terms of a step that are looked at in all."""
         program = self.program
         moving, later = iter(given.get("moving", ())), iter(given.get("later", ()))
         places = program.forces_of(program.everywhere)
         forces = list(given["forces"]) if "forces" in given else []
         found = []
         for n, k in enumerate(program.everywhere):
-            target = next(moving) if program.entries[k].moving else self.numbers.targets[k]
+            target = next(moving) if program.terms[k].has_target_per_step else self.numbers.targets[k]
             own = forces[places[k]] if k in places else []
             parts = next(later) if k in program.parted else 1.0
             found.append(self._asked(k, given["weights"][n], list(target), own, duals, parts))
         return found
 
-    def alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, EntryRequest]]:
-        """Entries with a step of their own: the step, its window and what is asked."""
+    def alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, TermRequest]]:
+        """Terms with a step of their own: the step, its window and what is asked."""
         program = self.program
         q, u = self._extended(point)
         places = program.forces_of(program.alone)
         found = []
         for k in program.alone:
-            t = program.entries[k].at
+            t = program.terms[k].at
             assert t is not None
             own_u = [list(x[t]) for x in u] or [[]] * (program.depth + 1)
             w = program.window([list(x[t]) for x in q], own_u, list(point.p), self._clocks[t])
@@ -175,6 +175,6 @@ class PathSteps:
                 w.ages, w.retreat = self._ages(t), self._retreat
             forces = list(duals.alone[places[k]]) if k in places and duals is not None else []
             aim = self.numbers.targets[k]
-            target = list(aim[t] if program.entries[k].moving else aim)
+            target = list(aim[t] if program.terms[k].has_target_per_step else aim)
             found.append((t, w, self._asked(k, 1.0, target, forces, duals, self._later(k, t))))
         return found

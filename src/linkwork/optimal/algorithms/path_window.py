@@ -15,7 +15,7 @@ from linkwork.kinematics.algorithms.configuration_manifold import difference, in
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.window_dynamics import WindowDynamics
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
-from linkwork.optimal.features.feature import FeatureRows, MidpointState, Window
+from linkwork.optimal.features.feature import FeatureJacobian, MidpointState, Window
 
 __all__ = ["PathWindow"]
 
@@ -97,7 +97,7 @@ class PathWindow(WindowDynamics):
     def configuration(self, back: int = 0) -> list[Any]:
         return list(self._q[back])
 
-    def on_the_way(self, share: float) -> MidpointState:
+    def interpolated_state(self, share: float) -> MidpointState:
         tree, n = self.tree, self.tree.nv
         begin, end = self.configuration(1), self.configuration(0)
         rates = [
@@ -148,7 +148,7 @@ class PathWindow(WindowDynamics):
     def parameter(self, name: str) -> list[Any]:
         return list(_known(self._parameters, name, "parameter of the path"))
 
-    def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureRows:
+    def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureJacobian:
         """One run of the function on dual numbers: by each step's tangent vector and variables, and by parameters."""
         width, after = self.width, (depth + 1) * self.width
         numbers: list[Any] = []
@@ -191,7 +191,7 @@ class PathWindow(WindowDynamics):
         )
         found = [parts(x, level) for x in values(window)]
         tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in found]
-        return FeatureRows(
+        return FeatureJacobian(
             [value for value, _ in found],
             [[[t.get(back * width + k) for k in range(width)] for t in tangents] for back in range(depth + 1)],
             [[t.get(after + k) for k in range(self.parameter_count)] for t in tangents],

@@ -1,4 +1,4 @@
-"""What the entries of a problem make of one step: gradient and Gauss–Newton blocks of an augmented Lagrangian.
+"""What the terms of a problem make of one step: gradient and Gauss–Newton blocks of an augmented Lagrangian.
 
 With c the values of a constraint, s its scale, λ its multipliers and ρ its penalty, its share is
 
@@ -21,20 +21,20 @@ from typing import Any
 
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import eq, fabs, fmax, fmin, lt, where
-from linkwork.optimal.algorithms.path_nlp import PathEntry, PathProgram
+from linkwork.optimal.algorithms.path_nlp import PathProgram, PathTerm
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.features.feature import FeatureRows
+from linkwork.optimal.features.feature import FeatureJacobian
 
-__all__ = ["EntryRequest", "LocalShare", "LocalTerms", "entry_terms", "entry_values"]
+__all__ = ["LocalShare", "LocalTerms", "TermRequest", "term_derivatives", "term_values"]
 
 Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True)
-class EntryRequest:
-    """An entry with its numbers in one step."""
+class TermRequest:
+    """An term with its numbers in one step."""
 
-    entry: PathEntry
+    term: PathTerm
     weight: Any
     scales: Scalars
     target: Scalars
@@ -47,7 +47,7 @@ class EntryRequest:
     def weight_of(self, row: int) -> Any:
         """Whether a row counts."""
         every = self.later.__class__ is float and self.later > 0.0
-        return self.weight if every or row < self.entry.feature.early else self.weight * self.later
+        return self.weight if every or row < self.term.feature.rows_without_past else self.weight * self.later
 
 
 @dataclass
@@ -69,7 +69,7 @@ class LocalTerms:
 
 @dataclass(frozen=True)
 class LocalShare:
-    """What an entry adds in one step: to the merit and to the cost; what is violated at most; its next multipliers.
+    """What an term adds in one step: to the merit and to the cost; what is violated at most; its next multipliers.
 
     The residual is max |f − λ|/ρ: the scaled violation of rows that hold, and what is left of multipliers of rows that
     do not.  Where it is zero, constraints are kept and complementary to their multipliers.
@@ -84,28 +84,28 @@ class LocalShare:
 
 
 def _counts(weight: Any, x: Any) -> Any:
-    """A number where the entry counts, else 0: also where it is none."""
+    """A number where the term counts, else 0: also where it is none."""
     if weight.__class__ is float:
         return x if weight else 0.0
     return where(lt(0.0, weight), x, 0.0)
 
 
-def _beyond(asked: EntryRequest, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
-    """y − clip(y) between an entry's scaled bounds, and whether it counts there, a factor."""
-    entry = asked.entry
-    if entry.bounded:
+def _beyond(asked: TermRequest, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
+    """y − clip(y) between an term's scaled bounds, and whether it counts there, a factor."""
+    term = asked.term
+    if term.bounded:
         low, high = asked.lower[row] * scale, asked.upper[row] * scale
         found = y - fmin(fmax(y, low), high)
         held = where(eq(found, 0.0), where(eq(low, high), 1.0, 0.0), 1.0)
         return _counts(asked.weight_of(row), found), held
-    if entry.kind == "inequality":
+    if term.kind == "inequality":
         return where(lt(y, 0.0), 0.0, y), where(lt(0.0, y), 1.0, 0.0)  # what is no number stays none
     return y, 1.0
 
 
-def _shares(asked: EntryRequest, values: Scalars) -> tuple[LocalShare, list[tuple[Any, Any]]]:
+def _shares(asked: TermRequest, values: Scalars) -> tuple[LocalShare, list[tuple[Any, Any]]]:
     """What values come to; by row its force, and the curvature that stands for its second derivatives."""
-    entry, rho = asked.entry, asked.penalty
+    term, rho = asked.term, asked.penalty
     merit: Any = 0.0
     cost: Any = 0.0
     violation: Any = 0.0
@@ -116,14 +116,14 @@ def _shares(asked: EntryRequest, values: Scalars) -> tuple[LocalShare, list[tupl
         weight = asked.weight_of(k)
         c = _counts(weight, value)
         scale = weight * asked.scales[k]
-        if entry.kind == "cost":
+        if term.kind == "cost":
             merit = merit + scale * c
             rows.append((scale, 0.0))
-        elif entry.kind == "squares":
+        elif term.kind == "least_squares":
             r, held = _beyond(asked, scale * c, k, scale)
             merit = merit + 0.5 * r * r
             rows.append((scale * r, held * scale * scale))
-            active = active + held if entry.bounded else active
+            active = active + held if term.bounded else active
         else:
             shift = asked.multipliers[k] / rho
             r, held = _beyond(asked, scale * c + shift, k, scale)
@@ -134,17 +134,17 @@ def _shares(asked: EntryRequest, values: Scalars) -> tuple[LocalShare, list[tupl
             left, _ = _beyond(asked, c, k, 1.0)
             violation = fmax(violation, fabs(left))
             residual = fmax(residual, fabs(r - shift))
-            active = active + held if entry.bounded or entry.kind == "inequality" else active
-    cost = merit if not entry.hard else 0.0
+            active = active + held if term.bounded or term.kind == "inequality" else active
+    cost = merit if not term.hard else 0.0
     return LocalShare(merit, cost, violation, residual, active, forces), rows
 
 
-def entry_values(w: PathWindow, asked: EntryRequest) -> LocalShare:
-    """An entry's share in a window, without derivatives."""
-    return _shares(asked, asked.entry.feature.values(w, asked.target))[0]
+def term_values(w: PathWindow, asked: TermRequest) -> LocalShare:
+    """An term's share in a window, without derivatives."""
+    return _shares(asked, asked.term.feature.values(w, asked.target))[0]
 
 
-def columns_of(program: PathProgram, w: PathWindow, found: FeatureRows, row: int) -> dict[int, Any]:
+def columns_of(program: PathProgram, w: PathWindow, found: FeatureJacobian, row: int) -> dict[int, Any]:
     """A row by column of the program's windows, without what is structurally zero."""
     width, start = program.width, (program.depth + 1) * program.width
     line = {back * width + k: x for back, block in enumerate(found.rows) for k, x in enumerate(block[row])}
@@ -156,9 +156,11 @@ def columns_of(program: PathProgram, w: PathWindow, found: FeatureRows, row: int
     return {k: x for k, x in line.items() if not is_zero(x)}
 
 
-def entry_terms(program: PathProgram, w: PathWindow, asked: EntryRequest, terms: LocalTerms, bent: Any = None) -> None:
-    """Adds an entry's share to the terms of a step, and so much of its values' own second derivatives as is said."""
-    found = asked.entry.feature.exact_rows(w, asked.target)
+def term_derivatives(
+    program: PathProgram, w: PathWindow, asked: TermRequest, terms: LocalTerms, bent: Any = None
+) -> None:
+    """Adds an term's share to the terms of a step, and so much of its values' own second derivatives as is said."""
+    found = asked.term.feature.exact_jacobian(w, asked.target)
     share, rows = _shares(asked, found.values)
     terms.merit, terms.active = terms.merit + share.merit, terms.active + share.active
     lines = [columns_of(program, w, found, k) for k in range(len(rows))]
@@ -176,8 +178,8 @@ def entry_terms(program: PathProgram, w: PathWindow, asked: EntryRequest, terms:
             for j, y in weighed.items():
                 if j <= i:
                     terms.add(i, j, x * y)
-    if asked.entry.kind == "cost" or bent is not None:
-        much = 1.0 if asked.entry.kind == "cost" else bent
+    if asked.term.kind == "cost" or bent is not None:
+        much = 1.0 if asked.term.kind == "cost" else bent
         for (i, j), x in second_derivatives(program, w, asked, [much * pull for pull, _ in rows]).items():
             terms.add(i, j, _counts(asked.weight, x))
 
@@ -199,14 +201,14 @@ def _together(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[
 
 
 def second_derivatives(
-    program: PathProgram, w: PathWindow, asked: EntryRequest, pulls: Scalars
+    program: PathProgram, w: PathWindow, asked: TermRequest, pulls: Scalars
 ) -> dict[tuple[int, int], Any]:
-    """Those of the sum of an entry's values, each times its pull: the lower triangle, by column."""
-    feature, width = asked.entry.feature, program.width
+    """Those of the sum of an term's values, each times its pull: the lower triangle, by column."""
+    feature, width = asked.term.feature, program.width
     size, start = (feature.depth + 1) * width, (program.depth + 1) * width
 
     def pulled(window: Any) -> list[Any]:
-        found = feature.exact_rows(window, asked.target)
+        found = feature.exact_jacobian(window, asked.target)
         total: list[Any] = [0.0] * (size + program.many)
         for k, pull in enumerate(pulls):
             line = [x for block in found.rows for x in block[k]] + list(found.parameters[k])

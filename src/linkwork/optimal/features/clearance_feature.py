@@ -18,7 +18,7 @@ from linkwork.geometry.solids import SolidKind
 from linkwork.ik.tasks.clearance_task import scene_numbers, scene_rows
 from linkwork.ik.tasks.task import TaskKinematics, TaskTarget
 from linkwork.optimal.features.arguments import one_of, text
-from linkwork.optimal.features.feature import Feature, FeatureRows, Scalars, Window
+from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window
 
 __all__ = ["Clearance"]
 
@@ -111,7 +111,7 @@ class Clearance(Feature):
         return tuple(f"{name}{place}" for place in ("", *at) for name in self._names)
 
     @property
-    def early(self) -> int:
+    def rows_without_past(self) -> int:
         return len(self._names)
 
     @property
@@ -125,29 +125,29 @@ class Clearance(Feature):
     def row_units(self) -> tuple[str, ...]:
         return ("m",) * len(self.row_names)
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         meant = w.state().meant_pairs(f"feature {self.name!r}", self.scene or Scene(), self.pairs)
         return replace(self, own=meant.own, shapes=meant.shapes, kept=meant.kept, names=meant.names, links=meant.links)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         found = self._found(w.state(), target)[0]
         for share in self._shares:
-            found = found + self._found(w.on_the_way(share).state, target)[0]
+            found = found + self._found(w.interpolated_state(share).state, target)[0]
         return found
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         more = [0.0] * (w.width - w.nv)
         values, own = self._found(w.state(), target)
         steps = [[[*row, *more] for row in own]]
         if self.between:
             steps.append([[0.0] * w.width for _ in own])
         for share in self._shares:
-            way = w.on_the_way(share)
+            way = w.interpolated_state(share)
             distances, own = self._found(way.state, target)
             values = values + distances
             for rows, moved in zip(steps, (way.by_end, way.by_begin), strict=True):
                 rows += [[*row, *more] for row in product(own, moved)]
-        return FeatureRows(values, steps, [[0.0] * w.parameter_count for _ in values])
+        return FeatureJacobian(values, steps, [[0.0] * w.parameter_count for _ in values])
 
     @property
     def _shares(self) -> list[float]:

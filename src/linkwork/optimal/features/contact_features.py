@@ -16,10 +16,10 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import Constraint, References
 from linkwork.expr.scalar.functions import sqrt
 from linkwork.optimal.features.arguments import one_of, switch, text
-from linkwork.optimal.features.feature import Feature, FeatureRows, Scalars, Window
+from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window
 from linkwork.spatial import Quaternion, Vec3
 
-__all__ = ["ContactForce", "ContactHeight", "ContactStays", "FrictionCone", "PathContact", "SurfaceCone"]
+__all__ = ["ContactForce", "ContactHeight", "FrictionCone", "PathContact", "StickingContact", "SurfaceCone"]
 
 _XYZ = ("x", "y", "z")
 CONES = ("smooth", "pyramid")
@@ -239,7 +239,7 @@ class SurfaceCone(_OfContact):
 
 @public_constructor
 @dataclass(frozen=True)
-class ContactStays(_OfContact):
+class StickingContact(_OfContact):
     """How far a contact is from where it was at the step before: its way [m], and of a surface its turn [rad]."""
 
     _called = "stays"
@@ -261,10 +261,10 @@ class ContactStays(_OfContact):
             return way
         return [*Quaternion.of(before.rotation.T @ now.rotation).log(), *way]
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """Of a point by its Jacobians, of a surface by differentiation."""
         if self.contact.surface:
-            return super().rows(w, target)
+            return super().jacobian(w, target)
         return point_rows(w, self.contact.frame, 1, self.values(w, target))
 
 
@@ -296,14 +296,14 @@ class ContactHeight(_OfContact):
     def values(self, w: Window, target: Scalars) -> list[Any]:
         return [Vec3(*self.normal).dot(w.state().pose(self.contact.frame).translation) - self.height]
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         found = point_rows(w, self.contact.frame, 0, [])
         (rows,) = found.rows
         row = [Vec3(*self.normal).dot(Vec3(*column)) for column in zip(*rows, strict=True)]
-        return FeatureRows(self.values(w, target), [[row]], [[0.0] * w.parameter_count])
+        return FeatureJacobian(self.values(w, target), [[row]], [[0.0] * w.parameter_count])
 
 
-def point_rows(w: Window, frame: str, depth: int, values: list[Any]) -> FeatureRows:
+def point_rows(w: Window, frame: str, depth: int, values: list[Any]) -> FeatureJacobian:
     """p_t, or p_t − p_{t−1}, of a frame's origin in the world."""
     found = []
     for back, sign in zip(range(depth + 1), (1.0, -1.0), strict=False):
@@ -312,7 +312,7 @@ def point_rows(w: Window, frame: str, depth: int, values: list[Any]) -> FeatureR
         columns = [[*(R @ C.linear * sign)] for C in between.columns]
         more = [0.0] * (w.width - w.nv)
         found.append([[*(column[axis] for column in columns), *more] for axis in range(3)])
-    return FeatureRows(values, found, [[0.0] * w.parameter_count for _ in range(3)])
+    return FeatureJacobian(values, found, [[0.0] * w.parameter_count for _ in range(3)])
 
 
 def _across(normal: Sequence[float]) -> Vec3:

@@ -88,8 +88,8 @@ class DifferenceFeature(Feature):
     def needs_forces(self) -> bool:
         return self.feature.needs_forces
 
-    def settled(self, robot: Any, w: Window) -> Self:
-        found = replace(self, feature=self.feature.settled(robot, w))
+    def bind(self, robot: Any, w: Window) -> Self:
+        found = replace(self, feature=self.feature.bind(robot, w))
         if found.depth > DEEPEST:
             raise ValueError(
                 f"feature {self.name!r}: order: it looks {found.feature.depth} steps back itself, and features look "

@@ -14,8 +14,8 @@ from linkwork.constraints.constraint import References
 from linkwork.ik.tasks.center_of_mass_tasks import without_mass
 from linkwork.ik.tasks.task import TaskTarget
 from linkwork.optimal.features.arguments import one_of, switch, text
-from linkwork.optimal.features.feature import Feature, FeatureRows, Scalars, Window
-from linkwork.optimal.features.motion_features import less, velocities_of
+from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window
+from linkwork.optimal.features.motion_features import minus_target, velocities_of
 
 __all__ = [
     "EnergyFeature",
@@ -67,7 +67,7 @@ def force_units(tree: Any) -> tuple[str, ...]:
 class TorqueFeature(Feature):
     """τ (a row each velocity, or those of some joints) less a target [N·m, N]: see `Window.torque`.
 
-        problem.add("torque", "squares")                                     # little effort
+        problem.add("torque", "least_squares")                                     # little effort
         problem.add(lw.optimal.TorqueFeature(["base"]), "equality")          # a free base has no motor
 
     With ``passive`` it is what motors exert, which overcome damping, friction, springs and armature of joints, too.
@@ -114,7 +114,7 @@ class TorqueFeature(Feature):
     def needs_forces(self) -> bool:
         return True
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         places = chosen_velocities(w.tree, self.joints)
         names, units = velocities_of(w.tree)[0], force_units(w.tree)
         return replace(self, places=places, rows_of=tuple((names[k], units[k]) for k in places))
@@ -124,12 +124,12 @@ class TorqueFeature(Feature):
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         tau = w.torque(self.passive)
-        return less([tau[k] for k in self.places], target)
+        return minus_target([tau[k] for k in self.places], target)
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
-        found = w.torque_rows(self.passive)
-        return FeatureRows(
-            less([found.values[k] for k in self.places], target),
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
+        found = w.torque_jacobian(self.passive)
+        return FeatureJacobian(
+            minus_target([found.values[k] for k in self.places], target),
             [[rows[k] for k in self.places] for rows in found.rows],
             [found.parameters[k] for k in self.places],
         )
@@ -145,9 +145,9 @@ class UnactuatedFeature(TorqueFeature):
         if self.joints is None:
             object.__setattr__(self, "name", self.name if self.name != "torque" else "unactuated")
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         if self.joints is not None:
-            return super().settled(robot, w)
+            return super().bind(robot, w)
         found = [
             body.joint_name
             for _, body in w.tree.stacked()
@@ -158,7 +158,7 @@ class UnactuatedFeature(TorqueFeature):
                 f"UnactuatedFeature: every joint of {robot.name!r} has a motor: none is floating, and none has a limit "
                 f"of effort of 0: name those that have none, UnactuatedFeature([...])"
             )
-        return replace(self, joints=tuple(found)).settled(robot, w)
+        return replace(self, joints=tuple(found)).bind(robot, w)
 
 
 @public_constructor
@@ -189,7 +189,7 @@ class PowerFeature(Feature):
     def needs_forces(self) -> bool:
         return True
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         return replace(self, names=velocities_of(w.tree)[0])
 
     def checked(self, robot: Any) -> Iterable[str]:

@@ -24,7 +24,7 @@ from linkwork.constraints.constraint import Constraint, References
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.ik.tasks.task import Task, TaskKinematics, TaskRows, TaskTarget
 
-__all__ = ["DEEPEST", "Feature", "FeatureRows", "MidpointState", "TaskFeature", "Window"]
+__all__ = ["DEEPEST", "Feature", "FeatureJacobian", "MidpointState", "TaskFeature", "Window"]
 
 Scalars = Sequence[Any]
 
@@ -32,7 +32,7 @@ DEEPEST = 3  # how many earlier steps a window may have
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureRows:
+class FeatureJacobian:
     """The values of a feature, and their Jacobians: a row each.
 
     ``rows`` has a Jacobian for each step back (0 ... depth), with as many columns as a step has: the nv of its tangent
@@ -93,7 +93,7 @@ class Window(Protocol):
     def configuration(self, back: int = 0) -> list[Any]:
         """q (nq)."""
 
-    def on_the_way(self, share: float) -> MidpointState:
+    def interpolated_state(self, share: float) -> MidpointState:
         """The robot at a share, 0 ... 1, of the shortest way from the step before, q_{t−1} ⊕ s (q_t ⊖ q_{t−1})."""
 
     def velocity(self, back: int = 0) -> list[Any]:
@@ -111,7 +111,7 @@ class Window(Protocol):
         Of a path they are those of step t − 1, where a_t is the acceleration: at q_{t−1} and (v_t + v_{t−1})/2.
         """
 
-    def torque_rows(self, passive: bool = False) -> FeatureRows:
+    def torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
         """The same and its derivatives, two steps back."""
 
     def power(self, passive: bool = False) -> Any:
@@ -138,7 +138,7 @@ class Window(Protocol):
     def parameter(self, name: str) -> list[Any]:
         """A parameter of the whole path, a list also of one number."""
 
-    def derived(self, values: Callable[[Window], Sequence[Any]], depth: int) -> FeatureRows:
+    def derived(self, values: Callable[[Window], Sequence[Any]], depth: int) -> FeatureJacobian:
         """What a function finds in the window, and its derivatives, by differentiation."""
 
 
@@ -168,7 +168,7 @@ class Feature(ABC):
         return ("1",) * len(self.row_names)
 
     @property
-    def early(self) -> int:
+    def rows_without_past(self) -> int:
         """How many of its first rows look at no earlier step: they count, too, where there is none."""
         return 0 if self.depth else len(self.row_names)
 
@@ -192,7 +192,7 @@ class Feature(ABC):
         """Whether it depends on forces: of a robot with constraints, on those that keep these, too."""
         return False
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         """The feature as it is of a robot, in a window on symbols.  Raises ValueError for what is none."""
         return self
 
@@ -202,17 +202,17 @@ class Feature(ABC):
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         """Its numbers in a window; ``target`` are the numbers of what it aims at, none where there is none."""
-        if type(self).rows is Feature.rows:
+        if type(self).jacobian is Feature.jacobian:
             raise TypeError(f"{type(self).__name__}: a feature needs a method `values`, or `rows`")
-        return self.rows(w, target).values
+        return self.jacobian(w, target).values
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """Values and Jacobians.  Default: by differentiation of ``values``."""
         return w.derived(lambda window: self.values(window, target), self.depth)
 
-    def exact_rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """The same with rows that are the derivative of values everywhere, and not only where these vanish."""
-        return self.rows(w, target)
+        return self.jacobian(w, target)
 
 
 @public_constructor
@@ -261,7 +261,7 @@ class TaskFeature(Feature):
     def needs_target(self) -> bool:
         return self.order == 0 and self.target_of is not None
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         return replace(self, task=self.task.settled(robot, w.state()))
 
     def checked(self, robot: Any) -> Iterable[str]:
@@ -273,52 +273,53 @@ class TaskFeature(Feature):
         many = range(self.order + 1)
         return self.task.rates([w.state(back) for back in many], [w.step_of(back) for back in many[:-1]], target)
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """Of order 0 the task's own, of others its exact ones."""
-        return self._differences(w, target, self.task.rows) if self.order == 0 else self.exact_rows(w, target)
+        return self._differences(w, target, self.task.rows) if self.order == 0 else self.exact_jacobian(w, target)
 
-    def exact_rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         moved = self.task if self.order == 0 else self.task.moved
         if moved is None:
-            return super().rows(w, target)
+            return super().jacobian(w, target)
         return self._differences(w, target, moved.exact_rows)
 
     def _differences(
         self, w: Window, target: Scalars, rows: Callable[[TaskKinematics, Scalars], TaskRows]
-    ) -> FeatureRows:
+    ) -> FeatureJacobian:
         found = [_at_step(w, rows(w.state(back), target), back, self.order) for back in range(self.order + 1)]
         for order in range(1, self.order + 1):
             found = [_rate(w, found[back], found[back + 1], back) for back in range(self.order + 1 - order)]
         return found[0]
 
 
-def _at_step(w: Window, own: TaskRows, back: int, depth: int) -> FeatureRows:
+def _at_step(w: Window, own: TaskRows, back: int, depth: int) -> FeatureJacobian:
     """A task's rows as those of a window, at a step of it."""
     more = w.width - w.nv
     rows = [
         [[*row, *[0.0] * more] if step == back else [0.0] * w.width for row in own.rows] for step in range(depth + 1)
     ]
-    return FeatureRows(list(own.errors), rows, [[0.0] * w.parameter_count for _ in own.errors])
+    return FeatureJacobian(list(own.errors), rows, [[0.0] * w.parameter_count for _ in own.errors])
 
 
-def _rate(w: Window, now: FeatureRows, before: FeatureRows, back: int) -> FeatureRows:
+def _rate(w: Window, now: FeatureJacobian, before: FeatureJacobian, back: int) -> FeatureJacobian:
     """(x_t − x_{t−1})/τ_t, and its rows."""
     inverse, rates = 1.0 / w.step_of(back), w.step_rates(back)
 
-    def less(x: Any, y: Any) -> Any:
+    def difference(x: Any, y: Any) -> Any:
         if is_zero(y):
             return x if is_zero(x) else x * inverse
         return (x - y) * inverse
 
     values = [(x - y) * inverse for x, y in zip(now.values, before.values, strict=True)]
     rows = [
-        [[less(x, y) for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
+        [[difference(x, y) for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
         for A, B in zip(now.rows, before.rows, strict=True)
     ]
     parameters = [
-        [less(x, y) for x, y in zip(a, b, strict=True)] for a, b in zip(now.parameters, before.parameters, strict=True)
+        [difference(x, y) for x, y in zip(a, b, strict=True)]
+        for a, b in zip(now.parameters, before.parameters, strict=True)
     ]
     for row, value in zip(parameters, values, strict=True):
         for k, rate in rates.items():
             row[k] = row[k] - value * inverse * rate
-    return FeatureRows(values, rows, parameters)
+    return FeatureJacobian(values, rows, parameters)

@@ -21,9 +21,9 @@ from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.ik.tasks.function_task import FunctionRows, read_shape
 from linkwork.optimal.features.arguments import one_of, steps_back, switch
-from linkwork.optimal.features.feature import DEEPEST, Feature, FeatureRows, Scalars, Window
+from linkwork.optimal.features.feature import DEEPEST, Feature, FeatureJacobian, Scalars, Window
 
-__all__ = ["AskingWindow", "FunctionFeature"]
+__all__ = ["FunctionFeature", "WindowQuery"]
 
 
 @public_constructor
@@ -81,7 +81,7 @@ class FunctionFeature(FunctionRows, Feature):
     def needs_forces(self) -> bool:
         return "torque" in self.asked or "power" in self.asked
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         asking, more = self._asking(w, [0.5] * self._size)
         found = asking.run(self.function, *more)
         if not any(isinstance(x, Symbol) for x in found):
@@ -101,9 +101,9 @@ class FunctionFeature(FunctionRows, Feature):
         self._check(len(found))
         return found
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         asking, more = self._asking(w, target)
-        found = asking.run_with_rows(self.function, *more)
+        found = asking.run_with_jacobian(self.function, *more)
         self._check(len(found.values))
         return found
 
@@ -111,8 +111,8 @@ class FunctionFeature(FunctionRows, Feature):
     def _size(self) -> int:
         return 1 if self.shape is None else int(np.prod(self.shape))
 
-    def _asking(self, w: Window, target: Scalars) -> tuple[AskingWindow, tuple[Any, ...]]:
-        asking = AskingWindow(w, f"feature {self.name!r}", self.depth)
+    def _asking(self, w: Window, target: Scalars) -> tuple[WindowQuery, tuple[Any, ...]]:
+        asking = WindowQuery(w, f"feature {self.name!r}", self.depth)
         if self.shape is None:
             return asking, ()
         aim = list(target) if len(target) else [0.0] * self._size
@@ -130,7 +130,7 @@ def _nested(x: Any) -> Any:
 Found = Callable[[Window], Sequence[Any]]
 
 
-class AskingWindow(Asking):
+class WindowQuery(Asking):
     """Successive steps t, t − 1, ... of a path, as a function of the user's asks about them.
 
     Numbers are bare, all else are NumPy arrays; names are the robot's.  What is asked of a step is of t, or of an
@@ -253,7 +253,7 @@ class AskingWindow(Asking):
 
     # -- what was asked, and what comes of it
 
-    def run_with_rows(self, function: Callable[..., Any], *more: Any) -> FeatureRows:
+    def run_with_jacobian(self, function: Callable[..., Any], *more: Any) -> FeatureJacobian:
         """What a function makes of this, and how that varies: by the chain rule through all that it asked."""
         w, width = self._window, self._window.width
         outputs = self.outputs(function, *more)
@@ -265,7 +265,7 @@ class AskingWindow(Asking):
                 values += answer
                 rates += [SparseTangent({})] * len(answer)
                 continue
-            rows = w.torque_rows(question[1] == "True") if question[0] == "torque" else w.derived(found, depth)
+            rows = w.torque_jacobian(question[1] == "True") if question[0] == "torque" else w.derived(found, depth)
             values += rows.values
             for i, by_parameters in enumerate(rows.parameters):
                 row = {(back, k): x for back, block in enumerate(rows.rows) for k, x in enumerate(block[i])}
@@ -275,7 +275,7 @@ class AskingWindow(Asking):
         plain = [dual if dual.tangent else number for dual, number in zip(moving, values, strict=True)]
         taken = [parts(x, level) for x in self.taken_over(outputs, plain)]
         tangents = [t if isinstance(t, SparseTangent) else SparseTangent({}) for _, t in taken]
-        return FeatureRows(
+        return FeatureJacobian(
             [value for value, _ in taken],
             [[[t.get((back, k)) for k in range(width)] for t in tangents] for back in range(self._depth + 1)],
             [[t.get((-1, k)) for k in range(w.parameter_count)] for t in tangents],

@@ -15,7 +15,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.optimal.features.arguments import switch, text
 from linkwork.optimal.features.dynamics_features import force_units, without_inertias
-from linkwork.optimal.features.feature import Feature, FeatureRows, Scalars, Window
+from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window
 from linkwork.optimal.features.motion_features import velocities_of
 
 __all__ = ["AccelerationLimits", "JerkLimits", "PositionLimits", "TorqueLimits", "VelocityLimits"]
@@ -71,7 +71,7 @@ class _Limits(Feature):
     def row_units(self) -> tuple[str, ...]:
         return tuple(bound.unit for bound in self.bounds)
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         names, units = self._coordinates(w.tree)
         low, high = (None, None) if None not in (self.lower, self.upper) else self._of_robot(robot)
         lower = self._sized("lower", self.lower, low, len(names))
@@ -223,10 +223,10 @@ class TorqueLimits(_RateLimits):
     def _numbers(self, w: Window) -> Sequence[Any]:
         return w.torque(self.passive)
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
-        found = w.torque_rows(self.passive)
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
+        found = w.torque_jacobian(self.passive)
 
         def of(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
             return [[x * one.sign for x in rows[one.place]] for one in self.bounds]
 
-        return FeatureRows(self._beyond(found.values), [of(rows) for rows in found.rows], of(found.parameters))
+        return FeatureJacobian(self._beyond(found.values), [of(rows) for rows in found.rows], of(found.parameters))

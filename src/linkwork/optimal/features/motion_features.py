@@ -22,7 +22,7 @@ __all__ = [
     "ParameterFeature",
     "VariableFeature",
     "VelocityFeature",
-    "less",
+    "minus_target",
 ]
 
 
@@ -55,7 +55,7 @@ class MotionFeature(Feature):
     def needs_target(self) -> bool:
         return False
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         return replace(self, velocities=tuple(zip(*velocities_of(w.tree), strict=True)))
 
 
@@ -70,7 +70,7 @@ def velocities_of(tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(names), tuple(units)
 
 
-def less(values: Sequence[Any], target: Scalars) -> list[Any]:
+def minus_target(values: Sequence[Any], target: Scalars) -> list[Any]:
     """Values less a target, where there is one."""
     return [x - y for x, y in zip(values, target, strict=True)] if len(target) else list(values)
 
@@ -103,7 +103,7 @@ class VelocityFeature(MotionFeature):
     kind, per, depth = "velocity", "/s", 1
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        return less(w.velocity(), target)
+        return minus_target(w.velocity(), target)
 
 
 @public_constructor
@@ -114,7 +114,7 @@ class AccelerationFeature(MotionFeature):
     kind, per, depth = "acceleration", "/s²", 2
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        return less(w.acceleration(), target)
+        return minus_target(w.acceleration(), target)
 
 
 @public_constructor
@@ -125,7 +125,7 @@ class JerkFeature(MotionFeature):
     kind, per, depth = "jerk", "/s³", 3
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        return less(w.jerk(), target)
+        return minus_target(w.jerk(), target)
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class _NumbersFeature(Feature):
     def row_names(self) -> tuple[str, ...]:
         return (self.name,) if self.count == 1 else tuple(f"{self.name}[{k}]" for k in range(self.count))
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         return replace(self, count=len(self.values(w, ())))
 
 

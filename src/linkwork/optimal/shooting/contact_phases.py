@@ -20,9 +20,9 @@ from linkwork.optimal.algorithms.shooting.contact_dynamics import Holding
 from linkwork.optimal.features import (
     ConstraintForce,
     ContactForce,
-    ContactStays,
-    HeldConstraint,
+    HolonomicFeature,
     PathContact,
+    StickingContact,
     VelocityConstraint,
 )
 from linkwork.optimal.robot_parameters import robot_inputs, robot_of_inputs
@@ -37,7 +37,7 @@ _DEPENDENT = 1e-9  # of the largest singular value: what says the same as other 
 
 @dataclass(frozen=True)
 class HoldingPhases:
-    """By what holds the robot: at which steps; and entries of the problem that hold by themselves, by number."""
+    """By what holds the robot: at which steps; and terms of the problem that hold by themselves, by number."""
 
     holdings: tuple[Holding, ...]
     steps: tuple[tuple[int, ...], ...]
@@ -73,21 +73,21 @@ def holdings_of(caller: str, problem: Any) -> HoldingPhases:
     found: list[Holding] = []
     steps: list[tuple[int, ...]] = []
     for force in forces:
-        stays = [k for k, x in enumerate(problem.entries) if x.feature == ContactStays(force) and x.kind == "equality"]
+        stays = [k for k, x in enumerate(problem.terms) if x.feature == StickingContact(force) and x.kind == "equality"]
         if not stays:
             raise ValueError(
                 f"{caller}: contact {force.name!r}: stays: it knows contacts alone that stay where they are"
             )
-        found.append(Holding(force, problem.entries[stays[0]].feature))
+        found.append(Holding(force, problem.terms[stays[0]].feature))
         steps.append(problem.variables[force.name].steps)
         kept |= set(stays)
-    for k, entry in enumerate(problem.entries):
-        feature = entry.feature
-        if isinstance(feature, ContactForce) and entry.kind == "equality":
+    for k, term in enumerate(problem.terms):
+        feature = term.feature
+        if isinstance(feature, ContactForce) and term.kind == "equality":
             kept.add(k)  # where there is no contact
-        if isinstance(feature, (HeldConstraint, VelocityConstraint)) and feature.constraint.name in own:
+        if isinstance(feature, (HolonomicFeature, VelocityConstraint)) and feature.constraint.name in own:
             found.append(Holding(ConstraintForce(f"force of {feature.constraint.name}", feature.constraint), feature))
-            steps.append(tuple(range(problem.steps)))
+            steps.append(tuple(range(problem.num_steps)))
             kept.add(k)
     return HoldingPhases(tuple(found), tuple(steps), frozenset(kept))
 

@@ -1,4 +1,4 @@
-"""Calls of a kernel of motions by forward dynamics, in pieces of iterations: deadlines, callbacks, and seeds."""
+"""Calls of a kernel of motions by forward dynamics, in pieces of iterations: time limits, callbacks, and guesses."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.ik.arguments import read_deadline
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.optimal.algorithms.path_augmented_lagrangian import STOPPED
 from linkwork.optimal.algorithms.shooting.search_state import KEPT
-from linkwork.optimal.arguments import read_callback, read_count, read_switch
+from linkwork.optimal.arguments import read_callback, read_count, read_switch, read_time_limit
 from linkwork.optimal.initial_guesses import TOGETHER, needless
 from linkwork.optimal.kernels import TOLD
 
@@ -32,18 +31,18 @@ class Watching:
     def __init__(
         self,
         caller: str,
-        seeds: Any,
-        every_seed: bool,
-        deadline: Any,
+        num_guesses: Any,
+        continue_all: bool,
+        time_limit: Any,
         progress: bool,
         callback: Callable[[Any], Any] | None,
     ) -> None:
         """Raises ValueError for what is none."""
         read_callback(callback)
-        self.seeds = read_count(caller, "seeds", seeds)
+        self.num_guesses = read_count(caller, "num_guesses", num_guesses)
         self.progress, self.callback = read_switch("progress", progress), callback
-        self.compared = not read_switch("every_seed", every_seed) and self.seeds > 1
-        self.limit = None if deadline is None else read_deadline(caller, deadline)
+        self.compared = not read_switch("continue_all", continue_all) and self.num_guesses > 1
+        self.limit = read_time_limit(time_limit)
 
     @property
     def often(self) -> bool:
@@ -54,7 +53,7 @@ class Watching:
 def in_pieces(
     kernel: Any,
     given: Numbers,
-    at_most: int,
+    max_iterations: int,
     watching: Watching,
     result: Callable[[Mapping[str, Array]], Any],
     shown: Callable[[Mapping[str, Array], bool], Any],
@@ -69,18 +68,18 @@ def in_pieces(
     if watching.limit is not None:
         make_ready(kernel)
     end = None if watching.limit is None else time.perf_counter() + watching.limit
-    piece = 1 if watching.often else TOGETHER if watching.compared else at_most
+    piece = 1 if watching.often else TOGETHER if watching.compared else max_iterations
     found: Numbers = {}
     done = 0
     while True:
-        done = min(done + piece, at_most)
+        done = min(done + piece, max_iterations)
         ends = np.array([*given["ends"][:2], float(done)])
         new = kernel(**{name: ends if name == "ends" else given[name] for name in names})
         found = _joined(found, {name: np.asarray(getattr(new, name)) for name in new._fields})
         if watching.compared and done % TOGETHER == 0:
             found["kept"] = _compared(found, result(found).state["told"], done)
         going = _going(found)
-        over = done >= at_most or not going.any()
+        over = done >= max_iterations or not going.any()
         if watching.progress:
             told = found["told"]
             sys.stderr.write(

@@ -88,8 +88,8 @@ def _called(kernel: Kernel, given: dict[str, Array]) -> dict[str, Array]:
 
 def _moving_steps(own: Any, by: str) -> tuple[int, ...]:
     """The steps of a target that has one for each."""
-    entry = own.problem.entries[own.targets[by][1]] if by in own.targets else None
-    return tuple(entry.steps) if entry is not None and entry.moving else ()
+    term = own.problem.terms[own.targets[by][1]] if by in own.targets else None
+    return tuple(term.steps) if term is not None and term.has_target_per_step else ()
 
 
 def _by_start(parts: _Parts, by: str, H: Array, J: Array) -> tuple[Array, Array]:
@@ -128,8 +128,8 @@ class _Parts:
 
     @staticmethod
     def of(result: Any, recipe: ShootingRecipe) -> _Parts:
-        dynamics, entries = recipe.dynamics(1.0), recipe.program.entries
-        wanted = [kind for some in result._split for k in some for kind in row_kinds(entries[k])]
+        dynamics, terms = recipe.dynamics(1.0), recipe.program.terms
+        wanted = [kind for some in result._split for k in some for kind in row_kinds(terms[k])]
         kinds = (*wanted, *("equality",) * led_by(dynamics), *("told",) * len(recipe.actuated))
         given = motion_given(result)
         T = recipe.program.steps
@@ -172,9 +172,9 @@ class _Parts:
         program, constants = self.recipe.program, self.result.prepared.constants
         for some in self.result._split:
             for k in some:
-                entry, rows = program.entries[k], program.rows_of[k]
-                alike = np.zeros(entry.count, dtype=bool)
-                if entry.bounded and entry.hard:
+                term, rows = program.terms[k], program.rows_of[k]
+                alike = np.zeros(term.count, dtype=bool)
+                if term.bounded and term.hard:
                     alike = constants["lower"][rows] == constants["upper"][rows]
                     second.append(np.concatenate([0 * alike, alike]))
                     first.append(np.concatenate([alike, 0 * alike]))
@@ -198,7 +198,7 @@ class _Parts:
 
     def _fitted(self, J: Array, values: Array, held: Array) -> Array:
         n, z, T = self.n, self.z, self.T
-        pulls = np.array([[1.0 if kind == "cost" else x if kind == "squares" else 0.0
+        pulls = np.array([[1.0 if kind == "cost" else x if kind == "least_squares" else 0.0
                            for kind, x in zip(self.kinds, row, strict=True)] for row in values])  # fmt: skip
         slopes = np.einsum("tri,tr->ti", J, pulls)  # of costs and squares
         rows = []
@@ -289,17 +289,17 @@ def motion_given(result: Any) -> dict[str, Array]:
 
 def _shapes(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> dict[str, tuple[int, ...]]:
     program, dynamics = recipe.program, recipe.dynamics(1.0)
-    sizes, entries = target_sizes(program), program.entries
-    kinds = [[kind for k in some for kind in row_kinds(entries[k])] for some in split]
-    moved = sum(sizes[k] for k, entry in enumerate(entries) if entry.moving)
+    sizes, terms = target_sizes(program), program.terms
+    kinds = [[kind for k in some for kind in row_kinds(terms[k])] for some in split]
+    moved = sum(sizes[k] for k, term in enumerate(terms) if term.has_target_per_step)
     found: dict[str, tuple[int, ...]] = {
         "x": (dynamics.numbers,), "z": (decided(dynamics),), "y": (dynamics.numbers,), "step": (),
         "given": (1 + moved + len(recipe.holdings),),
         "moving_weights": (len(kinds[0]),), "reached_weights": (len(kinds[1]),),
         "pulls": (len(kinds[0]) + len(kinds[1]) + led_by(dynamics) + len(recipe.actuated),),
     }  # fmt: skip
-    found |= {f"target{k}": (size,) for k, size in sizes.items() if not entries[k].moving}
-    if any(entry.bounded for entry in entries):
+    found |= {f"target{k}": (size,) for k, size in sizes.items() if not terms[k].has_target_per_step}
+    if any(term.bounded for term in terms):
         found |= {"lower": (program.rows,), "upper": (program.rows,)}
     found |= {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(recipe.parameters).items()}
     return {name: shape for name, shape in found.items() if 0 not in shape}
@@ -312,18 +312,20 @@ def _conditions(
     more: dict[Parameter, Any] | None = None,
 ) -> StepConditions:
     """Of a step, with ``more`` numbers of the robot."""
-    program, entries = recipe.program, recipe.program.entries
+    program, terms = recipe.program, recipe.program.terms
     own = {p: [*given[name]] for p, name in inputs_of(recipe.parameters).items()} | (more or {})
     dynamics = recipe.dynamics(given["step"], parametrised(program.tree, own) if own else program.tree)
     sizes = target_sizes(program)
-    targets = {k: list(given[f"target{k}"]) for k, entry in enumerate(entries) if k in sizes and not entry.moving}
+    targets = {
+        k: list(given[f"target{k}"]) for k, term in enumerate(terms) if k in sizes and not term.has_target_per_step
+    }
     bounds = {
         k: (list(given["lower"][rows]), list(given["upper"][rows]))
-        for k, (entry, rows) in enumerate(zip(entries, program.rows_of, strict=True))
-        if entry.bounded
+        for k, (term, rows) in enumerate(zip(terms, program.rows_of, strict=True))
+        if term.bounded
     }
     weights = [x for name in ("moving", "reached") for x in given.get(f"{name}_weights", ())]
-    return StepConditions(WantedRows(dynamics, entries, *split, targets, bounds), weights, list(given["given"]))
+    return StepConditions(WantedRows(dynamics, terms, *split, targets, bounds), weights, list(given["given"]))
 
 
 def _state(given: dict[str, Any]) -> tuple[list[Any], ...]:
@@ -381,11 +383,11 @@ def _aimed_elsewhere(own: Any, recipe: ShootingRecipe, by: str, given: dict[str,
     """A target moved by a tangent vector: that of the problem, or that of the step."""
     port, k, _ = own.targets[by]
     program, sizes = recipe.program, target_sizes(recipe.program)
-    entry = program.entries[k]
-    if not entry.moving:
-        given[port] = array(moved_target(program.tree, entry.feature, [*given[port]], [*way]))
+    term = program.terms[k]
+    if not term.has_target_per_step:
+        given[port] = array(moved_target(program.tree, term.feature, [*given[port]], [*way]))
         return
-    start = 1 + sum(sizes[j] for j, other in enumerate(program.entries[:k]) if other.moving)
+    start = 1 + sum(sizes[j] for j, other in enumerate(program.terms[:k]) if other.has_target_per_step)
     row = list(given["given"])
-    aim = moved_target(program.tree, entry.feature, row[start : start + sizes[k]], [*way])
+    aim = moved_target(program.tree, term.feature, row[start : start + sizes[k]], [*way])
     given["given"] = array([*row[:start], *aim, *row[start + sizes[k] :]])

@@ -70,24 +70,24 @@ class ShootingRecipe:
 
 
 def shooting_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
-    """The search as a kernel; ``split`` are entries of steps and of the states that they reach."""
+    """The search as a kernel; ``split`` are terms of steps and of the states that they reach."""
     return _kernels.get(recipe, lambda: _compiled(recipe, split))
 
 
 def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
     program, m = recipe.program, recipe.controls
-    tree, T, entries = program.tree, program.steps, program.entries
+    tree, T, terms = program.tree, program.steps, program.terms
     sizes = target_sizes(program)
     nx = tree.nq + tree.nv
-    kinds = [[kind for k in some for kind in row_kinds(entries[k])] for some in split]
-    moved = sum(sizes[k] for k, entry in enumerate(entries) if entry.moving)
+    kinds = [[kind for k in some for kind in row_kinds(terms[k])] for some in split]
+    moved = sum(sizes[k] for k, term in enumerate(terms) if term.has_target_per_step)
     shapes: dict[str, tuple[int, ...]] = {
         "x0": (nx,), "u": (T, m), "x": (T, nx), "step": (),
         "moving_weights": (T, len(kinds[0])), "reached_weights": (T, len(kinds[1])),
         "given": (T, 1 + moved + len(recipe.holdings)),
     }  # fmt: skip
-    shapes |= {f"target{k}": (size,) for k, size in sizes.items() if not entries[k].moving}
-    if any(entry.bounded for entry in entries):
+    shapes |= {f"target{k}": (size,) for k, size in sizes.items() if not terms[k].has_target_per_step}
+    if any(term.bounded for term in terms):
         shapes |= {"lower": (program.rows,), "upper": (program.rows,)}
     if recipe.limited:
         shapes |= {"low": (m,), "high": (m,)}
@@ -99,13 +99,15 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
 
     def solved(**given: Any) -> Any:
         dynamics = recipe.dynamics(given["step"], with_inputs(tree, recipe.parameters, given))
-        targets = {k: list(given[f"target{k}"]) for k, entry in enumerate(entries) if k in sizes and not entry.moving}
+        targets = {
+            k: list(given[f"target{k}"]) for k, term in enumerate(terms) if k in sizes and not term.has_target_per_step
+        }
         bounds = {
             k: (list(given["lower"][rows]), list(given["upper"][rows]))
-            for k, (entry, rows) in enumerate(zip(entries, program.rows_of, strict=True))
-            if entry.bounded
+            for k, (term, rows) in enumerate(zip(terms, program.rows_of, strict=True))
+            if term.bounded
         }
-        wanted = WantedRows(dynamics, entries, *split, targets, bounds)
+        wanted = WantedRows(dynamics, terms, *split, targets, bounds)
         weights = tuple(given.get(f"{name}_weights", np.zeros((T, 0))) for name in ("moving", "reached"))
         most_of = (list(given.get(f"{name}_tolerances", ())) for name in ("moving", "reached"))
         limits = (list(given["low"]), list(given["high"])) if recipe.limited else None
@@ -151,7 +153,7 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
 def row_tolerances(program: PathProgram, split: tuple[list[int], list[int]], tolerances: Array) -> dict[str, Array]:
     """Tolerances of constraints as those of the search's rows, by the kernel's names; 1 of what is none."""
     own = dict(zip(program.hard, tolerances, strict=True))
-    rows = [[own.get(k, 1.0) for k in some for _ in row_kinds(program.entries[k])] for some in split]
+    rows = [[own.get(k, 1.0) for k in some for _ in row_kinds(program.terms[k])] for some in split]
     return {f"{name}_tolerances": np.array(x) for name, x in zip(("moving", "reached"), rows, strict=True)}
 
 
@@ -169,19 +171,19 @@ def row_data(
     for name, some in zip(("moving", "reached"), split, strict=True):
         columns = [np.zeros((*schedule.weights.shape[:-2], T, 0))]
         for k in some:
-            entry, rows = program.entries[k], program.rows_of[k]
-            weights = schedule.weights[..., k, None] * own.even["scales"][rows]
-            if entry.bounded and entry.hard:
+            term, rows = program.terms[k], program.rows_of[k]
+            weights = schedule.weights[..., k, None] * own.scaled_constants["scales"][rows]
+            if term.bounded and term.hard:
                 high, low = (np.isfinite(constants[side][rows]) for side in ("upper", "lower"))
                 weights = np.concatenate([weights * high, weights * low], axis=-1)
             columns.append(weights)
         found[f"{name}_weights"] = np.concatenate(columns, axis=-1)
     times = (np.arange(T) + 1.0)[:, None] * float(np.ravel(constants["step"])[0])
-    moving = [f"target{k}" for k, entry in enumerate(program.entries) if entry.moving]
+    moving = [f"target{k}" for k, term in enumerate(program.terms) if term.has_target_per_step]
     given = (times, *(numbers[name] for name in moving), schedule.active)
     lead = np.broadcast_shapes(*(x.shape[:-2] for x in given))
     found["given"] = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in given], axis=-1)
     found |= {name: x for name, x in numbers.items() if name not in moving}
-    if any(entry.bounded for entry in program.entries):
+    if any(term.bounded for term in program.terms):
         found |= {"lower": constants["lower"], "upper": constants["upper"]}
     return found

@@ -23,7 +23,7 @@ from linkwork.optimal.shooting.motion_infeasibility import motion_conflict_proof
 from linkwork.optimal.shooting.shooting_calls import picked
 from linkwork.optimal.shooting.shooting_derivative import motion_derivative
 
-__all__ = ["ShootingResult", "best_of_seeds", "search_of", "shooting_result"]
+__all__ = ["ShootingResult", "best_of_guesses", "search_of", "shooting_result"]
 
 Array = np.ndarray[Any, Any]
 
@@ -52,7 +52,7 @@ class ShootingResult(OptimalResult):
     _kernel: Any
     _inputs: dict[str, Array]  # of the kernel, with which the search began
     _search: dict[str, Array]  # where the search ended
-    _split: tuple[list[int], list[int]]  # entries of steps, and of the states that they reach
+    _split: tuple[list[int], list[int]]  # terms of steps, and of the states that they reach
     _schedule: Schedule
     _start: Array  # (..., nx): the state at the start
     _decided: Array  # (..., T, n): controls of the search, and forces of what holds
@@ -61,12 +61,12 @@ class ShootingResult(OptimalResult):
     def _looked(self) -> tuple[Array, Array]:
         program = self.prepared.program
         every, alone = [], []
-        for k, entry in enumerate(program.entries):
+        for k, term in enumerate(program.terms):
             own = self._values[..., program.rows_of[k]]
-            if entry.at is None:
+            if term.at is None:
                 every.append(own)
             else:
-                alone.append(own[..., entry.at, :])
+                alone.append(own[..., term.at, :])
         none = np.zeros((*self._values.shape[:-1], 0))
         return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
 
@@ -78,7 +78,7 @@ class ShootingResult(OptimalResult):
         return motion_conflict_proof(self, place)
 
     def _gone_on_from(self, search: dict[str, Array]) -> ShootingResult:
-        """The same with the numbers of another search of the same problem and motors, to be taken over (``warm``)."""
+        """Return the result with the numbers of another search of the same problem and motors, for ``warm_start``."""
         found = copy(self)
         found._search = search
         return found
@@ -138,10 +138,10 @@ def shooting_result(
         state["everywhere"][..., place] = forces.get(k, 0.0)
     state["alone"] = np.zeros((*lead, program.force_count(program.alone)))
     for k, place in program.forces_of(program.alone).items():
-        state["alone"][..., place] = forces[k][..., program.entries[k].at, :] if k in forces else 0.0
+        state["alone"][..., place] = forces[k][..., program.terms[k].at, :] if k in forces else 0.0
     if program.variables:
         state["u"] = found.u[..., robot.nv :] if hasattr(found, "tau") else _variables(program, phases, found)
-    numbers = own.even | given | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
+    numbers = own.scaled_constants | given | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
     numbers |= {} if velocity is None else {"velocity": floats(velocity)}
     result = ShootingResult(own, state, numbers, tolerances, lead)
     result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
@@ -159,7 +159,7 @@ def shooting_result(
     return result
 
 
-def best_of_seeds(every: ShootingResult) -> ShootingResult:
+def best_of_guesses(every: ShootingResult) -> ShootingResult:
     """Of seeds the best of each problem, with all as its ``attempts``."""
     place = every._best()
     state = {name: picked(x, place) for name, x in every.state.items()}
@@ -178,25 +178,29 @@ def best_of_seeds(every: ShootingResult) -> ShootingResult:
     return found
 
 
-def search_of(caller: str, warm: Any, recipe: Any) -> dict[str, Array]:
+def search_of(caller: str, warm_start: Any, recipe: Any) -> dict[str, Array]:
     """Where the search of a result ended, for another with this recipe.
 
     Raises TypeError for what is no such result, ValueError for one of another problem or with other controls.
     """
-    if not isinstance(warm, ShootingResult):
-        other = "a path by another solver: give guess=, its q, instead"
-        what = other if isinstance(warm, OptimalResult) else repr(warm)
-        raise TypeError(f'{caller}: warm: expected a result of the same problem by "ilqr" or "shooting", got {what}')
-    old = warm._recipe
+    if not isinstance(warm_start, ShootingResult):
+        other = "a path by another solver: give initial_guess=, its q, instead"
+        what = other if isinstance(warm_start, OptimalResult) else repr(warm_start)
+        raise TypeError(
+            f'{caller}: warm_start: expected a result of the same problem by "ilqr" or "shooting", got {what}'
+        )
+    old = warm_start._recipe
     if (old.inverse, old.actuated) != (recipe.inverse, recipe.actuated):
         raise ValueError(
-            f"{caller}: warm: expected a result with the same controls, with the same actuated= and dynamics=: give "
-            f"guess=, its q, instead"
+            f"{caller}: warm_start: expected a result with the same controls, with the same actuated= and dynamics=: "
+            f"give initial_guess=, its q, instead"
         )
     same = replace(old.program, robot_numbers=recipe.program.robot_numbers)
     if (same, old.holdings) != (recipe.program, recipe.holdings):
-        raise ValueError(f"{caller}: warm: expected a result of the same problem: give guess=, its q, instead")
-    return warm._search
+        raise ValueError(
+            f"{caller}: warm_start: expected a result of the same problem: give initial_guess=, its q, instead"
+        )
+    return warm_start._search
 
 
 def _variables(program: PathProgram, phases: HoldingPhases, found: Any) -> Array:
@@ -214,11 +218,11 @@ def _by_entry(program: PathProgram, split: tuple[list[int], list[int]], found: A
     for name, some in zip(("moving", "reached"), split, strict=True):
         start = 0
         for k in some:
-            entry = program.entries[k]
-            size = len(row_kinds(entry))
-            if entry.hard:
+            term = program.terms[k]
+            size = len(row_kinds(term))
+            if term.hard:
                 own = getattr(found, f"{name}_forces")[..., start : start + size]
-                forces[k] = own[..., : entry.count] - own[..., entry.count :] if entry.bounded else own
+                forces[k] = own[..., : term.count] - own[..., term.count :] if term.bounded else own
             start += size
     return forces
 
@@ -227,12 +231,12 @@ def _violations(own: PreparedProblem, values: Array, weights: Array) -> Array:
     """By constraint: how much is violated at most, (..., constraints)."""
     program, columns = own.program, []
     for k in program.hard:
-        entry, rows = program.entries[k], program.rows_of[k]
+        term, rows = program.terms[k], program.rows_of[k]
         x = values[..., rows]
-        if entry.bounded:
+        if term.bounded:
             beyond = np.maximum(x - own.constants["upper"][rows], own.constants["lower"][rows] - x).clip(0.0)
         else:
-            beyond = np.abs(x) if entry.kind == "equality" else x.clip(0.0)
+            beyond = np.abs(x) if term.kind == "equality" else x.clip(0.0)
         on = (weights[..., k, None] != 0.0) & (own.constants["scales"][rows] != 0.0)
         columns.append(np.where(on, beyond, 0.0).max(axis=(-1, -2)))
     return np.stack(columns, axis=-1) if columns else np.zeros((*values.shape[:-2], 0))

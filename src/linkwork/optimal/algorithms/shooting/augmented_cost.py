@@ -127,7 +127,7 @@ def _above(x: Any) -> Any:
 def _cost(kind: str, x: Any, k: Any, penalty: Any) -> Any:
     if kind == "cost":
         return x
-    if kind == "squares":
+    if kind == "least_squares":
         return x * x * 0.5
     if kind == "equality":
         return x * (k + x * penalty * 0.5)
@@ -187,7 +187,7 @@ def _slopes(kind: str, x: Any, k: Any, penalty: Any) -> tuple[Any, Any]:
     """First and second derivative of what a weighed row costs."""
     if kind == "cost":
         return 1.0, 0.0
-    if kind == "squares":
+    if kind == "least_squares":
         return x, 1.0
     if kind == "equality":
         return k + x * penalty, penalty

@@ -183,7 +183,7 @@ class ContactDynamics(RobotDynamics):
         by_v: Matrix = []
         by_q: Matrix = []
         for one in self.holdings:
-            found = one.feature.rows(window, ())
+            found = one.feature.jacobian(window, ())
             end = found.rows[0]
             begin = found.rows[1] if len(found.rows) > 1 else [[0.0] * n for _ in end]
             left += found.values
