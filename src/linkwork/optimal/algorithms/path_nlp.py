@@ -42,7 +42,7 @@ class PathTerm:
     bounded: bool = False
     has_target_per_step: bool = False  # whether its target differs from step to step
 
-    @property
+    @cached_property
     def count(self) -> int:
         """How many rows it has."""
         return len(self.feature.row_names)
