@@ -43,9 +43,9 @@ from linkwork.optimal.features.difference_feature import difference_of
 TAU = 0.05
 
 
-def settled(robot, feature, variables=None, parameters=None, contacts=()):
-    """The feature as it is of a robot, by a window on symbols."""
-    tree, graph = robot.tree, Graph("settling")
+def bound(robot, feature, variables=None, parameters=None, contacts=()):
+    """The feature bound to a robot, by a window on symbols."""
+    tree, graph = robot.tree, Graph("binding")
 
     def numbers(sizes, label):
         return {name: graph.inputs(f"{label}{name}", (n,)) for name, n in (sizes or {}).items()}
@@ -97,7 +97,7 @@ def test_rows_are_derivatives(seed):
     foot, sole = PathContact("foot", frame), PathContact("sole", first, surface=True)
     sizes = {"variables": {"foot": 3, "sole": 6}, "parameters": {"length": 1}, "contacts": (foot, sole)}
     for feature in everything(frame, joint, foot, sole):
-        found = settled(robot, feature, **sizes)
+        found = bound(robot, feature, **sizes)
         assert len(found.row_names) == len(found.row_units)
         if found.row_names:
             aim = [0.0] * 3 if isinstance(found, TaskFeature) else []
@@ -126,10 +126,10 @@ def test_wrong_rows_are_found_where_they_are():
     robot = lw.load("arm7")
     check = check_jacobian(robot.tree, _Wrong())
     assert not check and check.where == ("other", 1, robot.tree.bodies[1].joint_name)
-    assert "ROWS ARE NOT ITS DERIVATIVES" in str(check) and "'other'" in str(check) and "step t - 1" in str(check)
+    assert "THE JACOBIAN IS WRONG" in str(check) and "'other'" in str(check) and "step t - 1" in str(check)
     assert abs(check.got - 1.01 * check.expected) < 1e-8
-    fine = settled(robot, FunctionFeature("fine", lambda w: w.q() ** 2))
-    assert check_jacobian(robot.tree, fine) and "rows are its derivatives" in str(check_jacobian(robot.tree, fine))
+    fine = bound(robot, FunctionFeature("fine", lambda w: w.q() ** 2))
+    assert check_jacobian(robot.tree, fine) and "the Jacobian is right" in str(check_jacobian(robot.tree, fine))
 
 
 def windows(robot, rng, contacts=(), variables=None):
@@ -189,7 +189,7 @@ def test_tasks_move_as_their_frames_do():
         return rows[0] if len(rows) == 1 else difference(np.diff(rows, axis=0) / -h)
 
     def moved(task, order):
-        feature = settled(robot, TaskFeature(task, order))
+        feature = bound(robot, TaskFeature(task, order))
         shape = task.target_of.shape
         aim = [0.0] * 3 if shape == (3,) else list(np.eye(shape[0]).ravel())
         return feature, aim, np.array(feature.values(w, aim), dtype=float)
@@ -227,7 +227,7 @@ def test_features_of_any_kind_have_differences():
     w, path = windows(robot, rng)
 
     def of(feature, order, aim=()):
-        found = settled(robot, difference_of(feature, order))
+        found = bound(robot, difference_of(feature, order))
         assert check_jacobian(robot.tree, found, aim, step=TAU, windows=1)
         return found, np.array(found.values(w, list(aim)), dtype=float)
 
@@ -245,7 +245,7 @@ def test_features_of_any_kind_have_differences():
         assert np.allclose(got, np.diff(values, order)[0] * (-1.0 / TAU) ** order) and found.row_units == (unit,)
     energies = robot.potential_energy(q[:2])
     assert np.allclose(of(EnergyFeature("potential"), 1)[1], (energies[0] - energies[1]) / TAU)
-    torques = [np.array(settled(robot, TorqueFeature()).values(x, zeros)) for x in (w, w.earlier(1, 2))]
+    torques = [np.array(bound(robot, TorqueFeature()).values(x, zeros)) for x in (w, w.earlier(1, 2))]
     assert np.allclose(of(TorqueFeature(), 1, zeros)[1], (torques[0] - torques[1]) / TAU)
 
 
@@ -270,16 +270,16 @@ def test_torques_are_of_second_order():
 def test_limits_have_rows_where_they_are_finite():
     robot = lw.load("arm7")
     count = np.isfinite(robot.lower).sum() + np.isfinite(robot.upper).sum()
-    assert len(settled(robot, PositionLimits()).row_names) == count > 0
-    only = settled(robot, PositionLimits(lower=np.full(7, -np.inf), upper=[1.0] + [np.inf] * 6))
+    assert len(bound(robot, PositionLimits()).row_names) == count > 0
+    only = bound(robot, PositionLimits(lower=np.full(7, -np.inf), upper=[1.0] + [np.inf] * 6))
     assert len(only.row_names) == 1 and only.row_names[0].endswith(": upper") and only.row_units == ("rad",)
     w, path = windows(robot, np.random.default_rng(0))
     assert np.allclose(only.values(w, []), path[0][0] - 1.0)
     turning = lw.Robot(random_tree(np.random.default_rng(1), 3, types=(lw.joints.UnboundedRevolute,)))
-    assert settled(turning, PositionLimits()).row_names == ()
-    free = settled(lw.load("arm7", floating_base=True), UnactuatedFeature())
+    assert bound(turning, PositionLimits()).row_names == ()
+    free = bound(lw.load("arm7", floating_base=True), UnactuatedFeature())
     assert len(free.row_names) == 6 and free.name == "unactuated" and free.row_units == ("N·m",) * 3 + ("N",) * 3
-    speed = settled(robot, VelocityLimits(upper=2.0))
+    speed = bound(robot, VelocityLimits(upper=2.0))
     v = robot.difference(path[1], path[0]) / TAU
     assert np.allclose(speed.values(w, []), np.stack([-2.0 - v, v - 2.0], axis=1).ravel())
     for make, told in (
@@ -298,7 +298,7 @@ def test_limits_have_rows_where_they_are_finite():
         (lambda: MomentumFeature("hand"), "about: expected one of 'center_of_mass', 'world', got 'hand'"),
     ):
         with pytest.raises((ValueError, TypeError, KeyError), match=told):
-            settled(robot, make())
+            bound(robot, make())
 
 
 def test_friction_cones():
@@ -345,9 +345,7 @@ def test_constraints_and_what_keeps_them():
         features = [HolonomicFeature(c) if c.holonomic else VelocityConstraint(c) for c in kept]
         assert sum(len(feature.row_names) for feature in features) == count
         for feature in (*features, TorqueFeature()):
-            check = check_jacobian(
-                robot.tree, settled(robot, feature, **sizes), **sizes, step=TAU, windows=1, exact=True
-            )
+            check = check_jacobian(robot.tree, bound(robot, feature, **sizes), **sizes, step=TAU, windows=1, exact=True)
             assert check, str(check)
         rng = np.random.default_rng(0)
         numbers = {one.name: [*rng.normal(size=one.size)] for one in forces}

@@ -1,6 +1,7 @@
 """Trajectory optimisation: problems made of features, solvers and results."""
 
 from linkwork.optimal.algorithms.jacobian_check import JacobianCheck
+from linkwork.optimal.check_feature import check_feature
 from linkwork.optimal.features import AccelerationFeature as AccelerationFeature
 from linkwork.optimal.features import AccelerationLimits as AccelerationLimits
 from linkwork.optimal.features import Clearance as Clearance
@@ -80,6 +81,7 @@ __all__ = [
     "VelocityLimits",
     "Window",
     "WindowQuery",
+    "check_feature",
 ]
 
 
