@@ -94,10 +94,6 @@ def problem(solved: bool = False) -> Any:
     return made.solve() if solved else made
 
 
-def _fresh_problem(_: str) -> Any:
-    return problem.__wrapped__()
-
-
 @functools.cache
 def regulator() -> Any:
     return control.hold(arm(), [0.1, 0.1])
@@ -156,7 +152,7 @@ INSTANCES: dict[type, Callable[[str], Any]] = {
     lw.Link: lambda _: lw.Link("part", mass=1.0),
     lw.Kernel: lambda _: kernel(),
     lw.Scene: lambda _: scene(),
-    lw.TrajectoryProblem: _fresh_problem,
+    lw.TrajectoryProblem: lambda _: problem(),
     lw.Simulator: lambda _: simulator(),
     motion.Trajectory: lambda _: trajectory(),
     motion.CartesianPath: lambda _: motion.line(np.eye(4), lw.pose([1.0, 0.0, 0.0])),

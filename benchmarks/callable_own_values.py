@@ -18,7 +18,6 @@ from linkwork import (
 from .callable_objects import (
     arm,
     measured,
-    problem,
     scene,
     simulator,
 )
@@ -124,7 +123,6 @@ OWN_VALUES: dict[str, Any] = {
     "Scene.with_distance_field.field": lambda _: lw.distance_field([shapes.Sphere(0.1).at([0.0, 0.0, 0.0])], 0.05),
     "TrajectoryProblem.check.name": "start",
     "Roadmap.extended.nodes": 3,
-    "TrajectoryProblem.act.contact": lambda _: problem.__wrapped__().add_contact("hand"),
     "PD.gains.given": 1.0,
     "adjoint.weights": [],
     "tangent.direction": [],

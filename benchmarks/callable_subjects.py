@@ -66,13 +66,7 @@ _INNER = frozenset(
         *("IKResult.known", "IKProblem.chain", "IKProblem.errors_and_rows", "IKProblem.nearest"),
         *("IKProblem.refuse_unless_poses", "IKProblem.single", "PD.accelerated", "PD.ahead"),
         *("PD.check_input", "PD.errors", "PD.exerted", "PD.forces", "PD.gains", "PD.held"),
-        *(
-            "TrajectoryProblem.program",
-            "TrajectoryProblem.read_target",
-            "TrajectoryProblem.window",
-            "WholeBody.any_targets",
-        ),
-        *("WholeBody.forces", "WholeBody.motions", "WholeBody.pulled", "WholeBody.solved"),
+        *("WholeBody.any_targets", "WholeBody.forces", "WholeBody.motions", "WholeBody.pulled", "WholeBody.solved"),
     )
 )
 _FILES = frozenset(  # read by a fuzz of their own
@@ -90,15 +84,8 @@ _VALUES = (constraints.Asking, constraints.Kinematics, constraints.Between, lw.o
 _RESULTS = {
     *("JointReport", "Kernel", "Fit", "LoadedMesh", "Geometry", "Rates", "References", "LoopJoint", "SensedState"),
     *("CartesianPath", "FollowedPath", "PlanResult", "TimedPath", "Command", "HoldingRegulator", "TrackingRegulator"),
-    *(
-        "OptimalResult",
-        "ShootingResult",
-        "DecisionVariable",
-        "ProblemTerm",
-        "JacobianCheck",
-        "FeatureJacobian",
-        "PathDerivative",
-    ),
+    *("OptimalResult", "ShootingResult", "DecisionVariable", "ProblemTerm", "JacobianCheck", "FeatureJacobian"),
+    *("PathDerivative",),
     *("Simulation", "SimulatorState", "Occurrence", "BaseParameterFit", "InertiaFit", "PlacementFit", "Excitation"),
     *("ExcitingTrajectory", "HeldOut", "Signals", "ArmBranches", "ClosedForm", "IKNumbers", "IKResult", "PathResult"),
     *("JointJump", "LimitInTheWay", "ReachProof", "Singularity", "VelocityResult", "TaskRows", "TaskTarget", "Root"),

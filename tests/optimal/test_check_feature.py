@@ -120,7 +120,7 @@ class Changes(Feature):
 
 
 @pytest.mark.parametrize(
-    "kind, line, said",
+    ("kind", "line", "said"),
     [
         (SlowRow, "exact_jacobian", r"row 'speed' by .* of step t - 1"),
         (NoDuration, "exact_jacobian", r"by 'duration\[0\]' of the path"),
@@ -169,7 +169,9 @@ def test_features_of_the_library_keep_the_contract() -> None:
 
 
 def test_what_is_no_feature_is_said() -> None:
-    with pytest.raises(TypeError, match="check_feature: feature: expected a linkwork.optimal.Feature, got 'velocity'"):
+    with pytest.raises(
+        TypeError, match=r"check_feature: feature: expected a linkwork\.optimal\.Feature, got 'velocity'"
+    ):
         check_feature("velocity", ARM)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="check_feature: robot: expected a robot"):
         check_feature(Spin(), "arm7")
