@@ -116,14 +116,14 @@ class _Trial:
 
     def inputs(self, samples: Sequence[WindowSample]) -> dict[str, np.ndarray]:
         """Several windows as arguments of the kernel."""
-        found = {"path": np.array([one.path for one in samples])}
+        arrays = {"path": np.array([one.path for one in samples])}
         if self.target:
-            found["target"] = np.array(self.target)
+            arrays["target"] = np.array(self.target)
         for name in self.variables:
-            found[f"variable_{name}"] = np.array([[step[name] for step in one.variables] for one in samples])
+            arrays[f"variable_{name}"] = np.array([[step[name] for step in one.variables] for one in samples])
         for name in samples[0].parameters:
-            found[f"parameter_{name}"] = np.array([one.parameters[name] for one in samples])
-        return found
+            arrays[f"parameter_{name}"] = np.array([one.parameters[name] for one in samples])
+        return arrays
 
 
 def _flat(jacobian: FeatureJacobian) -> list[Any]:

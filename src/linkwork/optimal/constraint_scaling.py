@@ -36,9 +36,9 @@ def scale_factors(
     As constraints give way least at some configurations ``places`` (n, nq), where a robot may be near to falling over;
     with variables ``u`` of a step and parameters ``p``.
     """
-    found = np.ones(program.rows)
+    factors = np.ones(program.rows)
     if not program.hard:
-        return found
+        return factors
     weights = np.asarray(numbers.weights, dtype=float)
     some = [k for k, term in enumerate(program.terms) if not term.hard and weights[:, k].any()]
     least = dict.fromkeys(program.hard, np.inf)
@@ -55,25 +55,25 @@ def scale_factors(
                 steps = np.flatnonzero(weights[:, k])
                 two = sorted({int(steps[len(steps) // 2]), int(steps[-1])}) if len(steps) else []
                 J = _jacobian(program, window, _asked(program, numbers, k))[:, : (program.depth + 1) * program.width]
-                much = float(np.mean([stiffness.yielding(t, J) for t in two])) if two else np.nan
+                compliance = float(np.mean([stiffness.yielding(t, J) for t in two])) if two else np.nan
                 if len(steps) > 1 and program.terms[k].kind == "equality":
-                    much = min(much, _FARTHEST * float(np.mean([stiffness.alone(t, J) for t in two])))
-                if np.isfinite(J).all() and 0.0 < much < least[k]:
-                    least[k] = much
-    for k, much in least.items():
-        if np.isfinite(much):
-            found[program.rows_of[k]] = np.sqrt(STIFF / (penalty * much))
-    return found
+                    compliance = min(compliance, _FARTHEST * float(np.mean([stiffness.alone(t, J) for t in two])))
+                if np.isfinite(J).all() and 0.0 < compliance < least[k]:
+                    least[k] = compliance
+    for k, compliance in least.items():
+        if np.isfinite(compliance):
+            factors[program.rows_of[k]] = np.sqrt(STIFF / (penalty * compliance))
+    return factors
 
 
 def _even_window(program: PathProgram, numbers: OptimalNumbers, q: Array, u: Array, p: Array) -> PathWindow:
     m, tree = program.depth, program.tree
     clock = program.clocks(numbers)[program.steps // 2]
-    way = _SPEED * np.cos(1.0 + np.arange(tree.nv))  # none of which is another's multiple
+    velocity = _SPEED * np.cos(1.0 + np.arange(tree.nv))  # none of which is another's multiple
     path = [[float(x) for x in q]]
     window = program.window(path * (m + 1), [u.tolist()] * (m + 1), p.tolist(), [float(x) for x in clock])
     for back in range(m):
-        path.append(integrate(tree, path[-1], [float(-window.step_of(back) * x) for x in way]))
+        path.append(integrate(tree, path[-1], [float(-window.step_of(back) * x) for x in velocity]))
     return program.window(path, [u.tolist()] * (m + 1), p.tolist(), [float(x) for x in clock])
 
 
@@ -88,28 +88,28 @@ def _asked(program: PathProgram, numbers: OptimalNumbers, k: int) -> TermRequest
     return TermRequest(term, 1.0, scales, target.tolist(), lower, upper)
 
 
-def _jacobian(program: PathProgram, w: PathWindow, asked: TermRequest) -> Array:
+def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest) -> Array:
     """Scaled rows by columns of windows (rows, (depth + 1) width + parameters)."""
-    J = np.zeros((asked.term.count, (program.depth + 1) * program.width + program.many))
+    J = np.zeros((request.term.count, (program.depth + 1) * program.width + program.many))
     try:
-        found = asked.term.feature.exact_jacobian(w, asked.target)
+        jacobian = request.term.feature.exact_jacobian(w, request.target)
     except UnknownNameError:
         raise
     except (ArithmeticError, ValueError):  # what is asked for does not exist there
         return np.full(J.shape, np.nan)
-    for k, scale in enumerate(asked.scales):
-        for i, x in columns_of(program, w, found, k).items():
+    for k, scale in enumerate(request.scales):
+        for i, x in columns_of(program, w, jacobian, k).items():
             J[k, i] = scale * float(x)
     return J
 
 
-def _curvature(program: PathProgram, w: PathWindow, asked: TermRequest) -> Array:
+def _curvature(program: PathProgram, w: PathWindow, request: TermRequest) -> Array:
     """What an term adds to H in a window: positive, also where its own second derivatives are not."""
-    J = _jacobian(program, w, asked)[:, : (program.depth + 1) * program.width]
+    J = _jacobian(program, w, request)[:, : (program.depth + 1) * program.width]
     H = J.T @ J
-    if asked.term.kind == "cost" and np.isfinite(J).all():
+    if request.term.kind == "cost" and np.isfinite(J).all():
         H = np.diag(np.abs(J).sum(axis=0))  # of so much in a radian
-        for (i, j), x in second_derivatives(program, w, asked, asked.scales).items():
+        for (i, j), x in second_derivatives(program, w, request, request.scales).items():
             if i < len(H):
                 H[i, j] = H[j, i] = H[i, j] + float(x)
         if np.isfinite(H).all():

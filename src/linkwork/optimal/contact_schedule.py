@@ -135,37 +135,37 @@ def _with_frame_at(problem: Any, name: str, point: Any) -> tuple[Any, str]:
 
 def _number(caller: str, what: str, value: Any, least: float) -> float:
     try:
-        found = number(value)
+        checked = number(value)
     except (TypeError, ValueError):
-        found = math.nan
-    if isinstance(value, (bool, str)) or not math.isfinite(found) or found < least:
+        checked = math.nan
+    if isinstance(value, (bool, str)) or not math.isfinite(checked) or checked < least:
         raise ValueError(
             f"{caller}: {what}: expected a finite number{' from 0' if least == 0.0 else ''}, got {value!r}"
         )
-    return found
+    return checked
 
 
 def _vector(value: Any, size: int) -> np.ndarray | None:
     """So many finite numbers, if it is such."""
     try:
-        found = floats(value)
+        vector = floats(value)
     except (TypeError, ValueError):
         return None
-    return found if found.shape == (size,) and np.isfinite(found).all() else None
+    return vector if vector.shape == (size,) and np.isfinite(vector).all() else None
 
 
 def _half(caller: str, value: Any) -> tuple[float, float]:
     """Half of the sides of a rectangle."""
-    found = _vector(value, 2)
-    if found is None or not (found > 0.0).all():
+    sides = _vector(value, 2)
+    if sides is None or not (sides > 0.0).all():
         raise ValueError(f"{caller}: surface: expected its sides (2,) along the frame's x and y [m], got {value!r}")
-    return 0.5 * float(found[0]), 0.5 * float(found[1])
+    return 0.5 * float(sides[0]), 0.5 * float(sides[1])
 
 
 def _unit(caller: str, value: Any) -> tuple[float, float, float]:
-    found = _vector(value, 3)
-    length = 0.0 if found is None else float(np.linalg.norm(found))
-    if found is None or not length > 0.0:
+    vector = _vector(value, 3)
+    length = 0.0 if vector is None else float(np.linalg.norm(vector))
+    if vector is None or not length > 0.0:
         raise ValueError(f"{caller}: normal: expected a vector (3,) that is not zero, got {value!r}")
-    x, y, z = (found / length).tolist()
+    x, y, z = (vector / length).tolist()
     return x, y, z

@@ -39,8 +39,8 @@ class PreparedProblem:
 
     @cached_property
     def program(self) -> PathProgram:
-        found: PathProgram = self.problem._program(self.started, self.launched, self.robot_numbers)
-        return found
+        program: PathProgram = self.problem._program(self.started, self.launched, self.robot_numbers)
+        return program
 
     @cached_property
     def kernel(self) -> Any:
@@ -108,11 +108,11 @@ class PreparedProblem:
     @cached_property
     def nominal_targets(self) -> dict[str, np.ndarray]:
         """What terms aim at by themselves, and nothing where that comes with each call, by input."""
-        problem, found = self.problem, dict(self.own_targets)
+        problem, targets = self.problem, dict(self.own_targets)
         for port, k, shape in self.targets.values():
-            if port not in found:
-                found[port] = np.reshape(default_target(problem.robot, problem.terms[k].feature), math.prod(shape))
-        return found
+            if port not in targets:
+                targets[port] = np.reshape(default_target(problem.robot, problem.terms[k].feature), math.prod(shape))
+        return targets
 
     @property
     def _clock(self) -> tuple[np.ndarray, np.ndarray]:
@@ -133,9 +133,9 @@ class PreparedProblem:
     def shares_of(self, phase: str) -> np.ndarray:
         """What the duration of a phase, or of the whole path (""), makes of τ (T,)."""
         own = self.problem.phases[phase] if phase else range(self.program.steps)
-        found = np.zeros(self.program.steps)
-        found[list(own)] = 1.0 / len(own)
-        return found
+        shares = np.zeros(self.program.steps)
+        shares[list(own)] = 1.0 / len(own)
+        return shares
 
     def steps_of(self, p: np.ndarray) -> np.ndarray:
         """τ (..., T) [s] with parameters (..., many)."""
@@ -150,18 +150,18 @@ class PreparedProblem:
         """The state of a search before it has begun, by name, besides the path."""
         problem, program = self.problem, self.program
         hard = len(program.hard)
-        found = {name: np.zeros(shape) for name, shape in state_shapes(program).items()}
-        if "u" in found:
-            found["u"][:] = np.concatenate([x.initial_guess for x in problem.variables.values()])
-        if "p" in found:
-            found["p"][:] = np.concatenate([x.initial_guess for x in problem.parameters.values()])
-        if "penalties" in found:
-            found["penalties"][:] = PENALTY
-        told = found["told"]
-        told[0], told[TOLD.index("share")], told[len(TOLD) :] = 1e-12, 1.0, 1e300
-        told[[TOLD.index("length"), TOLD.index("former")]] = 1e300
-        assert len(told) == len(TOLD) + 2 * hard
-        return found
+        state = {name: np.zeros(shape) for name, shape in state_shapes(program).items()}
+        if "u" in state:
+            state["u"][:] = np.concatenate([x.initial_guess for x in problem.variables.values()])
+        if "p" in state:
+            state["p"][:] = np.concatenate([x.initial_guess for x in problem.parameters.values()])
+        if "penalties" in state:
+            state["penalties"][:] = PENALTY
+        scalars = state["told"]
+        scalars[0], scalars[TOLD.index("share")], scalars[len(TOLD) :] = 1e-12, 1.0, 1e300
+        scalars[[TOLD.index("length"), TOLD.index("former")]] = 1e300
+        assert len(scalars) == len(TOLD) + 2 * hard
+        return state
 
     def past(self, start: np.ndarray, velocity: Any) -> np.ndarray:
         """Configurations before the first step, oldest first (..., depth, nq).  Raises ValueError."""
@@ -192,32 +192,32 @@ class PreparedProblem:
     @cached_property
     def targets(self) -> dict[str, tuple[str, int, tuple[int, ...]]]:
         """By the name of an term that aims at something: its input's, its number and the shape of what it aims at."""
-        found = {}
+        ports = {}
         for k, term in enumerate(self.problem.terms):
             shape = target_shape(self.problem.robot.tree, term.feature)
             if shape is not None:
-                found[term.name] = (f"target{k}", k, shape)
-        return found
+                ports[term.name] = (f"target{k}", k, shape)
+        return ports
 
     @cached_property
     def own_targets(self) -> dict[str, np.ndarray]:
         """What terms aim at by themselves, by input."""
-        found = {}
+        targets = {}
         for name, (port, k, _) in self.targets.items():
             term = self.problem.terms[k]
             if term.target is not None:
-                found[port] = self.flat(name, term.target)
+                targets[port] = self.flat(name, term.target)
             elif not term.feature.needs_target:
-                found[port] = self.flat(name, default_target(self.problem.robot, term.feature))
-        return found
+                targets[port] = self.flat(name, default_target(self.problem.robot, term.feature))
+        return targets
 
-    def flat(self, name: str, given: Any) -> np.ndarray:
+    def flat(self, name: str, value: Any) -> np.ndarray:
         """What an term aims at as its kernel's input: (..., numbers), or (..., T, numbers) where it moves."""
         _, k, shape = self.targets[name]
         term = self.problem.terms[k]
         caller = f"TrajectoryProblem.solve: targets: {name!r}"
         size = math.prod(shape)
-        if isinstance(given, PerStep) != term.has_target_per_step:
+        if isinstance(value, PerStep) != term.has_target_per_step:
             raise ValueError(
                 f"{caller}: "
                 + (
@@ -226,21 +226,23 @@ class PreparedProblem:
                     else "PerStep is for features that were added with a target= PerStep"
                 )
             )
-        tree, values = self.problem.robot.tree, given.values if term.has_target_per_step else given
-        found = read_target(tree, caller, term.feature, values, batch=True)
-        lead = found.shape[: found.ndim - len(shape)]
+        tree, values = self.problem.robot.tree, value.values if term.has_target_per_step else value
+        target = read_target(tree, caller, term.feature, values, batch=True)
+        lead = target.shape[: target.ndim - len(shape)]
         if not term.has_target_per_step:
-            return found.reshape(*lead, size)
+            return target.reshape(*lead, size)
         if not lead or lead[-1] != len(term.steps):
-            raise ValueError(f"{caller}: PerStep: expected {len(term.steps)} of shape {shape}, got shape {found.shape}")
+            raise ValueError(
+                f"{caller}: PerStep: expected {len(term.steps)} of shape {shape}, got shape {target.shape}"
+            )
         every = np.empty((*lead[:-1], self.program.steps, size))
-        every[...] = found.reshape(*lead, size)[..., :1, :]
-        every[..., list(term.steps), :] = found.reshape(*lead, size)
+        every[...] = target.reshape(*lead, size)[..., :1, :]
+        every[..., list(term.steps), :] = target.reshape(*lead, size)
         return every
 
     def given_targets(self, targets: Any) -> dict[str, np.ndarray]:
         """By input.  Raises ValueError and UnknownNameError."""
-        found = dict(self.own_targets)
+        numbers = dict(self.own_targets)
         if targets is not None and not isinstance(targets, Mapping):
             raise TypeError(
                 f"TrajectoryProblem.solve: targets: expected a dict of names to what is aimed at, got {targets!r}"
@@ -248,15 +250,15 @@ class PreparedProblem:
         for name, x in (targets or {}).items():
             if name not in self.targets:
                 raise UnknownNameError("feature with a target", name, tuple(self.targets))
-            found[self.targets[name][0]] = self.flat(name, x)
+            numbers[self.targets[name][0]] = self.flat(name, x)
         for name, (port, k, shape) in self.targets.items():
-            if port not in found:
-                said = self.problem.terms[k].feature.target_of
+            if port not in numbers:
+                spec = self.problem.terms[k].feature.target_of
                 raise ValueError(
                     f"TrajectoryProblem.solve: {name!r} aims at nothing: give targets={{{name!r}: an array {shape}}}: "
-                    f"{said.doc if said is not None else ''}"
+                    f"{spec.doc if spec is not None else ''}"
                 )
-        return found
+        return numbers
 
 
 def prepared(
@@ -264,9 +266,9 @@ def prepared(
 ) -> PreparedProblem:
     """Return a problem as arrays: the same object in all calls with one problem."""
     key = (started, launched, robot_numbers)
-    found: PreparedProblem | None = problem._prepared.get(key)
-    if found is None:
+    arrays: PreparedProblem | None = problem._prepared.get(key)
+    if arrays is None:
         if not problem.terms:
             raise ValueError(f"{SOLVE}: terms: expected at least one, got none; add features first")
-        found = problem._prepared[key] = PreparedProblem(problem, *key)
-    return found
+        arrays = problem._prepared[key] = PreparedProblem(problem, *key)
+    return arrays

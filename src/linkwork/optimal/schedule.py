@@ -35,10 +35,10 @@ def rescheduled(
         raise TypeError(f"{caller}: phases: expected a dict of names to steps, got {phases!r}")
     known, T = problem.phases, problem.num_steps
     masks = {}
-    for name, given in phases.items():
+    for name, steps in phases.items():
         if name not in known:
             raise UnknownNameError("phase", name, tuple(known))
-        masks[name] = _mask(f"{caller}: phases: {name!r}", given, T, lead)
+        masks[name] = _mask(f"{caller}: phases: {name!r}", steps, T, lead)
     axes = max((x.shape[:-1] for x in masks.values()), key=len, default=())
     weights = np.array(np.broadcast_to(prepared(problem, True).constants["weights"], (*axes, T, len(problem.terms))))
     used = set()
@@ -52,11 +52,11 @@ def rescheduled(
                 )
             mask = masks[term.phase]
             weights[..., k] = ~mask if term.is_outside_phase else mask
-    held = () if holdings is None else holdings.holdings
-    active = np.zeros((*axes, T, len(held)))
+    forces = () if holdings is None else holdings.holdings
+    active = np.zeros((*axes, T, len(forces)))
     if holdings is not None:
         active[...] = holdings.active(T)
-    for k, one in enumerate(held):
+    for k, one in enumerate(forces):
         number = problem.variables.get(one.force.name)
         if number is not None and number.phase in masks:
             active[..., k] = masks[number.phase]
@@ -66,21 +66,21 @@ def rescheduled(
     return Schedule(weights, active)
 
 
-def _mask(caller: str, given: Any, T: int, lead: tuple[int, ...]) -> Array:
+def _mask(caller: str, value: Any, T: int, lead: tuple[int, ...]) -> Array:
     """By step whether it is one of a phase, (T,) or (n, T)."""
-    found = np.zeros(T, dtype=bool)
-    if given is None:
-        return found
-    x = np.asarray(given)
+    mask = np.zeros(T, dtype=bool)
+    if value is None:
+        return mask
+    x = np.asarray(value)
     if x.dtype == bool and x.ndim and x.shape[-1] == T:
         try:
             return x if x.ndim == 1 else np.broadcast_to(x, (*lead, T)).reshape(-1, T)
         except ValueError:
             raise ValueError(f"{caller}: expected leading axes of the state's, {lead}, got {x.shape[:-1]}") from None
     if x.shape == (2,) and x.dtype.kind == "i" and 0 <= x[0] <= x[1] <= T:
-        found[x[0] : x[1]] = True
-        return found
+        mask[x[0] : x[1]] = True
+        return mask
     raise ValueError(
         f"{caller}: expected (first step, step after the last) in 0 to {T}, None, or True or False {T} times, "
-        f"got {given!r}"
+        f"got {value!r}"
     )

@@ -97,13 +97,13 @@ def solve_by_path(
     launched = start is not None and velocity is not None and problem._free_durations > 0
     if launched and solver == "ipopt":
         raise ValueError(f'{SOLVE}: solver="ipopt": velocity: with free durations it knows paths from rest alone')
-    given = read_robot_numbers(SOLVE, problem, parameters)
-    own = prepared(problem, start is not None, launched, tuple(given))
+    robot_numbers = read_robot_numbers(SOLVE, problem, parameters)
+    own = prepared(problem, start is not None, launched, tuple(robot_numbers))
     robot, program = problem.robot, own.program
     T = program.steps
     limit = read_time_limit(time_limit)
     numbers = (own.constants if solver == "ipopt" else own.scaled_constants) | own.given_targets(targets)
-    numbers |= robot_inputs(robot.tree, given)
+    numbers |= robot_inputs(robot.tree, robot_numbers)
     if start is not None:
         start = read_configuration(robot, SOLVE, "start", start)
         numbers["past"] = own.past(start, velocity)
@@ -151,25 +151,27 @@ def solve_by_path(
     late = False
     while True:
         before = time.perf_counter()
-        found = kernel(
+        outputs = kernel(
             *(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(max_iterations)))
         )
-        state = dict(zip(names, (getattr(found, name) for name in names) if len(names) > 1 else (found,), strict=True))
-        told = state["told"]
-        if num_guesses > 1 and not continue_all and budget % compared == 0.0 and (told[..., 1] > 0.5).any():
-            state["told"] = needless(told, int(budget))
+        state = dict(
+            zip(names, (getattr(outputs, name) for name in names) if len(names) > 1 else (outputs,), strict=True)
+        )
+        scalars = state["told"]
+        if num_guesses > 1 and not continue_all and budget % compared == 0.0 and (scalars[..., 1] > 0.5).any():
+            state["told"] = needless(scalars, int(budget))
             state = beginnings.anew(state) if budget < max_iterations else state
-            told = state["told"]
-        over: bool = budget >= max_iterations or not ((told[..., 1] < 0.5) & np.isfinite(told[..., 4])).any()
+            scalars = state["told"]
+        over: bool = budget >= max_iterations or not ((scalars[..., 1] < 0.5) & np.isfinite(scalars[..., 4])).any()
         if over:
             state = beginnings.settled(state)
-            told = state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
+            scalars = state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
         now = time.perf_counter()
         if progress:
-            worst = told[..., len(TOLD) : len(TOLD) + len(program.hard)].max(axis=-1, initial=0.0)
+            worst = scalars[..., len(TOLD) : len(TOLD) + len(program.hard)].max(axis=-1, initial=0.0)
             sys.stderr.write(
-                f"iteration {int(budget)}: cost {np.min(told[..., 3]):.6g}, violated {np.min(worst):.2e}, "
-                f"step {np.min(told[..., 5]):.1e}\n"
+                f"iteration {int(budget)}: cost {np.min(scalars[..., 3]):.6g}, violated {np.min(worst):.2e}, "
+                f"step {np.min(scalars[..., 5]):.1e}\n"
             )
         if callback is not None and callback(result(False, not over)) is False and not over:
             late = True

@@ -135,11 +135,11 @@ class PathProgram:
     @cached_property
     def rows_of(self) -> tuple[slice, ...]:
         """By term: its places among all rows."""
-        found, start = [], 0
+        slices, start = [], 0
         for term in self.terms:
-            found.append(slice(start, start + term.count))
+            slices.append(slice(start, start + term.count))
             start += term.count
-        return tuple(found)
+        return tuple(slices)
 
     @property
     def rows(self) -> int:
@@ -170,12 +170,12 @@ class PathProgram:
 
     def forces_of(self, terms: Sequence[int]) -> dict[int, slice]:
         """By constraint among some terms: where its multipliers stand, one after the other."""
-        found, start = {}, 0
+        slices, start = {}, 0
         for k in terms:
             if self.terms[k].hard:
-                found[k] = slice(start, start + self.terms[k].count)
+                slices[k] = slice(start, start + self.terms[k].count)
                 start += self.terms[k].count
-        return found
+        return slices
 
     def force_count(self, terms: Sequence[int]) -> int:
         """How many multipliers some terms have, in a step."""
@@ -208,7 +208,7 @@ class PathProgram:
         what these make of each of them."""
         T, m, free = self.steps, self.depth, self.durations
         first = 1 if self.started else 0
-        found = []
+        clocks = []
         total: Any = 0.0
         sums: list[Any] = [0.0] * free
         for t in range(T):
@@ -224,8 +224,8 @@ class PathProgram:
                     total = total + own[0]
                     sums = [x + y for x, y in zip(sums, turning[0], strict=True)]
                 time, spent = total, sums
-            found.append([*own, time, *(x for row in turning for x in row), *spent])
-        return found
+            clocks.append([*own, time, *(x for row in turning for x in row), *spent])
+        return clocks
 
 
 def _moved(base: Any, rates: dict[int, Any], p: Sequence[Any]) -> Any:

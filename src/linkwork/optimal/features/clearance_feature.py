@@ -130,10 +130,10 @@ class Clearance(Feature):
         return replace(self, own=meant.own, shapes=meant.shapes, kept=meant.kept, names=meant.names, links=meant.links)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        found = self._found(w.state(), target)[0]
+        errors = self._found(w.state(), target)[0]
         for share in self._shares:
-            found = found + self._found(w.interpolated_state(share).state, target)[0]
-        return found
+            errors = errors + self._found(w.interpolated_state(share).state, target)[0]
+        return errors
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         more = [0.0] * (w.width - w.nv)
@@ -142,10 +142,10 @@ class Clearance(Feature):
         if self.between:
             steps.append([[0.0] * w.width for _ in own])
         for share in self._shares:
-            way = w.interpolated_state(share)
-            distances, own = self._found(way.state, target)
+            midpoint = w.interpolated_state(share)
+            distances, own = self._found(midpoint.state, target)
             values = values + distances
-            for rows, moved in zip(steps, (way.by_end, way.by_begin), strict=True):
+            for rows, moved in zip(steps, (midpoint.by_end, midpoint.by_begin), strict=True):
                 rows += [[*row, *more] for row in product(own, moved)]
         return FeatureJacobian(values, steps, [[0.0] * w.parameter_count for _ in values])
 

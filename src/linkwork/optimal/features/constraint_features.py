@@ -60,9 +60,9 @@ class HolonomicFeature(_OfConstraint):
         """In closed form where the constraint states that, near where it holds."""
         if self.constraint.timed and w.parameter_count:
             return super().jacobian(w, target)
-        found, more = w.state().held(self.constraint), [0.0] * (w.width - w.nv)
+        closed, more = w.state().held(self.constraint), [0.0] * (w.width - w.nv)
         return FeatureJacobian(
-            found.errors, [[[*row, *more] for row in found.rows]], [[0.0] * w.parameter_count for _ in found.errors]
+            closed.errors, [[[*row, *more] for row in closed.rows]], [[0.0] * w.parameter_count for _ in closed.errors]
         )
 
     def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:

@@ -99,28 +99,28 @@ class _OfContact(Feature):
         return References(frames=(self.contact.frame,))
 
 
-def _checked_friction(caller: str, given: Any) -> None:
+def _checked_friction(caller: str, value: Any) -> None:
     try:
-        fine = not isinstance(given, (bool, str)) and 0.0 <= float(given) < math.inf
+        fine = not isinstance(value, (bool, str)) and 0.0 <= float(value) < math.inf
     except (TypeError, ValueError):
         fine = False
     if not fine:
-        raise ValueError(f"{caller}: friction: expected a finite number from 0, got {given!r}")
+        raise ValueError(f"{caller}: friction: expected a finite number from 0, got {value!r}")
 
 
-def _checked_numbers(caller: str, what: str, given: Any, size: int) -> None:
+def _checked_numbers(caller: str, what: str, values: Any, size: int) -> None:
     try:
-        fine = len(given) == size and all(math.isfinite(x) for x in given)
+        fine = len(values) == size and all(math.isfinite(x) for x in values)
     except TypeError:
         fine = False
     if not fine:
-        raise ValueError(f"{caller}: {what}: expected finite numbers ({size},), got {given!r}")
+        raise ValueError(f"{caller}: {what}: expected finite numbers ({size},), got {values!r}")
 
 
-def _checked_normal(caller: str, given: Any) -> None:
-    _checked_numbers(caller, "normal", given, 3)
-    if not abs(math.hypot(*given) - 1.0) < 1e-6:
-        raise ValueError(f"{caller}: normal: expected a vector of length 1, got {given!r}")
+def _checked_normal(caller: str, normal: Any) -> None:
+    _checked_numbers(caller, "normal", normal, 3)
+    if not abs(math.hypot(*normal) - 1.0) < 1e-6:
+        raise ValueError(f"{caller}: normal: expected a vector of length 1, got {normal!r}")
 
 
 @public_constructor
@@ -217,7 +217,7 @@ class SurfaceCone(_OfContact):
     @property
     def row_names(self) -> tuple[str, ...]:
         sides = [f"{what} {sign}" for what in ("slides x", "slides y", "tilts x", "tilts y") for sign in "+-"]
-        twists = [f"twists {way}{first}{second}" for way in "+-" for first in "+-" for second in "+-"]
+        twists = [f"twists {sign}{first}{second}" for sign in "+-" for first in "+-" for second in "+-"]
         return tuple(f"{self.contact.name}: {row}" for row in ("pulls", *sides, *twists))
 
     @property
@@ -297,22 +297,22 @@ class ContactHeight(_OfContact):
         return [Vec3(*self.normal).dot(w.state().pose(self.contact.frame).translation) - self.height]
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        found = point_rows(w, self.contact.frame, 0, [])
-        (rows,) = found.rows
+        point = point_rows(w, self.contact.frame, 0, [])
+        (rows,) = point.rows
         row = [Vec3(*self.normal).dot(Vec3(*column)) for column in zip(*rows, strict=True)]
         return FeatureJacobian(self.values(w, target), [[row]], [[0.0] * w.parameter_count])
 
 
 def point_rows(w: Window, frame: str, depth: int, values: list[Any]) -> FeatureJacobian:
     """p_t, or p_t − p_{t−1}, of a frame's origin in the world."""
-    found = []
+    rows = []
     for back, sign in zip(range(depth + 1), (1.0, -1.0), strict=False):
         between = w.state(back).between(frame)
         R = between.pose.rotation
         columns = [[*(R @ C.linear * sign)] for C in between.columns]
         more = [0.0] * (w.width - w.nv)
-        found.append([[*(column[axis] for column in columns), *more] for axis in range(3)])
-    return FeatureJacobian(values, found, [[0.0] * w.parameter_count for _ in range(3)])
+        rows.append([[*(column[axis] for column in columns), *more] for axis in range(3)])
+    return FeatureJacobian(values, rows, [[0.0] * w.parameter_count for _ in range(3)])
 
 
 def _across(normal: Sequence[float]) -> Vec3:
@@ -320,6 +320,6 @@ def _across(normal: Sequence[float]) -> Vec3:
     axis = min(range(3), key=lambda k: abs(normal[k]))
     along = Vec3(*(1.0 if k == axis else 0.0 for k in range(3)))
     n = Vec3(*normal)
-    found: Vec3 = along - n * n.dot(along)
-    unit: Vec3 = found * (1.0 / math.sqrt(found.dot(found)))
+    across: Vec3 = along - n * n.dot(along)
+    unit: Vec3 = across * (1.0 / math.sqrt(across.dot(across)))
     return unit

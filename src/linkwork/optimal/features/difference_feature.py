@@ -89,13 +89,13 @@ class DifferenceFeature(Feature):
         return self.feature.needs_forces
 
     def bind(self, robot: Any, w: Window) -> Self:
-        found = replace(self, feature=self.feature.bind(robot, w))
-        if found.depth > DEEPEST:
+        bound = replace(self, feature=self.feature.bind(robot, w))
+        if bound.depth > DEEPEST:
             raise ValueError(
-                f"feature {self.name!r}: order: it looks {found.feature.depth} steps back itself, and features look "
-                f"{DEEPEST} back: expected an order up to {DEEPEST - found.feature.depth}, got {self.order}"
+                f"feature {self.name!r}: order: it looks {bound.feature.depth} steps back itself, and features look "
+                f"{DEEPEST} back: expected an order up to {DEEPEST - bound.feature.depth}, got {self.order}"
             )
-        return found
+        return bound
 
     def checked(self, robot: Any) -> Iterable[str]:
         return self.feature.checked(robot)

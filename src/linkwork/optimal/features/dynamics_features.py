@@ -49,12 +49,12 @@ def named_joints(caller: str, joints: Any) -> tuple[str, ...] | None:
     """Names of joints as they are meant.  Raises TypeError and ValueError for what is none."""
     if joints is None:
         return None
-    found = (joints,) if isinstance(joints, str) else tuple(joints)
-    if not found or not all(isinstance(name, str) for name in found):
+    names = (joints,) if isinstance(joints, str) else tuple(joints)
+    if not names or not all(isinstance(name, str) for name in names):
         raise TypeError(f"{caller}: joints: expected names of joints, got {joints!r}")
-    if len(set(found)) < len(found):
-        raise ValueError(f"{caller}: joints: expected each once, got {list(found)}")
-    return found
+    if len(set(names)) < len(names):
+        raise ValueError(f"{caller}: joints: expected each once, got {list(names)}")
+    return names
 
 
 def force_units(tree: Any) -> tuple[str, ...]:
@@ -127,11 +127,11 @@ class TorqueFeature(Feature):
         return minus_target([tau[k] for k in self.places], target)
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        found = w.torque_jacobian(self.passive)
+        torque = w.torque_jacobian(self.passive)
         return FeatureJacobian(
-            minus_target([found.values[k] for k in self.places], target),
-            [[rows[k] for k in self.places] for rows in found.rows],
-            [found.parameters[k] for k in self.places],
+            minus_target([torque.values[k] for k in self.places], target),
+            [[rows[k] for k in self.places] for rows in torque.rows],
+            [torque.parameters[k] for k in self.places],
         )
 
 

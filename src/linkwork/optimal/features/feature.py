@@ -286,10 +286,10 @@ class TaskFeature(Feature):
     def _differences(
         self, w: Window, target: Scalars, rows: Callable[[TaskKinematics, Scalars], TaskRows]
     ) -> FeatureJacobian:
-        found = [_at_step(w, rows(w.state(back), target), back, self.order) for back in range(self.order + 1)]
+        steps = [_at_step(w, rows(w.state(back), target), back, self.order) for back in range(self.order + 1)]
         for order in range(1, self.order + 1):
-            found = [_rate(w, found[back], found[back + 1], back) for back in range(self.order + 1 - order)]
-        return found[0]
+            steps = [_rate(w, steps[back], steps[back + 1], back) for back in range(self.order + 1 - order)]
+        return steps[0]
 
 
 def _at_step(w: Window, own: TaskRows, back: int, depth: int) -> FeatureJacobian:

@@ -70,12 +70,12 @@ class FunctionFeature(FunctionRows, Feature):
         put(self, "units", self.units if isinstance(self.units, str) else units)
         put(self, "shape", read_shape(caller, self.shape))
         if self.target is not None:
-            found = as_numbers(self.target)
-            if found is None or found.shape != self.shape or not np.isfinite(found).all():
+            numbers = as_numbers(self.target)
+            if numbers is None or numbers.shape != self.shape or not np.isfinite(numbers).all():
                 raise ValueError(
                     f"{caller}: target: expected finite numbers of shape {self.shape}, got {self.target!r}"
                 )
-            put(self, "target", _nested(found.tolist()))
+            put(self, "target", _nested(numbers.tolist()))
 
     @property
     def needs_forces(self) -> bool:
@@ -83,29 +83,30 @@ class FunctionFeature(FunctionRows, Feature):
 
     def bind(self, robot: Any, w: Window) -> Self:
         asking, more = self._asking(w, [0.5] * self._size)
-        found = asking.run(self.function, *more)
-        if not any(isinstance(x, Symbol) for x in found):
+        outputs = asking.run(self.function, *more)
+        if not any(isinstance(x, Symbol) for x in outputs):
             raise ValueError(
-                f"feature {self.name!r}: its function ({place_of(self.function)}) gives {found}, whatever the path does"
+                f"feature {self.name!r}: its function ({place_of(self.function)}) gives {outputs}, "
+                f"whatever the path does"
             )
-        if not isinstance(self.units, str) and len(self.units) != len(found):
+        if not isinstance(self.units, str) and len(self.units) != len(outputs):
             raise ValueError(
-                f"feature {self.name!r}: units: expected one for each of {len(found)} rows, got {self.units}"
+                f"feature {self.name!r}: units: expected one for each of {len(outputs)} rows, got {self.units}"
             )
         asked = tuple(dict.fromkeys(question[0] for question in asking.asked))
-        return replace(self, count=len(found), depth=asking.deepest, asked=asked)
+        return replace(self, count=len(outputs), depth=asking.deepest, asked=asked)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         asking, more = self._asking(w, target)
-        found = asking.run(self.function, *more)
-        self._check(len(found))
-        return found
+        outputs = asking.run(self.function, *more)
+        self._check(len(outputs))
+        return outputs
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         asking, more = self._asking(w, target)
-        found = asking.run_with_jacobian(self.function, *more)
-        self._check(len(found.values))
-        return found
+        outputs = asking.run_with_jacobian(self.function, *more)
+        self._check(len(outputs.values))
+        return outputs
 
     @property
     def _size(self) -> int:
@@ -180,15 +181,15 @@ class WindowQuery(Asking):
         if joint is None:
             return self._of(question, 2, lambda w: w.torque(passive), (self._window.nv,))
         places = self._places(joint)
-        found = self._of(question, 2, lambda w: w.torque(passive), (self._window.nv,))[places]
-        return found[0] if len(found) == 1 else found
+        own = self._of(question, 2, lambda w: w.torque(passive), (self._window.nv,))[places]
+        return own[0] if len(own) == 1 else own
 
     def pose(self, frame: str, relative_to: str = "world", back: int = 0) -> Any:
         """X_AB (4, 4), the pose of a frame B in a frame A (``relative_to``) [1, m]."""
         back = steps_back("w.pose", back)
         question = ("pose", frame, relative_to, f"{back}")
-        found = self._of(question, back, lambda w: w.state(back).pose(frame, relative_to).elements()[:12], (3, 4))
-        return filled((4, 4), [*found.ravel().tolist(), 0.0, 0.0, 0.0, 1.0])
+        rows = self._of(question, back, lambda w: w.state(back).pose(frame, relative_to).elements()[:12], (3, 4))
+        return filled((4, 4), [*rows.ravel().tolist(), 0.0, 0.0, 0.0, 1.0])
 
     def point(self, name: str, relative_to: str = "world", back: int = 0) -> Any:
         """The position (3,) of a point, or of a frame's origin, in a frame [m]."""
@@ -230,8 +231,8 @@ class WindowQuery(Asking):
     def variables(self, name: str, back: int = 0) -> Any:
         """The decision variables of a step that are called so: an array."""
         back = steps_back("w.variables", back)
-        found = self._window.variables(name, back)
-        return self._of(("variables", name, f"{back}"), back, lambda w: w.variables(name, back), (len(found),))
+        numbers = self._window.variables(name, back)
+        return self._of(("variables", name, f"{back}"), back, lambda w: w.variables(name, back), (len(numbers),))
 
     def parameter(self, name: str) -> Any:
         """A parameter of the whole path: a number, or an array."""
@@ -259,13 +260,13 @@ class WindowQuery(Asking):
         outputs = self.outputs(function, *more)
         values: list[Any] = []
         rates: list[SparseTangent] = []
-        for question, (found, depth, fixed) in self._found.items():
+        for question, (answer_of, depth, fixed) in self._found.items():
             if fixed:
-                answer = list(found(w))
-                values += answer
-                rates += [SparseTangent({})] * len(answer)
+                numbers = list(answer_of(w))
+                values += numbers
+                rates += [SparseTangent({})] * len(numbers)
                 continue
-            rows = w.torque_jacobian(question[1] == "True") if question[0] == "torque" else w.derived(found, depth)
+            rows = w.torque_jacobian(question[1] == "True") if question[0] == "torque" else w.derived(answer_of, depth)
             values += rows.values
             for i, by_parameters in enumerate(rows.parameters):
                 row = {(back, k): x for back, block in enumerate(rows.rows) for k, x in enumerate(block[i])}
@@ -286,8 +287,8 @@ class WindowQuery(Asking):
         """How many earlier steps its questions look at."""
         return max((depth for _, depth, _ in self._found.values()), default=0)
 
-    def _rates(self, what: str, joint: str | None, back: int, depth: int, found: Found) -> Any:
-        whole = self._of((what, f"{back}"), depth, found, (self._window.nv,))
+    def _rates(self, what: str, joint: str | None, back: int, depth: int, answer_of: Found) -> Any:
+        whole = self._of((what, f"{back}"), depth, answer_of, (self._window.nv,))
         if joint is None:
             return whole
         own = whole[self._places(joint)]
@@ -295,14 +296,14 @@ class WindowQuery(Asking):
 
     def _places(self, joint: str) -> slice:
         tree = self._window.tree
-        found: slice = tree.v_slices[tree.joint_index(joint)]
-        return found
+        places: slice = tree.v_slices[tree.joint_index(joint)]
+        return places
 
     def _of(
         self,
         question: tuple[str, ...],
         depth: int,
-        found: Found,
+        answer_of: Found,
         shape: tuple[int, ...] | None = None,
         *,
         fixed: bool = False,
@@ -317,5 +318,5 @@ class WindowQuery(Asking):
                 )
             )
         if question not in self._found:
-            self._found[question] = found, depth, fixed
-        return self._answer(question, lambda: found(self._window), shape)
+            self._found[question] = answer_of, depth, fixed
+        return self._answer(question, lambda: answer_of(self._window), shape)
