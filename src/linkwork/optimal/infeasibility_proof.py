@@ -86,11 +86,11 @@ class _Rows:
 
 def conflict_proof(result: Any, place: int) -> ConflictProof | None:
     """The proof that a problem of a batch is infeasible near where its search ended, or None where there is none."""
-    found = _Search(result, place)
-    first = found.first
-    if first is not None and found.kept(found.rows(first)):
+    search = _Search(result, place)
+    first = search.first
+    if first is not None and search.kept(search.rows(first)):
         return None
-    return found.proof()
+    return search.proof()
 
 
 class _Search:
@@ -169,14 +169,14 @@ class _Search:
         """What is violated at a path."""
         program = self.program
         kernel = _kernels.get(program, lambda: _compiled(program))
-        found = kernel(*point.values(), *self.numbers.values())
+        outputs = kernel(*point.values(), *self.numbers.values())
         weights, size, T = self.numbers["weights"], self.columns.shape[1], program.steps
         residuals, naturals, some_scales, lines, terms, places = [], [], [], [], [], []
         column = {True: 0, False: 0}
         unit = self._unit(point)
         for n, k in enumerate(program.hard):
             term, rows_of = program.terms[k], program.rows_of[k]
-            c, J = np.asarray(getattr(found, f"values{n}")), np.asarray(getattr(found, f"rows{n}"))
+            c, J = np.asarray(getattr(outputs, f"values{n}")), np.asarray(getattr(outputs, f"rows{n}"))
             single = term.at is not None
             steps = [term.at] if single else range(T)
             c, J = c.reshape(len(steps), term.count), J.reshape(len(steps), term.count, size)
@@ -229,13 +229,13 @@ class _Search:
         program, step = self.program, d * self._unit(point)
         T, nv = program.steps, program.tree.nv
         path = step[: T * program.width].reshape(T, program.width)
-        found = {"q": self.prepared.problem.robot.integrate(point["q"], path[:, :nv])}
+        moved = {"q": self.prepared.problem.robot.integrate(point["q"], path[:, :nv])}
         if "u" in point:
-            found["u"] = point["u"] + path[:, nv:]
+            moved["u"] = point["u"] + path[:, nv:]
         if "p" in point:
             p = point["p"] + step[T * program.width :]
-            found["p"] = np.clip(p, self.numbers["floor"], self.numbers["ceiling"])
-        return found
+            moved["p"] = np.clip(p, self.numbers["floor"], self.numbers["ceiling"])
+        return moved
 
     def _told(self, rows: _Rows, reach: float) -> ConflictProof | None:
         program = self.program
@@ -263,8 +263,8 @@ def _settled(values: list[float]) -> bool:
 
 
 def _compiled(program: PathProgram) -> Kernel:
-    def rows(**given: Any) -> Any:
-        return PathConditions(sweeps_of(program, given)).rows(point_of(program, given))
+    def rows(**inputs: Any) -> Any:
+        return PathConditions(sweeps_of(program, inputs)).rows(point_of(program, inputs))
 
     state = {name: shape for name, shape in state_shapes(program).items() if name in ("q", "u", "p")}
     return compile(rows, name="optimal_rows", **state, **shapes_of(program))

@@ -49,36 +49,36 @@ def refereed(
     """
     shapes = state_shapes(program)
     needed = shapes | shapes_of(program)
-    given = {name: np.asarray(x, float) for name, x in (*state.items(), *inputs.items()) if name in needed}
-    lead = np.broadcast_shapes(*(x.shape[: x.ndim - len(needed[name])] for name, x in given.items()))
-    found = {name: np.empty((*lead, *shape)) for name, shape in shapes.items()}
-    wide = {name: np.broadcast_to(x, (*lead, *needed[name])) for name, x in given.items()}
+    arrays = {name: np.asarray(x, float) for name, x in (*state.items(), *inputs.items()) if name in needed}
+    lead = np.broadcast_shapes(*(x.shape[: x.ndim - len(needed[name])] for name, x in arrays.items()))
+    states = {name: np.empty((*lead, *shape)) for name, shape in shapes.items()}
+    wide = {name: np.broadcast_to(x, (*lead, *needed[name])) for name, x in arrays.items()}
     for place in np.ndindex(lead):
         own = {name: x[place] for name, x in wide.items()}
         result = solve_by_casadi(
             _on_numbers(program, own), numbers_of(program, own), point_of(program, own), max_iterations=max_iterations
         )
         for name, x in _state(program, result, tolerances[1:]).items():
-            if name in found:
-                found[name][place] = x
-    found["penalties"] = np.array(wide["penalties"]) if "penalties" in wide else np.empty((*lead, 0))
-    return {name: found[name] for name in shapes}
+            if name in states:
+                states[name][place] = x
+    states["penalties"] = np.array(wide["penalties"]) if "penalties" in wide else np.empty((*lead, 0))
+    return {name: states[name] for name in shapes}
 
 
-def _on_numbers(program: PathProgram, given: Mapping[str, Array]) -> PathProgram:
+def _on_numbers(program: PathProgram, arrays: Mapping[str, Array]) -> PathProgram:
     """The program of a robot of these numbers, which is made anew for each."""
     if not program.robot_numbers:
         return program
-    own = {p: given[name].tolist() for p, name in inputs_of(program.robot_numbers).items()}
+    own = {p: arrays[name].tolist() for p, name in inputs_of(program.robot_numbers).items()}
     return replace(program, tree=parametrised(program.tree, own), robot_numbers=())
 
 
 def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> dict[str, Any]:
     violations = np.array([result.violations[k] for k in program.hard])
-    kept = bool((violations <= tolerances).all())
-    told = dict.fromkeys(TOLD, 0.0)
-    told |= {"status": (SOLVED if result.success else STUCK) if kept else VIOLATED, "cost": result.cost}
-    told |= {"iterations": float(result.iterations), "merit": result.cost}
+    feasible = bool((violations <= tolerances).all())
+    scalars = dict.fromkeys(TOLD, 0.0)
+    scalars |= {"status": (SOLVED if result.success else STUCK) if feasible else VIOLATED, "cost": result.cost}
+    scalars |= {"iterations": float(result.iterations), "merit": result.cost}
     rows = [result.multipliers[k] for k in program.everywhere if program.terms[k].hard]
     alone = [result.multipliers[k][program.terms[k].at] for k in program.alone if program.terms[k].hard]
     return {
@@ -87,7 +87,7 @@ def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> 
         "p": result.point.p,
         "everywhere": np.hstack([np.empty((program.steps, 0)), *rows]),
         "alone": np.concatenate([np.empty(0), *alone]),
-        "told": np.concatenate([[told[name] for name in TOLD], violations, violations]),
+        "told": np.concatenate([[scalars[name] for name in TOLD], violations, violations]),
     }
 
 
@@ -213,7 +213,7 @@ class NonlinearPath:
             sizes.append(s)
         free = np.full(T * program.width, np.inf)
         start = np.hstack([np.zeros((T, program.tree.nv)), np.reshape(guess.u, (T, program.extra))])
-        found = self._solver(
+        answer = self._solver(
             x0=np.concatenate([start.ravel(), np.ravel(guess.p)]),
             p=np.concatenate([np.ravel(x) for x in columns]),
             lbx=np.concatenate([-free, np.ravel(numbers.floor)]),
@@ -221,13 +221,13 @@ class NonlinearPath:
             lbg=np.concatenate(low),
             ubg=np.concatenate(high),
         )
-        g = np.array(found["g"]).ravel()
+        g = np.array(answer["g"]).ravel()
         missed = np.maximum(np.maximum(np.concatenate(low) - g, g - np.concatenate(high)), 0.0)
-        return self._read(found, about, missed / np.concatenate(sizes))
+        return self._read(answer, about, missed / np.concatenate(sizes))
 
-    def _read(self, found: Mapping[str, Any], about: Array, missed: Array) -> NonlinearResult:
+    def _read(self, answer: Mapping[str, Any], about: Array, missed: Array) -> NonlinearResult:
         program, T = self.program, self.program.steps
-        unknowns, forces = (np.array(found[name]).ravel() for name in ("x", "lam_g"))
+        unknowns, forces = (np.array(answer[name]).ravel() for name in ("x", "lam_g"))
         steps = unknowns[: T * program.width].reshape(T, program.width)
         q = np.array(
             [np.array(self._moved(a, x)).ravel() for a, x in zip(about, steps[:, : program.tree.nv], strict=True)]
@@ -240,27 +240,27 @@ class NonlinearPath:
             multipliers[k][t, :count] = forces[start : start + count]
             violations[k] = max(violations[k], float(missed[start : start + count].max()))
             start += count
-        said = self._solver.stats()
+        stats = self._solver.stats()
         point = PathPoint(q, steps[:, program.tree.nv :], unknowns[T * program.width :])
-        status, success, cost = str(said.get("return_status", "")), bool(said["success"]), float(found["f"])
-        return NonlinearResult(point, cost, multipliers, violations, status, success, int(said["iter_count"]))
+        status, success, cost = str(stats.get("return_status", "")), bool(stats["success"]), float(answer["f"])
+        return NonlinearResult(point, cost, multipliers, violations, status, success, int(stats["iter_count"]))
 
 
 def weights_of(program: PathProgram, numbers: OptimalNumbers) -> Array:
     """By step and term (T, E): how much it counts; terms with a step of their own count there."""
-    found = np.zeros((program.steps, len(program.terms)))
+    weights = np.zeros((program.steps, len(program.terms)))
     for k, term in enumerate(program.terms):
         if term.at is None:
-            found[:, k] = np.asarray(numbers.weights, float)[:, k]
+            weights[:, k] = np.asarray(numbers.weights, float)[:, k]
         else:
-            found[term.at, k] = 1.0
-    return found
+            weights[term.at, k] = 1.0
+    return weights
 
 
 def _finite(x: Any) -> Array:
     """Bounds that an expression may have in it: where there is none, a number beyond all."""
-    found: Array = np.clip(np.asarray(x, float), -1e20, 1e20)
-    return found
+    clipped: Array = np.clip(np.asarray(x, float), -1e20, 1e20)
+    return clipped
 
 
 def _function(program: PathProgram, term: PathTerm) -> Any:

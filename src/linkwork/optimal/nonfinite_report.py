@@ -24,15 +24,15 @@ def odd_derivatives(result: Any, place: int) -> list[str]:
     """Of which the derivatives are not."""
     program = result.prepared.program
     names = [name for name in ("q", "u", "p") if name in state_shapes(program)]
-    given = [*(result.state[name] for name in names), *(result.numbers[name] for name in shapes_of(program))]
-    found = sloping_kernel(program)(*given)
-    values = result._by_feature(found.everywhere, found.alone)
+    inputs = [*(result.state[name] for name in names), *(result.numbers[name] for name in shapes_of(program))]
+    slopes = sloping_kernel(program)(*inputs)
+    values = result._by_feature(slopes.everywhere, slopes.alone)
     return [f"the derivative of {name!r} in {where}" for name, _, where in _odd(result, values, place)]
 
 
 def _odd(result: Any, values: dict[str, np.ndarray], place: int) -> list[tuple[str, float, str]]:
     """By name what is no number first, and where."""
-    found = []
+    rows = []
     for name, x in values.items():
         k = next(k for k, term in enumerate(result.problem.terms) if term.name == name)
         own = x.reshape(-1, *x.shape[-2:])[place]
@@ -40,8 +40,8 @@ def _odd(result: Any, values: dict[str, np.ndarray], place: int) -> list[tuple[s
         if len(bad):
             t, row = result.steps_of(k)[bad[0][0]], bad[0][1]
             label = result.problem.terms[k].feature.row_names[row]
-            found.append((name, own[tuple(bad[0])], f"step {t}, row {label!r}"))
-    return found
+            rows.append((name, own[tuple(bad[0])], f"step {t}, row {label!r}"))
+    return rows
 
 
 def resolution(q: np.ndarray) -> np.ndarray:
@@ -49,14 +49,14 @@ def resolution(q: np.ndarray) -> np.ndarray:
     return np.asarray(np.spacing(np.abs(q).max(axis=(-1, -2), initial=0.0)))
 
 
-def resolved(q: np.ndarray, told: np.ndarray, step: float) -> np.ndarray:
+def resolved(q: np.ndarray, scalars: np.ndarray, step: float) -> np.ndarray:
     """What a search tells: not converged where a path is so far away that numbers are coarser than its last step."""
     status = TOLD.index("status")
-    lost = (told[..., status] == SOLVED) & (resolution(q) > step)
+    lost = (scalars[..., status] == SOLVED) & (resolution(q) > step)
     if lost.any():
-        told = told.copy()
-        told[..., status][lost] = VIOLATED
-    return told
+        scalars = scalars.copy()
+        scalars[..., status][lost] = VIOLATED
+    return scalars
 
 
 def violations_of(result: Any) -> np.ndarray:

@@ -363,10 +363,10 @@ class OptimalResult:
             kinds, counts = np.unique(self.status, return_counts=True)
             return ", ".join(f"{count} {kind}" for kind, count in zip(kinds, counts, strict=True))
         lines = [self.explain(), f"{'feature':<24} {'kind':<13} {'largest':>10} {'violated':>10} {'multiplier':>10}"]
-        kinds = {term.name: term.kind for term in self.problem.terms}
+        kind_of = {term.name: term.kind for term in self.problem.terms}
         for name, values in self.residuals.items():
             largest = np.abs(values).max(initial=0.0)
-            line = f"{name[:24]:<24} {kinds[name]:<13} {largest:>10.3g}"
+            line = f"{name[:24]:<24} {kind_of[name]:<13} {largest:>10.3g}"
             if name in self.violations:
                 line += f" {self.violations[name]:>10.2e} {np.abs(self.multipliers[name]).max(initial=0.0):>10.3g}"
             lines.append(line)

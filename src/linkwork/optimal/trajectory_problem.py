@@ -165,8 +165,9 @@ class TrajectoryProblem(ProblemData):
         variable = make_variable("add_variable", self, name, size, lower, upper, initial_guess, steps)
         problem = self._replaced(variables={**self.variables, name: variable})
         if np.isfinite(variable.lower).any() or np.isfinite(variable.upper).any():
-            bounds = {"lower": variable.lower, "upper": variable.upper, "name": f"bounds of {name}"}
-            problem = problem.add(VariableFeature(name), "inequality", steps=steps, **bounds)
+            low, high = variable.lower, variable.upper
+            feature, label = VariableFeature(name), f"bounds of {name}"
+            problem = problem.add(feature, "inequality", steps=steps, lower=low, upper=high, name=label)
         return problem
 
     def add_parameter(
@@ -209,7 +210,9 @@ class TrajectoryProblem(ProblemData):
 
         Raises UnknownNameError, TypeError and ValueError.
         """
-        return with_contact(self, on, steps, friction, normal, surface, cone, stays, height, effort, name)
+        arguments = on, steps, friction, normal, surface, cone, stays, height, effort, name
+        problem: TrajectoryProblem = with_contact(self, *arguments)
+        return problem
 
     def check(self, name: str, *, windows: int = 4, seed: int = 0) -> JacobianCheck:
         """Compare the Jacobian of a feature, by its name here, with differences of its values in random windows.

@@ -46,7 +46,7 @@ class PathWindow(WindowDynamics):
     ) -> None:
         self.tree, self.time, self.contacts = tree, time, tuple(contacts)
         self._q, self._steps = [list(q) for q in configurations], list(steps)
-        self._variables = [dict(found) for found in variables] or [{} for _ in self._q]
+        self._variables = [dict(numbers) for numbers in variables] or [{} for _ in self._q]
         self._parameters = {name: list(x) for name, x in (parameters or {}).items()}
         self._rates = list(rates) or [{} for _ in range(len(self._steps) + 1)]
         self._states: dict[int, TaskState] = {}
@@ -83,8 +83,8 @@ class PathWindow(WindowDynamics):
         for step, known in zip(self._steps[:back], self._rates, strict=False):
             time = time - step
             rate = {k: rate.get(k, 0.0) - known.get(k, 0.0) for k in {**rate, **known}}
-        given = self._steps[back:], time, self._variables[back:], self._parameters, [*self._rates[back:-1], rate]
-        return PathWindow(self.tree, self._q[back:], *given, self.contacts)
+        rest = self._steps[back:], time, self._variables[back:], self._parameters, [*self._rates[back:-1], rate]
+        return PathWindow(self.tree, self._q[back:], *rest, self.contacts)
 
     def state(self, back: int = 0) -> TaskState:
         if back not in self._states:
@@ -108,9 +108,9 @@ class PathWindow(WindowDynamics):
         moving = seeded([*end, *begin], rates)
         there, here = moving[: tree.nq], moving[tree.nq :]
         there = integrate(tree, here, [x * share for x in difference(tree, here, there)])
-        found = [parts(x, moving[0].level) for x in there]
-        q = [value for value, _ in found]
-        changes = [tangent.row if isinstance(tangent, SparseTangent) else {} for _, tangent in found]
+        ends = [parts(x, moving[0].level) for x in there]
+        q = [value for value, _ in ends]
+        changes = [tangent.row if isinstance(tangent, SparseTangent) else {} for _, tangent in ends]
         columns = []
         for k in range(2 * n):
             column: list[Any] = []
@@ -154,10 +154,10 @@ class PathWindow(WindowDynamics):
         numbers: list[Any] = []
         rates: list[SparseTangent] = []
 
-        def put(found: Scalars, rows: Sequence[Mapping[Any, Any]]) -> slice:
-            numbers.extend(found)
+        def put(outputs: Scalars, rows: Sequence[Mapping[Any, Any]]) -> slice:
+            numbers.extend(outputs)
             rates.extend(map(SparseTangent, rows))
-            return slice(len(numbers) - len(found), len(numbers))
+            return slice(len(numbers) - len(outputs), len(numbers))
 
         places, own = [], []
         for back in range(depth + 1):
@@ -189,10 +189,10 @@ class PathWindow(WindowDynamics):
             self._rates,
             self.contacts,
         )
-        found = [parts(x, level) for x in values(window)]
-        tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in found]
+        outputs = [parts(x, level) for x in values(window)]
+        tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in outputs]
         return FeatureJacobian(
-            [value for value, _ in found],
+            [value for value, _ in outputs],
             [[[t.get(back * width + k) for k in range(width)] for t in tangents] for back in range(depth + 1)],
             [[t.get(after + k) for k in range(self.parameter_count)] for t in tangents],
         )

@@ -90,22 +90,22 @@ def _counts(weight: Any, x: Any) -> Any:
     return where(lt(0.0, weight), x, 0.0)
 
 
-def _beyond(asked: TermRequest, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
+def _beyond(request: TermRequest, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
     """y − clip(y) between an term's scaled bounds, and whether it counts there, a factor."""
-    term = asked.term
+    term = request.term
     if term.bounded:
-        low, high = asked.lower[row] * scale, asked.upper[row] * scale
-        found = y - fmin(fmax(y, low), high)
-        held = where(eq(found, 0.0), where(eq(low, high), 1.0, 0.0), 1.0)
-        return _counts(asked.weight_of(row), found), held
+        low, high = request.lower[row] * scale, request.upper[row] * scale
+        beyond = y - fmin(fmax(y, low), high)
+        active = where(eq(beyond, 0.0), where(eq(low, high), 1.0, 0.0), 1.0)
+        return _counts(request.weight_of(row), beyond), active
     if term.kind == "inequality":
         return where(lt(y, 0.0), 0.0, y), where(lt(0.0, y), 1.0, 0.0)  # what is no number stays none
     return y, 1.0
 
 
-def _shares(asked: TermRequest, values: Scalars) -> tuple[LocalShare, list[tuple[Any, Any]]]:
+def _shares(request: TermRequest, values: Scalars) -> tuple[LocalShare, list[tuple[Any, Any]]]:
     """What values come to; by row its force, and the curvature that stands for its second derivatives."""
-    term, rho = asked.term, asked.penalty
+    term, rho = request.term, request.penalty
     merit: Any = 0.0
     cost: Any = 0.0
     violation: Any = 0.0
@@ -113,59 +113,59 @@ def _shares(asked: TermRequest, values: Scalars) -> tuple[LocalShare, list[tuple
     active: Any = 0.0
     forces, rows = [], []
     for k, value in enumerate(values):
-        weight = asked.weight_of(k)
+        weight = request.weight_of(k)
         c = _counts(weight, value)
-        scale = weight * asked.scales[k]
+        scale = weight * request.scales[k]
         if term.kind == "cost":
             merit = merit + scale * c
             rows.append((scale, 0.0))
         elif term.kind == "least_squares":
-            r, held = _beyond(asked, scale * c, k, scale)
+            r, counts = _beyond(request, scale * c, k, scale)
             merit = merit + 0.5 * r * r
-            rows.append((scale * r, held * scale * scale))
-            active = active + held if term.bounded else active
+            rows.append((scale * r, counts * scale * scale))
+            active = active + counts if term.bounded else active
         else:
-            shift = asked.multipliers[k] / rho
-            r, held = _beyond(asked, scale * c + shift, k, scale)
+            shift = request.multipliers[k] / rho
+            r, counts = _beyond(request, scale * c + shift, k, scale)
             f = rho * r
             merit = merit + 0.5 * f * r
             forces.append(f)
-            rows.append((scale * f, held * rho * scale * scale))
-            left, _ = _beyond(asked, c, k, 1.0)
+            rows.append((scale * f, counts * rho * scale * scale))
+            left, _ = _beyond(request, c, k, 1.0)
             violation = fmax(violation, fabs(left))
             residual = fmax(residual, fabs(r - shift))
-            active = active + held if term.bounded or term.kind == "inequality" else active
+            active = active + counts if term.bounded or term.kind == "inequality" else active
     cost = merit if not term.hard else 0.0
     return LocalShare(merit, cost, violation, residual, active, forces), rows
 
 
-def term_values(w: PathWindow, asked: TermRequest) -> LocalShare:
+def term_values(w: PathWindow, request: TermRequest) -> LocalShare:
     """An term's share in a window, without derivatives."""
-    return _shares(asked, asked.term.feature.values(w, asked.target))[0]
+    return _shares(request, request.term.feature.values(w, request.target))[0]
 
 
-def columns_of(program: PathProgram, w: PathWindow, found: FeatureJacobian, row: int) -> dict[int, Any]:
+def columns_of(program: PathProgram, w: PathWindow, jacobian: FeatureJacobian, row: int) -> dict[int, Any]:
     """A row by column of the program's windows, without what is structurally zero."""
     width, start = program.width, (program.depth + 1) * program.width
-    line = {back * width + k: x for back, block in enumerate(found.rows) for k, x in enumerate(block[row])}
-    line |= {start + k: x for k, x in enumerate(found.parameters[row])}
-    for block, age in zip(found.rows, w.ages, strict=False):  # free durations say where it was before the start
+    line = {back * width + k: x for back, block in enumerate(jacobian.rows) for k, x in enumerate(block[row])}
+    line |= {start + k: x for k, x in enumerate(jacobian.parameters[row])}
+    for block, age in zip(jacobian.rows, w.ages, strict=False):  # free durations say where it was before the start
         if not is_zero(age):
-            for k, way in enumerate(w.retreat):
-                line[start + k] = line[start + k] - age * dot(list(block[row])[: len(way)], way)
+            for k, rates in enumerate(w.retreat):
+                line[start + k] = line[start + k] - age * dot(list(block[row])[: len(rates)], rates)
     return {k: x for k, x in line.items() if not is_zero(x)}
 
 
 def term_derivatives(
-    program: PathProgram, w: PathWindow, asked: TermRequest, terms: LocalTerms, bent: Any = None
+    program: PathProgram, w: PathWindow, request: TermRequest, terms: LocalTerms, bent: Any = None
 ) -> None:
     """Adds an term's share to the terms of a step, and so much of its values' own second derivatives as is said."""
-    found = asked.term.feature.exact_jacobian(w, asked.target)
-    share, rows = _shares(asked, found.values)
+    jacobian = request.term.feature.exact_jacobian(w, request.target)
+    share, rows = _shares(request, jacobian.values)
     terms.merit, terms.active = terms.merit + share.merit, terms.active + share.active
-    lines = [columns_of(program, w, found, k) for k in range(len(rows))]
+    lines = [columns_of(program, w, jacobian, k) for k in range(len(rows))]
     for line, force, curvature in _together(lines, rows):
-        line = {i: x if x.__class__ is float else _counts(asked.weight, x) for i, x in line.items()}
+        line = {i: x if x.__class__ is float else _counts(request.weight, x) for i, x in line.items()}
         if terms.longest is not None and len(line) > terms.longest and not is_zero(curvature):
             terms.rows.append((line, curvature, force))
             continue
@@ -178,45 +178,48 @@ def term_derivatives(
             for j, y in weighed.items():
                 if j <= i:
                     terms.add(i, j, x * y)
-    if asked.term.kind == "cost" or bent is not None:
-        much = 1.0 if asked.term.kind == "cost" else bent
-        for (i, j), x in second_derivatives(program, w, asked, [much * pull for pull, _ in rows]).items():
-            terms.add(i, j, _counts(asked.weight, x))
+    if request.term.kind == "cost" or bent is not None:
+        part = 1.0 if request.term.kind == "cost" else bent
+        for (i, j), x in second_derivatives(program, w, request, [part * pull for pull, _ in rows]).items():
+            terms.add(i, j, _counts(request.weight, x))
 
 
 def _together(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[tuple[dict[int, Any], Any, Any]]:
     """Rows with their forces and curvatures, of those that are equal but for the sign, as of two bounds, one."""
-    found: dict[Any, tuple[dict[int, Any], Any, Any]] = {}
+    groups: dict[Any, tuple[dict[int, Any], Any, Any]] = {}
     for line, (force, curvature) in zip(lines, rows, strict=True):
         key, opposite = (tuple((i, sign * x) for i, x in line.items()) for sign in (1.0, -1.0))
-        if opposite in found:
-            first, f, c = found[opposite]
-            found[opposite] = first, f - force, c + curvature
-        elif key in found:
-            first, f, c = found[key]
-            found[key] = first, f + force, c + curvature
+        if opposite in groups:
+            first, f, c = groups[opposite]
+            groups[opposite] = first, f - force, c + curvature
+        elif key in groups:
+            first, f, c = groups[key]
+            groups[key] = first, f + force, c + curvature
         else:
-            found[key] = line, force, curvature
-    return list(found.values())
+            groups[key] = line, force, curvature
+    return list(groups.values())
 
 
 def second_derivatives(
-    program: PathProgram, w: PathWindow, asked: TermRequest, pulls: Scalars
+    program: PathProgram, w: PathWindow, request: TermRequest, pulls: Scalars
 ) -> dict[tuple[int, int], Any]:
     """Those of the sum of an term's values, each times its pull: the lower triangle, by column."""
-    feature, width = asked.term.feature, program.width
+    feature, width = request.term.feature, program.width
     size, start = (feature.depth + 1) * width, (program.depth + 1) * width
 
     def pulled(window: Any) -> list[Any]:
-        found = feature.exact_jacobian(window, asked.target)
+        jacobian = feature.exact_jacobian(window, request.target)
         total: list[Any] = [0.0] * (size + program.many)
         for k, pull in enumerate(pulls):
-            line = [x for block in found.rows for x in block[k]] + list(found.parameters[k])
+            line = [x for block in jacobian.rows for x in block[k]] + list(jacobian.parameters[k])
             total = [a if is_zero(x) else a + pull * x for a, x in zip(total, line, strict=True)]
         return total
 
-    found = w.derived(pulled, feature.depth)
-    full = [[x for block in found.rows for x in block[i]] + list(found.parameters[i]) for i in range(len(found.values))]
+    jacobian = w.derived(pulled, feature.depth)
+    full = [
+        [x for block in jacobian.rows for x in block[i]] + list(jacobian.parameters[i])
+        for i in range(len(jacobian.values))
+    ]
     places = [*range(size), *range(start, start + program.many)]
     bent: dict[tuple[int, int], Any] = {}
     for i, a in enumerate(places):

@@ -138,13 +138,13 @@ class WindowDynamics:
 def _product(A: Matrix, B: Matrix) -> Matrix:
     """A B, of which most of B's numbers may be zero."""
     columns = range(len(B[0]) if B else 0)
-    found = [[0.0 for _ in columns] for _ in A]
-    for row, out in zip(A, found, strict=True):
+    product = [[0.0 for _ in columns] for _ in A]
+    for row, out in zip(A, product, strict=True):
         for x, other in zip(row, B, strict=True):
             for k in columns:
                 if not is_zero(other[k]) and not is_zero(x):
                     out[k] = out[k] + x * other[k]
-    return found
+    return product
 
 
 def _summed(A: Matrix, B: Matrix) -> Matrix:
@@ -219,8 +219,8 @@ class JointForces:
         tree = self.tree
         frame, axes, _ = contact.wrench([0.0] * contact.size)
         split, still = tree.split_q(q), tree.split_v([0.0] * tree.nv)
-        found = joint_force_of_wrench(tree, split, carriers(tree, split, still, still), frame, axes)
-        return [row[6 - contact.size :] for row in found]
+        forces = joint_force_of_wrench(tree, split, carriers(tree, split, still, still), frame, axes)
+        return [row[6 - contact.size :] for row in forces]
 
     @property
     def _contacts(self) -> list[PathContact]:

@@ -78,20 +78,14 @@ class WindowSample:
         sides."""
         for back in range(depth + 1):
             for k, name in enumerate(velocities_of(self.tree)[0]):
-                yield back, name, k, *(self._moved(back, k, h) for h in (DIFFERENCE_STEP, -DIFFERENCE_STEP))
+                yield back, name, k, self._moved(back, k, DIFFERENCE_STEP), self._moved(back, k, -DIFFERENCE_STEP)
             column = self.tree.nv
-            for name, numbers in self.variables[back].items():
-                for k in range(len(numbers)):
-                    pair = [_shifted(self.variables[back], name, k, h) for h in (DIFFERENCE_STEP, -DIFFERENCE_STEP)]
-                    sides = (replace(self, variables=_with(self.variables, back, one)) for one in pair)
-                    yield back, f"{name}[{k}]", column, *sides
-                    column += 1
-        column = 0
-        for name, numbers in self.parameters.items():
-            for k in range(len(numbers)):
-                pair = [_shifted(self.parameters, name, k, h) for h in (DIFFERENCE_STEP, -DIFFERENCE_STEP)]
-                yield -1, f"{name}[{k}]", column, *(replace(self, parameters=one) for one in pair)
+            for name, k, plus, minus in _shifts(self.variables[back]):
+                sides = [replace(self, variables=_with(self.variables, back, one)) for one in (plus, minus)]
+                yield back, f"{name}[{k}]", column, sides[0], sides[1]
                 column += 1
+        for column, (name, k, plus, minus) in enumerate(_shifts(self.parameters)):
+            yield -1, f"{name}[{k}]", column, replace(self, parameters=plus), replace(self, parameters=minus)
 
     def _moved(self, back: int, k: int, h: float) -> Self:
         q = integrate(self.tree, self.path[back], [h * (i == k) for i in range(self.tree.nv)])
@@ -102,5 +96,12 @@ def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
     return (*values[:place], value, *values[place + 1 :])
 
 
-def _shifted(numbers: Mapping[str, Any], name: str, k: int, h: float) -> dict[str, Any]:
-    return {**numbers, name: tuple(x + h * (i == k) for i, x in enumerate(numbers[name]))}
+def _shifts(numbers: Mapping[str, tuple[float, ...]]) -> Iterator[tuple[str, int, dict[str, Any], dict[str, Any]]]:
+    """Yield for each number: its name, its place, and all numbers with it a little larger and smaller."""
+    for name, values in numbers.items():
+        for k in range(len(values)):
+            plus, minus = (
+                {**numbers, name: tuple(x + h * (i == k) for i, x in enumerate(values))}
+                for h in (DIFFERENCE_STEP, -DIFFERENCE_STEP)
+            )
+            yield name, k, plus, minus

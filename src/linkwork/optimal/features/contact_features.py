@@ -227,28 +227,28 @@ class SurfaceCone(_OfContact):
     def values(self, w: Window, target: Scalars) -> list[Any]:
         mx, my, mz, fx, fy, fz = w.variables(self.contact.name)
         mu, (X, Y) = self.friction, self.half
-        found = [-fz]
+        rows = [-fz]
         for x, bound in ((fx, mu), (fy, mu), (mx, Y), (my, X)):
-            found += [x - fz * bound, -x - fz * bound]
-        for way in (1.0, -1.0):
-            a, b = fx * Y - mx * (way * mu), fy * X - my * (way * mu)
-            rest = fz * (mu * (X + Y)) + mz * way
-            found += [a * first + b * second - rest for first in (1.0, -1.0) for second in (1.0, -1.0)]
-        return found
+            rows += [x - fz * bound, -x - fz * bound]
+        for sign in (1.0, -1.0):
+            a, b = fx * Y - mx * (sign * mu), fy * X - my * (sign * mu)
+            rest = fz * (mu * (X + Y)) + mz * sign
+            rows += [a * first + b * second - rest for first in (1.0, -1.0) for second in (1.0, -1.0)]
+        return rows
 
 
 @public_constructor
 @dataclass(frozen=True)
 class StickingContact(_OfContact):
-    """How far a contact is from where it was at the step before: its way [m], and of a surface its turn [rad]."""
+    """How far a contact is from where it was at the step before: displacement [m], and of a surface rotation [rad]."""
 
     _called = "stays"
     depth = 1
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        turns = tuple(f"{self.contact.name}: turn {axis}" for axis in _XYZ) if self.contact.surface else ()
-        return turns + tuple(f"{self.contact.name}: way {axis}" for axis in _XYZ)
+        turns = tuple(f"{self.contact.name}: rotation {axis}" for axis in _XYZ) if self.contact.surface else ()
+        return turns + tuple(f"{self.contact.name}: displacement {axis}" for axis in _XYZ)
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -256,10 +256,10 @@ class StickingContact(_OfContact):
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         now, before = (w.state(back).pose(self.contact.frame) for back in (0, 1))
-        way = [*(now.translation - before.translation)]
+        moved = [*(now.translation - before.translation)]
         if not self.contact.surface:
-            return way
-        return [*Quaternion.of(before.rotation.T @ now.rotation).log(), *way]
+            return moved
+        return [*Quaternion.of(before.rotation.T @ now.rotation).log(), *moved]
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """Of a point by its Jacobians, of a surface by differentiation."""

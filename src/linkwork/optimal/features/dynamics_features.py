@@ -35,14 +35,14 @@ def chosen_velocities(tree: Any, joints: tuple[str, ...] | None) -> tuple[int, .
     """
     if joints is None:
         return tuple(range(tree.nv))
-    found: list[int] = []
+    numbers: list[int] = []
     for name in joints:
         i = tree.joint_index(name)
         coupling = tree.bodies[i].coupling
         if coupling is not None:
             raise ValueError(f"joint {name!r} follows joint {coupling.joint!r}: name that one")
-        found += range(tree.nv)[tree.v_slices[i]]
-    return tuple(found)
+        numbers += range(tree.nv)[tree.v_slices[i]]
+    return tuple(numbers)
 
 
 def named_joints(caller: str, joints: Any) -> tuple[str, ...] | None:
@@ -253,8 +253,8 @@ class MomentumFeature(Feature):
         return without_mass(robot, "MomentumFeature")
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        found = w.momentum(self.about)[_PARTS[self.part]]
-        return [x - y for x, y in zip(found, target, strict=True)] if len(target) else found
+        values = w.momentum(self.about)[_PARTS[self.part]]
+        return [x - y for x, y in zip(values, target, strict=True)] if len(target) else values
 
 
 @public_constructor

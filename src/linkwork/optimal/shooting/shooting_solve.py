@@ -185,24 +185,24 @@ def solve_by_shooting(
             for name, x in aims.items()
         }
 
-    def result(found: Any) -> ShootingResult:
-        told = SimpleNamespace(**found)
-        every = shooting_result(own, split, phases, x0, velocity, told, tolerances, aims, schedule)
-        every.state["told"][..., 1] = np.where(stopped(found), STOPPED, every.state["told"][..., 1])
-        every._recipe, every._search = recipe, searched(found)
+    def result(outputs: Any) -> ShootingResult:
+        named = SimpleNamespace(**outputs)
+        every = shooting_result(own, split, phases, x0, velocity, named, tolerances, aims, schedule)
+        every.state["told"][..., 1] = np.where(stopped(outputs), STOPPED, every.state["told"][..., 1])
+        every._recipe, every._search = recipe, searched(outputs)
         every._limits = (low, high) if limited else None
         every._kernel, every._inputs, every._split = kernel, inputs, split
         return every
 
-    def shown(found: Any, running: bool) -> ShootingResult:
-        told = best_of_guesses(result(found)) if watching.num_guesses > 1 else result(found)
-        told._running = running
-        if told.attempts is not None:
-            told.attempts._running = running
-        return told
+    def shown(outputs: Any, running: bool) -> ShootingResult:
+        named = best_of_guesses(result(outputs)) if watching.num_guesses > 1 else result(outputs)
+        named._running = running
+        if named.attempts is not None:
+            named.attempts._running = running
+        return named
 
-    found, late = in_pieces(kernel, inputs, max_iterations, watching, result, shown)
-    last = shown(found, False)
+    outputs, late = in_pieces(kernel, inputs, max_iterations, watching, result, shown)
+    last = shown(outputs, False)
     last._late = late
     return last
 
@@ -210,9 +210,9 @@ def solve_by_shooting(
 def _put(x: Array, first: Array) -> Array:
     """Of seeds (..., seeds, T, n), with the first as it is said (..., T, n)."""
     lead = np.broadcast_shapes((*x.shape[:-3], *x.shape[-2:]), first.shape)
-    found = np.array(np.broadcast_to(x, (*lead[:-2], *x.shape[-3:])))
-    found[..., 0, :, :] = first
-    return found
+    whole = np.array(np.broadcast_to(x, (*lead[:-2], *x.shape[-3:])))
+    whole[..., 0, :, :] = first
+    return whole
 
 
 def _first(

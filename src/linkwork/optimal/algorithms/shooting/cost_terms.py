@@ -32,7 +32,7 @@ def row_kinds(term: PathTerm) -> tuple[str, ...]:
 
 
 def split_terms(
-    dynamics: RobotDynamics, terms: Sequence[PathTerm], kept: Collection[int] = ()
+    dynamics: RobotDynamics, terms: Sequence[PathTerm], by_dynamics: Collection[int] = ()
 ) -> tuple[list[int], list[int]]:
     """Those of steps, and those of the states that they reach, by number; without those that the dynamics keep.
 
@@ -41,7 +41,7 @@ def split_terms(
     moving: list[int] = []
     reached: list[int] = []
     for k, term in enumerate(terms):
-        if k in kept:
+        if k in by_dynamics:
             continue
         graph = Graph(f"shooting: {term.name!r}")
         x, y = (list(graph.inputs(name, (dynamics.numbers + more,))) for name, more in (("x", 0), ("y", dynamics.more)))
@@ -90,50 +90,50 @@ class WantedRows(Terms):
     def reached_kinds(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(kind for k in self.states for kind in row_kinds(self.terms[k]))
 
-    def moving(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
+    def moving(self, x: Scalars, u: Scalars, y: Scalars, data: Scalars) -> list[Any]:
         if not self.steps:
             return []
-        return self._rows(self.steps, window_of(self.dynamics, y, given[0], (x, u)), given)
+        return self._rows(self.steps, window_of(self.dynamics, y, data[0], (x, u)), data)
 
-    def reached(self, y: Scalars, given: Scalars) -> list[Any]:
+    def reached(self, y: Scalars, data: Scalars) -> list[Any]:
         if not self.states:
             return []
-        return self._rows(self.states, window_of(self.dynamics, y, given[0]), given)
+        return self._rows(self.states, window_of(self.dynamics, y, data[0]), data)
 
-    def curvature(self, x: Scalars, u: Scalars, given: Scalars, slopes: Scalars) -> list[list[Any]]:
+    def curvature(self, x: Scalars, u: Scalars, data: Scalars, slopes: Scalars) -> list[list[Any]]:
         """That of joint forces by inverse dynamics."""
         if not isinstance(self.dynamics, InverseDynamics):
             return []
-        window = WeighingWindow(self.dynamics, self.dynamics.step(x, u), given[0], (x, u))
-        return window.curvature(self._rows(self.steps, window, given) if self.steps else [], slopes)
+        window = WeighingWindow(self.dynamics, self.dynamics.step(x, u), data[0], (x, u))
+        return window.curvature(self._rows(self.steps, window, data) if self.steps else [], slopes)
 
-    def values(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
+    def values(self, x: Scalars, u: Scalars, y: Scalars, data: Scalars) -> list[Any]:
         """What all features are, in the order of terms, without bounds; y is all that the step makes."""
-        step, state = window_of(self.dynamics, y, given[0], (x, u)), window_of(self.dynamics, y, given[0])
-        found: list[Any] = []
-        aims = self._aims(given)
+        step, state = window_of(self.dynamics, y, data[0], (x, u)), window_of(self.dynamics, y, data[0])
+        rows: list[Any] = []
+        aims = self._aims(data)
         for k, term in enumerate(self.terms):
-            found += term.feature.values(state if k in self.states else step, aims[k])
-        return found
+            rows += term.feature.values(state if k in self.states else step, aims[k])
+        return rows
 
-    def _aims(self, given: Scalars) -> list[list[Any]]:
+    def _aims(self, data: Scalars) -> list[list[Any]]:
         """By term: what it aims at."""
-        found, start = [], 1
+        targets, start = [], 1
         for k, term in enumerate(self.terms):
             if term.has_target_per_step:
                 size = _size(self.dynamics, term)
-                found.append(list(given[start : start + size]))
+                targets.append(list(data[start : start + size]))
                 start += size
             else:
-                found.append(list(self.targets.get(k, [])))
-        return found
+                targets.append(list(self.targets.get(k, [])))
+        return targets
 
-    def _rows(self, some: Sequence[int], window: ShootingWindow, given: Scalars) -> list[Any]:
-        aims = self._aims(given)
-        found: list[Any] = []
+    def _rows(self, some: Sequence[int], window: ShootingWindow, data: Scalars) -> list[Any]:
+        aims = self._aims(data)
+        rows: list[Any] = []
         for k in some:
-            found += self._bounded(k, list(self.terms[k].feature.values(window, aims[k])))
-        return found
+            rows += self._bounded(k, list(self.terms[k].feature.values(window, aims[k])))
+        return rows
 
     def _bounded(self, k: int, values: list[Any]) -> Iterator[Any]:
         term = self.terms[k]

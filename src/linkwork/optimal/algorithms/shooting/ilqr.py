@@ -72,7 +72,7 @@ class Shooting:
     dynamics: Dynamics
     terms: Terms
     start: Any  # x (nx)
-    given: Any
+    data: Any
     weights: tuple[Any, Any]
     limits: tuple[Any, Any] | None = None  # of u: (m,) each
     gaps: bool = False
@@ -116,11 +116,11 @@ class Shooting:
         """The motion of controls (T, m)."""
 
         def step(x: Any, row: Any) -> tuple[Any, Any]:
-            u, given = row
-            y = np.array(self.dynamics.at(list(given)).step(list(x), list(u)))
+            u, data = row
+            y = np.array(self.dynamics.at(list(data)).step(list(x), list(u)))
             return y, y
 
-        _, x = scan(step, np.array(list(self.start)), (u, self.given))
+        _, x = scan(step, np.array(list(self.start)), (u, self.data))
         return RollOut(x, u)
 
     # ---- how steps vary, all side by side
@@ -129,12 +129,12 @@ class Shooting:
         """By step: packed models, new multipliers, rows, (cost, violation, size of the gap), and gaps."""
 
         def step(_: Any, row: Any) -> tuple[Any, Any]:
-            x, u, y, given, w, k = row
-            x, u, y, given = list(x), list(u), list(y), list(given)
+            x, u, y, data, w, k = row
+            x, u, y, data = list(x), list(u), list(y), list(data)
             moving, reached = self.weighed(w, k, state.penalty)
-            dynamics = self.dynamics.at(given)
+            dynamics = self.dynamics.at(data)
             there, linear = dynamics.linear(x, u)
-            rows = self.terms.moving(x, u, there, given), self.terms.reached(y, given)
+            rows = self.terms.moving(x, u, there, data), self.terms.reached(y, data)
             if self.constrained:
                 new = tuple(
                     [where(lt(0.5, state.renew), a, b) for a, b in zip(part.renewed(r), part.multipliers, strict=True)]
@@ -144,11 +144,11 @@ class Shooting:
             else:
                 new = (list(k[0]), list(k[1]))
             led = there, linear
-            _, g, H = quadratic(lambda x, u, y: self.terms.moving(x, u, y, given), dynamics, x, u, moving, led)
+            _, g, H = quadratic(lambda x, u, y: self.terms.moving(x, u, y, data), dynamics, x, u, moving, led)
             if self.bent_rows:
-                more = self.terms.curvature(x, u, given, moving.slopes(rows[0]))
+                more = self.terms.curvature(x, u, data, moving.slopes(rows[0]))
                 H = [[a + state.bend * b for a, b in zip(*lines, strict=True)] for lines in zip(H, more, strict=True)]
-            _, g_y, H_y = quadratic(lambda y, _: self.terms.reached(y, given), dynamics, y, (), reached)
+            _, g_y, H_y = quadratic(lambda y, _: self.terms.reached(y, data), dynamics, y, (), reached)
             gap = dynamics.apart(y, there[: dynamics.numbers]) if self.gaps else []
             model = [list(linear.factors), g, H, g_y, H_y, gap]
             sizes = [
@@ -160,7 +160,7 @@ class Shooting:
             return (), (kept, tuple(map(_array, new)), tuple(map(_array, rows)), np.array(sizes), _array(gap))
 
         x, u = state.motion
-        _, found = scan(step, (), (self.before(x), u, x, self.given, self.weights, state.multipliers))
+        _, found = scan(step, (), (self.before(x), u, x, self.data, self.weights, state.multipliers))
         return found  # type: ignore[no-any-return]
 
     def model(self, kept: Any, curvature: Any = None) -> StepModel:
@@ -182,11 +182,11 @@ class Shooting:
         _, costates = scan(back, np.zeros(self.dynamics.size), kept, backward=True)
 
         def step(_: Any, row: Any) -> tuple[Any, Any]:
-            x, u, p, given = (list(part) for part in row)
-            bent = self.dynamics.at(given).curvature(x, u, p)
+            x, u, p, data = (list(part) for part in row)
+            bent = self.dynamics.at(data).curvature(x, u, p)
             return (), np.array([state.bend * x for line in bent for x in line])
 
-        _, found = scan(step, (), (self.before(state.motion.x), state.motion.u, costates, self.given))
+        _, found = scan(step, (), (self.before(state.motion.x), state.motion.u, costates, self.data))
         return found
 
     def policy(self, state: SearchState, kept: Any) -> Policy:
@@ -214,23 +214,23 @@ class Shooting:
         def step(state: Any, row: Any) -> tuple[Any, Any]:
             x, total, most = state
             x = list(x)
-            x_old, u_old, k, K, given, w, multipliers, *gap = row
+            x_old, u_old, k, K, data, w, multipliers, *gap = row
             away = self.dynamics.apart(list(x_old), x)
             u = [a + share * b + dot(list(c), away) for a, b, c in zip(u_old, k, K, strict=True)]
             if self.limits is not None:
                 u = [fmin(fmax(a, low), up) for a, low, up in zip(u, *self.limits, strict=True)]
-            given = list(given)
-            there = self.dynamics.at(given).led(x, u)
+            data = list(data)
+            there = self.dynamics.at(data).led(x, u)
             y = there[: self.dynamics.numbers]
             if self.gaps:
                 y = self.dynamics.moved(y, [(share - 1.0) * d for d in gap[0]])
             moving, reached = self.weighed(w, multipliers, penalty)
-            found = self.terms.moving(x, u, there, given), self.terms.reached(y, given)
+            found = self.terms.moving(x, u, there, data), self.terms.reached(y, data)
             cost = moving.cost(found[0]) + reached.cost(found[1])
             most = fmax(most, self._beyond((moving, reached), found))
             return (np.array(y), total + cost, most), (np.array(y), np.array(u))
 
-        rows: Any = (self.before(old.x), old.u, policy.k, policy.K, self.given, self.weights, multipliers)
+        rows: Any = (self.before(old.x), old.u, policy.k, policy.K, self.data, self.weights, multipliers)
         rows = (*rows, gaps) if self.gaps else rows
         (_, cost, violation), (x, u) = scan(step, (np.array(list(self.start)), 0.0, 0.0), rows)
         return RollOut(x, u), cost, violation
