@@ -25,7 +25,7 @@ Robots:
 - `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
 - `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
 - `Robot.plan` finds collision-free paths; `planning` has its results, regions of poses and roadmaps.
-- `TrajectoryProblem` asks for waypoints and paths that are optimal, of features in `optimal`.
+- `TrajectoryProblem` is trajectory optimisation: features of a path, which are minimised or constrained; see `optimal`.
 - `control` has controllers, from PD to whole bodies, regulators and model-predictive control.
 - `Robot.simulate` gives motion by time, with a controller, and `Simulator` steps for loops of one's own; `simulation`
   has the ground that is touched.

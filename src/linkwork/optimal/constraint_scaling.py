@@ -1,4 +1,4 @@
-"""What constraints are multiplied by before anything is searched, so that what they are measured in does not matter.
+"""Factors of constraints before a search, which make it independent of the units of constraints.
 
 With costs whose second derivatives are H, a constraint with rows J moves by C λ, C = J H⁻¹Jᵀ, as multipliers λ pull,
 and a penalty ρ leaves 1/(1 + ρ C) of a violation.  With the same ρ C for all constraints, problems in other units, and
@@ -31,7 +31,7 @@ Array = np.ndarray
 def scale_factors(
     program: PathProgram, numbers: OptimalNumbers, places: Array, u: Array, p: Array, penalty: float
 ) -> Array:
-    """By row (rows,): what to multiply scales by; 1 of costs, and of constraints of which nothing is known.
+    """Return factors of scales by row (rows,): 1 of costs, and of constraints without a known compliance.
 
     As constraints give way least at some configurations ``places`` (n, nq), where a robot may be near to falling over;
     with variables ``u`` of a step and parameters ``p``.
@@ -89,7 +89,7 @@ def _asked(program: PathProgram, numbers: OptimalNumbers, k: int) -> TermRequest
 
 
 def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest) -> Array:
-    """Scaled rows by columns of windows (rows, (depth + 1) width + parameters)."""
+    """Return the scaled Jacobian by columns of windows (rows, (depth + 1) width + parameters)."""
     J = np.zeros((request.term.count, (program.depth + 1) * program.width + program.many))
     try:
         jacobian = request.term.feature.exact_jacobian(w, request.target)
@@ -104,7 +104,7 @@ def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest) -> Arra
 
 
 def _curvature(program: PathProgram, w: PathWindow, request: TermRequest) -> Array:
-    """What an term adds to H in a window: positive, also where its own second derivatives are not."""
+    """Return a term's share of H in a window, positive semidefinite also where its second derivatives are not."""
     J = _jacobian(program, w, request)[:, : (program.depth + 1) * program.width]
     H = J.T @ J
     if request.term.kind == "cost" and np.isfinite(J).all():
@@ -119,7 +119,7 @@ def _curvature(program: PathProgram, w: PathWindow, request: TermRequest) -> Arr
 
 
 def _of_parameters(program: PathProgram, w: PathWindow, numbers: OptimalNumbers, p: Array, k: int) -> float:
-    """What the path's parameters cost, roughly: by so much more as they are, to first order."""
+    """Return roughly what the path's parameters cost, to first order."""
     J = _jacobian(program, w, _asked(program, numbers, k))[:, (program.depth + 1) * program.width :]
     return float((np.abs(J) @ np.abs(p)).sum()) if program.terms[k].kind == "cost" else 0.0
 
@@ -158,14 +158,14 @@ class _Stiffness:
             self._ways.append(way)
 
     def alone(self, t: int, J: Array) -> Array:
-        """The diagonal of J D⁻¹ Jᵀ, with H's diagonal D."""
+        """Return the diagonal of J D⁻¹ Jᵀ, with H's diagonal D."""
         n = self._width
         backs = range(min(J.shape[1] // n, t + 1))
         parts = [J[:, back * n : (back + 1) * n] ** 2 / self._diagonal[t - back] for back in backs]
         return np.asarray(sum(part.sum(axis=1) for part in parts))
 
     def yielding(self, t: int, J: Array) -> Array:
-        """The diagonal of J H⁻¹ Jᵀ of rows in the window of a step."""
+        """Return the diagonal of J H⁻¹ Jᵀ of rows in the window of a step."""
         m, n = self._m, self._width
         right = np.zeros((self._blocks, m * n, len(J)))
         for back in range(min(J.shape[1] // n, t + 1)):

@@ -1,4 +1,4 @@
-"""Where searches for paths begin, when they need not go on as another has found one, and when they begin anew."""
+"""First guesses of searches for paths: several at once, their comparison, and new ones where a search fails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATUS, _ITERATIONS, _COST, _MERIT = (TOLD.index(name) for name in ("status", "
 
 
 def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) -> np.ndarray:
-    """Paths (..., 1 + others, T, nq): the first one, and others that lead smoothly to ends (others, nq)."""
+    """Return paths (..., 1 + others, T, nq): the first one, and smooth ones to configurations ``ends`` (others, nq)."""
     robot, T, count = problem.robot, problem.num_steps, 1 + len(ends)
     paths = np.repeat(first[..., None, :, :], count, axis=-3)
     lead = first.shape[:-2]
@@ -31,7 +31,7 @@ def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) ->
 
 
 def needless(scalars: np.ndarray, iterations: int) -> np.ndarray:
-    """What seeds (..., seeds, told) tell, with those stopped that need not go on.
+    """Return the scalars of searches (..., guesses, scalars), with those stopped that need not go on.
 
     Once a seed of a problem is solved, others go on while their merit is lower than that of the best, and until they
     have taken twice as many iterations as the first that was solved.  So it hangs on nothing but the problem itself.
@@ -52,7 +52,7 @@ def needless(scalars: np.ndarray, iterations: int) -> np.ndarray:
 
 
 class Beginnings:
-    """New beginnings of seeds that end where constraints do not hold, while no other of their problem is solved.
+    """New first guesses of searches that end where constraints do not hold, while no other of their problem is solved.
 
     A search that ends in a local minimum of what is violated says little of the problem: in its lane another one goes
     on, towards an end of its own that is drawn by the seed, with the iterations that are left.
@@ -64,7 +64,7 @@ class Beginnings:
         self._round: Any = 0  # (..., seeds): how often
 
     def anew(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The state of all seeds, in which those that ended in vain begin again."""
+        """Return the state of all guesses, in which those that ended in vain begin again."""
         status = state["told"][..., _STATUS]
         again = (status == VIOLATED) & ~(status == SOLVED).any(axis=-1, keepdims=True)
         if not again.any():
@@ -86,7 +86,7 @@ class Beginnings:
         return {name: _chosen(again, begin[name], x) for name, x in state.items()}
 
     def settled(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """At the end: lanes that began anew, and in vain, are where they were violated least."""
+        """Return the state at the end: lanes that began anew in vain are where they were violated least."""
         if not self._ended:
             return state
         status = state["told"][..., _STATUS]
@@ -94,7 +94,7 @@ class Beginnings:
         return {name: _chosen(worse & (self._round > 0), self._ended[name], x) for name, x in state.items()}
 
     def _violated(self, state: dict[str, np.ndarray]) -> np.ndarray:
-        """The sum of what is violated of each constraint."""
+        """Return the sum of violations of all constraints."""
         hard = len(self._own.program.hard)
         total: np.ndarray = state["told"][..., len(TOLD) : len(TOLD) + hard].sum(axis=-1)
         return total

@@ -264,7 +264,7 @@ def _finite(x: Any) -> Array:
 
 
 def _function(program: PathProgram, term: PathTerm) -> Any:
-    """An term's values in a window: by configurations, variables, parameters, clock and target."""
+    """A term's values in a window: by configurations, variables, parameters, clock and target."""
     deep = program.depth + 1
 
     def values(Q: Any, U: Any, P: Any, clock: Any, target: Any) -> Any:
@@ -287,7 +287,7 @@ def _clock(program: PathProgram) -> int:
 
 
 def _size(tree: Tree, term: PathTerm) -> int:
-    """How many numbers an term aims at."""
+    """How many numbers a term aims at."""
     aim = term.feature.target_of
     sizes = {"nq": tree.nq, "nv": tree.nv}
     return 0 if aim is None else math.prod(sizes[n] if isinstance(n, str) else n for n in aim.shape)

@@ -1,4 +1,4 @@
-"""The kernel of a problem's solver: a state of the search in, and out again after some iterations."""
+"""The kernel of the search for a path: from the state of a search to its state some iterations later."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from linkwork.optimal.robot_parameters import with_inputs
 __all__ = ["TOLD", "numbers_of", "search_kernel", "shapes_of", "sweeps_of"]
 
 TOLD = ("damping", "status", "iterations", "cost", "merit", "length", "stale", "bent", "straight", "share", "former")
-"""What a search tells of itself first; then what is violated by each constraint, now and before."""
+"""The scalars of a search's state; after them come the violations of each constraint, now and before."""
 
 AT_MOST = 1 << 20  # iterations in one call
 
@@ -28,7 +28,7 @@ _kernels: LazyCache[Kernel] = LazyCache(256)
 
 
 def target_sizes(program: PathProgram) -> dict[int, int]:
-    """By term that aims at something: how many numbers that is."""
+    """Return the number of numbers of each term's target, by term."""
     sizes = {"nq": program.tree.nq, "nv": program.tree.nv}
     sizes_of = {}
     for k, term in enumerate(program.terms):
@@ -39,7 +39,7 @@ def target_sizes(program: PathProgram) -> dict[int, int]:
 
 
 def shapes_of(program: PathProgram) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of what comes with each call besides the state, in order."""
+    """Return names and shapes of the kernel's inputs besides the state, in order."""
     T, free = program.steps, program.durations
     shapes: dict[str, tuple[int, ...]] = {"past": (program.depth, program.tree.nq)} if program.started else {}
     shapes |= {"rate": (program.tree.nv,)} if program.launched else {}
@@ -57,7 +57,7 @@ def shapes_of(program: PathProgram) -> dict[str, tuple[int, ...]]:
 
 
 def state_shapes(program: PathProgram) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of a search's state, in order."""
+    """Return names and shapes of the state of a search, in order."""
     T, hard = program.steps, len(program.hard)
     shapes: dict[str, tuple[int, ...]] = {
         "q": (T, program.tree.nq),
@@ -72,7 +72,7 @@ def state_shapes(program: PathProgram) -> dict[str, tuple[int, ...]]:
 
 
 def numbers_of(program: PathProgram, arrays: dict[str, Any]) -> OptimalNumbers:
-    """What comes with a call, of arrays by name."""
+    """Return the numbers of a call, from arrays by name."""
     T, free, m = program.steps, program.durations, program.depth
     nothing = np.zeros(0)
     rates = np.zeros((free,) if program.uniform else (T, free))
@@ -93,18 +93,18 @@ def numbers_of(program: PathProgram, arrays: dict[str, Any]) -> OptimalNumbers:
 
 
 def sweeps_of(program: PathProgram, arrays: dict[str, Any]) -> PathSweeps:
-    """The program with what comes with a call, the robot's numbers among it, of arrays by name."""
+    """Return the program with the numbers of a call and of the robot, from arrays by name."""
     changed = program.on(with_inputs(program.tree, program.robot_numbers, arrays))
     return PathSweeps(changed, numbers_of(program, arrays))
 
 
 def point_of(program: PathProgram, arrays: dict[str, Any]) -> PathPoint:
-    """Where a search stands, of arrays by name."""
+    """Return the point of a search, from arrays by name."""
     return PathPoint(arrays["q"], arrays.get("u", np.zeros((program.steps, 0))), arrays.get("p", np.zeros(0)))
 
 
 def duals_of(program: PathProgram, arrays: dict[str, Any]) -> Duals:
-    """Multipliers and penalties, of arrays by name."""
+    """Return multipliers and penalties, from arrays by name."""
     return Duals(
         arrays.get("everywhere", np.zeros((program.steps, 0))),
         arrays.get("alone", np.zeros(0)),
@@ -113,7 +113,7 @@ def duals_of(program: PathProgram, arrays: dict[str, Any]) -> Duals:
 
 
 def search_kernel(program: PathProgram) -> Kernel:
-    """The kernel: the state's arrays, the numbers of the call, tolerances (1 + constraints) and a budget ()."""
+    """Return the kernel of a state, the numbers of a call, tolerances (1 + constraints) and a budget ()."""
     return _kernels.get(program, lambda: _compiled(program))
 
 
@@ -155,12 +155,12 @@ def _compiled(program: PathProgram) -> Kernel:
 
 
 def looking_kernel(program: PathProgram) -> Kernel:
-    """Values of all terms: those looked at in all steps (T, rows), and those alone (rows,)."""
+    """Return the kernel of values: of terms of all steps (T, rows), and of terms of one step (rows,)."""
     return _looking.get((program, "values"), lambda: _looked(program, "values"))
 
 
 def sloping_kernel(program: PathProgram) -> Kernel:
-    """Sizes of the derivatives of the same values: numbers where all of these are."""
+    """Return the kernel of sums of absolute derivatives of the same values, finite where all derivatives are."""
     return _looking.get((program, "slopes"), lambda: _looked(program, "slopes"))
 
 

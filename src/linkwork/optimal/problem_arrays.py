@@ -1,4 +1,4 @@
-"""A problem of optimal motion as arrays: what its kernel takes besides what comes with each call."""
+"""A trajectory problem as arrays: the inputs of its kernel that are the same in all calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SCALE_FACTORS: LazyCache[np.ndarray] = LazyCache(512)
 
 @dataclass(eq=False)
 class PreparedProblem:
-    """A problem as arrays, but for what comes with each call."""
+    """The arrays of a problem that do not come with each call, and its program and kernel."""
 
     problem: Any
     started: bool
@@ -44,22 +44,22 @@ class PreparedProblem:
 
     @cached_property
     def kernel(self) -> Any:
-        """What searches."""
+        """The kernel of the search."""
         return search_kernel(self.program)
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of what comes with each call, in order."""
+        """Shapes of the kernel's inputs besides the state, in order."""
         return shapes_of(self.program)
 
     @cached_property
     def state_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of a search's state, in order."""
+        """Shapes of the search's state, in order."""
         return state_shapes(self.program)
 
     @cached_property
     def constants(self) -> dict[str, np.ndarray]:
-        """What is the same in all calls, by name, besides targets."""
+        """Inputs that are the same in all calls, by name, besides targets."""
         problem, program = self.problem, self.program
         T = program.steps
         weights = np.zeros((T, len(problem.terms)))
@@ -107,7 +107,7 @@ class PreparedProblem:
 
     @cached_property
     def nominal_targets(self) -> dict[str, np.ndarray]:
-        """What terms aim at by themselves, and nothing where that comes with each call, by input."""
+        """Targets by input: those of the problem, and default ones where they come with each call."""
         problem, targets = self.problem, dict(self.own_targets)
         for port, k, shape in self.targets.values():
             if port not in targets:
@@ -116,7 +116,7 @@ class PreparedProblem:
 
     @property
     def _clock(self) -> tuple[np.ndarray, np.ndarray]:
-        """τ by step, less what free durations make of it, and what these make of it."""
+        """τ by step without free durations, and its derivatives by these."""
         problem, T = self.problem, self.program.steps
         free = self.program.durations
         base, rates, column = np.zeros(T), np.zeros((T, free)), 0
@@ -131,14 +131,14 @@ class PreparedProblem:
         return (np.array(base[0]), rates[0]) if self.program.uniform else (base, rates)
 
     def shares_of(self, phase: str) -> np.ndarray:
-        """What the duration of a phase, or of the whole path (""), makes of τ (T,)."""
+        """Return the derivatives of τ (T,) by the duration of a phase, or of the whole path ("")."""
         own = self.problem.phases[phase] if phase else range(self.program.steps)
         shares = np.zeros(self.program.steps)
         shares[list(own)] = 1.0 / len(own)
         return shares
 
     def steps_of(self, p: np.ndarray) -> np.ndarray:
-        """τ (..., T) [s] with parameters (..., many)."""
+        """Return τ (..., T) [s] with parameters (..., many)."""
         base, rates = self._clock
         free = self.program.durations
         T = self.program.steps
@@ -147,7 +147,7 @@ class PreparedProblem:
 
     @cached_property
     def begin(self) -> dict[str, np.ndarray]:
-        """The state of a search before it has begun, by name, besides the path."""
+        """The state before a search, by name, besides the path."""
         problem, program = self.problem, self.program
         hard = len(program.hard)
         state = {name: np.zeros(shape) for name, shape in state_shapes(program).items()}
@@ -164,7 +164,7 @@ class PreparedProblem:
         return state
 
     def past(self, start: np.ndarray, velocity: Any) -> np.ndarray:
-        """Configurations before the first step, oldest first (..., depth, nq).  Raises ValueError."""
+        """Return configurations before the first step, oldest first (..., depth, nq).  Raises ValueError."""
         m, robot = self.program.depth, self.problem.robot
         if velocity is None or self.launched:  # which is moved back in the kernel
             return np.repeat(start[..., None, :], m, axis=-2)
@@ -177,7 +177,7 @@ class PreparedProblem:
         )
 
     def ends(self, count: int, seed: int) -> np.ndarray:
-        """Where first guesses lead to (count, nq): drawn once by seed."""
+        """Return configurations at the ends of first guesses (count, nq), drawn once by seed."""
         known = self._drawn.get((count, seed))
         if known is None:
             self._drawn.clear()
@@ -191,7 +191,7 @@ class PreparedProblem:
 
     @cached_property
     def targets(self) -> dict[str, tuple[str, int, tuple[int, ...]]]:
-        """By the name of an term that aims at something: its input's, its number and the shape of what it aims at."""
+        """By the name of a term with a target: the name of its input, its number, and the shape of the target."""
         ports = {}
         for k, term in enumerate(self.problem.terms):
             shape = target_shape(self.problem.robot.tree, term.feature)
@@ -201,7 +201,7 @@ class PreparedProblem:
 
     @cached_property
     def own_targets(self) -> dict[str, np.ndarray]:
-        """What terms aim at by themselves, by input."""
+        """Targets of the problem, by input."""
         targets = {}
         for name, (port, k, _) in self.targets.items():
             term = self.problem.terms[k]
@@ -212,7 +212,7 @@ class PreparedProblem:
         return targets
 
     def flat(self, name: str, value: Any) -> np.ndarray:
-        """What an term aims at as its kernel's input: (..., numbers), or (..., T, numbers) where it moves."""
+        """Return a target as an input of the kernel: (..., numbers), or (..., T, numbers) with one per step."""
         _, k, shape = self.targets[name]
         term = self.problem.terms[k]
         caller = f"TrajectoryProblem.solve: targets: {name!r}"
@@ -241,7 +241,7 @@ class PreparedProblem:
         return every
 
     def given_targets(self, targets: Any) -> dict[str, np.ndarray]:
-        """By input.  Raises ValueError and UnknownNameError."""
+        """Return targets of a call by input.  Raises ValueError and UnknownNameError."""
         numbers = dict(self.own_targets)
         if targets is not None and not isinstance(targets, Mapping):
             raise TypeError(

@@ -30,7 +30,7 @@ _TRY_OTHERS = "from this first path; num_guesses= tries others"
 
 @public
 class OptimalResult:
-    """A path, and why it is as it is; of a batch of problems, an term each.
+    """A path, and why it is as it is; of a batch of problems, a term each.
 
     ``success`` says whether it keeps all constraints within tolerances at a minimum of what is asked; where it does
     not, ``status`` and `explain` say why.  Of several seeds it is the best: solved before feasible before others, then

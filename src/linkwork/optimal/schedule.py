@@ -1,4 +1,4 @@
-"""Phases of a problem at other steps than it was posed with: numbers of its kernels, nothing is made anew."""
+"""Phases of a problem at other steps: they are numbers of its kernels, so nothing is compiled anew."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Schedule(NamedTuple):
-    """Where terms of a problem count (..., T, terms), and what holds the robot acts (..., T, holdings)."""
+    """Weights of terms by step (..., T, terms), and flags of contacts and constraints that act (..., T, holdings)."""
 
     weights: Array
     active: Array

@@ -1,11 +1,11 @@
-"""A problem of optimal motion as a solver sees it: what its code is made of, and what comes with each call.
+"""A trajectory problem as a solver reads it: the program that kernels are made of, and the numbers of a call.
 
 The unknowns are, of each of T steps, a configuration and variables (the columns of a step: a tangent vector, then the
 variables), and parameters of the whole path, of which the first are free durations.  Steps before the first, the
 *past*, are given, oldest first: where a path has a start, these are where the robot was, else they are not looked at.
 
 Terms are features with what is asked of them.  Where one counts is a number of each call, a *weight* by step that is
-0 where it does not; an term with a step of its own is evaluated there alone.
+0 where it does not; a term with a step of its own is evaluated there alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KINDS = ("cost", "least_squares", "equality", "inequality")
 
 @dataclass(frozen=True)
 class PathTerm:
-    """A feature, and what is asked of its values c, times a scale s.
+    """A feature, and the kind of its values c with scales s.
 
     "cost": Σ s c is minimised; "least_squares": ½ Σ (s c)²; "equality": c = 0; "inequality": c ≤ 0.  A ``bounded`` one
     has bounds by row instead: constraints stay within them, and squares are of what is beyond.
@@ -44,7 +44,7 @@ class PathTerm:
 
     @cached_property
     def count(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return len(self.feature.row_names)
 
     @property
@@ -54,7 +54,7 @@ class PathTerm:
 
 
 class OptimalNumbers(NamedTuple):
-    """What comes with each call: T steps, E terms with R rows in all, of which Rₜ are looked at in all steps."""
+    """The numbers of a call: T steps, E terms with R rows in all, of which Rₜ are evaluated in all steps."""
 
     past: Any  # (depth, nq): configurations before the first step, oldest first
     step: Any  # τ: a number, or (T,) where steps differ; less what free durations make of it
@@ -70,7 +70,7 @@ class OptimalNumbers(NamedTuple):
 
 
 class PathPoint(NamedTuple):
-    """Where a search stands: a path, its variables by step and its parameters."""
+    """The unknowns: a path, its variables by step and its parameters."""
 
     q: Any  # (T, nq)
     u: Any  # (T, variables)
@@ -79,7 +79,7 @@ class PathPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class PathProgram:
-    """What a kernel is made of: everything but numbers."""
+    """What a kernel is made of: all of a problem but numbers."""
 
     tree: Tree
     steps: int
@@ -94,7 +94,7 @@ class PathProgram:
     robot_numbers: tuple[Parameter, ...] = ()  # of the robot, that come with each call in the place of its own
 
     def on(self, tree: Tree) -> PathProgram:
-        """The same of a robot with other numbers."""
+        """Return the program of a robot with other numbers."""
         return replace(self, tree=tree)
 
     @cached_property
@@ -104,37 +104,37 @@ class PathProgram:
 
     @cached_property
     def extra(self) -> int:
-        """Variables of a step."""
+        """Number of variables of a step."""
         return sum(size for _, size in self.variables)
 
     @property
     def width(self) -> int:
-        """Columns of a step."""
+        """Number of columns of a step."""
         return self.tree.nv + self.extra
 
     @property
     def wide(self) -> bool:
-        """Whether a window has so many unknowns that its equations are worked on in loops."""
+        """Whether a window has so many unknowns that its equations are solved in loops."""
         return (self.depth + 1) * self.width >= WIDE
 
     @cached_property
     def many(self) -> int:
-        """Parameters."""
+        """Number of parameters."""
         return sum(size for _, size in self.parameters)
 
     @cached_property
     def everywhere(self) -> tuple[int, ...]:
-        """Terms that are looked at in every step."""
+        """Terms that are evaluated in every step, by number."""
         return tuple(k for k, term in enumerate(self.terms) if term.at is None)
 
     @cached_property
     def alone(self) -> tuple[int, ...]:
-        """Terms with a step of their own."""
+        """Terms that are evaluated in one step, by number."""
         return tuple(k for k, term in enumerate(self.terms) if term.at is not None)
 
     @cached_property
     def rows_of(self) -> tuple[slice, ...]:
-        """By term: its places among all rows."""
+        """By term: its slice of all rows."""
         slices, start = [], 0
         for term in self.terms:
             slices.append(slice(start, start + term.count))
@@ -143,17 +143,17 @@ class PathProgram:
 
     @property
     def rows(self) -> int:
-        """Rows of all terms."""
+        """Number of rows of all terms."""
         return self.rows_of[-1].stop if self.terms else 0
 
     @cached_property
     def hard(self) -> tuple[int, ...]:
-        """Terms that are constraints."""
+        """Terms that are constraints, by number."""
         return tuple(k for k, term in enumerate(self.terms) if term.hard)
 
     @property
     def hard_names(self) -> tuple[str, ...]:
-        """Of those."""
+        """Names of constraints."""
         return tuple(self.terms[k].name for k in self.hard)
 
     @cached_property
@@ -164,12 +164,12 @@ class PathProgram:
         return tuple(k for k, term in enumerate(self.terms) if 0 < term.feature.rows_without_past < term.count)
 
     def counted(self, k: int, t: int) -> int:
-        """How many of an term's first rows count in a step where it does."""
+        """Return how many of a term's first rows count in a step."""
         term = self.terms[k]
         return term.feature.rows_without_past if k in self.parted and t < term.feature.depth else term.count
 
     def forces_of(self, terms: Sequence[int]) -> dict[int, slice]:
-        """By constraint among some terms: where its multipliers stand, one after the other."""
+        """Return by constraint among some terms the slice of its multipliers."""
         slices, start = {}, 0
         for k in terms:
             if self.terms[k].hard:
@@ -178,13 +178,13 @@ class PathProgram:
         return slices
 
     def force_count(self, terms: Sequence[int]) -> int:
-        """How many multipliers some terms have, in a step."""
+        """Return the number of multipliers of some terms, in a step."""
         return sum(self.terms[k].count for k in terms if self.terms[k].hard)
 
     def window(
         self, q: Sequence[Sequence[Any]], u: Sequence[Sequence[Any]], p: Sequence[Any], clock: Sequence[Any]
     ) -> PathWindow:
-        """The window of a step: configurations and variables, newest first; ``clock`` is as of `clocks`."""
+        """Return the window of a step: configurations and variables, newest first; ``clock`` is one of `clocks`."""
         variables = []
         for numbers in u:
             found, start = {}, 0

@@ -32,7 +32,7 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True)
 class TermRequest:
-    """An term with its numbers in one step."""
+    """A term with its numbers in one step."""
 
     term: PathTerm
     weight: Any
@@ -69,7 +69,7 @@ class LocalTerms:
 
 @dataclass(frozen=True)
 class LocalShare:
-    """What an term adds in one step: to the merit and to the cost; what is violated at most; its next multipliers.
+    """What a term adds in one step: to the merit and to the cost; what is violated at most; its next multipliers.
 
     The residual is max |f − λ|/ρ: the scaled violation of rows that hold, and what is left of multipliers of rows that
     do not.  Where it is zero, constraints are kept and complementary to their multipliers.
@@ -91,7 +91,7 @@ def _counts(weight: Any, x: Any) -> Any:
 
 
 def _beyond(request: TermRequest, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
-    """y − clip(y) between an term's scaled bounds, and whether it counts there, a factor."""
+    """y − clip(y) between a term's scaled bounds, and whether it counts there, a factor."""
     term = request.term
     if term.bounded:
         low, high = request.lower[row] * scale, request.upper[row] * scale
@@ -140,7 +140,7 @@ def _shares(request: TermRequest, values: Scalars) -> tuple[LocalShare, list[tup
 
 
 def term_values(w: PathWindow, request: TermRequest) -> LocalShare:
-    """An term's share in a window, without derivatives."""
+    """A term's share in a window, without derivatives."""
     return _shares(request, request.term.feature.values(w, request.target))[0]
 
 
@@ -159,7 +159,7 @@ def columns_of(program: PathProgram, w: PathWindow, jacobian: FeatureJacobian, r
 def term_derivatives(
     program: PathProgram, w: PathWindow, request: TermRequest, terms: LocalTerms, bent: Any = None
 ) -> None:
-    """Adds an term's share to the terms of a step, and so much of its values' own second derivatives as is said."""
+    """Adds a term's share to the terms of a step, and so much of its values' own second derivatives as is said."""
     jacobian = request.term.feature.exact_jacobian(w, request.target)
     share, rows = _shares(request, jacobian.values)
     terms.merit, terms.active = terms.merit + share.merit, terms.active + share.active
@@ -203,7 +203,7 @@ def _together(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[
 def second_derivatives(
     program: PathProgram, w: PathWindow, request: TermRequest, pulls: Scalars
 ) -> dict[tuple[int, int], Any]:
-    """Those of the sum of an term's values, each times its pull: the lower triangle, by column."""
+    """Those of the sum of a term's values, each times its pull: the lower triangle, by column."""
     feature, width = request.term.feature, program.width
     size, start = (feature.depth + 1) * width, (program.depth + 1) * width
 

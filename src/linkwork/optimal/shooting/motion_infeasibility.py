@@ -166,5 +166,5 @@ class _LeastViolation:
 
 
 def _columns(term: Any) -> int:
-    """Rows of the search per row of an term: two of a constraint within bounds."""
+    """Rows of the search per row of a term: two of a constraint within bounds."""
     return 2 if term.bounded and term.hard else 1

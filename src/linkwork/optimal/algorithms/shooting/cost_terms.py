@@ -1,6 +1,6 @@
 """What a problem of optimal motion wants of a step, by its terms.
 
-An term whose feature looks at the state alone that a step reaches is a row of that; others are rows of the step.
+A term whose feature looks at the state alone that a step reaches is a row of that; others are rows of the step.
 Within bounds a constraint is two inequalities, and squares are of what is beyond.
 """
 
