@@ -19,14 +19,13 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.contract_report import ContractReport, Requirement, check_requirements, relative_error
 from linkwork._util.validation import integer
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.scalar.symbol import Graph
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.model.tree_constraints import check_references
 from linkwork.optimal.algorithms.jacobian_check import ROUNDING, finite_values, jacobian_errors
 from linkwork.optimal.algorithms.window_sample import WindowSample
 from linkwork.optimal.arguments import read_robot
 from linkwork.optimal.features import ConstraintForce, Feature, PathContact
 from linkwork.optimal.features.feature import DEEPEST, FeatureJacobian
+from linkwork.optimal.problem_data import bind_feature
 from linkwork.optimal.problem_terms import default_target, read_target, target_shape
 
 __all__ = ["REQUIREMENTS", "check_feature"]
@@ -50,19 +49,8 @@ class _Trial:
     @cached_property
     def bound(self) -> Feature:
         """The feature as it is of the robot."""
-        tree = self.robot.tree
-        check_references(tree, self.feature.references)
-        for problem in self.feature.checked(tree):
-            raise ValueError(problem)
-        graph = Graph("check_feature")
-        sample = WindowSample.random(tree, self.rng, DEEPEST, self.variables, self.parameters, self.contacts)
-        path = [list(graph.inputs(f"q{back}", (tree.nq,))) for back in range(DEEPEST + 1)]
-        variables = [
-            {name: list(graph.inputs(f"{name}{back}", (n,))) for name, n in self.variables.items()}
-            for back in range(DEEPEST + 1)
-        ]
-        parameters = {name: list(graph.inputs(name, (n,))) for name, n in self.parameters.items()}
-        return self.feature.bind(self.robot, sample.window(path, variables, parameters))
+        more = self.variables, self.parameters, self.contacts
+        return bind_feature("check_feature", self.robot, self.feature, *more)
 
     @cached_property
     def windows(self) -> list[WindowSample]:

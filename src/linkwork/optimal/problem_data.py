@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NoReturn, Self
@@ -14,23 +14,10 @@ from linkwork.model.tree_constraints import check_references
 from linkwork.optimal.algorithms.path_nlp import PathProgram, PathTerm
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.features import ConstraintForce, Feature, PathContact
+from linkwork.optimal.features.feature import DEEPEST
 from linkwork.optimal.problem_terms import DecisionVariable, ProblemTerm
 
-__all__ = ["ProblemData"]
-
-
-class _LazyWindow:
-    """A window that is made when a feature looks at more than the robot: most do not."""
-
-    def __init__(self, tree: Tree, make: Callable[[], PathWindow]) -> None:
-        self.tree, self._make = tree, make
-
-    @cached_property
-    def _window(self) -> PathWindow:
-        return self._make()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._window, name)
+__all__ = ["ProblemData", "bind_feature"]
 
 
 class ProblemData:
@@ -82,33 +69,14 @@ class ProblemData:
         return self._replaced(contacts=(*self.contacts, contact))
 
     def _bound(self, caller: str, feature: Feature, empty: bool = False) -> Feature:
-        """Return a feature as it is of the robot, after a run on symbols."""
-        check_references(self.robot.tree, feature.references)
-        for problem in feature.checked(self.robot.tree):
-            raise ValueError(f"{caller}: {feature.name!r}: {problem}")
-        window: Any = _LazyWindow(self.robot.tree, lambda: self._window(f"{caller}: {feature.name!r}"))
-        bound = feature.bind(self.robot, window)
+        """Return a feature as it is of the robot.  Raises ValueError for one without rows unless ``empty``."""
+        variables, parameters = (
+            {name: x.size for name, x in numbers.items()} for numbers in (self.variables, self.parameters)
+        )
+        bound = bind_feature(caller, self.robot, feature, variables, parameters, self.contacts)
         if not bound.row_names and not empty:
             raise ValueError(f"{caller}: {feature.name!r}: it has no rows of this robot")
         return bound
-
-    def _window(self, caller: str, depth: int = 3) -> PathWindow:
-        """Return a window on symbols, with the problem's variables and parameters."""
-        graph, tree = Graph(caller), self.robot.tree
-
-        def fresh(name: str, size: int) -> list[Any]:
-            return list(graph.inputs(name, (size,)))
-
-        count = depth + 1
-        return PathWindow(
-            tree,
-            [fresh(f"q{back}", tree.nq) for back in range(count)],
-            [graph.input("step")] * count,
-            graph.input("time"),
-            [{name: fresh(f"{name}{back}", x.size) for name, x in self.variables.items()} for back in range(count)],
-            {name: fresh(name, x.size) for name, x in self.parameters.items()},
-            contacts=self.contacts,
-        )
 
     def _program(self, started: bool, launched: bool = False, robot_numbers: tuple[Parameter, ...] = ()) -> PathProgram:
         """Return what a kernel is made of, all but numbers, with a past before the first step or without one.
@@ -143,6 +111,57 @@ class ProblemData:
     def __repr__(self) -> str:
         terms = ", ".join(f"{term.kind} {term.name!r}" for term in self.terms)
         return f"<TrajectoryProblem of {self.robot.name!r}, {self.num_steps} steps: {terms or 'no terms'}>"
+
+
+def bind_feature(
+    caller: str,
+    robot: Any,
+    feature: Feature,
+    variables: Mapping[str, int],
+    parameters: Mapping[str, int],
+    contacts: Sequence[PathContact | ConstraintForce],
+) -> Feature:
+    """Return a feature as it is of a robot, with variables and parameters by name and size.
+
+    Raises UnknownNameError for names that the robot does not have, ValueError for a feature that does not fit it.
+    """
+    tree = robot.tree
+    check_references(tree, feature.references)
+    for reason in feature.checked(tree):
+        raise ValueError(f"{caller}: {feature.name!r}: {reason}")
+
+    def window() -> PathWindow:
+        graph, count = Graph(f"{caller}: {feature.name!r}"), DEEPEST + 1
+
+        def fresh(name: str, size: int) -> list[Any]:
+            return list(graph.inputs(name, (size,)))
+
+        return PathWindow(
+            tree,
+            [fresh(f"q{back}", tree.nq) for back in range(count)],
+            [graph.input("step")] * count,
+            graph.input("time"),
+            [{name: fresh(f"{name}{back}", n) for name, n in variables.items()} for back in range(count)],
+            {name: fresh(name, n) for name, n in parameters.items()},
+            contacts=contacts,
+        )
+
+    lazy: Any = _LazyWindow(tree, window)
+    return feature.bind(robot, lazy)
+
+
+class _LazyWindow:
+    """A window that is made when a feature looks at more than the robot: most do not."""
+
+    def __init__(self, tree: Tree, make: Callable[[], PathWindow]) -> None:
+        self.tree, self._make = tree, make
+
+    @cached_property
+    def _window(self) -> PathWindow:
+        return self._make()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._window, name)
 
 
 def _path_term(term: ProblemTerm) -> PathTerm:
