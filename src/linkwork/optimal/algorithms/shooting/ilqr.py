@@ -163,9 +163,9 @@ class Shooting:
         _, found = scan(step, (), (self.before(x), u, x, self.data, self.weights, state.multipliers))
         return found  # type: ignore[no-any-return]
 
-    def model(self, kept: Any, curvature: Any = None) -> StepModel:
+    def model(self, packed: Any, curvature: Any = None) -> StepModel:
         """A step's, of what was kept."""
-        factors, g, H, g_y, H_y, gap = self.packing.unpacked(kept)
+        factors, g, H, g_y, H_y, gap = self.packing.unpacked(packed)
         n = self.dynamics.size + self.dynamics.controls
         bent = [] if curvature is None else [list(curvature[i * n : (i + 1) * n]) for i in range(n)]
         return StepModel(LinearStep(tuple(factors)), g, H, g_y, H_y, gap, bent)
@@ -189,11 +189,11 @@ class Shooting:
         _, found = scan(step, (), (self.before(state.motion.x), state.motion.u, costates, self.data))
         return found
 
-    def policy(self, state: SearchState, kept: Any) -> Policy:
+    def policy(self, state: SearchState, packed: Any) -> Policy:
         """Where to go."""
         n, m = self.dynamics.size, self.dynamics.controls
-        bent = self.bent(state, kept) if self.second_order else None
-        rows = (kept, state.motion.u) if bent is None else (kept, state.motion.u, bent)
+        bent = self.bent(state, packed) if self.second_order else None
+        rows = (packed, state.motion.u) if bent is None else (packed, state.motion.u, bent)
 
         def room(row: Any) -> tuple[list[Any], list[Any]]:
             assert self.limits is not None
@@ -225,9 +225,9 @@ class Shooting:
             if self.gaps:
                 y = self.dynamics.moved(y, [(share - 1.0) * d for d in gap[0]])
             moving, reached = self.weighed(w, multipliers, penalty)
-            found = self.terms.moving(x, u, there, data), self.terms.reached(y, data)
-            cost = moving.cost(found[0]) + reached.cost(found[1])
-            most = fmax(most, self._beyond((moving, reached), found))
+            rows = self.terms.moving(x, u, there, data), self.terms.reached(y, data)
+            cost = moving.cost(rows[0]) + reached.cost(rows[1])
+            most = fmax(most, self._beyond((moving, reached), rows))
             return (np.array(y), total + cost, most), (np.array(y), np.array(u))
 
         rows: Any = (self.before(old.x), old.u, policy.k, policy.K, self.data, self.weights, multipliers)
@@ -235,15 +235,15 @@ class Shooting:
         (_, cost, violation), (x, u) = scan(step, (np.array(list(self.start)), 0.0, 0.0), rows)
         return RollOut(x, u), cost, violation
 
-    def along(self, kept: Any, policy: Policy, gaps: Any) -> tuple[Any, Any]:
+    def along(self, packed: Any, policy: Policy, gaps: Any) -> tuple[Any, Any]:
         """What the cost changes by along the policy's whole steps, which close the gaps: to first order, and what the
         second adds."""
         n = self.dynamics.size
 
         def step(state: Any, row: Any) -> tuple[Any, Any]:
             dx, total, bent = state
-            kept, k, K, gap = row
-            at = self.model(kept)
+            packed, k, K, gap = row
+            at = self.model(packed)
             dx = list(dx)
             both = [*dx, *(a + dot(list(c), dx) for a, c in zip(k, K, strict=True))]
             dy = [a + d for a, d in zip(at.linear.changed(both), gap, strict=True)]
@@ -252,7 +252,7 @@ class Shooting:
                 bent = bent + 0.5 * dot(z, [dot(row, z) for row in H])
             return (np.array(dy), total, bent), None
 
-        (_, total, bent), _ = scan(step, (np.zeros(n), 0.0, 0.0), (kept, policy.k, policy.K, gaps))
+        (_, total, bent), _ = scan(step, (np.zeros(n), 0.0, 0.0), (packed, policy.k, policy.K, gaps))
         return total, bent
 
     def searched(
@@ -275,8 +275,8 @@ class Shooting:
         def step(at: Any) -> Any:
             share, _, tried, _ = at
             motion, cost, violation = self.rolled(state.motion, policy, share, multipliers, state.penalty, gaps)
-            found = cost + state.nu * (1.0 - share) * gap
-            fine = and_(lt(fabs(found), 1e300), le(found, merit + _ARMIJO * share * promised + room))
+            trial_merit = cost + state.nu * (1.0 - share) * gap
+            fine = and_(lt(fabs(trial_merit), 1e300), le(trial_merit, merit + _ARMIJO * share * promised + room))
             fine = and_(fine, or_(not_(last), le(violation, 1.0)))
             return where(fine, share, 0.5 * share), where(fine, 1.0, 0.0), tried + 1.0, motion
 
@@ -303,12 +303,12 @@ class Shooting:
         least = self.tolerance * self.tolerance
         small = and_(and_(regular, whole), lt(decrement, state.target * size))
         last = and_(and_(small, lt(decrement, least * size)), lt(violation, 1.0))
-        found = self.searched(state, multipliers, policy, cost, slope, gap, gaps, last)
-        taken, failed = lt(0.5, found.taken), lt(found.taken, 0.5)
+        trial = self.searched(state, multipliers, policy, cost, slope, gap, gaps, last)
+        taken, failed = lt(0.5, trial.taken), lt(trial.taken, 0.5)
         bending = lt(0.5, state.bend)
         damping = where(
             or_(taken, and_(bending, not_(regular))),
-            where(lt(0.75, found.share), state.damping * _SOFTER, fmax(state.damping * _SHORT, _FIRST)),
+            where(lt(0.75, trial.share), state.damping * _SOFTER, fmax(state.damping * _SHORT, _FIRST)),
             fmax(state.damping * _STIFFER, _FIRST),
         )
         damping = where(lt(damping, _LEAST), 0.0, damping)
@@ -316,7 +316,7 @@ class Shooting:
         grown = and_(lt(0.5, state.renew), lt(_SHRUNK * state.before, violation))
         stuck = and_(failed, lt(_STIFFEST, damping))
         return SearchState(
-            found.motion,
+            trial.motion,
             policy.K,
             multipliers,
             where(and_(grown, lt(state.penalty, _PENALTY)), state.penalty * _GROWTH, state.penalty),
@@ -324,13 +324,13 @@ class Shooting:
             where(lt(0.5, state.renew), violation, state.before),
             where(small, fmax(state.target * 0.01, least), state.target),
             damping,
-            where(regular, where(lt(0.75, found.share), 1.0, state.bend), where(bending, 0.0, state.bend)),
+            where(regular, where(lt(0.75, trial.share), 1.0, state.bend), where(bending, 0.0, state.bend)),
             nu,
             violation,
             gap,
             decrement,
             state.iterations + 1.0,
-            state.roll_outs + found.tried,
+            state.roll_outs + trial.tried,
             where(last, SOLVED, where(stuck, STUCK, STOPPED)),
         )
 
@@ -346,14 +346,14 @@ class Shooting:
         kept = begun(self.tolerance, self.penalty, self.constrained) if kept is None else kept
         start = SearchState(motion, np.zeros((many, m, n)), multipliers, *kept)  # type: ignore[arg-type]
         more = lambda s: and_(lt(1.5, s.status), lt(s.iterations, self.iterations - 0.5))  # noqa: E731
-        found = while_loop(more, self.stepped, start, at_most=MOST)
-        last = found.state
+        end = while_loop(more, self.stepped, start, at_most=MOST)
+        last = end.state
         _, _, rows, sizes, _ = self.looked(last._replace(renew=0.0))
         plain = self._plain(rows)
         _, violation, gap = _summed(sizes)
         return ShootingFound(
             last.motion, last.gains, last.multipliers, rows, plain, violation, gap, last.decrement,
-            last.iterations, last.roll_outs, where(lt(1.5, found.status), LOST, last.status),
+            last.iterations, last.roll_outs, where(lt(1.5, end.status), LOST, last.status),
             last.penalty, last[3:],
         )  # fmt: skip
 
