@@ -24,7 +24,7 @@ from linkwork.optimal.algorithms.jacobian_check import ROUNDING, finite_values, 
 from linkwork.optimal.algorithms.window_sample import WindowSample
 from linkwork.optimal.arguments import read_robot
 from linkwork.optimal.features import ConstraintForce, Feature, PathContact
-from linkwork.optimal.features.feature import DEEPEST, FeatureJacobian
+from linkwork.optimal.features.feature import DEEPEST, FeatureJacobian, with_fields
 from linkwork.optimal.problem_data import bind_feature
 from linkwork.optimal.problem_terms import default_target, read_target, target_shape
 
@@ -123,7 +123,7 @@ def _value(trial: _Trial) -> Iterable[float]:
     feature = trial.feature
     if not isinstance(feature.name, str) or not feature.name:
         raise ValueError(f"name: expected a text, got {feature.name!r}")
-    twin = dataclasses.replace(feature) if dataclasses.is_dataclass(feature) else feature
+    twin = with_fields(feature) if dataclasses.is_dataclass(feature) else feature
     if feature != twin or hash(feature) != hash(twin):
         raise ValueError("a copy is not equal, or has another hash: make it a frozen dataclass")
     return ()

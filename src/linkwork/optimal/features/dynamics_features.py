@@ -14,7 +14,7 @@ from linkwork.constraints.constraint import References
 from linkwork.ik.tasks.center_of_mass_tasks import without_mass
 from linkwork.ik.tasks.task import TaskTarget
 from linkwork.optimal.features.arguments import one_of, switch, text
-from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window
+from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window, with_fields
 from linkwork.optimal.features.motion_features import minus_target, velocities_of
 
 __all__ = [
@@ -77,8 +77,8 @@ class TorqueFeature(Feature):
     _: KW_ONLY
     passive: bool = False
     name: str = ""
-    places: tuple[int, ...] = field(default=(), repr=False)  # in v: known once it is a robot's
-    rows_of: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # names, units
+    places: tuple[int, ...] = field(init=False, default=(), repr=False)  # in v: set by `bind`
+    rows_of: tuple[tuple[str, str], ...] = field(init=False, default=(), repr=False)  # names, units
 
     depth = 2
 
@@ -117,7 +117,7 @@ class TorqueFeature(Feature):
     def bind(self, robot: Any, w: Window) -> Self:
         places = chosen_velocities(w.tree, self.joints)
         names, units = velocities_of(w.tree)[0], force_units(w.tree)
-        return replace(self, places=places, rows_of=tuple((names[k], units[k]) for k in places))
+        return with_fields(self, places=places, rows_of=tuple((names[k], units[k]) for k in places))
 
     def checked(self, robot: Any) -> Iterable[str]:
         return without_inertias(robot, "TorqueFeature")
@@ -169,7 +169,7 @@ class PowerFeature(Feature):
     _: KW_ONLY
     passive: bool = False
     name: str = "power"
-    names: tuple[str, ...] = field(default=(), repr=False)
+    names: tuple[str, ...] = field(init=False, default=(), repr=False)
 
     depth = 2
 
@@ -190,7 +190,7 @@ class PowerFeature(Feature):
         return True
 
     def bind(self, robot: Any, w: Window) -> Self:
-        return replace(self, names=velocities_of(w.tree)[0])
+        return with_fields(self, names=velocities_of(w.tree)[0])
 
     def checked(self, robot: Any) -> Iterable[str]:
         return without_inertias(robot, "PowerFeature")

@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import integer
@@ -24,9 +24,10 @@ from linkwork.constraints.constraint import Constraint, References
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.ik.tasks.task import Task, TaskKinematics, TaskRows, TaskTarget
 
-__all__ = ["DEEPEST", "Feature", "FeatureJacobian", "MidpointState", "TaskFeature", "Window"]
+__all__ = ["DEEPEST", "Feature", "FeatureJacobian", "MidpointState", "TaskFeature", "Window", "with_fields"]
 
 Scalars = Sequence[Any]
+F = TypeVar("F", bound="Feature")
 
 DEEPEST = 3  # how many earlier steps a window may have
 
@@ -217,6 +218,13 @@ class Feature(ABC):
     def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """Return values and the Jacobian that is their derivative everywhere, not only where they vanish."""
         return self.jacobian(w, target)
+
+
+def with_fields(feature: F, **fields: Any) -> F:
+    """Return a copy of a feature with other values of fields, for fields that only `Feature.bind` fills."""
+    copied: F = object.__new__(type(feature))
+    copied.__dict__.update(feature.__dict__ | fields)
+    return copied
 
 
 @public_constructor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.ik.tasks.function_task import FunctionRows, read_shape
 from linkwork.optimal.features.arguments import one_of, steps_back, switch
-from linkwork.optimal.features.feature import DEEPEST, Feature, FeatureJacobian, Scalars, Window
+from linkwork.optimal.features.feature import DEEPEST, Feature, FeatureJacobian, Scalars, Window, with_fields
 
 __all__ = ["FunctionFeature", "WindowQuery"]
 
@@ -49,8 +49,8 @@ class FunctionFeature(FunctionRows, Feature):
     units: str | tuple[str, ...] = "1"  # of all rows, or of each
     target: Any = None
     depth: int = DEEPEST  # at most; less where it asks for less, once it is a robot's
-    count: int = field(default=0, compare=False, repr=False)  # of rows: known once it is a robot's
-    asked: tuple[str, ...] = field(default=(), compare=False, repr=False)  # what it asks for
+    count: int = field(init=False, default=0, compare=False, repr=False)  # of rows: set by `bind`
+    asked: tuple[str, ...] = field(init=False, default=(), compare=False, repr=False)  # what it reads: set by `bind`
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -90,7 +90,7 @@ class FunctionFeature(FunctionRows, Feature):
                 f"feature {self.name!r}: units: expected one for each of {len(outputs)} rows, got {self.units}"
             )
         asked = tuple(dict.fromkeys(question[0] for question in asking.asked))
-        return replace(self, count=len(outputs), depth=asking._deepest, asked=asked)
+        return with_fields(self, count=len(outputs), depth=asking._deepest, asked=asked)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         asking, more = self._asking(w, target)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.optimal.features.arguments import switch, text
 from linkwork.optimal.features.dynamics_features import force_units, without_inertias
-from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window
+from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window, with_fields
 from linkwork.optimal.features.motion_features import velocities_of
 
 __all__ = ["AccelerationLimits", "JerkLimits", "PositionLimits", "TorqueLimits", "VelocityLimits"]
@@ -40,7 +40,7 @@ class _Limits(Feature):
     upper: Any = None
     _: KW_ONLY
     name: str = ""
-    bounds: tuple[_Bound, ...] = field(default=(), repr=False)  # known once it is a robot's
+    bounds: tuple[_Bound, ...] = field(init=False, default=(), repr=False)  # set by `bind`
 
     kind: ClassVar[str]
     depth = 0
@@ -85,7 +85,7 @@ class _Limits(Feature):
             for sign, bound, which in ((-1.0, lower[k], "lower"), (1.0, upper[k], "upper")):
                 if np.isfinite(bound):
                     bounds.append(_Bound(k, sign, float(bound), f"{name}: {which}", unit))
-        return replace(self, bounds=tuple(bounds))
+        return with_fields(self, bounds=tuple(bounds))
 
     def _sized(self, side: str, value: Any, own: Any, count: int) -> np.ndarray:
         numbers = np.array(own if value is None else value, dtype=float)

@@ -6,13 +6,13 @@ Decision variables themselves as features: those of each step, and parameters of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.ik.tasks.task import TaskTarget
 from linkwork.optimal.features.arguments import text
-from linkwork.optimal.features.feature import Feature, Scalars, Window
+from linkwork.optimal.features.feature import Feature, Scalars, Window, with_fields
 
 __all__ = [
     "AccelerationFeature",
@@ -31,7 +31,7 @@ class MotionFeature(Feature):
     """One number for each of the robot's velocities."""
 
     name: str = ""
-    velocities: tuple[tuple[str, str], ...] = field(default=(), kw_only=True, repr=False)  # names, units: a robot's
+    velocities: tuple[tuple[str, str], ...] = field(init=False, default=(), repr=False)  # names, units: set by `bind`
 
     kind: ClassVar[str]
     per: ClassVar[str]
@@ -56,7 +56,7 @@ class MotionFeature(Feature):
         return False
 
     def bind(self, robot: Any, w: Window) -> Self:
-        return replace(self, velocities=tuple(zip(*velocities_of(w.tree), strict=True)))
+        return with_fields(self, velocities=tuple(zip(*velocities_of(w.tree), strict=True)))
 
 
 def velocities_of(tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -133,7 +133,7 @@ class _NumbersFeature(Feature):
     """Decision variables by name."""
 
     name: str
-    count: int = field(default=0, compare=False, repr=False)  # known once it is a problem's
+    count: int = field(init=False, default=0, compare=False, repr=False)  # set by `bind`
 
     depth = 0
 
@@ -145,7 +145,7 @@ class _NumbersFeature(Feature):
         return (self.name,) if self.count == 1 else tuple(f"{self.name}[{k}]" for k in range(self.count))
 
     def bind(self, robot: Any, w: Window) -> Self:
-        return replace(self, count=len(self.values(w, ())))
+        return with_fields(self, count=len(self.values(w, ())))
 
 
 @public_constructor
