@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -40,8 +40,8 @@ class JacobianCheck:
         """Whether the error is no more than that of differences, by rounding and by curvature."""
         return self.error <= ROUNDING * (1.0 + self.scale)
 
-    def __bool__(self) -> bool:
-        return self.success
+    def __bool__(self) -> NoReturn:
+        raise TypeError(f"{type(self).__name__}: a result has no truth value; use .success")
 
     def __str__(self) -> str:
         row, back, column = self.where
