@@ -140,7 +140,7 @@ def read_tolerances(names: Sequence[str], value: Any, step: Any, default: float)
 
     Raises UnknownNameError and ValueError.
     """
-    by_name = dict(value) if isinstance(value, dict) else dict.fromkeys(names, value)
+    by_name = dict(value) if isinstance(value, Mapping) else dict.fromkeys(names, value)
     unknown = [name for name in by_name if name not in names]
     if unknown:
         raise UnknownNameError("constraint", unknown[0], tuple(names))
