@@ -156,7 +156,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def row(
-    problem: lw.TrajectoryProblem, start: np.ndarray, guesses: np.ndarray, solver: str, at_most: int, tolerance: float
+    problem: lw.TrajectoryProblem,
+    start: np.ndarray,
+    guesses: np.ndarray,
+    solver: str,
+    max_iterations: int,
+    tolerance: float,
 ) -> str:
     """A line about all guesses by one solver."""
     begun = time.perf_counter()
@@ -164,7 +169,7 @@ def row(
         start,
         initial_guess=guesses,
         solver=solver,
-        max_iterations=at_most,
+        max_iterations=max_iterations,
         tolerance=tolerance,
         step_tolerance=tolerance,
     )

@@ -1,7 +1,7 @@
 """A car parks between two others: its axles do not slip sideways, its wheels turn only so far, it bumps into nothing.
 
-The car is a robot: a body in the plane, a wheel that is steered, and a blade (`Skate`) at each axle, which hold along
-every path. Cars are discs in a row for each other. Which way to go to and fro is found, not told.
+The car is a robot: a body in the plane, a wheel that is steered, and a blade (`KnifeEdge`) at each axle, which hold
+along every path. Cars are discs in a row for each other. Which way to go to and fro is found, not told.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ car = lw.Robot.build(
         lower=-0.65,
         upper=0.65,
     ),
-).with_constraints(lw.Skate("chassis"), lw.Skate("wheel"))
+).with_constraints(lw.KnifeEdge("chassis"), lw.KnifeEdge("wheel"))
 for disc, ahead in OWN.items():
     car = car.with_point(disc, "chassis", (ahead, 0.0, 0.0))
 

@@ -22,7 +22,7 @@ class Spin(Feature):
     joint: int = 0
     name: str = "spin"
     depth = 2
-    row_names = ("speed", "before")
+    component_names = ("speed", "before")
     row_units = ("rad/s", "rad/s")
 
     def values(self, w: Any, target: Any) -> list[Any]:
@@ -62,7 +62,7 @@ class LooksFurther(Spin):
 
 
 class NoName(Spin):
-    row_names = ("speed",)
+    component_names = ("speed",)
 
 
 class NoUnit(Spin):
@@ -70,7 +70,7 @@ class NoUnit(Spin):
 
 
 class TwoAlike(Spin):
-    row_names = ("speed", "speed")
+    component_names = ("speed", "speed")
 
 
 class TooDeep(Spin):
@@ -113,7 +113,7 @@ class Changes(Feature):
 
     name: str = "changes"
     depth = 0
-    row_names = ("first",)
+    component_names = ("first",)
 
     def values(self, w: Any, target: Any) -> list[Any]:
         return w.configuration()[:1]
@@ -127,9 +127,9 @@ class Changes(Feature):
         (ShortRows, "jacobian", "expected .values, steps"),
         (OtherValues, "jacobian", ""),
         (LooksFurther, "values", "IndexError: .* in LooksFurther.values"),
-        (NoName, "values", "expected 1, one for each of row_names, got 2"),
-        (NoUnit, "row_names, row_units", "row_units: expected 2 texts"),
-        (TwoAlike, "row_names, row_units", "texts that differ"),
+        (NoName, "values", "expected 1, one for each of component_names, got 2"),
+        (NoUnit, "component_names, row_units", "row_units: expected 2 texts"),
+        (TwoAlike, "component_names, row_units", "texts that differ"),
         (TooDeep, "bind", "from 0 to 3, got 4"),
         (WithPast, "rows_without_past", ""),
         (Infinite, "values", "row 'speed' is inf"),

@@ -109,7 +109,7 @@ def read_rows(caller: str, argument: str, value: Any, count: int, rows: Sequence
 
 def read_scale(caller: str, scale: Any, feature: Feature) -> Array:
     """Return scales by row, from 0.  Raises ValueError."""
-    scales = read_rows(caller, "scale", scale, len(feature.row_names), feature.row_names)
+    scales = read_rows(caller, "scale", scale, len(feature.component_names), feature.component_names)
     if not ((scales >= 0.0) & np.isfinite(scales)).all():
         raise ValueError(f"{caller}: scale: expected finite numbers from 0, got {scale!r}")
     return scales

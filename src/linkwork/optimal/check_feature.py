@@ -139,11 +139,11 @@ def _binding(trial: _Trial) -> Iterable[float]:
 
 
 def _names(trial: _Trial) -> Iterable[float]:
-    names, units = trial.bound.row_names, trial.bound.row_units
+    names, units = trial.bound.component_names, trial.bound.row_units
     if not names:
-        raise ValueError(f"row_names: there are none for robot {trial.robot.name!r}")
+        raise ValueError(f"component_names: there are none for robot {trial.robot.name!r}")
     if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"row_names: expected texts that differ, got {names!r}")
+        raise ValueError(f"component_names: expected texts that differ, got {names!r}")
     if len(units) != len(names) or not all(isinstance(unit, str) for unit in units):
         raise ValueError(f"row_units: expected {len(names)} texts, got {units!r}")
     return ()
@@ -155,18 +155,18 @@ def _target(trial: _Trial) -> Iterable[float]:
 
 
 def _values(trial: _Trial) -> Iterable[float]:
-    count = len(trial.bound.row_names)
+    count = len(trial.bound.component_names)
     for sample in trial.windows:
         got = len(trial.values(sample))
         if got != count:
-            raise ValueError(f"values: expected {count}, one for each of row_names, got {got}")
+            raise ValueError(f"values: expected {count}, one for each of component_names, got {got}")
     return ()
 
 
 def _rows_without_past(trial: _Trial) -> Iterable[float]:
     count, bound = trial.bound.rows_without_past, trial.bound
-    if count not in range(len(bound.row_names) + 1):
-        raise ValueError(f"rows_without_past: expected a number from 0 to {len(bound.row_names)}, got {count!r}")
+    if count not in range(len(bound.component_names) + 1):
+        raise ValueError(f"rows_without_past: expected a number from 0 to {len(bound.component_names)}, got {count!r}")
     if bound.depth == 0 or count == 0:
         return
     for sample, other in zip(trial.windows, [*trial.windows[1:], trial.windows[0]], strict=True):
@@ -178,7 +178,7 @@ def _rows_without_past(trial: _Trial) -> Iterable[float]:
 def _shapes(trial: _Trial) -> Iterable[float]:
     for sample in trial.windows:
         window = sample.window()
-        count = len(trial.bound.row_names)
+        count = len(trial.bound.component_names)
         for method in ("jacobian", "exact_jacobian"):
             jacobian = getattr(trial.bound, method)(window, trial.target)
             expected = (count, trial.bound.depth + 1, {(count, window.width)}, (count, window.parameter_count))
@@ -225,7 +225,7 @@ def _batch(trial: _Trial) -> Iterable[float]:
 REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
     Requirement("value", "it has a name, and equal copies with equal hashes", 0.0, _value),
     Requirement("bind", "it is a feature of the robot, which looks at most 3 steps back", 0.0, _binding),
-    Requirement("row_names, row_units", "a name of its own and a unit for each row", 0.0, _names),
+    Requirement("component_names, row_units", "a name of its own and a unit for each row", 0.0, _names),
     Requirement("target", "it has the shape of target_of, and finite numbers", 0.0, _target),
     Requirement("values", "finite, one for each row, of no earlier step than depth", 0.0, _values),
     Requirement("rows_without_past", "the first rows do not depend on earlier steps", 1e-12, _rows_without_past),

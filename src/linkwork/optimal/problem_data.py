@@ -74,7 +74,7 @@ class ProblemData:
             {name: x.size for name, x in numbers.items()} for numbers in (self.variables, self.parameters)
         )
         bound = bind_feature(caller, self.robot, feature, variables, parameters, self.contacts)
-        if not bound.row_names and not empty:
+        if not bound.component_names and not empty:
             raise ValueError(f"{caller}: {feature.name!r}: it has no rows of this robot")
         return bound
 

@@ -162,7 +162,7 @@ def _bounds(
     caller: str, feature: Feature, kind: str, lower: Any, upper: Any
 ) -> tuple[Array, Array] | tuple[None, None]:
     """Return bounds by row, from arguments or from ranges of a task; None without any."""
-    rows = feature.row_names
+    rows = feature.component_names
     if lower is not None or upper is not None:
         if kind == "cost":
             raise ValueError(f"{caller}: lower and upper: a cost has no bounds")
@@ -262,7 +262,7 @@ def _ranges_of(feature: Feature) -> tuple[tuple[float, float], ...]:
     """Return by row the range that a task allows its errors: (0, 0) where it has none."""
     task = getattr(feature, "task", None)
     if task is None or feature.depth:
-        return ((0.0, 0.0),) * len(feature.row_names)
+        return ((0.0, 0.0),) * len(feature.component_names)
     return tuple(task.ranges)
 
 

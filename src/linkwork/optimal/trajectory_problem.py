@@ -150,7 +150,7 @@ class TrajectoryProblem(ProblemData):
                 continue
             feature: Any = kind() if value is True else kind(upper=value)
             bound = problem._bound("TrajectoryProblem.add_limits", feature, empty=value is True)
-            if bound.row_names:
+            if bound.component_names:
                 problem = problem._with_feature("TrajectoryProblem.add_limits", bound, "inequality")
         return problem
 
@@ -356,7 +356,7 @@ class TrajectoryProblem(ProblemData):
         """Return a model-predictive controller, which solves this problem a little further in each of its steps.
 
         The start is where the robot is in each step, and targets are the reference of that step.  The keywords are
-        those of `linkwork.control.Controller`, which says more of each:
+        those of `linkwork.control.ModelPredictiveController`, which says more of each:
 
         - ``period`` [s] between steps; default: a step of the problem.
         - ``iterations`` in each step, ``first_iterations`` in the first; ``time_limit`` [s] ends them before.

@@ -69,12 +69,12 @@ def test_a_search_that_is_cut_short_claims_no_conflict():
     problem = problem.add("velocity", "equality", steps=-1, name="at rest")
     controls = np.random.default_rng(0).normal(size=(12, steps, 2)) * 10.0
     seen = set()
-    for at_most in (1, 3, 10, 30, 300):
+    for max_iterations in (1, 3, 10, 30, 300):
         found = problem.solve(
-            np.zeros(2), solver="ilqr", controls=controls, max_iterations=at_most, control_limits=60.0
+            np.zeros(2), solver="ilqr", controls=controls, max_iterations=max_iterations, control_limits=60.0
         )
         seen |= set(found.status)
-        assert "infeasible" not in found.status, at_most
+        assert "infeasible" not in found.status, max_iterations
     assert "solved" in seen and "out of iterations" in seen
 
 

@@ -102,7 +102,7 @@ def jacobian_errors(
         error = np.abs(got - expected)
         k = int(np.argmax(np.where(np.isnan(error), np.inf, error)))
         worst = np.inf if np.isnan(error[k]) else float(error[k])
-        scale, place = float(np.abs(expected).max()), (feature.row_names[k], back, name)
+        scale, place = float(np.abs(expected).max()), (feature.component_names[k], back, name)
         yield JacobianCheck(feature.name, worst, scale, place, float(expected[k]), float(got[k]), 1)
 
 
@@ -111,6 +111,6 @@ def finite_values(feature: Feature, values: Sequence[Any]) -> np.ndarray:
     numbers = np.array(values, dtype=float)
     if not np.isfinite(numbers).all():
         bad = int(np.flatnonzero(~np.isfinite(numbers))[0])
-        row = feature.row_names[bad] if bad < len(feature.row_names) else bad
+        row = feature.component_names[bad] if bad < len(feature.component_names) else bad
         raise ValueError(f"feature {feature.name!r}: row {row!r} is {numbers[bad]} in a random window")
     return numbers

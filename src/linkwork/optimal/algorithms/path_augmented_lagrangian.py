@@ -119,7 +119,7 @@ def search(
         return and_(lt(state.status, 0.5), lt(state.iterations, budget))
 
     end: PathSearch = while_loop(
-        going, lambda s: _iteration(sweeps, s, tolerances), start, at_most=max_iterations
+        going, lambda s: _iteration(sweeps, s, tolerances), start, max_iterations=max_iterations
     ).state
     return end
 
@@ -198,7 +198,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         duals.everywhere,
         duals.alone,
     )
-    trial = while_loop(searching, tried, empty, at_most=_TRIALS).state
+    trial = while_loop(searching, tried, empty, max_iterations=_TRIALS).state
     taken = lt(0.0, trial.accepted)
     there = sweeps.moved(point, direction, border, trial.accepted)
     violations = trial.violations

@@ -45,7 +45,7 @@ class PathTerm:
     @cached_property
     def count(self) -> int:
         """Number of rows."""
-        return len(self.feature.row_names)
+        return len(self.feature.component_names)
 
     @property
     def hard(self) -> bool:

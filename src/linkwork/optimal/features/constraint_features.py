@@ -33,8 +33,8 @@ class _OfConstraint(Feature):
         return self.constraint.references
 
     @property
-    def row_names(self) -> tuple[str, ...]:
-        return self.constraint.row_names
+    def component_names(self) -> tuple[str, ...]:
+        return self.constraint.component_names
 
 
 @public_constructor
@@ -58,7 +58,7 @@ class HolonomicFeature(_OfConstraint):
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """In closed form where the constraint states that, near where it holds."""
-        if self.constraint.timed and w.parameter_count:
+        if self.constraint.time_dependent and w.parameter_count:
             return super().jacobian(w, target)
         closed, more = w.state().held(self.constraint), [0.0] * (w.width - w.nv)
         return FeatureJacobian(

@@ -146,7 +146,7 @@ class Window(Protocol):
 class Feature(ABC):
     """Base of features: immutable values with equality and hash, best frozen dataclasses.
 
-    A class defines `name`, `depth`, `row_names`, `row_units` and `values`.  Its Jacobian follows by automatic
+    A class defines `name`, `depth`, `component_names`, `row_units` and `values`.  Its Jacobian follows by automatic
     differentiation; a class may define `jacobian`, where there is a shorter form.  Numbers that depend on the robot, as
     how many rows there are, are known after `bind`.
     """
@@ -160,19 +160,19 @@ class Feature(ABC):
         return References()
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         """A name for each value."""
-        raise TypeError(f"{type(self).__name__}: a feature needs row_names, a name for each value")
+        raise TypeError(f"{type(self).__name__}: a feature needs component_names, a name for each value")
 
     @property
     def row_units(self) -> tuple[str, ...]:
         """A unit for each value."""
-        return ("1",) * len(self.row_names)
+        return ("1",) * len(self.component_names)
 
     @property
     def rows_without_past(self) -> int:
         """How many of the first rows do not depend on earlier steps: they count also where there is none."""
-        return 0 if self.depth else len(self.row_names)
+        return 0 if self.depth else len(self.component_names)
 
     @property
     def target_of(self) -> TaskTarget | None:
@@ -253,8 +253,8 @@ class TaskFeature(Feature):
         return self.task.references
 
     @property
-    def row_names(self) -> tuple[str, ...]:
-        return self.task.row_names
+    def component_names(self) -> tuple[str, ...]:
+        return self.task.component_names
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -293,7 +293,7 @@ class TaskFeature(Feature):
         moved = self.task if self.order == 0 else self.task.moved
         if moved is None:
             return super().jacobian(w, target)
-        return self._differences(w, target, moved.exact_rows)
+        return self._differences(w, target, moved.exact_jacobian)
 
     def _differences(
         self, w: Window, target: Scalars, rows: Callable[[TaskKinematics, Scalars], TaskRows]

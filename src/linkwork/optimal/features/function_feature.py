@@ -11,7 +11,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import place_of
 from linkwork._util.validation import as_numbers, integer, names
-from linkwork.constraints.user_functions import Asking
+from linkwork.constraints.user_functions import StateQuery
 from linkwork.expr.arrays.symbol_array import filled
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
@@ -127,7 +127,7 @@ def _nested(x: Any) -> Any:
 Found = Callable[[Window], Sequence[Any]]
 
 
-class WindowQuery(Asking):
+class WindowQuery(StateQuery):
     """Steps t, t − 1, ... of a path: the argument ``w`` of a user's function.
 
     Numbers are bare, all else are NumPy arrays; names are those of the robot.  Methods are of step t, or of a step
@@ -238,7 +238,9 @@ class WindowQuery(Asking):
         """Return the feature's target: an array, or a number."""
         return self._of(("target",), 0, lambda w: target, shape, fixed=True)
 
-    def twist(self, frame: str, relative_to: str = "world", expressed_in: str = "world", at: str | None = None) -> Any:
+    def twist(
+        self, frame: str, relative_to: str = "world", expressed_in: str = "world", point: str | None = None
+    ) -> Any:
         """Raise ValueError: velocities of a window are differences of poses."""
         raise ValueError("w.twist: a window has no twists: take (w.point(..) - w.point(.., back=1)) / w.step")
 
