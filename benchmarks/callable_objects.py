@@ -87,15 +87,11 @@ def ik_problem() -> Any:
 
 @functools.cache
 def problem(solved: bool = False) -> Any:
-    made = lw.Problem(arm(), steps=4, duration=1.0)
-    made.add("velocity", "squares")
-    made.add("configuration", "equality", at=0, target=[0.0, 0.0], name="start")
-    made.add("configuration", "equality", at=-1, target=[0.2, 0.2], name="end")
+    made = lw.TrajectoryProblem(arm(), num_steps=4, duration=1.0)
+    made = made.add("velocity", "least_squares")
+    made = made.add("configuration", "equality", steps=0, target=[0.0, 0.0], name="start")
+    made = made.add("configuration", "equality", steps=-1, target=[0.2, 0.2], name="end")
     return made.solve() if solved else made
-
-
-def _fresh_problem(_: str) -> Any:
-    return problem.__wrapped__()
 
 
 @functools.cache
@@ -156,7 +152,7 @@ INSTANCES: dict[type, Callable[[str], Any]] = {
     lw.Link: lambda _: lw.Link("part", mass=1.0),
     lw.Kernel: lambda _: kernel(),
     lw.Scene: lambda _: scene(),
-    lw.Problem: _fresh_problem,
+    lw.TrajectoryProblem: lambda _: problem(),
     lw.Simulator: lambda _: simulator(),
     motion.Trajectory: lambda _: trajectory(),
     motion.CartesianPath: lambda _: motion.line(np.eye(4), lw.pose([1.0, 0.0, 0.0])),

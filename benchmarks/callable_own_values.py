@@ -18,7 +18,6 @@ from linkwork import (
 from .callable_objects import (
     arm,
     measured,
-    problem,
     scene,
     simulator,
 )
@@ -123,13 +122,12 @@ OWN_VALUES: dict[str, Any] = {
     "Robot.warm_up.functions": ["mass_matrix"],
     "Robot.from_dh.rows": [{"theta": 0.0, "d": 0.1, "a": 0.1, "alpha": 0.0}],
     "Scene.with_distance_field.field": lambda _: lw.distance_field([shapes.Sphere(0.1).at([0.0, 0.0, 0.0])], 0.05),
-    "Problem.check.name": "start",
+    "TrajectoryProblem.check.name": "start",
     "Roadmap.extended.nodes": 3,
-    "Problem.act.contact": lambda _: problem.__wrapped__().contact("hand"),
     "PD.gains.given": 1.0,
     "adjoint.weights": [],
     "tangent.direction": [],
-    "Problem.add.kind": "squares",
+    "TrajectoryProblem.add.kind": "least_squares",
     "PathContact.name": "own",
     "Robot.branches.hold": {"crank_hinge": 0.1},
     "Simulator.restore.state": lambda _: simulator().state,
@@ -141,7 +139,7 @@ OWN_VALUES: dict[str, Any] = {
     ],
     **{
         f"{name}.contact": lambda _: optimal.PathContact("own", "hand")
-        for name in ("ContactForce", "ContactHeight", "ContactStays", "FrictionCone")
+        for name in ("ContactForce", "ContactHeight", "StickingContact", "FrictionCone")
     },
     "SurfaceCone.contact": lambda _: optimal.PathContact("own", "hand", surface=True),
     "Coupling.joints": {"shoulder": 1.0, "elbow": -2.0},

@@ -61,8 +61,7 @@ _INNER = frozenset(
         *("IKProblem.chain", "IKProblem.residual_and_jacobian", "IKProblem.nearest"),
         *("IKProblem.refuse_unless_poses", "IKProblem.single", "PD.accelerated", "PD.ahead"),
         *("PD.check_input", "PD.errors", "PD.exerted", "PD.forces", "PD.gains", "PD.held"),
-        *("Problem.program", "Problem.read_target", "Problem.window", "WholeBody.any_targets"),
-        *("WholeBody.forces", "WholeBody.motions", "WholeBody.pulled", "WholeBody.solved"),
+        *("WholeBody.any_targets", "WholeBody.forces", "WholeBody.motions", "WholeBody.pulled", "WholeBody.solved"),
     )
 )
 _FILES = frozenset(  # read by a fuzz of their own
@@ -80,7 +79,7 @@ _VALUES = (
     constraints.StateQuery,
     constraints.Kinematics,
     constraints.RelativeMotion,
-    lw.optimal.AskingWindow,
+    lw.optimal.WindowQuery,
     lw.optimal.Window,
 )
 _RESULTS = {
@@ -97,7 +96,15 @@ _RESULTS = {
         "SensorInput",
     ),
     *("CartesianPath", "TimedPath", "Command", "LQRController", "TVLQRController", "ServoForces", "CostSoFar"),
-    *("PathNumber", "ProblemEntry", "RowCheck", "FeatureRows", "PathDerivative", "SimulatorState", "EventRecord"),
+    *(
+        "DecisionVariable",
+        "ProblemTerm",
+        "JacobianCheck",
+        "FeatureJacobian",
+        "PathDerivative",
+        "SimulatorState",
+        "EventRecord",
+    ),
     *("ExcitingTrajectory", "HeldOut", "Signals", "IKBranches", "ClosedForm", "IKArrays", "Excitation", "QRResult"),
     *(
         "JointDiscontinuity",

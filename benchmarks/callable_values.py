@@ -218,7 +218,7 @@ _VALUES: dict[str, Any] = {
     "pairs": [("upper", "base")],
     "steps": 4,
     "feature": "torque",
-    "kind": "squares",
+    "kind": "least_squares",
     "contact": None,
     "trajectory": lambda _: trajectory(),
     "by": "start",

@@ -55,10 +55,10 @@ def mpc_rows(quick: bool) -> list[MotionRow]:
     Raises AssertionError where it does not follow.
     """
     arm = lw.load("arm7")
-    problem = lw.Problem(arm, steps=20, duration=1.0)
-    problem.add(lw.ik.PoseTask("hand"), "squares", scale=10.0, name="target")
-    problem.add("velocity", "squares", scale=0.3).add("acceleration", "squares", scale=0.03)
-    problem.add_limits()
+    problem = lw.TrajectoryProblem(arm, num_steps=20, duration=1.0)
+    problem = problem.add(lw.ik.PoseTask("hand"), "least_squares", scale=10.0, name="target")
+    problem = problem.add("velocity", "least_squares", scale=0.3).add("acceleration", "least_squares", scale=0.03)
+    problem = problem.add_limits()
     start = np.array([0.5, 0.5, 0.1, -1.7, 0.3, 1.4, 0.4])
     found = []
     for iterations in (1, 3):

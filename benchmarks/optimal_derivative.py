@@ -33,9 +33,9 @@ def derivative_rows(quick: bool) -> list[MotionRow]:
 def _of_a_path(quick: bool) -> list[MotionRow]:
     """Of an arm of seven joints within limits of velocity."""
     arm = lw.load("arm7")
-    problem = lw.Problem(arm, steps=STEPS, duration=DURATION).add("acceleration", "squares")
-    problem.add(lw.ik.PositionTask(FRAME), "equality", at=-1, name="reach")
-    problem.add("velocity", "inequality", lower=-SPEED, upper=SPEED, name="speed")
+    problem = lw.TrajectoryProblem(arm, num_steps=STEPS, duration=DURATION).add("acceleration", "least_squares")
+    problem = problem.add(lw.ik.PositionTask(FRAME), "equality", steps=-1, name="reach")
+    problem = problem.add("velocity", "inequality", lower=-SPEED, upper=SPEED, name="speed")
     start = np.array([0.0, 0.5, 0.0, -1.6, 0.0, 2.0, 0.0])
     place = arm.pose(start + np.array([0.9, 0.3, 0.6, 0.7, 0.2, -0.5, 0.4]), FRAME)[:3, 3]
     found = problem.solve(start, targets={"reach": place}, **TIGHT)
@@ -43,7 +43,7 @@ def _of_a_path(quick: bool) -> list[MotionRow]:
 
     def path(by: str, way: np.ndarray) -> np.ndarray:
         q, x = (arm.integrate(start, way), place) if by == "start" else (start, place + way)
-        moved = problem.solve(q, targets={"reach": x}, warm=found, **TIGHT)
+        moved = problem.solve(q, targets={"reach": x}, warm_start=found, **TIGHT)
         assert moved.success, moved
         return np.asarray(moved.q)
 
@@ -65,10 +65,10 @@ def _of_a_path(quick: bool) -> list[MotionRow]:
 def _of_a_motion(quick: bool) -> list[MotionRow]:
     """Of an arm of six joints by forward dynamics, from rest to rest with a load in its hand."""
     arm = lw.load("arm6").with_payload("payload", "tool", 0.0)
-    problem = lw.Problem(arm, steps=STEPS, duration=1.0).add("torque", "squares", scale=0.03)
-    problem.add("velocity", "squares", scale=0.3).add("velocity", "equality", at=-1, name="rest")
+    problem = lw.TrajectoryProblem(arm, num_steps=STEPS, duration=1.0).add("torque", "least_squares", scale=0.03)
+    problem = problem.add("velocity", "least_squares", scale=0.3).add("velocity", "equality", steps=-1, name="rest")
     start = np.array([0.0, -1.0, 1.2, 0.1, 0.4, 0.2])
-    problem.add("configuration", "equality", at=-1, target=start + 0.4, name="reach")
+    problem = problem.add("configuration", "equality", steps=-1, target=start + 0.4, name="reach")
     own = "inertia:payload"
 
     def motion(mass: float, **more: Any) -> Any:
@@ -79,7 +79,7 @@ def _of_a_motion(quick: bool) -> list[MotionRow]:
 
     found = motion(1.0)
     exact = found.derivative(own).q
-    off = exact @ LOAD - _difference(lambda x: np.asarray(motion(1.0 + x, warm=found).q), 2e-2)
+    off = exact @ LOAD - _difference(lambda x: np.asarray(motion(1.0 + x, warm_start=found).q), 2e-2)
     return _rows("a motion by its load", float(np.abs(off).max()), exact, _seconds(found, own, quick))
 
 

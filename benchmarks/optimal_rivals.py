@@ -1,4 +1,4 @@
-"""A path as CasADi's users write it, by hand and on its own: what `linkwork.Problem` is held against.
+"""A path as CasADi's users write it, by hand and on its own: what `linkwork.TrajectoryProblem` is held against.
 
 Variables are the configurations; accelerations are their second differences, the hand's pose at the end is six
 equations, and distances are inequalities at every step.  Derivatives are CasADi's, exact and sparse, and IPOPT solves

@@ -80,15 +80,17 @@ def scene_rows(quick: bool) -> list[MotionRow]:
     for case in random_scenes(robot, frame, count):
         clear = lw.optimal.Clearance(scene=case.scene, at_least=MARGIN, between=BETWEEN)
         if problem is None:
-            problem = lw.Problem(robot, steps=STEPS, duration=2.0)
-            problem.add("acceleration", "squares")
-            problem.add(lw.ik.PoseTask(frame), "equality", at=-1, name="reach")
-            problem.add_limits(velocities=False)
-            problem.add(clear, "inequality", name="clear")
-            problem.solve(case.start, targets={"reach": case.pose}, max_iterations=1, seeds=SEEDS)  # makes the kernel
+            problem = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=2.0)
+            problem = problem.add("acceleration", "least_squares")
+            problem = problem.add(lw.ik.PoseTask(frame), "equality", steps=-1, name="reach")
+            problem = problem.add_limits(velocities=False)
+            problem = problem.add(clear, "inequality", name="clear")
+            problem.solve(
+                case.start, targets={"reach": case.pose}, max_iterations=1, num_guesses=SEEDS
+            )  # makes the kernel
         targets = {"reach": case.pose, "clear": clear.numbers_of(case.scene)}
         begin = time.perf_counter()
-        found = problem.solve(start=case.start, targets=targets, seeds=SEEDS)
+        found = problem.solve(start=case.start, targets=targets, num_guesses=SEEDS)
         seconds.append(time.perf_counter() - begin)
         if found.status != "solved":
             continue

@@ -30,13 +30,19 @@ def shooting_rows(quick: bool) -> list[MotionRow]:
     return [*_beside_crocoddyl(quick), *_by_accelerations(quick), *_within_limits(quick), *_swings()]
 
 
-def reaching(robot: lw.Robot) -> lw.Problem:
+def reaching(robot: lw.Robot) -> lw.TrajectoryProblem:
     """From rest to rest, by squares alone."""
-    problem = lw.Problem(robot, steps=STEPS, duration=STEPS * STEP).add("torque", "squares", scale=TORQUE)
+    problem = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=STEPS * STEP).add(
+        "torque", "least_squares", scale=TORQUE
+    )
     for name in ("configuration", "velocity"):
-        problem.add(name, "squares", scale=ALONG[name], name=f"{name} on the way")
-        problem.add(
-            name, "squares", at=-1, scale=float(np.sqrt(END[name] ** 2 - ALONG[name] ** 2)), name=f"{name} at the end"
+        problem = problem.add(name, "least_squares", scale=ALONG[name], name=f"{name} on the way")
+        problem = problem.add(
+            name,
+            "least_squares",
+            steps=-1,
+            scale=float(np.sqrt(END[name] ** 2 - ALONG[name] ** 2)),
+            name=f"{name} at the end",
         )
     return problem
 
@@ -118,19 +124,25 @@ def _by_accelerations(quick: bool) -> list[MotionRow]:
     ]
 
 
-def random_reaches(count: int) -> tuple[lw.Problem, dict[str, Any], np.ndarray]:
+def random_reaches(count: int) -> tuple[lw.TrajectoryProblem, dict[str, Any], np.ndarray]:
     """An arm from rest to rest in a second within limits of torques and velocities: what is asked and given, starts."""
     robot = lw.load("arm6")
-    problem = lw.Problem(robot, steps=50, duration=1.0)
-    problem.add("torque", "squares", scale=TORQUE).add("velocity", "squares", scale=0.1, name="slowly")
-    problem.add("configuration", "equality", at=-1, target=np.zeros(6), name="there")
-    problem.add("velocity", "equality", at=-1, name="at rest")
-    problem.add(lw.optimal.VelocityLimits(upper=SPEED), "inequality", name="speed")
+    problem = lw.TrajectoryProblem(robot, num_steps=50, duration=1.0)
+    problem = problem.add("torque", "least_squares", scale=TORQUE).add(
+        "velocity", "least_squares", scale=0.1, name="slowly"
+    )
+    problem = problem.add("configuration", "equality", steps=-1, target=np.zeros(6), name="there")
+    problem = problem.add("velocity", "equality", steps=-1, name="at rest")
+    problem = problem.add(lw.optimal.VelocityLimits(upper=SPEED), "inequality", name="speed")
     rng = np.random.default_rng(1)
     q0 = rng.uniform(-1.5, 1.5, (count, 6))
     q1 = q0 + rng.uniform(-0.8, 0.8, (count, 6))
     way = q0[:, None] + (q1 - q0)[:, None] * np.linspace(0.0, 1.0, 51)[1:, None]
-    return problem, {"targets": {"there": q1}, "guess": way, "control_limits": EFFORT, "max_iterations": 200}, q0
+    return (
+        problem,
+        {"targets": {"there": q1}, "initial_guess": way, "control_limits": EFFORT, "max_iterations": 200},
+        q0,
+    )
 
 
 def _within_limits(quick: bool) -> list[MotionRow]:
@@ -156,11 +168,11 @@ def _within_limits(quick: bool) -> list[MotionRow]:
 def _swings() -> list[MotionRow]:
     """An acrobot to its upright equilibrium."""
     robot = lw.load("double_pendulum")
-    problem = lw.Problem(robot, steps=80, duration=3.2)
-    problem.add(lw.optimal.TorqueFeature(["elbow"]), "squares", scale=0.1, name="effort")
-    problem.add("velocity", "squares", scale=0.1, name="slowly")
-    problem.add("configuration", "equality", at=-1, target=[np.pi, 0.0], name="up")
-    problem.add("velocity", "equality", at=-1, name="at rest")
+    problem = lw.TrajectoryProblem(robot, num_steps=80, duration=3.2)
+    problem = problem.add(lw.optimal.TorqueFeature(["elbow"]), "least_squares", scale=0.1, name="effort")
+    problem = problem.add("velocity", "least_squares", scale=0.1, name="slowly")
+    problem = problem.add("configuration", "equality", steps=-1, target=[np.pi, 0.0], name="up")
+    problem = problem.add("velocity", "equality", steps=-1, name="at rest")
     given: dict[str, Any] = {"solver": "ilqr", "actuated": ["elbow"], "control_limits": 20.0, "max_iterations": 400}
     found = problem.solve([0.0, 0.0], **given)
     begun = time.perf_counter()

@@ -26,7 +26,7 @@ __all__ = ["CASES", "car", "cart_pole", "main", "pendulum"]
 
 _TOLERANCE = 1e-6
 
-Case = tuple[lw.Problem, np.ndarray, np.ndarray]  # problem, start, and guesses (N, T, nq)
+Case = tuple[lw.TrajectoryProblem, np.ndarray, np.ndarray]  # problem, start, and guesses (N, T, nq)
 
 
 def walks(rng: np.random.Generator, count: int, steps: int, start: np.ndarray, size: float) -> np.ndarray:
@@ -39,12 +39,12 @@ def walks(rng: np.random.Generator, count: int, steps: int, start: np.ndarray, s
 def pendulum(motors: tuple[str, ...], rng: np.random.Generator, count: int) -> Case:
     """The double pendulum from hanging to standing at rest, with motors at some of its joints."""
     robot, steps, duration = lw.load("double_pendulum"), 40, 3.0
-    problem = lw.Problem(robot, steps=steps, duration=duration).add("torque", "squares", scale=0.1)
-    problem.add("configuration", "equality", at=-1, target=[np.pi, 0.0], name="upright")
-    problem.add("velocity", "equality", at=-1, name="at rest")
+    problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=duration).add("torque", "least_squares", scale=0.1)
+    problem = problem.add("configuration", "equality", steps=-1, target=[np.pi, 0.0], name="upright")
+    problem = problem.add("velocity", "equality", steps=-1, name="at rest")
     for name in robot.v_names:
         if name not in motors:
-            problem.add(lw.optimal.TorqueFeature([name]), "equality", name=f"no motor at {name!r}")
+            problem = problem.add(lw.optimal.TorqueFeature([name]), "equality", name=f"no motor at {name!r}")
     start = np.zeros(2)
     return problem, start, walks(rng, count, steps, start, 1.0)
 
@@ -59,10 +59,10 @@ def cart_pole(rng: np.random.Generator, count: int) -> Case:
         lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="cart", child="pole"),
     )
     steps = 40
-    problem = lw.Problem(robot, steps=steps, duration=2.0).add("torque", "squares", scale=0.05)
-    problem.add("configuration", "equality", at=-1, target=[0.0, np.pi], name="upright")
-    problem.add("velocity", "equality", at=-1, name="at rest")
-    problem.add(lw.optimal.TorqueFeature(["hinge"]), "equality", name="no motor at the hinge")
+    problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=2.0).add("torque", "least_squares", scale=0.05)
+    problem = problem.add("configuration", "equality", steps=-1, target=[0.0, np.pi], name="upright")
+    problem = problem.add("velocity", "equality", steps=-1, name="at rest")
+    problem = problem.add(lw.optimal.TorqueFeature(["hinge"]), "equality", name="no motor at the hinge")
     return problem, np.zeros(2), walks(rng, count, steps, np.zeros(2), 1.0)
 
 
@@ -79,8 +79,8 @@ def car(rng: np.random.Generator, count: int, steps: int = 500) -> Case:
         lw.Joint.of(lw.joints.Planar(), name="place", parent="world", child="body"),
         lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="speed", parent="world", child="clock"),
     )
-    problem = lw.Problem(robot, steps=steps, duration=h * steps)
-    problem.variable("wheel", 1, lower=-0.5, upper=0.5).variable("push", 1, lower=-2.0, upper=2.0)
+    problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=h * steps)
+    problem = problem.add_variable("wheel", 1, lower=-0.5, upper=0.5).add_variable("push", 1, lower=-2.0, upper=2.0)
 
     def dynamics(w: Any) -> Any:
         before, after = w.q(back=1), w.q()
@@ -111,8 +111,8 @@ def car(rng: np.random.Generator, count: int, steps: int = 500) -> Case:
         q = w.q()
         return 0.1 * near(q[0], 0.01) + 0.1 * near(q[1], 0.01) + near(q[2], 0.01) + 0.3 * near(q[3], 1.0)
 
-    problem.add(dynamics, "equality", name="dynamics")
-    problem.add(running, "cost", name="on the way").add(last, "cost", at=-1, name="at the end")
+    problem = problem.add(dynamics, "equality", name="dynamics")
+    problem = problem.add(running, "cost", name="on the way").add(last, "cost", steps=-1, name="at the end")
     start = np.array([1.0, 1.0, 1.5 * np.pi, 0.0])
     pushes = 0.1 * rng.normal(size=(count, steps, 2))
     paths = np.zeros((count, steps, 4))
@@ -156,13 +156,18 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def row(
-    problem: lw.Problem, start: np.ndarray, guesses: np.ndarray, solver: str, max_iterations: int, tolerance: float
+    problem: lw.TrajectoryProblem,
+    start: np.ndarray,
+    guesses: np.ndarray,
+    solver: str,
+    max_iterations: int,
+    tolerance: float,
 ) -> str:
     """A line about all guesses by one solver."""
     begun = time.perf_counter()
     found = problem.solve(
         start,
-        guess=guesses,
+        initial_guess=guesses,
         solver=solver,
         max_iterations=max_iterations,
         tolerance=tolerance,

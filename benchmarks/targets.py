@@ -269,6 +269,7 @@ OPTIMAL: dict[tuple[str, str], Target] = {
     ("paths", "without obstacles"): Target(1e-3),
     ("paths", "among boxes"): Target(4e-3),
     ("paths", "8 seeds beside one"): Target(2.0),
+    ("paths", "built anew"): Target(1e-3),
     ("paths", "beside IPOPT"): Target(10.0, at_least=True),
     ("paths", "cost beside IPOPT's"): Target(1.0 + 1e-6),
     ("scenes", "feasible"): Target(98.0, at_least=True),

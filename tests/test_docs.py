@@ -26,14 +26,12 @@ ALGORITHMS = sorted(f"algorithms/{path.stem}" for path in (ROOT / "docs" / "algo
 EXTENDING = sorted(
     {f"extending/{path.stem}" for path in (ROOT / "docs" / "extending").glob("*.md")} - {"extending/README"}
 )
+PAGES = (*DOCUMENTS, *ALGORITHMS, *EXTENDING)
 _FILE = re.compile(r"`([\w/]*\b[a-z_0-9]+\.py)`")
 DECISIONS = sorted({path.stem for path in (ROOT / "docs" / "decisions").glob("*.md")} - {"README"})
 
 
-@pytest.mark.parametrize(
-    "document",
-    ["README.md", *(f"docs/{name}.md" for name in (*DOCUMENTS, *ALGORITHMS, *EXTENDING))],
-)
+@pytest.mark.parametrize("document", ["README.md", *(f"docs/{name}.md" for name in PAGES)])
 def test_document(document: str) -> None:
     with np.printoptions():  # what a page sets is its own
         result = doctest.testfile(str(ROOT / document), module_relative=False, optionflags=FLAGS, encoding="utf-8")

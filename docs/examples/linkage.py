@@ -7,7 +7,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.expr import cos, sin
-from linkwork.optimal import ByStep, FunctionFeature
+from linkwork.optimal import FunctionFeature, PerStep
 
 STEPS = 25
 LINE = np.stack([np.linspace(1.0, 0.0, STEPS), np.full(STEPS, 1.0)], axis=1)  # x and z [m]
@@ -42,13 +42,15 @@ def loop(w):
 
 def synthesised():
     """The lengths [m] of ground, crank, coupler and rocker and the drawing point's place, and angles by step."""
-    problem = lw.Problem(bars, steps=STEPS)
-    problem.parameter("lengths", 6, lower=[0.2] * 4 + [-1.5] * 2, upper=1.5, guess=[1.0, 0.5, 1.0, 1.0, 1.0, 0.3])
-    problem.add(loop, "equality", name="loop")
+    problem = lw.TrajectoryProblem(bars, num_steps=STEPS)
+    problem = problem.add_parameter(
+        "lengths", 6, lower=[0.2] * 4 + [-1.5] * 2, upper=1.5, initial_guess=[1.0, 0.5, 1.0, 1.0, 1.0, 0.3]
+    )
+    problem = problem.add(loop, "equality", name="loop")
     line = FunctionFeature("line", lambda w, x: drawn(w.q(), w.parameter("lengths")) - x, shape=(2,), units="m")
-    problem.add(line, "squares", target=ByStep(LINE))
-    problem.add("acceleration", "squares", at=slice(2, None), scale=1e-3)
-    result = problem.solve(guess=np.linspace([0.6, 0.5, 1.8], [2.4, 0.5, 1.8], STEPS), max_iterations=1000)
+    problem = problem.add(line, "least_squares", target=PerStep(LINE))
+    problem = problem.add("acceleration", "least_squares", steps=slice(2, None), scale=1e-3)
+    result = problem.solve(initial_guess=np.linspace([0.6, 0.5, 1.8], [2.4, 0.5, 1.8], STEPS), max_iterations=1000)
     return result, result.parameters["lengths"]
 
 

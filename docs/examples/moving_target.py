@@ -29,10 +29,10 @@ def target(t):
 
 def made():
     """The controller."""
-    problem = lw.Problem(arm, steps=STEPS, duration=HORIZON)
-    problem.add(lw.ik.PositionTask("hand"), "squares", scale=30.0, name="target")
-    problem.add("velocity", "squares", scale=0.1).add("acceleration", "squares", scale=0.01)
-    problem.add(lw.optimal.Clearance(scene=scene, pairs=pairs, at_least=NEAR), "inequality")
+    problem = lw.TrajectoryProblem(arm, num_steps=STEPS, duration=HORIZON)
+    problem = problem.add(lw.ik.PositionTask("hand"), "least_squares", scale=30.0, name="target")
+    problem = problem.add("velocity", "least_squares", scale=0.1).add("acceleration", "least_squares", scale=0.01)
+    problem = problem.add(lw.optimal.Clearance(scene=scene, pairs=pairs, at_least=NEAR), "inequality")
     return problem.add_limits().controller(period=PERIOD, iterations=2)
 
 

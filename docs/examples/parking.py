@@ -41,13 +41,13 @@ def bumps(w):
 
 def parked():
     """The path of least accelerations to rest in the gap."""
-    problem = lw.Problem(car, steps=STEPS, duration=DURATION)
-    problem.add("acceleration", "squares", scale=0.1).add("velocity", "squares", scale=0.1)
-    problem.add(bumps, "inequality", name="bumps")
-    problem.add(lambda w: np.array([-0.2 - w.point(disc)[1] for disc in OWN]), "inequality", name="kerb")
-    problem.add("configuration", "equality", at=-1, target=END, name="parked").add_limits()
-    problem.add("velocity", "equality", at=-1, name="at rest")
-    return problem.solve(START, guess=np.linspace(START, END, STEPS + 1)[1:], max_iterations=600)
+    problem = lw.TrajectoryProblem(car, num_steps=STEPS, duration=DURATION)
+    problem = problem.add("acceleration", "least_squares", scale=0.1).add("velocity", "least_squares", scale=0.1)
+    problem = problem.add(bumps, "inequality", name="bumps")
+    problem = problem.add(lambda w: np.array([-0.2 - w.point(disc)[1] for disc in OWN]), "inequality", name="kerb")
+    problem = problem.add("configuration", "equality", steps=-1, target=END, name="parked").add_limits()
+    problem = problem.add("velocity", "equality", steps=-1, name="at rest")
+    return problem.solve(START, initial_guess=np.linspace(START, END, STEPS + 1)[1:], max_iterations=600)
 
 
 if __name__ == "__main__":

@@ -16,12 +16,12 @@ END = np.array([0.8, -0.2, 0.3, -1.1, 0.0, 1.2, 0.5])
 
 def lift(duration, limited=True):
     """From rest to rest."""
-    problem = lw.Problem(arm, steps=STEPS, duration=duration)
-    problem.add("acceleration", "squares")
-    problem.add("configuration", "equality", at=-1, target=END, name="lifted")
-    problem.add("velocity", "equality", at=-1, name="at rest")
+    problem = lw.TrajectoryProblem(arm, num_steps=STEPS, duration=duration)
+    problem = problem.add("acceleration", "least_squares")
+    problem = problem.add("configuration", "equality", steps=-1, target=END, name="lifted")
+    problem = problem.add("velocity", "equality", steps=-1, name="at rest")
     if limited:
-        problem.add_limits().add("torque limits", "inequality", scale=0.01)
+        problem = problem.add_limits().add("torque limits", "inequality", scale=0.01)
     return problem.solve(START)
 
 

@@ -27,15 +27,17 @@ START[6] -= human.pose(START, "left_foot")[2, 3]
 
 def squatting():
     """Down by so much at half time, and up again."""
-    problem = lw.Problem(human, steps=STEPS, duration=DURATION)
-    problem.add("acceleration", "squares", scale=0.1)
+    problem = lw.TrajectoryProblem(human, num_steps=STEPS, duration=DURATION)
+    problem = problem.add("acceleration", "least_squares", scale=0.1)
     for foot in FEET:
-        problem.contact(foot, surface=SOLE, friction=FRICTION, effort=1.0)
-    problem.add(lw.optimal.UnactuatedFeature(), "equality", scale=1.0 / WEIGHT, name="no motor")
-    problem.add_limits(torques=True)
-    problem.add(lambda w: w.pose("pelvis")[2, 3] - START[6] + DEPTH, "equality", at=STEPS // 2 - 1, name="down")
-    problem.add("configuration", "equality", at=-1, target=START, name="up")
-    problem.add("velocity", "equality", at=-1, name="at rest")
+        problem = problem.add_contact(foot, surface=SOLE, friction=FRICTION, effort=1.0)
+    problem = problem.add(lw.optimal.UnactuatedFeature(), "equality", scale=1.0 / WEIGHT, name="no motor")
+    problem = problem.add_limits(torques=True)
+    problem = problem.add(
+        lambda w: w.pose("pelvis")[2, 3] - START[6] + DEPTH, "equality", steps=STEPS // 2 - 1, name="down"
+    )
+    problem = problem.add("configuration", "equality", steps=-1, target=START, name="up")
+    problem = problem.add("velocity", "equality", steps=-1, name="at rest")
     return problem
 
 

@@ -22,11 +22,11 @@ def cart_pole():
 
 def swing_up(robot, motor, effort, end, steps, duration, slowly):
     """The motion of least squares of the motor's force from hanging at rest to ``end`` at rest."""
-    problem = lw.Problem(robot, steps=steps, duration=duration)
-    problem.add(lambda w: w.torque(motor) / effort, "squares", name="motor")
-    problem.add("velocity", "squares", scale=slowly, name="slowly")
-    problem.add("configuration", "equality", at=-1, target=end, name="upright")
-    problem.add("velocity", "equality", at=-1, name="at rest")
+    problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=duration)
+    problem = problem.add(lambda w: w.torque(motor) / effort, "least_squares", name="motor")
+    problem = problem.add("velocity", "least_squares", scale=slowly, name="slowly")
+    problem = problem.add("configuration", "equality", steps=-1, target=end, name="upright")
+    problem = problem.add("velocity", "equality", steps=-1, name="at rest")
     return problem.solve(np.zeros(2), solver="ilqr", actuated=[motor], control_limits=effort, max_iterations=500)
 
 

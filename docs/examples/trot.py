@@ -27,18 +27,22 @@ START[6] -= robot.pose(START, "front_left_foot")[2, 3]
 
 def trotting():
     """Each foot lifts once, and lands where it stood, since all ends where it began."""
-    problem = lw.Problem(robot, steps=STEPS, duration=DURATION, phases=PHASES)
-    problem.add("acceleration", "squares", scale=0.02)
-    problem.add(lw.optimal.UnactuatedFeature(), "equality", scale=1.0 / WEIGHT, name="no motor")
-    problem.add_limits(positions=False, torques=True)
+    problem = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=DURATION, phases=PHASES)
+    problem = problem.add("acceleration", "least_squares", scale=0.02)
+    problem = problem.add(lw.optimal.UnactuatedFeature(), "equality", scale=1.0 / WEIGHT, name="no motor")
+    problem = problem.add_limits(positions=False, torques=True)
     for foot, phase in SWINGS.items():
         begin, end = PHASES[phase]
         height = lambda w, foot=foot: w.pose(foot)[2, 3]  # noqa: E731
-        problem.contact(foot, at=[t for t in range(STEPS) if not begin <= t < end], friction=FRICTION, effort=1.0)
-        problem.add(height, "inequality", at=phase, lower=0.0, name=f"{foot} above the ground")
-        problem.add(height, "equality", at=(begin + end) // 2, lower=LIFT, upper=LIFT, name=f"{foot} lifts")
-    problem.add("configuration", "equality", at=-1, target=START, name="back")
-    problem.add("velocity", "equality", at=-1, name="still")
+        problem = problem.add_contact(
+            foot, steps=[t for t in range(STEPS) if not begin <= t < end], friction=FRICTION, effort=1.0
+        )
+        problem = problem.add(height, "inequality", steps=phase, lower=0.0, name=f"{foot} above the ground")
+        problem = problem.add(
+            height, "equality", steps=(begin + end) // 2, lower=LIFT, upper=LIFT, name=f"{foot} lifts"
+        )
+    problem = problem.add("configuration", "equality", steps=-1, target=START, name="back")
+    problem = problem.add("velocity", "equality", steps=-1, name="still")
     return problem
 
 

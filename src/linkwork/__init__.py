@@ -27,7 +27,7 @@ Robots:
 - `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
 - `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
 - `Robot.plan` finds collision-free paths; `planning` has its results, regions of poses and roadmaps.
-- `Problem` asks for waypoints and paths that are optimal, of features in `optimal`.
+- `TrajectoryProblem` is trajectory optimisation: features of a path, which are minimised or constrained; see `optimal`.
 - `control` has controllers, from PD to whole bodies, regulators and model-predictive control.
 - `Robot.simulate` gives motion by time, with a controller, and `Simulator` steps for loops of one's own; `simulation`
   has the ground that is touched.
@@ -135,7 +135,7 @@ from linkwork.kernels.qp_kernel import quadratic_program
 from linkwork.kinematics.poses import pose, pose_difference
 from linkwork.kinematics.relative_motion import propagate_motion
 from linkwork.model.actuator import Actuator
-from linkwork.optimal.trajectory_problem import Problem
+from linkwork.optimal.trajectory_problem import TrajectoryProblem
 from linkwork.parts.construction.link import Link
 from linkwork.parts.joint.joint import Joint
 from linkwork.parts.joint_checks.check_joint import check_joint
@@ -170,7 +170,6 @@ __all__ = [
     "PointOnPlane",
     "PointOnSurface",
     "Prescribed",
-    "Problem",
     "Progress",
     "Rack",
     "Robot",
@@ -180,6 +179,7 @@ __all__ = [
     "Screw",
     "Simulator",
     "SpringDamper",
+    "TrajectoryProblem",
     "Weld",
     "__version__",
     "call",

@@ -27,9 +27,11 @@ def problem() -> Any:
         lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="x", parent="world", child="bridge", **rail),
         lw.Joint.of(lw.joints.Prismatic((0, 1, 0)), name="y", parent="bridge", child="tool", **rail),
     )
-    found = lw.Problem(robot, steps=STEPS, duration=STEPS * TAU)
-    found.add("configuration", "squares", scale=3.0, name="place").add("velocity", "squares", scale=0.5)
-    found.add("acceleration", "squares", scale=0.2)
+    found = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=STEPS * TAU)
+    found = found.add("configuration", "least_squares", scale=3.0, name="place").add(
+        "velocity", "least_squares", scale=0.5
+    )
+    found = found.add("acceleration", "least_squares", scale=0.2)
     return found.add_limits(positions=False)
 
 
@@ -181,8 +183,10 @@ def test_what_plans_is_exchangeable(problem: Any) -> None:
 def test_iterative_lqr_plans_too(problem: Any) -> None:
     pytest.importorskip("linkwork.optimal.shooting.shooting_solve")
     robot = problem.robot
-    free = lw.Problem(robot, steps=STEPS, duration=STEPS * TAU).add("configuration", "squares", scale=3.0, name="place")
-    free.add("velocity", "squares", scale=0.5).add("acceleration", "squares", scale=0.2)
+    free = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=STEPS * TAU).add(
+        "configuration", "least_squares", scale=3.0, name="place"
+    )
+    free = free.add("velocity", "least_squares", scale=0.5).add("acceleration", "least_squares", scale=0.2)
     R = 0.04 / np.array([2.0 * MASS, MASS]) ** 2
     controller, K = free.controller(solver="ilqr", Q=(9.0, 0.25), R=R), _regulator()
     q, v = np.array([[0.3, -0.2], [0.1, 0.4]]), np.array([[0.1, 0.2], [0.0, -0.3]])
@@ -199,8 +203,10 @@ def test_iterative_lqr_plans_too(problem: Any) -> None:
 
 def test_iterative_lqr_fails_and_is_carried(problem: Any, tmp_path: Path) -> None:
     """Of two environments one moves faster than it may: it has no plan, begins anew, and the other does not notice."""
-    hasty = lw.Problem(problem.robot, steps=STEPS, duration=STEPS * TAU).add("configuration", "squares", scale=3.0)
-    hasty.add("velocity", "squares", scale=0.5).add("velocity limits", "inequality")
+    hasty = lw.TrajectoryProblem(problem.robot, num_steps=STEPS, duration=STEPS * TAU).add(
+        "configuration", "least_squares", scale=3.0
+    )
+    hasty = hasty.add("velocity", "least_squares", scale=0.5).add("velocity limits", "inequality")
     options = {"solver": "ilqr", "most_violation": 1e-3, "effort": 5.0, "first_iterations": 5}
     controller, alone = hasty.controller(**options), hasty.controller(**options)
     q, v = np.zeros((2, 2)), np.array([[9.0, 0.0], [0.5, 0.3]])
@@ -226,7 +232,11 @@ def test_iterative_lqr_plans_with_the_motors_there_are() -> None:
         lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart", effort=50.0),
         lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="cart", child="pole"),
     )
-    free = lw.Problem(cart, steps=6, duration=0.3).add("configuration", "squares").add("velocity", "squares")
+    free = (
+        lw.TrajectoryProblem(cart, num_steps=6, duration=0.3)
+        .add("configuration", "least_squares")
+        .add("velocity", "least_squares")
+    )
     controller = free.controller(solver="ilqr", actuators=["slide"], effort=2.0)
     q, v = np.array([0.3, 0.2]), np.zeros(2)
     command, search = controller.step((q, v)), controller._search
@@ -275,13 +285,15 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
             problem.controller(**options)
     for options, said in (
         ({"parameters": 3}, "controller: parameters: expected texts"),
-        ({"iteration": 3}, "no option 'iteration'; did you mean 'iterations'"),
+        ({"iteration": 3}, "unexpected keyword argument 'iteration'"),
     ):
         with pytest.raises(TypeError, match=said):
             problem.controller(**options)
     halves = {"a": (0, 2), "b": (2, 4)}
     for duration, phases in (((0.1, 1.0), None), ({"a": 0.1, "b": 0.2}, halves)):
-        free = lw.Problem(problem.robot, steps=4, duration=duration, phases=phases).add("velocity", "squares")
+        free = lw.TrajectoryProblem(problem.robot, num_steps=4, duration=duration, phases=phases).add(
+            "velocity", "least_squares"
+        )
         for solver in ("augmented", "ilqr"):
             with pytest.raises(ValueError, match=r"duration is one number"):
                 free.controller(solver=solver)
@@ -292,12 +304,12 @@ def test_an_effort_is_a_limit_of_the_plan() -> None:
     """A cart that a weaker motor drives goes where its plan leads: commands are cut nowhere."""
     slide = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="cart", effort=100.0)
     cart = lw.Robot.build("cart", lw.Link("cart", mass=2.0), slide)
-    problem = lw.Problem(cart, steps=20, duration=1.0).add("configuration", "squares", scale=10.0, name="place")
-    problem.add("velocity", "squares", scale=0.3).add("torque", "squares", scale=0.01)
+    problem = lw.TrajectoryProblem(cart, num_steps=20, duration=1.0).add(
+        "configuration", "least_squares", scale=10.0, name="place"
+    )
+    problem = problem.add("velocity", "least_squares", scale=0.3).add("torque", "least_squares", scale=0.01)
     controller = problem.controller(effort=15.0, iterations=40, first_iterations=200)
-    assert [entry.name for entry in controller.problem.entries] == [entry.name for entry in problem.entries] + [
-        "effort"
-    ]
+    assert [entry.name for entry in controller.problem.terms] == [entry.name for entry in problem.terms] + ["effort"]
     q, v, forces, problem_step = np.zeros(1), np.zeros(1), [], 1.0 / 20
     for _ in range(40):
         command = controller.step((q, v), {"place": [5.0]})
@@ -308,5 +320,5 @@ def test_an_effort_is_a_limit_of_the_plan() -> None:
         forces.append(command.torque[0])
     assert max(forces) > 14.9 and min(forces) < -14.9  # it takes all that there is
     # a problem that says so itself is taken as it is
-    problem.add_limits(torques=12.0)
+    problem = problem.add_limits(torques=12.0)
     assert problem.controller(effort=15.0).problem is problem

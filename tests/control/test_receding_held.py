@@ -28,9 +28,11 @@ HOPPER = lw.Robot.build(
 
 def _stands(**contact: Any) -> Any:
     """On its foot: the rail has no motor."""
-    problem = lw.Problem(HOPPER, steps=STEPS, duration=STEPS * TAU)
-    problem.contact("foot", friction=None, effort=0.0, **contact)
-    return problem.add("acceleration", "squares", scale=0.1).add("configuration", "squares", target=STANDING)
+    problem = lw.TrajectoryProblem(HOPPER, num_steps=STEPS, duration=STEPS * TAU)
+    problem = problem.add_contact("foot", friction=None, effort=0.0, **contact)
+    return problem.add("acceleration", "least_squares", scale=0.1).add(
+        "configuration", "least_squares", target=STANDING
+    )
 
 
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
@@ -38,7 +40,7 @@ def test_a_leg_that_stands_pushes(solver: str, tmp_path: Path) -> None:
     """The hip carries the trunk, with a plan, without a new one, and without any; gains are the trunk's."""
     problem = _stands()
     if solver == "augmented":
-        problem.add(lw.optimal.TorqueFeature(["height"]), "equality", name="no motor")
+        problem = problem.add(lw.optimal.TorqueFeature(["height"]), "equality", name="no motor")
     controller = problem.controller(actuators=["hip"], solver=solver, Q=(100.0, 1.0), R=1e-3)
     state, wanted = (STANDING, np.zeros(2)), np.array([0.0, -TRUNK * G])
     command = controller.step(state)
@@ -71,12 +73,14 @@ def test_a_loop_bears_its_share() -> None:
     free = robot.without_constraints()
     rng = np.random.default_rng(0)
     for forces in (False, True):
-        problem = lw.Problem(robot, steps=STEPS, duration=STEPS * TAU).add("acceleration", "squares", scale=0.1)
+        problem = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=STEPS * TAU).add(
+            "acceleration", "least_squares", scale=0.1
+        )
         turned = lw.ik.JointTask("crank_hinge")
-        problem.add(turned, "squares", scale=20.0, target=start[0] + 0.3, name="turned")
+        problem = problem.add(turned, "least_squares", scale=20.0, target=start[0] + 0.3, name="turned")
         if forces:
             idle = lw.optimal.TorqueFeature(["coupler_hinge", "rocker_hinge"])
-            problem.add(idle, "equality", name="no motors", at=slice(1, None))
+            problem = problem.add(idle, "equality", name="no motors", steps=slice(1, None))
         controller = problem.controller(actuators=["crank_hinge"])
         command = controller.step((start, np.zeros(3)))
         plan = controller.plan
@@ -109,13 +113,15 @@ def test_phases_move_with_time(solver: str) -> None:
 
     def hops(stance: tuple[int, int], down: tuple[int, int]) -> Any:
         phases = {"stance": stance, "down": down, "always": (0, STEPS)}
-        problem = lw.Problem(HOPPER, steps=STEPS, duration=STEPS * TAU, phases=phases)
-        problem.contact("foot", at="stance", friction=None)
-        problem.add("acceleration", "squares", scale=0.1).add("velocity", "squares", at="down", name="slow")
-        problem.add(lambda w: w.q("hip") + 0.4, "inequality", at="always", name="long")
+        problem = lw.TrajectoryProblem(HOPPER, num_steps=STEPS, duration=STEPS * TAU, phases=phases)
+        problem = problem.add_contact("foot", steps="stance", friction=None)
+        problem = problem.add("acceleration", "least_squares", scale=0.1).add(
+            "velocity", "least_squares", steps="down", name="slow"
+        )
+        problem = problem.add(lambda w: w.q("hip") + 0.4, "inequality", steps="always", name="long")
         if solver == "augmented":
-            problem.add(lw.optimal.TorqueFeature(["height"]), "equality", name="no motor", scale=0.02)
-        return problem.add("configuration", "squares", target=STANDING)
+            problem = problem.add(lw.optimal.TorqueFeature(["height"]), "equality", name="no motor", scale=0.02)
+        return problem.add("configuration", "least_squares", target=STANDING)
 
     def controller(*phases: tuple[int, int]) -> Any:
         return hops(*phases).controller(actuators=["hip"], solver=solver, first_iterations=200)

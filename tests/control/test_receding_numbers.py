@@ -28,8 +28,10 @@ HOPPER = lw.Robot.build(
 
 
 def _reach(robot: lw.Robot, **options: Any) -> Any:
-    problem = lw.Problem(robot, steps=6, duration=0.3).add("configuration", "squares", scale=10.0, name="place")
-    problem.add("torque", "squares", scale=0.05).add("velocity", "squares")
+    problem = lw.TrajectoryProblem(robot, num_steps=6, duration=0.3).add(
+        "configuration", "least_squares", scale=10.0, name="place"
+    )
+    problem = problem.add("torque", "least_squares", scale=0.05).add("velocity", "least_squares")
     return problem.controller(period=0.02, iterations=3, **options)
 
 
@@ -83,11 +85,13 @@ def test_what_they_were_made_with_counts_where_a_step_says_none() -> None:
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
 def test_a_leg_carries_what_its_trunk_weighs(solver: str) -> None:
     standing, trunks = np.array([0.5, -0.5]), np.multiply.outer([TRUNK, 6.0], [1.0] + [0.0] * 9)
-    problem = lw.Problem(HOPPER, steps=4, duration=0.2)
-    problem.contact("foot", friction=None, effort=0.0)
-    problem.add("acceleration", "squares", scale=0.1).add("configuration", "squares", target=standing)
+    problem = lw.TrajectoryProblem(HOPPER, num_steps=4, duration=0.2)
+    problem = problem.add_contact("foot", friction=None, effort=0.0)
+    problem = problem.add("acceleration", "least_squares", scale=0.1).add(
+        "configuration", "least_squares", target=standing
+    )
     if solver == "augmented":
-        problem.add(lw.optimal.TorqueFeature(["height"]), "equality", name="no motor")
+        problem = problem.add(lw.optimal.TorqueFeature(["height"]), "equality", name="no motor")
     controller = problem.controller(actuators=["hip"], solver=solver, parameters={"inertia:trunk": trunks[1]})
     state = np.tile(standing, (2, 1)), np.zeros((2, 2))
     command = controller.step(state, parameters={"inertia:trunk": trunks})

@@ -16,8 +16,10 @@ TWO = lw.load("double_pendulum")
 
 
 def _problem(scale: float = 0.1) -> Any:
-    problem = lw.Problem(TWO, steps=STEPS, duration=STEPS * TAU).add("acceleration", "squares", scale=scale)
-    return problem.add("configuration", "squares", name="place")
+    problem = lw.TrajectoryProblem(TWO, num_steps=STEPS, duration=STEPS * TAU).add(
+        "acceleration", "least_squares", scale=scale
+    )
+    return problem.add("configuration", "least_squares", name="place")
 
 
 def test_what_is_no_number_is_no_plan() -> None:
@@ -32,7 +34,7 @@ def test_what_is_no_number_is_no_plan() -> None:
     }
     for asked, far, why in odd.values():
         for solver in ("augmented", "ilqr"):
-            problem = _problem().add(asked, "squares", name="odd", scale=1e-3)
+            problem = _problem().add(asked, "least_squares", name="odd", scale=1e-3)
             controller = problem.controller(solver=solver)
             q, v = np.array([[0.1, 0.1], [0.2, 0.1]]), np.zeros((2, 2))
             first = controller.step((q, v), {"place": q})
@@ -50,8 +52,10 @@ def test_what_is_no_number_is_no_plan() -> None:
 def test_commands_are_within_limits_beside_the_plan() -> None:
     rail = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass", effort=2.0)
     mass = lw.Robot.build("mass", lw.Link("mass", mass=1.0), rail)
-    problem = lw.Problem(mass, steps=STEPS, duration=STEPS * TAU).add("configuration", "squares", name="place")
-    command = problem.add("acceleration", "squares", scale=0.01).controller().step(([0.5], [0.0]))
+    problem = lw.TrajectoryProblem(mass, num_steps=STEPS, duration=STEPS * TAU).add(
+        "configuration", "least_squares", name="place"
+    )
+    command = problem.add("acceleration", "least_squares", scale=0.01).controller().step(([0.5], [0.0]))
     assert command.torque[0] == -2.0
     for q, v, wanted in ((0.8, 1.0, -2.0), (0.2, -1.0, 2.0)):
         assert command([q], [v])[0] == wanted

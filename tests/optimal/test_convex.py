@@ -52,8 +52,10 @@ def test_solvers_find_the_least_of_convex_problems(count):
     for steps, scale in ((16, 0.001), (20, 0.01), (40, 0.01), (30, 1.0)):
         step = 4.0 / steps
         targets = rng.uniform(-6.0, 6.0, (3, count))
-        problem = lw.Problem(robot, steps=steps, duration=4.0).add("torque", "squares", scale=scale)
-        problem.add("configuration", "squares", target=np.zeros(count), name="near").add_limits(torques=True)
+        problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=4.0).add("torque", "least_squares", scale=scale)
+        problem = problem.add("configuration", "least_squares", target=np.zeros(count), name="near").add_limits(
+            torques=True
+        )
         known = [
             sum(least(steps, step, m, f, scale, x) for m, f, x in zip(masses, efforts, target, strict=True))
             for target in targets
@@ -72,8 +74,10 @@ def test_what_motors_cannot_do_is_infeasible_with_a_certificate(count):
     steps, step = 12, 0.1
     J = np.linalg.inv(differences(steps, step))  # positions by accelerations
     reach = (efforts / masses) * J[-1].sum()
-    problem = lw.Problem(robot, steps=steps, duration=steps * step).add("acceleration", "squares")
-    problem.add("configuration", "equality", at=-1, target=np.zeros(count), name="there").add_limits(torques=True)
+    problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=steps * step).add("acceleration", "least_squares")
+    problem = problem.add("configuration", "equality", steps=-1, target=np.zeros(count), name="there").add_limits(
+        torques=True
+    )
     share = np.array([0.9, 1.1, 3.0])
     found = problem.solve(np.zeros(count), targets={"there": share[:, None] * reach})
     assert found.status.tolist() == ["solved", "infeasible", "infeasible"]
@@ -92,8 +96,8 @@ def test_what_motors_cannot_do_is_infeasible_with_a_certificate(count):
 def test_a_conflict_is_refuted_by_a_path_that_keeps_all_constraints():
     """A search that is cut short says no more than it knows, and the first path is a witness."""
     robot, _, _ = drawn(np.random.default_rng(0), 1)
-    problem = lw.Problem(robot, steps=40, duration=4.0).add("torque", "squares", scale=1e-3)
-    problem.add("configuration", "squares", target=[6.0]).add_limits(torques=True)
+    problem = lw.TrajectoryProblem(robot, num_steps=40, duration=4.0).add("torque", "least_squares", scale=1e-3)
+    problem = problem.add("configuration", "least_squares", target=[6.0]).add_limits(torques=True)
     found = problem.solve([0.0], max_iterations=10)
     assert found.status == "max_iterations" and found.conflicts == ("torque limits",)
     assert "violated: 'torque limits'" in found.explain()
@@ -103,10 +107,10 @@ def test_minimum_time_is_that_of_full_force():
     """From rest to rest, half of the way at either limit of the motor: T = 2 √(d m / F)."""
     for steps, mass, effort, far in ((20, 2.0, 3.0, 1.0), (30, 1.0, 10.0, 5.0), (40, 1.0, 10.0, 5.0)):
         robot = gantry([mass], [effort])
-        problem = lw.Problem(robot, steps=steps, duration=(0.1, 10.0))
-        problem.add(lambda w: w.parameter("duration"), "cost", at=-1, name="time")
-        problem.add("configuration", "equality", at=-1, target=[far]).add("velocity", "equality", at=-1)
-        problem.add_limits(torques=True)
+        problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=(0.1, 10.0))
+        problem = problem.add(lambda w: w.parameter("duration"), "cost", steps=-1, name="time")
+        problem = problem.add("configuration", "equality", steps=-1, target=[far]).add("velocity", "equality", steps=-1)
+        problem = problem.add_limits(torques=True)
         for tolerance in (1e-6, 1e-9):
             found = problem.solve([0.0], tolerance=tolerance, step_tolerance=tolerance)
             assert found.status == "solved" and max(found.violations.values()) <= tolerance
@@ -115,9 +119,9 @@ def test_minimum_time_is_that_of_full_force():
 
 def test_both_sides_of_a_conflict_have_multipliers():
     robot = gantry([1.0], [3.0])
-    problem = lw.Problem(robot, steps=20, duration=1.0).add("acceleration", "squares")
-    problem.add("configuration", "equality", at=-1, target=[5.0], name="goal")
-    problem.add("velocity", "inequality", lower=-1.0, upper=1.0, name="slow")
+    problem = lw.TrajectoryProblem(robot, num_steps=20, duration=1.0).add("acceleration", "least_squares")
+    problem = problem.add("configuration", "equality", steps=-1, target=[5.0], name="goal")
+    problem = problem.add("velocity", "inequality", lower=-1.0, upper=1.0, name="slow")
     found = problem.solve([0.0])
     assert found.status == "infeasible" and found.conflicts == ("goal", "slow")
     assert np.isclose(found.multipliers["goal"][0, 0], -1.0)
@@ -126,11 +130,11 @@ def test_both_sides_of_a_conflict_have_multipliers():
 
 def test_what_runs_away_is_not_solved():
     """The inverse of a length is least at infinity: where numbers are far apart, a last step of none says nothing."""
-    problem = lw.Problem(gantry([1.0], [3.0]), steps=4)
-    problem.add(lambda w: 1.0 / w.q()[0] ** 2, "squares", name="far")
-    found = problem.solve(guess=[1e16])
+    problem = lw.TrajectoryProblem(gantry([1.0], [3.0]), num_steps=4)
+    problem = problem.add(lambda w: 1.0 / w.q()[0] ** 2, "least_squares", name="far")
+    found = problem.solve(initial_guess=[1e16])
     assert found.status == "not_converged" and not found.success and "numbers there are 2 apart" in found.explain()
-    still = lw.Problem(gantry([1.0], [3.0]), steps=4).add("torque", "squares")
+    still = lw.TrajectoryProblem(gantry([1.0], [3.0]), num_steps=4).add("torque", "least_squares")
     for solver in ("augmented", "ilqr", "shooting", "ipopt"):
         found = still.solve([1e16], solver=solver)
         assert found.status == "not_converged" and "numbers there are 2 apart" in found.explain(), solver
@@ -155,13 +159,13 @@ def test_tight_tolerances_are_reached():
     """Swing-ups whose torques bend more than Gauss and Newton's matrix knows: their full steps would oscillate where
     merits are too coarse to shorten them."""
     robot, steps = lw.load("double_pendulum"), 40
-    problem = lw.Problem(robot, steps=steps, duration=3.0).add("torque", "squares", scale=0.1)
-    problem.add("configuration", "equality", at=-1, target=[np.pi, 0.0], name="upright")
-    problem.add("velocity", "equality", at=-1, name="at rest")
+    problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=3.0).add("torque", "least_squares", scale=0.1)
+    problem = problem.add("configuration", "equality", steps=-1, target=[np.pi, 0.0], name="upright")
+    problem = problem.add("velocity", "equality", steps=-1, name="at rest")
     waves = np.sin(np.multiply.outer(np.arange(1, steps + 1) / steps, 0.5 * np.pi * np.arange(1, 6)))
     guess = np.einsum("tk,nkj->ntj", waves, np.random.default_rng(0).normal(size=(40, 5, 2)))
-    coarse = problem.solve(np.zeros(2), guess=guess, max_iterations=1000)
-    fine = problem.solve(np.zeros(2), guess=guess, max_iterations=1000, tolerance=1e-9, step_tolerance=1e-9)
+    coarse = problem.solve(np.zeros(2), initial_guess=guess, max_iterations=1000)
+    fine = problem.solve(np.zeros(2), initial_guess=guess, max_iterations=1000, tolerance=1e-9, step_tolerance=1e-9)
     assert coarse.success.sum() >= 36 and (coarse.success & fine.success).sum() >= 0.6 * coarse.success.sum()
     for x in fine.violations.values():
         assert x[fine.success].max() <= 1e-9
@@ -170,10 +174,14 @@ def test_tight_tolerances_are_reached():
 
 def test_what_costs_in_proportion_is_found():
     """Slacks that bend no cost: a step has nothing to end at but the constraints' kinks.  Against IPOPT."""
-    problem = lw.Problem(gantry([1.0], [9.0]), steps=20, duration=2.0).add("acceleration", "squares", scale=0.1)
-    problem.add("configuration", "equality", at=-1, target=[1.0]).variable("slack", 1, lower=0.0, upper=1.0)
-    problem.add(lambda w: w.v("slide0") - 0.5 - w.variables("slack")[0], "inequality", name="slow, or slack")
-    problem.add(lambda w: w.variables("slack")[0], "cost", scale=0.02, name="price")
+    problem = lw.TrajectoryProblem(gantry([1.0], [9.0]), num_steps=20, duration=2.0).add(
+        "acceleration", "least_squares", scale=0.1
+    )
+    problem = problem.add("configuration", "equality", steps=-1, target=[1.0]).add_variable(
+        "slack", 1, lower=0.0, upper=1.0
+    )
+    problem = problem.add(lambda w: w.v("slide0") - 0.5 - w.variables("slack")[0], "inequality", name="slow, or slack")
+    problem = problem.add(lambda w: w.variables("slack")[0], "cost", scale=0.02, name="price")
     ours, theirs = problem.solve([0.0]), problem.solve([0.0], solver="ipopt")
     assert ours.status == theirs.status == "solved" and np.isclose(ours.cost, theirs.cost, rtol=1e-6)
     assert np.abs(ours.variables["slack"] - theirs.variables["slack"]).max() < 1e-4

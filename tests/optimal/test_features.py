@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.random_tree import random_tree
-from linkwork.optimal.algorithms.jacobian_check import check_rows
+from linkwork.optimal.algorithms.jacobian_check import check_jacobian
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.features import (
     AccelerationLimits,
@@ -18,17 +18,17 @@ from linkwork.optimal.features import (
     ConstraintForce,
     ContactForce,
     ContactHeight,
-    ContactStays,
     EnergyFeature,
     Feature,
     FrictionCone,
     FunctionFeature,
-    HeldConstraint,
+    HolonomicFeature,
     JerkLimits,
     MomentumFeature,
     PathContact,
     PositionLimits,
     PowerFeature,
+    StickingContact,
     SurfaceCone,
     TaskFeature,
     TorqueFeature,
@@ -43,9 +43,9 @@ from linkwork.optimal.features.difference_feature import difference_of
 TAU = 0.05
 
 
-def settled(robot, feature, variables=None, parameters=None, contacts=()):
-    """The feature as it is of a robot, by a window on symbols."""
-    tree, graph = robot.tree, Graph("settling")
+def bound(robot, feature, variables=None, parameters=None, contacts=()):
+    """The feature bound to a robot, by a window on symbols."""
+    tree, graph = robot.tree, Graph("binding")
 
     def numbers(sizes, label):
         return {name: graph.inputs(f"{label}{name}", (n,)) for name, n in (sizes or {}).items()}
@@ -59,7 +59,7 @@ def settled(robot, feature, variables=None, parameters=None, contacts=()):
         numbers(parameters, "p"),
         contacts=contacts,
     )
-    return feature.settled(robot, w)
+    return feature.bind(robot, w)
 
 
 def moving_frames(robot):
@@ -74,7 +74,7 @@ def everything(frame, joint, foot, sole):
     yield from (MomentumFeature(about, part) for about in ("center_of_mass", "world") for part in ("both", "linear"))
     yield from (EnergyFeature(kind) for kind in ("kinetic", "potential", "total", "lagrangian"))
     yield TaskFeature(lw.ik.CenterOfMassTask(), 2)
-    yield from (ContactForce(foot), ContactStays(foot), ContactStays(sole), ContactForce(sole), SurfaceCone(sole))
+    yield from (ContactForce(foot), StickingContact(foot), StickingContact(sole), ContactForce(sole), SurfaceCone(sole))
     yield from (FrictionCone(foot, friction=0.7, normal=(0.6, 0.0, 0.8), cone=cone) for cone in ("smooth", "pyramid"))
     yield ContactHeight(foot, normal=(0.6, 0.0, 0.8), height=0.3)
     yield FunctionFeature(
@@ -97,12 +97,12 @@ def test_rows_are_derivatives(seed):
     foot, sole = PathContact("foot", frame), PathContact("sole", first, surface=True)
     sizes = {"variables": {"foot": 3, "sole": 6}, "parameters": {"length": 1}, "contacts": (foot, sole)}
     for feature in everything(frame, joint, foot, sole):
-        found = settled(robot, feature, **sizes)
+        found = bound(robot, feature, **sizes)
         assert len(found.component_names) == len(found.row_units)
         if found.component_names:
             aim = [0.0] * 3 if isinstance(found, TaskFeature) else []
-            check = check_rows(robot.tree, found, aim, **sizes, step=TAU, windows=1, seed=seed)
-            assert check.passed, str(check)
+            check = check_jacobian(robot.tree, found, aim, **sizes, step=TAU, windows=1, seed=seed)
+            assert check.success, str(check)
 
 
 @dataclass(frozen=True)
@@ -116,20 +116,20 @@ class _Wrong(Feature):
     def values(self, w, target):
         return [w.velocity()[0], w.configuration(1)[1] ** 2]
 
-    def rows(self, w, target):
-        found = super().rows(w, target)
+    def jacobian(self, w, target):
+        found = super().jacobian(w, target)
         found.rows[1][1][1] *= 1.01
         return found
 
 
 def test_wrong_rows_are_found_where_they_are():
     robot = lw.load("arm7")
-    check = check_rows(robot.tree, _Wrong())
-    assert not check.passed and check.where == ("other", 1, robot.tree.bodies[1].joint_name)
-    assert "ROWS ARE NOT ITS DERIVATIVES" in str(check) and "'other'" in str(check) and "step t - 1" in str(check)
+    check = check_jacobian(robot.tree, _Wrong())
+    assert not check.success and check.where == ("other", 1, robot.tree.bodies[1].joint_name)
+    assert "THE JACOBIAN IS WRONG" in str(check) and "'other'" in str(check) and "step t - 1" in str(check)
     assert abs(check.got - 1.01 * check.expected) < 1e-8
-    fine = settled(robot, FunctionFeature("fine", lambda w: w.q() ** 2))
-    assert check_rows(robot.tree, fine).passed and "rows are its derivatives" in str(check_rows(robot.tree, fine))
+    fine = bound(robot, FunctionFeature("fine", lambda w: w.q() ** 2))
+    assert check_jacobian(robot.tree, fine).success and "the Jacobian is right" in str(check_jacobian(robot.tree, fine))
 
 
 def windows(robot, rng, contacts=(), variables=None):
@@ -189,7 +189,7 @@ def test_tasks_move_as_their_frames_do():
         return rows[0] if len(rows) == 1 else difference(np.diff(rows, axis=0) / -h)
 
     def moved(task, order):
-        feature = settled(robot, TaskFeature(task, order))
+        feature = bound(robot, TaskFeature(task, order))
         shape = task.target_of.shape
         aim = [0.0] * 3 if shape == (3,) else list(np.eye(shape[0]).ravel())
         return feature, aim, np.array(feature.values(w, aim), dtype=float)
@@ -217,8 +217,8 @@ def test_tasks_move_as_their_frames_do():
     for axes, order in (("frame", 1), ("frame", 2), (base, 1)):
         for task in (lw.ik.PoseTask(frame, axes=axes), lw.ik.PositionTask("tip", axes=axes)):
             feature, aim, _ = moved(task, order)
-            check = check_rows(robot.tree, feature, aim, step=TAU, windows=1)
-            assert check.passed, str(check)
+            check = check_jacobian(robot.tree, feature, aim, step=TAU, windows=1)
+            assert check.success, str(check)
 
 
 def test_features_of_any_kind_have_differences():
@@ -227,8 +227,8 @@ def test_features_of_any_kind_have_differences():
     w, path = windows(robot, rng)
 
     def of(feature, order, aim=()):
-        found = settled(robot, difference_of(feature, order))
-        assert check_rows(robot.tree, found, aim, step=TAU, windows=1).passed
+        found = bound(robot, difference_of(feature, order))
+        assert check_jacobian(robot.tree, found, aim, step=TAU, windows=1).success
         return found, np.array(found.values(w, list(aim)), dtype=float)
 
     q = np.array(path)
@@ -245,7 +245,7 @@ def test_features_of_any_kind_have_differences():
         assert np.allclose(got, np.diff(values, order)[0] * (-1.0 / TAU) ** order) and found.row_units == (unit,)
     energies = robot.potential_energy(q[:2])
     assert np.allclose(of(EnergyFeature("potential"), 1)[1], (energies[0] - energies[1]) / TAU)
-    torques = [np.array(settled(robot, TorqueFeature()).values(x, zeros)) for x in (w, w.earlier(1, 2))]
+    torques = [np.array(bound(robot, TorqueFeature()).values(x, zeros)) for x in (w, w.earlier(1, 2))]
     assert np.allclose(of(TorqueFeature(), 1, zeros)[1], (torques[0] - torques[1]) / TAU)
 
 
@@ -270,16 +270,16 @@ def test_torques_are_of_second_order():
 def test_limits_have_rows_where_they_are_finite():
     robot = lw.load("arm7")
     count = np.isfinite(robot.lower).sum() + np.isfinite(robot.upper).sum()
-    assert len(settled(robot, PositionLimits()).component_names) == count > 0
-    only = settled(robot, PositionLimits(lower=np.full(7, -np.inf), upper=[1.0] + [np.inf] * 6))
+    assert len(bound(robot, PositionLimits()).component_names) == count > 0
+    only = bound(robot, PositionLimits(lower=np.full(7, -np.inf), upper=[1.0] + [np.inf] * 6))
     assert len(only.component_names) == 1 and only.component_names[0].endswith(": upper") and only.row_units == ("rad",)
     w, path = windows(robot, np.random.default_rng(0))
     assert np.allclose(only.values(w, []), path[0][0] - 1.0)
     turning = lw.Robot(random_tree(np.random.default_rng(1), 3, types=(lw.joints.UnboundedRevolute,)))
-    assert settled(turning, PositionLimits()).component_names == ()
-    free = settled(lw.load("arm7", floating_base=True), UnactuatedFeature())
+    assert bound(turning, PositionLimits()).component_names == ()
+    free = bound(lw.load("arm7", floating_base=True), UnactuatedFeature())
     assert len(free.component_names) == 6 and free.name == "unactuated" and free.row_units == ("N·m",) * 3 + ("N",) * 3
-    speed = settled(robot, VelocityLimits(upper=2.0))
+    speed = bound(robot, VelocityLimits(upper=2.0))
     v = robot.difference(path[1], path[0]) / TAU
     assert np.allclose(speed.values(w, []), np.stack([-2.0 - v, v - 2.0], axis=1).ravel())
     for make, told in (
@@ -298,7 +298,7 @@ def test_limits_have_rows_where_they_are_finite():
         (lambda: MomentumFeature("hand"), "about: expected one of 'center_of_mass', 'world', got 'hand'"),
     ):
         with pytest.raises((ValueError, TypeError, KeyError), match=told):
-            settled(robot, make())
+            bound(robot, make())
 
 
 def test_friction_cones():
@@ -342,11 +342,11 @@ def test_constraints_and_what_keeps_them():
         kept = robot.tree.constraints
         forces = [ConstraintForce(f"keeps {c.name}", c) for c in kept]
         sizes = {"variables": {one.name: one.size for one in forces}, "contacts": tuple(forces)}
-        features = [HeldConstraint(c) if c.holonomic else VelocityConstraint(c) for c in kept]
+        features = [HolonomicFeature(c) if c.holonomic else VelocityConstraint(c) for c in kept]
         assert sum(len(feature.component_names) for feature in features) == count
         for feature in (*features, TorqueFeature()):
-            check = check_rows(robot.tree, settled(robot, feature, **sizes), **sizes, step=TAU, windows=1, exact=True)
-            assert check.passed, str(check)
+            check = check_jacobian(robot.tree, bound(robot, feature, **sizes), **sizes, step=TAU, windows=1, exact=True)
+            assert check.success, str(check)
         rng = np.random.default_rng(0)
         numbers = {one.name: [*rng.normal(size=one.size)] for one in forces}
         w, path = windows(robot, rng, forces, numbers)
@@ -361,7 +361,7 @@ def test_constraints_and_what_keeps_them():
             places = [k for c in kept for k in [not c.holonomic] * len(c.component_names)]
             assert np.allclose(np.concatenate([f.values(w, []) for f in moving]), rows[places], atol=1e-10)
     with pytest.raises(ValueError, match="is one of velocities"):
-        HeldConstraint(next(c for c in kept if not c.holonomic))
+        HolonomicFeature(next(c for c in kept if not c.holonomic))
 
 
 def test_what_features_are_made_with_is_looked_at() -> None:
@@ -382,14 +382,18 @@ def test_what_features_are_made_with_is_looked_at() -> None:
         (lambda: of.ContactHeight(foot, height=np.nan), ValueError, "height: expected finite"),
         (lambda: of.PathContact("foot", "foot", surface="no"), ValueError, "PathContact: surface"),
         (lambda: of.PathContact("", "foot"), TypeError, "PathContact: name: expected a text"),
-        (lambda: of.ContactStays("foot"), TypeError, "ContactStays: contact: expected a linkwork.optimal.PathContact"),
+        (
+            lambda: of.StickingContact("foot"),
+            TypeError,
+            "StickingContact: contact: expected a linkwork.optimal.PathContact",
+        ),
         (lambda: of.VelocityLimits(name=3), TypeError, "VelocityLimits: name"),
         (lambda: of.VariableFeature(3), TypeError, "VariableFeature: name"),
     ]
     for make, kind, said in cases:
         with pytest.raises(kind, match=said):
             make()
-    problem = lw.Problem(lw.load("double_pendulum"), steps=4)
+    problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=4)
     asked: list[tuple[Callable[[Any], Any], str]] = [
         (lambda w: w.torque(passive="no"), "w.torque: passive: expected True or False"),
         (lambda w: w.power(passive=2), "w.power: passive"),
@@ -400,6 +404,6 @@ def test_what_features_are_made_with_is_looked_at() -> None:
     ]
     for function, said in asked:
         with pytest.raises(ValueError, match=said):
-            problem.add(function, "squares")
+            problem.add(function, "least_squares")
     with pytest.raises(ValueError, match=r"kind: expected one of .* got 'equalty'; did you mean 'equality'"):
         problem.add("velocity", "equalty")

@@ -34,7 +34,7 @@ def scene():
 
 def found(robot, feature, q, target=()):
     w = PathWindow(robot.tree, [list(map(float, q))], [TAU])
-    rows = feature.rows(w, list(target))
+    rows = feature.jacobian(w, list(target))
     assert len(rows.values) == len(feature.component_names) == len(feature.row_units)
     return np.array(rows.values, dtype=float), np.array(rows.rows[0], dtype=float)
 
@@ -42,11 +42,11 @@ def found(robot, feature, q, target=()):
 def test_distances_of_pairs_and_their_rows():
     (robot, links), where = arm(), scene()
     at = PathWindow(robot.tree, [[0.0] * 7], [TAU])
-    every = Clearance(scene=where, at_least=0.03, near=np.inf).settled(robot, at)
-    few = Clearance(scene=where, pairs=[(links[-1], "table"), (links[1], links[6])], near=np.inf).settled(robot, at)
-    spheres = Clearance(scene=where, at_least=0.03, near=0.05).settled(robot, at)
-    by_link = Clearance(scene=where, near=np.inf, per="link").settled(robot, at)
-    smooth = Clearance(scene=where, per="robot", sharpness=300.0, near=np.inf).settled(robot, at)
+    every = Clearance(scene=where, at_least=0.03, near=np.inf).bind(robot, at)
+    few = Clearance(scene=where, pairs=[(links[-1], "table"), (links[1], links[6])], near=np.inf).bind(robot, at)
+    spheres = Clearance(scene=where, at_least=0.03, near=0.05).bind(robot, at)
+    by_link = Clearance(scene=where, near=np.inf, per="link").bind(robot, at)
+    smooth = Clearance(scene=where, per="robot", sharpness=300.0, near=np.inf).bind(robot, at)
     assert few.component_names == (f"{links[1]} - {links[6]}", f"{links[-1]} - table")
     rng, near = np.random.default_rng(0), 0
     for _ in range(12):
@@ -79,7 +79,7 @@ def test_distances_of_pairs_and_their_rows():
 
 def test_rows_of_spheres_are_derivatives():
     (robot, _), where = arm(), scene()
-    feature = Clearance(scene=where, near=0.0, at_least=-5.0).settled(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))
+    feature = Clearance(scene=where, near=0.0, at_least=-5.0).bind(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))
     q, h = robot.random_configuration(seed=3), 1e-6
     rows = found(robot, feature, q)[1]
     for k in range(7):
@@ -98,12 +98,12 @@ def test_distances_between_steps():
     where = lw.Scene().with_sphere("ball", 0.2, lw.pose((1.0, 0.2, 0.1)))
     q0, d = free.random_configuration(seed=2), np.array([0.4, -0.3, 0.5, 0.2, 0.1, -0.2])
     at = PathWindow(free.tree, [[*q0], [*q0]], [TAU] * 2)
-    feature = Clearance(scene=where, near=np.inf, between=2).settled(free, at)
+    feature = Clearance(scene=where, near=np.inf, between=2).bind(free, at)
     assert feature.depth == 1 and feature.component_names[1] == "block - ball, 1/3 of the way"
 
     def values(before, after):
         w = PathWindow(free.tree, [[*after], [*before]], [TAU] * 2)
-        return np.array(feature.values(w, ()), dtype=float), feature.rows(w, ())
+        return np.array(feature.values(w, ()), dtype=float), feature.jacobian(w, ())
 
     q1 = free.integrate(q0, d)
     known, rows = values(q0, q1)
@@ -129,21 +129,21 @@ def test_the_first_step_without_a_start():
     for at, solver in ((None, "augmented"), (0, "augmented"), (None, "ipopt")):
         if solver == "ipopt":
             pytest.importorskip("casadi")
-        problem = lw.Problem(mass, steps=3, duration=1.0).add("acceleration", "squares", scale=0.01)
-        problem.add("configuration", "squares", at=0, target=[0.25])
-        problem.add(Clearance(scene=where, between=np.int64(2)), "inequality", name="clear", at=at)
-        found = problem.solve(guess=[0.5], solver=solver)
+        problem = lw.TrajectoryProblem(mass, num_steps=3, duration=1.0).add("acceleration", "least_squares", scale=0.01)
+        problem = problem.add("configuration", "least_squares", steps=0, target=[0.25])
+        problem = problem.add(Clearance(scene=where, between=np.int64(2)), "inequality", name="clear", steps=at)
+        found = problem.solve(initial_guess=[0.5], solver=solver)
         assert found.success and abs(found.q[0, 0] - 0.3) < 2e-6, (at, solver)
         pressed = found.multipliers["clear"][0]
         assert np.allclose(pressed, [0.05, 0.0, 0.0], atol=1e-3)
         assert found.residuals["clear"].shape == ((1, 3) if at == 0 else (3, 3))
-    moved = problem.solve(guess=[0.5], tolerance=1e-9).derivative("configuration").q
+    moved = problem.solve(initial_guess=[0.5], tolerance=1e-9).derivative("configuration").q
     assert abs(moved[0, 0, 0]) < 1e-9  # the clearance holds it
 
 
 def test_another_scene_comes_as_a_target():
     (robot, _), where = arm(), scene()
-    feature = Clearance(scene=where, near=np.inf).settled(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))
+    feature = Clearance(scene=where, near=np.inf).bind(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))
     other = where.with_pose("table", lw.pose((0.3, 0.3, 0.4)))
     q = robot.random_configuration(seed=1)
     assert np.allclose(
@@ -167,7 +167,7 @@ def test_what_is_no_clearance():
         (lambda: Clearance(scene=where, pairs=[("ball", "table")]), "are obstacles both"),
     ):
         with pytest.raises((ValueError, TypeError, KeyError), match=told):
-            make().settled(robot, at)
+            make().bind(robot, at)
     bare = lw.Robot(random_tree(np.random.default_rng(0), 2))
     with pytest.raises(ValueError, match="no collision shapes"):
-        Clearance().settled(bare, PathWindow(bare.tree, [[*bare.neutral()]], [TAU]))
+        Clearance().bind(bare, PathWindow(bare.tree, [[*bare.neutral()]], [TAU]))

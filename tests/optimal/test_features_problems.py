@@ -15,17 +15,15 @@ def test_a_surface_carries_a_block_that_stands():
         lw.Link("body", Box((0.4, 0.2, 0.2)), mass=10.0, frames={"sole": (0.05, 0.0, -0.1)}),
         lw.Joint.of(lw.joints.Floating(), name="base", parent="world", child="body"),
     )
-    problem = lw.Problem(block, steps=3, duration=0.15).add("acceleration", "squares")
-    problem.contact("sole", surface=(0.2, 0.1), friction=0.6, effort=0.0).add("unactuated", "equality", name="no motor")
+    problem = lw.TrajectoryProblem(block, num_steps=3, duration=0.15).add("acceleration", "least_squares")
+    problem = problem.add_contact("sole", surface=(0.2, 0.1), friction=0.6, effort=0.0).add(
+        "unactuated", "equality", name="no motor"
+    )
     found = problem.solve(block.neutral())
     assert found.success and np.abs(found.q - block.neutral()).max() < 1e-8
     # in the sole's axes at its origin: the weight acts 0.05 m behind it, m = r × f
     assert np.allclose(found.variables["sole"], [0.0, 0.05 * 98.1, 0.0, 0.0, 0.0, 98.1], atol=1e-4)
-    assert (
-        problem.check("no motor").passed
-        and problem.check("sole: stays").passed
-        and problem.check("sole: friction").passed
-    )
+    assert all(problem.check(name).success for name in ("no motor", "sole: stays", "sole: friction"))
     tilted = block.integrate(block.neutral(), [0.0, 0.7, 0.0, 0.0, 0.0, 0.0])  # tan 0.7 > 0.6
     slides = problem.solve(tilted, max_iterations=60)
     assert not slides.success
@@ -43,11 +41,17 @@ def test_a_hopper_hops():
         lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="push", parent="body", child="leg", lower=-0.2, upper=0.15),
     ).with_point("toe", "leg", (0.0, 0.0, -0.3))
     phases = {"stand": (0, 8), "fly": (8, 14), "land": (14, 20)}
-    problem = lw.Problem(hopper, steps=20, duration=0.6, phases=phases).add("acceleration", "squares", scale=0.02)
+    problem = lw.TrajectoryProblem(hopper, num_steps=20, duration=0.6, phases=phases).add(
+        "acceleration", "least_squares", scale=0.02
+    )
     for phase in ("stand", "land"):
-        problem.contact("toe", phase, height=0.0, name=phase)
-    problem.add(lw.optimal.TorqueFeature("up"), "equality", name="no motor").add("position limits", "inequality")
-    problem.add(lambda w: 0.05 - w.point("toe")[2], "inequality", at=11, name="high").add("velocity", "equality", at=-1)
+        problem = problem.add_contact("toe", phase, height=0.0, name=phase)
+    problem = problem.add(lw.optimal.TorqueFeature("up"), "equality", name="no motor").add(
+        "position limits", "inequality"
+    )
+    problem = problem.add(lambda w: 0.05 - w.point("toe")[2], "inequality", steps=11, name="high").add(
+        "velocity", "equality", steps=-1
+    )
     found = problem.solve([0.3, 0.0])
     kept = [
         name for name, x in found.residuals.items() if name.split(": ")[-1] in ("stays", "height", "no force", "high")
@@ -80,11 +84,11 @@ def test_a_car_parks():
             upper=0.6,
         ),
     ).with_constraints(lw.KnifeEdge("chassis"), lw.KnifeEdge("front"))
-    problem = lw.Problem(car, steps=32, duration=4.0).add("acceleration", "squares", scale=0.1)
-    problem.add("velocity", "squares", scale=0.1).add("position limits", "inequality")
-    problem.add("configuration", "equality", at=-1, target=[0.0, 0.4, 0.0, 0.0], name="parked")
+    problem = lw.TrajectoryProblem(car, num_steps=32, duration=4.0).add("acceleration", "least_squares", scale=0.1)
+    problem = problem.add("velocity", "least_squares", scale=0.1).add("position limits", "inequality")
+    problem = problem.add("configuration", "equality", steps=-1, target=[0.0, 0.4, 0.0, 0.0], name="parked")
     found = problem.solve(car.neutral(), max_iterations=150)
-    assert [entry.name for entry in problem.entries][:2] == ["chassis skates", "front skates"]
+    assert [entry.name for entry in problem.terms][:2] == ["chassis skates", "front skates"]
     path = np.concatenate([car.neutral()[None], found.q])
     assert np.abs(path[-1] - [0.0, 0.4, 0.0, 0.0]).max() < 1e-5 and np.abs(path[:, 3]).max() < 0.6 + 1e-5
     assert np.abs(path[:, 0]).max() > 0.2  # it has to go to and fro
@@ -97,11 +101,11 @@ def test_a_four_bar_moves():
     """It stays closed, and only its crank is driven: what the motor gives is what constrained dynamics says."""
     robot = lw.load("fourbar")
     start = robot.assemble(robot.neutral()).q
-    problem = lw.Problem(robot, steps=12, duration=1.0).add("acceleration", "squares", scale=0.1)
-    problem.add(lw.ik.JointTask("crank_hinge"), "equality", at=-1, target=start[0] + 0.8, name="turned")
+    problem = lw.TrajectoryProblem(robot, num_steps=12, duration=1.0).add("acceleration", "least_squares", scale=0.1)
+    problem = problem.add(lw.ik.JointTask("crank_hinge"), "equality", steps=-1, target=start[0] + 0.8, name="turned")
     followers = lw.optimal.TorqueFeature(["coupler_hinge", "rocker_hinge"])
-    problem.add(followers, "equality", name="no motors", at=slice(1, None))
-    problem.add(lw.optimal.TorqueLimits(upper=500.0), "inequality", at=slice(1, None))
+    problem = problem.add(followers, "equality", name="no motors", steps=slice(1, None))
+    problem = problem.add(lw.optimal.TorqueLimits(upper=500.0), "inequality", steps=slice(1, None))
     found = problem.solve(start)
     assert found.success and np.abs(robot.constraint_error(found.q)).max() < 1e-6
     assert abs(found.q[-1, 0] - start[0] - 0.8) < 1e-6
@@ -130,42 +134,40 @@ def test_what_is_no_contact():
         ({"surface": (0.1, 0.0)}, r"surface: expected its sides \(2,\)"),
         ({"cone": "round"}, "cone: expected one of 'smooth', 'pyramid', got 'round'"),
         ({"height": np.inf}, "height: expected a finite number"),
-        ({"at": "standing"}, "no phase is called 'standing'"),
+        ({"steps": "standing"}, "no phase is called 'standing'"),
     ):
-        problem = lw.Problem(arm, steps=4, phases={"stand": (0, 2)})
+        problem = lw.TrajectoryProblem(arm, num_steps=4, phases={"stand": (0, 2)})
         with pytest.raises((ValueError, TypeError, KeyError), match=told):
-            problem.contact(**{"on": "hand", **options})
-        assert not problem.entries and not problem.variables
-    twice = lw.Problem(arm, steps=4).contact("hand")
+            problem.add_contact(**{"on": "hand", **options})
+        assert not problem.terms and not problem.variables
+    twice = lw.TrajectoryProblem(arm, num_steps=4).add_contact("hand")
     with pytest.raises(ValueError, match="two variables or parameters are called 'hand'"):
-        twice.contact("hand")
+        twice.add_contact("hand")
 
 
 def test_what_a_contact_asks_for():
     """By its options; a point gets a frame, and forces are none outside of their steps."""
     arm = lw.load("arm7").with_point("knob", "hand", (0.0, 0.0, 0.1))
-    problem = lw.Problem(arm, steps=4, phases={"held": (1, 3)})
-    problem.contact("knob", "held", friction=None, height=0.2, normal=(0, 0, 2)).contact(
+    problem = lw.TrajectoryProblem(arm, num_steps=4, phases={"held": (1, 3)})
+    problem = problem.add_contact("knob", "held", friction=None, height=0.2, normal=(0, 0, 2)).add_contact(
         "hand", stays=False, effort=0.0
     )
-    assert [entry.name for entry in problem.entries] == [
+    assert [entry.name for entry in problem.terms] == [
         "knob: stays",
         "knob: height",
         "knob: no force",
         "knob: force",
         "hand: friction",
     ]
-    assert problem.entries[0].steps == (1, 2) and problem.entries[2].steps == (0, 3)
+    assert problem.terms[0].steps == (1, 2) and problem.terms[2].steps == (0, 3)
     assert [contact.frame for contact in problem.contacts] == ["knob: contact", "hand"]
     q = np.linspace(0.1, 0.7, 7)
     knob = problem.robot.pose(q, "knob: contact")[:3, 3]
     assert np.allclose(knob, arm.pose(q, "hand")[:3] @ [0.0, 0.0, 0.1, 1.0])
-    problem.add(lambda w: arm.pose(w.q(), "hand")[:3, 3] - w.point("knob"), "squares", name="knob's place")
-    assert (
-        problem.check("knob's place").passed
-        and problem.check("knob: height").passed
-        and problem.check("hand: friction").passed
+    problem = problem.add(
+        lambda w: arm.pose(w.q(), "hand")[:3, 3] - w.point("knob"), "least_squares", name="knob's place"
     )
-    feature = problem.entries[-1].feature
+    assert all(problem.check(name).success for name in ("knob's place", "knob: height", "hand: friction"))
+    feature = problem.terms[-1].feature
     given = feature.values(PathWindow(problem.robot.tree, [[*q]], [0.1]), [])
     assert np.allclose(given, arm.pose(q, "hand")[:3, 3] - knob)

@@ -41,10 +41,10 @@ def test_double_integrator():
     """From rest to rest with the least squares of acceleration: linear in time."""
     T, duration, far = 20, 2.0, 0.7
     tau = duration / T
-    problem = lw.Problem(sledge(), steps=T, duration=duration)
-    problem.add("acceleration", "squares")
-    problem.add("configuration", "equality", at=-1, name="arrive")
-    problem.add("velocity", "equality", at=-1, name="rest")
+    problem = lw.TrajectoryProblem(sledge(), num_steps=T, duration=duration)
+    problem = problem.add("acceleration", "least_squares")
+    problem = problem.add("configuration", "equality", steps=-1, name="arrive")
+    problem = problem.add("velocity", "equality", steps=-1, name="rest")
     found = problem.solve(start=[0.0], targets={"arrive": [far]}, **CLOSE)
     assert found.status == "solved"
     n = T * (T**2 - 1) / 12
@@ -62,11 +62,11 @@ def test_double_integrator():
 def test_free_duration():
     """Time as a cost beside squares of acceleration: what these come to goes with the fourth power of 1/duration."""
     T, scale = 20, 0.1
-    problem = lw.Problem(sledge(), steps=T, duration=(0.5, 5.0))
-    problem.add(lambda w: w.parameter("duration"), "cost", at=-1, name="time")
-    problem.add("acceleration", "squares", scale=scale)
-    problem.add("configuration", "equality", at=-1, target=[1.0], name="there")
-    problem.add("velocity", "equality", at=-1)
+    problem = lw.TrajectoryProblem(sledge(), num_steps=T, duration=(0.5, 5.0))
+    problem = problem.add(lambda w: w.parameter("duration"), "cost", steps=-1, name="time")
+    problem = problem.add("acceleration", "least_squares", scale=scale)
+    problem = problem.add("configuration", "equality", steps=-1, target=[1.0], name="there")
+    problem = problem.add("velocity", "equality", steps=-1)
     found = problem.solve([0.0], **CLOSE)
     exact = (24 * scale**2 * T**3 / (T**2 - 1)) ** 0.2
     assert found.status == "solved" and np.isclose(found.duration, exact, rtol=1e-7)
@@ -81,19 +81,18 @@ def test_parameters_end_at_their_bounds():
         (lambda k: [k[0] - 1.0, k[1] - 1.0, k[0] + k[2] - 0.5], [0.4, 0.4, 0.1]),
     )
     for ask, best in cases:
-        problem = lw.Problem(sledge(), steps=2, duration=0.2).parameter("k", len(best), lower=-1.0, upper=0.4)
-        problem.add("acceleration", "squares").add(lambda w, ask=ask: ask(w.parameter("k")), "squares", at=-1)
         for guess in (0.0, -0.7):
-            problem.parameters["k"].guess[:] = guess
-            problem.prepared.clear()
+            problem = lw.TrajectoryProblem(sledge(), num_steps=2, duration=0.2).add("acceleration", "least_squares")
+            problem = problem.add_parameter("k", len(best), lower=-1.0, upper=0.4, initial_guess=guess)
+            problem = problem.add(lambda w, ask=ask: ask(w.parameter("k")), "least_squares", steps=-1)
             found = problem.solve([0.0], **CLOSE)
             assert found.status == "solved" and np.allclose(found.parameters["k"], best, atol=1e-8), (best, guess)
     # of two durations one ends at its bound, and what others do where a target moves knows of it
-    problem = lw.Problem(
-        sledge(), steps=4, duration={"a": (0.2, 3.0), "b": (0.2, 0.5)}, phases={"a": (0, 2), "b": (2, 4)}
+    problem = lw.TrajectoryProblem(
+        sledge(), num_steps=4, duration={"a": (0.2, 3.0), "b": (0.2, 0.5)}, phases={"a": (0, 2), "b": (2, 4)}
     )
-    problem.add("acceleration", "squares", scale=0.1).add("duration of a", "cost")
-    problem.add("configuration", "equality", at=-1, name="there").add("velocity", "equality", at=-1)
+    problem = problem.add("acceleration", "least_squares", scale=0.1).add("duration of a", "cost")
+    problem = problem.add("configuration", "equality", steps=-1, name="there").add("velocity", "equality", steps=-1)
     found, *moved = (problem.solve([0.0], targets={"there": [1.0 + x]}, **CLOSE) for x in (0.0, 1e-5, -1e-5))
     assert found.status == "solved" and found.parameters["duration of b"][0] == 0.5
     told = found.derivative("there")
@@ -106,9 +105,9 @@ def test_least_time():
     """Within limits of acceleration: the slower of two joints, there and back; then with limits of velocity."""
 
     def fastest(**limits):
-        problem = lw.Problem(bead(), steps=20, duration=(0.2, 8.0)).add("duration", "cost", scale=0.1)
-        problem.add("configuration", "equality", at=-1, target=[1.0, 0.3], name="there")
-        problem.add("velocity", "equality", at=-1, name="rest")
+        problem = lw.TrajectoryProblem(bead(), num_steps=20, duration=(0.2, 8.0)).add("duration", "cost", scale=0.1)
+        problem = problem.add("configuration", "equality", steps=-1, target=[1.0, 0.3], name="there")
+        problem = problem.add("velocity", "equality", steps=-1, name="rest")
         return problem.add_limits(positions=False, accelerations=2.0, **limits).solve([0.0, 0.0])
 
     found = fastest(velocities=False)
@@ -122,9 +121,13 @@ def test_a_free_duration_from_a_velocity():
     start, rate = [0.2], [0.8]
 
     def reaching(duration):
-        problem = lw.Problem(sledge(), steps=8, duration=duration).add("acceleration", "squares", scale=0.1)
-        problem.add("jerk", "squares", scale=0.01).add("configuration", "equality", at=-1, target=[1.0], name="there")
-        return problem.add("velocity", "equality", at=-1)
+        problem = lw.TrajectoryProblem(sledge(), num_steps=8, duration=duration).add(
+            "acceleration", "least_squares", scale=0.1
+        )
+        problem = problem.add("jerk", "least_squares", scale=0.01).add(
+            "configuration", "equality", steps=-1, target=[1.0], name="there"
+        )
+        return problem.add("velocity", "equality", steps=-1)
 
     free = reaching((0.2, 8.0)).add("duration", "cost")
     found = free.solve(start, velocity=rate, **CLOSE)
@@ -144,11 +147,11 @@ def test_least_jerk():
     errors = []
     for T in (20, 80):
         tau = 1.0 / T
-        problem = lw.Problem(sledge(), steps=T, duration=1.0)
-        problem.add("jerk", "squares", scale=1e-2)
-        problem.add("configuration", "equality", at=-1, name="arrive", target=[1.0])
-        problem.add("velocity", "equality", at=-1)
-        problem.add("acceleration", "equality", at=-1)
+        problem = lw.TrajectoryProblem(sledge(), num_steps=T, duration=1.0)
+        problem = problem.add("jerk", "least_squares", scale=1e-2)
+        problem = problem.add("configuration", "equality", steps=-1, name="arrive", target=[1.0])
+        problem = problem.add("velocity", "equality", steps=-1)
+        problem = problem.add("acceleration", "equality", steps=-1)
         found = problem.solve(start=[0.0], **CLOSE)
         assert found.status == "solved"
         J = differences(T, tau, 3)
@@ -166,10 +169,12 @@ def test_linear_quadratic_path():
     T, tau = 16, 0.1
     rng = np.random.default_rng(0)
     wanted, scales = rng.normal(size=(T, 2)), rng.uniform(0.5, 2.0, 3)
-    problem = lw.Problem(bead(), steps=T, duration=T * tau)
-    problem.add("acceleration", "squares", scale=0.01 * scales[0])
-    problem.add("velocity", "squares", scale=0.1 * scales[1])
-    problem.add("configuration", "squares", scale=scales[2], name="track", target=lw.optimal.ByStep(wanted))
+    problem = lw.TrajectoryProblem(bead(), num_steps=T, duration=T * tau)
+    problem = problem.add("acceleration", "least_squares", scale=0.01 * scales[0])
+    problem = problem.add("velocity", "least_squares", scale=0.1 * scales[1])
+    problem = problem.add(
+        "configuration", "least_squares", scale=scales[2], name="track", target=lw.optimal.PerStep(wanted)
+    )
     found = problem.solve(start=[0.0, 0.0])
     parts = 0.01 * scales[0] * differences(T, tau, 2), 0.1 * scales[1] * differences(T, tau, 1), scales[2] * np.eye(T)
     A = np.vstack(parts)
@@ -182,8 +187,10 @@ def test_a_free_body_turns_half_around():
     joint = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="box")
     robot = lw.Robot.build("body", lw.Link("box", mass=2.0, inertia=(0.1, 0.2, 0.3)), joint)
     T, tau = 8, 0.1
-    problem = lw.Problem(robot, steps=T, duration=T * tau).add("acceleration", "squares")
-    problem.add(lw.ik.PoseTask("box"), "equality", at=-1, name="there").add("velocity", "equality", at=-1, name="rest")
+    problem = lw.TrajectoryProblem(robot, num_steps=T, duration=T * tau).add("acceleration", "least_squares")
+    problem = problem.add(lw.ik.PoseTask("box"), "equality", steps=-1, name="there").add(
+        "velocity", "equality", steps=-1, name="rest"
+    )
     angles = np.pi + np.array([-1.0, -1e-6, -1e-9, 0.0, 1e-9, 1e-6, 1.0])
     for axis in ([1.0, 0.0, 0.0], [0.0, 0.6, 0.8]):
         turned = np.cos(angles / 2)[:, None], np.sin(angles / 2)[:, None] * axis, np.zeros((len(angles), 3))
@@ -199,11 +206,11 @@ def test_least_energy_below_a_ceiling():
     costs = []
     for T in (24, 48):
         tau = 1.0 / T
-        problem = lw.Problem(sledge(upper=1.0 / 9.0), steps=T, duration=1.0)
-        problem.add("acceleration", "squares", scale=np.sqrt(tau))
-        problem.add("configuration", "equality", at=-1, name="arrive")
-        problem.add("velocity", "equality", at=-1, target=[-1.0])
-        problem.add_limits(velocities=False)
+        problem = lw.TrajectoryProblem(sledge(upper=1.0 / 9.0), num_steps=T, duration=1.0)
+        problem = problem.add("acceleration", "least_squares", scale=np.sqrt(tau))
+        problem = problem.add("configuration", "equality", steps=-1, name="arrive")
+        problem = problem.add("velocity", "equality", steps=-1, target=[-1.0])
+        problem = problem.add_limits(velocities=False)
         found = problem.solve(start=[0.0], velocity=[1.0], **CLOSE)
         assert found.status == "solved" and found.q.max() < 1.0 / 9.0 + 1e-8
         costs.append(found.cost)
@@ -224,13 +231,13 @@ def test_brachistochrone():
         speed, before = (sqrt(1e-9 - 2.0 * g * depth) for depth in (z, z0))
         return 2.0 * sqrt((x - x0) ** 2 + (z - z0) ** 2 + 1e-12) / (speed + before)
 
-    problem = lw.Problem(bead(), steps=T, duration=end)
-    problem.add(seconds, "cost", name="time")
-    problem.add(along, "equality", name="along")
-    problem.add(lambda w: w.q()[1] + 1e-4, "inequality", name="below")
-    problem.add(lambda w: w.q()[1] + R * (1.0 - np.cos(end)), "equality", at=-1, name="arrive")
+    problem = lw.TrajectoryProblem(bead(), num_steps=T, duration=end)
+    problem = problem.add(seconds, "cost", name="time")
+    problem = problem.add(along, "equality", name="along")
+    problem = problem.add(lambda w: w.q()[1] + 1e-4, "inequality", name="below")
+    problem = problem.add(lambda w: w.q()[1] + R * (1.0 - np.cos(end)), "equality", steps=-1, name="arrive")
     line = np.linspace(0.0, 1.0, T + 1)[1:, None] * [R * (end - np.sin(end)), -R * (1.0 - np.cos(end))]
-    found = problem.solve(start=[0.0, 0.0], guess=line)
+    found = problem.solve(start=[0.0, 0.0], initial_guess=line)
     assert found.status == "solved"
     angle = end * np.arange(1, T + 1) / T
     assert np.abs(found.q[:, 1] + R * (1.0 - np.cos(angle))).max() < 2e-3

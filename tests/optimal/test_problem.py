@@ -16,8 +16,10 @@ STEPS = 8
 @pytest.fixture(scope="module")
 def reaching():
     robot = lw.load("arm7")
-    problem = lw.Problem(robot, steps=STEPS, duration=1.0)
-    problem.add("acceleration", "squares").add(lw.ik.PoseTask("hand"), "equality", at=-1, name="reach")
+    problem = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=1.0)
+    problem = problem.add("acceleration", "least_squares").add(
+        lw.ik.PoseTask("hand"), "equality", steps=-1, name="reach"
+    )
     rng = np.random.default_rng(0)
     q0 = rng.uniform(-1.0, 1.0, (4, 7))
     return robot, problem, q0, robot.pose(q0 + rng.uniform(-0.4, 0.4, (4, 7)), "hand")
@@ -57,24 +59,24 @@ def test_lanes_do_not_influence_each_other(reaching):
 
 def test_seeds_give_the_best_and_all(reaching):
     _, problem, q0, X = reaching
-    found = problem.solve(q0[0], targets={"reach": X[0]}, seeds=5, q_init=2)
+    found = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=5, q_init=2)
     assert found.attempts.q.shape == (5, STEPS, 7) and found.cost == found.attempts.cost[found.attempts.success].min()
-    again = problem.solve(q0[:2], targets={"reach": X[:2]}, seeds=5, q_init=2)
+    again = problem.solve(q0[:2], targets={"reach": X[:2]}, num_guesses=5, q_init=2)
     assert (again.q[0] == found.q).all() and again.residuals["reach"].shape == (2, 1, 6)
 
 
 def test_seeds_stop_where_another_is_solved(reaching):
     _, problem, q0, X = reaching
-    found = problem.solve(q0[0], targets={"reach": X[0]}, seeds=8)
-    every = problem.solve(q0[0], targets={"reach": X[0]}, seeds=8, every_seed=True)
+    found = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=8)
+    every = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=8, continue_all=True)
     assert found.success and abs(found.cost / every.cost - 1.0) < 1e-6 and "superseded" not in every.attempts.status
     stopped = found.attempts.status == "superseded"
     first = found.attempts.iterations[found.attempts.success].min()
     assert stopped.any() and found.attempts.iterations.max() < 2 * first + 4 <= every.attempts.iterations.max()
     assert (found.attempts.q[~stopped] == every.attempts.q[~stopped]).all()
     # by iterations alone: the same one at a time, and beside problems that take longer
-    watched = problem.solve(q0[0], targets={"reach": X[0]}, seeds=8, callback=lambda r: True)
-    several = problem.solve(q0, targets={"reach": X}, seeds=8)
+    watched = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=8, callback=lambda r: True)
+    several = problem.solve(q0, targets={"reach": X}, num_guesses=8)
     assert len(set(several.attempts.iterations.max(axis=-1))) > 1
     for other in (watched.attempts.state["told"], several.attempts.state["told"][0]):
         assert (other == found.attempts.state["told"]).all()
@@ -93,9 +95,13 @@ def test_seeds_that_end_in_vain_begin_again():
             q = w.q()[0]
             return 1.2 + sin(8.0 * q) - depth * exp(-20.0 * (q - 2.0) ** 2)
 
-        problem = lw.Problem(bar, steps=1).add(narrow, "equality", name="narrow").add("configuration", "squares")
-        every = problem.solve(guess=[0.0], seeds=3, every_seed=True)
-        found = problem.solve(guess=[0.0], seeds=3)
+        problem = (
+            lw.TrajectoryProblem(bar, num_steps=1)
+            .add(narrow, "equality", name="narrow")
+            .add("configuration", "least_squares")
+        )
+        every = problem.solve(initial_guess=[0.0], num_guesses=3, continue_all=True)
+        found = problem.solve(initial_guess=[0.0], num_guesses=3)
         assert every.status == "infeasible" and found.status == status
         assert found.violations["narrow"] < every.violations["narrow"]
         q = np.linspace(-3.0, 3.0, 20001)
@@ -125,7 +131,7 @@ def test_pieces_are_the_whole(reaching):
     assert stopped.iterations == 1 and stopped.status == "time_limit"
     late = problem.solve(q0[0], targets={"reach": X[0]}, time_limit=0.0)
     assert late.status == "time_limit" and "violated: 'reach'" in late.explain()
-    warm = problem.solve(q0[0], targets={"reach": X[0]}, warm=whole)
+    warm = problem.solve(q0[0], targets={"reach": X[0]}, warm_start=whole)
     assert warm.iterations <= 2 and np.abs(warm.q - whole.q).max() < 1e-5
     assert problem.solve(q0[0], targets={"reach": X[0]}, max_iterations=2).status == "max_iterations"
 
@@ -137,8 +143,8 @@ def test_what_conflicts_is_named(reaching):
     found = problem.solve(q0[0], targets={"reach": far})
     assert found.status == "infeasible" and found.conflicts == ("reach",)
     assert "these cannot hold together: 'reach'" in found.explain() and not found.feasible
-    assert found.message.endswith(", from this first path; seeds= tries others")
-    every = problem.solve(q0[0], targets={"reach": far}, seeds=2, every_seed=True)
+    assert found.message.endswith(", from this first path; num_guesses= tries others")
+    every = problem.solve(q0[0], targets={"reach": far}, num_guesses=2, continue_all=True)
     assert every.message.endswith(", from each of these first paths")
 
 
@@ -153,57 +159,72 @@ def test_a_picture(reaching):
 
 def test_bad_questions(reaching):
     robot, problem, q0, X = reaching
-    with pytest.raises(ValueError, match="at: expected steps from -8 to 7, got 8"):
-        problem.add("velocity", "squares", at=8)
+    with pytest.raises(ValueError, match="steps: expected steps from -8 to 7, got 8"):
+        problem.add("velocity", "least_squares", steps=8)
     with pytest.raises(ValueError, match="no feature is called 'accelerations'; did you mean 'acceleration'"):
-        problem.add("accelerations", "squares")
-    with pytest.raises(ValueError, match="expected one of 'cost', 'squares', 'equality', 'inequality', got 'hard'"):
+        problem.add("accelerations", "least_squares")
+    with pytest.raises(
+        ValueError, match="expected one of 'cost', 'least_squares', 'equality', 'inequality', got 'hard'"
+    ):
         problem.add("velocity", "hard")
     with pytest.raises(KeyError, match="no feature with a target named 'raech'; did you mean 'reach'"):
         problem.solve(q0[0], targets={"raech": X[0]})
     with pytest.raises(ValueError, match="'reach' aims at nothing: give targets="):
         problem.solve(q0[0])
-    for option in ("velocity", "seeds", "every_seed", "warm", "deadline", "progress", "callback", "step_tolerance"):
-        assert f"``{option}``" in lw.Problem.solve.__doc__, option
-    for option in ({"deadline": 1.0}, {"progress": True}, {"callback": print}):
-        with pytest.raises(ValueError, match=r"ipopt.*no deadline, progress and callback"):
+    for option in (
+        "velocity",
+        "num_guesses",
+        "continue_all",
+        "warm_start",
+        "time_limit",
+        "progress",
+        "callback",
+        "step_tolerance",
+    ):
+        assert f"``{option}``" in lw.TrajectoryProblem.solve.__doc__, option
+    for option in ({"time_limit": 1.0}, {"progress": True}, {"callback": print}):
+        with pytest.raises(ValueError, match=r"ipopt.*no time_limit, progress and callback"):
             problem.solve(q0[0], targets={"reach": X[0]}, solver="ipopt", **option)
     for options, said in (
-        ({"foo": 1}, "no option 'foo'"),
-        ({"tolerence": 1e-6}, "did you mean 'tolerance'"),
+        ({"foo": 1}, "unexpected keyword argument 'foo'"),
+        ({"tolerence": 1e-6}, "unexpected keyword argument 'tolerence'"),
         ({"controls": 0.0}, "solver='augmented' does not know controls="),
-        ({"seed": -1}, "seed: expected a whole number from 0"),
-        ({"seed": "x", "solver": "ilqr"}, "seed: expected a whole number from 0"),
-        ({"every_seed": "no"}, "every_seed: expected True or False"),
-        ({"every_seed": True, "solver": "ipopt"}, "every_seed: it takes each seed to its end"),
+        ({"seed": -1}, "seed: expected .*integer from 0"),
+        ({"seed": "x", "solver": "ilqr"}, "seed: expected .*integer from 0"),
+        ({"continue_all": "no"}, "continue_all: expected True or False"),
+        ({"continue_all": True, "solver": "ipopt"}, "continue_all: it takes each guess to its end"),
         ({"second_order": "no", "solver": "ilqr"}, "second_order: expected True or False"),
         ({"passive": "no", "solver": "ilqr"}, "passive: expected True or False"),
-        ({"guess": q0[0], "controls": 0.0, "solver": "ilqr"}, "expected one of them"),
+        ({"initial_guess": q0[0], "controls": 0.0, "solver": "ilqr"}, "expected one of them"),
         ({"callback": "x"}, "callback: expected a function"),
         ({"tolerance": np.inf}, "tolerance: expected finite numbers"),
-        ({"warm": "x"}, "warm: expected a result"),
+        ({"warm_start": "x"}, "warm_start: expected a result"),
     ):
         with pytest.raises((TypeError, ValueError), match=said):
             problem.solve(q0[0], **{"targets": {"reach": X[0]}} | options)
     for options, error, said in (
-        ({"guess": np.zeros((5, 7))}, ValueError, r"guess: expected \(..., 8, 7\), or \(..., 1, 7\) and \(7,\)"),
+        (
+            {"initial_guess": np.zeros((5, 7))},
+            ValueError,
+            r"initial_guess: expected \(..., 8, 7\), or \(..., 1, 7\) and \(7,\)",
+        ),
         ({"targets": ["reach"]}, TypeError, r"targets: expected a dict .*got \['reach'\]"),
         ({"targets": {"reach": X[:3]}}, ValueError, r"start \(4,\), .*targets: 'reach' \(3,\)"),
         ({"targets": {"reach": X[:3]}, "solver": "ilqr"}, ValueError, r"start \(4,\), targets: 'reach' \(3,\)"),
     ):
         with pytest.raises(error, match=said):
             problem.solve(q0, **{"targets": {"reach": X}} | options)
-    with pytest.raises(TypeError, match=r"Problem: robot: expected a robot.*got 'arm7'"):
-        lw.Problem("arm7", steps=3)
+    with pytest.raises(TypeError, match=r"TrajectoryProblem: robot: expected a robot.*got 'arm7'"):
+        lw.TrajectoryProblem("arm7", num_steps=3)
     with pytest.raises(ValueError, match=r"phases: 'a': expected \(first step.*got \(0.5, 3\)"):
-        lw.Problem(robot, steps=3, phases={"a": (0.5, 3)})
-    one = lw.Problem(robot, steps=1).add("configuration", "squares").add("acceleration", "equality")
+        lw.TrajectoryProblem(robot, num_steps=3, phases={"a": (0.5, 3)})
+    one = lw.TrajectoryProblem(robot, num_steps=1).add("configuration", "least_squares").add("acceleration", "equality")
     with pytest.raises(ValueError, match="'acceleration' looks at 2 steps before step 0, and without start="):
         one.solve()
-    with pytest.raises(ValueError, match="nothing is asked"):
-        lw.Problem(robot, steps=3).solve(q0[0])
+    with pytest.raises(ValueError, match="terms: expected at least one"):
+        lw.TrajectoryProblem(robot, num_steps=3).solve(q0[0])
     with pytest.raises(ValueError, match="duration: expected a time above 0"):
-        lw.Problem(robot, steps=3, duration=(2.0, 1.0))
+        lw.TrajectoryProblem(robot, num_steps=3, duration=(2.0, 1.0))
 
 
 def test_functions_have_their_names(reaching):
@@ -212,26 +233,28 @@ def test_functions_have_their_names(reaching):
     def near(w):
         return w.q()[0] - 1.0
 
-    problem = lw.Problem(robot, steps=3).add(near, "squares").add(lambda w: w.q()[1], "squares")
-    assert [entry.name for entry in problem.entries] == ["near", "function"]
+    problem = (
+        lw.TrajectoryProblem(robot, num_steps=3).add(near, "least_squares").add(lambda w: w.q()[1], "least_squares")
+    )
+    assert [entry.name for entry in problem.terms] == ["near", "function"]
     with pytest.raises(TypeError, match="or a function of a window, got <class"):
-        problem.add(lw.optimal.VelocityFeature, "squares")
+        problem.add(lw.optimal.VelocityFeature, "least_squares")
     with pytest.raises(ValueError, match="order: expected a whole number from 0 to 3, got 4"):
-        problem.add(near, "squares", order=4)
+        problem.add(near, "least_squares", order=4)
     with pytest.raises(ValueError, match=r"looks 2 steps back itself.*expected an order up to 1, got 2"):
-        problem.add("torque", "squares", order=2)
+        problem.add("torque", "least_squares", order=2)
     with pytest.raises(ValueError, match=r"it looks 5 steps back.*expected 3 steps at most"):
-        problem.add(lambda w: w.q(back=5), "squares")
-    with pytest.raises(ValueError, match="at: a parameter is of the whole path"):
-        problem.parameter("a").add("a", "squares", at=[0, 1])
+        problem.add(lambda w: w.q(back=5), "least_squares")
+    with pytest.raises(ValueError, match="steps: a parameter is of the whole path"):
+        problem.add_parameter("a").add("a", "least_squares", steps=[0, 1])
 
 
 def test_weights_of_tasks_count_in_squares(reaching):
     robot, _, q0, X = reaching
 
     def found(task, **given):
-        problem = lw.Problem(robot, steps=1, duration=1.0).add("velocity", "squares")
-        return problem.add(task, "squares", name="near", **given).solve(q0[0], targets={"near": X[0, :3, 3]})
+        problem = lw.TrajectoryProblem(robot, num_steps=1, duration=1.0).add("velocity", "least_squares")
+        return problem.add(task, "least_squares", name="near", **given).solve(q0[0], targets={"near": X[0, :3, 3]})
 
     plain = found(lw.ik.PositionTask("hand"), scale=[3.0, 3.0, 6.0])
     for task, scale in (
@@ -240,8 +263,8 @@ def test_weights_of_tasks_count_in_squares(reaching):
         (lw.ik.Soft(lw.ik.PositionTask("hand"), (1.0, 1.0, 2.0)), 3.0),
     ):
         assert np.allclose(found(task, scale=scale).q, plain.q, atol=1e-9)
-    problem = lw.Problem(robot, steps=3)
-    with pytest.raises(ValueError, match=r"the task's weight, 2.0, is of squares, and kind 'equality' is asked"):
+    problem = lw.TrajectoryProblem(robot, num_steps=3)
+    with pytest.raises(ValueError, match=r"the task's weight, 2.0, is of least squares, and the kind is 'equality'"):
         problem.add(lw.ik.PositionTask("hand", weight=2.0), "equality")
     with pytest.raises(ValueError, match="order: ranges of a task are of its errors"):
         problem.add(lw.ik.Within(lw.ik.PositionTask("hand"), -0.1, 0.1), "inequality", order=1)
@@ -257,8 +280,8 @@ def test_limits_of_motors_are_among_what_conflicts():
         lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="x", parent="world", child="bridge", effort=0.2, **rail),
         lw.Joint.of(lw.joints.Prismatic((0, 1, 0)), name="y", parent="bridge", child="tool", effort=5.0, **rail),
     )
-    problem = lw.Problem(robot, steps=5, duration=0.5).add("torque", "squares", scale=0.1)
-    problem.add("configuration", "equality", at=-1, target=[1.0, 0.1], name="there")
+    problem = lw.TrajectoryProblem(robot, num_steps=5, duration=0.5).add("torque", "least_squares", scale=0.1)
+    problem = problem.add("configuration", "equality", steps=-1, target=[1.0, 0.1], name="there")
     for start in (np.zeros(2), np.zeros((2, 2))):
         found = problem.solve(start, solver="ilqr")
         conflicts = found.conflicts if start.ndim == 1 else found.conflicts[1]

@@ -13,12 +13,12 @@ TIGHT = {"tolerance": 1e-11, "step_tolerance": 1e-11}
 def swing():
     """A free duration, a limit that holds the path, and one that does not."""
     robot = lw.load("double_pendulum")
-    problem = lw.Problem(robot, steps=4, duration=(0.5, 4.0))
-    problem.add("acceleration", "squares", scale=0.3).add("duration", "cost")
-    problem.add("configuration", "equality", at=-1, name="end")
-    problem.add("velocity", "inequality", lower=-0.9, upper=0.9)
-    problem.add(lambda w: w.point(robot.frames[-1])[2] - 9.0, "inequality", name="ceiling")
-    problem.add(lambda w: w.point(robot.frames[-1])[0], "squares", name="near", at=1)
+    problem = lw.TrajectoryProblem(robot, num_steps=4, duration=(0.5, 4.0))
+    problem = problem.add("acceleration", "least_squares", scale=0.3).add("duration", "cost")
+    problem = problem.add("configuration", "equality", steps=-1, name="end")
+    problem = problem.add("velocity", "inequality", lower=-0.9, upper=0.9)
+    problem = problem.add(lambda w: w.point(robot.frames[-1])[2] - 9.0, "inequality", name="ceiling")
+    problem = problem.add(lambda w: w.point(robot.frames[-1])[0], "least_squares", name="near", steps=1)
     return robot, problem, np.array([0.2, -0.1]), np.array([0.9, 0.7])
 
 
@@ -33,7 +33,7 @@ def test_paths_move_as_differences_say(swing):
         for sign in (STEP, -STEP):
             way = sign * np.eye(2)[k]
             q0, q1 = (start + way, end) if by == "start" else (start, end + way)
-            moved.append(problem.solve(q0, targets={"end": q1}, warm=found, **TIGHT))
+            moved.append(problem.solve(q0, targets={"end": q1}, warm_start=found, **TIGHT))
         return (moved[0].q - moved[1].q) / (2 * STEP), (moved[0].duration - moved[1].duration) / (2 * STEP)
 
     for by in ("end", "start"):
@@ -47,8 +47,8 @@ def test_paths_move_as_differences_say(swing):
         ValueError, match="expected one of 'acceleration', 'end', 'velocity', 'start', 'start velocity'"
     ):
         found.derivative("ends")
-    with pytest.raises(ValueError, match="warm: velocity: with free durations"):
-        problem.solve(start, targets={"end": end}, velocity=[0.1, 0.0], warm=found)
+    with pytest.raises(ValueError, match="warm_start: velocity: with free durations"):
+        problem.solve(start, targets={"end": end}, velocity=[0.1, 0.0], warm_start=found)
     with pytest.raises(ValueError, match="'duration' is free"):
         found.derivative("duration")
 
@@ -58,7 +58,7 @@ def test_by_the_robot_and_in_batches():
     joint, frame = robot.joints[1].name, robot.frames[-1]
 
     def problem_of(robot):
-        problem = lw.Problem(robot, steps=2, duration=1.0).add("velocity", "squares")
+        problem = lw.TrajectoryProblem(robot, num_steps=2, duration=1.0).add("velocity", "least_squares")
         return problem.add(lambda w: w.point(frame)[0] - 0.1, "equality", name="reach")
 
     problem, starts = problem_of(robot), np.array([[0.3, 0.4], [-0.5, 0.8]])
@@ -74,8 +74,8 @@ def test_a_start_that_turns_keeps_its_velocity():
     """Of a body whose axes turn from step to step."""
     joint = lw.Joint.of(lw.joints.Spherical(), name="free", parent="world", child="box")
     robot = lw.Robot.build("body", lw.Link("box", mass=2.0, inertia=(0.1, 0.2, 0.3)), joint)
-    problem = lw.Problem(robot, steps=3, duration=1.0).add("acceleration", "squares")
-    problem.add("configuration", "equality", at=-1)
+    problem = lw.TrajectoryProblem(robot, num_steps=3, duration=1.0).add("acceleration", "least_squares")
+    problem = problem.add("configuration", "equality", steps=-1)
 
     ways = STEP * np.concatenate([np.zeros((1, 3)), np.eye(3), -np.eye(3)])
     found = problem.solve(robot.integrate(robot.neutral(), ways), velocity=[1.0, 0.7, -0.5], **TIGHT)
@@ -93,14 +93,18 @@ def test_by_targets_of_steps_and_by_durations():
         np.array([0.3, 0.5]),
     )
 
-    def solved(points=wanted, through=(0.5, -0.4), first=0.3, warm=None):
+    def solved(points=wanted, through=(0.5, -0.4), first=0.3, warm_start=None):
         phases = {"first": (0, 2), "second": (2, 4)}
-        problem = lw.Problem(robot, steps=4, duration={"first": first, "second": 0.5}, phases=phases)
-        problem.add("torque", "squares", scale=0.05).add("velocity", "squares", scale=0.2)
-        follow = lw.optimal.ByStep(points)
-        problem.add("configuration", "squares", at=[0, 1, 3], name="follow", target=follow, scale=3.0)
-        problem.add("configuration", "equality", at=2, target=lw.optimal.ByStep([through]), name="through")
-        return problem.solve(start, velocity=rate, warm=warm, **TIGHT)
+        problem = lw.TrajectoryProblem(robot, num_steps=4, duration={"first": first, "second": 0.5}, phases=phases)
+        problem = problem.add("torque", "least_squares", scale=0.05).add("velocity", "least_squares", scale=0.2)
+        follow = lw.optimal.PerStep(points)
+        problem = problem.add(
+            "configuration", "least_squares", steps=[0, 1, 3], name="follow", target=follow, scale=3.0
+        )
+        problem = problem.add(
+            "configuration", "equality", steps=2, target=lw.optimal.PerStep([through]), name="through"
+        )
+        return problem.solve(start, velocity=rate, warm_start=warm_start, **TIGHT)
 
     found = solved()
     assert found.success and found.derivative("through").q.shape == (4, 2, 2)
@@ -111,7 +115,7 @@ def test_by_targets_of_steps_and_by_durations():
         ("through", 1, lambda h: {"through": (0.5, -0.4 + h)}),
         ("duration of first", 0, lambda h: {"first": 0.3 + h}),
     ):
-        more, fewer = (solved(**one(sign * STEP), warm=found).q for sign in (1.0, -1.0))
+        more, fewer = (solved(**one(sign * STEP), warm_start=found).q for sign in (1.0, -1.0))
         exact = found.derivative(by).q[..., k]
         assert np.abs(exact).max() > 1e-2 and np.abs((more - fewer) / (2 * STEP) - exact).max() < 1e-6, by
 
@@ -121,9 +125,9 @@ def test_by_gravity_and_by_the_velocity_at_the_start():
     start, v, end = np.array([0.1, -0.3]), np.array([0.5, 0.2]), [0.9, 0.2]
 
     def found(gravity=gravity, v=v):
-        problem = lw.Problem(robot.with_parameters({"gravity": gravity}), steps=4, duration=0.4)
-        problem.add("torque", "squares", scale=0.1).add("velocity", "squares", scale=0.3)
-        problem.add("configuration", "equality", at=-1, target=end, name="there")
+        problem = lw.TrajectoryProblem(robot.with_parameters({"gravity": gravity}), num_steps=4, duration=0.4)
+        problem = problem.add("torque", "least_squares", scale=0.1).add("velocity", "least_squares", scale=0.3)
+        problem = problem.add("configuration", "equality", steps=-1, target=end, name="there")
         return problem.solve(start, velocity=v, **TIGHT)
 
     for by, ways in (("gravity", np.array([[0.6, 0.0, 0.8]])), ("start velocity", np.eye(2))):
@@ -140,9 +144,9 @@ def test_by_gravity_and_by_the_velocity_at_the_start():
 
 def test_of_what_is_no_optimum_there_is_none():
     robot, start = lw.load("double_pendulum"), np.array([0.1, -0.3])
-    problem = lw.Problem(robot, steps=3, duration=0.3).add("acceleration", "squares")
-    problem.add("configuration", "equality", at=-1, name="start")
-    problem.add("velocity", "inequality", lower=-9.0, upper=9.0, name="slow")
+    problem = lw.TrajectoryProblem(robot, num_steps=3, duration=0.3).add("acceleration", "least_squares")
+    problem = problem.add("configuration", "equality", steps=-1, name="start")
+    problem = problem.add("velocity", "inequality", lower=-9.0, upper=9.0, name="slow")
     ends = np.array([[0.4, 0.2], [9.0, 9.0]])
     both = problem.solve(start, targets={"start": ends}, **TIGHT)
     assert both.status.tolist() == ["solved", "infeasible"]
@@ -162,12 +166,12 @@ def test_durations_of_phases_that_are_elsewhere():
     """Two problems that differ in nothing but the steps of their phases have kernels of their own for these."""
     robot, start, end = lw.load("double_pendulum"), np.array([0.2, -0.1]), np.array([0.9, 0.7])
 
-    def solved(steps, first, warm=None):
+    def solved(steps, first, warm_start=None):
         phases = {"first": (0, steps), "second": (steps, 4)}
-        problem = lw.Problem(robot, steps=4, duration={"first": first, "second": 0.5}, phases=phases)
-        problem.add("acceleration", "squares").add("velocity", "squares", scale=0.2)
-        problem.add("configuration", "equality", at=-1, target=end)
-        return problem.solve(start, velocity=[0.3, 0.5], warm=warm, **TIGHT)
+        problem = lw.TrajectoryProblem(robot, num_steps=4, duration={"first": first, "second": 0.5}, phases=phases)
+        problem = problem.add("acceleration", "least_squares").add("velocity", "least_squares", scale=0.2)
+        problem = problem.add("configuration", "equality", steps=-1, target=end)
+        return problem.solve(start, velocity=[0.3, 0.5], warm_start=warm_start, **TIGHT)
 
     for steps in (1, 3):
         found = solved(steps, 0.3)

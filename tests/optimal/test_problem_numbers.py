@@ -63,9 +63,9 @@ def slider():
 def test_the_double_integrator(slider):
     """Least squares of accelerations from rest to rest are a linear program of normal equations, solved by NumPy."""
     steps, tau = 10, 0.1
-    problem = lw.Problem(slider, steps=steps, duration=steps * tau)
-    problem.add("acceleration", "squares").add("configuration", "equality", at=-1, name="end")
-    problem.add("velocity", "equality", at=-1, name="rest")
+    problem = lw.TrajectoryProblem(slider, num_steps=steps, duration=steps * tau)
+    problem = problem.add("acceleration", "least_squares").add("configuration", "equality", steps=-1, name="end")
+    problem = problem.add("velocity", "equality", steps=-1, name="rest")
     start, end, v0 = np.array([0.1, -0.2]), np.array([0.7, 0.4]), np.array([0.3, -0.1])
     found = problem.solve(start, velocity=v0, targets={"end": end}, tolerance=1e-10, step_tolerance=1e-10)
     A = np.zeros((steps, steps))
@@ -83,7 +83,7 @@ def test_the_double_integrator(slider):
     assert found.success and np.abs(found.q - exact[:steps]).max() < 1e-9
     begin = found.trajectory()(0.0)
     assert np.allclose(begin.q, start) and np.allclose(begin.v, v0)
-    several = problem.solve(start, velocity=np.array([0.0 * v0, v0]), targets={"end": end}, seeds=2)
+    several = problem.solve(start, velocity=np.array([0.0 * v0, v0]), targets={"end": end}, num_guesses=2)
     assert np.allclose(several.trajectory(1)(0.0).v, v0) and np.allclose(several.attempts.trajectory((1, 1))(0.0).v, v0)
     scale = np.abs(exact[steps:]).max()
     assert np.abs(found.multipliers["end"][0] - exact[steps]).max() < 1e-4 * scale
@@ -93,9 +93,11 @@ def test_the_double_integrator(slider):
 def test_one_step_is_inverse_kinematics():
     robot = lw.load("arm6")
     frame, q = robot.frames[-1], robot.random_configuration(seed=3)
-    problem = lw.Problem(robot, steps=1).add(lw.ik.PoseTask(frame), "equality", name="reach")
+    problem = lw.TrajectoryProblem(robot, num_steps=1).add(lw.ik.PoseTask(frame), "equality", name="reach")
     near = q + 0.1
-    found = problem.solve(guess=near, targets={"reach": robot.pose(q, frame)}, step_tolerance=1e-9, tolerance=1e-9)
+    found = problem.solve(
+        initial_guess=near, targets={"reach": robot.pose(q, frame)}, step_tolerance=1e-9, tolerance=1e-9
+    )
     other = robot.ik_problem([lw.ik.PoseTask(frame, name="reach")], position_limits=False).solve(
         near, reach=robot.pose(q, frame)
     )
@@ -104,15 +106,17 @@ def test_one_step_is_inverse_kinematics():
 
 def test_numbers_of_steps_and_of_paths(slider):
     """Variables, parameters with bounds, phases that take as long as is best."""
-    problem = lw.Problem(
-        slider, steps=6, duration={"go": (0.2, 2.0), "hold": 0.5}, phases={"go": (0, 3), "hold": (3, 6)}
+    problem = lw.TrajectoryProblem(
+        slider, num_steps=6, duration={"go": (0.2, 2.0), "hold": 0.5}, phases={"go": (0, 3), "hold": (3, 6)}
     )
-    problem.variable("push", 1, lower=-0.5, upper=0.2, at="go").parameter("size", 2, lower=(-1.0, 0.25), upper=1.0)
-    problem.add(lambda w: w.variables("push")[0] - 1.0, "squares", name="much", at="go")
-    problem.add(lambda w: w.parameter("size") - np.array([0.3, 0.0]), "squares", name="sized", at=-1)
-    problem.add("acceleration", "squares", at="go", scale=0.1).add("duration of go", "cost")
-    problem.add("configuration", "equality", at=3, name="there", target=(0.3, 0.2))
-    problem.add("velocity", "squares", at="hold")
+    problem = problem.add_variable("push", 1, lower=-0.5, upper=0.2, steps="go").add_parameter(
+        "size", 2, lower=(-1.0, 0.25), upper=1.0
+    )
+    problem = problem.add(lambda w: w.variables("push")[0] - 1.0, "least_squares", name="much", steps="go")
+    problem = problem.add(lambda w: w.parameter("size") - np.array([0.3, 0.0]), "least_squares", name="sized", steps=-1)
+    problem = problem.add("acceleration", "least_squares", steps="go", scale=0.1).add("duration of go", "cost")
+    problem = problem.add("configuration", "equality", steps=3, name="there", target=(0.3, 0.2))
+    problem = problem.add("velocity", "least_squares", steps="hold")
     found = problem.solve(np.zeros(2))
     assert found.success and np.abs(found.variables["push"][:3, 0] - 0.2).max() < 1e-5
     assert np.abs(found.variables["push"][3:]).max() == 0.0
@@ -125,24 +129,24 @@ def test_numbers_of_steps_and_of_paths(slider):
 
 
 def test_what_is_not_finite_is_named(slider):
-    problem = lw.Problem(slider, steps=4).add("acceleration", "squares")
-    problem.add(lambda w: sqrt(w.q("elbow") - 3.0), "squares", name="odd", at=2)
+    problem = lw.TrajectoryProblem(slider, num_steps=4).add("acceleration", "least_squares")
+    problem = problem.add(lambda w: sqrt(w.q("elbow") - 3.0), "least_squares", name="odd", steps=2)
     found = problem.solve(np.zeros(2))
     assert found.status == "not_finite" and found.message == "'odd' is nan in step 2, row 'odd'"
     # where it does not count, it may be what it likes
-    problem = lw.Problem(slider, steps=4).add("acceleration", "squares")
-    problem.add(lambda w: sqrt(w.q("elbow") - 0.5), "squares", name="odd", at=[3])
-    problem.add("configuration", "equality", at=[2, 3], target=(0.0, 0.9), name="up")
+    problem = lw.TrajectoryProblem(slider, num_steps=4).add("acceleration", "least_squares")
+    problem = problem.add(lambda w: sqrt(w.q("elbow") - 0.5), "least_squares", name="odd", steps=[3])
+    problem = problem.add("configuration", "equality", steps=[2, 3], target=(0.0, 0.9), name="up")
     guess = np.array([[0.0, 0.0], [0.0, 0.3], [0.0, 0.6], [0.0, 0.9]])
-    assert problem.solve(np.zeros(2), guess=guess).success
+    assert problem.solve(np.zeros(2), initial_guess=guess).success
 
 
 def test_derivatives_that_are_not_finite_are_named(slider):
     """The length of what is at rest has a value, and no derivative: no constraint is to blame, nor is it stuck."""
     for step, at in ((0, slice(0, 2)), (2, 2)):
-        problem = lw.Problem(slider, steps=3).add("acceleration", "squares")
-        problem.add("configuration", "equality", at=-1, name="harmless")
-        problem.add(lambda w: sqrt(w.v()[0] ** 2 + w.v()[1] ** 2), "squares", name="speed", at=at)
+        problem = lw.TrajectoryProblem(slider, num_steps=3).add("acceleration", "least_squares")
+        problem = problem.add("configuration", "equality", steps=-1, name="harmless")
+        problem = problem.add(lambda w: sqrt(w.v()[0] ** 2 + w.v()[1] ** 2), "least_squares", name="speed", steps=at)
         for solver, n in (("augmented", 0), ("augmented", 2), ("ilqr", 0), ("ilqr", 2)):
             found = problem.solve(np.zeros((n, 2) if n else 2), solver=solver)
             said = found.explain(n - 1 if n else ())
@@ -156,10 +160,10 @@ def test_derivatives_that_are_not_finite_are_named(slider):
 
 
 def test_two_that_conflict_are_named(slider):
-    problem = lw.Problem(slider, steps=3).add("acceleration", "squares", scale=0.1)
-    problem.add("configuration", "equality", at=2, target=(0.5, 0.0), name="here")
-    problem.add("configuration", "equality", at=2, target=(0.9, 0.0), name="there")
-    problem.add("velocity", "inequality", upper=9.0, lower=-9.0)
+    problem = lw.TrajectoryProblem(slider, num_steps=3).add("acceleration", "least_squares", scale=0.1)
+    problem = problem.add("configuration", "equality", steps=2, target=(0.5, 0.0), name="here")
+    problem = problem.add("configuration", "equality", steps=2, target=(0.9, 0.0), name="there")
+    problem = problem.add("velocity", "inequality", upper=9.0, lower=-9.0)
     found = problem.solve(np.zeros(2))
     assert found.status == "infeasible" and set(found.conflicts) == {"here", "there"}
     assert abs(found.violations["here"] - 0.2) < 1e-3 and list(found.residuals)[-1] == "acceleration"
@@ -169,9 +173,11 @@ def test_what_a_constraint_is_measured_in_is_no_matter(slider):
     """Motors that can only just, in N·m and in mN·m, by scales and by values; and costs of another size."""
 
     def reaching(motors, most, scale, cost):
-        problem = lw.Problem(slider, steps=12, duration=0.6).add("acceleration", "squares", scale=cost)
-        problem.add("configuration", "equality", at=-1, target=(2.0, -1.0), name="there")
-        problem.add("velocity", "equality", at=-1, name="rest")
+        problem = lw.TrajectoryProblem(slider, num_steps=12, duration=0.6).add(
+            "acceleration", "least_squares", scale=cost
+        )
+        problem = problem.add("configuration", "equality", steps=-1, target=(2.0, -1.0), name="there")
+        problem = problem.add("velocity", "equality", steps=-1, name="rest")
         return problem.add(motors, "inequality", lower=-most, upper=most, scale=scale, name="motors")
 
     found = [

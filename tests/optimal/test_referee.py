@@ -20,16 +20,16 @@ def both(problem, *start, **given):
 def test_the_same_optimum():
     """Squares, a range, an equality at a step, an inequality, a target of each step, forces of the constraints."""
     robot = lw.load("double_pendulum")
-    problem = lw.Problem(robot, steps=8, duration=0.8)
-    problem.add("torque", "squares", scale=0.1)
-    problem.add("acceleration", "squares", scale=0.1)
-    problem.add("configuration", "equality", at=-1, target=[0.6, 0.3], name="there")
-    problem.add("velocity", "equality", lower=-3.0, upper=1.7, name="slow")
-    problem.add(lambda w: w.point("tip")[2] + 1.69, "inequality", at=slice(2, 6), name="below")
-    wanted = lw.optimal.ByStep(np.linspace([0.0, 0.0], [0.3, -0.3], 8))
-    problem.add("configuration", "squares", scale=2.0, name="near", target=wanted)
+    problem = lw.TrajectoryProblem(robot, num_steps=8, duration=0.8)
+    problem = problem.add("torque", "least_squares", scale=0.1)
+    problem = problem.add("acceleration", "least_squares", scale=0.1)
+    problem = problem.add("configuration", "equality", steps=-1, target=[0.6, 0.3], name="there")
+    problem = problem.add("velocity", "equality", lower=-3.0, upper=1.7, name="slow")
+    problem = problem.add(lambda w: w.point("tip")[2] + 1.69, "inequality", steps=slice(2, 6), name="below")
+    wanted = lw.optimal.PerStep(np.linspace([0.0, 0.0], [0.3, -0.3], 8))
+    problem = problem.add("configuration", "least_squares", scale=2.0, name="near", target=wanted)
     line = np.linspace([-0.5, 0.1], [0.6, 0.3], 9)[1:]
-    ours, theirs = both(problem, [-0.5, 0.1], guess=line, tolerance=1e-9, step_tolerance=1e-9)
+    ours, theirs = both(problem, [-0.5, 0.1], initial_guess=line, tolerance=1e-9, step_tolerance=1e-9)
     assert np.allclose(ours.q, theirs.q, atol=1e-6) and np.isclose(ours.cost, theirs.cost, rtol=1e-8)
     for name in ("there", "slow", "below"):
         assert np.abs(ours.multipliers[name]).max() > 1e-2
@@ -44,14 +44,14 @@ def test_on_manifolds_with_parameters():
         lw.Link("ball", lw.shapes.Sphere(0.1), mass=1.0),
         lw.Joint.of(lw.joints.Spherical(), name="socket", parent="world", child="ball"),
     )
-    problem = lw.Problem(ball, steps=4, duration=1.0)
-    problem.parameter("share", lower=0.2, upper=0.9, guess=0.5)
-    problem.variable("push", 3)
-    problem.add("velocity", "squares")
-    problem.add(lambda w: w.variables("push") - w.a(), "equality", name="push")
-    problem.add(lambda w: w.parameter("share") - 1.5, "squares", at=-1, name="much")
+    problem = lw.TrajectoryProblem(ball, num_steps=4, duration=1.0)
+    problem = problem.add_parameter("share", lower=0.2, upper=0.9, initial_guess=0.5)
+    problem = problem.add_variable("push", 3)
+    problem = problem.add("velocity", "least_squares")
+    problem = problem.add(lambda w: w.variables("push") - w.a(), "equality", name="push")
+    problem = problem.add(lambda w: w.parameter("share") - 1.5, "least_squares", steps=-1, name="much")
     turn = lw.ik.OrientationTask("ball")
-    problem.add(turn, "equality", at=-1, name="turned")
+    problem = problem.add(turn, "equality", steps=-1, name="turned")
     R = np.array([lw.pose(rpy=(0.4, -0.3, x))[:3, :3] for x in (0.5, 2.0)])
     ours, theirs = both_of_many(problem, R)
     assert np.allclose(ball.difference(ours.q, theirs.q), 0.0, atol=1e-5)
@@ -68,11 +68,11 @@ def both_of_many(problem, R):
 
 
 def test_what_is_refused():
-    problem = lw.Problem(lw.load("double_pendulum"), steps=3).add("acceleration", "squares")
+    problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=3).add("acceleration", "least_squares")
     with pytest.raises(ValueError, match=r"solver: expected one of 'augmented', 'ipopt'.*got 'simplex'"):
         problem.solve([0.0, 0.0], solver="simplex")
-    never = problem.add("velocity", "equality", at=-1, target=[1.0, 0.0], name="fast")
-    never.add("velocity", "equality", at=-1, name="at rest")
+    never = problem.add("velocity", "equality", steps=-1, target=[1.0, 0.0], name="fast")
+    never = never.add("velocity", "equality", steps=-1, name="at rest")
     found = never.solve([0.0, 0.0], solver="ipopt")
     assert found.status == "infeasible" and set(found.conflicts) == {"fast", "at rest"}
     assert abs(found.violations["fast"] + found.violations["at rest"] - 1.0) < 1e-3

@@ -17,11 +17,11 @@ STEP = 1e-4
 X, Z = 1.0, -0.8  # where the tip is to be [m]
 
 
-def lift(robot: lw.Robot) -> lw.Problem:
+def lift(robot: lw.Robot) -> lw.TrajectoryProblem:
     """Torques squared, to a place of the tip."""
-    problem = lw.Problem(robot, steps=5, duration=0.5).add("torque", "squares", scale=0.1)
-    problem.add("velocity", "squares", scale=0.2)
-    problem.add(lambda w: [w.point("tip")[0] - X, w.point("tip")[2] - Z], "equality", at=-1, name="there")
+    problem = lw.TrajectoryProblem(robot, num_steps=5, duration=0.5).add("torque", "least_squares", scale=0.1)
+    problem = problem.add("velocity", "least_squares", scale=0.2)
+    problem = problem.add(lambda w: [w.point("tip")[0] - X, w.point("tip")[2] - Z], "equality", steps=-1, name="there")
     return problem.add(lw.optimal.TorqueLimits(upper=60.0), "inequality", name="motors")
 
 
@@ -42,7 +42,7 @@ def test_loads_and_offsets_come_with_a_call(monkeypatch: pytest.MonkeyPatch) -> 
     assert abs(plain.cost - found.cost[0]) < 1e-9 * plain.cost and np.abs(plain.q - found.q[0]).max() < 1e-7
     one = {name: x[1] for name, x in many.items()}
     other = ARM.with_parameters(one)
-    fixed = lift(other).solve(start, guess=found.q[1], **TIGHT)
+    fixed = lift(other).solve(start, initial_guess=found.q[1], **TIGHT)
     assert fixed.success and np.abs(fixed.q - found.q[1]).max() < 1e-7
     assert np.abs(fixed.multipliers["there"] - found.multipliers["there"][1]).max() < 1e-4
     assert np.abs(other.pose(found.q[1, -1], "tip")[[0, 2], 3] - [X, Z]).max() < 1e-9
@@ -50,11 +50,11 @@ def test_loads_and_offsets_come_with_a_call(monkeypatch: pytest.MonkeyPatch) -> 
         patch.setattr(solving, "_compiled", _refuses)
         alone = problem.solve(start, parameters=one, **TIGHT)
         assert np.array_equal(alone.q, found.q[1]) and alone.cost == found.cost[1]
-        assert problem.solve(start, parameters=one, warm=plain, **TIGHT).success
-        seeds = problem.solve(start, parameters=many, seeds=2, every_seed=True, **TIGHT)
+        assert problem.solve(start, parameters=one, warm_start=plain, **TIGHT).success
+        seeds = problem.solve(start, parameters=many, num_guesses=2, continue_all=True, **TIGHT)
         assert np.array_equal(seeds.attempts.q[:, 0], found.q)
         assert np.allclose(seeds.residuals["there"], 0.0, atol=1e-9)
-        again = problem.solve(start, warm=found, parameters=many, **TIGHT)
+        again = problem.solve(start, warm_start=found, parameters=many, **TIGHT)
         assert again.success.all() and (again.iterations < found.iterations).all()
 
 
@@ -69,7 +69,7 @@ def test_optima_move_as_differences_say() -> None:
         exact = found.derivative(by).q @ way
         assert exact.shape == (2, 5, 2) and np.abs(exact[0] - exact[1]).max() > 1e-3
         moved = [
-            problem.solve(start, parameters=many | {by: many[by] + sign * STEP * way}, warm=found, **TIGHT).q
+            problem.solve(start, parameters=many | {by: many[by] + sign * STEP * way}, warm_start=found, **TIGHT).q
             for sign in (1.0, -1.0)
         ]
         assert np.abs((moved[0] - moved[1]) / (2 * STEP) - exact).max() < 1e-6, by
@@ -77,7 +77,9 @@ def test_optima_move_as_differences_say() -> None:
     told = found.derivative("gravity").q[0, ..., 2]
     heavy = {name: x[0] if x.ndim > 1 else x for name, x in many.items()}
     ends = [
-        problem.solve(start, parameters=heavy | {"gravity": gravity + x * np.eye(3)[2]}, guess=found.q[0], **TIGHT).q
+        problem.solve(
+            start, parameters=heavy | {"gravity": gravity + x * np.eye(3)[2]}, initial_guess=found.q[0], **TIGHT
+        ).q
         for x in (STEP, -STEP)
     ]
     assert np.abs((ends[0] - ends[1]) / (2 * STEP) - told).max() < 1e-6
@@ -91,10 +93,10 @@ def test_a_loop_whose_links_are_given() -> None:
     start = robot.assemble(robot.neutral()).q
     hinge, link = "rocker_hinge", "rocker"
 
-    def pose(robot: lw.Robot) -> lw.Problem:
-        problem = lw.Problem(robot, steps=4, duration=0.8).add("torque", "squares", scale=0.1)
-        problem.add("velocity", "squares")
-        return problem.add(lw.ik.JointTask("crank_hinge"), "equality", at=-1, target=start[0] + 0.4, name="turned")
+    def pose(robot: lw.Robot) -> lw.TrajectoryProblem:
+        problem = lw.TrajectoryProblem(robot, num_steps=4, duration=0.8).add("torque", "least_squares", scale=0.1)
+        problem = problem.add("velocity", "least_squares")
+        return problem.add(lw.ik.JointTask("crank_hinge"), "equality", steps=-1, target=start[0] + 0.4, name="turned")
 
     own = robot.parameters([f"placement:{hinge}", f"inertia:{link}"])
     way = np.array([0.0, 0.0, 0.0, 0.02, 0.0, 0.01])
@@ -104,11 +106,11 @@ def test_a_loop_whose_links_are_given() -> None:
     other = robot.with_parameters(given)
     assert found.success, found.explain()
     assert np.abs(other.constraint_error(found.q)).max() < 1e-9 < np.abs(robot.constraint_error(found.q)).max()
-    fixed = pose(other).solve(start, guess=found.q, **TIGHT)
+    fixed = pose(other).solve(start, initial_guess=found.q, **TIGHT)
     assert fixed.success and np.abs(fixed.q - found.q).max() < 1e-7
     exact = found.derivative(f"placement:{hinge}").q @ way
     ends = [
-        problem.solve(start, parameters=given | {f"placement:{hinge}": (1.0 + x) * way}, warm=found, **TIGHT).q
+        problem.solve(start, parameters=given | {f"placement:{hinge}": (1.0 + x) * way}, warm_start=found, **TIGHT).q
         for x in (1e-3, -1e-3)
     ]
     assert np.abs(exact).max() > 1e-3 and np.abs((ends[0] - ends[1]) / 2e-3 - exact).max() < 1e-6
@@ -124,10 +126,12 @@ def test_a_contact_whose_robot_is_given() -> None:
         lw.Joint.of(up, name="height", parent="world", child="trunk"),
         lw.Joint.of(up, name="hip", parent="trunk", child="leg"),
     ).with_point("foot", "leg", (0, 0, 0))
-    problem = lw.Problem(robot, steps=4, duration=0.2)
-    problem.contact("foot", friction=None, effort=0.0)
-    problem.add(lw.optimal.TorqueFeature(["height"]), "equality", name="no motor")
-    problem.add("configuration", "squares", target=[0.5, -0.5]).add("acceleration", "squares", scale=0.1)
+    problem = lw.TrajectoryProblem(robot, num_steps=4, duration=0.2)
+    problem = problem.add_contact("foot", friction=None, effort=0.0)
+    problem = problem.add(lw.optimal.TorqueFeature(["height"]), "equality", name="no motor")
+    problem = problem.add("configuration", "least_squares", target=[0.5, -0.5]).add(
+        "acceleration", "least_squares", scale=0.1
+    )
     trunk = np.multiply.outer([4.0, 6.0], [1.0] + [0.0] * 9)
     found = problem.solve([0.5, -0.5], parameters={"inertia:trunk": trunk}, **TIGHT)
     pushes = found.variables["foot"][..., 2]
@@ -148,7 +152,10 @@ def test_the_referee_takes_them_too() -> None:
 def test_what_is_no_number_of_the_robot_is_said() -> None:
     problem = lift(ARM)
     for wrong, said in (
-        ({"inertia:payload": [1.0]}, r"Problem.solve: parameters: inertia:payload: expected numbers \(\.\.\., 10\)"),
+        (
+            {"inertia:payload": [1.0]},
+            r"TrajectoryProblem.solve: parameters: inertia:payload: expected numbers \(\.\.\., 10\)",
+        ),
         ({"gravity": [0.0, 0.0, np.nan]}, "finite"),
         ({"inertia:payload": np.stack([BALL, -BALL])}, r"inertia:payload\[1\]: no body has these"),
         ({"gravity": np.zeros((2, 3)), "frame:tip": np.zeros((3, 6))}, r"leading axes .* parameters: frame:tip \(3,\)"),

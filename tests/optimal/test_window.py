@@ -66,7 +66,7 @@ def test_rows_are_derivatives(seed):
     ]
     tau, duration = 0.1, 1.3
     for feature, aim in features:
-        found = feature.rows(window(tree, path, tau, force, duration), aim)
+        found = feature.jacobian(window(tree, path, tau, force, duration), aim)
         width = tree.nv + 2
         assert len(found.rows) == feature.depth + 1
         assert all(len(row) == width for block in found.rows for row in block)

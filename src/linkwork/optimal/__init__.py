@@ -1,22 +1,20 @@
 """Trajectory optimisation: problems made of features, solvers and results."""
 
-from linkwork.optimal.algorithms.jacobian_check import RowCheck
-from linkwork.optimal.arguments import ByStep, PathNumber, ProblemEntry
+from linkwork.optimal.algorithms.jacobian_check import JacobianCheck
+from linkwork.optimal.check_feature import check_feature
 from linkwork.optimal.features import AccelerationFeature as AccelerationFeature
 from linkwork.optimal.features import AccelerationLimits as AccelerationLimits
-from linkwork.optimal.features import AskingWindow as AskingWindow
 from linkwork.optimal.features import Clearance as Clearance
 from linkwork.optimal.features import ConfigurationFeature as ConfigurationFeature
 from linkwork.optimal.features import ConstraintForce as ConstraintForce
 from linkwork.optimal.features import ContactForce as ContactForce
 from linkwork.optimal.features import ContactHeight as ContactHeight
-from linkwork.optimal.features import ContactStays as ContactStays
 from linkwork.optimal.features import EnergyFeature as EnergyFeature
 from linkwork.optimal.features import Feature as Feature
-from linkwork.optimal.features import FeatureRows as FeatureRows
+from linkwork.optimal.features import FeatureJacobian as FeatureJacobian
 from linkwork.optimal.features import FrictionCone as FrictionCone
 from linkwork.optimal.features import FunctionFeature as FunctionFeature
-from linkwork.optimal.features import HeldConstraint as HeldConstraint
+from linkwork.optimal.features import HolonomicFeature as HolonomicFeature
 from linkwork.optimal.features import JerkFeature as JerkFeature
 from linkwork.optimal.features import JerkLimits as JerkLimits
 from linkwork.optimal.features import MomentumFeature as MomentumFeature
@@ -24,6 +22,7 @@ from linkwork.optimal.features import ParameterFeature as ParameterFeature
 from linkwork.optimal.features import PathContact as PathContact
 from linkwork.optimal.features import PositionLimits as PositionLimits
 from linkwork.optimal.features import PowerFeature as PowerFeature
+from linkwork.optimal.features import StickingContact as StickingContact
 from linkwork.optimal.features import SurfaceCone as SurfaceCone
 from linkwork.optimal.features import TaskFeature as TaskFeature
 from linkwork.optimal.features import TorqueFeature as TorqueFeature
@@ -34,27 +33,29 @@ from linkwork.optimal.features import VelocityConstraint as VelocityConstraint
 from linkwork.optimal.features import VelocityFeature as VelocityFeature
 from linkwork.optimal.features import VelocityLimits as VelocityLimits
 from linkwork.optimal.features import Window as Window
+from linkwork.optimal.features import WindowQuery as WindowQuery
 from linkwork.optimal.optimum_derivative import PathDerivative
+from linkwork.optimal.problem_terms import DecisionVariable, PerStep, ProblemTerm
 from linkwork.optimal.result import OptimalResult
 from linkwork.optimal.shooting.shooting_result import ShootingResult
+from linkwork.optimal.trajectory_problem import TrajectoryProblem
 
 __all__ = [
     "AccelerationFeature",
     "AccelerationLimits",
-    "AskingWindow",
-    "ByStep",
     "Clearance",
     "ConfigurationFeature",
     "ConstraintForce",
     "ContactForce",
     "ContactHeight",
-    "ContactStays",
+    "DecisionVariable",
     "EnergyFeature",
     "Feature",
-    "FeatureRows",
+    "FeatureJacobian",
     "FrictionCone",
     "FunctionFeature",
-    "HeldConstraint",
+    "HolonomicFeature",
+    "JacobianCheck",
     "JerkFeature",
     "JerkLimits",
     "MomentumFeature",
@@ -62,22 +63,25 @@ __all__ = [
     "ParameterFeature",
     "PathContact",
     "PathDerivative",
-    "PathNumber",
+    "PerStep",
     "PositionLimits",
     "PowerFeature",
-    "ProblemEntry",
-    "RowCheck",
+    "ProblemTerm",
     "ShootingResult",
+    "StickingContact",
     "SurfaceCone",
     "TaskFeature",
     "TorqueFeature",
     "TorqueLimits",
+    "TrajectoryProblem",
     "UnactuatedFeature",
     "VariableFeature",
     "VelocityConstraint",
     "VelocityFeature",
     "VelocityLimits",
     "Window",
+    "WindowQuery",
+    "check_feature",
 ]
 
 

@@ -1,4 +1,4 @@
-"""What constraints are multiplied by before anything is searched, so that what they are measured in does not matter.
+"""Factors of constraints before a search, which make it independent of the units of constraints.
 
 With costs whose second derivatives are H, a constraint with rows J moves by C λ, C = J H⁻¹Jᵀ, as multipliers λ pull,
 and a penalty ρ leaves 1/(1 + ρ C) of a violation.  With the same ρ C for all constraints, problems in other units, and
@@ -16,9 +16,9 @@ from linkwork.errors import UnknownNameError
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathProgram
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.algorithms.stage_terms import EntryRequest, columns_of, second_derivatives
+from linkwork.optimal.algorithms.stage_terms import TermRequest, columns_of, second_derivatives
 
-__all__ = ["even_scales"]
+__all__ = ["scale_factors"]
 
 STIFF = 300.0  # ρ C of a first penalty
 _LEAST = 1e-7  # of H's largest element: what everything costs at least
@@ -28,19 +28,19 @@ _SPEED = 0.3  # [rad/s, m/s]
 Array = np.ndarray
 
 
-def even_scales(
+def scale_factors(
     program: PathProgram, numbers: OptimalNumbers, places: Array, u: Array, p: Array, penalty: float
 ) -> Array:
-    """By row (rows,): what to multiply scales by; 1 of costs, and of constraints of which nothing is known.
+    """Return factors of scales by row (rows,): 1 of costs, and of constraints without a known compliance.
 
     As constraints give way least at some configurations ``places`` (n, nq), where a robot may be near to falling over;
     with variables ``u`` of a step and parameters ``p``.
     """
-    found = np.ones(program.rows)
+    factors = np.ones(program.rows)
     if not program.hard:
-        return found
+        return factors
     weights = np.asarray(numbers.weights, dtype=float)
-    some = [k for k, entry in enumerate(program.entries) if not entry.hard and weights[:, k].any()]
+    some = [k for k, term in enumerate(program.terms) if not term.hard and weights[:, k].any()]
     least = dict.fromkeys(program.hard, np.inf)
     with np.errstate(all="ignore"):
         for q in places:
@@ -55,61 +55,61 @@ def even_scales(
                 steps = np.flatnonzero(weights[:, k])
                 two = sorted({int(steps[len(steps) // 2]), int(steps[-1])}) if len(steps) else []
                 J = _jacobian(program, window, _asked(program, numbers, k))[:, : (program.depth + 1) * program.width]
-                much = float(np.mean([stiffness.yielding(t, J) for t in two])) if two else np.nan
-                if len(steps) > 1 and program.entries[k].kind == "equality":
-                    much = min(much, _FARTHEST * float(np.mean([stiffness.alone(t, J) for t in two])))
-                if np.isfinite(J).all() and 0.0 < much < least[k]:
-                    least[k] = much
-    for k, much in least.items():
-        if np.isfinite(much):
-            found[program.rows_of[k]] = np.sqrt(STIFF / (penalty * much))
-    return found
+                compliance = float(np.mean([stiffness.yielding(t, J) for t in two])) if two else np.nan
+                if len(steps) > 1 and program.terms[k].kind == "equality":
+                    compliance = min(compliance, _FARTHEST * float(np.mean([stiffness.alone(t, J) for t in two])))
+                if np.isfinite(J).all() and 0.0 < compliance < least[k]:
+                    least[k] = compliance
+    for k, compliance in least.items():
+        if np.isfinite(compliance):
+            factors[program.rows_of[k]] = np.sqrt(STIFF / (penalty * compliance))
+    return factors
 
 
 def _even_window(program: PathProgram, numbers: OptimalNumbers, q: Array, u: Array, p: Array) -> PathWindow:
     m, tree = program.depth, program.tree
     clock = program.clocks(numbers)[program.steps // 2]
-    way = _SPEED * np.cos(1.0 + np.arange(tree.nv))  # none of which is another's multiple
+    velocity = _SPEED * np.cos(1.0 + np.arange(tree.nv))  # none of which is another's multiple
     path = [[float(x) for x in q]]
     window = program.window(path * (m + 1), [u.tolist()] * (m + 1), p.tolist(), [float(x) for x in clock])
     for back in range(m):
-        path.append(integrate(tree, path[-1], [float(-window.step_of(back) * x) for x in way]))
+        path.append(integrate(tree, path[-1], [float(-window.step_of(back) * x) for x in velocity]))
     return program.window(path, [u.tolist()] * (m + 1), p.tolist(), [float(x) for x in clock])
 
 
-def _asked(program: PathProgram, numbers: OptimalNumbers, k: int) -> EntryRequest:
-    entry, rows = program.entries[k], program.rows_of[k]
+def _asked(program: PathProgram, numbers: OptimalNumbers, k: int) -> TermRequest:
+    term, rows = program.terms[k], program.rows_of[k]
     target = np.asarray(numbers.targets[k], dtype=float)
-    if entry.moving:
+    if term.has_target_per_step:
         target = target[program.steps // 2]
     scales, lower, upper = (
         [float(x) for x in np.asarray(part)[rows]] for part in (numbers.scales, numbers.lower, numbers.upper)
     )
-    return EntryRequest(entry, 1.0, scales, target.tolist(), lower, upper)
+    return TermRequest(term, 1.0, scales, target.tolist(), lower, upper)
 
 
-def _jacobian(program: PathProgram, w: PathWindow, asked: EntryRequest) -> Array:
-    """Scaled rows by columns of windows (rows, (depth + 1) width + parameters)."""
-    J = np.zeros((asked.entry.count, (program.depth + 1) * program.width + program.many))
+def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest) -> Array:
+    """Return the scaled Jacobian by columns of windows (rows, (depth + 1) width + parameters)."""
+    J = np.zeros((request.term.count, (program.depth + 1) * program.width + program.many))
     try:
-        found = asked.entry.feature.exact_jacobian(w, asked.target)
+        jacobian = request.term.feature.exact_jacobian(w, request.target)
     except UnknownNameError:
         raise
     except (ArithmeticError, ValueError):  # what is asked for does not exist there
         return np.full(J.shape, np.nan)
-    for k, scale in enumerate(asked.scales):
-        for i, x in columns_of(program, w, found, k).items():
+    for k, scale in enumerate(request.scales):
+        for i, x in columns_of(program, w, jacobian, k).items():
             J[k, i] = scale * float(x)
     return J
 
 
-def _curvature(program: PathProgram, w: PathWindow, asked: EntryRequest) -> Array:
-    """What an entry adds to H in a window: positive, also where its own second derivatives are not."""
-    J = _jacobian(program, w, asked)[:, : (program.depth + 1) * program.width]
+def _curvature(program: PathProgram, w: PathWindow, request: TermRequest) -> Array:
+    """Return a term's share of H in a window, positive semidefinite also where its second derivatives are not."""
+    J = _jacobian(program, w, request)[:, : (program.depth + 1) * program.width]
     H = J.T @ J
-    if asked.entry.kind == "cost" and np.isfinite(J).all():
+    if request.term.kind == "cost" and np.isfinite(J).all():
         H = np.diag(np.abs(J).sum(axis=0))  # of so much in a radian
-        for (i, j), x in second_derivatives(program, w, asked, asked.scales).items():
+        for (i, j), x in second_derivatives(program, w, request, request.scales).items():
             if i < len(H):
                 H[i, j] = H[j, i] = H[i, j] + float(x)
         if np.isfinite(H).all():
@@ -119,9 +119,9 @@ def _curvature(program: PathProgram, w: PathWindow, asked: EntryRequest) -> Arra
 
 
 def _of_parameters(program: PathProgram, w: PathWindow, numbers: OptimalNumbers, p: Array, k: int) -> float:
-    """What the path's parameters cost, roughly: by so much more as they are, to first order."""
+    """Return roughly what the path's parameters cost, to first order."""
     J = _jacobian(program, w, _asked(program, numbers, k))[:, (program.depth + 1) * program.width :]
-    return float((np.abs(J) @ np.abs(p)).sum()) if program.entries[k].kind == "cost" else 0.0
+    return float((np.abs(J) @ np.abs(p)).sum()) if program.terms[k].kind == "cost" else 0.0
 
 
 class _Stiffness:
@@ -158,14 +158,14 @@ class _Stiffness:
             self._ways.append(way)
 
     def alone(self, t: int, J: Array) -> Array:
-        """The diagonal of J D⁻¹ Jᵀ, with H's diagonal D."""
+        """Return the diagonal of J D⁻¹ Jᵀ, with H's diagonal D."""
         n = self._width
         backs = range(min(J.shape[1] // n, t + 1))
         parts = [J[:, back * n : (back + 1) * n] ** 2 / self._diagonal[t - back] for back in backs]
         return np.asarray(sum(part.sum(axis=1) for part in parts))
 
     def yielding(self, t: int, J: Array) -> Array:
-        """The diagonal of J H⁻¹ Jᵀ of rows in the window of a step."""
+        """Return the diagonal of J H⁻¹ Jᵀ of rows in the window of a step."""
         m, n = self._m, self._width
         right = np.zeros((self._blocks, m * n, len(J)))
         for back in range(min(J.shape[1] // n, t + 1)):

@@ -1,4 +1,4 @@
-"""Contacts of a problem: where a robot is held or stands, by phases, with the forces that this takes."""
+"""Contacts and constraint forces of a problem: the variables, constraints and costs that they stand for."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from linkwork.optimal.features import (
     ConstraintForce,
     ContactForce,
     ContactHeight,
-    ContactStays,
     Feature,
     FrictionCone,
-    HeldConstraint,
+    HolonomicFeature,
     PathContact,
+    StickingContact,
     SurfaceCone,
     VariableFeature,
     VelocityConstraint,
 )
 from linkwork.optimal.features.contact_features import CONES
-from linkwork.optimal.schedule_arguments import Besides
+from linkwork.optimal.schedule_arguments import OutsidePhase
 from linkwork.spatial import Pose, Rotation
 
-__all__ = ["EFFORT", "add_contact", "add_what_keeps", "held", "weight_of"]
+__all__ = ["EFFORT", "constraint_features", "weight_of", "with_constraint_forces", "with_contact"]
 
-EFFORT = 1e-2  # of forces in squares, as parts of the robot's weight
-
-
-def held(robot: Any) -> list[Feature]:
-    """What keeps to a robot's constraints along a path."""
-    return [HeldConstraint(one) if one.holonomic else VelocityConstraint(one) for one in robot.tree.constraints]
+EFFORT = 1e-2  # factor of forces in least squares, as parts of the robot's weight
 
 
-def add_what_keeps(problem: Any) -> None:
-    """Forces that keep the robot's constraints, as variables of each step."""
+def constraint_features(robot: Any) -> list[Feature]:
+    """Return a feature for each of a robot's constraints, which is zero along a path that keeps it."""
+    return [HolonomicFeature(one) if one.holonomic else VelocityConstraint(one) for one in robot.tree.constraints]
+
+
+def with_constraint_forces(problem: Any) -> Any:
+    """Return the problem with forces of the robot's constraints, as variables of each step, where it has none yet."""
     known = {one.name for one in problem.contacts}
     for constraint in problem.robot.tree.constraints:
         force = ConstraintForce(f"force of {constraint.name}", constraint)
         if force.name not in known:
-            problem.variable(force.name, force.size)
-            problem.act(force)
-            problem.add(VariableFeature(force.name), "squares", scale=EFFORT / weight_of(problem))
+            problem = problem.add_variable(force.name, force.size)._with_external_force(force)
+            problem = problem.add(VariableFeature(force.name), "least_squares", scale=EFFORT / weight_of(problem))
+    return problem
 
 
-def add_contact(
+def with_contact(
     problem: Any,
     on: str,
-    at: Any,
+    steps: Any,
     friction: float | None,
     normal: Any,
     surface: Any,
@@ -60,10 +60,10 @@ def add_contact(
     height: float | None,
     effort: float,
     name: str | None,
-) -> None:
-    """A contact of a frame or a point: see `Problem.contact`."""
-    caller = "Problem.contact"
-    carrier, point = _place(problem, caller, on)
+) -> Any:
+    """Return the problem with a contact of a frame or a point: see `TrajectoryProblem.add_contact`."""
+    caller = "TrajectoryProblem.add_contact"
+    carrier, point = _frame_and_point(problem, caller, on)
     label = name or on
     caller = f"{caller}: {label!r}"
     mu = None if friction is None else _number(caller, "friction", friction, 0.0)
@@ -75,40 +75,42 @@ def add_contact(
         raise ValueError(f"{caller}: cone: of a surface there is one with plane sides alone, got {cone!r}")
     size = _number(caller, "effort", effort, 0.0)
     up = None if height is None else _number(caller, "height", height, -math.inf)
-    frame = carrier if point is None else _frame_at(problem, on, point)
+    frame = carrier
+    if point is not None:
+        problem, frame = _with_frame_at(problem, on, point)
+    weight = weight_of(problem)
     contact = PathContact(label, frame, surface=half is not None)
-    problem.variable(label, contact.size, at=at)
-    problem.act(contact)
+    problem = problem.add_variable(label, contact.size, steps=steps)._with_external_force(contact)
     if mu is not None:
-        own: Feature = FrictionCone(contact, friction=mu, normal=n, cone=cone)
+        cone_feature: Feature = FrictionCone(contact, friction=mu, normal=n, cone=cone)
         if half is not None:
-            own = SurfaceCone(contact, friction=mu, half=half)
-        problem.add(own, "inequality", at=at, scale=1.0 / weight_of(problem))
+            cone_feature = SurfaceCone(contact, friction=mu, half=half)
+        problem = problem.add(cone_feature, "inequality", steps=steps, scale=1.0 / weight)
     if stays:
-        problem.add(ContactStays(contact), "equality", at=at)
+        problem = problem.add(StickingContact(contact), "equality", steps=steps)
     if up is not None:
-        problem.add(ContactHeight(contact, normal=n, height=up), "equality", at=at)
-    steps = problem.variables[label].steps
-    free: Any = [t for t in range(problem.steps) if t not in steps]
-    if isinstance(at, str):  # also where it has no steps now: phases may be elsewhere in a call
-        free = Besides(at)
-    if free:
-        problem.add(
-            ContactForce(contact), "equality", at=free, scale=1.0 / weight_of(problem), name=f"{label}: no force"
-        )
+        problem = problem.add(ContactHeight(contact, normal=n, height=up), "equality", steps=steps)
+    with_force = problem.variables[label].steps
+    without_force: Any = [t for t in range(problem.num_steps) if t not in with_force]
+    if isinstance(steps, str):  # also where there are none now: phases may have other steps in a call
+        without_force = OutsidePhase(steps)
+    if without_force:
+        no_force = ContactForce(contact)
+        problem = problem.add(no_force, "equality", steps=without_force, scale=1.0 / weight, name=f"{label}: no force")
     if size > 0.0:
-        problem.add(ContactForce(contact), "squares", at=at, scale=size / weight_of(problem))
+        problem = problem.add(ContactForce(contact), "least_squares", steps=steps, scale=size / weight)
+    return problem
 
 
 def weight_of(problem: Any) -> float:
-    """m |g| [N], or 1 without either."""
+    """Return m |g| [N], or 1 without either."""
     tree = problem.robot.tree
-    found = float(tree.mass * math.hypot(*tree.gravity))
-    return found if found > 0.0 else 1.0
+    weight = float(tree.mass * math.hypot(*tree.gravity))
+    return weight if weight > 0.0 else 1.0
 
 
-def _place(problem: Any, caller: str, on: Any) -> tuple[str, Any]:
-    """The frame of a contact, and the point in it where one is named.  Raises UnknownNameError, ValueError."""
+def _frame_and_point(problem: Any, caller: str, on: Any) -> tuple[str, Any]:
+    """Return the frame of a contact, and the point in it where one is named.  Raises UnknownNameError, ValueError."""
     tree = problem.robot.tree
     frames, points = {frame.name: frame for frame in tree.frames}, {point.name: point for point in tree.points}
     if not isinstance(on, str):
@@ -122,47 +124,48 @@ def _place(problem: Any, caller: str, on: Any) -> tuple[str, Any]:
     return carrier.name, point
 
 
-def _frame_at(problem: Any, name: str, point: Any) -> str:
-    """A frame at a point, in the axes of the point's frame; the problem's robot has it from then on."""
+def _with_frame_at(problem: Any, name: str, point: Any) -> tuple[Any, str]:
+    """Return the problem with a frame at a point of its robot, in the axes of the point's frame, and its name."""
     new = f"{name}: contact"
     if all(frame.name != new for frame in problem.robot.tree.frames):
-        problem.robot = problem.robot.with_frame(new, point.frame, Pose(Rotation.identity(), point.position))
-    return new
+        robot = problem.robot.with_frame(new, point.frame, Pose(Rotation.identity(), point.position))
+        problem = problem._replaced(robot=robot)
+    return problem, new
 
 
-def _number(caller: str, what: str, given: Any, least: float) -> float:
+def _number(caller: str, what: str, value: Any, least: float) -> float:
     try:
-        found = number(given)
+        checked = number(value)
     except (TypeError, ValueError):
-        found = math.nan
-    if isinstance(given, (bool, str)) or not math.isfinite(found) or found < least:
+        checked = math.nan
+    if isinstance(value, (bool, str)) or not math.isfinite(checked) or checked < least:
         raise ValueError(
-            f"{caller}: {what}: expected a finite number{' from 0' if least == 0.0 else ''}, got {given!r}"
+            f"{caller}: {what}: expected a finite number{' from 0' if least == 0.0 else ''}, got {value!r}"
         )
-    return found
+    return checked
 
 
-def _vector(given: Any, size: int) -> np.ndarray | None:
+def _vector(value: Any, size: int) -> np.ndarray | None:
     """So many finite numbers, if it is such."""
     try:
-        found = floats(given)
+        vector = floats(value)
     except (TypeError, ValueError):
         return None
-    return found if found.shape == (size,) and np.isfinite(found).all() else None
+    return vector if vector.shape == (size,) and np.isfinite(vector).all() else None
 
 
-def _half(caller: str, given: Any) -> tuple[float, float]:
+def _half(caller: str, value: Any) -> tuple[float, float]:
     """Half of the sides of a rectangle."""
-    found = _vector(given, 2)
-    if found is None or not (found > 0.0).all():
-        raise ValueError(f"{caller}: surface: expected its sides (2,) along the frame's x and y [m], got {given!r}")
-    return 0.5 * float(found[0]), 0.5 * float(found[1])
+    sides = _vector(value, 2)
+    if sides is None or not (sides > 0.0).all():
+        raise ValueError(f"{caller}: surface: expected its sides (2,) along the frame's x and y [m], got {value!r}")
+    return 0.5 * float(sides[0]), 0.5 * float(sides[1])
 
 
-def _unit(caller: str, given: Any) -> tuple[float, float, float]:
-    found = _vector(given, 3)
-    length = 0.0 if found is None else float(np.linalg.norm(found))
-    if found is None or not length > 0.0:
-        raise ValueError(f"{caller}: normal: expected a vector (3,) that is not zero, got {given!r}")
-    x, y, z = (found / length).tolist()
+def _unit(caller: str, value: Any) -> tuple[float, float, float]:
+    vector = _vector(value, 3)
+    length = 0.0 if vector is None else float(np.linalg.norm(vector))
+    if vector is None or not length > 0.0:
+        raise ValueError(f"{caller}: normal: expected a vector (3,) that is not zero, got {value!r}")
+    x, y, z = (vector / length).tolist()
     return x, y, z

@@ -76,7 +76,7 @@ class _Rows:
     natural: Array  # as features measure them
     scale: Array
     J: Array  # scaled rows by scaled columns
-    entry: Array  # by row: the number of its entry
+    term: Array  # by row: the number of its term
     place: Array  # and its place: (step, column) where it is looked at in all steps, (−1, column) of one alone
 
     @property
@@ -86,11 +86,11 @@ class _Rows:
 
 def conflict_proof(result: Any, place: int) -> ConflictProof | None:
     """The proof that a problem of a batch is infeasible near where its search ended, or None where there is none."""
-    found = _Search(result, place)
-    first = found.first
-    if first is not None and found.kept(found.rows(first)):
+    search = _Search(result, place)
+    first = search.first
+    if first is not None and search.kept(search.rows(first)):
         return None
-    return found.proof()
+    return search.proof()
 
 
 class _Search:
@@ -108,7 +108,9 @@ class _Search:
         shapes = {name: x for name, x in state_shapes(self.program).items() if name in ("q", "u", "p")}
         self.point = own(result.state, shapes)
         self.first = own(result.first, shapes) if result.first is not None else None
-        self.numbers = own(result.numbers | {"scales": self.prepared.even["scales"]}, shapes_of(self.program))
+        self.numbers = own(
+            result.numbers | {"scales": self.prepared.scaled_constants["scales"]}, shapes_of(self.program)
+        )
         self.tolerances = dict(zip(self.program.hard, result.tolerances[1:], strict=True))
         program = self.program
         T, m, width = program.steps, program.depth, program.width
@@ -161,23 +163,23 @@ class _Search:
 
     def kept(self, rows: _Rows, times: float = 1.0) -> bool:
         """Whether all constraints hold within so many times their tolerances."""
-        return all(abs(x) <= times * self.tolerances[k] for x, k in zip(rows.natural, rows.entry, strict=True))
+        return all(abs(x) <= times * self.tolerances[k] for x, k in zip(rows.natural, rows.term, strict=True))
 
     def rows(self, point: Mapping[str, Array]) -> _Rows:
         """What is violated at a path."""
         program = self.program
         kernel = _kernels.get(program, lambda: _compiled(program))
-        found = kernel(*point.values(), *self.numbers.values())
+        outputs = kernel(*point.values(), *self.numbers.values())
         weights, size, T = self.numbers["weights"], self.columns.shape[1], program.steps
-        residuals, naturals, some_scales, lines, entries, places = [], [], [], [], [], []
+        residuals, naturals, some_scales, lines, terms, places = [], [], [], [], [], []
         column = {True: 0, False: 0}
         unit = self._unit(point)
         for n, k in enumerate(program.hard):
-            entry, rows_of = program.entries[k], program.rows_of[k]
-            c, J = np.asarray(getattr(found, f"values{n}")), np.asarray(getattr(found, f"rows{n}"))
-            single = entry.at is not None
-            steps = [entry.at] if single else range(T)
-            c, J = c.reshape(len(steps), entry.count), J.reshape(len(steps), entry.count, size)
+            term, rows_of = program.terms[k], program.rows_of[k]
+            c, J = np.asarray(getattr(outputs, f"values{n}")), np.asarray(getattr(outputs, f"rows{n}"))
+            single = term.at is not None
+            steps = [term.at] if single else range(T)
+            c, J = c.reshape(len(steps), term.count), J.reshape(len(steps), term.count, size)
             scale = self.numbers["scales"][rows_of]
             beyond = self.prepared.beyond(k, c).copy()
             for i, t in enumerate(steps):
@@ -192,12 +194,12 @@ class _Search:
                 naturals.append(beyond[i, row])
                 some_scales.append(scale[row])
                 lines.append(line * unit)
-                entries.append(k)
+                terms.append(k)
                 places.append((-1 if single else t, column[single] + row))
-            column[single] += entry.count
+            column[single] += term.count
         lines_of = np.array(lines).reshape(len(lines), T * program.width + program.many)
         numbers = [np.array(x) for x in (residuals, naturals, some_scales)]
-        return _Rows(numbers[0], numbers[1], numbers[2], lines_of, np.array(entries), np.array(places))
+        return _Rows(numbers[0], numbers[1], numbers[2], lines_of, np.array(terms), np.array(places))
 
     def _unit(self, point: Mapping[str, Array]) -> Array:
         """By column: how much one is, of variables and parameters so much of what they are."""
@@ -222,13 +224,13 @@ class _Search:
         program, step = self.program, d * self._unit(point)
         T, nv = program.steps, program.tree.nv
         path = step[: T * program.width].reshape(T, program.width)
-        found = {"q": self.prepared.problem.robot.integrate(point["q"], path[:, :nv])}
+        moved = {"q": self.prepared.problem.robot.integrate(point["q"], path[:, :nv])}
         if "u" in point:
-            found["u"] = point["u"] + path[:, nv:]
+            moved["u"] = point["u"] + path[:, nv:]
         if "p" in point:
             p = point["p"] + step[T * program.width :]
-            found["p"] = np.clip(p, self.numbers["floor"], self.numbers["ceiling"])
-        return found
+            moved["p"] = np.clip(p, self.numbers["floor"], self.numbers["ceiling"])
+        return moved
 
     def _told(self, rows: _Rows, reach: float) -> ConflictProof | None:
         program = self.program
@@ -241,13 +243,13 @@ class _Search:
                 everywhere[t, column] = x
         pulls, worst = {}, {}
         for k in program.hard:
-            own = rows.entry == k
+            own = rows.term == k
             pulls[k] = float(np.linalg.norm(rows.J[own].T @ rows.residual[own]))
             worst[k] = float(np.abs(rows.natural[own]).max(initial=0.0))
         strongest = max(pulls.values())  # what nothing moves pulls with nothing: it is violated at most
         part = [k for k in program.hard if worst[k] > self.tolerances[k] or pulls[k] > _PULLS * strongest]
         part.sort(key=lambda k: -worst[k])
-        return conflict_of(reach, everywhere, alone, {program.entries[k].name: worst[k] for k in part})
+        return conflict_of(reach, everywhere, alone, {program.terms[k].name: worst[k] for k in part})
 
 
 def _settled(values: list[float]) -> bool:
@@ -256,8 +258,8 @@ def _settled(values: list[float]) -> bool:
 
 
 def _compiled(program: PathProgram) -> Kernel:
-    def rows(**given: Any) -> Any:
-        return PathConditions(sweeps_of(program, given)).rows(point_of(program, given))
+    def rows(**inputs: Any) -> Any:
+        return PathConditions(sweeps_of(program, inputs)).rows(point_of(program, inputs))
 
     state = {name: shape for name, shape in state_shapes(program).items() if name in ("q", "u", "p")}
     return compile(rows, name="optimal_rows", **state, **shapes_of(program))

@@ -1,4 +1,4 @@
-"""Where searches for paths begin, when they need not go on as another has found one, and when they begin anew."""
+"""First guesses of searches for paths: several at once, their comparison, and new ones where a search fails."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ _STATUS, _ITERATIONS, _COST, _MERIT = (TOLD.index(name) for name in ("status", "
 
 
 def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) -> np.ndarray:
-    """Paths (..., 1 + others, T, nq): the first one, and others that lead smoothly to ends (others, nq)."""
-    robot, T, count = problem.robot, problem.steps, 1 + len(ends)
-    found = np.repeat(first[..., None, :, :], count, axis=-3)
+    """Return paths (..., 1 + others, T, nq): the first one, and smooth ones to configurations ``ends`` (others, nq)."""
+    robot, T, count = problem.robot, problem.num_steps, 1 + len(ends)
+    paths = np.repeat(first[..., None, :, :], count, axis=-3)
     lead = first.shape[:-2]
     begin = first[..., None, :1, :]
-    way = robot.difference(np.broadcast_to(begin, (*lead, count - 1, 1, robot.nq)), ends[:, None, :])
+    tangent = robot.difference(np.broadcast_to(begin, (*lead, count - 1, 1, robot.nq)), ends[:, None, :])
     u = np.linspace(1.0 / T if started else 0.0, 1.0, T)[:, None]
     share = u * u * (3.0 - 2.0 * u) if T > 1 else np.ones((1, 1))
-    found[..., 1:, :, :] = robot.integrate(np.broadcast_to(begin, (*lead, count - 1, T, robot.nq)), share * way)
-    return found
+    paths[..., 1:, :, :] = robot.integrate(np.broadcast_to(begin, (*lead, count - 1, T, robot.nq)), share * tangent)
+    return paths
 
 
-def needless(told: np.ndarray, iterations: int) -> np.ndarray:
-    """What seeds (..., seeds, told) tell, with those stopped that need not go on.
+def needless(scalars: np.ndarray, iterations: int) -> np.ndarray:
+    """Return the scalars of searches (..., guesses, scalars), with those stopped that need not go on.
 
     Once a seed of a problem is solved, others go on while their merit is lower than that of the best, and until they
     have taken twice as many iterations as the first that was solved.  So it hangs on nothing but the problem itself.
     """
-    status = told[..., _STATUS]
+    status = scalars[..., _STATUS]
     solved = status == SOLVED
     some = solved.any(axis=-1, keepdims=True)
     if not some.any():
-        return told
-    cost = np.where(solved, told[..., _COST], np.inf)
-    best = np.take_along_axis(told[..., _MERIT], cost.argmin(axis=-1)[..., None], axis=-1)
-    first = np.where(solved, told[..., _ITERATIONS], np.inf).min(axis=-1, keepdims=True)
+        return scalars
+    cost = np.where(solved, scalars[..., _COST], np.inf)
+    best = np.take_along_axis(scalars[..., _MERIT], cost.argmin(axis=-1)[..., None], axis=-1)
+    first = np.where(solved, scalars[..., _ITERATIONS], np.inf).min(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        better = (told[..., _MERIT] < best - _ALIKE * np.abs(best)) & (iterations < _LONGER * first)
-    found = told.copy()
-    found[..., _STATUS] = np.where(some & (status == RUNNING) & ~better, STOPPED, status)
-    return found
+        better = (scalars[..., _MERIT] < best - _ALIKE * np.abs(best)) & (iterations < _LONGER * first)
+    stopped = scalars.copy()
+    stopped[..., _STATUS] = np.where(some & (status == RUNNING) & ~better, STOPPED, status)
+    return stopped
 
 
 class Beginnings:
-    """New beginnings of seeds that end where constraints do not hold, while no other of their problem is solved.
+    """New first guesses of searches that end where constraints do not hold, while no other of their problem is solved.
 
     A search that ends in a local minimum of what is violated says little of the problem: in its lane another one goes
     on, towards an end of its own that is drawn by the seed, with the iterations that are left.
@@ -64,7 +64,7 @@ class Beginnings:
         self._round: Any = 0  # (..., seeds): how often
 
     def anew(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The state of all seeds, in which those that ended in vain begin again."""
+        """Return the state of all guesses, in which those that ended in vain begin again."""
         status = state["told"][..., _STATUS]
         again = (status == VIOLATED) & ~(status == SOLVED).any(axis=-1, keepdims=True)
         if not again.any():
@@ -74,9 +74,9 @@ class Beginnings:
         better = again & ((self._round == 0) | (self._violated(state) < self._violated(self._ended)))
         self._ended = {name: _chosen(better, x, self._ended[name]) for name, x in state.items()}
         begin = {name: np.broadcast_to(self._own.begin[name], x.shape) for name, x in state.items() if name != "q"}
-        told = begin["told"].copy()
-        told[..., _ITERATIONS] = state["told"][..., _ITERATIONS]
-        begin |= {"q": state["q"], "told": told}
+        scalars = begin["told"].copy()
+        scalars[..., _ITERATIONS] = state["told"][..., _ITERATIONS]
+        begin |= {"q": state["q"], "told": scalars}
         for k in np.unique(self._round[again]):
             problem, rng = self._own.problem, np.random.default_rng((self._seed, k))
             ends = problem.robot.random_configuration(rng, size=(self._seeds,))
@@ -86,7 +86,7 @@ class Beginnings:
         return {name: _chosen(again, begin[name], x) for name, x in state.items()}
 
     def settled(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """At the end: lanes that began anew, and in vain, are where they were violated least."""
+        """Return the state at the end: lanes that began anew in vain are where they were violated least."""
         if not self._ended:
             return state
         status = state["told"][..., _STATUS]
@@ -94,10 +94,10 @@ class Beginnings:
         return {name: _chosen(worse & (self._round > 0), self._ended[name], x) for name, x in state.items()}
 
     def _violated(self, state: dict[str, np.ndarray]) -> np.ndarray:
-        """The sum of what is violated of each constraint."""
+        """Return the sum of violations of all constraints."""
         hard = len(self._own.program.hard)
-        found: np.ndarray = state["told"][..., len(TOLD) : len(TOLD) + hard].sum(axis=-1)
-        return found
+        total: np.ndarray = state["told"][..., len(TOLD) : len(TOLD) + hard].sum(axis=-1)
+        return total
 
 
 def _chosen(lanes: np.ndarray, new: np.ndarray, old: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ from linkwork.model.kernel_parameters import inputs_of
 from linkwork.model.parametrized_tree import parametrised
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, STUCK, VIOLATED
-from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathEntry, PathPoint, PathProgram
+from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathPoint, PathProgram, PathTerm
 from linkwork.optimal.kernels import TOLD, numbers_of, point_of, shapes_of, state_shapes
 
 __all__ = ["refereed", "solve_by_casadi"]
@@ -49,45 +49,45 @@ def refereed(
     """
     shapes = state_shapes(program)
     needed = shapes | shapes_of(program)
-    given = {name: np.asarray(x, float) for name, x in (*state.items(), *inputs.items()) if name in needed}
-    lead = np.broadcast_shapes(*(x.shape[: x.ndim - len(needed[name])] for name, x in given.items()))
-    found = {name: np.empty((*lead, *shape)) for name, shape in shapes.items()}
-    wide = {name: np.broadcast_to(x, (*lead, *needed[name])) for name, x in given.items()}
+    arrays = {name: np.asarray(x, float) for name, x in (*state.items(), *inputs.items()) if name in needed}
+    lead = np.broadcast_shapes(*(x.shape[: x.ndim - len(needed[name])] for name, x in arrays.items()))
+    states = {name: np.empty((*lead, *shape)) for name, shape in shapes.items()}
+    wide = {name: np.broadcast_to(x, (*lead, *needed[name])) for name, x in arrays.items()}
     for place in np.ndindex(lead):
         own = {name: x[place] for name, x in wide.items()}
         result = solve_by_casadi(
             _on_numbers(program, own), numbers_of(program, own), point_of(program, own), max_iterations=max_iterations
         )
         for name, x in _state(program, result, tolerances[1:]).items():
-            if name in found:
-                found[name][place] = x
-    found["penalties"] = np.array(wide["penalties"]) if "penalties" in wide else np.empty((*lead, 0))
-    return {name: found[name] for name in shapes}
+            if name in states:
+                states[name][place] = x
+    states["penalties"] = np.array(wide["penalties"]) if "penalties" in wide else np.empty((*lead, 0))
+    return {name: states[name] for name in shapes}
 
 
-def _on_numbers(program: PathProgram, given: Mapping[str, Array]) -> PathProgram:
+def _on_numbers(program: PathProgram, arrays: Mapping[str, Array]) -> PathProgram:
     """The program of a robot of these numbers, which is made anew for each."""
     if not program.robot_numbers:
         return program
-    own = {p: given[name].tolist() for p, name in inputs_of(program.robot_numbers).items()}
+    own = {p: arrays[name].tolist() for p, name in inputs_of(program.robot_numbers).items()}
     return replace(program, tree=parametrised(program.tree, own), robot_numbers=())
 
 
 def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> dict[str, Any]:
     violations = np.array([result.violations[k] for k in program.hard])
-    kept = bool((violations <= tolerances).all())
-    told = dict.fromkeys(TOLD, 0.0)
-    told |= {"status": (SOLVED if result.success else STUCK) if kept else VIOLATED, "cost": result.cost}
-    told |= {"iterations": float(result.iterations), "merit": result.cost}
-    rows = [result.multipliers[k] for k in program.everywhere if program.entries[k].hard]
-    alone = [result.multipliers[k][program.entries[k].at] for k in program.alone if program.entries[k].hard]
+    feasible = bool((violations <= tolerances).all())
+    scalars = dict.fromkeys(TOLD, 0.0)
+    scalars |= {"status": (SOLVED if result.success else STUCK) if feasible else VIOLATED, "cost": result.cost}
+    scalars |= {"iterations": float(result.iterations), "merit": result.cost}
+    rows = [result.multipliers[k] for k in program.everywhere if program.terms[k].hard]
+    alone = [result.multipliers[k][program.terms[k].at] for k in program.alone if program.terms[k].hard]
     return {
         "q": result.point.q,
         "u": result.point.u,
         "p": result.point.p,
         "everywhere": np.hstack([np.empty((program.steps, 0)), *rows]),
         "alone": np.concatenate([np.empty(0), *alone]),
-        "told": np.concatenate([[told[name] for name in TOLD], violations, violations]),
+        "told": np.concatenate([[scalars[name] for name in TOLD], violations, violations]),
     }
 
 
@@ -127,23 +127,23 @@ class NonlinearResult(NamedTuple):
 
 
 class NonlinearPath:
-    """A problem whose entries count at certain steps, for one of CasADi's solvers of nonlinear programs."""
+    """A problem whose terms count at certain steps, for one of CasADi's solvers of nonlinear programs."""
 
     def __init__(
         self, casadi: Any, program: PathProgram, counts: Array, method: str, options: Mapping[str, Any]
     ) -> None:
-        """``counts`` (T, E) says where entries count."""
+        """``counts`` (T, E) says where terms count."""
         self.program, self.counts = program, counts
         tree, T = program.tree, program.steps
-        functions = [_function(program, entry) for entry in program.entries]
+        functions = [_function(program, term) for term in program.terms]
         self._moved = _moved(tree)
         symbols = casadi.SX if all(f.is_a("SXFunction") for f in functions) else casadi.MX
         x, u = symbols.sym("x", tree.nv, T), symbols.sym("u", program.extra, T)
         p = symbols.sym("p", program.many)
         about, past = symbols.sym("about", tree.nq, T), symbols.sym("past", tree.nq, program.depth)
         clocks = symbols.sym("clocks", _clock(program), T)
-        sizes = [_size(tree, entry) for entry in program.entries]
-        weights = symbols.sym("weights", len(program.entries), T)
+        sizes = [_size(tree, term) for term in program.terms]
+        weights = symbols.sym("weights", len(program.terms), T)
         scales, lower, upper = (symbols.sym(name, program.rows) for name in ("scales", "lower", "upper"))
         targets = [symbols.sym(f"target{k}", size, T) for k, size in enumerate(sizes)]
         steps = [self._moved(about[:, t], x[:, t]) for t in range(T)]
@@ -151,8 +151,8 @@ class NonlinearPath:
         before = [symbols(program.extra, 1)] * program.depth  # of steps before the first: zeros
         variables = before + [u[:, t] for t in range(T)]
         cost, rows = symbols(0), []
-        self._places: list[tuple[int, int]] = []  # entry and step of each group of rows
-        for k, (entry, function) in enumerate(zip(program.entries, functions, strict=True)):
+        self._places: list[tuple[int, int]] = []  # term and step of each group of rows
+        for k, (term, function) in enumerate(zip(program.terms, functions, strict=True)):
             for t in np.flatnonzero(counts[:, k]).tolist():
                 window, count = slice(t, t + program.depth + 1), program.counted(k, t)
                 own = slice(program.rows_of[k].start, program.rows_of[k].start + count)
@@ -164,11 +164,11 @@ class NonlinearPath:
                     targets[k][:, t],
                 )[:count]
                 s = weights[k, t] * scales[own]
-                if entry.kind == "cost":
+                if term.kind == "cost":
                     cost += casadi.dot(s, c)
-                elif entry.kind == "squares":
+                elif term.kind == "least_squares":
                     r = s * c
-                    if entry.bounded:
+                    if term.bounded:
                         r = r - casadi.fmin(casadi.fmax(r, s * lower[own]), s * upper[own])
                     cost += 0.5 * casadi.sumsqr(r)
                 else:
@@ -195,25 +195,25 @@ class NonlinearPath:
             about, past, np.array(program.clocks(numbers), float), weights, scales, _finite(numbers.lower),
             _finite(numbers.upper),
         ]  # fmt: skip
-        for k, entry in enumerate(program.entries):
+        for k, term in enumerate(program.terms):
             target = np.asarray(numbers.targets[k], float)
-            columns.append(target if entry.moving else np.broadcast_to(target.ravel(), (T, target.size)))
+            columns.append(target if term.has_target_per_step else np.broadcast_to(target.ravel(), (T, target.size)))
         low, high, sizes = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
         for k, t in self._places:
-            entry, count = program.entries[k], program.counted(k, t)
+            term, count = program.terms[k], program.counted(k, t)
             own = slice(program.rows_of[k].start, program.rows_of[k].start + count)
             s = weights[t, k] * scales[own]
             bounds = (np.zeros(count), np.zeros(count))
-            if entry.bounded:
+            if term.bounded:
                 bounds = np.asarray(numbers.lower, float)[own], np.asarray(numbers.upper, float)[own]
-            elif entry.kind == "inequality":
+            elif term.kind == "inequality":
                 bounds = np.full(count, -np.inf), np.zeros(count)
             low.append(s * bounds[0])
             high.append(s * bounds[1])
             sizes.append(s)
         free = np.full(T * program.width, np.inf)
         start = np.hstack([np.zeros((T, program.tree.nv)), np.reshape(guess.u, (T, program.extra))])
-        found = self._solver(
+        answer = self._solver(
             x0=np.concatenate([start.ravel(), np.ravel(guess.p)]),
             p=np.concatenate([np.ravel(x) for x in columns]),
             lbx=np.concatenate([-free, np.ravel(numbers.floor)]),
@@ -221,18 +221,18 @@ class NonlinearPath:
             lbg=np.concatenate(low),
             ubg=np.concatenate(high),
         )
-        g = np.array(found["g"]).ravel()
+        g = np.array(answer["g"]).ravel()
         missed = np.maximum(np.maximum(np.concatenate(low) - g, g - np.concatenate(high)), 0.0)
-        return self._read(found, about, missed / np.concatenate(sizes))
+        return self._read(answer, about, missed / np.concatenate(sizes))
 
-    def _read(self, found: Mapping[str, Any], about: Array, missed: Array) -> NonlinearResult:
+    def _read(self, answer: Mapping[str, Any], about: Array, missed: Array) -> NonlinearResult:
         program, T = self.program, self.program.steps
-        unknowns, forces = (np.array(found[name]).ravel() for name in ("x", "lam_g"))
+        unknowns, forces = (np.array(answer[name]).ravel() for name in ("x", "lam_g"))
         steps = unknowns[: T * program.width].reshape(T, program.width)
         q = np.array(
             [np.array(self._moved(a, x)).ravel() for a, x in zip(about, steps[:, : program.tree.nv], strict=True)]
         )
-        multipliers = {k: np.zeros((T, program.entries[k].count)) for k in program.hard}
+        multipliers = {k: np.zeros((T, program.terms[k].count)) for k in program.hard}
         violations = dict.fromkeys(program.hard, 0.0)
         start = 0
         for k, t in self._places:
@@ -240,43 +240,43 @@ class NonlinearPath:
             multipliers[k][t, :count] = forces[start : start + count]
             violations[k] = max(violations[k], float(missed[start : start + count].max()))
             start += count
-        said = self._solver.stats()
+        stats = self._solver.stats()
         point = PathPoint(q, steps[:, program.tree.nv :], unknowns[T * program.width :])
-        status, success, cost = str(said.get("return_status", "")), bool(said["success"]), float(found["f"])
-        return NonlinearResult(point, cost, multipliers, violations, status, success, int(said["iter_count"]))
+        status, success, cost = str(stats.get("return_status", "")), bool(stats["success"]), float(answer["f"])
+        return NonlinearResult(point, cost, multipliers, violations, status, success, int(stats["iter_count"]))
 
 
 def weights_of(program: PathProgram, numbers: OptimalNumbers) -> Array:
-    """By step and entry (T, E): how much it counts; entries with a step of their own count there."""
-    found = np.zeros((program.steps, len(program.entries)))
-    for k, entry in enumerate(program.entries):
-        if entry.at is None:
-            found[:, k] = np.asarray(numbers.weights, float)[:, k]
+    """By step and term (T, E): how much it counts; terms with a step of their own count there."""
+    weights = np.zeros((program.steps, len(program.terms)))
+    for k, term in enumerate(program.terms):
+        if term.at is None:
+            weights[:, k] = np.asarray(numbers.weights, float)[:, k]
         else:
-            found[entry.at, k] = 1.0
-    return found
+            weights[term.at, k] = 1.0
+    return weights
 
 
 def _finite(x: Any) -> Array:
     """Bounds that an expression may have in it: where there is none, a number beyond all."""
-    found: Array = np.clip(np.asarray(x, float), -1e20, 1e20)
-    return found
+    clipped: Array = np.clip(np.asarray(x, float), -1e20, 1e20)
+    return clipped
 
 
-def _function(program: PathProgram, entry: PathEntry) -> Any:
-    """An entry's values in a window: by configurations, variables, parameters, clock and target."""
+def _function(program: PathProgram, term: PathTerm) -> Any:
+    """A term's values in a window: by configurations, variables, parameters, clock and target."""
     deep = program.depth + 1
 
     def values(Q: Any, U: Any, P: Any, clock: Any, target: Any) -> Any:
         window = program.window([list(q) for q in Q], [list(u) for u in U], list(P), list(clock))
-        return np.array(entry.feature.values(window, list(target)))
+        return np.array(term.feature.values(window, list(target)))
 
     shapes = {
         "Q": (deep, program.tree.nq),
         "U": (deep, program.extra),
         "P": (program.many,),
         "clock": (_clock(program),),
-        "target": (_size(program.tree, entry),),
+        "target": (_size(program.tree, term),),
     }
     return compile(values, name="feature", **shapes).to_casadi()
 
@@ -286,9 +286,9 @@ def _clock(program: PathProgram) -> int:
     return (program.depth + 2) * (1 + program.durations)
 
 
-def _size(tree: Tree, entry: PathEntry) -> int:
-    """How many numbers an entry aims at."""
-    aim = entry.feature.target_of
+def _size(tree: Tree, term: PathTerm) -> int:
+    """How many numbers a term aims at."""
+    aim = term.feature.target_of
     sizes = {"nq": tree.nq, "nv": tree.nv}
     return 0 if aim is None else math.prod(sizes[n] if isinstance(n, str) else n for n in aim.shape)
 

@@ -1,4 +1,4 @@
-"""The kernel of a problem's solver: a state of the search in, and out again after some iterations."""
+"""The kernel of the search for a path: from the state of a search to its state some iterations later."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from linkwork.optimal.robot_parameters import with_inputs
 __all__ = ["TOLD", "numbers_of", "search_kernel", "shapes_of", "sweeps_of"]
 
 TOLD = ("damping", "status", "iterations", "cost", "merit", "length", "stale", "bent", "straight", "share", "former")
-"""What a search tells of itself first; then what is violated by each constraint, now and before."""
+"""The scalars of a search's state; after them come the violations of each constraint, now and before."""
 
 AT_MOST = 1 << 20  # iterations in one call
 
@@ -28,38 +28,38 @@ _kernels: LazyCache[Kernel] = LazyCache(256)
 
 
 def target_sizes(program: PathProgram) -> dict[int, int]:
-    """By entry that aims at something: how many numbers that is."""
+    """Return the number of numbers of each term's target, by term."""
     sizes = {"nq": program.tree.nq, "nv": program.tree.nv}
-    found = {}
-    for k, entry in enumerate(program.entries):
-        if entry.feature.target_of is not None:
-            shape = entry.feature.target_of.shape
-            found[k] = int(np.prod([sizes[n] if isinstance(n, str) else n for n in shape], dtype=int))
-    return found
+    sizes_of = {}
+    for k, term in enumerate(program.terms):
+        if term.feature.target_of is not None:
+            shape = term.feature.target_of.shape
+            sizes_of[k] = int(np.prod([sizes[n] if isinstance(n, str) else n for n in shape], dtype=int))
+    return sizes_of
 
 
 def shapes_of(program: PathProgram) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of what comes with each call besides the state, in order."""
+    """Return names and shapes of the kernel's inputs besides the state, in order."""
     T, free = program.steps, program.durations
-    found: dict[str, tuple[int, ...]] = {"past": (program.depth, program.tree.nq)} if program.started else {}
-    found |= {"rate": (program.tree.nv,)} if program.launched else {}
-    found["step"] = () if program.uniform else (T,)
-    found["step_rates"] = (free,) if program.uniform else (T, free)
-    found["weights"] = (T, len(program.entries))
-    found["scales"] = (program.rows,)
-    if any(entry.bounded for entry in program.entries):
-        found |= {"lower": (program.rows,), "upper": (program.rows,)}
-    found |= {"floor": (program.many,), "ceiling": (program.many,)}
+    shapes: dict[str, tuple[int, ...]] = {"past": (program.depth, program.tree.nq)} if program.started else {}
+    shapes |= {"rate": (program.tree.nv,)} if program.launched else {}
+    shapes["step"] = () if program.uniform else (T,)
+    shapes["step_rates"] = (free,) if program.uniform else (T, free)
+    shapes["weights"] = (T, len(program.terms))
+    shapes["scales"] = (program.rows,)
+    if any(term.bounded for term in program.terms):
+        shapes |= {"lower": (program.rows,), "upper": (program.rows,)}
+    shapes |= {"floor": (program.many,), "ceiling": (program.many,)}
     for k, size in target_sizes(program).items():
-        found[f"target{k}"] = (T, size) if program.entries[k].moving else (size,)
-    found |= {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(program.robot_numbers).items()}
-    return {name: shape for name, shape in found.items() if 0 not in shape}
+        shapes[f"target{k}"] = (T, size) if program.terms[k].has_target_per_step else (size,)
+    shapes |= {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(program.robot_numbers).items()}
+    return {name: shape for name, shape in shapes.items() if 0 not in shape}
 
 
 def state_shapes(program: PathProgram) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of a search's state, in order."""
+    """Return names and shapes of the state of a search, in order."""
     T, hard = program.steps, len(program.hard)
-    found: dict[str, tuple[int, ...]] = {
+    shapes: dict[str, tuple[int, ...]] = {
         "q": (T, program.tree.nq),
         "u": (T, program.extra),
         "p": (program.many,),
@@ -68,79 +68,79 @@ def state_shapes(program: PathProgram) -> dict[str, tuple[int, ...]]:
         "penalties": (hard,),
         "told": (len(TOLD) + 2 * hard,),
     }
-    return {name: shape for name, shape in found.items() if 0 not in shape}
+    return {name: shape for name, shape in shapes.items() if 0 not in shape}
 
 
-def numbers_of(program: PathProgram, given: dict[str, Any]) -> OptimalNumbers:
-    """What comes with a call, of arrays by name."""
+def numbers_of(program: PathProgram, arrays: dict[str, Any]) -> OptimalNumbers:
+    """Return the numbers of a call, from arrays by name."""
     T, free, m = program.steps, program.durations, program.depth
     nothing = np.zeros(0)
     rates = np.zeros((free,) if program.uniform else (T, free))
     sizes = target_sizes(program)
     return OptimalNumbers(
-        given.get("past", np.zeros((m, program.tree.nq))),
-        given["step"],
-        given.get("step_rates", rates),
-        given.get("weights", np.zeros((T, 0))),
-        given.get("scales", nothing),
-        [given[f"target{k}"] if k in sizes else [] for k in range(len(program.entries))],
-        given.get("lower", np.zeros(program.rows)),
-        given.get("upper", np.zeros(program.rows)),
-        given.get("floor", nothing),
-        given.get("ceiling", nothing),
-        given.get("rate", np.zeros(program.tree.nv)),
+        arrays.get("past", np.zeros((m, program.tree.nq))),
+        arrays["step"],
+        arrays.get("step_rates", rates),
+        arrays.get("weights", np.zeros((T, 0))),
+        arrays.get("scales", nothing),
+        [arrays[f"target{k}"] if k in sizes else [] for k in range(len(program.terms))],
+        arrays.get("lower", np.zeros(program.rows)),
+        arrays.get("upper", np.zeros(program.rows)),
+        arrays.get("floor", nothing),
+        arrays.get("ceiling", nothing),
+        arrays.get("rate", np.zeros(program.tree.nv)),
     )
 
 
-def sweeps_of(program: PathProgram, given: dict[str, Any]) -> PathSweeps:
-    """The program with what comes with a call, the robot's numbers among it, of arrays by name."""
-    changed = program.on(with_inputs(program.tree, program.robot_numbers, given))
-    return PathSweeps(changed, numbers_of(program, given))
+def sweeps_of(program: PathProgram, arrays: dict[str, Any]) -> PathSweeps:
+    """Return the program with the numbers of a call and of the robot, from arrays by name."""
+    changed = program.on(with_inputs(program.tree, program.robot_numbers, arrays))
+    return PathSweeps(changed, numbers_of(program, arrays))
 
 
-def point_of(program: PathProgram, given: dict[str, Any]) -> PathPoint:
-    """Where a search stands, of arrays by name."""
-    return PathPoint(given["q"], given.get("u", np.zeros((program.steps, 0))), given.get("p", np.zeros(0)))
+def point_of(program: PathProgram, arrays: dict[str, Any]) -> PathPoint:
+    """Return the point of a search, from arrays by name."""
+    return PathPoint(arrays["q"], arrays.get("u", np.zeros((program.steps, 0))), arrays.get("p", np.zeros(0)))
 
 
-def duals_of(program: PathProgram, given: dict[str, Any]) -> Duals:
-    """Multipliers and penalties, of arrays by name."""
+def duals_of(program: PathProgram, arrays: dict[str, Any]) -> Duals:
+    """Return multipliers and penalties, from arrays by name."""
     return Duals(
-        given.get("everywhere", np.zeros((program.steps, 0))),
-        given.get("alone", np.zeros(0)),
-        given.get("penalties", np.zeros(0)),
+        arrays.get("everywhere", np.zeros((program.steps, 0))),
+        arrays.get("alone", np.zeros(0)),
+        arrays.get("penalties", np.zeros(0)),
     )
 
 
 def search_kernel(program: PathProgram) -> Kernel:
-    """The kernel: the state's arrays, the numbers of the call, tolerances (1 + constraints) and a budget ()."""
+    """Return the kernel of a state, the numbers of a call, tolerances (1 + constraints) and a budget ()."""
     return _kernels.get(program, lambda: _compiled(program))
 
 
 def _compiled(program: PathProgram) -> Kernel:
     hard, first = len(program.hard), len(TOLD)
 
-    def searched(**given: Any) -> Any:
-        told = given["told"]
-        sweeps = sweeps_of(program, given)
+    def searched(**inputs: Any) -> Any:
+        scalars = inputs["told"]
+        sweeps = sweeps_of(program, inputs)
         start = PathSearch(
-            point_of(program, given),
-            duals_of(program, given),
-            told[first : first + hard],
-            told[first + hard :],
-            *told[:first],
+            point_of(program, inputs),
+            duals_of(program, inputs),
+            scalars[first : first + hard],
+            scalars[first + hard :],
+            *scalars[:first],
         )
-        tolerances = Tolerances(given["tolerances"][0], list(given["tolerances"][1:]))
-        found = search(sweeps, start, tolerances, given["budget"], AT_MOST)
-        told = [getattr(found, name) for name in TOLD]
+        tolerances = Tolerances(inputs["tolerances"][0], list(inputs["tolerances"][1:]))
+        end = search(sweeps, start, tolerances, inputs["budget"], AT_MOST)
+        scalars = [getattr(end, name) for name in TOLD]
         every = {
-            "q": found.point.q,
-            "u": found.point.u,
-            "p": found.point.p,
-            "everywhere": found.duals.everywhere,
-            "alone": found.duals.alone,
-            "penalties": found.duals.penalties,
-            "told": array([*told, *found.violations, *found.before]),
+            "q": end.point.q,
+            "u": end.point.u,
+            "p": end.point.p,
+            "everywhere": end.duals.everywhere,
+            "alone": end.duals.alone,
+            "penalties": end.duals.penalties,
+            "told": array([*scalars, *end.violations, *end.before]),
         }
         return {name: every[name] for name in state_shapes(program)}
 
@@ -155,12 +155,12 @@ def _compiled(program: PathProgram) -> Kernel:
 
 
 def looking_kernel(program: PathProgram) -> Kernel:
-    """Values of all entries: those looked at in all steps (T, rows), and those alone (rows,)."""
+    """Return the kernel of values: of terms of all steps (T, rows), and of terms of one step (rows,)."""
     return _looking.get((program, "values"), lambda: _looked(program, "values"))
 
 
 def sloping_kernel(program: PathProgram) -> Kernel:
-    """Sizes of the derivatives of the same values: numbers where all of these are."""
+    """Return the kernel of sums of absolute derivatives of the same values, finite where all derivatives are."""
     return _looking.get((program, "slopes"), lambda: _looked(program, "slopes"))
 
 
@@ -168,9 +168,9 @@ _looking: LazyCache[Kernel] = LazyCache(256)
 
 
 def _looked(program: PathProgram, what: str) -> Kernel:
-    def looked(**given: Any) -> Any:
-        everywhere, alone = getattr(sweeps_of(program, given), what)(point_of(program, given))
+    def evaluated(**inputs: Any) -> Any:
+        everywhere, alone = getattr(sweeps_of(program, inputs), what)(point_of(program, inputs))
         return {"everywhere": everywhere, "alone": array(alone)}
 
     state = {name: shape for name, shape in state_shapes(program).items() if name in ("q", "u", "p")}
-    return compile(looked, name=f"optimal_{what}", **state, **shapes_of(program))
+    return compile(evaluated, name=f"optimal_{what}", **state, **shapes_of(program))

@@ -24,24 +24,24 @@ def odd_derivatives(result: Any, place: int) -> list[str]:
     """Of which the derivatives are not."""
     program = result.prepared.program
     names = [name for name in ("q", "u", "p") if name in state_shapes(program)]
-    given = [*(result.state[name] for name in names), *(result.numbers[name] for name in shapes_of(program))]
-    found = sloping_kernel(program)(*given)
-    values = result._by_feature(found.everywhere, found.alone)
+    inputs = [*(result.state[name] for name in names), *(result.numbers[name] for name in shapes_of(program))]
+    slopes = sloping_kernel(program)(*inputs)
+    values = result._by_feature(slopes.everywhere, slopes.alone)
     return [f"the derivative of {name!r} in {where}" for name, _, where in _odd(result, values, place)]
 
 
 def _odd(result: Any, values: dict[str, np.ndarray], place: int) -> list[tuple[str, float, str]]:
     """By name what is no number first, and where."""
-    found = []
+    rows = []
     for name, x in values.items():
-        k = next(k for k, entry in enumerate(result.problem.entries) if entry.name == name)
+        k = next(k for k, term in enumerate(result.problem.terms) if term.name == name)
         own = x.reshape(-1, *x.shape[-2:])[place]
         bad = np.argwhere(~np.isfinite(own))
         if len(bad):
             t, row = result._steps_of(k)[bad[0][0]], bad[0][1]
-            label = result.problem.entries[k].feature.component_names[row]
-            found.append((name, own[tuple(bad[0])], f"step {t}, row {label!r}"))
-    return found
+            label = result.problem.terms[k].feature.component_names[row]
+            rows.append((name, own[tuple(bad[0])], f"step {t}, row {label!r}"))
+    return rows
 
 
 def resolution(q: np.ndarray) -> np.ndarray:
@@ -49,21 +49,21 @@ def resolution(q: np.ndarray) -> np.ndarray:
     return np.asarray(np.spacing(np.abs(q).max(axis=(-1, -2), initial=0.0)))
 
 
-def resolved(q: np.ndarray, told: np.ndarray, step: float) -> np.ndarray:
+def resolved(q: np.ndarray, scalars: np.ndarray, step: float) -> np.ndarray:
     """What a search tells: not converged where a path is so far away that numbers are coarser than its last step."""
     status = TOLD.index("status")
-    lost = (told[..., status] == SOLVED) & (resolution(q) > step)
+    lost = (scalars[..., status] == SOLVED) & (resolution(q) > step)
     if lost.any():
-        told = told.copy()
-        told[..., status][lost] = VIOLATED
-    return told
+        scalars = scalars.copy()
+        scalars[..., status][lost] = VIOLATED
+    return scalars
 
 
 def violations_of(result: Any) -> np.ndarray:
     """By how much each constraint is violated (..., constraints), by what features are."""
     own, values, columns = result.prepared, result._by_feature(*result._looked), []
     for k in own.program.hard:
-        beyond = np.abs(own.beyond(k, values[own.program.entries[k].name]))
+        beyond = np.abs(own.beyond(k, values[own.program.terms[k].name]))
         beyond = np.where(result.numbers["scales"][own.program.rows_of[k]] != 0.0, beyond, 0.0)
         columns.append(beyond.max(axis=(-1, -2), initial=0.0))
     return np.stack(columns, axis=-1)

@@ -76,25 +76,25 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     bends = _kernels.get((program, ""), lambda: _bends(program))
     shares = prepared.shares_of(durations_of(prepared)[by]) if by in durations_of(prepared) else np.zeros(0)
     slopes = _kernels.get((program, by, *shares.tolist()), lambda: _slopes(prepared, by, parameter))
-    given = [state[name] for name in state_shapes(program) if name in _ASKED]
-    given += [numbers[name] for name in shapes_of(program)]
-    moving = by in prepared.targets and prepared.problem.entries[prepared.targets[by][1]].moving
-    steps = prepared.problem.entries[prepared.targets[by][1]].steps if moving else ()
+    inputs = [state[name] for name in state_shapes(program) if name in _ASKED]
+    inputs += [numbers[name] for name in shapes_of(program)]
+    moving = by in prepared.targets and prepared.problem.terms[prepared.targets[by][1]].has_target_per_step
+    steps = prepared.problem.terms[prepared.targets[by][1]].steps if moving else ()
     own = np.zeros(moved_numbers(prepared, by, parameter))
     if parameter is not None:
         own = own_numbers(program, numbers, parameter)
-    second, first = bends(*given), slopes(*given, own)
+    second, first = bends(*inputs), slopes(*inputs, own)
     second = {name: np.asarray(getattr(second, name)) for name in second._fields}
     first = {name[2:].partition("_d_")[0]: np.asarray(getattr(first, name)) for name in first._fields}
     lead = state["told"].shape[:-1]
-    found = []
+    columns = []
     for place in np.ndindex(lead):
         at, bent, sloped = ({name: x[place] for name, x in some.items()} for some in (state, second, first))
         if not solved[place]:
-            found.append(np.full((program.steps * program.width + program.many, _columns(sloped, steps)), np.nan))
+            columns.append(np.full((program.steps * program.width + program.many, _columns(sloped, steps)), np.nan))
             continue
-        found.append(_moved(program, prepared, at, bent, sloped, steps))
-    step = np.array(found).reshape(*lead, *found[0].shape)
+        columns.append(_moved(program, prepared, at, bent, sloped, steps))
+    step = np.array(columns).reshape(*lead, *columns[0].shape)
     T, width, nv = program.steps, program.width, program.tree.nv
     path = step[..., : T * width, :].reshape(*lead, T, width, -1)
     variables, start = {}, nv
@@ -131,9 +131,9 @@ def own_numbers(program: PathProgram, numbers: Mapping[str, np.ndarray], paramet
 def asked_parameter(prepared: Any, by: str) -> Parameter | None:
     """The robot's parameter that is meant, if it is one.  Raises ValueError for what no path depends on."""
     durations = durations_of(prepared)
-    given = [*(["start", VELOCITY] if prepared.started else []), *durations]
-    names = [*prepared.targets, *given]
-    if by in prepared.targets and by in given:
+    others = [*(["start", VELOCITY] if prepared.started else []), *durations]
+    names = [*prepared.targets, *others]
+    if by in prepared.targets and by in others:
         raise ValueError(
             f"OptimalResult.derivative: {by!r} is a feature with a target here, and what the path is given, too: give "
             f"the feature another name="
@@ -149,14 +149,16 @@ def asked_parameter(prepared: Any, by: str) -> Parameter | None:
     if not isinstance(by, str):
         raise ValueError(expected)
     try:
-        found = read_parameters(prepared.problem.robot.tree, "OptimalResult.derivative", by)
+        parameters = read_parameters(prepared.problem.robot.tree, "OptimalResult.derivative", by)
     except UnknownNameError:
         if ":" in by:
             raise
         raise ValueError(expected) from None
-    if len(found) != 1:
-        raise ValueError(f"{expected}: these are {len(found)}, {', '.join(map(repr, map(str, found)))}: name one")
-    return of_a_call(prepared.problem.robot.tree, prepared.program.robot_numbers, found[0])
+    if len(parameters) != 1:
+        raise ValueError(
+            f"{expected}: these are {len(parameters)}, {', '.join(map(repr, map(str, parameters)))}: name one"
+        )
+    return of_a_call(prepared.problem.robot.tree, prepared.program.robot_numbers, parameters[0])
 
 
 def of_a_call(tree: Tree, given: tuple[Parameter, ...], parameter: Parameter) -> Parameter:
@@ -184,7 +186,7 @@ def moved_numbers(prepared: Any, by: str, parameter: Parameter | None) -> int:
     if by in durations_of(prepared) and by not in prepared.targets:
         return 1
     if by in prepared.targets:
-        asked[by] = prepared.problem.entries[prepared.targets[by][1]].feature
+        asked[by] = prepared.problem.terms[prepared.targets[by][1]].feature
     return way_size(prepared.problem.robot.tree, by, parameter, asked)
 
 
@@ -194,9 +196,9 @@ def _inputs(program: PathProgram) -> dict[str, Any]:
 
 
 def _bends(program: PathProgram) -> Kernel:
-    def bent(**given: Any) -> Any:
-        conditions = PathConditions(sweeps_of(program, given))
-        return conditions.bends(point_of(program, given), duals_of(program, given))
+    def bent(**inputs: Any) -> Any:
+        conditions = PathConditions(sweeps_of(program, inputs))
+        return conditions.bends(point_of(program, inputs), duals_of(program, inputs))
 
     return compile(bent, name="optimal_bends", **_inputs(program))
 
@@ -205,65 +207,69 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
     program: PathProgram = prepared.program
     size = moved_numbers(prepared, by, parameter)
 
-    def sloped(**given: Any) -> Any:
-        way = given.pop("way")
+    def sloped(**inputs: Any) -> Any:
+        direction = inputs.pop("direction")
         if parameter is not None:
-            own = {p: [*given[name]] for p, name in inputs_of(program.robot_numbers).items()}
-            tree = parametrised(program.tree, own | {parameter: scalars(way).ravel().tolist()})
-            sweeps = PathSweeps(program.on(tree), numbers_of(program, given))
-            return PathConditions(sweeps).slopes(point_of(program, given), duals_of(program, given))
+            own = {p: [*inputs[name]] for p, name in inputs_of(program.robot_numbers).items()}
+            tree = parametrised(program.tree, own | {parameter: scalars(direction).ravel().tolist()})
+            sweeps = PathSweeps(program.on(tree), numbers_of(program, inputs))
+            return PathConditions(sweeps).slopes(point_of(program, inputs), duals_of(program, inputs))
         if by in prepared.targets:
             port, k, _ = prepared.targets[by]
-            feature = program.entries[k].feature
-            rows = given[port] if program.entries[k].moving else [given[port]]  # in all steps by the same way
-            moved = [moved_target(program.tree, feature, [*row], [*way]) for row in rows]
-            given[port] = array(moved if program.entries[k].moving else moved[0])
+            feature = program.terms[k].feature
+            rows = (
+                inputs[port] if program.terms[k].has_target_per_step else [inputs[port]]
+            )  # in all steps by the same way
+            moved = [moved_target(program.tree, feature, [*row], [*direction]) for row in rows]
+            inputs[port] = array(moved if program.terms[k].has_target_per_step else moved[0])
         elif by == "start":
-            given["past"] = _elsewhere(program, given["past"], way)
+            inputs["past"] = _elsewhere(program, inputs["past"], direction)
         elif by == VELOCITY:
-            given["past"] = _faster(program, given, way)
+            inputs["past"] = _faster(program, inputs, direction)
         else:
             rates = prepared.shares_of(durations_of(prepared)[by])
             if prepared.started:
-                given["past"] = _longer(program, given, rates[0] * way[0])
-            given["step"] = given["step"] + (rates[0] * way[0] if program.uniform else rates * way[0])
-        conditions = PathConditions(sweeps_of(program, given))
-        return conditions.slopes(point_of(program, given), duals_of(program, given))
+                inputs["past"] = _longer(program, inputs, rates[0] * direction[0])
+            inputs["step"] = inputs["step"] + (rates[0] * direction[0] if program.uniform else rates * direction[0])
+        conditions = PathConditions(sweeps_of(program, inputs))
+        return conditions.slopes(point_of(program, inputs), duals_of(program, inputs))
 
-    return compile(sloped, name="optimal_slopes", **_inputs(program), way=(size,)).jacobian("way")
+    return compile(sloped, name="optimal_slopes", **_inputs(program), direction=(size,)).jacobian("direction")
 
 
-def _elsewhere(program: PathProgram, given: Any, way: Any) -> Any:
+def _elsewhere(program: PathProgram, inputs: Any, direction: Any) -> Any:
     """What was before a start that is moved so, at the same velocity in its own axes.
 
     Configurations before it do not move alike: where axes turn, (q ⊕ way) ⊖ τ v is not (q ⊖ τ v) ⊕ way.
     """
-    past, tree = [[*q] for q in given], program.tree
+    past, tree = [[*q] for q in inputs], program.tree
     if not past:
-        return given
-    start = integrate(tree, past[-1], [*way])
+        return inputs
+    start = integrate(tree, past[-1], [*direction])
     back = difference(tree, past[-1], past[-2]) if len(past) > 1 else []
     ages = range(len(past) - 1, 0, -1)
     return array([*(integrate(tree, start, [age * x for x in back]) for age in ages), start])
 
 
-def _faster(program: PathProgram, given: dict[str, Any], way: Any) -> Any:
+def _faster(program: PathProgram, inputs: dict[str, Any], direction: Any) -> Any:
     """What was before the start, at a velocity that is so much more."""
-    past, tree = [[*q] for q in given.get("past", ())], program.tree
+    past, tree = [[*q] for q in inputs.get("past", ())], program.tree
     if len(past) < 2:
         return array(past) if past else np.zeros((0, tree.nq))
-    step = given["step"] if program.uniform else given["step"][0]
-    back = [x + step * more for x, more in zip(difference(tree, past[-1], past[-2]), [-x for x in way], strict=True)]
+    step = inputs["step"] if program.uniform else inputs["step"][0]
+    back = [
+        x + step * more for x, more in zip(difference(tree, past[-1], past[-2]), [-x for x in direction], strict=True)
+    ]
     ages = range(len(past) - 1, 0, -1)
     return array([*(integrate(tree, past[-1], [age * x for x in back]) for age in ages), past[-1]])
 
 
-def _longer(program: PathProgram, given: dict[str, Any], more: Any) -> Any:
+def _longer(program: PathProgram, inputs: dict[str, Any], more: Any) -> Any:
     """What was before the start, at the same velocity, where steps are so much longer."""
-    past, tree = [[*q] for q in given["past"]], program.tree
+    past, tree = [[*q] for q in inputs["past"]], program.tree
     if len(past) < 2:
-        return given["past"]
-    step = given["step"] if program.uniform else given["step"][0]
+        return inputs["past"]
+    step = inputs["step"] if program.uniform else inputs["step"][0]
     way = [x * more / step for x in difference(tree, past[-2], past[-1])]
     ages = range(len(past) - 1, -1, -1)
     return array([integrate(tree, q, [-age * x for x in way]) for q, age in zip(past, ages, strict=True)])
@@ -321,13 +327,13 @@ def _moved(
 
     def hold(t: int, k: int, J: np.ndarray, c: np.ndarray, forces: np.ndarray, where: Any) -> None:
         """Rows of a constraint that hold the path."""
-        entry = program.entries[k]
+        term = program.terms[k]
         places, there = where
-        equal = entry.kind == "equality" and not entry.bounded
+        equal = term.kind == "equality" and not term.bounded
         largest = np.abs(forces).max(initial=0.0)
-        bounds = prepared.problem.entries[k]
+        bounds = prepared.problem.terms[k]
         for row in range(program.counted(k, t)):
-            same = equal or (entry.bounded and bounds.lower[row] == bounds.upper[row])
+            same = equal or (term.bounded and bounds.lower[row] == bounds.upper[row])
             if same or abs(forces[row]) > HELD * max(1.0, largest):
                 line = np.zeros(count)
                 line[places[there]] = J[row, there]
@@ -341,19 +347,19 @@ def _moved(
             there = put(t, bends["first"][t], first[t])
             start = 0
             for k in program.everywhere:
-                entry = program.entries[k]
-                rows_of = slice(start, start + entry.count)
-                start += entry.count
-                if entry.hard and weights[t, k]:
+                term = program.terms[k]
+                rows_of = slice(start, start + term.count)
+                start += term.count
+                if term.hard and weights[t, k]:
                     J = bends["second"][t].reshape(-1, size)[rows_of]
                     hold(t, k, J, second[t][rows_of], state["everywhere"][t, places[k]], there)
     single = program.forces_of(program.alone)
     for number, k in enumerate(program.alone):
-        own_step = program.entries[k].at
+        own_step = program.terms[k].at
         assert own_step is not None
         first, second = (spread(slopes[f"{x}{number}"][None], (own_step,), steps)[0] for x in ("first", "second"))
         there = put(own_step, bends[f"first{number}"], first)
-        if program.entries[k].hard:
+        if program.terms[k].hard:
             J = bends[f"second{number}"].reshape(-1, size)
             hold(own_step, k, J, second, state["alone"][single[k]], there)
     # parameters at their bounds stay there
@@ -363,18 +369,18 @@ def _moved(
         if min(p - low, high - p) <= 1e-9 * max(1.0, abs(p)):
             rows.append(np.eye(1, count, T * width + j)[0])
             sides.append(np.zeros(n))
-    held = len(rows)
-    K = np.zeros((count + held, count + held))
+    active = len(rows)
+    K = np.zeros((count + active, count + active))
     K[:count, :count] = H
-    right = np.concatenate([g, np.array(sides).reshape(held, n)])
-    if held:
+    right = np.concatenate([g, np.array(sides).reshape(active, n)])
+    if active:
         K[count:, :count] = rows
         K[:count, count:] = np.array(rows).T
     try:
-        found = np.linalg.solve(K, -right)
-        fine = np.isfinite(found).all() and np.abs(K @ found + right).max() <= 1e-8 * (1.0 + np.abs(right).max())
+        solution = np.linalg.solve(K, -right)
+        fine = np.isfinite(solution).all() and np.abs(K @ solution + right).max() <= 1e-8 * (1.0 + np.abs(right).max())
     except np.linalg.LinAlgError:
         fine = False
     if not fine:  # what nothing determines moves least
-        found = np.linalg.lstsq(K, -right, rcond=1e-12)[0]
-    return np.asarray(found[:count])
+        solution = np.linalg.lstsq(K, -right, rcond=1e-12)[0]
+    return np.asarray(solution[:count])

@@ -20,7 +20,7 @@ def plot_result(result: Any, axes: Any, index: Any) -> Any:
         axes[0].plot(t, result.q[index][:, k], label=name)
     axes[0].set_ylabel("q")
     axes[0].legend(fontsize="small", ncols=4)
-    places = {entry.name: k for k, entry in enumerate(problem.entries)}
+    places = {term.name: k for k, term in enumerate(problem.terms)}
     for axis, name in zip(axes[1:], names, strict=False):
         steps = result._steps_of(places[name])
         axis.plot(t[list(steps)], result.residuals[name][index], marker="." if len(steps) < 3 else None)

@@ -1,4 +1,4 @@
-"""A problem of optimal motion as arrays: what its kernel takes besides what comes with each call."""
+"""A trajectory problem as arrays: the inputs of its kernel that are the same in all calls."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ from typing import Any
 import numpy as np
 
 from linkwork.errors import UnknownNameError
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.algorithms.path_nlp import PathProgram
-from linkwork.optimal.arguments import ByStep, nothing_aimed_at, read_velocity, target_shape
-from linkwork.optimal.constraint_scaling import even_scales
-from linkwork.optimal.features import ContactStays, VelocityConstraint
+from linkwork.optimal.arguments import SOLVE, read_velocity
+from linkwork.optimal.constraint_scaling import scale_factors
+from linkwork.optimal.features import StickingContact, VelocityConstraint
 from linkwork.optimal.kernels import TOLD, numbers_of, search_kernel, shapes_of, state_shapes
+from linkwork.optimal.problem_terms import PerStep, default_target, read_target, target_shape
 
 __all__ = ["PENALTY", "PreparedProblem", "prepared"]
 
 PENALTY = 1e3  # to begin with
-_OF_ITSELF = (VelocityConstraint, ContactStays)  # what says nothing of a path of one configuration
+_OF_ITSELF = (VelocityConstraint, StickingContact)  # what says nothing of a path of one configuration
+
+_SCALE_FACTORS: LazyCache[np.ndarray] = LazyCache(512)
 
 
 @dataclass(eq=False)
 class PreparedProblem:
-    """A problem as arrays, but for what comes with each call."""
+    """The arrays of a problem that do not come with each call, and its program and kernel."""
 
     problem: Any
     started: bool
@@ -35,45 +39,45 @@ class PreparedProblem:
 
     @cached_property
     def program(self) -> PathProgram:
-        found: PathProgram = self.problem.program(self.started, self.launched, self.robot_numbers)
-        return found
+        program: PathProgram = self.problem._program(self.started, self.launched, self.robot_numbers)
+        return program
 
     @cached_property
     def kernel(self) -> Any:
-        """What searches."""
+        """The kernel of the search."""
         return search_kernel(self.program)
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of what comes with each call, in order."""
+        """Shapes of the kernel's inputs besides the state, in order."""
         return shapes_of(self.program)
 
     @cached_property
     def state_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of a search's state, in order."""
+        """Shapes of the search's state, in order."""
         return state_shapes(self.program)
 
     @cached_property
     def constants(self) -> dict[str, np.ndarray]:
-        """What is the same in all calls, by name, besides targets."""
+        """Inputs that are the same in all calls, by name, besides targets."""
         problem, program = self.problem, self.program
         T = program.steps
-        weights = np.zeros((T, len(problem.entries)))
+        weights = np.zeros((T, len(problem.terms)))
         scales, lower, upper = (np.zeros(program.rows) for _ in range(3))
-        for k, (entry, rows) in enumerate(zip(problem.entries, program.rows_of, strict=True)):
-            without = self.started or entry.feature.early > 0  # some rows look at no step before
-            early = [] if without else [t for t in entry.steps if t < entry.feature.depth]
-            some = len(entry.steps) < T or (entry.kind == "equality" and not isinstance(entry.feature, _OF_ITSELF))
-            if early and some and len(early) == len(entry.steps):
+        for k, (term, rows) in enumerate(zip(problem.terms, program.rows_of, strict=True)):
+            without = self.started or term.feature.rows_without_past > 0  # some rows look at no step before
+            early = [] if without else [t for t in term.steps if t < term.feature.depth]
+            some = len(term.steps) < T or (term.kind == "equality" and not isinstance(term.feature, _OF_ITSELF))
+            if early and some and len(early) == len(term.steps):
                 raise ValueError(
-                    f"Problem.solve: {entry.name!r} looks at {entry.feature.depth} steps before step {early[0]}, and "
-                    f"without start= there are none"
+                    f"{SOLVE}: {term.name!r} looks at {term.feature.depth} steps before step {early[0]}, and without "
+                    f"start= there are none"
                 )
-            for t in entry.steps:
+            for t in term.steps:
                 weights[t, k] = 0.0 if t in early else 1.0
-            scales[rows] = entry.scale
-            if entry.lower is not None:
-                lower[rows], upper[rows] = entry.lower, entry.upper
+            scales[rows] = term.scale
+            if term.lower is not None:
+                lower[rows], upper[rows] = term.lower, term.upper
         parameters = problem.parameters.values()
         floor = np.concatenate([x.lower for x in parameters]) if parameters else np.zeros(0)
         ceiling = np.concatenate([x.upper for x in parameters]) if parameters else np.zeros(0)
@@ -83,27 +87,36 @@ class PreparedProblem:
         return found
 
     @cached_property
-    def even(self) -> dict[str, np.ndarray]:
-        """The same with scales as the search has them, whatever constraints are measured in: see `scaling`."""
-        problem, program, begin = self.problem, self.program, self.begin
-        numbers = numbers_of(program, {**self.constants, **self.some_targets})
+    def scaled_constants(self) -> dict[str, np.ndarray]:
+        """The constants with the scales of the search, which do not depend on the units of constraints.
+
+        Factors are derived once for equal problems: the key is all that they depend on, the program with its features
+        and every number.  So a problem that is built anew takes them from the cache.
+        """
+        program, begin = self.program, self.begin
+        arrays = {**self.constants, **self.nominal_targets}
         u = begin["u"][0] if "u" in begin else np.zeros(0)
-        places = problem.robot.random_configuration(seed=0, size=4)
-        factors = even_scales(program, numbers, places, u, begin.get("p", np.zeros(0)), PENALTY)
+        p = begin.get("p", np.zeros(0))
+        key = program, tuple((name, x.shape, x.tobytes()) for name, x in arrays.items()), u.tobytes(), p.tobytes()
+        factors = _SCALE_FACTORS.get(key, lambda: self._scale_factors(arrays, u, p))
         return self.constants | {"scales": self.constants["scales"] * factors}
 
+    def _scale_factors(self, arrays: Mapping[str, np.ndarray], u: np.ndarray, p: np.ndarray) -> np.ndarray:
+        configurations = self.problem.robot.random_configuration(seed=0, size=4)
+        return scale_factors(self.program, numbers_of(self.program, dict(arrays)), configurations, u, p, PENALTY)
+
     @cached_property
-    def some_targets(self) -> dict[str, np.ndarray]:
-        """What entries aim at by themselves, and nothing where that comes with each call, by input."""
-        problem, found = self.problem, dict(self.own_targets)
+    def nominal_targets(self) -> dict[str, np.ndarray]:
+        """Targets by input: those of the problem, and default ones where they come with each call."""
+        problem, targets = self.problem, dict(self.own_targets)
         for port, k, shape in self.targets.values():
-            if port not in found:
-                found[port] = np.reshape(nothing_aimed_at(problem.robot, problem.entries[k].feature), math.prod(shape))
-        return found
+            if port not in targets:
+                targets[port] = np.reshape(default_target(problem.robot, problem.terms[k].feature), math.prod(shape))
+        return targets
 
     @property
     def _clock(self) -> tuple[np.ndarray, np.ndarray]:
-        """τ by step, less what free durations make of it, and what these make of it."""
+        """τ by step without free durations, and its derivatives by these."""
         problem, T = self.problem, self.program.steps
         free = self.program.durations
         base, rates, column = np.zeros(T), np.zeros((T, free)), 0
@@ -118,14 +131,14 @@ class PreparedProblem:
         return (np.array(base[0]), rates[0]) if self.program.uniform else (base, rates)
 
     def shares_of(self, phase: str) -> np.ndarray:
-        """What the duration of a phase, or of the whole path (""), makes of τ (T,)."""
+        """Return the derivatives of τ (T,) by the duration of a phase, or of the whole path ("")."""
         own = self.problem.phases[phase] if phase else range(self.program.steps)
-        found = np.zeros(self.program.steps)
-        found[list(own)] = 1.0 / len(own)
-        return found
+        shares = np.zeros(self.program.steps)
+        shares[list(own)] = 1.0 / len(own)
+        return shares
 
     def steps_of(self, p: np.ndarray) -> np.ndarray:
-        """τ (..., T) [s] with parameters (..., many)."""
+        """Return τ (..., T) [s] with parameters (..., many)."""
         base, rates = self._clock
         free = self.program.durations
         T = self.program.steps
@@ -134,32 +147,32 @@ class PreparedProblem:
 
     @cached_property
     def begin(self) -> dict[str, np.ndarray]:
-        """The state of a search before it has begun, by name, besides the path."""
+        """The state before a search, by name, besides the path."""
         problem, program = self.problem, self.program
         hard = len(program.hard)
-        found = {name: np.zeros(shape) for name, shape in state_shapes(program).items()}
-        if "u" in found:
-            found["u"][:] = np.concatenate([x.guess for x in problem.variables.values()])
-        if "p" in found:
-            found["p"][:] = np.concatenate([x.guess for x in problem.parameters.values()])
-        if "penalties" in found:
-            found["penalties"][:] = PENALTY
-        told = found["told"]
-        told[0], told[TOLD.index("share")], told[len(TOLD) :] = 1e-12, 1.0, 1e300
-        told[[TOLD.index("length"), TOLD.index("former")]] = 1e300
-        assert len(told) == len(TOLD) + 2 * hard
-        return found
+        state = {name: np.zeros(shape) for name, shape in state_shapes(program).items()}
+        if "u" in state:
+            state["u"][:] = np.concatenate([x.initial_guess for x in problem.variables.values()])
+        if "p" in state:
+            state["p"][:] = np.concatenate([x.initial_guess for x in problem.parameters.values()])
+        if "penalties" in state:
+            state["penalties"][:] = PENALTY
+        scalars = state["told"]
+        scalars[0], scalars[TOLD.index("share")], scalars[len(TOLD) :] = 1e-12, 1.0, 1e300
+        scalars[[TOLD.index("length"), TOLD.index("former")]] = 1e300
+        assert len(scalars) == len(TOLD) + 2 * hard
+        return state
 
     def beyond(self, k: int, values: np.ndarray) -> np.ndarray:
-        """By how much an entry's values (..., rows) violate it, with their sign: 0 where they keep it."""
-        entry, rows = self.program.entries[k], self.program.rows_of[k]
-        if entry.bounded:
+        """By how much a term's values (..., rows) violate it, with their sign: 0 where they keep it."""
+        term, rows = self.program.terms[k], self.program.rows_of[k]
+        if term.bounded:
             found: np.ndarray = values - np.clip(values, self.constants["lower"][rows], self.constants["upper"][rows])
             return found
-        return values if entry.kind == "equality" else values.clip(0.0)
+        return values if term.kind == "equality" else values.clip(0.0)
 
     def past(self, start: np.ndarray, velocity: Any) -> np.ndarray:
-        """Configurations before the first step, oldest first (..., depth, nq).  Raises ValueError."""
+        """Return configurations before the first step, oldest first (..., depth, nq).  Raises ValueError."""
         m, robot = self.program.depth, self.problem.robot
         if velocity is None or self.launched:  # which is moved back in the kernel
             return np.repeat(start[..., None, :], m, axis=-2)
@@ -172,7 +185,7 @@ class PreparedProblem:
         )
 
     def ends(self, count: int, seed: int) -> np.ndarray:
-        """Where first guesses lead to (count, nq): drawn once by seed."""
+        """Return configurations at the ends of first guesses (count, nq), drawn once by seed."""
         known = self._drawn.get((count, seed))
         if known is None:
             self._drawn.clear()
@@ -186,81 +199,84 @@ class PreparedProblem:
 
     @cached_property
     def targets(self) -> dict[str, tuple[str, int, tuple[int, ...]]]:
-        """By the name of an entry that aims at something: its input's, its number and the shape of what it aims at."""
-        found = {}
-        for k, entry in enumerate(self.problem.entries):
-            shape = target_shape(self.problem.robot.tree, entry.feature)
+        """By the name of a term with a target: the name of its input, its number, and the shape of the target."""
+        ports = {}
+        for k, term in enumerate(self.problem.terms):
+            shape = target_shape(self.problem.robot.tree, term.feature)
             if shape is not None:
-                found[entry.name] = (f"target{k}", k, shape)
-        return found
+                ports[term.name] = (f"target{k}", k, shape)
+        return ports
 
     @cached_property
     def own_targets(self) -> dict[str, np.ndarray]:
-        """What entries aim at by themselves, by input."""
-        found = {}
+        """Targets of the problem, by input."""
+        targets = {}
         for name, (port, k, _) in self.targets.items():
-            entry = self.problem.entries[k]
-            if entry.target is not None:
-                found[port] = self.flat(name, entry.target)
-            elif not entry.feature.needs_target:
-                found[port] = self.flat(name, nothing_aimed_at(self.problem.robot, entry.feature))
-        return found
+            term = self.problem.terms[k]
+            if term.target is not None:
+                targets[port] = self.flat(name, term.target)
+            elif not term.feature.needs_target:
+                targets[port] = self.flat(name, default_target(self.problem.robot, term.feature))
+        return targets
 
-    def flat(self, name: str, given: Any) -> np.ndarray:
-        """What an entry aims at as its kernel's input: (..., numbers), or (..., T, numbers) where it moves."""
+    def flat(self, name: str, value: Any) -> np.ndarray:
+        """Return a target as an input of the kernel: (..., numbers), or (..., T, numbers) with one per step."""
         _, k, shape = self.targets[name]
-        entry = self.problem.entries[k]
-        caller = f"Problem.solve: targets: {name!r}"
+        term = self.problem.terms[k]
+        caller = f"TrajectoryProblem.solve: targets: {name!r}"
         size = math.prod(shape)
-        if isinstance(given, ByStep) != entry.moving:
+        if isinstance(value, PerStep) != term.has_target_per_step:
             raise ValueError(
                 f"{caller}: "
                 + (
-                    "expected linkwork.optimal.ByStep, as it was added with one"
-                    if entry.moving
-                    else "ByStep is for features that were added with a target= ByStep"
+                    "expected linkwork.optimal.PerStep, as it was added with one"
+                    if term.has_target_per_step
+                    else "PerStep is for features that were added with a target= PerStep"
                 )
             )
-        found: np.ndarray = self.problem.read_target(
-            caller, entry.feature, given.values if entry.moving else given, True
-        )
-        lead = found.shape[: found.ndim - len(shape)]
-        if not entry.moving:
-            return found.reshape(*lead, size)
-        if not lead or lead[-1] != len(entry.steps):
-            raise ValueError(f"{caller}: ByStep: expected {len(entry.steps)} of shape {shape}, got shape {found.shape}")
+        tree, values = self.problem.robot.tree, value.values if term.has_target_per_step else value
+        target = read_target(tree, caller, term.feature, values, batch=True)
+        lead = target.shape[: target.ndim - len(shape)]
+        if not term.has_target_per_step:
+            return target.reshape(*lead, size)
+        if not lead or lead[-1] != len(term.steps):
+            raise ValueError(
+                f"{caller}: PerStep: expected {len(term.steps)} of shape {shape}, got shape {target.shape}"
+            )
         every = np.empty((*lead[:-1], self.program.steps, size))
-        every[...] = found.reshape(*lead, size)[..., :1, :]
-        every[..., list(entry.steps), :] = found.reshape(*lead, size)
+        every[...] = target.reshape(*lead, size)[..., :1, :]
+        every[..., list(term.steps), :] = target.reshape(*lead, size)
         return every
 
     def given_targets(self, targets: Any) -> dict[str, np.ndarray]:
-        """By input.  Raises ValueError and UnknownNameError."""
-        found = dict(self.own_targets)
+        """Return targets of a call by input.  Raises ValueError and UnknownNameError."""
+        numbers = dict(self.own_targets)
         if targets is not None and not isinstance(targets, Mapping):
-            raise TypeError(f"Problem.solve: targets: expected a dict of names to what is aimed at, got {targets!r}")
+            raise TypeError(
+                f"TrajectoryProblem.solve: targets: expected a dict of names to what is aimed at, got {targets!r}"
+            )
         for name, x in (targets or {}).items():
             if name not in self.targets:
                 raise UnknownNameError("feature with a target", name, tuple(self.targets))
-            found[self.targets[name][0]] = self.flat(name, x)
+            numbers[self.targets[name][0]] = self.flat(name, x)
         for name, (port, k, shape) in self.targets.items():
-            if port not in found:
-                said = self.problem.entries[k].feature.target_of
+            if port not in numbers:
+                spec = self.problem.terms[k].feature.target_of
                 raise ValueError(
-                    f"Problem.solve: {name!r} aims at nothing: give targets={{{name!r}: an array {shape}}}: "
-                    f"{said.doc if said is not None else ''}"
+                    f"TrajectoryProblem.solve: {name!r} aims at nothing: give targets={{{name!r}: an array {shape}}}: "
+                    f"{spec.doc if spec is not None else ''}"
                 )
-        return found
+        return numbers
 
 
 def prepared(
     problem: Any, started: bool, launched: bool = False, robot_numbers: tuple[Parameter, ...] = ()
 ) -> PreparedProblem:
-    """The same one as long as nothing is added to the problem."""
+    """Return a problem as arrays: the same object in all calls with one problem."""
     key = (started, launched, robot_numbers)
-    found: PreparedProblem | None = problem.prepared.get(key)
-    if found is None:
-        if not problem.entries:
-            raise ValueError("Problem.solve: nothing is asked: add features first")
-        found = problem.prepared[key] = PreparedProblem(problem, *key)
-    return found
+    arrays: PreparedProblem | None = problem._prepared.get(key)
+    if arrays is None:
+        if not problem.terms:
+            raise ValueError(f"{SOLVE}: terms: expected at least one, got none; add features first")
+        arrays = problem._prepared[key] = PreparedProblem(problem, *key)
+    return arrays

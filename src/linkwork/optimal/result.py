@@ -30,6 +30,8 @@ _ENDS = {1: Status.SOLVED, 2: Status.NOT_CONVERGED, 3: Status.STALLED, 4: Status
 _STUCK = 3.0
 _MAYBE_INFEASIBLE = (Status.NOT_CONVERGED, Status.STALLED, Status.MAX_ITERATIONS)
 
+_TRY_OTHERS = "from this first path; num_guesses= tries others"
+
 
 @public
 class OptimalResult(Result):
@@ -220,21 +222,21 @@ class OptimalResult(Result):
         by name at the steps where it counts (..., steps, rows)."""
         found: dict[str, np.ndarray] = {}
         column = row = 0
-        for k, entry in enumerate(self.prepared.program.entries):
-            if entry.at is None:
-                own = every[..., column : column + entry.count]
-                found[entry.name] = own[..., list(self._steps_of(k)), :]
-                column += entry.count
+        for k, term in enumerate(self.prepared.program.terms):
+            if term.at is None:
+                own = every[..., column : column + term.count]
+                found[term.name] = own[..., list(self._steps_of(k)), :]
+                column += term.count
             else:
-                found[entry.name] = alone[..., None, row : row + entry.count]
-                row += entry.count
+                found[term.name] = alone[..., None, row : row + term.count]
+                row += term.count
         return found
 
     @cached_property
     def violations(self) -> dict[str, Any]:
         """Of constraints, by name: how much is violated at most (...), the most violated first."""
         program, told = self.prepared.program, self._violated
-        found = {program.entries[k].name: told[..., n] for n, k in enumerate(program.hard)}
+        found = {program.terms[k].name: told[..., n] for n, k in enumerate(program.hard)}
         return {
             name: _plain(found[name])
             for name in sorted(found, key=lambda name: -float(np.max(found[name], initial=0.0)))
@@ -250,14 +252,14 @@ class OptimalResult(Result):
         program, told = self.prepared.program, self.state["told"]
         proofs = {k: self._proof(k) for k in np.flatnonzero(np.ravel(self.status) == "infeasible").tolist()}
         found: dict[str, np.ndarray] = {}
-        for name, entries in (("everywhere", program.everywhere), ("alone", program.alone)):
-            for k, place in program.forces_of(entries).items():
+        for name, terms in (("everywhere", program.everywhere), ("alone", program.alone)):
+            for k, place in program.forces_of(terms).items():
                 own = self.state[name][..., place] * self.numbers["scales"][program.rows_of[k]]
                 for where, proof in proofs.items():
                     assert proof is not None
                     own[np.unravel_index(where, told.shape[:-1])] = getattr(proof, name)[..., place]
                 own = own[..., list(self._steps_of(k)), :] if name == "everywhere" else own[..., None, :]
-                found[program.entries[k].name] = own
+                found[program.terms[k].name] = own
         return {name: found[name] for name in self.violations}
 
     @property
@@ -274,7 +276,7 @@ class OptimalResult(Result):
             proof = self._proof(len(found)) if status == "infeasible" else None
             worst = row / self.tolerances[1:]
             order = [n for n in np.argsort(-worst, kind="stable") if worst[n] > 1.0]
-            names = tuple(program.entries[program.hard[n]].name for n in order)
+            names = tuple(program.terms[program.hard[n]].name for n in order)
             if proof is not None:
                 names = (*proof.violations, *proof.pressing)
             found.append(names)
@@ -293,14 +295,13 @@ class OptimalResult(Result):
             return "; ".join(self._odd(place))
         if names:
             violated, program = self._violated.reshape(-1, self._violated.shape[-1])[place], self.prepared.program
-            at = {program.entries[k].name: violated[n] for n, k in enumerate(program.hard)}
+            at = {program.terms[k].name: violated[n] for n, k in enumerate(program.hard)}
             proof = self._proof(place) if status is Status.INFEASIBLE else None
             at |= proof.violations if proof is not None else {}
             shown = ", ".join(f"{name!r} (by {at[name]:.3g})" if name in at else name for name in names)
             if status is not Status.INFEASIBLE:
                 return f"violated: {shown}, {done}"
-            seeds = self.attempts is not None
-            many = "from each of these first paths" if seeds else "from this first path; seeds= tries others"
+            many = "from each of these first paths" if self.attempts is not None else _TRY_OTHERS
             return f"these cannot hold together: {shown}, {many}"
         if status is Status.NOT_CONVERGED:
             coarse = resolution(self.q.reshape(-1, *self.q.shape[-2:])[place])
@@ -313,7 +314,7 @@ class OptimalResult(Result):
         ``by`` is the name of a feature with a target, ``"start"``, ``"start velocity"``, ``"duration"`` or ``"duration
         of PHASE"`` [s] where these are given, or a parameter of the robot as ``"placement:elbow"`` or ``"gravity"``
         (see `Robot.parameters`).  Of a target by
-        step (`linkwork.optimal.ByStep`) the n are the numbers of all its steps, step by step.  Poses move by twists
+        step (`linkwork.optimal.PerStep`) the n are the numbers of all its steps, step by step.  Poses move by twists
         (rotation; way) and rotations by rotation vectors, in their own axes, configurations by velocities, all else
         number by number; a start keeps its velocity.
 
@@ -341,7 +342,7 @@ class OptimalResult(Result):
         return robot.spline(t, q)
 
     def _steps_of(self, k: int) -> tuple[int, ...]:
-        """The steps at which the entry of a number counts."""
+        """The steps at which the term of a number counts."""
         weights = self.numbers.get("weights", self.prepared.constants["weights"])
         return tuple(np.flatnonzero(weights[..., k].reshape(-1, weights.shape[-2]).any(axis=0)).tolist())
 
@@ -365,11 +366,11 @@ class OptimalResult(Result):
         """A table: by feature what is left, and what it pulls with."""
         if np.ndim(self.cost) != 0:
             return self.message
-        lines = [self.explain(), f"{'feature':<24} {'asked':<11} {'largest':>10} {'violated':>10} {'multiplier':>10}"]
-        asked = {entry.name: entry.kind for entry in self.problem.entries}
+        lines = [self.explain(), f"{'feature':<24} {'kind':<13} {'largest':>10} {'violated':>10} {'multiplier':>10}"]
+        kind_of = {term.name: term.kind for term in self.problem.terms}
         for name, values in self.residuals.items():
             largest = np.abs(values).max(initial=0.0)
-            line = f"{name[:24]:<24} {asked[name]:<11} {largest:>10.3g}"
+            line = f"{name[:24]:<24} {kind_of[name]:<13} {largest:>10.3g}"
             if name in self.violations:
                 line += f" {self.violations[name]:>10.2e} {np.abs(self.multipliers[name]).max(initial=0.0):>10.3g}"
             lines.append(line)

@@ -48,19 +48,19 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 _FREE: LazyCache[Any] = LazyCache(32)  # robots without their constraints
 
 
-def read_robot_numbers(caller: str, problem: Any, given: Any) -> dict[Parameter, Array]:
+def read_robot_numbers(caller: str, problem: Any, value: Any) -> dict[Parameter, Array]:
     """By parameter (..., *shape), of a dict by names as `Robot.parameters` of a problem's robot has them; in one order,
     however given.
 
     Raises TypeError and ValueError for what is none, UnknownNameError.
     """
-    if given is None:
+    if value is None:
         return {}
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{caller}: parameters: expected a dict of numbers by the robot's parameters, got {given!r}")
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{caller}: parameters: expected a dict of numbers by the robot's parameters, got {value!r}")
     tree = problem.robot.tree
-    read_parameters(tree, caller, [*given])  # refuses what is given twice
-    by_parameter = {p: x for name, x in given.items() for p in read_parameters(tree, caller, name)}
+    read_parameters(tree, caller, [*value])  # refuses what is given twice
+    by_parameter = {p: x for name, x in value.items() for p in read_parameters(tree, caller, name)}
     for one in problem.contacts:
         point, _, added = one.frame.rpartition(": ") if isinstance(one, PathContact) else ("", "", "")
         if added == "contact" and any((p.kind, p.name) == ("point", point) for p in by_parameter):
@@ -72,12 +72,12 @@ def read_robot_numbers(caller: str, problem: Any, given: Any) -> dict[Parameter,
     return {p: _numbers(caller, tree, p, by_parameter[p]) for p in sorted(by_parameter, key=str)}
 
 
-def own_robot_numbers(caller: str, problem: Any, given: Any) -> dict[Parameter, Array]:
+def own_robot_numbers(caller: str, problem: Any, value: Any) -> dict[Parameter, Array]:
     """The same of names, too, with the robot's own numbers."""
-    if given is None or isinstance(given, Mapping):
-        return read_robot_numbers(caller, problem, given)
+    if value is None or isinstance(value, Mapping):
+        return read_robot_numbers(caller, problem, value)
     tree = problem.robot.tree
-    named = nominal_numbers(tree, read_parameters(tree, caller, given))
+    named = nominal_numbers(tree, read_parameters(tree, caller, value))
     return read_robot_numbers(caller, problem, {str(p): x for p, x in named.items()})
 
 
@@ -86,18 +86,18 @@ def nominal_numbers(tree: Tree, parameters: Iterable[Parameter]) -> dict[Paramet
     return {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in parameters}
 
 
-def renumbered(caller: str, problem: Any, known: Mapping[Parameter, Array], given: Any) -> dict[Parameter, Array]:
+def renumbered(caller: str, problem: Any, known: Mapping[Parameter, Array], value: Any) -> dict[Parameter, Array]:
     """What is known, with what is given by name for some of it.  Raises ValueError, TypeError, UnknownNameError."""
     named = {str(p): p for p in known}
-    found = read_robot_numbers(caller, problem, given)
-    other = [str(p) for p in found if str(p) not in named]
+    numbers = read_robot_numbers(caller, problem, value)
+    other = [str(p) for p in numbers if str(p) not in named]
     if other:
         had = ", ".join(map(repr, named)) or "none"
         raise ValueError(
             f"{caller}: parameters: expected some of those that the controller was made with, {had}, got {other[0]!r}: "
-            f"name it in Problem.controller(parameters=...)"
+            f"name it in TrajectoryProblem.controller(parameters=...)"
         )
-    return {**known, **{named[str(p)]: x for p, x in found.items()}}
+    return {**known, **{named[str(p)]: x for p, x in numbers.items()}}
 
 
 def spread(
@@ -110,7 +110,7 @@ def spread(
     return found
 
 
-def by_environment(told: str, x: Array, shape: tuple[int, ...], lead: tuple[int, ...]) -> Array:
+def by_environment(label: str, x: Array, shape: tuple[int, ...], lead: tuple[int, ...]) -> Array:
     """What has a ``shape`` of its own with one leading axis, that of all environments (*lead,), where there is any.
     Raises ValueError."""
     if x.ndim == len(shape):
@@ -119,7 +119,7 @@ def by_environment(told: str, x: Array, shape: tuple[int, ...], lead: tuple[int,
         return np.broadcast_to(x, (*lead, *shape)).reshape(-1, *shape)
     except ValueError:
         axes = x.shape[: x.ndim - len(shape)]
-        raise ValueError(f"{told}: expected leading axes of the state's, {lead}, got {axes}") from None
+        raise ValueError(f"{label}: expected leading axes of the state's, {lead}, got {axes}") from None
 
 
 def axes_of(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, tuple[int, ...]]:
@@ -135,47 +135,47 @@ def robot_inputs(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[str, Ar
     return {names[p]: x.reshape(*x.shape[: x.ndim - len(p.shape(tree))], -1) for p, x in numbers.items()}
 
 
-def _numbers(caller: str, tree: Tree, p: Parameter, given: Any) -> Array:
+def _numbers(caller: str, tree: Tree, p: Parameter, value: Any) -> Array:
     shape = p.shape(tree)
-    told = f"{caller}: parameters: {p}"
-    expected = f"{told}: expected numbers (..., {', '.join(map(str, shape))}), {KINDS[p.kind].doc}"
+    label = f"{caller}: parameters: {p}"
+    expected = f"{label}: expected numbers (..., {', '.join(map(str, shape))}), {KINDS[p.kind].doc}"
     try:
-        found = floats(given)
+        numbers = floats(value)
     except (TypeError, ValueError):
-        found = np.array(math.nan)
-    if found.ndim < len(shape) or found.shape[found.ndim - len(shape) :] != shape:
-        raise ValueError(f"{expected}, got {given!r}")
-    if not (np.abs(found) <= LARGEST).all():
-        raise ValueError(f"{expected}, finite, got {given!r}")
-    if p.kind == "direction" and not np.allclose(np.linalg.norm(found, axis=-1), 1.0, rtol=0.0, atol=1e-9):
-        raise ValueError(f"{expected}, got {given!r}: divide it by its length")
+        numbers = np.array(math.nan)
+    if numbers.ndim < len(shape) or numbers.shape[numbers.ndim - len(shape) :] != shape:
+        raise ValueError(f"{expected}, got {value!r}")
+    if not (np.abs(numbers) <= LARGEST).all():
+        raise ValueError(f"{expected}, finite, got {value!r}")
+    if p.kind == "direction" and not np.allclose(np.linalg.norm(numbers, axis=-1), 1.0, rtol=0.0, atol=1e-9):
+        raise ValueError(f"{expected}, got {value!r}: divide it by its length")
     if p.kind == "inertia":
         own = np.reshape(p.nominal(tree), shape)
-        known = np.broadcast_to(np.all(found == own, axis=-1), found.shape[:-1])
-        wrong = np.argwhere(~known & ~np.asarray(inertial.is_physical(found, tolerance=_FILE)))
+        known = np.broadcast_to(np.all(numbers == own, axis=-1), numbers.shape[:-1])
+        wrong = np.argwhere(~known & ~np.asarray(inertial.is_physical(numbers, tolerance=_FILE)))
         if len(wrong):
-            why = inertial.explain(found[tuple(wrong[0])], tolerance=_FILE)
+            why = inertial.explain(numbers[tuple(wrong[0])], tolerance=_FILE)
             where = f"[{', '.join(map(str, wrong[0]))}]" if wrong.shape[1] else ""
             raise ValueError(
-                f"{told}{where}: no body has these numbers: {'; '.join(why)}; "
+                f"{label}{where}: no body has these numbers: {'; '.join(why)}; "
                 f"linkwork.parameters.from_log_cholesky gives what a body can have, whatever it is given"
             )
-    return found
+    return numbers
 
 
-def with_inputs(tree: Tree, parameters: tuple[Parameter, ...], given: Mapping[str, Any]) -> Tree:
+def with_inputs(tree: Tree, parameters: tuple[Parameter, ...], inputs: Mapping[str, Any]) -> Tree:
     """The tree with what a kernel is given for these, by their names there, row by row."""
     if not parameters:
         return tree
-    return parametrised(tree, {p: list(given[name]) for p, name in inputs_of(parameters).items()})
+    return parametrised(tree, {p: list(inputs[name]) for p, name in inputs_of(parameters).items()})
 
 
-def robot_of_inputs(robot: Any, parameters: tuple[Parameter, ...], given: Mapping[str, Any]) -> Any:
+def robot_of_inputs(robot: Any, parameters: tuple[Parameter, ...], inputs: Mapping[str, Any]) -> Any:
     """The robot with the same, in a function that is compiled."""
     if not parameters:
         return robot
     names = inputs_of(parameters)
-    return robot.with_parameters({str(p): np.reshape(given[names[p]], p.shape(robot.tree)) for p in parameters})
+    return robot.with_parameters({str(p): np.reshape(inputs[names[p]], p.shape(robot.tree)) for p in parameters})
 
 
 def along(tree: Tree, numbers: Mapping[Parameter, Array]) -> dict[Parameter, Array]:
@@ -207,8 +207,8 @@ def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: Mappi
     """Also of parameters on which joint forces do not depend."""
     tree: Tree = robot.tree
 
-    def forces(q: Any, v: Any, a: Any, **given: Any) -> Any:
-        changed = with_inputs(tree, parameters, given)
+    def forces(q: Any, v: Any, a: Any, **inputs: Any) -> Any:
+        changed = with_inputs(tree, parameters, inputs)
         return array(inverse_dynamics(changed, list(q), list(v), list(a), (), passive.get("passive", False)))
 
     sizes = {name: (math.prod(p.shape(tree)),) for p, name in inputs_of(parameters).items()}
@@ -224,24 +224,24 @@ def motor_places(caller: str, robot: Any, actuated: Any) -> tuple[int, ...]:
     else:
         names = [actuated] if isinstance(actuated, str) else list(actuated)
         chosen = sorted({tree.joint_index(name) for name in names})
-    found = tuple(k for i in chosen for k in range(tree.nv)[tree.v_slices[i]])
-    if not found:
+    velocities = tuple(k for i in chosen for k in range(tree.nv)[tree.v_slices[i]])
+    if not velocities:
         raise ValueError(f"{caller}: actuated: no joint has a motor")
-    return found
+    return velocities
 
 
-def motor_limits(caller: str, robot: Any, places: tuple[int, ...], given: Any) -> tuple[Array, Array]:
+def motor_limits(caller: str, robot: Any, places: tuple[int, ...], value: Any) -> tuple[Array, Array]:
     """Least and most (m,) of the motors' forces."""
-    if given is False:
+    if value is False:
         bounds: Any = (-math.inf, math.inf)
-    elif given is None or given is True:
+    elif value is None or value is True:
         effort = np.asarray(robot.effort_limits, dtype=float)[list(places)]
         bounds = (-effort, effort)
     else:
-        bounds = given if isinstance(given, tuple) and len(given) == 2 else None
+        bounds = value if isinstance(value, tuple) and len(value) == 2 else None
     try:
         if bounds is None:
-            most = floats(given)
+            most = floats(value)
             bounds = (-most, most)
         low, high = (np.broadcast_to(floats(x), (len(places),)).copy() for x in bounds)
     except (TypeError, ValueError):
@@ -249,18 +249,22 @@ def motor_limits(caller: str, robot: Any, places: tuple[int, ...], given: Any) -
     if not ((low <= high) & (low < math.inf) & (high > -math.inf)).all():
         raise ValueError(
             f"{caller}: control_limits: expected a number, one for each of {len(places)} motors, or (least, most), "
-            f"got {given!r}"
+            f"got {value!r}"
         )
     return low, high
 
 
-def read_finite(caller: str, what: str, given: Any, shape: tuple[int, ...]) -> Array:
+def read_finite(caller: str, what: str, value: Any, shape: tuple[int, ...]) -> Array:
     try:
-        found = floats(given)
+        numbers = floats(value)
     except (TypeError, ValueError):
-        found = np.array(math.nan)
-    if found.shape[found.ndim - len(shape) :] != shape or found.ndim < len(shape) or not np.isfinite(found).all():
+        numbers = np.array(math.nan)
+    if (
+        numbers.shape[numbers.ndim - len(shape) :] != shape
+        or numbers.ndim < len(shape)
+        or not np.isfinite(numbers).all()
+    ):
         raise ValueError(
-            f"{caller}: {what}: expected finite numbers (..., {', '.join(map(str, shape))}), got {given!r}"
+            f"{caller}: {what}: expected finite numbers (..., {', '.join(map(str, shape))}), got {value!r}"
         )
-    return found
+    return numbers

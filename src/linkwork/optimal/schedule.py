@@ -1,4 +1,4 @@
-"""Phases of a problem at other steps than it was posed with: numbers of its kernels, nothing is made anew."""
+"""Phases of a problem at other steps: they are numbers of its kernels, so nothing is compiled anew."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Schedule(NamedTuple):
-    """Where entries of a problem count (..., T, entries), and what holds the robot acts (..., T, holdings)."""
+    """Weights of terms by step (..., T, terms), and flags of contacts and constraints that act (..., T, holdings)."""
 
     weights: Array
     active: Array
@@ -33,54 +33,54 @@ def rescheduled(
     """
     if not isinstance(phases, Mapping):
         raise TypeError(f"{caller}: phases: expected a dict of names to steps, got {phases!r}")
-    known, T = problem.phases, problem.steps
+    known, T = problem.phases, problem.num_steps
     masks = {}
-    for name, given in phases.items():
+    for name, steps in phases.items():
         if name not in known:
             raise UnknownNameError("phase", name, tuple(known))
-        masks[name] = _mask(f"{caller}: phases: {name!r}", given, T, lead)
+        masks[name] = _mask(f"{caller}: phases: {name!r}", steps, T, lead)
     axes = max((x.shape[:-1] for x in masks.values()), key=len, default=())
-    weights = np.array(np.broadcast_to(prepared(problem, True).constants["weights"], (*axes, T, len(problem.entries))))
+    weights = np.array(np.broadcast_to(prepared(problem, True).constants["weights"], (*axes, T, len(problem.terms))))
     used = set()
-    for k, entry in enumerate(problem.entries):
-        if entry.phase in masks:
-            used.add(entry.phase)
-            if entry.moving:
+    for k, term in enumerate(problem.terms):
+        if term.phase in masks:
+            used.add(term.phase)
+            if term.has_target_per_step:
                 raise ValueError(
-                    f"{caller}: phases: {entry.phase!r}: {entry.name!r} has a target of each of its steps (ByStep): "
-                    f"expected one that is the same in all, or at=None"
+                    f"{caller}: phases: {term.phase!r}: {term.name!r} has a target of each of its steps (PerStep): "
+                    f"expected one that is the same in all, or steps=None"
                 )
-            mask = masks[entry.phase]
-            weights[..., k] = ~mask if entry.besides else mask
-    held = () if holdings is None else holdings.holdings
-    active = np.zeros((*axes, T, len(held)))
+            mask = masks[term.phase]
+            weights[..., k] = ~mask if term.is_outside_phase else mask
+    forces = () if holdings is None else holdings.holdings
+    active = np.zeros((*axes, T, len(forces)))
     if holdings is not None:
         active[...] = holdings.active(T)
-    for k, one in enumerate(held):
+    for k, one in enumerate(forces):
         number = problem.variables.get(one.force.name)
         if number is not None and number.phase in masks:
             active[..., k] = masks[number.phase]
     for name in masks:
         if name not in used:
-            raise ValueError(f"{caller}: phases: {name!r}: nothing counts there: expected a phase that an at= names")
+            raise ValueError(f"{caller}: phases: {name!r}: nothing counts there: expected a phase that a steps= names")
     return Schedule(weights, active)
 
 
-def _mask(caller: str, given: Any, T: int, lead: tuple[int, ...]) -> Array:
+def _mask(caller: str, value: Any, T: int, lead: tuple[int, ...]) -> Array:
     """By step whether it is one of a phase, (T,) or (n, T)."""
-    found = np.zeros(T, dtype=bool)
-    if given is None:
-        return found
-    x = np.asarray(given)
+    mask = np.zeros(T, dtype=bool)
+    if value is None:
+        return mask
+    x = np.asarray(value)
     if x.dtype == bool and x.ndim and x.shape[-1] == T:
         try:
             return x if x.ndim == 1 else np.broadcast_to(x, (*lead, T)).reshape(-1, T)
         except ValueError:
             raise ValueError(f"{caller}: expected leading axes of the state's, {lead}, got {x.shape[:-1]}") from None
     if x.shape == (2,) and x.dtype.kind == "i" and 0 <= x[0] <= x[1] <= T:
-        found[x[0] : x[1]] = True
-        return found
+        mask[x[0] : x[1]] = True
+        return mask
     raise ValueError(
         f"{caller}: expected (first step, step after the last) in 0 to {T}, None, or True or False {T} times, "
-        f"got {given!r}"
+        f"got {value!r}"
     )

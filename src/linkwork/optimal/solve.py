@@ -1,30 +1,32 @@
-"""Solving a problem: what comes with a call as arrays, pieces of iterations, and what came of them."""
+"""Solving a problem by searching for its path: arguments as arrays, pieces of iterations, and the result."""
 
 from __future__ import annotations
 
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from linkwork.ik.arguments import mid_range, read_deadline
+from linkwork.ik.arguments import mid_range
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.model.kernel_parameters import inputs_of
+from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.arguments import (
+    SOLVE,
+    broadcast_axes,
     read_callback,
     read_count,
     read_guess,
     read_seed,
     read_switch,
+    read_time_limit,
     read_tolerances,
     read_velocity,
-    together,
 )
 from linkwork.optimal.initial_guesses import TOGETHER, Beginnings, guesses, needless
 from linkwork.optimal.ipopt import refereed
@@ -34,113 +36,107 @@ from linkwork.optimal.problem_arrays import PreparedProblem, prepared
 from linkwork.optimal.result import OptimalResult
 from linkwork.optimal.robot_parameters import read_robot_numbers, robot_inputs
 
-__all__ = ["OPTIONS", "run"]
+__all__ = ["SOLVERS", "refuse_options", "solve_by_path"]
 
 SOLVERS = ("augmented", "ipopt")
-AT_MOST = 300  # iterations, unless said
-TOLERANCE = 1e-6  # of steps and of what is violated [rad, m, 1]
-_SOONEST = 1e-3  # seconds: how long a piece of iterations with a deadline is to take, about
+MAX_ITERATIONS = 300
+TOLERANCE = 1e-6  # of steps and of constraints [rad, m, 1]
+_SOONEST = 1e-3  # seconds: how long a piece of iterations with a time limit is to take, about
 
 
-def run(
-    problem: Any,
-    start: Any = None,
-    *,
-    velocity: Any = None,
-    targets: Any = None,
-    parameters: Any = None,
-    guess: Any = None,
-    seeds: int = 1,
-    seed: int = 0,
-    every_seed: bool = False,
-    warm: OptimalResult | None = None,
-    deadline: float | None = None,
-    progress: bool = False,
-    callback: Callable[[OptimalResult], Any] | None = None,
-    tolerance: Any = TOLERANCE,
-    step_tolerance: float = TOLERANCE,
-    max_iterations: int = AT_MOST,
-    solver: str = "augmented",
-) -> OptimalResult:
-    """See `Problem.solve`.
-
-    Of several ``seeds``, once one is solved, others go on only while they may become better, and at most for twice as
-    many iterations; until then those that end where constraints do not hold begin again elsewhere with the iterations
-    that are left.  With ``every_seed`` all end as they began.
-    """
+def refuse_options(solver: Any, solvers: Sequence[str], common: Mapping[str, Any], shooting: Mapping[str, Any]) -> None:
+    """Raise ValueError for a solver that is none, and TypeError for options that are of shooting alone."""
     if solver not in SOLVERS:
-        raise ValueError(f"Problem.solve: solver: expected one of {', '.join(map(repr, SOLVERS))}, got {solver!r}")
-    every_seed, progress, seed = (
-        read_switch("every_seed", every_seed),
+        raise ValueError(f"{SOLVE}: solver: expected one of {', '.join(map(repr, solvers))}, got {solver!r}")
+    for name in shooting:
+        raise TypeError(f"{SOLVE}: solver={solver!r} does not know {name}=: it takes {', '.join(sorted(common))}")
+
+
+def solve_by_path(
+    problem: Any,
+    start: Any,
+    *,
+    velocity: Any,
+    targets: Any,
+    parameters: Any,
+    initial_guess: Any,
+    num_guesses: int,
+    seed: Any,
+    continue_all: bool,
+    warm_start: Any,
+    tolerance: Any,
+    step_tolerance: float | None,
+    max_iterations: int | None,
+    time_limit: float | None,
+    progress: bool,
+    callback: Callable[[OptimalResult], Any] | None,
+    solver: str,
+) -> OptimalResult:
+    """Return the result of "augmented" or "ipopt": see `TrajectoryProblem.solve`.
+
+    Of several guesses, once one is solved, others go on only while they may become better, and at most for twice as
+    many iterations; until then those that end where constraints do not hold begin again elsewhere with the iterations
+    that are left.  With ``continue_all`` all end as they began.
+    """
+    continue_all, progress, seed = (
+        read_switch("continue_all", continue_all),
         read_switch("progress", progress),
         read_seed(seed),
     )
+    tolerance = TOLERANCE if tolerance is None else tolerance
+    step_tolerance = TOLERANCE if step_tolerance is None else step_tolerance
+    max_iterations = MAX_ITERATIONS if max_iterations is None else max_iterations
     read_callback(callback)
-    if solver == "ipopt" and every_seed:
+    if solver == "ipopt" and continue_all:
+        raise ValueError(f'{SOLVE}: solver="ipopt": continue_all: it takes each guess to its end anyway: leave it out')
+    if solver == "ipopt" and (time_limit is not None or progress or callback is not None):
         raise ValueError(
-            'Problem.solve: solver="ipopt": every_seed: it takes each seed to its end anyway: leave it out'
+            f'{SOLVE}: solver="ipopt": it runs to its end: expected no time_limit, progress and callback; '
+            f"max_iterations bounds its iterations"
         )
-    if solver == "ipopt" and (deadline is not None or progress or callback is not None):
-        raise ValueError(
-            'Problem.solve: solver="ipopt": it runs to its end: expected no deadline, progress and callback; '
-            "max_iterations bounds its iterations"
-        )
-    launched = start is not None and velocity is not None and problem.free_durations > 0
+    launched = start is not None and velocity is not None and problem._free_durations > 0
     if launched and solver == "ipopt":
-        raise ValueError('Problem.solve: solver="ipopt": velocity: with free durations it knows paths from rest alone')
-    given = read_robot_numbers("Problem.solve", problem, parameters)
-    own = prepared(problem, start is not None, launched, tuple(given))
+        raise ValueError(f'{SOLVE}: solver="ipopt": velocity: with free durations it knows paths from rest alone')
+    robot_numbers = read_robot_numbers(SOLVE, problem, parameters)
+    own = prepared(problem, start is not None, launched, tuple(robot_numbers))
     robot, program = problem.robot, own.program
     T = program.steps
-    limit = None if deadline is None else read_deadline("Problem.solve", deadline)
-    numbers = (own.constants if solver == "ipopt" else own.even) | own.given_targets(targets)
-    numbers |= robot_inputs(robot.tree, given)
+    limit = read_time_limit(time_limit)
+    numbers = (own.constants if solver == "ipopt" else own.scaled_constants) | own.given_targets(targets)
+    numbers |= robot_inputs(robot.tree, robot_numbers)
     if start is not None:
-        start = read_configuration(robot, "Problem.solve", "start", start)
+        start = read_configuration(robot, SOLVE, "start", start)
         numbers["past"] = own.past(start, velocity)
         if velocity is not None:
             numbers["velocity"] = read_velocity(robot, velocity)
         if launched:
             numbers["rate"] = numbers["velocity"]
     elif velocity is not None:
-        raise ValueError("Problem.solve: velocity: it is that at the start, and there is no start=")
+        raise ValueError(f"{SOLVE}: velocity: it is that at the start, and there is no start=")
     state = dict(own.begin)
-    if warm is not None:
-        if not isinstance(warm, OptimalResult):
-            raise TypeError(f"Problem.solve: warm: expected a result of the same problem, got {warm!r}")
-        before = replace(warm.prepared.program, robot_numbers=program.robot_numbers)
-        if replace(before, launched=launched) == program != before:
-            raise ValueError(
-                "Problem.solve: warm: velocity: with free durations a path from rest and one that starts with a "
-                "velocity do not go on from each other: give guess=, its q, instead"
-            )
-        if before != program:
-            raise ValueError(
-                "Problem.solve: warm: expected a result of the same problem, with a start or without as here"
-            )
-        state |= {name: x for name, x in warm.state.items() if name != "told"}
-    if guess is not None:
-        state["q"] = read_guess(robot, T, guess)
-    elif warm is None:
+    if warm_start is not None:
+        state |= _warm_state(program, launched, warm_start)
+    if initial_guess is not None:
+        state["q"] = read_guess(robot, T, initial_guess)
+    elif warm_start is None:
         begin = mid_range(robot, np.asarray(robot.lower), np.asarray(robot.upper)) if start is None else start
         state["q"] = np.repeat(begin[..., None, :], T, axis=-2)
     lead = _lead(own, state, numbers)
-    seeds = read_count("Problem.solve", "seeds", seeds)
-    beginnings = Beginnings(own, state["q"], seeds, seed)
-    if seeds > 1:
-        state["q"] = guesses(problem, state["q"], own.ends(seeds - 1, seed), start is not None)
+    num_guesses = read_count(SOLVE, "num_guesses", num_guesses)
+    beginnings = Beginnings(own, state["q"], num_guesses, seed)
+    if num_guesses > 1:
+        state["q"] = guesses(problem, state["q"], own.ends(num_guesses - 1, seed), start is not None)
         numbers = {name: _with_axis(x, len(_own_shape(own, name))) for name, x in numbers.items()}
         state = {name: x if name == "q" else _with_axis(x, len(own.state_shapes[name])) for name, x in state.items()}
     inputs, first = [numbers[name] for name in own.shapes], dict(state)
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
-    max_iterations = read_count("Problem.solve", "max_iterations", max_iterations)
+    max_iterations = read_count(SOLVE, "max_iterations", max_iterations)
     names = list(own.state_shapes)
     watched = progress or callback is not None
 
     def result(late: bool, running: bool = False) -> OptimalResult:
-        return OptimalResult._make(
-            own, state, numbers, tolerances, lead, seeds if seeds > 1 else None, late, running, first
-        )
+        guesses_axis = num_guesses if num_guesses > 1 else None
+        return OptimalResult._make(own, state, numbers, tolerances, lead, guesses_axis, late, running, first)
 
     if solver == "ipopt":
         state = refereed(program, state, dict(zip(own.shapes, inputs, strict=True)), tolerances, max_iterations)
@@ -150,30 +146,32 @@ def run(
     if limit is not None:
         make_ready(kernel)
     end = None if limit is None else time.perf_counter() + limit
-    compared = TOGETHER if seeds > 1 and not every_seed else max_iterations  # seeds are after so many iterations
+    compared = TOGETHER if num_guesses > 1 and not continue_all else max_iterations  # after so many iterations
     budget = float(min(compared, max_iterations)) if end is None and not watched else 1.0
     late = False
     while True:
         before = time.perf_counter()
-        found = kernel(
+        outputs = kernel(
             *(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(max_iterations)))
         )
-        state = dict(zip(names, (getattr(found, name) for name in names) if len(names) > 1 else (found,), strict=True))
-        told = state["told"]
-        if seeds > 1 and not every_seed and budget % compared == 0.0 and (told[..., 1] > 0.5).any():
-            state["told"] = needless(told, int(budget))
+        state = dict(
+            zip(names, (getattr(outputs, name) for name in names) if len(names) > 1 else (outputs,), strict=True)
+        )
+        scalars = state["told"]
+        if num_guesses > 1 and not continue_all and budget % compared == 0.0 and (scalars[..., 1] > 0.5).any():
+            state["told"] = needless(scalars, int(budget))
             state = beginnings.anew(state) if budget < max_iterations else state
-            told = state["told"]
-        over: bool = budget >= max_iterations or not ((told[..., 1] < 0.5) & np.isfinite(told[..., 4])).any()
+            scalars = state["told"]
+        over: bool = budget >= max_iterations or not ((scalars[..., 1] < 0.5) & np.isfinite(scalars[..., 4])).any()
         if over:
             state = beginnings.settled(state)
-            told = state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
+            scalars = state["told"] = resolved(state["q"], state["told"], float(tolerances[0]))
         now = time.perf_counter()
         if progress:
-            worst = told[..., len(TOLD) : len(TOLD) + len(program.hard)].max(axis=-1, initial=0.0)
+            worst = scalars[..., len(TOLD) : len(TOLD) + len(program.hard)].max(axis=-1, initial=0.0)
             sys.stderr.write(
-                f"iteration {int(budget)}: cost {np.min(told[..., 3]):.6g}, violated {np.min(worst):.2e}, "
-                f"step {np.min(told[..., 5]):.1e}\n"
+                f"iteration {int(budget)}: cost {np.min(scalars[..., 3]):.6g}, violated {np.min(worst):.2e}, "
+                f"step {np.min(scalars[..., 5]):.1e}\n"
             )
         if callback is not None and callback(result(False, not over)) is False and not over:
             late = True
@@ -193,8 +191,19 @@ def run(
     return result(late)
 
 
-OPTIONS = tuple(signature(run).parameters)[2:-1]
-"""What `run` is asked with besides the problem, its start and the solver."""
+def _warm_state(program: PathProgram, launched: bool, warm_start: Any) -> dict[str, np.ndarray]:
+    """Return the state where another search ended.  Raises TypeError and ValueError for one of another problem."""
+    if not isinstance(warm_start, OptimalResult):
+        raise TypeError(f"{SOLVE}: warm_start: expected a result of the same problem, got {warm_start!r}")
+    before = replace(warm_start.prepared.program, robot_numbers=program.robot_numbers)
+    if replace(before, launched=launched) == program != before:
+        raise ValueError(
+            f"{SOLVE}: warm_start: velocity: with free durations a path from rest and one that starts with a velocity "
+            f"do not go on from each other: give initial_guess=, its q, instead"
+        )
+    if before != program:
+        raise ValueError(f"{SOLVE}: warm_start: expected a result of the same problem, with a start or without as here")
+    return {name: x for name, x in warm_start.state.items() if name != "told"}
 
 
 def _own_shape(own: PreparedProblem, name: str) -> tuple[int, ...]:
@@ -210,18 +219,18 @@ def _own_shape(own: PreparedProblem, name: str) -> tuple[int, ...]:
 
 
 def _with_axis(x: np.ndarray, rank: int) -> np.ndarray:
-    """The same with an axis of seeds, where it has samples."""
+    """The same with an axis of guesses, where it has samples."""
     return x if x.ndim == rank else np.expand_dims(x, x.ndim - rank)
 
 
 def _lead(own: PreparedProblem, state: dict[str, np.ndarray], numbers: dict[str, np.ndarray]) -> tuple[int, ...]:
     """The leading axes of all."""
     labels = {port: f"targets: {name!r}" for name, (port, *_) in own.targets.items()}
-    labels |= {"past": "start", "rate": "velocity", "q": "guess"}
+    labels |= {"past": "start", "rate": "velocity", "q": "initial_guess"}
     labels |= {name: f"parameters: {p}" for p, name in inputs_of(own.program.robot_numbers).items()}
     axes = {
         labels.get(name, name): some[name].shape[: some[name].ndim - len(shape)]
         for some, known in ((state, own.state_shapes), (numbers, own.shapes))
         for name, shape in known.items()
     }
-    return together(axes) if any(axes.values()) else ()
+    return broadcast_axes(axes) if any(axes.values()) else ()

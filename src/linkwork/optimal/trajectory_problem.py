@@ -1,171 +1,127 @@
-"""A problem of optimal motion: a robot, steps of time, and features with what is asked of them."""
+"""Trajectory problems: a robot, steps of time, and features that are minimised or constrained."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
-from linkwork.expr.scalar.symbol import Graph
-from linkwork.model.kernel_parameters import Parameter
-from linkwork.model.tree_constraints import check_references
-from linkwork.optimal.algorithms.jacobian_check import RowCheck, check_rows
-from linkwork.optimal.algorithms.path_nlp import PathEntry, PathProgram
-from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.arguments import (
-    ByStep,
-    PathNumber,
-    ProblemEntry,
-    as_feature,
-    path_number,
-    ranges_of,
-    read_count,
-    read_kind,
-    read_options,
-    read_robot,
-    read_rows,
-    read_scale,
-    read_target,
-    some_aim,
-    target_shape,
-    weighed,
-)
-from linkwork.optimal.contact_schedule import EFFORT, add_contact, add_what_keeps, held
+from linkwork.optimal.algorithms.jacobian_check import JacobianCheck, check_jacobian
+from linkwork.optimal.arguments import read_count, read_robot
+from linkwork.optimal.contact_schedule import EFFORT, constraint_features, with_constraint_forces, with_contact
 from linkwork.optimal.features import (
     AccelerationLimits,
-    ConstraintForce,
     Feature,
     JerkLimits,
-    ParameterFeature,
-    PathContact,
     PositionLimits,
     TorqueLimits,
     VariableFeature,
     VelocityLimits,
 )
+from linkwork.optimal.problem_data import ProblemData
+from linkwork.optimal.problem_terms import (
+    duration_variables,
+    first_target,
+    make_term,
+    make_variable,
+    resolve_feature,
+    unused_name,
+)
 from linkwork.optimal.result import OptimalResult
-from linkwork.optimal.schedule_arguments import phase_of, read_duration, read_phases, read_schedule
-from linkwork.optimal.shooting.shooting_solve import SHOOTING, SHOOTING_OPTIONS, shot
-from linkwork.optimal.solve import OPTIONS, SOLVERS, run
+from linkwork.optimal.schedule_arguments import read_duration, read_phases
+from linkwork.optimal.shooting.shooting_solve import SHOOTING, solve_by_shooting
+from linkwork.optimal.solve import SOLVERS, refuse_options, solve_by_path
 
-__all__ = ["PathNumber", "Problem"]
+__all__ = ["TrajectoryProblem"]
 
 
 @public
-class Problem:
-    """Waypoints, paths and control as one form: minimise costs and squares of features under constraints.
+class TrajectoryProblem(ProblemData):
+    """An immutable problem: minimise costs and squares of features of a path, under constraints.
 
-    Unknown are configurations q_0 ... q_{T−1} of ``robot``, at equal steps of ``duration``/``steps`` seconds, numbers
-    of each step (`variable`) and of the whole path (`parameter`).  ``phases`` name ranges of steps, (first, after the
-    last).  A duration (least, most) is free: it is the parameter "duration"; a dict has one for each phase, and free
-    ones are "duration of NAME".
+    A problem does not change.  Its methods return a new problem, so name the returned value:
 
-    What solvers read: ``entries`` (`ProblemEntry`, in the order of `add`), ``variables`` and ``parameters``
-    (`PathNumber`; free durations first), ``durations`` (by phase), and `program`, all of it but the numbers.
+        problem = lw.TrajectoryProblem(robot, num_steps=20, duration=1.0)
+        problem = problem.add("acceleration", "least_squares").add_limits()
+
+    The unknowns are configurations q_0 ... q_{T−1} of ``robot`` at T = ``num_steps`` equal steps of
+    ``duration``/``num_steps`` seconds, numbers of each step (`add_variable`) and of the whole path (`add_parameter`).
+    ``phases`` name ranges of steps, (first, after the last).  A duration (least, most) [s] is free: it is the parameter
+    "duration"; a dict has one duration for each phase, and free ones are "duration of NAME".
+
+    It has ``robot``, ``num_steps``, ``phases``, ``durations`` (by phase), ``terms`` (`ProblemTerm`, in the order of
+    `add`), ``variables`` and ``parameters`` (`DecisionVariable`; free durations first), and ``contacts``.
     """
 
-    def __init__(self, robot: Any, *, steps: int, duration: Any = 1.0, phases: Any = None) -> None:
-        self.robot, self.steps = read_robot("Problem", robot), read_count("Problem", "steps", steps)
-        self.phases = read_phases(phases, self.steps)
-        self.durations: dict[str, Any] = read_duration(duration, self.phases, self.steps)
-        self.entries: list[ProblemEntry] = []
-        self.variables: dict[str, PathNumber] = {}
-        self.parameters: dict[str, PathNumber] = {}
-        for phase, x in self.durations.items():
-            if isinstance(x, tuple):
-                name = f"duration of {phase}" if phase else "duration"
-                guess = np.array([float(np.sqrt(x[0] * x[1]))])
-                self.parameters[name] = PathNumber(name, 1, np.array(x[:1]), np.array(x[1:]), guess)
-        self.free_durations = len(self.parameters)
-        self.contacts: tuple[PathContact | ConstraintForce, ...] = ()
-        self._changed()
-        for constraint in held(robot):
-            self.add(constraint, "equality")
+    def __init__(self, robot: Any, *, num_steps: int, duration: Any = 1.0, phases: Any = None) -> None:
+        robot = read_robot("TrajectoryProblem", robot)
+        num_steps = read_count("TrajectoryProblem", "num_steps", num_steps)
+        phases = read_phases(phases, num_steps)
+        durations = read_duration(duration, phases, num_steps)
+        self._set(
+            robot=robot,
+            num_steps=num_steps,
+            phases=phases,
+            durations=durations,
+            terms=(),
+            variables={},
+            parameters=duration_variables(durations),
+            contacts=(),
+        )
+        problem = self
+        for constraint in constraint_features(robot):
+            problem = problem.add(constraint, "equality")
+        self._set(terms=problem.terms)
 
-    def _changed(self) -> None:
-        self._programs: dict[Any, PathProgram] = {}
-        self.prepared: dict[Any, Any] = {}  # what solvers keep of a problem as it is
-
-    # -- what is asked
+    # -- what is minimised, and the constraints
 
     def add(
         self,
         feature: Any,
         kind: str,
         *,
-        at: Any = None,
+        steps: Any = None,
         order: int | None = None,
         scale: Any = 1.0,
         target: Any = None,
         lower: Any = None,
         upper: Any = None,
         name: str | None = None,
-    ) -> Problem:
-        """Asks something of a feature, and gives the problem back.
+    ) -> TrajectoryProblem:
+        """Return a new problem with a feature as a cost or a constraint; this problem stays as it is.
 
-        ``feature`` is the name of one (``"acceleration"``), of a parameter or a variable, a task of
-        `linkwork.ik`, whose errors it is, a feature of `linkwork.optimal`, or a function of a window (see
-        `linkwork.optimal.FunctionFeature`); with ``order`` k it is their k-th difference by time.
+        - ``feature``: the name of a feature (``"acceleration"``), of a parameter or a variable; a task of
+          `linkwork.ik`, whose errors are the values; a feature of `linkwork.optimal`; or a function of a window (see
+          `linkwork.optimal.FunctionFeature`).  With ``order`` k the values are the k-th differences by time.
+        - ``kind``: ``"cost"`` (the sum is minimised), ``"least_squares"`` (half the sum of squares is minimised),
+          ``"equality"`` (values are 0) or ``"inequality"`` (values are at most 0).
+        - ``steps``: where it counts.  A number, negative ones from the end, several, a slice or the name of a phase;
+          all steps by default.
+        - ``scale``: factor of the values, one number or one for each row; least squares also have a task's weight.
+        - ``target``: what a task or feature is compared with, an array or a `linkwork.optimal.PerStep`.
+        - ``lower`` and ``upper``: bounds of the values by row; of least squares what is beyond them counts.
+        - ``name``: the name in results; the feature's own by default.
 
-        ``kind`` is ``"cost"`` (its sum is minimised), ``"squares"`` (half the sum of its squares), ``"equality"`` (it
-        is 0) or ``"inequality"`` (it is at most 0).  ``lower`` and ``upper``, by row, are what constraints are within
-        instead, and of squares what is beyond counts.  ``at`` are the steps where it counts: a number, negative ones
-        from the end, several, a slice or a phase; all if it is left out.  ``scale`` multiplies it, one number or one a
-        row, and a task's weight does so of squares.
-
-        Raises ValueError and TypeError for what is none, UnknownNameError for names that the robot does not have.
+        Raises ValueError, TypeError, and UnknownNameError for names that the robot does not have.
         """
-        caller = "Problem.add"
-        kind = read_kind(caller, kind)
-        if isinstance(feature, str) and feature in self.parameters:
-            if at is not None:
-                raise ValueError(
-                    f"{caller}: {feature!r}: at: a parameter is of the whole path: expected none, got {at!r}"
-                )
-            feature, at = ParameterFeature(feature), self.steps - 1
-        elif isinstance(feature, str) and feature in self.variables:
-            feature = VariableFeature(feature)
-        found = self._settled(caller, as_feature(caller, feature, order, name))
-        label = name or found.name
-        if not isinstance(label, str):
-            raise TypeError(f"{caller}: name: expected a text, got {label!r}")
-        if label in {entry.name for entry in self.entries}:
-            if name is not None:
-                raise ValueError(f"{caller}: two features are called {label!r}: give one of them another name=")
-            label = next(f"{label} {k}" for k in range(2, 1000) if f"{label} {k}" not in self._names)
-        caller = f"Problem.add: {label!r}"
-        steps, single = read_schedule(caller, at, self.steps, self.phases)
-        low, high = lower, upper
-        rows = found.component_names
-        bounds: list[np.ndarray | None] = [None, None]
-        if low is not None or high is not None:
-            if kind == "cost":
-                raise ValueError(f"{caller}: lower and upper: a cost has no bounds")
-            bounds = [
-                read_rows(caller, "lower", -np.inf if low is None else low, len(rows), rows),
-                read_rows(caller, "upper", np.inf if high is None else high, len(rows), rows),
-            ]
-            if not (bounds[0] <= bounds[1]).all():  # type: ignore[operator]
-                raise ValueError(f"{caller}: a range leaves nothing: from {lower!r} to {upper!r}")
-        elif kind in ("equality", "squares") and any(pair != (0.0, 0.0) for pair in ranges_of(found)):
-            ranges = np.array(ranges_of(found), dtype=float)
-            bounds = [ranges[:, 0].copy(), ranges[:, 1].copy()]
-        aim = found.target if target is None else target
-        shape = target_shape(self.robot.tree, found)
-        if aim is not None and shape is None:
-            raise ValueError(f"{caller}: target: it aims at nothing, got {aim!r}")
-        if aim is not None and not isinstance(aim, ByStep):
-            aim = self.read_target(caller, found, aim)
-        if found.needs_forces:
-            add_what_keeps(self)
-        scales = weighed(caller, kind, found, read_scale(caller, scale, found))
-        asked = label, found, kind, steps, single, scales, aim, bounds[0], bounds[1]
-        self.entries.append(ProblemEntry(*asked, *phase_of(at)))
-        self._changed()
-        return self
+        caller = "TrajectoryProblem.add"
+        feature, steps = resolve_feature(caller, self, feature, kind, steps, order, name)
+        options = {"steps": steps, "scale": scale, "target": target, "lower": lower, "upper": upper}
+        return self._with_feature(caller, self._bound(caller, feature), kind, name, **options)
+
+    def _with_feature(
+        self, caller: str, bound: Feature, kind: str, name: str | None = None, **options: Any
+    ) -> TrajectoryProblem:
+        """Return the problem with a feature that is bound to its robot, and with the forces that the feature needs."""
+        label = unused_name(caller, self, bound, name)
+        term = make_term(f"{caller}: {label!r}", self, label, bound, kind, **options)
+        problem = with_constraint_forces(self) if bound.needs_forces else self
+        return problem._replaced(terms=(*problem.terms, term))
 
     def add_limits(
         self,
@@ -175,56 +131,60 @@ class Problem:
         accelerations: Any = False,
         jerks: Any = False,
         torques: Any = False,
-    ) -> Problem:
-        """Limits as inequalities in every step, and gives the problem back.
+    ) -> TrajectoryProblem:
+        """Return a new problem with limits as inequalities in every step; this problem stays as it is.
 
-        True are those that the robot has; of velocities, accelerations, jerks and torques also a number, or one for
-        each of nv, which none may exceed.
+        True stands for the limits that the robot has.  Velocities, accelerations, jerks and torques may be a number or
+        (nv,) instead: the largest absolute values [rad/s, m/s; by s², by s³; N·m, N].
         """
-        asked: dict[Any, Any] = {
+        limits: dict[Any, Any] = {
             PositionLimits: positions,
             VelocityLimits: velocities,
             AccelerationLimits: accelerations,
             JerkLimits: jerks,
             TorqueLimits: torques,
         }
-        for kind, wanted in asked.items():
-            if wanted is False or wanted is None:
+        problem = self
+        for kind, value in limits.items():
+            if value is False or value is None:
                 continue
-            feature: Any = kind() if wanted is True else kind(upper=wanted)
-            if wanted is not True or self._settled("Problem.add_limits", feature, empty=True).component_names:
-                self.add(feature, "inequality")
-        return self
+            feature: Any = kind() if value is True else kind(upper=value)
+            bound = problem._bound("TrajectoryProblem.add_limits", feature, empty=value is True)
+            if bound.component_names:
+                problem = problem._with_feature("TrajectoryProblem.add_limits", bound, "inequality")
+        return problem
 
-    def variable(
-        self, name: str, size: int, *, at: Any = None, lower: Any = None, upper: Any = None, guess: Any = 0.0
-    ) -> Problem:
-        """Decision variables of each step, forces say, that windows answer as ``w.variables(name)``."""
-        steps, _ = read_schedule(f"Problem.variable: {name!r}", at, self.steps, self.phases)
-        found = self.variables[self._fresh(name)] = path_number("variable", name, size, lower, upper, guess, steps, at)
-        self._changed()
-        if np.isfinite(found.lower).any() or np.isfinite(found.upper).any():
+    def add_variable(
+        self, name: str, size: int, *, steps: Any = None, lower: Any = None, upper: Any = None, initial_guess: Any = 0.0
+    ) -> TrajectoryProblem:
+        """Return a new problem with ``size`` unknown numbers of each step; this problem stays as it is.
+
+        Functions ask a window for them with ``w.variables(name)``.  They stay within ``lower`` and ``upper``, a number
+        or (size,) each; elsewhere than at ``steps`` they stay at their ``initial_guess``.
+        """
+        variable = make_variable("add_variable", self, name, size, lower, upper, initial_guess, steps)
+        problem = self._replaced(variables={**self.variables, name: variable})
+        if np.isfinite(variable.lower).any() or np.isfinite(variable.upper).any():
+            low, high = variable.lower, variable.upper
             feature, label = VariableFeature(name), f"bounds of {name}"
-            self.add(feature, "inequality", at=at, lower=found.lower, upper=found.upper, name=label)
-        return self
+            problem = problem.add(feature, "inequality", steps=steps, lower=low, upper=high, name=label)
+        return problem
 
-    def parameter(self, name: str, size: int = 1, *, lower: Any = None, upper: Any = None, guess: Any = 0.0) -> Problem:
-        """Decision variables of the whole path, that windows answer as ``w.parameter(name)``; within their bounds."""
-        self.parameters[self._fresh(name)] = path_number("parameter", name, size, lower, upper, guess, ())
-        self._changed()
-        return self
+    def add_parameter(
+        self, name: str, size: int = 1, *, lower: Any = None, upper: Any = None, initial_guess: Any = 0.0
+    ) -> TrajectoryProblem:
+        """Return a new problem with ``size`` unknown numbers of the whole path; this problem stays as it is.
 
-    def _fresh(self, name: Any) -> str:
-        if not isinstance(name, str) or not name:
-            raise TypeError(f"Problem: expected a name, got {name!r}")
-        if name in self.variables or name in self.parameters:
-            raise ValueError(f"Problem: two variables or parameters are called {name!r}")
-        return name
+        Functions ask a window for them with ``w.parameter(name)``.  They stay within ``lower`` and ``upper``, a number
+        or (size,) each.
+        """
+        parameter = make_variable("add_parameter", self, name, size, lower, upper, initial_guess)
+        return self._replaced(parameters={**self.parameters, name: parameter})
 
-    def contact(
+    def add_contact(
         self,
         on: str,
-        at: Any = None,
+        steps: Any = None,
         *,
         friction: float | None = 0.5,
         normal: Any = (0.0, 0.0, 1.0),
@@ -234,174 +194,195 @@ class Problem:
         height: float | None = None,
         effort: float = EFFORT,
         name: str | None = None,
-    ) -> Problem:
-        """Something holds a frame or a point of the robot while steps ``at`` are reached; gives the problem back.
+    ) -> TrajectoryProblem:
+        """Return a new problem in which the environment pushes a frame or a point; this problem stays as it is.
 
-        The force (3,) on it, in the world's axes, is a variable of each of these steps, by ``name``, and counts in
-        torques: in step t it acts from t − 1 on.  The point is where it was at t − 1 (``stays``), and with a ``height``
-        h at n · p = h, n the ``normal``.  The force is within the cone of ``friction`` about n (``cone`` "smooth" or
-        "pyramid"; ``friction=None``: any force).  A ``surface`` of sides (2,) along the frame's x and y [m] takes a
-        wrench (moment; force) (6,) in the frame's axes, z the normal, one that pressure and friction can exert on it.
-        ``effort`` times forces, in parts of the robot's weight, are among the squares: what nothing else decides is
-        small.
+        The force (3,) [N] on it, in the world's axes, is a variable of each of ``steps``, by ``name`` (that of the
+        frame or the point by default), and counts in torques: in step t it acts from t − 1 on.
+
+        - ``stays``: the point is where it was at t − 1.  ``height`` h [m]: it is at n · p = h, n the ``normal``.
+        - ``friction``: coefficient of the cone about n that the force is in; None allows any force.  ``cone`` is
+          "smooth" or "pyramid".
+        - ``surface``: sides (2,) [m] of a rectangle along the frame's x and y.  The variable is a wrench (moment;
+          force) (6,) [N·m, N] in the frame's axes, z the normal, that pressure and friction can exert on it.
+        - ``effort``: factor of forces, in parts of the robot's weight, in least squares: forces that nothing else
+          determines are small.
 
         Raises UnknownNameError, TypeError and ValueError.
         """
-        add_contact(self, on, at, friction, normal, surface, cone, stays, height, effort, name)
-        return self
+        arguments = on, steps, friction, normal, surface, cone, stays, height, effort, name
+        problem: TrajectoryProblem = with_contact(self, *arguments)
+        return problem
 
-    def act(self, contact: PathContact | ConstraintForce) -> None:
-        """What acts on the robot from now on, in torques, by the variable of its name."""
-        self.contacts = (*self.contacts, contact)
-        self._changed()
-
-    def check(self, name: str, *, windows: int = 4, seed: int = 0) -> RowCheck:
-        """Whether the rows of a feature, by its name here, are the derivatives of its values, in random windows.
+    def check(self, name: str, *, windows: int = 4, seed: int = 0) -> JacobianCheck:
+        """Compare the Jacobian of a feature, by its name here, with differences of its values in random windows.
 
             print(problem.check("table"))
 
-        What comes is true where they are, and says by how much they are off, and where.  Raises ValueError for values
-        that are not finite, UnknownNameError.
+        `linkwork.optimal.check_feature` checks all that a feature of one's own has to keep to.  Raises ValueError for
+        values that are not finite, UnknownNameError.
         """
-        windows = integer("Problem.check", "windows", windows, least=1, what="a whole number")
-        found = {entry.name: entry for entry in self.entries}
-        if name not in found:
-            raise UnknownNameError("feature of the problem", name, found)
-        feature = found[name].feature
-        return check_rows(
+        windows = integer("TrajectoryProblem.check", "windows", windows, least=1, what="a whole number")
+        terms = {term.name: term for term in self.terms}
+        if name not in terms:
+            raise UnknownNameError("feature of the problem", name, terms)
+        parameters = [*self.parameters.values()][self._free_durations :]
+        return check_jacobian(
             self.robot.tree,
-            feature,
-            [float(x) for x in np.ravel(some_aim(self.robot, found[name]))],
+            terms[name].feature,
+            [float(x) for x in np.ravel(first_target(self.robot, terms[name]))],
             variables={one.name: one.size for one in self.variables.values()},
-            parameters={one.name: one.size for one in list(self.parameters.values())[self.free_durations :]},
+            parameters={one.name: one.size for one in parameters},
             contacts=self.contacts,
             windows=windows,
             seed=seed,
         )
 
-    @property
-    def _names(self) -> set[str]:
-        return {entry.name for entry in self.entries}
-
-    def _settled(self, caller: str, feature: Feature, empty: bool = False) -> Feature:
-        """A feature as it is of the robot, on symbols."""
-        check_references(self.robot.tree, feature.references)
-        for wrong in feature.checked(self.robot.tree):
-            raise ValueError(f"{caller}: {feature.name!r}: {wrong}")
-        found = feature.settled(self.robot, self.window(f"{caller}: {feature.name!r}"))
-        if not found.component_names and not empty:
-            raise ValueError(f"{caller}: {feature.name!r}: it has no rows of this robot")
-        return found
-
-    def window(self, caller: str = "Problem", depth: int = 3) -> PathWindow:
-        """A window on symbols, with the problem's variables and parameters."""
-        graph, tree = Graph(caller), self.robot.tree
-
-        def fresh(name: str, size: int) -> list[Any]:
-            return list(graph.inputs(name, (size,)))
-
-        count = depth + 1
-        return PathWindow(
-            tree,
-            [fresh(f"q{back}", tree.nq) for back in range(count)],
-            [graph.input("step")] * count,
-            graph.input("time"),
-            [{name: fresh(f"{name}{back}", x.size) for name, x in self.variables.items()} for back in range(count)],
-            {name: fresh(name, x.size) for name, x in self.parameters.items()},
-            contacts=self.contacts,
-        )
-
-    def read_target(self, caller: str, feature: Feature, given: Any, lead: bool = False) -> np.ndarray:
-        """What a feature aims at, (*shape), with ``lead`` (..., *shape).  Raises ValueError."""
-        return read_target(self.robot.tree, caller, feature, given, lead)
-
-    # -- what solvers read
-
-    def program(self, started: bool, launched: bool = False, robot_numbers: tuple[Parameter, ...] = ()) -> PathProgram:
-        """All of it but numbers: what a kernel is made of, with a past before the first step or without one.
-
-        ``launched``: it starts with a velocity, and how long steps are is free.  ``robot_numbers`` come with each call.
-        """
-        key = (started, launched, robot_numbers)
-        if key not in self._programs:
-            entries = tuple(
-                PathEntry(
-                    entry.feature,
-                    entry.kind,
-                    entry.name,
-                    entry.steps[0] if entry.single else None,
-                    entry.lower is not None,
-                    entry.moving,
-                )
-                for entry in self.entries
-            )
-            self._programs[key] = PathProgram(
-                self.robot.tree,
-                self.steps,
-                entries,
-                started,
-                tuple((name, x.size) for name, x in self.variables.items()),
-                tuple((name, x.size) for name, x in self.parameters.items()),
-                self.free_durations,
-                len(self.durations) == 1,
-                self.contacts,
-                launched,
-                robot_numbers,
-            )
-        return self._programs[key]
-
     # -- solving
 
-    def solve(self, start: Any = None, *, solver: str = "augmented", **options: Any) -> OptimalResult:
-        """The best path that is found, from a ``start`` (..., nq), or without one from wherever it is best.
+    def solve(
+        self,
+        start: ArrayLike | None = None,
+        *,
+        velocity: ArrayLike | None = None,
+        targets: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        initial_guess: ArrayLike | None = None,
+        num_guesses: int = 1,
+        seed: int | np.random.Generator = 0,
+        continue_all: bool = False,
+        warm_start: OptimalResult | None = None,
+        tolerance: float | Mapping[str, float] | None = None,
+        step_tolerance: float | None = None,
+        max_iterations: int | None = None,
+        time_limit: float | None = None,
+        progress: bool = False,
+        callback: Callable[[Any], Any] | None = None,
+        solver: str = "augmented",
+        controls: ArrayLike | None = None,
+        control_limits: Any = None,
+        actuated: str | Iterable[str] | None = None,
+        dynamics: str | None = None,
+        integrator: str | None = None,
+        passive: bool | None = None,
+        second_order: bool | None = None,
+    ) -> OptimalResult:
+        """Return the best path that is found from a ``start`` (..., nq), or from a free first configuration.
 
-        Options; leading axes are problems of their own:
-        - ``velocity`` (..., nv) at the start; at rest unless it is said.
-        - ``targets``: what features aim at, by their names, an array (..., *shape) each, or a `ByStep`.
+        Leading axes are problems of their own.
+
+        - ``velocity`` (..., nv) [rad/s, m/s] at the start; default: at rest.
+        - ``targets``: targets of features by their names, an array (..., *shape) or a `linkwork.optimal.PerStep` each;
+          default: those of `add`.
         - ``parameters``: numbers of the robot (..., *shape) in the place of its own, by name as `Robot.parameters` has
           them: loads, gravity, offsets.  Others by the same names take the same kernel.
-        - ``guess``: the first path (..., T, nq), or one configuration, (nq,) or (..., 1, nq); the start stays if
-          there is none.
-        - ``seeds``: how many first paths are tried, the guess and others drawn by ``seed``; the best counts, and
-          ``attempts`` of the result are all.  ``every_seed``: also those that need not go on once one is solved.
-        - ``warm``: a result of the same problem, from whose path and multipliers it goes on.
-        - ``deadline`` [s] from when its code is made, which takes seconds in a first call; ``progress``: each iteration
-          is told on stderr; ``callback`` is called with the result so far after each: False ends the search.
-        - ``tolerance`` of constraints, one or by name, ``step_tolerance`` of steps; ``max_iterations`` so many
-        iterations.
+        - ``initial_guess``: the first path (..., T, nq), or one configuration, (nq,) or (..., 1, nq); default: the
+          start in all steps.
+        - ``num_guesses``: how many first paths are tried, the guess and others drawn by ``seed`` (default 1); the best
+          counts, and ``attempts`` of the result are all.  ``continue_all``: also search on from those that need not go
+          on once one is solved (default False).
+        - ``warm_start``: a result of the same problem, from whose path and multipliers the search goes on.
+        - ``tolerance`` of constraints, each in its unit, one number or by name; default 1e-6, and 1e-9 by shooting.
+          ``step_tolerance`` of steps [rad, m], default 1e-6; by shooting the root of the cost that may be left.
+        - ``max_iterations``; default 300, and 200 by shooting.  ``time_limit`` [s], without compilation, which takes
+          seconds in a first call; default: none.
+        - ``progress``: print each iteration on stderr (default False).  ``callback`` is called with the result so far
+          after each iteration; False ends the search.
 
-        ``solver`` is "augmented"; "ipopt", by CasADi, without deadline, progress and callback; or by forward dynamics
-        "ilqr" or "shooting", with all of these, and:
+        ``solver`` is "augmented" (default); "ipopt", by CasADi, without ``time_limit``, ``progress``, ``callback`` and
+        ``continue_all``; or "ilqr" or "shooting", by forward dynamics, which alone take:
 
-        - ``controls`` (..., T, m): the first forces of motors; ``actuated``: names of joints that have motors;
-        - ``control_limits``: a number, one a motor, (least, most), or False for none; the robot's unless it is said;
-        - ``dynamics``: "forward", or "inverse" with accelerations, and what varies by steps, as what is looked for;
-        - ``integrator``, ``second_order``: see `optimal/algorithms/shooting`; ``passive``: with what joints do by
-          themselves.
+        - ``controls`` (..., T, m) [N·m, N]: the first forces of motors; default: what holds the robot at the start.
+        - ``actuated``: names of joints that have motors; default: all but a free base.
+        - ``control_limits`` [N·m, N]: a number, one for each motor, (least, most), or False for none; default: the
+          robot's.
+        - ``dynamics``: "forward" (default), or "inverse", with accelerations and variables of steps as unknowns.
+        - ``integrator``: "semi_implicit_euler" (default), "runge_kutta_4" by forward dynamics, "stormer_verlet" by
+          inverse dynamics.
+        - ``passive``: with springs, damping and friction of joints (default False).
+        - ``second_order``: with second derivatives of the dynamics; default: for fewer motors than velocities without
+          contacts, and by inverse dynamics.
 
-        Raises ValueError, TypeError, UnknownNameError.
+        Raises TypeError for an option that the solver does not have, ValueError, UnknownNameError.
         """
+        options: dict[str, Any] = {
+            "velocity": velocity,
+            "targets": targets,
+            "parameters": parameters,
+            "initial_guess": initial_guess,
+            "num_guesses": num_guesses,
+            "seed": seed,
+            "continue_all": continue_all,
+            "warm_start": warm_start,
+            "tolerance": tolerance,
+            "step_tolerance": step_tolerance,
+            "max_iterations": max_iterations,
+            "time_limit": time_limit,
+            "progress": progress,
+            "callback": callback,
+        }
+        shooting = {
+            "controls": controls,
+            "control_limits": control_limits,
+            "actuated": actuated,
+            "dynamics": dynamics,
+            "integrator": integrator,
+            "passive": passive,
+            "second_order": second_order,
+        }
+        shooting = {name: value for name, value in shooting.items() if value is not None}
         if solver in SHOOTING:
-            read_options(solver, options, SHOOTING_OPTIONS, OPTIONS)
-            return shot(self, start, solver, **options)
-        if solver not in SOLVERS:
-            known = ", ".join(map(repr, (*SOLVERS, *SHOOTING)))
-            raise ValueError(f"Problem.solve: solver: expected one of {known}, got {solver!r}")
-        read_options(solver, options, OPTIONS, SHOOTING_OPTIONS)
-        return run(self, start, solver=solver, **options)
+            return solve_by_shooting(self, start, solver, **options, **shooting)
+        refuse_options(solver, (*SOLVERS, *SHOOTING), options, shooting)
+        return solve_by_path(self, start, solver=solver, **options)
 
-    def controller(self, **options: Any) -> Any:
-        """Model-predictive control with this problem: see `linkwork.control.ModelPredictiveController` for the options.
+    def controller(
+        self,
+        *,
+        period: float | None = None,
+        iterations: int = 3,
+        first_iterations: int = 50,
+        time_limit: float | None = None,
+        most_violation: float = np.inf,
+        Q: Any = (100.0, 1.0),
+        R: Any = 1e-3,
+        braking_time: float = 0.1,
+        actuators: str | Iterable[str] | None = None,
+        effort: ArrayLike | None = None,
+        passive: bool = False,
+        parameters: str | Iterable[str] | Mapping[str, ArrayLike] | None = None,
+        solver: Any = "augmented",
+    ) -> Any:
+        """Return a model-predictive controller, which solves this problem a little further in each of its steps.
 
-        Its start is where the robot is in each step, and its targets are that step's reference.
+        The start is where the robot is in each step, and targets are the reference of that step.  The keywords are
+        those of `linkwork.control.ModelPredictiveController`, which says more of each:
+
+        - ``period`` [s] between steps; default: a step of the problem.
+        - ``iterations`` in each step, ``first_iterations`` in the first; ``time_limit`` [s] ends them before.
+        - ``most_violation``: a path that violates a constraint more is no plan; default: any path is one.
+        - ``Q``, ``R``: costs of deviations from the plan, of the state (a pair: of q, of v) and of forces.
+        - ``braking_time`` [s]: time constant of slowing down where there is no plan.
+        - ``actuators``: names of joints that have motors; ``effort`` [N·m, N]: their largest forces, a number or (nv,);
+          ``passive``: with springs, damping and friction of joints.
+        - ``parameters``: names of numbers of the robot that come with each step, or a dict with their values.
+        - ``solver``: "augmented", "ilqr", or a `linkwork.control.Planner`.
         """
-        from linkwork.control.mpc.mpc import controller_of
+        from linkwork.control.mpc.mpc import ModelPredictiveController
 
-        return controller_of(self, options)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_programs": {}, "prepared": {}}  # kernels are made anew
-
-    def __repr__(self) -> str:
-        lines = [f"{entry.kind} {entry.name!r}" for entry in self.entries]
-        return f"<Problem of {self.robot.name!r}, {self.steps} steps: {', '.join(lines) or 'nothing asked'}>"
+        return ModelPredictiveController(
+            self,
+            period=period,
+            iterations=iterations,
+            first_iterations=first_iterations,
+            time_limit=time_limit,
+            most_violation=most_violation,
+            Q=Q,
+            R=R,
+            braking_time=braking_time,
+            actuators=actuators,
+            effort=effort,
+            passive=passive,
+            parameters=parameters,
+            solver=solver,
+        )

@@ -26,9 +26,11 @@ def moved():
 @pytest.mark.parametrize("solver", ["ilqr", "shooting"])
 def test_what_motors_cannot_do_has_a_certificate(solver):
     mass, effort = 2.0, 3.0
-    problem = lw.Problem(rail(mass, effort), steps=STEPS, duration=STEPS * STEP).add("torque", "squares")
-    problem.add("configuration", "equality", at=-1, target=[0.0], name="there")
-    problem.add("velocity", "inequality", lower=-0.9, upper=0.9, name="slow")
+    problem = lw.TrajectoryProblem(rail(mass, effort), num_steps=STEPS, duration=STEPS * STEP).add(
+        "torque", "least_squares"
+    )
+    problem = problem.add("configuration", "equality", steps=-1, target=[0.0], name="there")
+    problem = problem.add("velocity", "inequality", lower=-0.9, upper=0.9, name="slow")
     Q, V = moved()[0] / mass, moved()[1] / mass
     u = np.full(STEPS, effort)
     for t in range(STEPS):  # the greatest forces that keep the limit of velocity: the farthest place
@@ -49,10 +51,10 @@ def test_what_motors_cannot_do_has_a_certificate(solver):
 
 
 def test_both_sides_are_named_by_every_solver():
-    problem = lw.Problem(rail(1.0, np.inf), steps=20, duration=1.0).add("acceleration", "squares")
-    problem.add("configuration", "equality", at=-1, target=[5.0], name="goal")
-    problem.add("velocity", "inequality", lower=-1.0, upper=1.0, name="slow")
-    for given in ({"solver": "ilqr"}, {"solver": "shooting"}, {"solver": "ilqr", "seeds": 3}):
+    problem = lw.TrajectoryProblem(rail(1.0, np.inf), num_steps=20, duration=1.0).add("acceleration", "least_squares")
+    problem = problem.add("configuration", "equality", steps=-1, target=[5.0], name="goal")
+    problem = problem.add("velocity", "inequality", lower=-1.0, upper=1.0, name="slow")
+    for given in ({"solver": "ilqr"}, {"solver": "shooting"}, {"solver": "ilqr", "num_guesses": 3}):
         found = problem.solve([0.0], **given)
         assert found.status == "infeasible" and found.conflicts == ("goal", "slow"), given
         assert np.isclose(found.multipliers["goal"][0, 0], -1.0)
@@ -62,9 +64,9 @@ def test_both_sides_are_named_by_every_solver():
 def test_a_search_that_is_cut_short_claims_no_conflict():
     """Swing-ups that a longer search solves: after any number of iterations the statuses tell no more than is known."""
     robot, steps = lw.load("double_pendulum"), 30
-    problem = lw.Problem(robot, steps=steps, duration=2.0).add("torque", "squares", scale=0.1)
-    problem.add("configuration", "equality", at=-1, target=[np.pi, 0.0], name="upright")
-    problem.add("velocity", "equality", at=-1, name="at rest")
+    problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=2.0).add("torque", "least_squares", scale=0.1)
+    problem = problem.add("configuration", "equality", steps=-1, target=[np.pi, 0.0], name="upright")
+    problem = problem.add("velocity", "equality", steps=-1, name="at rest")
     controls = np.random.default_rng(0).normal(size=(12, steps, 2)) * 10.0
     seen = set()
     for max_iterations in (1, 3, 10, 30, 300):
@@ -78,7 +80,9 @@ def test_a_search_that_is_cut_short_claims_no_conflict():
 
 def test_a_first_motion_that_keeps_all_constraints_refutes_a_conflict():
     """Standing still keeps the limit: where squares pull beyond it, a search cut short says what is violated."""
-    problem = lw.Problem(rail(), steps=20, duration=1.0).add("configuration", "squares", target=[9.0], scale=100.0)
-    problem.add("velocity", "inequality", lower=-0.1, upper=0.1, name="slow")
+    problem = lw.TrajectoryProblem(rail(), num_steps=20, duration=1.0).add(
+        "configuration", "least_squares", target=[9.0], scale=100.0
+    )
+    problem = problem.add("velocity", "inequality", lower=-0.1, upper=0.1, name="slow")
     found = problem.solve([0.0], solver="ilqr", max_iterations=2, control_limits=False)
     assert found.status == "max_iterations" and found.conflicts == ("slow",)

@@ -37,10 +37,12 @@ def agree(found: Any, by: str, way: np.ndarray, solved: Callable[[float], Any], 
     return np.asarray(told.q @ way)
 
 
-def lift(duration: float = 0.6, robot: lw.Robot = ARM) -> lw.Problem:
+def lift(duration: float = 0.6, robot: lw.Robot = ARM) -> lw.TrajectoryProblem:
     """Within a speed, that holds it, and to a place."""
-    problem = lw.Problem(robot, steps=8, duration=duration).add("torque", "squares", scale=0.1)
-    problem.add("velocity", "squares", scale=0.3).add("configuration", "equality", at=-1, name="there")
+    problem = lw.TrajectoryProblem(robot, num_steps=8, duration=duration).add("torque", "least_squares", scale=0.1)
+    problem = problem.add("velocity", "least_squares", scale=0.3).add(
+        "configuration", "equality", steps=-1, name="there"
+    )
     return problem.add("velocity", "inequality", lower=-1.7, upper=1.7, name="speed")
 
 
@@ -63,11 +65,11 @@ def test_motions_move_as_differences_say(options: dict[str, Any]) -> None:
     assert found.success and np.abs(found.multipliers["speed"]).max() > 1e-2
     if options["control_limits"]:
         assert (np.abs(np.abs(found.controls) - 12.0) < 1e-9).any()
-    way, warm = np.array([0.6, 0.8]), {"warm": found}
+    way, warm = np.array([0.6, 0.8]), {"warm_start": found}
     agree(found, "there", way, lambda h: solved(end=END + h * way, **warm))
     agree(found, "start", way, lambda h: solved(start=START + h * way, **warm))
     agree(found, "start velocity", way, lambda h: solved(rate=RATE + h * way, **warm))
-    agree(found, "duration", np.ones(1), lambda h: solved(lift(0.6 + h), guess=found.q))
+    agree(found, "duration", np.ones(1), lambda h: solved(lift(0.6 + h), initial_guess=found.q))
     heavy = np.array([1.0, 0.0, 2.0])
     moved = agree(
         found, "gravity", heavy, lambda h: solved(parameters={"gravity": gravity + h * heavy}, **warm), h=1e-3
@@ -87,11 +89,11 @@ def test_each_of_a_batch_is_told_alone() -> None:
 
     both = solved()
     ball = balls[0] / 0.2
-    moved = agree(both, "inertia:payload", ball, lambda h: solved(balls + h * ball, warm=both), h=1e-4)
+    moved = agree(both, "inertia:payload", ball, lambda h: solved(balls + h * ball, warm_start=both), h=1e-4)
     assert moved.shape == (2, 8, 2) and np.abs(moved[0] - moved[1]).max() > 1e-3
     alone = solved(balls[1])
     assert np.abs(alone.derivative("inertia:payload").q - both.derivative("inertia:payload").q[1]).max() < 1e-9
-    seeds = solved(seeds=2, every_seed=True)
+    seeds = solved(num_guesses=2, continue_all=True)
     k = np.flatnonzero(np.abs(seeds.q - both.q).max(axis=(1, 2)) < 1e-6)
     assert len(k) and np.abs(seeds.derivative("there").q - both.derivative("there").q)[k].max() < 1e-5
     far = problem.solve(np.stack([START, START]), **asked | {"targets": {"there": np.array([END, END + 3.0])}})
@@ -108,15 +110,15 @@ def test_each_of_a_batch_is_told_alone() -> None:
 
 def test_targets_of_each_step() -> None:
     wanted = np.linspace([0.2, -0.2], [0.7, 0.1], 4)
-    problem = lw.Problem(ARM, steps=4, duration=0.4).add("torque", "squares", scale=0.1)
-    problem.add("configuration", "squares", scale=5.0, name="follow", target=lw.optimal.ByStep(wanted))
+    problem = lw.TrajectoryProblem(ARM, num_steps=4, duration=0.4).add("torque", "least_squares", scale=0.1)
+    problem = problem.add("configuration", "least_squares", scale=5.0, name="follow", target=lw.optimal.PerStep(wanted))
 
     def solved(points: np.ndarray = wanted, **more: Any) -> Any:
-        return problem.solve(START, targets={"follow": lw.optimal.ByStep(points)}, solver="ilqr", **TIGHT | more)
+        return problem.solve(START, targets={"follow": lw.optimal.PerStep(points)}, solver="ilqr", **TIGHT | more)
 
     found, way = solved(), np.random.default_rng(0).normal(size=(4, 2))
     assert found.derivative("follow").q.shape == (4, 2, 8)
-    agree(found, "follow", way.ravel(), lambda h: solved(wanted + h * way, warm=found))
+    agree(found, "follow", way.ravel(), lambda h: solved(wanted + h * way, warm_start=found))
 
 
 def test_a_leg_that_lands() -> None:
@@ -130,11 +132,11 @@ def test_a_leg_that_lands() -> None:
         Joint.of(Prismatic((0, 0, 1)), name="z", parent="cart", child="body"),
         Joint.of(Revolute((0, 1, 0)), name="hip", parent="body", child="rod"),
     ).with_frame("foot", "rod", (0, 0, -0.6))
-    problem = lw.Problem(leg, steps=8, duration=0.4, phases={"stance": (3, 8)})
-    problem.contact("foot", at="stance", friction=0.05)
-    problem.add(lw.optimal.TorqueFeature(["hip"]), "squares", scale=0.1)
-    problem.add(lw.optimal.TorqueFeature(["x", "z"]), "equality")
-    problem.add("configuration", "squares", at=-1, scale=5.0, target=[0.4, 0.5, 0.0], name="there")
+    problem = lw.TrajectoryProblem(leg, num_steps=8, duration=0.4, phases={"stance": (3, 8)})
+    problem = problem.add_contact("foot", steps="stance", friction=0.05)
+    problem = problem.add(lw.optimal.TorqueFeature(["hip"]), "least_squares", scale=0.1)
+    problem = problem.add(lw.optimal.TorqueFeature(["x", "z"]), "equality")
+    problem = problem.add("configuration", "least_squares", steps=-1, scale=5.0, target=[0.4, 0.5, 0.0], name="there")
     start, gravity = np.array([0.0, 0.6, 0.3]), np.array([0.0, 0.0, -9.81])
 
     def solved(start: np.ndarray = start, **more: Any) -> Any:
@@ -146,42 +148,48 @@ def test_a_leg_that_lands() -> None:
     assert found.success and not force[:3].any() and np.abs(force[3:]).max() > 1.0
     assert np.abs(found.multipliers["foot: friction"]).max() > 1e-3
     way = np.array([0.2, 0.5, -0.4])
-    agree(found, "start", way, lambda h: solved(start + h * way, warm=found))
-    agree(found, "there", way, lambda h: solved(targets={"there": np.array([0.4, 0.5, 0.0]) + h * way}, warm=found))
+    agree(found, "start", way, lambda h: solved(start + h * way, warm_start=found))
+    agree(
+        found, "there", way, lambda h: solved(targets={"there": np.array([0.4, 0.5, 0.0]) + h * way}, warm_start=found)
+    )
     heavy = np.array([0.3, 0.0, 1.0])
-    agree(found, "gravity", heavy, lambda h: solved(parameters={"gravity": gravity + h * heavy}, warm=found), h=1e-4)
+    agree(
+        found, "gravity", heavy, lambda h: solved(parameters={"gravity": gravity + h * heavy}, warm_start=found), h=1e-4
+    )
 
 
 def test_a_loop_and_a_body_that_turns() -> None:
     """A four-bar by its crank, closed all along; and axes that turn, whose tangent vectors are of their own."""
     robot = lw.load("fourbar")
     start = robot.assemble(robot.neutral()).q
-    problem = lw.Problem(robot, steps=5, duration=0.5)
-    problem.add(lw.optimal.TorqueFeature(["crank_hinge"]), "squares", scale=0.1)
-    problem.add(lw.ik.JointTask("crank_hinge"), "squares", at=-1, scale=10.0, target=start[0] + 0.3, name="turned")
+    problem = lw.TrajectoryProblem(robot, num_steps=5, duration=0.5)
+    problem = problem.add(lw.optimal.TorqueFeature(["crank_hinge"]), "least_squares", scale=0.1)
+    problem = problem.add(
+        lw.ik.JointTask("crank_hinge"), "least_squares", steps=-1, scale=10.0, target=start[0] + 0.3, name="turned"
+    )
 
     def solved(**more: Any) -> Any:
         return problem.solve(start, solver="ilqr", actuated=["crank_hinge"], control_limits=False, **TIGHT | more)
 
     found = solved()
     assert found.success and np.abs(robot.constraint_error(found.q)).max() < 1e-9
-    agree(found, "turned", np.ones(1), lambda h: solved(targets={"turned": start[0] + 0.3 + h}, warm=found))
+    agree(found, "turned", np.ones(1), lambda h: solved(targets={"turned": start[0] + 0.3 + h}, warm_start=found))
     heavy, own = np.eye(3)[2], np.array([0.0, 0.0, -9.81])
-    agree(found, "gravity", heavy, lambda h: solved(parameters={"gravity": own + h * heavy}, warm=found), h=1e-4)
+    agree(found, "gravity", heavy, lambda h: solved(parameters={"gravity": own + h * heavy}, warm_start=found), h=1e-4)
 
     body = lw.Robot.build(
         "body",
         Link("box", mass=2.0, com=(0.1, 0.0, 0.2), inertia=(0.1, 0.2, 0.3)),
         Joint.of(Spherical(), name="free", parent="world", child="box"),
     )
-    turning = lw.Problem(body, steps=4, duration=0.8).add("torque", "squares")
+    turning = lw.TrajectoryProblem(body, num_steps=4, duration=0.8).add("torque", "least_squares")
     first, aim = body.neutral(), body.integrate(body.neutral(), np.array([0.7, -0.4, 0.9]))
-    turning.add("configuration", "squares", at=-1, scale=8.0, target=aim, name="there")
+    turning = turning.add("configuration", "least_squares", steps=-1, scale=8.0, target=aim, name="there")
 
     def turned(start: Any = first, end: Any = aim, **more: Any) -> Any:
         asked = {"solver": "ilqr", "velocity": [0.5, 0.2, -0.3], "targets": {"there": end}}
         return turning.solve(start, actuated=["free"], control_limits=False, **asked | TIGHT | more)
 
     found, way = turned(), np.array([0.3, -0.8, 0.5])
-    agree(found, "there", way, lambda h: turned(end=body.integrate(aim, h * way), warm=found))
-    agree(found, "start", way, lambda h: turned(body.integrate(first, h * way), warm=found))
+    agree(found, "there", way, lambda h: turned(end=body.integrate(aim, h * way), warm_start=found))
+    agree(found, "start", way, lambda h: turned(body.integrate(first, h * way), warm_start=found))

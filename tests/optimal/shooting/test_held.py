@@ -11,7 +11,7 @@ import linkwork as lw
 from linkwork import Joint, Link
 from linkwork.joints import Planar, Prismatic, Revolute
 from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, Holding
-from linkwork.optimal.features import ContactStays, PathContact
+from linkwork.optimal.features import PathContact, StickingContact
 
 PITCH = Revolute((0, 1, 0))
 LEGS = 0.3  # [m]
@@ -42,7 +42,7 @@ def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
     rng = np.random.default_rng(0)
     for surface, on in ((False, 1.0), (True, 1.0), (False, 0.0)):
         contact = PathContact("foot", "foot", surface=surface)
-        holding = (Holding(contact, ContactStays(contact)),)
+        holding = (Holding(contact, StickingContact(contact)),)
         dynamics = ContactDynamics(tree, h, (2, 3), holdings=holding, active=(on,), time=0.5)
         q, v = START, rng.normal(size=4)
         y, linear = dynamics.linear([*q, *v], u)
@@ -73,7 +73,9 @@ def test_an_impact_of_no_time_is_that_of_a_robot_with_constraints() -> None:
     held = held.with_constraints(lw.Ball("toe", point=held.pose(START, "foot")[:3, 3], name="toe"))
     v = np.array([0.3, -1.2, 0.5, -0.7])
     known = held.constrained_impact(START, v)
-    dynamics = ContactDynamics(MONOPED.tree, 1e-7, (2, 3), holdings=(Holding(FOOT, ContactStays(FOOT)),), active=(1.0,))
+    dynamics = ContactDynamics(
+        MONOPED.tree, 1e-7, (2, 3), holdings=(Holding(FOOT, StickingContact(FOOT)),), active=(1.0,)
+    )
     y = _step(dynamics, [*START, *v], [0.0, 0.0])
     assert np.abs(y[4:8] - known.v).max() < 1e-5
     assert np.abs(1e-7 * y[8:] - known.constraint_impulses).max() < 1e-5
@@ -82,15 +84,17 @@ def test_an_impact_of_no_time_is_that_of_a_robot_with_constraints() -> None:
     assert lost > 0.1 and np.isclose(lost, 0.5 * (v - y[4:8]) @ M @ (v - y[4:8]), rtol=1e-4)  # and gravity
 
 
-def _hop() -> lw.Problem:
+def _hop() -> lw.TrajectoryProblem:
     """Off the ground, and back on it at rest."""
-    problem = lw.Problem(MONOPED, steps=15, duration=0.75, phases={"push": (0, 5), "fly": (5, 8), "land": (8, 15)})
-    problem.contact("foot", at="push", friction=FRICTION)
-    problem.contact("foot", at="land", friction=FRICTION, height=0.0, name="landing")
-    problem.add(lw.optimal.TorqueFeature(MOTORS), "squares", scale=0.02, name="effort")
-    problem.add("velocity", "squares", scale=0.05)
-    problem.add("velocity", "equality", at=-1, name="rest")
-    return problem.add("configuration", "equality", at=-1, target=START, name="back")
+    problem = lw.TrajectoryProblem(
+        MONOPED, num_steps=15, duration=0.75, phases={"push": (0, 5), "fly": (5, 8), "land": (8, 15)}
+    )
+    problem = problem.add_contact("foot", steps="push", friction=FRICTION)
+    problem = problem.add_contact("foot", steps="land", friction=FRICTION, height=0.0, name="landing")
+    problem = problem.add(lw.optimal.TorqueFeature(MOTORS), "least_squares", scale=0.02, name="effort")
+    problem = problem.add("velocity", "least_squares", scale=0.05)
+    problem = problem.add("velocity", "equality", steps=-1, name="rest")
+    return problem.add("configuration", "equality", steps=-1, target=START, name="back")
 
 
 def test_a_hop_is_an_optimum_by_inverse_dynamics() -> None:
@@ -173,10 +177,10 @@ def test_loops_and_wheels_hold_along_a_motion() -> None:
     four = four.with_frame("a", "coupler", (1.0, 0, 0)).with_frame("b", "rocker", (0.8, 0, 0))
     four = four.with_loop("pin", "a", "b", turn)
     q = four.assemble(np.array([0.5, 0.3, 1.8])).q
-    problem = lw.Problem(four, steps=12, duration=0.8)
-    problem.add(lw.optimal.TorqueFeature(["crank_joint"]), "squares", scale=0.1, name="effort")
-    problem.add(lambda w: w.q("crank_joint") - q[0] - 1.0, "equality", at=-1, name="turned")
-    problem.add(lambda w: w.v("crank_joint"), "equality", at=-1, name="at rest")
+    problem = lw.TrajectoryProblem(four, num_steps=12, duration=0.8)
+    problem = problem.add(lw.optimal.TorqueFeature(["crank_joint"]), "least_squares", scale=0.1, name="effort")
+    problem = problem.add(lambda w: w.q("crank_joint") - q[0] - 1.0, "equality", steps=-1, name="turned")
+    problem = problem.add(lambda w: w.v("crank_joint"), "equality", steps=-1, name="at rest")
     found = problem.solve(q, solver="ilqr", actuated=["crank_joint"], control_limits=False)
     assert found.success and np.abs(four.constraint_error(found.q)).max() < 1e-12
     inverse = problem.add(lw.optimal.TorqueFeature(["coupler_joint", "rocker_joint"]), "equality", name="none").solve(q)
@@ -186,8 +190,10 @@ def test_loops_and_wheels_hold_along_a_motion() -> None:
         Link("sled", mass=2.0, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.2)),
         Joint.of(Planar(), name="place", parent="world", child="sled"),
     ).with_constraints(lw.KnifeEdge("sled"))
-    way = lw.Problem(sled, steps=12, duration=1.0).add("torque", "squares", scale=0.1, name="effort")
-    way.add("configuration", "equality", at=-1, target=[0.5, 0.3, 0.0]).add("velocity", "equality", at=-1)
+    way = lw.TrajectoryProblem(sled, num_steps=12, duration=1.0).add(
+        "torque", "least_squares", scale=0.1, name="effort"
+    )
+    way = way.add("configuration", "equality", steps=-1, target=[0.5, 0.3, 0.0]).add("velocity", "equality", steps=-1)
     slid = way.solve(np.zeros(3), solver="shooting", control_limits=False)
     assert slid.success and max(slid.violations.values()) < 1e-9
     middle = np.vstack([np.zeros(3), slid.q])[:-1] + 0.5 * np.diff(np.vstack([np.zeros(3), slid.q]), axis=0)
@@ -197,14 +203,16 @@ def test_loops_and_wheels_hold_along_a_motion() -> None:
 
 
 def test_what_is_held_otherwise_is_refused() -> None:
-    problem = lw.Problem(MONOPED, steps=4, duration=0.2).add("velocity", "squares")
-    sliding = lw.Problem(MONOPED, steps=4).add("velocity", "squares").contact("foot", stays=False)
-    problem.contact("foot")
+    problem = lw.TrajectoryProblem(MONOPED, num_steps=4, duration=0.2).add("velocity", "least_squares")
+    sliding = (
+        lw.TrajectoryProblem(MONOPED, num_steps=4).add("velocity", "least_squares").add_contact("foot", stays=False)
+    )
+    problem = problem.add_contact("foot")
     for options, said in (({"integrator": "runge_kutta_4"}, "integrator"), ({"second_order": True}, "second_order")):
         with pytest.raises(ValueError, match=f"{said}: where contacts or constraints hold"):
             problem.solve(START, solver="ilqr", **options)
     with pytest.raises(ValueError, match="contact 'foot': stays"):
         sliding.solve(START, solver="ilqr")
-    problem.variable("slack", 2)
+    problem = problem.add_variable("slack", 2)
     with pytest.raises(ValueError, match="but the problem has slack"):
         problem.solve(START, solver="shooting")

@@ -13,12 +13,12 @@ ARM = lw.load("double_pendulum")
 TOLERANCE = 1e-9
 
 
-def _lift() -> lw.Problem:
+def _lift() -> lw.TrajectoryProblem:
     """From hanging to nearly upright and at rest, within limits of speed that matter."""
-    problem = lw.Problem(ARM, steps=20, duration=1.0)
-    problem.add("torque", "squares", scale=0.1, name="effort")
-    problem.add("configuration", "equality", at=-1, target=[2.2, 0.4], name="there")
-    problem.add("velocity", "equality", at=-1, name="rest")
+    problem = lw.TrajectoryProblem(ARM, num_steps=20, duration=1.0)
+    problem = problem.add("torque", "least_squares", scale=0.1, name="effort")
+    problem = problem.add("configuration", "equality", steps=-1, target=[2.2, 0.4], name="there")
+    problem = problem.add("velocity", "equality", steps=-1, name="rest")
     return problem.add(lw.optimal.VelocityLimits(upper=4.0), "inequality", name="speed")
 
 
@@ -74,8 +74,10 @@ def test_the_optimum_of_paths_by_inverse_dynamics() -> None:
     assert path.success and found.success
     assert abs(path.cost - found.cost) < _left(path, found) and np.abs(path.q - found.q).max() < 1e-5
     assert np.abs(path.multipliers["rest"] - found.multipliers["rest"]).max() < 1e-4
-    acrobot = lw.Problem(ARM, steps=40, duration=2.0).add(lw.optimal.TorqueFeature(["elbow"]), "squares", scale=0.1)
-    acrobot.add("configuration", "equality", at=-1, target=[1.0, 0.2], name="there")
+    acrobot = lw.TrajectoryProblem(ARM, num_steps=40, duration=2.0).add(
+        lw.optimal.TorqueFeature(["elbow"]), "least_squares", scale=0.1
+    )
+    acrobot = acrobot.add("configuration", "equality", steps=-1, target=[1.0, 0.2], name="there")
     swung = acrobot.solve([0.0, 0.0], actuated=["elbow"], max_iterations=400, **given)
     assert swung.success and swung.controls.shape == (40, 1) and swung.violations["no motor"] < TOLERANCE
     slack = acrobot.solve([0.0, 0.0], actuated=["elbow"], max_iterations=400, tolerance={"no motor": 1e-3}, **given)
@@ -84,17 +86,19 @@ def test_the_optimum_of_paths_by_inverse_dynamics() -> None:
 
 
 def test_what_inverse_dynamics_does_not_answer_is_said() -> None:
-    problem = lw.Problem(ARM, steps=4, duration=0.4).add("jerk", "squares")
+    problem = lw.TrajectoryProblem(ARM, num_steps=4, duration=0.4).add("jerk", "least_squares")
     given: dict[str, Any] = {"solver": "ilqr", "dynamics": "inverse"}
     with pytest.raises(ValueError, match="'jerk': inverse dynamics has no window that answers jerk"):
         problem.solve([0.0, 0.0], **given)
-    fine = lw.Problem(ARM, steps=4, duration=0.4).add("velocity", "squares")
-    with pytest.raises(ValueError, match="controls: it begins with a guess="):
+    fine = lw.TrajectoryProblem(ARM, num_steps=4, duration=0.4).add("velocity", "least_squares")
+    with pytest.raises(ValueError, match="controls: it begins with an initial_guess="):
         fine.solve([0.0, 0.0], controls=np.zeros((4, 2)), **given)
     for wrong, known in ({"integrator": "stormer_verlt"}, "stormer_verlet"), ({"dynamics": "invers"}, "inverse"):
         ((name, said),) = wrong.items()
         with pytest.raises(ValueError, match=rf"{name}: expected one of .* got '{said}'; did you mean '{known}'"):
             fine.solve([0.0, 0.0], **given | wrong)
-    lengths = lw.Problem(ARM, steps=4, duration=0.4).add("velocity", "squares").parameter("length")
+    lengths = (
+        lw.TrajectoryProblem(ARM, num_steps=4, duration=0.4).add("velocity", "least_squares").add_parameter("length")
+    )
     with pytest.raises(ValueError, match="it knows no parameters and no free durations"):
         lengths.solve([0.0, 0.0], **given)

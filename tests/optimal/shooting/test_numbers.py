@@ -35,11 +35,11 @@ def _ball(mass: float) -> np.ndarray:
     return np.array([mass, 0, 0, 0, J, 0, 0, J, 0, J])
 
 
-def _lift(robot: lw.Robot) -> lw.Problem:
-    problem = lw.Problem(robot, steps=20, duration=1.0)
-    problem.add("torque", "squares", scale=0.1, name="effort")
-    problem.add("configuration", "equality", at=-1, target=[1.2, 0.4], name="there")
-    return problem.add("velocity", "equality", at=-1, name="rest")
+def _lift(robot: lw.Robot) -> lw.TrajectoryProblem:
+    problem = lw.TrajectoryProblem(robot, num_steps=20, duration=1.0)
+    problem = problem.add("torque", "least_squares", scale=0.1, name="effort")
+    problem = problem.add("configuration", "equality", steps=-1, target=[1.2, 0.4], name="there")
+    return problem.add("velocity", "equality", steps=-1, name="rest")
 
 
 def _refuses(*_: Any) -> Any:
@@ -65,14 +65,14 @@ def test_loads_in_the_hand_come_with_a_call(monkeypatch: pytest.MonkeyPatch) -> 
     for options in EVERY:
         found = problem.solve([0.0, 0.0], parameters={"inertia:payload": balls}, **options)
         # from there, for an arm has several optima, and scales in the search are those of the robot that it is posed of
-        _same(found, _lift(heavy).solve([0.0, 0.0], guess=found.q[2], **options), 2, heavy)
+        _same(found, _lift(heavy).solve([0.0, 0.0], initial_guess=found.q[2], **options), 2, heavy)
         _same(found, problem.solve([0.0, 0.0], **options), 0, ARM)
         with monkeypatch.context() as patch:
             patch.setattr(shooting_kernel, "_compiled", _refuses)
             alone = problem.solve([0.0, 0.0], parameters={"inertia_payload": balls[1]}, **options)
             assert np.array_equal(alone.q, found.q[1]) and alone.cost == found.cost[1]
             seeds = problem.solve(
-                [0.0, 0.0], parameters={"inertia:payload": balls}, seeds=2, every_seed=True, **options
+                [0.0, 0.0], parameters={"inertia:payload": balls}, num_guesses=2, continue_all=True, **options
             )
             assert np.array_equal(seeds.attempts.q[:, 0], found.q)
         assert found.cost[2] > 1.2 * found.cost[0]
@@ -80,19 +80,21 @@ def test_loads_in_the_hand_come_with_a_call(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_numbers_of_a_robot_that_stands() -> None:
     """Where a contact holds it, in the forces of that, too; and of what is in joints."""
-    problem = lw.Problem(LEG, steps=10, duration=0.5)
-    problem.contact("foot", friction=None, effort=0.0)
-    problem.add(lw.optimal.TorqueFeature(["hip"], passive=True), "squares", scale=0.1, name="effort")
-    problem.add(lw.ik.PostureTask(), "squares", at=-1, scale=10.0, target=[0.4, 0.5, 0.0], name="there")
+    problem = lw.TrajectoryProblem(LEG, num_steps=10, duration=0.5)
+    problem = problem.add_contact("foot", friction=None, effort=0.0)
+    problem = problem.add(lw.optimal.TorqueFeature(["hip"], passive=True), "least_squares", scale=0.1, name="effort")
+    problem = problem.add(
+        lw.ik.PostureTask(), "least_squares", steps=-1, scale=10.0, target=[0.4, 0.5, 0.0], name="there"
+    )
     start, gravity, damping = [0.0, 0.6, 0.3], [0.0, 0.0, -1.62], [0.0, 0.0, 0.5]
     options = {"solver": "ilqr", "actuated": ["hip"], "control_limits": False, "passive": True}
     found = problem.solve(start, parameters={"gravity": [gravity, LEG.gravity], "damping": damping}, **options)
     other = LEG.with_parameters({"gravity": gravity, "damping": damping})
-    same = lw.Problem(other, steps=10, duration=0.5)
-    same.contact("foot", friction=None, effort=0.0)
-    for entry in problem.entries[-2:]:
-        same.add(entry.feature, entry.kind, at=-1 if entry.single else None, scale=entry.scale, target=entry.target,
-                 name=entry.name)  # fmt: skip
+    same = lw.TrajectoryProblem(other, num_steps=10, duration=0.5)
+    same = same.add_contact("foot", friction=None, effort=0.0)
+    for term in problem.terms[-2:]:
+        given = {"steps": -1 if term.single else None, "scale": term.scale, "target": term.target, "name": term.name}
+        same = same.add(term.feature, term.kind, **given)
     fixed = same.solve(start, **options)
     assert found.success.all() and fixed.success
     assert abs(found.cost[0] - fixed.cost) < 1e-9 * (1.0 + fixed.cost) and np.abs(found.q[0] - fixed.q).max() < 1e-6
@@ -105,20 +107,20 @@ def test_a_search_goes_on_from_where_another_ended() -> None:
     problem = _lift(ARM).add(lw.optimal.VelocityLimits(upper=2.2), "inequality", name="speed")
     for options in EVERY:
         one = problem.solve([0.0, 0.0], **options)
-        again = problem.solve([0.0, 0.0], warm=one, **options)
+        again = problem.solve([0.0, 0.0], warm_start=one, **options)
         assert again.success and again.iterations <= 2 and abs(again.cost - one.cost) < 1e-8 * one.cost
         assert np.abs(again.multipliers["speed"] - one.multipliers["speed"]).max() < 1e-3
         starts = np.array([[0.05, 0.0], [0.0, -0.05]])
         asked = {"targets": {"there": [1.15, 0.42]}, **options}
-        cold, warm = problem.solve(starts, **asked), problem.solve(starts, warm=one, **asked)
+        cold, warm = problem.solve(starts, **asked), problem.solve(starts, warm_start=one, **asked)
         assert cold.success.all() and warm.success.all() and (warm.iterations < cold.iterations).all()
         assert np.abs(cold.cost - warm.cost).max() < 1e-7 * cold.cost.max()
         assert np.abs(cold.q - warm.q).max() < 1e-4
-        many = problem.solve(starts, warm=warm, seeds=2, every_seed=True, **asked)
+        many = problem.solve(starts, warm_start=warm, num_guesses=2, continue_all=True, **asked)
         assert (many.attempts.iterations[:, 0] <= 2).all() and np.abs(many.attempts.q[:, 0] - warm.q).max() < 1e-6
-        assert (problem.solve(starts, warm=many, **asked).iterations <= 2).all()
+        assert (problem.solve(starts, warm_start=many, **asked).iterations <= 2).all()
         few = problem.solve([0.0, 0.0], max_iterations=4, **options)
-        assert problem.solve([0.0, 0.0], warm=few, **options).success
+        assert problem.solve([0.0, 0.0], warm_start=few, **options).success
 
 
 def test_what_is_no_number_or_result_is_said() -> None:
@@ -141,11 +143,11 @@ def test_what_is_no_number_or_result_is_said() -> None:
     with pytest.raises(TypeError, match="parameters: expected a dict"):
         solve(parameters=[1.0])
     one = solve()
-    with pytest.raises(TypeError, match=r"warm: expected a result .* give guess=, its q"):
-        solve(warm=object.__new__(OptimalResult))
-    with pytest.raises(TypeError, match=r"warm: expected a result .* got 3"):
-        solve(warm=3)
+    with pytest.raises(TypeError, match=r"warm_start: expected a result .* give initial_guess=, its q"):
+        solve(warm_start=object.__new__(OptimalResult))
+    with pytest.raises(TypeError, match=r"warm_start: expected a result .* got 3"):
+        solve(warm_start=3)
     with pytest.raises(ValueError, match="the same controls"):
-        solve(warm=one, actuated=[ARM.joints[0].name])
+        solve(warm_start=one, actuated=[ARM.joints[0].name])
     with pytest.raises(ValueError, match="the same problem"):
-        problem.add("acceleration", "squares").solve([0.0, 0.0], warm=one, **given)
+        problem.add("acceleration", "least_squares").solve([0.0, 0.0], warm_start=one, **given)

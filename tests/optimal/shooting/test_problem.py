@@ -24,11 +24,11 @@ PENDULUM = lw.Robot.build(
 UP = [0.0, np.pi]
 
 
-def _swing(robot: lw.Robot, motor: str, steps: int, duration: float, up: list[float]) -> lw.Problem:
-    problem = lw.Problem(robot, steps=steps, duration=duration)
-    problem.add(lw.optimal.TorqueFeature([motor]), "squares", scale=0.1, name="effort")
-    problem.add("configuration", "equality", at=-1, target=up, name="up")
-    return problem.add("velocity", "equality", at=-1, name="rest")
+def _swing(robot: lw.Robot, motor: str, steps: int, duration: float, up: list[float]) -> lw.TrajectoryProblem:
+    problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=duration)
+    problem = problem.add(lw.optimal.TorqueFeature([motor]), "least_squares", scale=0.1, name="effort")
+    problem = problem.add("configuration", "equality", steps=-1, target=up, name="up")
+    return problem.add("velocity", "equality", steps=-1, name="rest")
 
 
 def _followed(robot: lw.Robot, u: np.ndarray, motor: int, h: float) -> tuple[np.ndarray, np.ndarray]:
@@ -46,7 +46,9 @@ def test_a_cart_swings_its_pole_up_within_its_rail_and_its_motor() -> None:
     """Single and multiple shooting find the same optimum; the rail and the motor press somewhere, and hold."""
     problem = _swing(CART, "slide", 60, 3.0, UP).add("position limits", "inequality", name="rail")
     one = problem.solve([0.0, 0.0], solver="ilqr", actuated=["slide"])
-    two = problem.solve([0.0, 0.0], solver="shooting", actuated=["slide"], guess=one.q + 0.02, controls=one.controls)
+    two = problem.solve(
+        [0.0, 0.0], solver="shooting", actuated=["slide"], initial_guess=one.q + 0.02, controls=one.controls
+    )
     for found in (one, two):
         assert found.success and found.status == "solved" and max(found.violations.values()) < 1e-8
         assert np.abs(found.controls).max() <= 7.0 and (np.abs(found.q[:, 0]) < 0.4 + 1e-8).all()
@@ -59,7 +61,7 @@ def test_a_cart_swings_its_pole_up_within_its_rail_and_its_motor() -> None:
     many = problem.solve([[0.0, 0.0], [0.1, 0.0], [0.0, 0.2]], solver="ilqr", actuated=["slide"])
     assert np.array_equal(many.controls[0], one.controls) and many.status.tolist() == ["solved"] * 3
     few = {"solver": "ilqr", "actuated": ["slide"], "tolerance": {"up": 1e-6}, "max_iterations": 1}
-    pushed = problem.solve([0.0, 0.0], velocity=[[0.1, 0.2]], seeds=2, **few)
+    pushed = problem.solve([0.0, 0.0], velocity=[[0.1, 0.2]], num_guesses=2, **few)
     assert pushed.tolerances[1:].tolist() == [1e-6, 1e-9, 1e-9]
     assert all(np.allclose(x(0.0).v, [0.1, 0.2]) for x in (pushed.trajectory(0), pushed.attempts.trajectory((0, 1))))
 
@@ -68,7 +70,7 @@ def test_an_acrobot_stands_up() -> None:
     """Only its second joint has a motor."""
     robot = lw.load("double_pendulum")
     motor = robot.joints[1].name
-    problem = _swing(robot, motor, 80, 3.2, [np.pi, 0.0]).add("velocity", "squares", scale=0.1, name="slow")
+    problem = _swing(robot, motor, 80, 3.2, [np.pi, 0.0]).add("velocity", "least_squares", scale=0.1, name="slow")
     found = problem.solve([0.0, 0.0], solver="ilqr", actuated=[motor], control_limits=20.0, max_iterations=400)
     assert found.success, found.explain()
     q, v = _followed(robot, found.controls, 1, 0.04)
@@ -91,9 +93,9 @@ def test_beside_inverse_dynamics() -> None:
     )
     assert np.array_equal(pieces.q, forward.q) and np.array_equal(pieces.gains, forward.gains)
     assert seen == list(range(1, forward.iterations + 1))
-    for late in ({"deadline": 1e-9}, {"callback": lambda x: x.iterations < 3}):
+    for late in ({"time_limit": 1e-9}, {"callback": lambda x: x.iterations < 3}):
         found = problem.solve([0.0], solver="ilqr", control_limits=False, second_order=True, **late)
-        assert found.status == "time_limit" and found.iterations == (1 if "deadline" in late else 3)
+        assert found.status == "time_limit" and found.iterations == (1 if "time_limit" in late else 3)
 
 
 def test_seeds_by_forward_dynamics() -> None:
@@ -101,27 +103,30 @@ def test_seeds_by_forward_dynamics() -> None:
     problem = _swing(PENDULUM, "hinge", 25, 1.0, [2.0])
     options = {"solver": "shooting", "control_limits": 9.0}
     starts = np.array([[0.0], [0.4]])
-    alone, found = problem.solve(starts[1], **options), problem.solve(starts, seeds=3, every_seed=True, **options)
+    alone, found = (
+        problem.solve(starts[1], **options),
+        problem.solve(starts, num_guesses=3, continue_all=True, **options),
+    )
     assert found.success.all() and found.attempts.q.shape == (2, 3, 25, 1) and found.gains.shape == (2, 25, 1, 2)
     assert np.array_equal(found.attempts.controls[1, 0], alone.controls)
     for k, place in enumerate(found.seed):
         solved = found.attempts.success[k]
         assert found.cost[k] == found.attempts.cost[k, solved].min() == found.attempts.cost[k, place]
         assert np.array_equal(found.controls[k], found.attempts.controls[k, place])
-    some = problem.solve(starts, seeds=3, **options)
+    some = problem.solve(starts, num_guesses=3, **options)
     assert some.success.all() and (some.attempts.iterations <= found.attempts.iterations).all()
-    with pytest.raises(ValueError, match="seeds: expected a whole number"):
-        problem.solve(starts, seeds=0, **options)
+    with pytest.raises(ValueError, match="num_guesses: expected a whole number"):
+        problem.solve(starts, num_guesses=0, **options)
 
 
 def test_an_inequality_that_is_no_number_is_not_kept() -> None:
     """At a start below zero a logarithm is none: both solvers say which feature, and in which step."""
-    problem = lw.Problem(PENDULUM, steps=4, duration=0.4).add("velocity", "squares")
+    problem = lw.TrajectoryProblem(PENDULUM, num_steps=4, duration=0.4).add("velocity", "least_squares")
 
     def low(w: lw.optimal.Window) -> object:
         return np.log(w.q()[0])
 
-    problem.add(low, "inequality")
+    problem = problem.add(low, "inequality")
     for solver in ("augmented", "ilqr"):
         found = problem.solve([-0.9], solver=solver)
         assert not found.success and found.status == "not_finite", solver
@@ -132,25 +137,25 @@ def test_an_inequality_that_is_no_number_is_not_kept() -> None:
 
 def test_earlier_steps_are_those_of_the_integrator() -> None:
     """A window of Runge and Kutta's steps knows the step before from the motion, and none before that."""
-    problem = lw.Problem(PENDULUM, steps=4, duration=0.4).add("velocity", "squares")
-    problem.add(lw.ik.PostureTask(), "squares", order=1, name="way", target=[0.0])
+    problem = lw.TrajectoryProblem(PENDULUM, num_steps=4, duration=0.4).add("velocity", "least_squares")
+    problem = problem.add(lw.ik.PostureTask(), "least_squares", order=1, name="way", target=[0.0])
     found = problem.solve([0.5], solver="ilqr", integrator="runge_kutta_4")
     path = np.concatenate([[[0.5]], found.q])
     assert np.abs(found.residuals["way"] - np.diff(path, axis=0) / 0.1).max() < 1e-9
-    problem.add(lw.ik.PostureTask(), "squares", order=2, name="bend", target=[0.0])
+    problem = problem.add(lw.ik.PostureTask(), "least_squares", order=2, name="bend", target=[0.0])
     assert problem.solve([0.5], solver="ilqr").success
     with pytest.raises(ValueError, match="'bend': forward dynamics has no window that answers an earlier step"):
         problem.solve([0.5], solver="ilqr", integrator="runge_kutta_4")
 
 
 def test_what_forward_dynamics_does_not_answer_is_said() -> None:
-    problem = lw.Problem(PENDULUM, steps=5, duration=0.5).add("jerk", "squares")
+    problem = lw.TrajectoryProblem(PENDULUM, num_steps=5, duration=0.5).add("jerk", "least_squares")
     with pytest.raises(ValueError, match="'jerk': forward dynamics"):
         problem.solve([0.0], solver="ilqr")
-    free = lw.Problem(PENDULUM, steps=5, duration=(0.5, 1.0)).add("velocity", "squares")
+    free = lw.TrajectoryProblem(PENDULUM, num_steps=5, duration=(0.5, 1.0)).add("velocity", "least_squares")
     with pytest.raises(ValueError, match="free durations"):
         free.solve([0.0], solver="shooting")
-    fine = lw.Problem(PENDULUM, steps=5, duration=0.5).add("velocity", "squares")
+    fine = lw.TrajectoryProblem(PENDULUM, num_steps=5, duration=0.5).add("velocity", "least_squares")
     with pytest.raises(ValueError, match="begins somewhere"):
         fine.solve(solver="ilqr")
     with pytest.raises(lw.errors.UnknownNameError):
@@ -160,7 +165,7 @@ def test_what_forward_dynamics_does_not_answer_is_said() -> None:
             fine.solve([0.0], solver="ilqr", control_limits=wrong)
     for options in ({}, {"solver": "ilqr"}):
         with pytest.raises(ValueError, match="guess: expected"):
-            fine.solve([0.0], guess="x", **options)
+            fine.solve([0.0], initial_guess="x", **options)
         with pytest.raises(ValueError, match="velocity: expected"):
             fine.solve([0.0], velocity="x", **options)
     cone, sole = lw.optimal.FrictionCone, lw.optimal.SurfaceCone

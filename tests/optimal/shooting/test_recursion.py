@@ -26,7 +26,7 @@ def _solver(kinds: tuple[str, ...], limited: bool, gaps: bool, linear: bool = Tr
     """A cart on a line that shall be at 1, at rest: rows of its place, its speed, and its speed beyond 0.95."""
 
     def solved(start, w0, w1, u, x, bound):
-        terms = TermRequest(("squares",), kinds, lambda x, u, g: u, lambda y, g: [y[0] - 1.0, y[1], y[1] - 0.95])
+        terms = TermRequest(("least_squares",), kinds, lambda x, u, g: u, lambda y, g: [y[0] - 1.0, y[1], y[1] - 0.95])
         limits = ([-bound], [bound]) if limited else None
         problem = Shooting(CART, terms, list(start), np.zeros((T, 0)), (w0, w1), limits, gaps)
         found = problem.solve(RollOut(x, u))
@@ -51,7 +51,7 @@ def test_a_linear_quadratic_problem_takes_an_iteration() -> None:
     w1 = np.tile([1.0, 0.5, 0.0], (T, 1))
     w1[-1] = [4.0, 2.0, 0.0]
     start = np.array([0.2, -0.4])
-    found = _solver(("squares",) * 3, False, False)(start, np.full((T, 1), 0.3), w1, np.zeros((T, 1)), FREE, 1.0)
+    found = _solver(("least_squares",) * 3, False, False)(start, np.full((T, 1), 0.3), w1, np.zeros((T, 1)), FREE, 1.0)
     told = _told(found)
     Q = np.diag([1.0, 0.25])
     known = lw.control.finite_horizon_lqr(A, B, Q, [[0.09]], end=np.diag([16.0, 4.0]), num_steps=T)

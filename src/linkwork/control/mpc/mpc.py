@@ -7,14 +7,12 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from inspect import signature
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.messages import nearest
 from linkwork._util.npz_archive import OtherFileError, npz_path, open_archive, write_archive
 from linkwork._util.status import status_of
 from linkwork.control.linear_quadratic.arguments import (
@@ -56,7 +54,7 @@ from linkwork.optimal.robot_parameters import (
 from linkwork.optimal.schedule import rescheduled
 from linkwork.optimal.shooting.contact_phases import holdings_of
 
-__all__ = ["ModelPredictiveController", "controller_of"]
+__all__ = ["ModelPredictiveController"]
 
 Numbers = Mapping[Parameter, np.ndarray]
 
@@ -69,8 +67,9 @@ class ModelPredictiveController:
     """A receding problem: ``step(state, reference)`` plans a little further from where the robot is, and says what
     to do.
 
-    Made by `Problem.controller`.  It carries a search, its path and multipliers, from step to step, moved by the time
-    that has passed, and does so many ``iterations`` in each; the last plan stays what is done when there is no new one.
+    Made by `TrajectoryProblem.controller`.  It carries a search, its path and multipliers, from step to step, moved by
+    the time that has passed, and does so many ``iterations`` in each; the last plan stays what is done when there is no
+    new one.
     What it carries depends on nothing but the steps before, but where ``time_limit`` cuts iterations short.
 
     - ``period`` [s] is between steps; one of the problem's unless it is said.
@@ -244,11 +243,11 @@ class ModelPredictiveController:
     ) -> MPCCommand:
         """What to do now, in a state (q, v), arrays (..., nq) and (..., nv).
 
-        ``reference`` are targets by name, as `Problem.solve` takes them.  ``elapsed`` [s] is how long ago the last step
-        was: the controller's ``period``, if it is left out.  ``phases`` are where phases of the problem are in this
-        step, by name: (first step, step after the last), None for nowhere, or (..., T) times whether it is one; those
-        that are not named are where the problem has them.  ``parameters`` are numbers of the robot by name, some of
-        those that the controller was made with, (*shape,) or (..., *shape); the others are as it was made with them.
+        ``reference`` are targets by name, as `TrajectoryProblem.solve` takes them.  ``elapsed`` [s] is how long ago the
+        last step was: the controller's ``period``, if it is left out.  ``phases`` are where phases of the problem are
+        in this step, by name: (first step, step after the last), None for nowhere, or (..., T) times whether it is one;
+        those that are not named are where the problem has them.  ``parameters`` are numbers of the robot by name, some
+        of those that the controller was made with, (*shape,) or (..., *shape); the others are as it was made with them.
         Leading axes are environments, the same in all steps.
         Raises ValueError and UnknownNameError for what is asked wrongly, states that are not finite among it, before
         anything is changed.
@@ -425,15 +424,6 @@ class ModelPredictiveController:
         if len(self._idle):
             found[:, self._idle] = 0.0
         return found
-
-
-def controller_of(problem: Any, options: Mapping[str, Any]) -> ModelPredictiveController:
-    """A controller of a problem, with options by name.  Raises TypeError for one that it does not know."""
-    known = [*signature(ModelPredictiveController).parameters][1:]
-    for name in options:
-        if name not in known:
-            raise TypeError(f"controller: there is no option {name!r}; {nearest(name, known)}")
-    return ModelPredictiveController(problem, **options)
 
 
 def _wide(which: np.ndarray, x: np.ndarray) -> np.ndarray:

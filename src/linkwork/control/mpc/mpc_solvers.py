@@ -6,7 +6,6 @@ Arrays have one leading axis, that of the environments.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -86,28 +85,26 @@ class Planner(Protocol):
 
 
 def within_effort(problem: Any, effort: np.ndarray, acting: np.ndarray, passive: bool) -> Any:
-    """A copy of the problem that limits torques of the acting coordinates to ±effort (nv,) in every step; the problem
+    """Return the problem that limits torques of the acting coordinates to ±effort (nv,) in every step; the problem
     itself where its own limits of torques are no wider."""
     most = np.full(len(effort), np.inf)
     most[acting] = effort[acting]
     wide = {(place, sign) for place in np.flatnonzero(np.isfinite(most)).tolist() for sign in (-1.0, 1.0)}
-    for entry in problem.entries:
-        limits, always = entry.feature, len(entry.steps) == problem.steps
-        if isinstance(limits, TorqueLimits) and entry.kind == "inequality" and always and limits.passive == passive:
-            scale = np.broadcast_to(entry.scale, len(limits.bounds))
+    for term in problem.terms:
+        limits, always = term.feature, len(term.steps) == problem.num_steps
+        if isinstance(limits, TorqueLimits) and term.kind == "inequality" and always and limits.passive == passive:
+            scale = np.broadcast_to(term.scale, len(limits.bounds))
             held = [one for one, x in zip(limits.bounds, scale, strict=True) if x > 0.0]
             wide -= {(one.place, one.sign) for one in held if one.sign * one.bound <= most[one.place]}
     if not wide:
         return problem
-    found = copy(problem)
-    found.entries, found.variables, found.parameters = [*problem.entries], {**problem.variables}, {**problem.parameters}
-    names = {entry.name for entry in problem.entries}
+    names = {term.name for term in problem.terms}
     name = next(x for k in range(1, len(names) + 2) if (x := "effort" if k == 1 else f"effort {k}") not in names)
-    return found.add(TorqueLimits(upper=most, passive=passive), "inequality", name=name)
+    return problem.add(TorqueLimits(upper=most, passive=passive), "inequality", name=name)
 
 
 class AugmentedPlanner:
-    """The augmented Lagrangian of `Problem.solve`, from given states."""
+    """The augmented Lagrangian of `TrajectoryProblem.solve`, from given states."""
 
     def __init__(
         self,
@@ -145,7 +142,7 @@ class AugmentedPlanner:
         parameters: Mapping[Parameter, np.ndarray] | None = None,
     ) -> dict[str, np.ndarray]:
         tree = self.robot.tree
-        numbers = dict(self._own.even)
+        numbers = dict(self._own.scaled_constants)
         numbers |= robot_inputs(tree, nominal_numbers(tree, self._own.robot_numbers) | dict(parameters or {}))
         if schedule is not None:
             numbers["weights"] = schedule.weights
@@ -249,7 +246,7 @@ class AugmentedPlanner:
 
     def prepare(self) -> None:
         make_ready(self._own.kernel)
-        self._own.even  # noqa: B018
+        self._own.scaled_constants  # noqa: B018
 
 
 def receding_step(own: PreparedProblem) -> float:

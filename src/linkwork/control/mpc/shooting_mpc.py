@@ -10,16 +10,16 @@ import numpy as np
 from linkwork.control.mpc.mpc_solvers import Search, later_rows, receding_step
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.model.kernel_parameters import Parameter
-from linkwork.optimal.algorithms.shooting.cost_terms import split_entries
-from linkwork.optimal.arguments import ByStep
+from linkwork.optimal.algorithms.shooting.cost_terms import split_terms
 from linkwork.optimal.kernels import TOLD
 from linkwork.optimal.problem_arrays import PENALTY, prepared
+from linkwork.optimal.problem_terms import PerStep
 from linkwork.optimal.robot_parameters import by_environment, motor_places, nominal_numbers
 from linkwork.optimal.schedule import Schedule
 from linkwork.optimal.shooting.contact_phases import holding_forces, phases_of
 from linkwork.optimal.shooting.shooting_kernel import shooting_kernel
 from linkwork.optimal.shooting.shooting_result import ShootingResult
-from linkwork.optimal.shooting.shooting_solve import shot
+from linkwork.optimal.shooting.shooting_solve import solve_by_shooting
 
 __all__ = ["ShootingPlanner"]
 
@@ -28,7 +28,7 @@ _MULTIPLIERS = ("moving_forces", "reached_forces")
 
 
 class ShootingPlanner:
-    """Iterative LQR of `Problem.solve`, by forward dynamics, from given states; limits of motors hold exactly."""
+    """Iterative LQR of `TrajectoryProblem.solve`, by forward dynamics, from states; limits of motors hold exactly."""
 
     def __init__(
         self,
@@ -68,10 +68,10 @@ class ShootingPlanner:
         self._own.given_targets(reference)  # looks at them
         found: dict[str, Any] = {}
         for name, given in (reference or {}).items():
-            x = np.asarray(given.values if isinstance(given, ByStep) else given, dtype=float)
-            core = x.shape[x.ndim - len(self._own.targets[name][2]) - isinstance(given, ByStep) :]
+            x = np.asarray(given.values if isinstance(given, PerStep) else given, dtype=float)
+            core = x.shape[x.ndim - len(self._own.targets[name][2]) - isinstance(given, PerStep) :]
             x = by_environment("step: reference", x, core, lead)
-            found[name] = ByStep(x) if isinstance(given, ByStep) else x
+            found[name] = PerStep(x) if isinstance(given, PerStep) else x
         numbers = nominal_numbers(self.robot.tree, self._asked[3]) | dict(parameters or {})
         return found, schedule, {str(p): x for p, x in numbers.items()}
 
@@ -134,15 +134,10 @@ class ShootingPlanner:
             assert self._last is not None
             warm = self._last._gone_on_from(known)
         targets, schedule, own = numbers
-        asked = {
-            "velocity": v,
-            "targets": targets,
-            "schedule": schedule,
-            "warm": warm,
-            "max_iterations": max_iterations,
-        }
+        asked = {"velocity": v, "targets": targets, "schedule": schedule, "warm_start": warm}
+        asked |= {"max_iterations": max_iterations}
         asked |= {"parameters": own} if own else {}
-        found = shot(self._problem, q, "ilqr", **asked, **self._options)
+        found = solve_by_shooting(self._problem, q, "ilqr", **asked, **self._options)
         self._last = found
         return found
 
@@ -177,10 +172,10 @@ class ShootingPlanner:
         q, own = np.asarray(self.robot.neutral())[None], self._own
         aims = {}
         for name, (port, k, shape) in own.targets.items():
-            entry = self._problem.entries[k]
-            x = own.some_targets[port]
-            x = x[list(entry.steps)].reshape(-1, *shape) if entry.moving else x.reshape(shape)
-            aims[name] = ByStep(x) if entry.moving else x
+            term = self._problem.terms[k]
+            x = own.nominal_targets[port]
+            x = x[list(term.steps)].reshape(-1, *shape) if term.has_target_per_step else x.reshape(shape)
+            aims[name] = PerStep(x) if term.has_target_per_step else x
         recipe = self._solved(q, np.zeros((1, self.robot.nv)), self.numbers(aims, (1,)), 1, None)._recipe
-        split = split_entries(recipe.dynamics(1.0), recipe.program.entries, self._held.kept)
+        split = split_terms(recipe.dynamics(1.0), recipe.program.terms, self._held.kept)
         make_ready(shooting_kernel(recipe, split))

@@ -86,9 +86,9 @@ def eliminated(
     # the state is of the steps before, newest first, then of the border
     started = (array([0.0] * len(triangle)), array([0.0] * size), 1.0, 0.0)
 
-    def step(state: Any, given: Any) -> tuple[Any, Any]:
+    def step(state: Any, window: Any) -> tuple[Any, Any]:
         carried, right, positive, drop = state
-        row, there, real = given
+        row, there, real = window
         front = [[0.0] * (i + 1) for i in range(width + size)]
         side: list[Any] = [*[0.0] * width, *right]
         for (i, j), x in zip(triangle, list(carried), strict=True):
@@ -160,11 +160,11 @@ def _cholesky(rows: Sequence[Scalars], least: float) -> tuple[list[list[Any]], A
 
 def _lowered(L: Sequence[Scalars], b: Scalars) -> list[Any]:
     """L⁻¹ b, with the inverse of its diagonal on it."""
-    found: list[Any] = []
+    rows: list[Any] = []
     for i, x in enumerate(b):
-        total = less(x, L[i][:i], found)
-        found.append(0.0 if is_zero(total) else total * L[i][i])
-    return found
+        total = less(x, L[i][:i], rows)
+        rows.append(0.0 if is_zero(total) else total * L[i][i])
+    return rows
 
 
 def border_solved(border: Sequence[Scalars], rest: Scalars) -> tuple[list[Any], Any]:
@@ -176,12 +176,12 @@ def border_solved(border: Sequence[Scalars], rest: Scalars) -> tuple[list[Any], 
     return x, good
 
 
-def substituted(width: int, depth: int, found: Eliminated, border: Scalars) -> Any:
+def substituted(width: int, depth: int, factors: Eliminated, border: Scalars) -> Any:
     """Backward substitution: the unknowns of all steps (T, width), of those of the border."""
     block = depth * width
 
-    def step(later: Any, given: Any) -> tuple[Any, Any]:
-        triangle, Y, y = given
+    def step(later: Any, window: Any) -> tuple[Any, Any]:
+        triangle, Y, y = window
         L = [list(triangle[i * (i + 1) // 2 :][: i + 1]) for i in range(width)]
         known = [*later, *border]
         rows = [list(column) for column in Y] if known else []
@@ -191,7 +191,7 @@ def substituted(width: int, depth: int, found: Eliminated, border: Scalars) -> A
         return array([*list(later)[width:], *x] if depth else []), array(x)
 
     start = array([0.0] * block)
-    _, x = scan(step, start, found.steps, reverse=True)
+    _, x = scan(step, start, factors.steps, reverse=True)
     return x[depth:]
 
 
@@ -211,16 +211,16 @@ def eliminated_wide(
     # the front: the oldest step first, then the following, the newest, the border, and the right side
     place = [(depth - back) * width + k for back in range(depth + 1) for k in range(width)]
     place += range(block + width, whole)
-    kept = [*range(block), *range(block + width, whole + 1)]  # of what is carried on
+    rest = [*range(block), *range(block + width, whole + 1)]  # of what is carried on
     started = (array([0.0] * (size * (size + 3) // 2)), 1.0, 0.0)
 
-    def step(state: Any, given: Any) -> tuple[Any, Any]:
+    def step(state: Any, window: Any) -> tuple[Any, Any]:
         carried, positive, drop = state
-        row, there, real = given
+        row, there, real = window
         front: list[list[Any]] = [[0.0] * (whole + 1) for _ in range(whole)]
         numbers = iter(list(carried))
-        for a, i in enumerate(kept[:-1]):
-            for j in kept[a:]:
+        for a, i in enumerate(rest[:-1]):
+            for j in rest[a:]:
                 front[i][j] = next(numbers)
         for k in range(block, block + width):
             front[k][k] = least
@@ -237,34 +237,34 @@ def eliminated_wide(
                 own[place[a]] = x
             rows.append(AddedRow(there * weight, there * side, own))
         upper = [line[i:] for i, line in enumerate(front)]
-        found = eliminate_front(upper, width, added=rows, stretch=share.stretch, counts=real, least=LEAST)
-        U = found.eliminated
+        reduced = eliminate_front(upper, width, added=rows, stretch=share.stretch, counts=real, least=LEAST)
+        U = reduced.eliminated
         y = [line[-1] for line in U]
         diagonal = [line[0] for line in U]
         padded = [[0.0] * (i + 1) + line[1:] for i, line in enumerate(U)]
         state = (
-            array([x for line in found.rest for x in line]),
-            positive * (found.positive * real + (1.0 - real)),
+            array([x for line in reduced.rest for x in line]),
+            positive * (reduced.positive * real + (1.0 - real)),
             drop + dot(y, y),
         )
         return state, (array(padded), array(diagonal))
 
     flags = [1.0] * windows + [0.0] * depth
     real = [0.0] * depth + [1.0] * windows
-    (left, positive, drop), found = scan(step, started, (inputs, array(flags), array(real)))
+    (left, positive, drop), front = scan(step, started, (inputs, array(flags), array(real)))
     numbers = iter(list(left))
     upper = [[next(numbers) for _ in range(size + 1 - i)] for i in range(size)]
     border = [[upper[block + j][i - j] for j in range(i + 1)] for i in range(many)]
-    return Eliminated(found, border, [line[-1] for line in upper[block:]], lt(0.5, positive), drop)
+    return Eliminated(front, border, [line[-1] for line in upper[block:]], lt(0.5, positive), drop)
 
 
-def substituted_wide(width: int, depth: int, found: Eliminated, border: Any) -> Any:
+def substituted_wide(width: int, depth: int, factors: Eliminated, border: Any) -> Any:
     """Backward substitution: the unknowns of all steps (T, width), of those of the border."""
     block = depth * width
     places = np.arange(width, dtype=float)
 
-    def step(later: Any, given: Any) -> tuple[Any, Any]:
-        U, diagonal = given
+    def step(later: Any, window: Any) -> tuple[Any, Any]:
+        U, diagonal = window
         known = array([*[0.0] * width, *list(later), *border])
 
         def solved(x: Any, line: Any) -> tuple[Any, None]:
@@ -276,5 +276,5 @@ def substituted_wide(width: int, depth: int, found: Eliminated, border: Any) -> 
         own = list(x)[:width]
         return array([*own, *list(later)[: block - width]] if depth else []), array(own)
 
-    _, x = scan(step, array([0.0] * block), found.steps, reverse=True)
+    _, x = scan(step, array([0.0] * block), factors.steps, reverse=True)
     return x[depth:]

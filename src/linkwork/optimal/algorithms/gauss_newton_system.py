@@ -1,4 +1,4 @@
-"""All steps of a path at once: what entries come to, and the equations of a Gauss–Newton step, in scans."""
+"""All steps of a path at once: what terms come to, and the equations of a Gauss–Newton step, in scans."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from linkwork.optimal.algorithms.block_banded import (
 from linkwork.optimal.algorithms.path_nlp import PathPoint
 from linkwork.optimal.algorithms.path_steps import Duals, PathSteps
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.algorithms.stage_terms import EntryRequest, LocalTerms, entry_terms, entry_values
+from linkwork.optimal.algorithms.stage_terms import LocalTerms, TermRequest, term_derivatives, term_values
 
 __all__ = ["SMALL", "PathShares", "PathSweeps"]
 
@@ -31,7 +31,7 @@ LONGEST = 12  # columns of a row whose products are written out, where steps hav
 
 
 class PathShares(NamedTuple):
-    """What all entries come to on a path."""
+    """What all terms come to on a path."""
 
     merit: Any
     cost: Any
@@ -43,12 +43,12 @@ class PathShares(NamedTuple):
 
 
 class PathSweeps(PathSteps):
-    """A program with the numbers of a call, and what its entries come to."""
+    """A program with the numbers of a call, and what its terms come to."""
 
     # -- values
 
     def shares(self, point: PathPoint, duals: Duals) -> PathShares:
-        """What entries come to on a path, without derivatives."""
+        """What terms come to on a path, without derivatives."""
         program = self.program
         at = {k: n for n, k in enumerate(program.hard)}
         merit: Any = 0.0
@@ -59,13 +59,13 @@ class PathSweeps(PathSteps):
         everywhere: Any = np.zeros((program.steps, 0))
         if program.everywhere:
 
-            def step(state: Any, given: Any) -> tuple[Any, Any]:
-                w = self.window(given, point.p)
-                found = [entry_values(w, asked) for asked in self.each(given, duals)]
-                constraints = [x for k, x in zip(program.everywhere, found, strict=True) if k in at]
+            def step(state: Any, inputs: Any) -> tuple[Any, Any]:
+                w = self.window(inputs, point.p)
+                share = [term_values(w, request) for request in self.each(inputs, duals)]
+                constraints = [x for k, x in zip(program.everywhere, share, strict=True) if k in at]
                 worst = [y for x in constraints for y in (x.violation, x.residual)]
-                sums = [sum((getattr(x, name) for x in found), 0.0) for name in ("merit", "cost", "active")]
-                forces = [f for x in found for f in x.forces]
+                sums = [sum((getattr(x, name) for x in share), 0.0) for name in ("merit", "cost", "active")]
+                forces = [f for x in share for f in x.forces]
                 return state, (array([*sums, *worst]), array(forces))
 
             _, (sums, everywhere) = scan(step, (), self.rows(point, duals))
@@ -80,13 +80,13 @@ class PathSweeps(PathSteps):
             for n, k in enumerate(hard):
                 violations[at[k]], residuals[at[k]] = whole[3 + 2 * n], whole[4 + 2 * n]
         forces: list[Any] = []
-        for k, (_, w, asked) in zip(program.alone, self.alone(point, duals), strict=True):
-            found = entry_values(w, asked)
-            merit, cost, active = merit + found.merit, cost + found.cost, active + found.active
-            forces += found.forces
+        for k, (_, w, request) in zip(program.alone, self.alone(point, duals), strict=True):
+            share = term_values(w, request)
+            merit, cost, active = merit + share.merit, cost + share.cost, active + share.active
+            forces += share.forces
             if k in at:
-                violations[at[k]] = fmax(violations[at[k]], found.violation)
-                residuals[at[k]] = fmax(residuals[at[k]], found.residual)
+                violations[at[k]] = fmax(violations[at[k]], share.violation)
+                residuals[at[k]] = fmax(residuals[at[k]], share.residual)
         return PathShares(merit, cost, array(violations), array(residuals), active, everywhere, array(forces))
 
     def values(self, point: PathPoint) -> tuple[Any, list[Any]]:
@@ -95,12 +95,12 @@ class PathSweeps(PathSteps):
         everywhere: Any = np.zeros((program.steps, 0))
         if program.everywhere:
 
-            def step(state: Any, given: Any) -> tuple[Any, Any]:
-                w = self.window(given, point.p)
-                return state, array([x for a in self.each(given, None) for x in a.entry.feature.values(w, a.target)])
+            def step(state: Any, inputs: Any) -> tuple[Any, Any]:
+                w = self.window(inputs, point.p)
+                return state, array([x for a in self.each(inputs, None) for x in a.term.feature.values(w, a.target)])
 
             _, everywhere = scan(step, (), self.rows(point, None))
-        alone = [x for _, w, a in self.alone(point, None) for x in a.entry.feature.values(w, a.target)]
+        alone = [x for _, w, a in self.alone(point, None) for x in a.term.feature.values(w, a.target)]
         return everywhere, alone
 
     # -- derivatives
@@ -109,27 +109,27 @@ class PathSweeps(PathSteps):
         """By value, as `values` has them: the sum of its derivatives' sizes, a number where all of these are."""
         program = self.program
 
-        def sizes(w: PathWindow, asked: EntryRequest) -> list[Any]:
-            found = asked.entry.feature.rows(w, asked.target)
-            rows = zip(*found.rows, found.parameters, strict=True)  # by value
+        def sizes(w: PathWindow, request: TermRequest) -> list[Any]:
+            jacobian = request.term.feature.jacobian(w, request.target)
+            rows = zip(*jacobian.rows, jacobian.parameters, strict=True)  # by value
             return [sum((fabs(x) for part in row for x in part), 0.0) for row in rows]
 
         everywhere: Any = np.zeros((program.steps, 0))
         if program.everywhere:
 
-            def step(state: Any, given: Any) -> tuple[Any, Any]:
-                w = self.window(given, point.p)
-                return state, array([x for asked in self.each(given, None) for x in sizes(w, asked)])
+            def step(state: Any, inputs: Any) -> tuple[Any, Any]:
+                w = self.window(inputs, point.p)
+                return state, array([x for request in self.each(inputs, None) for x in sizes(w, request)])
 
             _, everywhere = scan(step, (), self.rows(point, None))
-        return everywhere, [x for _, w, asked in self.alone(point, None) for x in sizes(w, asked)]
+        return everywhere, [x for _, w, request in self.alone(point, None) for x in sizes(w, request)]
 
     def equations(
         self, point: PathPoint, duals: Duals, damping: Any, least: Any, bent: Any
     ) -> tuple[Eliminated, Any, Any]:
         """The steps eliminated from H d = −g, with H's diagonal times 1 + damping; the merit; how many rows are active.
 
-        ``bent`` is how much of own second derivatives entries with a step of their own have in H."""
+        ``bent`` is how much of own second derivatives terms with a step of their own have in H."""
         program = self.program
         size = (program.depth + 1) * program.width
         whole: dict[str, Any] = {}
@@ -137,15 +137,15 @@ class PathSweeps(PathSteps):
         alone = [LocalTerms() for _ in program.alone]
         merit: Any = 0.0
         active: Any = 0.0
-        for terms, (_, w, asked) in zip(alone, self.alone(point, duals), strict=True):
-            entry_terms(program, w, asked, terms, bent)
+        for terms, (_, w, request) in zip(alone, self.alone(point, duals), strict=True):
+            term_derivatives(program, w, request, terms, bent)
             merit, active = merit + terms.merit, active + terms.active
         if program.everywhere:
 
-            def step(state: Any, given: Any) -> tuple[Any, Any]:
+            def step(state: Any, inputs: Any) -> tuple[Any, Any]:
                 terms = LocalTerms(longest=LONGEST if program.wide else None)
-                for asked in self.each(given, duals):
-                    entry_terms(program, self.window(given, point.p), asked, terms)
+                for request in self.each(inputs, duals):
+                    term_derivatives(program, self.window(inputs, point.p), request, terms)
                 places = [place for place, x in terms.blocks.items() if x.__class__ is not float]
                 columns = [i for i, x in terms.gradient.items() if x.__class__ is not float]
                 if _on_numbers(point):  # which places are zero is no pattern there
@@ -159,12 +159,12 @@ class PathSweeps(PathSteps):
                 rows = [x for line, c, f in terms.rows for x in (c, f, *line.values())]
                 return state, array([terms.merit, terms.active, *slopes, *blocks, *rows])
 
-            _, found = scan(step, (), self.rows(point, duals))
-            merit, active = sum(list(found[:, 0]), merit), sum(list(found[:, 1]), active)
-            whole["found"] = found
+            _, factors = scan(step, (), self.rows(point, duals))
+            merit, active = sum(list(factors[:, 0]), merit), sum(list(factors[:, 1]), active)
+            whole["found"] = factors
         T = program.steps
         for n, k in enumerate(program.alone):
-            whole[f"at{n}"] = array([1.0 if t == program.entries[k].at else 0.0 for t in range(T)])
+            whole[f"at{n}"] = array([1.0 if t == program.terms[k].at else 0.0 for t in range(T)])
         stretched = 1.0 + damping
 
         def added(row: Any) -> WindowShare:
@@ -196,64 +196,64 @@ class PathSweeps(PathSteps):
 
         m = program.depth
         padded = {name: np.concatenate([x, *[x[-1:]] * m]) for name, x in whole.items()}
-        way = eliminated_wide if program.wide else eliminated
-        return way(program.width, m, program.many, T, added, padded, least), merit, active
+        method = eliminated_wide if program.wide else eliminated
+        return method(program.width, m, program.many, T, added, padded, least), merit, active
 
-    def direction(self, found: Eliminated, border: Sequence[Any]) -> Any:
+    def direction(self, factors: Eliminated, border: Sequence[Any]) -> Any:
         """The step of all steps (T, width), with that of parameters."""
-        way = substituted_wide if self.program.wide else substituted
-        return way(self.program.width, self.program.depth, found, border)
+        method = substituted_wide if self.program.wide else substituted
+        return method(self.program.width, self.program.depth, factors, border)
 
-    def moved(self, point: PathPoint, way: Any, border: Sequence[Any], share: Any) -> PathPoint:
+    def moved(self, point: PathPoint, direction: Any, border: Sequence[Any], share: Any) -> PathPoint:
         """The path a share of the way along: configurations on their manifolds."""
         program = self.program
         nv = program.tree.nv
 
-        def step(state: Any, given: Any) -> tuple[Any, Any]:
-            q, d = list(given["q"]), [where(lt(0.0, share), x, 0.0) for x in given["d"]]  # a way may be none
+        def step(state: Any, inputs: Any) -> tuple[Any, Any]:
+            q, d = list(inputs["q"]), [where(lt(0.0, share), x, 0.0) for x in inputs["d"]]  # a way may be none
             out: dict[str, Any] = {"q": array(integrate(program.tree, q, [share * x for x in d[:nv]]))}
             if program.extra:
-                out["u"] = array([x + share * y for x, y in zip(list(given["u"]), d[nv:], strict=True)])
+                out["u"] = array([x + share * y for x, y in zip(list(inputs["u"]), d[nv:], strict=True)])
             return state, out
 
-        given: dict[str, Any] = {"q": point.q, "d": way}
+        inputs: dict[str, Any] = {"q": point.q, "d": direction}
         if program.extra:
-            given["u"] = point.u
-        _, found = scan(step, (), given)
+            inputs["u"] = point.u
+        _, path = scan(step, (), inputs)
         p = [x + where(lt(0.0, share), share * y, 0.0) for x, y in zip(list(point.p), border, strict=True)]
-        return PathPoint(found["q"], found["u"] if program.extra else point.u, array(p))
+        return PathPoint(path["q"], path["u"] if program.extra else point.u, array(p))
 
     def renewed(self, duals: Duals, everywhere: Any, alone: Any, new: Sequence[Any]) -> tuple[Any, Any]:
         """Multipliers: the new ones of constraints of which that is said."""
         program = self.program
-        said = dict(zip(program.hard, new, strict=True))
+        new_of = dict(zip(program.hard, new, strict=True))
 
-        def columns(entries: Sequence[int]) -> list[Any]:
-            return [said[k] for k in program.forces_of(entries) for _ in range(program.entries[k].count)]
+        def columns(terms: Sequence[int]) -> list[Any]:
+            return [new_of[k] for k in program.forces_of(terms) for _ in range(program.terms[k].count)]
 
         choices = columns(program.everywhere)
 
-        def step(state: Any, given: Any) -> tuple[Any, Any]:
-            return state, array([where(c, x, y) for c, x, y in zip(choices, *given, strict=True)])
+        def step(state: Any, inputs: Any) -> tuple[Any, Any]:
+            return state, array([where(c, x, y) for c, x, y in zip(choices, *inputs, strict=True)])
 
         rows = scan(step, (), (everywhere, duals.everywhere))[1] if choices else duals.everywhere
         own = [where(c, x, y) for c, x, y in zip(columns(program.alone), alone, duals.alone, strict=True)]
         return rows, array(own) if own else duals.alone
 
-    def lengths(self, point: PathPoint, way: Any) -> tuple[Any, Any]:
+    def lengths(self, point: PathPoint, direction: Any) -> tuple[Any, Any]:
         """The largest number of a way: of configurations, and of variables, of what they are."""
         nv, extra = self.program.tree.nv, self.program.extra
 
-        def step(state: Any, given: Any) -> tuple[Any, None]:
+        def step(state: Any, inputs: Any) -> tuple[Any, None]:
             moved, changed = state
-            d = list(given["d"])
+            d = list(inputs["d"])
             for x in d[:nv]:
                 moved = fmax(moved, fabs(x))
-            for x, u in zip(d[nv:], list(given["u"]) if extra else [], strict=True):
+            for x, u in zip(d[nv:], list(inputs["u"]) if extra else [], strict=True):
                 changed = fmax(changed, fabs(x) / (fabs(u) + SMALL))
             return (moved, changed), None
 
-        moved, changed = scan(step, (0.0, 0.0), {"d": way, "u": point.u} if extra else {"d": way})[0]
+        moved, changed = scan(step, (0.0, 0.0), {"d": direction, "u": point.u} if extra else {"d": direction})[0]
         return moved, changed
 
 

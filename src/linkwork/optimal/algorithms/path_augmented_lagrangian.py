@@ -80,7 +80,7 @@ class PathSearch(NamedTuple):
     merit: Any
     length: Any  # of the last step that was asked for
     stale: Any  # iterations in which all penalties are as large as may be, and the merit hardly falls
-    bent: Any  # how much of own second derivatives entries with a step of their own have in H
+    bent: Any  # how much of own second derivatives terms with a step of their own have in H
     straight: Any  # until which iteration none of them, since H was not positive with them
     share: Any  # of a step that is taken where merits are blind
     former: Any  # length of the last step that was asked for; endless where it was not taken
@@ -118,22 +118,22 @@ def search(
     def going(state: PathSearch) -> Any:
         return and_(lt(state.status, 0.5), lt(state.iterations, budget))
 
-    found: PathSearch = while_loop(
+    end: PathSearch = while_loop(
         going, lambda s: _iteration(sweeps, s, tolerances), start, max_iterations=max_iterations
     ).state
-    return found
+    return end
 
 
 def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) -> PathSearch:
     point, duals = state.point, state.duals
-    found, merit, active = sweeps.equations(point, duals, state.damping, _LEAST + _FLOOR * state.damping, state.bent)
-    border, good = _bounded(sweeps, found, point.p)
-    way = sweeps.direction(found, border)
-    positive = found.positive if good is None else and_(found.positive, good)
-    moved, changed = sweeps.lengths(point, way)
+    factors, merit, active = sweeps.equations(point, duals, state.damping, _LEAST + _FLOOR * state.damping, state.bent)
+    border, good = _bounded(sweeps, factors, point.p)
+    direction = sweeps.direction(factors, border)
+    positive = factors.positive if good is None else and_(factors.positive, good)
+    moved, changed = sweeps.lengths(point, direction)
     far = fmax(moved, _relative(border, point.p))
     length = where(positive, fmax(far, changed), _NEVER)
-    slope = -(found.drop + dot(found.rest, border))  # g d
+    slope = -(factors.drop + dot(factors.rest, border))  # g d
     at_ease = lt(state.damping, _AT_EASE)
     # Gauss and Newton's steps oscillate where what they leave out bends more than twice as much as H: where merits do
     # not show it, steps that become longer do
@@ -150,7 +150,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
 
     def tried(trial: _Trial) -> _Trial:
         share = trial.share
-        there = sweeps.moved(point, way, border, share)
+        there = sweeps.moved(point, direction, border, share)
         at = sweeps.shares(there, duals)
         change = at.merit - merit
         enough = le(change, _ENOUGH * share * slope + _ROUNDING * fabs(merit))
@@ -200,7 +200,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     )
     trial = while_loop(searching, tried, empty, max_iterations=_TRIALS).state
     taken = lt(0.0, trial.accepted)
-    there = sweeps.moved(point, way, border, trial.accepted)
+    there = sweeps.moved(point, direction, border, trial.accepted)
     violations = trial.violations
     # a step that is shortened by rows that become active is no reason to damp it: the next one knows them
     curved = and_(lt(trial.accepted, 0.1 * first), eq(active, trial.active))
@@ -277,13 +277,13 @@ def _chosen(condition: Any, new: Any, old: Any) -> Any:
 
 def _relative(border: Sequence[Any], p: Sequence[Any]) -> Any:
     """How far parameters go, of what they are."""
-    found: Any = 0.0
+    largest: Any = 0.0
     for step, x in zip(border, p, strict=True):
-        found = fmax(found, fabs(step) / (fabs(x) + SMALL))
-    return found
+        largest = fmax(largest, fabs(step) / (fabs(x) + SMALL))
+    return largest
 
 
-def _bounded(sweeps: PathSweeps, found: Eliminated, p: Any) -> tuple[list[Any], Any]:
+def _bounded(sweeps: PathSweeps, factors: Eliminated, p: Any) -> tuple[list[Any], Any]:
     """The step of the parameters within their bounds, and whether their equations are positive.
 
     Where nothing bends the merit along them, their slope bounds how far they go.
@@ -291,9 +291,9 @@ def _bounded(sweeps: PathSweeps, found: Eliminated, p: Any) -> tuple[list[Any], 
     low = [a - x for a, x in zip(sweeps.numbers.floor, p, strict=True)]
     high = [a - x for a, x in zip(sweeps.numbers.ceiling, p, strict=True)]
     count = len(low)
-    A = [[found.border[max(i, j)][min(i, j)] for j in range(count)] for i in range(count)]
+    A = [[factors.border[max(i, j)][min(i, j)] for j in range(count)] for i in range(count)]
     for k in range(count):
-        A[k][k] = A[k][k] + fabs(found.rest[k]) / (0.5 * fabs(p[k]) + 0.1) + _LEAST
+        A[k][k] = A[k][k] + fabs(factors.rest[k]) / (0.5 * fabs(p[k]) + 0.1) + _LEAST
 
     def rest(free: list[Any], step: list[Any]) -> tuple[list[Any], Any]:
         """What those that are free add to a step."""
@@ -301,7 +301,9 @@ def _bounded(sweeps: PathSweeps, found: Eliminated, p: Any) -> tuple[list[Any], 
             [A[i][j] * free[i] * free[j] + (1.0 - free[i] if i == j else 0.0) for j in range(i + 1)]
             for i in range(count)
         ]
-        return border_solved(masked, [a * (x - dot(row, step)) for a, x, row in zip(free, found.rest, A, strict=True)])
+        return border_solved(
+            masked, [a * (x - dot(row, step)) for a, x, row in zip(free, factors.rest, A, strict=True)]
+        )
 
     free: list[Any] = [1.0] * count
     step: list[Any] = [0.0] * count
@@ -311,9 +313,9 @@ def _bounded(sweeps: PathSweeps, found: Eliminated, p: Any) -> tuple[list[Any], 
         good = fine if good is None else and_(good, fine)
         step = [x + y for x, y in zip(step, more, strict=True)]
         out = [or_(lt(x, a), lt(b, x)) for x, a, b in zip(step, low, high, strict=True)]
-        held = [fmin(fmax(x, a), b) for x, a, b in zip(step, low, high, strict=True)]
+        bounded = [fmin(fmax(x, a), b) for x, a, b in zip(step, low, high, strict=True)]
         free = [where(o, 0.0, x) for o, x in zip(out, free, strict=True)]
-        step = [where(lt(f, 0.5), h, 0.0) if count > 1 else h for f, h in zip(free, held, strict=True)]
+        step = [where(lt(f, 0.5), h, 0.0) if count > 1 else h for f, h in zip(free, bounded, strict=True)]
     if count > 1:
         more, _ = rest(free, step)
         step = [fmin(fmax(x + y, a), b) for x, y, a, b in zip(step, more, low, high, strict=True)]

@@ -1,11 +1,11 @@
-"""A problem of optimal motion as a solver sees it: what its code is made of, and what comes with each call.
+"""A trajectory problem as a solver reads it: the program that kernels are made of, and the numbers of a call.
 
 The unknowns are, of each of T steps, a configuration and variables (the columns of a step: a tangent vector, then the
 variables), and parameters of the whole path, of which the first are free durations.  Steps before the first, the
 *past*, are given, oldest first: where a path has a start, these are where the robot was, else they are not looked at.
 
-Entries are features with what is asked of them.  Where one counts is a number of each call, a *weight* by step that is
-0 where it does not; an entry with a step of its own is evaluated there alone.
+Terms are features with what is asked of them.  Where one counts is a number of each call, a *weight* by step that is
+0 where it does not; a term with a step of its own is evaluated there alone.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
 from linkwork.optimal.features.feature import Feature
 
-__all__ = ["KINDS", "OptimalNumbers", "PathEntry", "PathPoint", "PathProgram"]
+__all__ = ["KINDS", "OptimalNumbers", "PathPoint", "PathProgram", "PathTerm"]
 
 WIDE = 40  # columns of a window
-KINDS = ("cost", "squares", "equality", "inequality")
+KINDS = ("cost", "least_squares", "equality", "inequality")
 
 
 @dataclass(frozen=True)
-class PathEntry:
-    """A feature, and what is asked of its values c, times a scale s.
+class PathTerm:
+    """A feature, and the kind of its values c with scales s.
 
-    "cost": Σ s c is minimised; "squares": ½ Σ (s c)²; "equality": c = 0; "inequality": c ≤ 0.  A ``bounded`` one has
-    bounds by row instead: within them for constraints, and squares are of what is beyond.
+    "cost": Σ s c is minimised; "least_squares": ½ Σ (s c)²; "equality": c = 0; "inequality": c ≤ 0.  A ``bounded`` one
+    has bounds by row instead: constraints stay within them, and squares are of what is beyond.
     """
 
     feature: Feature
@@ -40,11 +40,11 @@ class PathEntry:
     name: str
     at: int | None = None  # the one step at which it is looked at; else all are
     bounded: bool = False
-    moving: bool = False  # whether its target differs from step to step
+    has_target_per_step: bool = False  # whether its target differs from step to step
 
-    @property
+    @cached_property
     def count(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return len(self.feature.component_names)
 
     @property
@@ -54,15 +54,15 @@ class PathEntry:
 
 
 class OptimalNumbers(NamedTuple):
-    """What comes with each call: T steps, E entries with R rows in all, of which Rₜ are looked at in all steps."""
+    """The numbers of a call: T steps, E terms with R rows in all, of which Rₜ are evaluated in all steps."""
 
     past: Any  # (depth, nq): configurations before the first step, oldest first
     step: Any  # τ: a number, or (T,) where steps differ; less what free durations make of it
     step_rates: Any  # (durations,) or (T, durations): what these make of τ
-    weights: Any  # (T, E): where entries count
+    weights: Any  # (T, E): where terms count
     scales: Any  # (R,)
-    targets: Sequence[Any]  # by entry: numbers, or (T, numbers) of a moving one; nothing of what aims at nothing
-    lower: Any  # (R,): of bounded entries
+    targets: Sequence[Any]  # by term: numbers, or (T, numbers) of a moving one; nothing of what aims at nothing
+    lower: Any  # (R,): of bounded terms
     upper: Any
     floor: Any  # (parameters,): bounds
     ceiling: Any
@@ -70,7 +70,7 @@ class OptimalNumbers(NamedTuple):
 
 
 class PathPoint(NamedTuple):
-    """Where a search stands: a path, its variables by step and its parameters."""
+    """The unknowns: a path, its variables by step and its parameters."""
 
     q: Any  # (T, nq)
     u: Any  # (T, variables)
@@ -79,11 +79,11 @@ class PathPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class PathProgram:
-    """What a kernel is made of: everything but numbers."""
+    """What a kernel is made of: all of a problem but numbers."""
 
     tree: Tree
     steps: int
-    entries: tuple[PathEntry, ...]
+    terms: tuple[PathTerm, ...]
     started: bool = True  # whether there is a past
     variables: tuple[tuple[str, int], ...] = ()  # by step: names and how many numbers
     parameters: tuple[tuple[str, int], ...] = ()  # of the whole path; durations first
@@ -94,97 +94,97 @@ class PathProgram:
     robot_numbers: tuple[Parameter, ...] = ()  # of the robot, that come with each call in the place of its own
 
     def on(self, tree: Tree) -> PathProgram:
-        """The same of a robot with other numbers."""
+        """Return the program of a robot with other numbers."""
         return replace(self, tree=tree)
 
     @cached_property
     def depth(self) -> int:
         """How many earlier steps any feature looks at: the bandwidth."""
-        return max((entry.feature.depth for entry in self.entries), default=0)
+        return max((term.feature.depth for term in self.terms), default=0)
 
     @cached_property
     def extra(self) -> int:
-        """Variables of a step."""
+        """Number of variables of a step."""
         return sum(size for _, size in self.variables)
 
     @property
     def width(self) -> int:
-        """Columns of a step."""
+        """Number of columns of a step."""
         return self.tree.nv + self.extra
 
     @property
     def wide(self) -> bool:
-        """Whether a window has so many unknowns that its equations are worked on in loops."""
+        """Whether a window has so many unknowns that its equations are solved in loops."""
         return (self.depth + 1) * self.width >= WIDE
 
     @cached_property
     def many(self) -> int:
-        """Parameters."""
+        """Number of parameters."""
         return sum(size for _, size in self.parameters)
 
     @cached_property
     def everywhere(self) -> tuple[int, ...]:
-        """Entries that are looked at in every step."""
-        return tuple(k for k, entry in enumerate(self.entries) if entry.at is None)
+        """Terms that are evaluated in every step, by number."""
+        return tuple(k for k, term in enumerate(self.terms) if term.at is None)
 
     @cached_property
     def alone(self) -> tuple[int, ...]:
-        """Entries with a step of their own."""
-        return tuple(k for k, entry in enumerate(self.entries) if entry.at is not None)
+        """Terms that are evaluated in one step, by number."""
+        return tuple(k for k, term in enumerate(self.terms) if term.at is not None)
 
     @cached_property
     def rows_of(self) -> tuple[slice, ...]:
-        """By entry: its places among all rows."""
-        found, start = [], 0
-        for entry in self.entries:
-            found.append(slice(start, start + entry.count))
-            start += entry.count
-        return tuple(found)
+        """By term: its slice of all rows."""
+        slices, start = [], 0
+        for term in self.terms:
+            slices.append(slice(start, start + term.count))
+            start += term.count
+        return tuple(slices)
 
     @property
     def rows(self) -> int:
-        """Rows of all entries."""
-        return self.rows_of[-1].stop if self.entries else 0
+        """Number of rows of all terms."""
+        return self.rows_of[-1].stop if self.terms else 0
 
     @cached_property
     def hard(self) -> tuple[int, ...]:
-        """Entries that are constraints."""
-        return tuple(k for k, entry in enumerate(self.entries) if entry.hard)
+        """Terms that are constraints, by number."""
+        return tuple(k for k, term in enumerate(self.terms) if term.hard)
 
     @property
     def hard_names(self) -> tuple[str, ...]:
-        """Of those."""
-        return tuple(self.entries[k].name for k in self.hard)
+        """Names of constraints."""
+        return tuple(self.terms[k].name for k in self.hard)
 
     @cached_property
     def parted(self) -> tuple[int, ...]:
-        """Entries of which some rows alone count in steps before which there is no other: see `counted`."""
+        """Terms of which some rows alone count in steps before which there is no other: see `counted`."""
         if self.started:
             return ()
-        return tuple(k for k, entry in enumerate(self.entries) if 0 < entry.feature.early < entry.count)
+        return tuple(k for k, term in enumerate(self.terms) if 0 < term.feature.rows_without_past < term.count)
 
     def counted(self, k: int, t: int) -> int:
-        """How many of an entry's first rows count in a step where it does."""
-        entry = self.entries[k]
-        return entry.feature.early if k in self.parted and t < entry.feature.depth else entry.count
+        """Return how many of a term's first rows count in a step."""
+        term = self.terms[k]
+        return term.feature.rows_without_past if k in self.parted and t < term.feature.depth else term.count
 
-    def forces_of(self, entries: Sequence[int]) -> dict[int, slice]:
-        """By constraint among some entries: where its multipliers stand, one after the other."""
-        found, start = {}, 0
-        for k in entries:
-            if self.entries[k].hard:
-                found[k] = slice(start, start + self.entries[k].count)
-                start += self.entries[k].count
-        return found
+    def forces_of(self, terms: Sequence[int]) -> dict[int, slice]:
+        """Return by constraint among some terms the slice of its multipliers."""
+        slices, start = {}, 0
+        for k in terms:
+            if self.terms[k].hard:
+                slices[k] = slice(start, start + self.terms[k].count)
+                start += self.terms[k].count
+        return slices
 
-    def force_count(self, entries: Sequence[int]) -> int:
-        """How many multipliers some entries have, in a step."""
-        return sum(self.entries[k].count for k in entries if self.entries[k].hard)
+    def force_count(self, terms: Sequence[int]) -> int:
+        """Return the number of multipliers of some terms, in a step."""
+        return sum(self.terms[k].count for k in terms if self.terms[k].hard)
 
     def window(
         self, q: Sequence[Sequence[Any]], u: Sequence[Sequence[Any]], p: Sequence[Any], clock: Sequence[Any]
     ) -> PathWindow:
-        """The window of a step: configurations and variables, newest first; ``clock`` is as of `clocks`."""
+        """Return the window of a step: configurations and variables, newest first; ``clock`` is one of `clocks`."""
         variables = []
         for numbers in u:
             found, start = {}, 0
@@ -208,7 +208,7 @@ class PathProgram:
         what these make of each of them."""
         T, m, free = self.steps, self.depth, self.durations
         first = 1 if self.started else 0
-        found = []
+        clocks = []
         total: Any = 0.0
         sums: list[Any] = [0.0] * free
         for t in range(T):
@@ -224,8 +224,8 @@ class PathProgram:
                     total = total + own[0]
                     sums = [x + y for x, y in zip(sums, turning[0], strict=True)]
                 time, spent = total, sums
-            found.append([*own, time, *(x for row in turning for x in row), *spent])
-        return found
+            clocks.append([*own, time, *(x for row in turning for x in row), *spent])
+        return clocks
 
 
 def _moved(base: Any, rates: dict[int, Any], p: Sequence[Any]) -> Any:

@@ -14,7 +14,7 @@ from linkwork.expr.scalar.functions import fmax
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.optimal.algorithms.path_nlp import OptimalNumbers, PathPoint, PathProgram
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.algorithms.stage_terms import EntryRequest
+from linkwork.optimal.algorithms.stage_terms import TermRequest
 
 __all__ = ["Duals", "PathSteps"]
 
@@ -37,13 +37,13 @@ class PathSteps:
     @cached_property
     def hard_scales(self) -> list[Any]:
         """By constraint: the largest scale of its rows."""
-        found: list[Any] = []
+        scales: list[Any] = []
         for k in self.program.hard:
             most: Any = 0.0
             for x in list(self.numbers.scales[self.program.rows_of[k]]):
                 most = fmax(most, x)
-            found.append(most)
-        return found
+            scales.append(most)
+        return scales
 
     @cached_property
     def _clocks(self) -> list[list[Any]]:
@@ -85,7 +85,7 @@ class PathSteps:
         return [[rate * x for x in list(self.numbers.rate)] for rate in self._first_rates]
 
     def _later(self, k: int, t: int) -> float:
-        return float(self.program.counted(k, t) == self.program.entries[k].count)
+        return float(self.program.counted(k, t) == self.program.terms[k].count)
 
     def _ages(self, t: int) -> list[float]:
         """By configuration of a step's window: how many steps before the start it is."""
@@ -93,81 +93,81 @@ class PathSteps:
 
     def _asked(
         self, k: int, weight: Any, target: Sequence[Any], forces: Any, duals: Duals | None, later: Any = 1.0
-    ) -> EntryRequest:
-        entry, rows = self.program.entries[k], self.program.rows_of[k]
+    ) -> TermRequest:
+        term, rows = self.program.terms[k], self.program.rows_of[k]
         penalty: Any = 1.0
-        if entry.hard and duals is not None:
+        if term.hard and duals is not None:
             penalty = duals.penalties[self.program.hard.index(k)]
         scales, lower, upper = (list(x[rows]) for x in (self.numbers.scales, self.numbers.lower, self.numbers.upper))
-        multipliers = list(forces) if entry.hard and duals is not None else [0.0] * entry.count
-        return EntryRequest(entry, weight, scales, target, lower, upper, multipliers, penalty, later)
+        multipliers = list(forces) if term.hard and duals is not None else [0.0] * term.count
+        return TermRequest(term, weight, scales, target, lower, upper, multipliers, penalty, later)
 
     def rows(self, point: PathPoint, duals: Duals | None) -> Any:
         """What the scans over steps are given."""
         program = self.program
         q, u = self._extended(point)
-        moving = [self.numbers.targets[k] for k in program.everywhere if program.entries[k].moving]
-        given: dict[str, Any] = {"q": tuple(q)}
+        moving = [self.numbers.targets[k] for k in program.everywhere if program.terms[k].has_target_per_step]
+        inputs: dict[str, Any] = {"q": tuple(q)}
         if u:
-            given["u"] = tuple(u)
+            inputs["u"] = tuple(u)
         if not program.uniform:
-            given["clock"] = np.array(self._clocks, dtype=object)
-        elif any(entry.feature.depth >= 0 for entry in program.entries):
-            given["time"] = np.array([row[program.depth + 1 :] for row in self._clocks], dtype=object)
+            inputs["clock"] = np.array(self._clocks, dtype=object)
+        elif any(term.feature.depth >= 0 for term in program.terms):
+            inputs["time"] = np.array([row[program.depth + 1 :] for row in self._clocks], dtype=object)
         if program.everywhere:
-            given["weights"] = np.array(
+            inputs["weights"] = np.array(
                 [[row[k] for k in program.everywhere] for row in self.numbers.weights], dtype=object
             )
         if parted := [k for k in program.everywhere if k in program.parted]:
-            given["later"] = np.array([[self._later(k, t) for k in parted] for t in range(program.steps)])
+            inputs["later"] = np.array([[self._later(k, t) for k in parted] for t in range(program.steps)])
         if moving:
-            given["moving"] = tuple(moving)
+            inputs["moving"] = tuple(moving)
         if program.launched and program.depth > 1:
-            given["ages"] = np.array([self._ages(t) for t in range(program.steps)])
+            inputs["ages"] = np.array([self._ages(t) for t in range(program.steps)])
         if duals is not None and program.force_count(program.everywhere):
-            given["forces"] = duals.everywhere
-        return given
+            inputs["forces"] = duals.everywhere
+        return inputs
 
-    def _clock(self, given: Mapping[str, Any]) -> list[Any]:
+    def _clock(self, inputs: Mapping[str, Any]) -> list[Any]:
         if not self.program.uniform:
-            return list(given["clock"])
+            return list(inputs["clock"])
         # of steps that take equally long, all but the time are the same numbers
         m, free = self.program.depth, self.program.durations
         own = [self.numbers.step] * (m + 1)
         rates = [x for _ in range(m + 1) for x in self.numbers.step_rates]
-        time = list(given["time"])
+        time = list(inputs["time"])
         return [*own, time[0], *rates, *time[1 + (m + 1) * free :]]
 
-    def window(self, given: Mapping[str, Any], p: Sequence[Any]) -> PathWindow:
+    def window(self, inputs: Mapping[str, Any], p: Sequence[Any]) -> PathWindow:
         program = self.program
-        u = [list(x) for x in given["u"]] if "u" in given else [[]] * (program.depth + 1)
-        w = program.window([list(x) for x in given["q"]], u, list(p), self._clock(given))
-        if "ages" in given:
-            w.ages, w.retreat = [0.0, 0.0, *list(given["ages"])[2:]], self._retreat  # the start itself stays
+        u = [list(x) for x in inputs["u"]] if "u" in inputs else [[]] * (program.depth + 1)
+        w = program.window([list(x) for x in inputs["q"]], u, list(p), self._clock(inputs))
+        if "ages" in inputs:
+            w.ages, w.retreat = [0.0, 0.0, *list(inputs["ages"])[2:]], self._retreat  # the start itself stays
         return w
 
-    def each(self, given: Mapping[str, Any], duals: Duals | None) -> list[EntryRequest]:
-        """The entries of a step that are looked at in all."""
+    def each(self, inputs: Mapping[str, Any], duals: Duals | None) -> list[TermRequest]:
+        """The terms of a step that are looked at in all."""
         program = self.program
-        moving, later = iter(given.get("moving", ())), iter(given.get("later", ()))
+        moving, later = iter(inputs.get("moving", ())), iter(inputs.get("later", ()))
         places = program.forces_of(program.everywhere)
-        forces = list(given["forces"]) if "forces" in given else []
-        found = []
+        forces = list(inputs["forces"]) if "forces" in inputs else []
+        requests = []
         for n, k in enumerate(program.everywhere):
-            target = next(moving) if program.entries[k].moving else self.numbers.targets[k]
+            target = next(moving) if program.terms[k].has_target_per_step else self.numbers.targets[k]
             own = forces[places[k]] if k in places else []
             parts = next(later) if k in program.parted else 1.0
-            found.append(self._asked(k, given["weights"][n], list(target), own, duals, parts))
-        return found
+            requests.append(self._asked(k, inputs["weights"][n], list(target), own, duals, parts))
+        return requests
 
-    def alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, EntryRequest]]:
-        """Entries with a step of their own: the step, its window and what is asked."""
+    def alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, TermRequest]]:
+        """Terms with a step of their own: the step, its window and what is asked."""
         program = self.program
         q, u = self._extended(point)
         places = program.forces_of(program.alone)
-        found = []
+        requests = []
         for k in program.alone:
-            t = program.entries[k].at
+            t = program.terms[k].at
             assert t is not None
             own_u = [list(x[t]) for x in u] or [[]] * (program.depth + 1)
             w = program.window([list(x[t]) for x in q], own_u, list(point.p), self._clocks[t])
@@ -175,6 +175,6 @@ class PathSteps:
                 w.ages, w.retreat = self._ages(t), self._retreat
             forces = list(duals.alone[places[k]]) if k in places and duals is not None else []
             aim = self.numbers.targets[k]
-            target = list(aim[t] if program.entries[k].moving else aim)
-            found.append((t, w, self._asked(k, 1.0, target, forces, duals, self._later(k, t))))
-        return found
+            target = list(aim[t] if program.terms[k].has_target_per_step else aim)
+            requests.append((t, w, self._asked(k, 1.0, target, forces, duals, self._later(k, t))))
+        return requests

@@ -15,7 +15,7 @@ from linkwork.kinematics.algorithms.configuration_manifold import difference, in
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.window_dynamics import WindowDynamics
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
-from linkwork.optimal.features.feature import FeatureRows, MidpointState, Window
+from linkwork.optimal.features.feature import FeatureJacobian, MidpointState, Window
 
 __all__ = ["PathWindow"]
 
@@ -46,7 +46,7 @@ class PathWindow(WindowDynamics):
     ) -> None:
         self.tree, self.time, self.contacts = tree, time, tuple(contacts)
         self._q, self._steps = [list(q) for q in configurations], list(steps)
-        self._variables = [dict(found) for found in variables] or [{} for _ in self._q]
+        self._variables = [dict(numbers) for numbers in variables] or [{} for _ in self._q]
         self._parameters = {name: list(x) for name, x in (parameters or {}).items()}
         self._rates = list(rates) or [{} for _ in range(len(self._steps) + 1)]
         self._states: dict[int, TaskState] = {}
@@ -83,8 +83,8 @@ class PathWindow(WindowDynamics):
         for step, known in zip(self._steps[:back], self._rates, strict=False):
             time = time - step
             rate = {k: rate.get(k, 0.0) - known.get(k, 0.0) for k in {**rate, **known}}
-        given = self._steps[back:], time, self._variables[back:], self._parameters, [*self._rates[back:-1], rate]
-        return PathWindow(self.tree, self._q[back:], *given, self.contacts)
+        rest = self._steps[back:], time, self._variables[back:], self._parameters, [*self._rates[back:-1], rate]
+        return PathWindow(self.tree, self._q[back:], *rest, self.contacts)
 
     def state(self, back: int = 0) -> TaskState:
         if back not in self._states:
@@ -97,7 +97,7 @@ class PathWindow(WindowDynamics):
     def configuration(self, back: int = 0) -> list[Any]:
         return list(self._q[back])
 
-    def on_the_way(self, share: float) -> MidpointState:
+    def interpolated_state(self, share: float) -> MidpointState:
         tree, n = self.tree, self.tree.nv
         begin, end = self.configuration(1), self.configuration(0)
         rates = [
@@ -108,9 +108,9 @@ class PathWindow(WindowDynamics):
         moving = seeded([*end, *begin], rates)
         there, here = moving[: tree.nq], moving[tree.nq :]
         there = integrate(tree, here, [x * share for x in difference(tree, here, there)])
-        found = [parts(x, moving[0].level) for x in there]
-        q = [value for value, _ in found]
-        changes = [tangent.row if isinstance(tangent, SparseTangent) else {} for _, tangent in found]
+        ends = [parts(x, moving[0].level) for x in there]
+        q = [value for value, _ in ends]
+        changes = [tangent.row if isinstance(tangent, SparseTangent) else {} for _, tangent in ends]
         columns = []
         for k in range(2 * n):
             column: list[Any] = []
@@ -148,16 +148,16 @@ class PathWindow(WindowDynamics):
     def parameter(self, name: str) -> list[Any]:
         return list(_known(self._parameters, name, "parameter of the path"))
 
-    def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureRows:
+    def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureJacobian:
         """One run of the function on dual numbers: by each step's tangent vector and variables, and by parameters."""
         width, after = self.width, (depth + 1) * self.width
         numbers: list[Any] = []
         rates: list[SparseTangent] = []
 
-        def put(found: Scalars, rows: Sequence[Mapping[Any, Any]]) -> slice:
-            numbers.extend(found)
+        def put(outputs: Scalars, rows: Sequence[Mapping[Any, Any]]) -> slice:
+            numbers.extend(outputs)
             rates.extend(map(SparseTangent, rows))
-            return slice(len(numbers) - len(found), len(numbers))
+            return slice(len(numbers) - len(outputs), len(numbers))
 
         places, own = [], []
         for back in range(depth + 1):
@@ -189,10 +189,10 @@ class PathWindow(WindowDynamics):
             self._rates,
             self.contacts,
         )
-        found = [parts(x, level) for x in values(window)]
-        tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in found]
-        return FeatureRows(
-            [value for value, _ in found],
+        outputs = [parts(x, level) for x in values(window)]
+        tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in outputs]
+        return FeatureJacobian(
+            [value for value, _ in outputs],
             [[[t.get(back * width + k) for k in range(width)] for t in tangents] for back in range(depth + 1)],
             [[t.get(after + k) for k in range(self.parameter_count)] for t in tangents],
         )

@@ -1,4 +1,4 @@
-"""What the entries of a problem make of one step: gradient and Gauss–Newton blocks of an augmented Lagrangian.
+"""What the terms of a problem make of one step: gradient and Gauss–Newton blocks of an augmented Lagrangian.
 
 With c the values of a constraint, s its scale, λ its multipliers and ρ its penalty, its share is
 
@@ -21,20 +21,20 @@ from typing import Any
 
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import eq, fabs, fmax, fmin, lt, where
-from linkwork.optimal.algorithms.path_nlp import PathEntry, PathProgram
+from linkwork.optimal.algorithms.path_nlp import PathProgram, PathTerm
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.features.feature import FeatureRows
+from linkwork.optimal.features.feature import FeatureJacobian
 
-__all__ = ["EntryRequest", "LocalShare", "LocalTerms", "entry_terms", "entry_values"]
+__all__ = ["LocalShare", "LocalTerms", "TermRequest", "term_derivatives", "term_values"]
 
 Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True)
-class EntryRequest:
-    """An entry with its numbers in one step."""
+class TermRequest:
+    """A term with its numbers in one step."""
 
-    entry: PathEntry
+    term: PathTerm
     weight: Any
     scales: Scalars
     target: Scalars
@@ -47,7 +47,7 @@ class EntryRequest:
     def weight_of(self, row: int) -> Any:
         """Whether a row counts."""
         every = self.later.__class__ is float and self.later > 0.0
-        return self.weight if every or row < self.entry.feature.early else self.weight * self.later
+        return self.weight if every or row < self.term.feature.rows_without_past else self.weight * self.later
 
 
 @dataclass
@@ -69,7 +69,7 @@ class LocalTerms:
 
 @dataclass(frozen=True)
 class LocalShare:
-    """What an entry adds in one step: to the merit and to the cost; what is violated at most; its next multipliers.
+    """What a term adds in one step: to the merit and to the cost; what is violated at most; its next multipliers.
 
     The residual is max |f − λ|/ρ: the scaled violation of rows that hold, and what is left of multipliers of rows that
     do not.  Where it is zero, constraints are kept and complementary to their multipliers.
@@ -84,28 +84,28 @@ class LocalShare:
 
 
 def _counts(weight: Any, x: Any) -> Any:
-    """A number where the entry counts, else 0: also where it is none."""
+    """A number where the term counts, else 0: also where it is none."""
     if weight.__class__ is float:
         return x if weight else 0.0
     return where(lt(0.0, weight), x, 0.0)
 
 
-def _beyond(asked: EntryRequest, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
-    """y − clip(y) between an entry's scaled bounds, and whether it counts there, a factor."""
-    entry = asked.entry
-    if entry.bounded:
-        low, high = asked.lower[row] * scale, asked.upper[row] * scale
-        found = y - fmin(fmax(y, low), high)
-        held = where(eq(found, 0.0), where(eq(low, high), 1.0, 0.0), 1.0)
-        return _counts(asked.weight_of(row), found), held
-    if entry.kind == "inequality":
+def _beyond(request: TermRequest, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
+    """y − clip(y) between a term's scaled bounds, and whether it counts there, a factor."""
+    term = request.term
+    if term.bounded:
+        low, high = request.lower[row] * scale, request.upper[row] * scale
+        beyond = y - fmin(fmax(y, low), high)
+        active = where(eq(beyond, 0.0), where(eq(low, high), 1.0, 0.0), 1.0)
+        return _counts(request.weight_of(row), beyond), active
+    if term.kind == "inequality":
         return where(lt(y, 0.0), 0.0, y), where(lt(0.0, y), 1.0, 0.0)  # what is no number stays none
     return y, 1.0
 
 
-def _shares(asked: EntryRequest, values: Scalars) -> tuple[LocalShare, list[tuple[Any, Any]]]:
+def _shares(request: TermRequest, values: Scalars) -> tuple[LocalShare, list[tuple[Any, Any]]]:
     """What values come to; by row its force, and the curvature that stands for its second derivatives."""
-    entry, rho = asked.entry, asked.penalty
+    term, rho = request.term, request.penalty
     merit: Any = 0.0
     cost: Any = 0.0
     violation: Any = 0.0
@@ -113,57 +113,59 @@ def _shares(asked: EntryRequest, values: Scalars) -> tuple[LocalShare, list[tupl
     active: Any = 0.0
     forces, rows = [], []
     for k, value in enumerate(values):
-        weight = asked.weight_of(k)
+        weight = request.weight_of(k)
         c = _counts(weight, value)
-        scale = weight * asked.scales[k]
-        if entry.kind == "cost":
+        scale = weight * request.scales[k]
+        if term.kind == "cost":
             merit = merit + scale * c
             rows.append((scale, 0.0))
-        elif entry.kind == "squares":
-            r, held = _beyond(asked, scale * c, k, scale)
+        elif term.kind == "least_squares":
+            r, counts = _beyond(request, scale * c, k, scale)
             merit = merit + 0.5 * r * r
-            rows.append((scale * r, held * scale * scale))
-            active = active + held if entry.bounded else active
+            rows.append((scale * r, counts * scale * scale))
+            active = active + counts if term.bounded else active
         else:
-            shift = asked.multipliers[k] / rho
-            r, held = _beyond(asked, scale * c + shift, k, scale)
+            shift = request.multipliers[k] / rho
+            r, counts = _beyond(request, scale * c + shift, k, scale)
             f = rho * r
             merit = merit + 0.5 * f * r
             forces.append(f)
-            rows.append((scale * f, held * rho * scale * scale))
-            left, _ = _beyond(asked, c, k, 1.0)
+            rows.append((scale * f, counts * rho * scale * scale))
+            left, _ = _beyond(request, c, k, 1.0)
             violation = fmax(violation, fabs(left))
             residual = fmax(residual, fabs(r - shift))
-            active = active + held if entry.bounded or entry.kind == "inequality" else active
-    cost = merit if not entry.hard else 0.0
+            active = active + counts if term.bounded or term.kind == "inequality" else active
+    cost = merit if not term.hard else 0.0
     return LocalShare(merit, cost, violation, residual, active, forces), rows
 
 
-def entry_values(w: PathWindow, asked: EntryRequest) -> LocalShare:
-    """An entry's share in a window, without derivatives."""
-    return _shares(asked, asked.entry.feature.values(w, asked.target))[0]
+def term_values(w: PathWindow, request: TermRequest) -> LocalShare:
+    """A term's share in a window, without derivatives."""
+    return _shares(request, request.term.feature.values(w, request.target))[0]
 
 
-def columns_of(program: PathProgram, w: PathWindow, found: FeatureRows, row: int) -> dict[int, Any]:
+def columns_of(program: PathProgram, w: PathWindow, jacobian: FeatureJacobian, row: int) -> dict[int, Any]:
     """A row by column of the program's windows, without what is structurally zero."""
     width, start = program.width, (program.depth + 1) * program.width
-    line = {back * width + k: x for back, block in enumerate(found.rows) for k, x in enumerate(block[row])}
-    line |= {start + k: x for k, x in enumerate(found.parameters[row])}
-    for block, age in zip(found.rows, w.ages, strict=False):  # free durations say where it was before the start
+    line = {back * width + k: x for back, block in enumerate(jacobian.rows) for k, x in enumerate(block[row])}
+    line |= {start + k: x for k, x in enumerate(jacobian.parameters[row])}
+    for block, age in zip(jacobian.rows, w.ages, strict=False):  # free durations say where it was before the start
         if not is_zero(age):
-            for k, way in enumerate(w.retreat):
-                line[start + k] = line[start + k] - age * dot(list(block[row])[: len(way)], way)
+            for k, rates in enumerate(w.retreat):
+                line[start + k] = line[start + k] - age * dot(list(block[row])[: len(rates)], rates)
     return {k: x for k, x in line.items() if not is_zero(x)}
 
 
-def entry_terms(program: PathProgram, w: PathWindow, asked: EntryRequest, terms: LocalTerms, bent: Any = None) -> None:
-    """Adds an entry's share to the terms of a step, and so much of its values' own second derivatives as is said."""
-    found = asked.entry.feature.exact_jacobian(w, asked.target)
-    share, rows = _shares(asked, found.values)
+def term_derivatives(
+    program: PathProgram, w: PathWindow, request: TermRequest, terms: LocalTerms, bent: Any = None
+) -> None:
+    """Adds a term's share to the terms of a step, and so much of its values' own second derivatives as is said."""
+    jacobian = request.term.feature.exact_jacobian(w, request.target)
+    share, rows = _shares(request, jacobian.values)
     terms.merit, terms.active = terms.merit + share.merit, terms.active + share.active
-    lines = [columns_of(program, w, found, k) for k in range(len(rows))]
+    lines = [columns_of(program, w, jacobian, k) for k in range(len(rows))]
     for line, force, curvature in _together(lines, rows):
-        line = {i: x if x.__class__ is float else _counts(asked.weight, x) for i, x in line.items()}
+        line = {i: x if x.__class__ is float else _counts(request.weight, x) for i, x in line.items()}
         if terms.longest is not None and len(line) > terms.longest and not is_zero(curvature):
             terms.rows.append((line, curvature, force))
             continue
@@ -176,45 +178,48 @@ def entry_terms(program: PathProgram, w: PathWindow, asked: EntryRequest, terms:
             for j, y in weighed.items():
                 if j <= i:
                     terms.add(i, j, x * y)
-    if asked.entry.kind == "cost" or bent is not None:
-        much = 1.0 if asked.entry.kind == "cost" else bent
-        for (i, j), x in second_derivatives(program, w, asked, [much * pull for pull, _ in rows]).items():
-            terms.add(i, j, _counts(asked.weight, x))
+    if request.term.kind == "cost" or bent is not None:
+        part = 1.0 if request.term.kind == "cost" else bent
+        for (i, j), x in second_derivatives(program, w, request, [part * pull for pull, _ in rows]).items():
+            terms.add(i, j, _counts(request.weight, x))
 
 
 def _together(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[tuple[dict[int, Any], Any, Any]]:
     """Rows with their forces and curvatures, of those that are equal but for the sign, as of two bounds, one."""
-    found: dict[Any, tuple[dict[int, Any], Any, Any]] = {}
+    groups: dict[Any, tuple[dict[int, Any], Any, Any]] = {}
     for line, (force, curvature) in zip(lines, rows, strict=True):
         key, opposite = (tuple((i, sign * x) for i, x in line.items()) for sign in (1.0, -1.0))
-        if opposite in found:
-            first, f, c = found[opposite]
-            found[opposite] = first, f - force, c + curvature
-        elif key in found:
-            first, f, c = found[key]
-            found[key] = first, f + force, c + curvature
+        if opposite in groups:
+            first, f, c = groups[opposite]
+            groups[opposite] = first, f - force, c + curvature
+        elif key in groups:
+            first, f, c = groups[key]
+            groups[key] = first, f + force, c + curvature
         else:
-            found[key] = line, force, curvature
-    return list(found.values())
+            groups[key] = line, force, curvature
+    return list(groups.values())
 
 
 def second_derivatives(
-    program: PathProgram, w: PathWindow, asked: EntryRequest, pulls: Scalars
+    program: PathProgram, w: PathWindow, request: TermRequest, pulls: Scalars
 ) -> dict[tuple[int, int], Any]:
-    """Those of the sum of an entry's values, each times its pull: the lower triangle, by column."""
-    feature, width = asked.entry.feature, program.width
+    """Those of the sum of a term's values, each times its pull: the lower triangle, by column."""
+    feature, width = request.term.feature, program.width
     size, start = (feature.depth + 1) * width, (program.depth + 1) * width
 
     def pulled(window: Any) -> list[Any]:
-        found = feature.exact_jacobian(window, asked.target)
+        jacobian = feature.exact_jacobian(window, request.target)
         total: list[Any] = [0.0] * (size + program.many)
         for k, pull in enumerate(pulls):
-            line = [x for block in found.rows for x in block[k]] + list(found.parameters[k])
+            line = [x for block in jacobian.rows for x in block[k]] + list(jacobian.parameters[k])
             total = [a if is_zero(x) else a + pull * x for a, x in zip(total, line, strict=True)]
         return total
 
-    found = w.derived(pulled, feature.depth)
-    full = [[x for block in found.rows for x in block[i]] + list(found.parameters[i]) for i in range(len(found.values))]
+    jacobian = w.derived(pulled, feature.depth)
+    full = [
+        [x for block in jacobian.rows for x in block[i]] + list(jacobian.parameters[i])
+        for i in range(len(jacobian.values))
+    ]
     places = [*range(size), *range(start, start + program.many)]
     bent: dict[tuple[int, int], Any] = {}
     for i, a in enumerate(places):

@@ -39,7 +39,7 @@ from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
 from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of_some
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
-from linkwork.optimal.features.feature import FeatureRows
+from linkwork.optimal.features.feature import FeatureJacobian
 
 if TYPE_CHECKING:
     from linkwork.constraints import Constraint
@@ -74,13 +74,13 @@ class WindowDynamics:
         def acceleration(self, back: int = 0) -> list[Any]: ...
         def variables(self, name: str, back: int = 0) -> list[Any]: ...
         def columns(self, name: str) -> slice: ...
-        def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureRows: ...
+        def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureJacobian: ...
 
     def torque(self, passive: bool = False) -> list[Any]:
         """τ_t (nv) [N·m, N]; ``passive``: with what overcomes damping, friction, springs and armature of joints."""
         return self._joint_forces(passive).torque(*self._middle(), self._forces())
 
-    def torque_rows(self, passive: bool = False) -> FeatureRows:
+    def torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
         """The same, and how it varies: by the derivatives of inverse dynamics, and those of v̄ and a_t by the steps."""
         motion, forces, dynamics = self._middle(), self._forces(), self._joint_forces(passive)
         by_q, by_v, by_a, by_forces = dynamics.slopes(*motion, forces)
@@ -96,7 +96,7 @@ class WindowDynamics:
                 for place, x in zip(places, numbers, strict=True):
                     row[place] = row[place] + x
         parameters = _summed(_product(by_v, mean.parameters), _product(by_a, rate.parameters))
-        return FeatureRows(dynamics.torque(*motion, forces), rows, parameters)
+        return FeatureJacobian(dynamics.torque(*motion, forces), rows, parameters)
 
     def power(self, passive: bool = False) -> Any:
         """What joints give, v̄ · τ_t [W]."""
@@ -138,13 +138,13 @@ class WindowDynamics:
 def _product(A: Matrix, B: Matrix) -> Matrix:
     """A B, of which most of B's numbers may be zero."""
     columns = range(len(B[0]) if B else 0)
-    found = [[0.0 for _ in columns] for _ in A]
-    for row, out in zip(A, found, strict=True):
+    product = [[0.0 for _ in columns] for _ in A]
+    for row, out in zip(A, product, strict=True):
         for x, other in zip(row, B, strict=True):
             for k in columns:
                 if not is_zero(other[k]) and not is_zero(x):
                     out[k] = out[k] + x * other[k]
-    return found
+    return product
 
 
 def _summed(A: Matrix, B: Matrix) -> Matrix:
@@ -219,8 +219,8 @@ class JointForces:
         tree = self.tree
         frame, axes, _ = contact.wrench([0.0] * contact.size)
         split, still = tree.split_q(q), tree.split_v([0.0] * tree.nv)
-        found = joint_force_of_wrench(tree, split, carriers(tree, split, still, still), frame, axes)
-        return [row[6 - contact.size :] for row in found]
+        forces = joint_force_of_wrench(tree, split, carriers(tree, split, still, still), frame, axes)
+        return [row[6 - contact.size :] for row in forces]
 
     @property
     def _contacts(self) -> list[PathContact]:

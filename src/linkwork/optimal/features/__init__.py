@@ -1,14 +1,14 @@
 """Features of trajectories: values and Jacobian rows, one kind or family a file."""
 
 from linkwork.optimal.features.clearance_feature import Clearance as Clearance
-from linkwork.optimal.features.constraint_features import HeldConstraint as HeldConstraint
+from linkwork.optimal.features.constraint_features import HolonomicFeature as HolonomicFeature
 from linkwork.optimal.features.constraint_features import VelocityConstraint as VelocityConstraint
 from linkwork.optimal.features.contact_features import ConstraintForce as ConstraintForce
 from linkwork.optimal.features.contact_features import ContactForce as ContactForce
 from linkwork.optimal.features.contact_features import ContactHeight as ContactHeight
-from linkwork.optimal.features.contact_features import ContactStays as ContactStays
 from linkwork.optimal.features.contact_features import FrictionCone as FrictionCone
 from linkwork.optimal.features.contact_features import PathContact as PathContact
+from linkwork.optimal.features.contact_features import StickingContact as StickingContact
 from linkwork.optimal.features.contact_features import SurfaceCone as SurfaceCone
 from linkwork.optimal.features.dynamics_features import EnergyFeature as EnergyFeature
 from linkwork.optimal.features.dynamics_features import MomentumFeature as MomentumFeature
@@ -16,11 +16,11 @@ from linkwork.optimal.features.dynamics_features import PowerFeature as PowerFea
 from linkwork.optimal.features.dynamics_features import TorqueFeature as TorqueFeature
 from linkwork.optimal.features.dynamics_features import UnactuatedFeature as UnactuatedFeature
 from linkwork.optimal.features.feature import Feature as Feature
-from linkwork.optimal.features.feature import FeatureRows as FeatureRows
+from linkwork.optimal.features.feature import FeatureJacobian as FeatureJacobian
 from linkwork.optimal.features.feature import TaskFeature as TaskFeature
 from linkwork.optimal.features.feature import Window as Window
-from linkwork.optimal.features.function_feature import AskingWindow as AskingWindow
 from linkwork.optimal.features.function_feature import FunctionFeature as FunctionFeature
+from linkwork.optimal.features.function_feature import WindowQuery as WindowQuery
 from linkwork.optimal.features.limits import AccelerationLimits as AccelerationLimits
 from linkwork.optimal.features.limits import JerkLimits as JerkLimits
 from linkwork.optimal.features.limits import PositionLimits as PositionLimits
@@ -54,19 +54,17 @@ __all__ = [
     "BY_NAME",
     "AccelerationFeature",
     "AccelerationLimits",
-    "AskingWindow",
     "Clearance",
     "ConfigurationFeature",
     "ConstraintForce",
     "ContactForce",
     "ContactHeight",
-    "ContactStays",
     "EnergyFeature",
     "Feature",
-    "FeatureRows",
+    "FeatureJacobian",
     "FrictionCone",
     "FunctionFeature",
-    "HeldConstraint",
+    "HolonomicFeature",
     "JerkFeature",
     "JerkLimits",
     "MomentumFeature",
@@ -74,6 +72,7 @@ __all__ = [
     "PathContact",
     "PositionLimits",
     "PowerFeature",
+    "StickingContact",
     "SurfaceCone",
     "TaskFeature",
     "TorqueFeature",
@@ -84,4 +83,5 @@ __all__ = [
     "VelocityFeature",
     "VelocityLimits",
     "Window",
+    "WindowQuery",
 ]

@@ -13,28 +13,28 @@ from linkwork._util.validation import integer
 __all__ = ["one_of", "steps_back", "switch", "text"]
 
 
-def one_of(caller: str, what: str, given: Any, known: Collection[str]) -> str:
+def one_of(caller: str, what: str, value: Any, names: Collection[str]) -> str:
     """One of some names.  Raises ValueError with the nearest."""
-    if not isinstance(given, str) or given not in known:
-        hint = f"; {nearest(given, known)}" if isinstance(given, str) else ""
-        raise ValueError(f"{caller}: {what}: expected one of {', '.join(map(repr, known))}, got {given!r}{hint}")
-    return given
+    if not isinstance(value, str) or value not in names:
+        hint = f"; {nearest(value, names)}" if isinstance(value, str) else ""
+        raise ValueError(f"{caller}: {what}: expected one of {', '.join(map(repr, names))}, got {value!r}{hint}")
+    return value
 
 
-def switch(caller: str, what: str, given: Any) -> bool:
+def switch(caller: str, what: str, value: Any) -> bool:
     """Raises ValueError for what is neither True nor False."""
-    if not isinstance(given, (bool, np.bool_)):
-        raise ValueError(f"{caller}: {what}: expected True or False, got {given!r}")
-    return bool(given)
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{caller}: {what}: expected True or False, got {value!r}")
+    return bool(value)
 
 
-def text(caller: str, what: str, given: Any, empty: bool = True) -> str:
+def text(caller: str, what: str, value: Any, empty: bool = True) -> str:
     """Raises TypeError for what is no text, or, unless it may be ``empty``, for an empty one."""
-    if not isinstance(given, str) or not (given or empty):
-        raise TypeError(f"{caller}: {what}: expected a text, got {given!r}")
-    return given
+    if not isinstance(value, str) or not (value or empty):
+        raise TypeError(f"{caller}: {what}: expected a text, got {value!r}")
+    return value
 
 
-def steps_back(caller: str, given: Any) -> int:
+def steps_back(caller: str, value: Any) -> int:
     """How many steps before t.  Raises ValueError for what is not a whole number from 0."""
-    return integer(caller, "back", given, least=0, what="a whole number of steps")
+    return integer(caller, "back", value, least=0, what="a whole number of steps")

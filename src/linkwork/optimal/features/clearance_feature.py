@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from linkwork.geometry.solids import SolidKind
 from linkwork.ik.tasks.clearance_task import scene_numbers, scene_rows
 from linkwork.ik.tasks.task import TaskKinematics, TaskTarget
 from linkwork.optimal.features.arguments import one_of, text
-from linkwork.optimal.features.feature import Feature, FeatureRows, Scalars, Window
+from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window, with_fields
 
 __all__ = ["Clearance"]
 
@@ -58,12 +58,12 @@ class Clearance(Feature):
     between: int = 0
     name: str = "clearance"
     capacities: tuple[tuple[SolidKind, int], ...] = field(init=False, default=(), repr=False)
-    target: Any = field(default=None, compare=False, repr=False)
-    own: tuple[tuple[int, int], ...] = field(default=(), repr=False)  # all from here on: known once it is a robot's
-    shapes: tuple[int, ...] = field(default=(), repr=False)
-    kept: tuple[int, ...] = field(default=(), repr=False)
-    names: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
-    links: tuple[str, ...] = field(default=(), repr=False)  # by kept pair: the one that it counts for
+    target: Any = field(init=False, default=None, compare=False, repr=False)
+    own: tuple[tuple[int, int], ...] = field(init=False, default=(), repr=False)  # all from here on: set by `bind`
+    shapes: tuple[int, ...] = field(init=False, default=(), repr=False)
+    kept: tuple[int, ...] = field(init=False, default=(), repr=False)
+    names: tuple[tuple[str, str], ...] = field(init=False, default=(), repr=False, compare=False)
+    links: tuple[str, ...] = field(init=False, default=(), repr=False)  # by kept pair: the one that it counts for
 
     @property
     def depth(self) -> int:  # type: ignore[override]
@@ -111,7 +111,7 @@ class Clearance(Feature):
         return tuple(f"{name}{place}" for place in ("", *at) for name in self._names)
 
     @property
-    def early(self) -> int:
+    def rows_without_past(self) -> int:
         return len(self._names)
 
     @property
@@ -125,29 +125,30 @@ class Clearance(Feature):
     def row_units(self) -> tuple[str, ...]:
         return ("m",) * len(self.component_names)
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         meant = w.state().meant_pairs(f"feature {self.name!r}", self.scene or Scene(), self.pairs)
-        return replace(self, own=meant.own, shapes=meant.shapes, kept=meant.kept, names=meant.names, links=meant.links)
+        own, shapes, kept = meant.own, meant.shapes, meant.kept
+        return with_fields(self, own=own, shapes=shapes, kept=kept, names=meant.names, links=meant.links)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        found = self._found(w.state(), target)[0]
+        errors = self._found(w.state(), target)[0]
         for share in self._shares:
-            found = found + self._found(w.on_the_way(share).state, target)[0]
-        return found
+            errors = errors + self._found(w.interpolated_state(share).state, target)[0]
+        return errors
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         more = [0.0] * (w.width - w.nv)
         values, own = self._found(w.state(), target)
         steps = [[[*row, *more] for row in own]]
         if self.between:
             steps.append([[0.0] * w.width for _ in own])
         for share in self._shares:
-            way = w.on_the_way(share)
-            distances, own = self._found(way.state, target)
+            midpoint = w.interpolated_state(share)
+            distances, own = self._found(midpoint.state, target)
             values = values + distances
-            for rows, moved in zip(steps, (way.by_end, way.by_begin), strict=True):
+            for rows, moved in zip(steps, (midpoint.by_end, midpoint.by_begin), strict=True):
                 rows += [[*row, *more] for row in product(own, moved)]
-        return FeatureRows(values, steps, [[0.0] * w.parameter_count for _ in values])
+        return FeatureJacobian(values, steps, [[0.0] * w.parameter_count for _ in values])
 
     @property
     def _shares(self) -> list[float]:

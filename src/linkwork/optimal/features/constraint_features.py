@@ -12,9 +12,9 @@ from typing import Any
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import Constraint, References
 from linkwork.optimal.features.arguments import text
-from linkwork.optimal.features.feature import Feature, FeatureRows, Scalars, Window
+from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window
 
-__all__ = ["HeldConstraint", "VelocityConstraint"]
+__all__ = ["HolonomicFeature", "VelocityConstraint"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class _OfConstraint(Feature):
 
 @public_constructor
 @dataclass(frozen=True)
-class HeldConstraint(_OfConstraint):
+class HolonomicFeature(_OfConstraint):
     """φ(q_t, t) of a constraint of configurations [m, rad]: zero where it holds."""
 
     depth = 0
@@ -47,7 +47,7 @@ class HeldConstraint(_OfConstraint):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.constraint.holonomic:
-            raise ValueError(f"HeldConstraint: constraint {self.constraint.name!r} is one of velocities")
+            raise ValueError(f"HolonomicFeature: constraint {self.constraint.name!r} is one of velocities")
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -56,17 +56,17 @@ class HeldConstraint(_OfConstraint):
     def values(self, w: Window, target: Scalars) -> list[Any]:
         return list(self.constraint.error(w.state()))
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """In closed form where the constraint states that, near where it holds."""
         if self.constraint.time_dependent and w.parameter_count:
-            return super().rows(w, target)
-        found, more = w.state().held(self.constraint), [0.0] * (w.width - w.nv)
-        return FeatureRows(
-            found.errors, [[[*row, *more] for row in found.rows]], [[0.0] * w.parameter_count for _ in found.errors]
+            return super().jacobian(w, target)
+        closed, more = w.state().held(self.constraint), [0.0] * (w.width - w.nv)
+        return FeatureJacobian(
+            closed.errors, [[[*row, *more] for row in closed.rows]], [[0.0] * w.parameter_count for _ in closed.errors]
         )
 
-    def exact_jacobian(self, w: Window, target: Scalars) -> FeatureRows:
-        return super().rows(w, target)
+    def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
+        return super().jacobian(w, target)
 
 
 @public_constructor

@@ -16,10 +16,10 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import Constraint, References
 from linkwork.expr.scalar.functions import sqrt
 from linkwork.optimal.features.arguments import one_of, switch, text
-from linkwork.optimal.features.feature import Feature, FeatureRows, Scalars, Window
+from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window
 from linkwork.spatial import Quaternion, Vec3
 
-__all__ = ["ContactForce", "ContactHeight", "ContactStays", "FrictionCone", "PathContact", "SurfaceCone"]
+__all__ = ["ContactForce", "ContactHeight", "FrictionCone", "PathContact", "StickingContact", "SurfaceCone"]
 
 _XYZ = ("x", "y", "z")
 CONES = ("smooth", "pyramid")
@@ -99,28 +99,28 @@ class _OfContact(Feature):
         return References(frames=(self.contact.frame,))
 
 
-def _checked_friction(caller: str, given: Any) -> None:
+def _checked_friction(caller: str, value: Any) -> None:
     try:
-        fine = not isinstance(given, (bool, str)) and 0.0 <= float(given) < math.inf
+        fine = not isinstance(value, (bool, str)) and 0.0 <= float(value) < math.inf
     except (TypeError, ValueError):
         fine = False
     if not fine:
-        raise ValueError(f"{caller}: friction: expected a finite number from 0, got {given!r}")
+        raise ValueError(f"{caller}: friction: expected a finite number from 0, got {value!r}")
 
 
-def _checked_numbers(caller: str, what: str, given: Any, size: int) -> None:
+def _checked_numbers(caller: str, what: str, values: Any, size: int) -> None:
     try:
-        fine = len(given) == size and all(math.isfinite(x) for x in given)
+        fine = len(values) == size and all(math.isfinite(x) for x in values)
     except TypeError:
         fine = False
     if not fine:
-        raise ValueError(f"{caller}: {what}: expected finite numbers ({size},), got {given!r}")
+        raise ValueError(f"{caller}: {what}: expected finite numbers ({size},), got {values!r}")
 
 
-def _checked_normal(caller: str, given: Any) -> None:
-    _checked_numbers(caller, "normal", given, 3)
-    if not abs(math.hypot(*given) - 1.0) < 1e-6:
-        raise ValueError(f"{caller}: normal: expected a vector of length 1, got {given!r}")
+def _checked_normal(caller: str, normal: Any) -> None:
+    _checked_numbers(caller, "normal", normal, 3)
+    if not abs(math.hypot(*normal) - 1.0) < 1e-6:
+        raise ValueError(f"{caller}: normal: expected a vector of length 1, got {normal!r}")
 
 
 @public_constructor
@@ -217,7 +217,7 @@ class SurfaceCone(_OfContact):
     @property
     def component_names(self) -> tuple[str, ...]:
         sides = [f"{what} {sign}" for what in ("slides x", "slides y", "tilts x", "tilts y") for sign in "+-"]
-        twists = [f"twists {way}{first}{second}" for way in "+-" for first in "+-" for second in "+-"]
+        twists = [f"twists {sign}{first}{second}" for sign in "+-" for first in "+-" for second in "+-"]
         return tuple(f"{self.contact.name}: {row}" for row in ("pulls", *sides, *twists))
 
     @property
@@ -227,28 +227,28 @@ class SurfaceCone(_OfContact):
     def values(self, w: Window, target: Scalars) -> list[Any]:
         mx, my, mz, fx, fy, fz = w.variables(self.contact.name)
         mu, (X, Y) = self.friction, self.half
-        found = [-fz]
+        rows = [-fz]
         for x, bound in ((fx, mu), (fy, mu), (mx, Y), (my, X)):
-            found += [x - fz * bound, -x - fz * bound]
-        for way in (1.0, -1.0):
-            a, b = fx * Y - mx * (way * mu), fy * X - my * (way * mu)
-            rest = fz * (mu * (X + Y)) + mz * way
-            found += [a * first + b * second - rest for first in (1.0, -1.0) for second in (1.0, -1.0)]
-        return found
+            rows += [x - fz * bound, -x - fz * bound]
+        for sign in (1.0, -1.0):
+            a, b = fx * Y - mx * (sign * mu), fy * X - my * (sign * mu)
+            rest = fz * (mu * (X + Y)) + mz * sign
+            rows += [a * first + b * second - rest for first in (1.0, -1.0) for second in (1.0, -1.0)]
+        return rows
 
 
 @public_constructor
 @dataclass(frozen=True)
-class ContactStays(_OfContact):
-    """How far a contact is from where it was at the step before: its way [m], and of a surface its turn [rad]."""
+class StickingContact(_OfContact):
+    """How far a contact is from where it was at the step before: displacement [m], and of a surface rotation [rad]."""
 
     _called = "stays"
     depth = 1
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        turns = tuple(f"{self.contact.name}: turn {axis}" for axis in _XYZ) if self.contact.surface else ()
-        return turns + tuple(f"{self.contact.name}: way {axis}" for axis in _XYZ)
+        turns = tuple(f"{self.contact.name}: rotation {axis}" for axis in _XYZ) if self.contact.surface else ()
+        return turns + tuple(f"{self.contact.name}: displacement {axis}" for axis in _XYZ)
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -256,15 +256,15 @@ class ContactStays(_OfContact):
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         now, before = (w.state(back).pose(self.contact.frame) for back in (0, 1))
-        way = [*(now.translation - before.translation)]
+        moved = [*(now.translation - before.translation)]
         if not self.contact.surface:
-            return way
-        return [*Quaternion.of(before.rotation.T @ now.rotation).log(), *way]
+            return moved
+        return [*Quaternion.of(before.rotation.T @ now.rotation).log(), *moved]
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """Of a point by its Jacobians, of a surface by differentiation."""
         if self.contact.surface:
-            return super().rows(w, target)
+            return super().jacobian(w, target)
         return point_rows(w, self.contact.frame, 1, self.values(w, target))
 
 
@@ -296,23 +296,23 @@ class ContactHeight(_OfContact):
     def values(self, w: Window, target: Scalars) -> list[Any]:
         return [Vec3(*self.normal).dot(w.state().pose(self.contact.frame).translation) - self.height]
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
-        found = point_rows(w, self.contact.frame, 0, [])
-        (rows,) = found.rows
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
+        point = point_rows(w, self.contact.frame, 0, [])
+        (rows,) = point.rows
         row = [Vec3(*self.normal).dot(Vec3(*column)) for column in zip(*rows, strict=True)]
-        return FeatureRows(self.values(w, target), [[row]], [[0.0] * w.parameter_count])
+        return FeatureJacobian(self.values(w, target), [[row]], [[0.0] * w.parameter_count])
 
 
-def point_rows(w: Window, frame: str, depth: int, values: list[Any]) -> FeatureRows:
+def point_rows(w: Window, frame: str, depth: int, values: list[Any]) -> FeatureJacobian:
     """p_t, or p_t − p_{t−1}, of a frame's origin in the world."""
-    found = []
+    rows = []
     for back, sign in zip(range(depth + 1), (1.0, -1.0), strict=False):
         between = w.state(back).between(frame)
         R = between.pose.rotation
         columns = [[*(R @ C.linear * sign)] for C in between.columns]
         more = [0.0] * (w.width - w.nv)
-        found.append([[*(column[axis] for column in columns), *more] for axis in range(3)])
-    return FeatureRows(values, found, [[0.0] * w.parameter_count for _ in range(3)])
+        rows.append([[*(column[axis] for column in columns), *more] for axis in range(3)])
+    return FeatureJacobian(values, rows, [[0.0] * w.parameter_count for _ in range(3)])
 
 
 def _across(normal: Sequence[float]) -> Vec3:
@@ -320,6 +320,6 @@ def _across(normal: Sequence[float]) -> Vec3:
     axis = min(range(3), key=lambda k: abs(normal[k]))
     along = Vec3(*(1.0 if k == axis else 0.0 for k in range(3)))
     n = Vec3(*normal)
-    found: Vec3 = along - n * n.dot(along)
-    unit: Vec3 = found * (1.0 / math.sqrt(found.dot(found)))
+    across: Vec3 = along - n * n.dot(along)
+    unit: Vec3 = across * (1.0 / math.sqrt(across.dot(across)))
     return unit

@@ -88,14 +88,14 @@ class DifferenceFeature(Feature):
     def needs_forces(self) -> bool:
         return self.feature.needs_forces
 
-    def settled(self, robot: Any, w: Window) -> Self:
-        found = replace(self, feature=self.feature.settled(robot, w))
-        if found.depth > DEEPEST:
+    def bind(self, robot: Any, w: Window) -> Self:
+        bound = replace(self, feature=self.feature.bind(robot, w))
+        if bound.depth > DEEPEST:
             raise ValueError(
-                f"feature {self.name!r}: order: it looks {found.feature.depth} steps back itself, and features look "
-                f"{DEEPEST} back: expected an order up to {DEEPEST - found.feature.depth}, got {self.order}"
+                f"feature {self.name!r}: order: it looks {bound.feature.depth} steps back itself, and features look "
+                f"{DEEPEST} back: expected an order up to {DEEPEST - bound.feature.depth}, got {self.order}"
             )
-        return found
+        return bound
 
     def checked(self, robot: Any) -> Iterable[str]:
         return self.feature.checked(robot)

@@ -14,8 +14,8 @@ from linkwork.constraints.constraint import References
 from linkwork.ik.tasks.center_of_mass_tasks import without_mass
 from linkwork.ik.tasks.task import TaskTarget
 from linkwork.optimal.features.arguments import one_of, switch, text
-from linkwork.optimal.features.feature import Feature, FeatureRows, Scalars, Window
-from linkwork.optimal.features.motion_features import less, velocities_of
+from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window, with_fields
+from linkwork.optimal.features.motion_features import minus_target, velocities_of
 
 __all__ = [
     "EnergyFeature",
@@ -35,26 +35,26 @@ def chosen_velocities(tree: Any, joints: tuple[str, ...] | None) -> tuple[int, .
     """
     if joints is None:
         return tuple(range(tree.nv))
-    found: list[int] = []
+    numbers: list[int] = []
     for name in joints:
         i = tree.joint_index(name)
         coupling = tree.bodies[i].coupling
         if coupling is not None:
             raise ValueError(f"joint {name!r} follows joint {coupling.joint!r}: name that one")
-        found += range(tree.nv)[tree.v_slices[i]]
-    return tuple(found)
+        numbers += range(tree.nv)[tree.v_slices[i]]
+    return tuple(numbers)
 
 
 def named_joints(caller: str, joints: Any) -> tuple[str, ...] | None:
     """Names of joints as they are meant.  Raises TypeError and ValueError for what is none."""
     if joints is None:
         return None
-    found = (joints,) if isinstance(joints, str) else tuple(joints)
-    if not found or not all(isinstance(name, str) for name in found):
+    names = (joints,) if isinstance(joints, str) else tuple(joints)
+    if not names or not all(isinstance(name, str) for name in names):
         raise TypeError(f"{caller}: joints: expected names of joints, got {joints!r}")
-    if len(set(found)) < len(found):
-        raise ValueError(f"{caller}: joints: expected each once, got {list(found)}")
-    return found
+    if len(set(names)) < len(names):
+        raise ValueError(f"{caller}: joints: expected each once, got {list(names)}")
+    return names
 
 
 def force_units(tree: Any) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def force_units(tree: Any) -> tuple[str, ...]:
 class TorqueFeature(Feature):
     """τ (a row each velocity, or those of some joints) less a target [N·m, N]: see `Window.torque`.
 
-        problem.add("torque", "squares")                                     # little effort
+        problem.add("torque", "least_squares")                                     # little effort
         problem.add(lw.optimal.TorqueFeature(["base"]), "equality")          # a free base has no motor
 
     With ``passive`` it is what motors exert, which overcome damping, friction, springs and armature of joints, too.
@@ -77,8 +77,8 @@ class TorqueFeature(Feature):
     _: KW_ONLY
     passive: bool = False
     name: str = ""
-    places: tuple[int, ...] = field(default=(), repr=False)  # in v: known once it is a robot's
-    rows_of: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # names, units
+    places: tuple[int, ...] = field(init=False, default=(), repr=False)  # in v: set by `bind`
+    rows_of: tuple[tuple[str, str], ...] = field(init=False, default=(), repr=False)  # names, units
 
     depth = 2
 
@@ -114,24 +114,24 @@ class TorqueFeature(Feature):
     def needs_forces(self) -> bool:
         return True
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         places = chosen_velocities(w.tree, self.joints)
         names, units = velocities_of(w.tree)[0], force_units(w.tree)
-        return replace(self, places=places, rows_of=tuple((names[k], units[k]) for k in places))
+        return with_fields(self, places=places, rows_of=tuple((names[k], units[k]) for k in places))
 
     def checked(self, robot: Any) -> Iterable[str]:
         return without_inertias(robot, "TorqueFeature")
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         tau = w.torque(self.passive)
-        return less([tau[k] for k in self.places], target)
+        return minus_target([tau[k] for k in self.places], target)
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
-        found = w.torque_rows(self.passive)
-        return FeatureRows(
-            less([found.values[k] for k in self.places], target),
-            [[rows[k] for k in self.places] for rows in found.rows],
-            [found.parameters[k] for k in self.places],
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
+        torque = w.torque_jacobian(self.passive)
+        return FeatureJacobian(
+            minus_target([torque.values[k] for k in self.places], target),
+            [[rows[k] for k in self.places] for rows in torque.rows],
+            [torque.parameters[k] for k in self.places],
         )
 
 
@@ -145,9 +145,9 @@ class UnactuatedFeature(TorqueFeature):
         if self.joints is None:
             object.__setattr__(self, "name", self.name if self.name != "torque" else "unactuated")
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         if self.joints is not None:
-            return super().settled(robot, w)
+            return super().bind(robot, w)
         found = [
             body.joint_name
             for _, body in w.tree.stacked()
@@ -158,7 +158,7 @@ class UnactuatedFeature(TorqueFeature):
                 f"UnactuatedFeature: every joint of {robot.name!r} has a motor: none is floating, and none has a limit "
                 f"of effort of 0: name those that have none, UnactuatedFeature([...])"
             )
-        return replace(self, joints=tuple(found)).settled(robot, w)
+        return replace(self, joints=tuple(found)).bind(robot, w)
 
 
 @public_constructor
@@ -169,7 +169,7 @@ class PowerFeature(Feature):
     _: KW_ONLY
     passive: bool = False
     name: str = "power"
-    names: tuple[str, ...] = field(default=(), repr=False)
+    names: tuple[str, ...] = field(init=False, default=(), repr=False)
 
     depth = 2
 
@@ -189,8 +189,8 @@ class PowerFeature(Feature):
     def needs_forces(self) -> bool:
         return True
 
-    def settled(self, robot: Any, w: Window) -> Self:
-        return replace(self, names=velocities_of(w.tree)[0])
+    def bind(self, robot: Any, w: Window) -> Self:
+        return with_fields(self, names=velocities_of(w.tree)[0])
 
     def checked(self, robot: Any) -> Iterable[str]:
         return without_inertias(robot, "PowerFeature")
@@ -253,8 +253,8 @@ class MomentumFeature(Feature):
         return without_mass(robot, "MomentumFeature")
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        found = w.momentum(self.about)[_PARTS[self.part]]
-        return [x - y for x, y in zip(found, target, strict=True)] if len(target) else found
+        values = w.momentum(self.about)[_PARTS[self.part]]
+        return [x - y for x, y in zip(values, target, strict=True)] if len(target) else values
 
 
 @public_constructor

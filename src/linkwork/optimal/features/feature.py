@@ -1,9 +1,9 @@
 """The contract of a feature, over any scalar: a quantity of successive steps of a path, and how it varies.
 
-A path is a row of configurations q_0 ... q_{T−1}, each with variables of its own (forces, say), and parameters of the
-whole path (durations, geometry).  A *feature* of depth k looks at k + 1 successive steps t, t − 1 ... t − k, the
-*window*, and gives numbers; its rows are their Jacobians, by the tangent vector and the variables of each of these
-steps, and by the parameters.  What it aims at comes with each call.
+A path is a sequence of configurations q_0 ... q_{T−1}, each with variables (forces, for example), and parameters of the
+whole path (durations, lengths).  A *feature* of depth k has values that depend on k + 1 successive steps t, t − 1 ...
+t − k, the *window*.  Its Jacobian has a row for each value, by the tangent vector and the variables of each of these
+steps, and by the parameters.  Its target comes with each call.  `linkwork.optimal.check_feature` checks the contract.
 
 Rates are differences on the joints' manifolds: v_t = (q_t ⊖ q_{t−1})/τ_t, a_t = (v_t − v_{t−1})/τ_t, and so on.
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import integer
@@ -24,19 +24,20 @@ from linkwork.constraints.constraint import Constraint, References
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.ik.tasks.task import Task, TaskKinematics, TaskRows, TaskTarget
 
-__all__ = ["DEEPEST", "Feature", "FeatureRows", "MidpointState", "TaskFeature", "Window"]
+__all__ = ["DEEPEST", "Feature", "FeatureJacobian", "MidpointState", "TaskFeature", "Window", "with_fields"]
 
 Scalars = Sequence[Any]
+F = TypeVar("F", bound="Feature")
 
 DEEPEST = 3  # how many earlier steps a window may have
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureRows:
-    """The values of a feature, and their Jacobians: a row each.
+class FeatureJacobian:
+    """The values of a feature and their Jacobian.
 
-    ``rows`` has a Jacobian for each step back (0 ... depth), with as many columns as a step has: the nv of its tangent
-    vector, then its variables (`Window.width`).  ``parameters`` is the Jacobian by those of the whole path.
+    ``rows`` has a matrix for each step back (0 ... depth), with a row for each value and `Window.width` columns: the nv
+    of the step's tangent vector, then its variables.  ``parameters`` is the matrix by parameters of the whole path.
     """
 
     values: list[Any]
@@ -46,7 +47,7 @@ class FeatureRows:
 
 @dataclass(frozen=True, slots=True)
 class MidpointState:
-    """The robot somewhere between two steps, and how its tangent vector there goes with theirs (nv × nv each)."""
+    """The robot between two steps, and the derivatives of its tangent vector by theirs (nv × nv each)."""
 
     state: TaskKinematics
     by_end: list[list[Any]]
@@ -54,99 +55,100 @@ class MidpointState:
 
 
 class Window(Protocol):
-    """Successive steps t, t − 1, ... of a path, over any scalar.  ``back`` counts them backwards from t."""
+    """Successive steps t, t − 1, ... of a path, over any scalar; ``back`` counts from t backwards."""
 
     tree: Any  # the robot, a `Tree`
 
     @property
     def nv(self) -> int:
-        """How many velocities the robot has."""
+        """Number of velocities of the robot."""
 
     @property
     def width(self) -> int:
-        """Columns of a step: nv and its variables."""
+        """Number of columns of a step: nv and its variables."""
 
     @property
     def parameter_count(self) -> int:
-        """Columns of the path's parameters."""
+        """Number of columns of the path's parameters."""
 
     @property
     def step(self) -> Any:
-        """τ [s], from the step before to this one; also a symbol, where durations are free."""
+        """Time τ [s] from step t − 1 to t; a symbol where durations are free."""
 
     @property
     def time(self) -> Any:
         """The time of step t [s]."""
 
     def step_of(self, back: int) -> Any:
-        """τ [s] of a step."""
+        """Time τ [s] of a step."""
 
     def step_rates(self, back: int) -> Mapping[int, Any]:
-        """What the path's parameters, by their columns, make of τ: nothing where durations are given."""
+        """Derivatives of τ by parameters of the path, by column; empty where durations are fixed."""
 
     def earlier(self, back: int, depth: int) -> Window:
-        """The window of an earlier step, which a feature of this depth looks at."""
+        """Return the window of an earlier step for a feature of this depth."""
 
     def state(self, back: int = 0) -> TaskKinematics:
-        """The robot at a step, at rest, as tasks ask about it."""
+        """Return the robot at a step, at rest, with the methods of tasks."""
 
     def configuration(self, back: int = 0) -> list[Any]:
-        """q (nq)."""
+        """Return q (nq)."""
 
-    def on_the_way(self, share: float) -> MidpointState:
-        """The robot at a share, 0 ... 1, of the shortest way from the step before, q_{t−1} ⊕ s (q_t ⊖ q_{t−1})."""
+    def interpolated_state(self, share: float) -> MidpointState:
+        """Return the robot at q_{t−1} ⊕ s (q_t ⊖ q_{t−1}), with a share s from 0 to 1."""
 
     def velocity(self, back: int = 0) -> list[Any]:
-        """(q_t ⊖ q_{t−1})/τ_t (nv), in q_{t−1}'s tangent space."""
+        """Return (q_t ⊖ q_{t−1})/τ_t (nv), in the tangent space of q_{t−1}."""
 
     def acceleration(self, back: int = 0) -> list[Any]:
-        """(v_t − v_{t−1})/τ_t (nv)."""
+        """Return (v_t − v_{t−1})/τ_t (nv)."""
 
     def jerk(self) -> list[Any]:
-        """(a_t − a_{t−1})/τ_t (nv)."""
+        """Return (a_t − a_{t−1})/τ_t (nv)."""
 
     def torque(self, passive: bool = False) -> list[Any]:
-        """The joint forces (nv) that move the robot so, by inverse dynamics, with forces of contacts [N·m, N].
+        """Return the joint forces (nv) [N·m, N] of this motion by inverse dynamics, with forces of contacts.
 
-        Of a path they are those of step t − 1, where a_t is the acceleration: at q_{t−1} and (v_t + v_{t−1})/2.
+        They are those at step t − 1, where a_t is the acceleration: at q_{t−1} and (v_t + v_{t−1})/2.
         """
 
-    def torque_rows(self, passive: bool = False) -> FeatureRows:
-        """The same and its derivatives, two steps back."""
+    def torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
+        """Return the joint forces and their Jacobian, two steps back."""
 
     def power(self, passive: bool = False) -> Any:
-        """What joints give [W]."""
+        """Return the power of joint forces [W]."""
 
     def momentum(self, about: str = "center_of_mass") -> list[Any]:
-        """(angular; linear) (6) of (q_t, v_t) [kg·m²/s, kg·m/s]."""
+        """Return the momentum (angular; linear) (6) of (q_t, v_t) [kg·m²/s, kg·m/s]."""
 
     def kinetic_energy(self) -> Any:
-        """Of (q_t, v_t) [J]."""
+        """Return the kinetic energy of (q_t, v_t) [J]."""
 
     def potential_energy(self, back: int = 0) -> Any:
-        """Of q_t [J]."""
+        """Return the potential energy of q_t [J]."""
 
     def constraint_velocity(self, constraint: Constraint) -> list[Any]:
-        """A(q) v_t + σ of a constraint of velocities [m/s, rad/s]."""
+        """Return A(q) v_t + σ of a constraint of velocities [m/s, rad/s]."""
 
     def variables(self, name: str, back: int = 0) -> list[Any]:
-        """The decision variables of a step that are called so."""
+        """Return decision variables of a step by name."""
 
     def columns(self, name: str) -> slice:
-        """Where these stand among the columns of a step."""
+        """Return their columns in the Jacobian of a step."""
 
     def parameter(self, name: str) -> list[Any]:
-        """A parameter of the whole path, a list also of one number."""
+        """Return a parameter of the whole path, as a list also of one number."""
 
-    def derived(self, values: Callable[[Window], Sequence[Any]], depth: int) -> FeatureRows:
-        """What a function finds in the window, and its derivatives, by differentiation."""
+    def derived(self, values: Callable[[Window], Sequence[Any]], depth: int) -> FeatureJacobian:
+        """Return the values of a function of the window and their Jacobian, by automatic differentiation."""
 
 
 class Feature(ABC):
-    """A feature: an immutable value, that hashes, with a name of its own.
+    """Base of features: immutable values with equality and hash, best frozen dataclasses.
 
-    A kind writes ``values``, from which rows follow by differentiation, and ``rows`` besides where there is a shorter
-    way.  What only a robot can tell (how many rows there are) is known once it is ``settled``.
+    A class defines `name`, `depth`, `component_names`, `row_units` and `values`.  Its Jacobian follows by automatic
+    differentiation; a class may define `jacobian`, where there is a shorter form.  Numbers that depend on the robot, as
+    how many rows there are, are known after `bind`.
     """
 
     name: str
@@ -154,74 +156,82 @@ class Feature(ABC):
 
     @property
     def references(self) -> References:
-        """What of a robot it names."""
+        """Frames, points and joints of the robot that it names."""
         return References()
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        """What each of its values is called: as many as there are."""
-        raise TypeError(
-            f"{type(self).__name__}: a kind of feature has to say what its rows are called (`component_names`)"
-        )
+        """A name for each value."""
+        raise TypeError(f"{type(self).__name__}: a feature needs component_names, a name for each value")
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        """The unit of each value."""
+        """A unit for each value."""
         return ("1",) * len(self.component_names)
 
     @property
-    def early(self) -> int:
-        """How many of its first rows look at no earlier step: they count, too, where there is none."""
+    def rows_without_past(self) -> int:
+        """How many of the first rows do not depend on earlier steps: they count also where there is none."""
         return 0 if self.depth else len(self.component_names)
 
     @property
     def target_of(self) -> TaskTarget | None:
-        """What it aims at; nothing where there is nothing to say."""
+        """Shape and kind of its target, or None without one."""
         return None
 
     @property
     def target(self) -> Any:
-        """What it aims at by itself, nested tuples of numbers."""
+        """Its own target, nested tuples of numbers, or None."""
         return None
 
     @property
     def needs_target(self) -> bool:
-        """Whether it means nothing without one: else it aims at zeros (of a pose one, of a configuration neutral)."""
+        """Whether a target has to be given; else it is zeros (the identity of poses, the neutral configuration)."""
         return self.target_of is not None
 
     @property
     def needs_forces(self) -> bool:
-        """Whether it depends on forces: of a robot with constraints, on those that keep these, too."""
+        """Whether it depends on forces, which of a robot with constraints include theirs."""
         return False
 
-    def settled(self, robot: Any, w: Window) -> Self:
-        """The feature as it is of a robot, in a window on symbols.  Raises ValueError for what is none."""
+    def bind(self, robot: Any, w: Window) -> Self:
+        """Return the feature with what it knows of a robot; ``w`` is a window on symbols.  Raises ValueError."""
         return self
 
     def checked(self, robot: Any) -> Iterable[str]:
-        """What is wrong with it for a robot, a message each, besides names that are not there."""
+        """Return a message for each reason why it does not fit a robot, besides unknown names."""
         return ()
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        """Its numbers in a window; ``target`` are the numbers of what it aims at, none where there is none."""
-        if type(self).rows is Feature.rows:
-            raise TypeError(f"{type(self).__name__}: a feature needs a method `values`, or `rows`")
-        return self.rows(w, target).values
+        """Return its values in a window; ``target`` has the numbers of its target, none without one."""
+        if type(self).jacobian is Feature.jacobian:
+            raise TypeError(f"{type(self).__name__}: a feature needs a method `values`, or `jacobian`")
+        return self.jacobian(w, target).values
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
-        """Values and Jacobians.  Default: by differentiation of ``values``."""
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
+        """Return values and Jacobian; by automatic differentiation of `values` by default.
+
+        It may leave out terms that vanish with the values (Gauss and Newton).
+        """
         return w.derived(lambda window: self.values(window, target), self.depth)
 
-    def exact_jacobian(self, w: Window, target: Scalars) -> FeatureRows:
-        """The same with rows that are the derivative of values everywhere, and not only where these vanish."""
-        return self.rows(w, target)
+    def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
+        """Return values and the Jacobian that is their derivative everywhere, not only where they vanish."""
+        return self.jacobian(w, target)
+
+
+def with_fields(feature: F, **fields: Any) -> F:
+    """Return a copy of a feature with other values of fields, for fields that only `Feature.bind` fills."""
+    copied: F = object.__new__(type(feature))
+    copied.__dict__.update(feature.__dict__ | fields)
+    return copied
 
 
 @public_constructor
 @dataclass(frozen=True)
 class TaskFeature(Feature):
-    """The errors of a task at a step, or of order k how it moves: their k-th difference by time; of places the point's
-    velocity, acceleration and jerk, of orientations angular ones, in axes that do not turn with the frame."""
+    """The errors of a task at a step, or with order k their k-th difference by time: of positions the point's velocity,
+    acceleration and jerk, of orientations angular ones, in axes that do not turn with the frame."""
 
     task: Task
     order: int = 0
@@ -263,7 +273,7 @@ class TaskFeature(Feature):
     def needs_target(self) -> bool:
         return self.order == 0 and self.target_of is not None
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         return replace(self, task=self.task.settled(robot, w.state()))
 
     def checked(self, robot: Any) -> Iterable[str]:
@@ -275,52 +285,53 @@ class TaskFeature(Feature):
         many = range(self.order + 1)
         return self.task.rates([w.state(back) for back in many], [w.step_of(back) for back in many[:-1]], target)
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
-        """Of order 0 the task's own, of others its exact ones."""
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
+        """Return the task's own Jacobian at order 0, and the exact one of differences."""
         return self._differences(w, target, self.task.rows) if self.order == 0 else self.exact_jacobian(w, target)
 
-    def exact_jacobian(self, w: Window, target: Scalars) -> FeatureRows:
+    def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         moved = self.task if self.order == 0 else self.task.moved
         if moved is None:
-            return super().rows(w, target)
+            return super().jacobian(w, target)
         return self._differences(w, target, moved.exact_jacobian)
 
     def _differences(
         self, w: Window, target: Scalars, rows: Callable[[TaskKinematics, Scalars], TaskRows]
-    ) -> FeatureRows:
-        found = [_at_step(w, rows(w.state(back), target), back, self.order) for back in range(self.order + 1)]
+    ) -> FeatureJacobian:
+        steps = [_at_step(w, rows(w.state(back), target), back, self.order) for back in range(self.order + 1)]
         for order in range(1, self.order + 1):
-            found = [_rate(w, found[back], found[back + 1], back) for back in range(self.order + 1 - order)]
-        return found[0]
+            steps = [_rate(w, steps[back], steps[back + 1], back) for back in range(self.order + 1 - order)]
+        return steps[0]
 
 
-def _at_step(w: Window, own: TaskRows, back: int, depth: int) -> FeatureRows:
-    """A task's rows as those of a window, at a step of it."""
+def _at_step(w: Window, own: TaskRows, back: int, depth: int) -> FeatureJacobian:
+    """Return a task's rows as those of a window, at one of its steps."""
     more = w.width - w.nv
     rows = [
         [[*row, *[0.0] * more] if step == back else [0.0] * w.width for row in own.rows] for step in range(depth + 1)
     ]
-    return FeatureRows(list(own.errors), rows, [[0.0] * w.parameter_count for _ in own.errors])
+    return FeatureJacobian(list(own.errors), rows, [[0.0] * w.parameter_count for _ in own.errors])
 
 
-def _rate(w: Window, now: FeatureRows, before: FeatureRows, back: int) -> FeatureRows:
-    """(x_t − x_{t−1})/τ_t, and its rows."""
+def _rate(w: Window, now: FeatureJacobian, before: FeatureJacobian, back: int) -> FeatureJacobian:
+    """Return (x_t − x_{t−1})/τ_t and its Jacobian."""
     inverse, rates = 1.0 / w.step_of(back), w.step_rates(back)
 
-    def less(x: Any, y: Any) -> Any:
+    def difference(x: Any, y: Any) -> Any:
         if is_zero(y):
             return x if is_zero(x) else x * inverse
         return (x - y) * inverse
 
     values = [(x - y) * inverse for x, y in zip(now.values, before.values, strict=True)]
     rows = [
-        [[less(x, y) for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
+        [[difference(x, y) for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
         for A, B in zip(now.rows, before.rows, strict=True)
     ]
     parameters = [
-        [less(x, y) for x, y in zip(a, b, strict=True)] for a, b in zip(now.parameters, before.parameters, strict=True)
+        [difference(x, y) for x, y in zip(a, b, strict=True)]
+        for a, b in zip(now.parameters, before.parameters, strict=True)
     ]
     for row, value in zip(parameters, values, strict=True):
         for k, rate in rates.items():
             row[k] = row[k] - value * inverse * rate
-    return FeatureRows(values, rows, parameters)
+    return FeatureJacobian(values, rows, parameters)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.optimal.features.arguments import switch, text
 from linkwork.optimal.features.dynamics_features import force_units, without_inertias
-from linkwork.optimal.features.feature import Feature, FeatureRows, Scalars, Window
+from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window, with_fields
 from linkwork.optimal.features.motion_features import velocities_of
 
 __all__ = ["AccelerationLimits", "JerkLimits", "PositionLimits", "TorqueLimits", "VelocityLimits"]
@@ -40,7 +40,7 @@ class _Limits(Feature):
     upper: Any = None
     _: KW_ONLY
     name: str = ""
-    bounds: tuple[_Bound, ...] = field(default=(), repr=False)  # known once it is a robot's
+    bounds: tuple[_Bound, ...] = field(init=False, default=(), repr=False)  # set by `bind`
 
     kind: ClassVar[str]
     depth = 0
@@ -51,17 +51,17 @@ class _Limits(Feature):
         for side in ("lower", "upper"):
             put(self, side, self._read(side, getattr(self, side)))
 
-    def _read(self, side: str, given: Any) -> Any:
-        if given is None:
+    def _read(self, side: str, value: Any) -> Any:
+        if value is None:
             return None
         caller = f"{type(self).__name__}: {side}"
         try:
-            found = np.array(given, dtype=float)
+            numbers = np.array(value, dtype=float)
         except (TypeError, ValueError):
-            found = np.array(np.nan)
-        if found.ndim > 1 or np.isnan(found).any():
-            raise ValueError(f"{caller}: expected a number, or one for each coordinate, got {given!r}")
-        return tuple(found.tolist()) if found.ndim else float(found)
+            numbers = np.array(np.nan)
+        if numbers.ndim > 1 or np.isnan(numbers).any():
+            raise ValueError(f"{caller}: expected a number, or one for each coordinate, got {value!r}")
+        return tuple(numbers.tolist()) if numbers.ndim else float(numbers)
 
     @property
     def component_names(self) -> tuple[str, ...]:
@@ -71,12 +71,12 @@ class _Limits(Feature):
     def row_units(self) -> tuple[str, ...]:
         return tuple(bound.unit for bound in self.bounds)
 
-    def settled(self, robot: Any, w: Window) -> Self:
+    def bind(self, robot: Any, w: Window) -> Self:
         names, units = self._coordinates(w.tree)
         low, high = (None, None) if None not in (self.lower, self.upper) else self._of_robot(robot)
         lower = self._sized("lower", self.lower, low, len(names))
         upper = self._sized("upper", self.upper, high, len(names))
-        found = []
+        bounds = []
         for k, (name, unit) in enumerate(zip(names, units, strict=True)):
             if lower[k] > upper[k]:
                 raise ValueError(
@@ -84,14 +84,14 @@ class _Limits(Feature):
                 )
             for sign, bound, which in ((-1.0, lower[k], "lower"), (1.0, upper[k], "upper")):
                 if np.isfinite(bound):
-                    found.append(_Bound(k, sign, float(bound), f"{name}: {which}", unit))
-        return replace(self, bounds=tuple(found))
+                    bounds.append(_Bound(k, sign, float(bound), f"{name}: {which}", unit))
+        return with_fields(self, bounds=tuple(bounds))
 
-    def _sized(self, side: str, given: Any, own: Any, count: int) -> np.ndarray:
-        found = np.array(own if given is None else given, dtype=float)
-        if found.ndim and len(found) != count:
-            raise ValueError(f"{type(self).__name__}: {side}: expected a number, or {count}, got {len(found)}")
-        return np.broadcast_to(found, count)
+    def _sized(self, side: str, value: Any, own: Any, count: int) -> np.ndarray:
+        numbers = np.array(own if value is None else value, dtype=float)
+        if numbers.ndim and len(numbers) != count:
+            raise ValueError(f"{type(self).__name__}: {side}: expected a number, or {count}, got {len(numbers)}")
+        return np.broadcast_to(numbers, count)
 
     @abstractmethod
     def _coordinates(self, tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -223,10 +223,10 @@ class TorqueLimits(_RateLimits):
     def _numbers(self, w: Window) -> Sequence[Any]:
         return w.torque(self.passive)
 
-    def rows(self, w: Window, target: Scalars) -> FeatureRows:
-        found = w.torque_rows(self.passive)
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
+        torque = w.torque_jacobian(self.passive)
 
         def of(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
             return [[x * one.sign for x in rows[one.place]] for one in self.bounds]
 
-        return FeatureRows(self._beyond(found.values), [of(rows) for rows in found.rows], of(found.parameters))
+        return FeatureJacobian(self._beyond(torque.values), [of(rows) for rows in torque.rows], of(torque.parameters))

@@ -6,13 +6,13 @@ Decision variables themselves as features: those of each step, and parameters of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.ik.tasks.task import TaskTarget
 from linkwork.optimal.features.arguments import text
-from linkwork.optimal.features.feature import Feature, Scalars, Window
+from linkwork.optimal.features.feature import Feature, Scalars, Window, with_fields
 
 __all__ = [
     "AccelerationFeature",
@@ -22,7 +22,7 @@ __all__ = [
     "ParameterFeature",
     "VariableFeature",
     "VelocityFeature",
-    "less",
+    "minus_target",
 ]
 
 
@@ -31,7 +31,7 @@ class MotionFeature(Feature):
     """One number for each of the robot's velocities."""
 
     name: str = ""
-    velocities: tuple[tuple[str, str], ...] = field(default=(), kw_only=True, repr=False)  # names, units: a robot's
+    velocities: tuple[tuple[str, str], ...] = field(init=False, default=(), repr=False)  # names, units: set by `bind`
 
     kind: ClassVar[str]
     per: ClassVar[str]
@@ -55,8 +55,8 @@ class MotionFeature(Feature):
     def needs_target(self) -> bool:
         return False
 
-    def settled(self, robot: Any, w: Window) -> Self:
-        return replace(self, velocities=tuple(zip(*velocities_of(w.tree), strict=True)))
+    def bind(self, robot: Any, w: Window) -> Self:
+        return with_fields(self, velocities=tuple(zip(*velocities_of(w.tree), strict=True)))
 
 
 def velocities_of(tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -70,7 +70,7 @@ def velocities_of(tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(names), tuple(units)
 
 
-def less(values: Sequence[Any], target: Scalars) -> list[Any]:
+def minus_target(values: Sequence[Any], target: Scalars) -> list[Any]:
     """Values less a target, where there is one."""
     return [x - y for x, y in zip(values, target, strict=True)] if len(target) else list(values)
 
@@ -103,7 +103,7 @@ class VelocityFeature(MotionFeature):
     kind, per, depth = "velocity", "/s", 1
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        return less(w.velocity(), target)
+        return minus_target(w.velocity(), target)
 
 
 @public_constructor
@@ -114,7 +114,7 @@ class AccelerationFeature(MotionFeature):
     kind, per, depth = "acceleration", "/s²", 2
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        return less(w.acceleration(), target)
+        return minus_target(w.acceleration(), target)
 
 
 @public_constructor
@@ -125,7 +125,7 @@ class JerkFeature(MotionFeature):
     kind, per, depth = "jerk", "/s³", 3
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        return less(w.jerk(), target)
+        return minus_target(w.jerk(), target)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class _NumbersFeature(Feature):
     """Decision variables by name."""
 
     name: str
-    count: int = field(default=0, compare=False, repr=False)  # known once it is a problem's
+    count: int = field(init=False, default=0, compare=False, repr=False)  # set by `bind`
 
     depth = 0
 
@@ -144,8 +144,8 @@ class _NumbersFeature(Feature):
     def component_names(self) -> tuple[str, ...]:
         return (self.name,) if self.count == 1 else tuple(f"{self.name}[{k}]" for k in range(self.count))
 
-    def settled(self, robot: Any, w: Window) -> Self:
-        return replace(self, count=len(self.values(w, ())))
+    def bind(self, robot: Any, w: Window) -> Self:
+        return with_fields(self, count=len(self.values(w, ())))
 
 
 @public_constructor

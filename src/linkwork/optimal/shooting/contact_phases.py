@@ -20,9 +20,9 @@ from linkwork.optimal.algorithms.shooting.contact_dynamics import Holding
 from linkwork.optimal.features import (
     ConstraintForce,
     ContactForce,
-    ContactStays,
-    HeldConstraint,
+    HolonomicFeature,
     PathContact,
+    StickingContact,
     VelocityConstraint,
 )
 from linkwork.optimal.robot_parameters import robot_inputs, robot_of_inputs
@@ -37,7 +37,7 @@ _DEPENDENT = 1e-9  # of the largest singular value: what says the same as other 
 
 @dataclass(frozen=True)
 class HoldingPhases:
-    """By what holds the robot: at which steps; and entries of the problem that hold by themselves, by number."""
+    """By what holds the robot: at which steps; and terms of the problem that hold by themselves, by number."""
 
     holdings: tuple[Holding, ...]
     steps: tuple[tuple[int, ...], ...]
@@ -45,10 +45,10 @@ class HoldingPhases:
 
     def active(self, T: int) -> Array:
         """(T, holdings): 1 where each acts, 0 elsewhere."""
-        found = np.zeros((T, len(self.holdings)))
+        flags = np.zeros((T, len(self.holdings)))
         for k, steps in enumerate(self.steps):
-            found[list(steps), k] = 1.0
-        return found
+            flags[list(steps), k] = 1.0
+        return flags
 
 
 def phases_of(caller: str, problem: Any) -> HoldingPhases:
@@ -69,27 +69,29 @@ def holdings_of(caller: str, problem: Any) -> HoldingPhases:
     slide."""
     own = {constraint.name: k for k, constraint in enumerate(problem.robot.tree.constraints)}
     forces = [one for one in problem.contacts if isinstance(one, PathContact)]
-    kept: set[int] = set()
-    found: list[Holding] = []
+    by_dynamics: set[int] = set()
+    holdings: list[Holding] = []
     steps: list[tuple[int, ...]] = []
     for force in forces:
-        stays = [k for k, x in enumerate(problem.entries) if x.feature == ContactStays(force) and x.kind == "equality"]
+        stays = [k for k, x in enumerate(problem.terms) if x.feature == StickingContact(force) and x.kind == "equality"]
         if not stays:
             raise ValueError(
                 f"{caller}: contact {force.name!r}: stays: it knows contacts alone that stay where they are"
             )
-        found.append(Holding(force, problem.entries[stays[0]].feature))
+        holdings.append(Holding(force, problem.terms[stays[0]].feature))
         steps.append(problem.variables[force.name].steps)
-        kept |= set(stays)
-    for k, entry in enumerate(problem.entries):
-        feature = entry.feature
-        if isinstance(feature, ContactForce) and entry.kind == "equality":
-            kept.add(k)  # where there is no contact
-        if isinstance(feature, (HeldConstraint, VelocityConstraint)) and feature.constraint.name in own:
-            found.append(Holding(ConstraintForce(f"force of {feature.constraint.name}", feature.constraint), feature))
-            steps.append(tuple(range(problem.steps)))
-            kept.add(k)
-    return HoldingPhases(tuple(found), tuple(steps), frozenset(kept))
+        by_dynamics |= set(stays)
+    for k, term in enumerate(problem.terms):
+        feature = term.feature
+        if isinstance(feature, ContactForce) and term.kind == "equality":
+            by_dynamics.add(k)  # where there is no contact
+        if isinstance(feature, (HolonomicFeature, VelocityConstraint)) and feature.constraint.name in own:
+            holdings.append(
+                Holding(ConstraintForce(f"force of {feature.constraint.name}", feature.constraint), feature)
+            )
+            steps.append(tuple(range(problem.num_steps)))
+            by_dynamics.add(k)
+    return HoldingPhases(tuple(holdings), tuple(steps), frozenset(by_dynamics))
 
 
 def holding_rows(
@@ -101,8 +103,8 @@ def holding_rows(
         return np.asarray(_rows(robot, phases, q, active))
     parameters = tuple(numbers)
 
-    def rows(q: Any, active: Any, **given: Any) -> Any:
-        return _rows(robot_of_inputs(robot, parameters, given), phases, q, active)
+    def rows(q: Any, active: Any, **inputs: Any) -> Any:
+        return _rows(robot_of_inputs(robot, parameters, inputs), phases, q, active)
 
     def made() -> Kernel:
         sizes = {name: (math.prod(p.shape(robot.tree)),) for p, name in inputs_of(parameters).items()}

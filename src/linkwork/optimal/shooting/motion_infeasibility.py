@@ -58,9 +58,9 @@ class _LeastViolation:
         self.first = {name: own(result._inputs[name], shape) for name, shape in shapes.items()}
         ended = {name: own(result._search[name], shapes[name]) for name in ("x", "u")}
         self.split = result._split
-        entries, kinds = self.program.entries, {}
+        terms, kinds = self.program.terms, {}
         for name, some in zip(("moving", "reached"), self.split, strict=True):
-            kinds[name] = [entries[k].hard for k in some for _ in range(entries[k].count * _columns(entries[k]))]
+            kinds[name] = [terms[k].hard for k in some for _ in range(terms[k].count * _columns(terms[k]))]
             for part in (f"{name}_weights", f"{name}_forces"):
                 if part in self.first:
                     self.first[part] = (
@@ -68,10 +68,10 @@ class _LeastViolation:
                     )
         self.inputs = self.first | ended
         self.tolerances = dict(zip(self.program.hard, result.tolerances[1:], strict=True))
-        weights = own(result.numbers["weights"], (self.program.steps, len(entries)))
-        scales = own(result.prepared.even["scales"], (self.program.rows,))
+        weights = own(result.numbers["weights"], (self.program.steps, len(terms)))
+        scales = own(result.prepared.scaled_constants["scales"], (self.program.rows,))
         self.scales = np.zeros((self.program.steps, self.program.rows))
-        searched = [k for some in self.split for k in some if entries[k].hard]
+        searched = [k for some in self.split for k in some if terms[k].hard]
         for k in searched:
             rows = self.program.rows_of[k]
             self.scales[:, rows] = weights[:, k, None] * scales[rows]
@@ -145,10 +145,10 @@ class _LeastViolation:
         for k, columns in program.forces_of(program.everywhere).items():
             everywhere[:, columns] = multipliers[:, program.rows_of[k]]
         for k, columns in program.forces_of(program.alone).items():
-            alone[columns] = multipliers[program.entries[k].at, program.rows_of[k]]
+            alone[columns] = multipliers[program.terms[k].at, program.rows_of[k]]
         violations = {k: float(np.abs(beyond[:, program.rows_of[k]]).max(initial=0.0)) for k in self.searched}
         part = sorted((k for k, x in violations.items() if x > self.tolerances[k]), key=lambda k: -violations[k])
-        names = {program.entries[k].name: violations[k] for k in part}
+        names = {program.terms[k].name: violations[k] for k in part}
         return conflict_of(reach, everywhere, alone, names, self._pressing(u))
 
     def _pressing(self, u: Array) -> tuple[str, ...]:
@@ -160,6 +160,6 @@ class _LeastViolation:
         return tuple(f"control_limits of {names[k]!r}" for k, it_is in zip(actuated, at, strict=True) if it_is)
 
 
-def _columns(entry: Any) -> int:
-    """Rows of the search per row of an entry: two of a constraint within bounds."""
-    return 2 if entry.bounded and entry.hard else 1
+def _columns(term: Any) -> int:
+    """Rows of the search per row of a term: two of a constraint within bounds."""
+    return 2 if term.bounded and term.hard else 1

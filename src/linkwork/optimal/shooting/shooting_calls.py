@@ -1,4 +1,4 @@
-"""Calls of a kernel of motions by forward dynamics, in pieces of iterations: deadlines, callbacks, and seeds."""
+"""Calls of a kernel of motions by forward dynamics, in pieces of iterations: time limits, callbacks, and guesses."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.ik.arguments import read_deadline
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.optimal.algorithms.path_augmented_lagrangian import STOPPED
 from linkwork.optimal.algorithms.shooting.search_state import KEPT
-from linkwork.optimal.arguments import read_callback, read_count, read_switch
+from linkwork.optimal.arguments import read_callback, read_count, read_switch, read_time_limit
 from linkwork.optimal.initial_guesses import TOGETHER, needless
 from linkwork.optimal.kernels import TOLD
 
@@ -32,18 +31,18 @@ class Watching:
     def __init__(
         self,
         caller: str,
-        seeds: Any,
-        every_seed: bool,
-        deadline: Any,
+        num_guesses: Any,
+        continue_all: bool,
+        time_limit: Any,
         progress: bool,
         callback: Callable[[Any], Any] | None,
     ) -> None:
         """Raises ValueError for what is none."""
         read_callback(callback)
-        self.seeds = read_count(caller, "seeds", seeds)
+        self.num_guesses = read_count(caller, "num_guesses", num_guesses)
         self.progress, self.callback = read_switch("progress", progress), callback
-        self.compared = not read_switch("every_seed", every_seed) and self.seeds > 1
-        self.limit = None if deadline is None else read_deadline(caller, deadline)
+        self.compared = not read_switch("continue_all", continue_all) and self.num_guesses > 1
+        self.limit = read_time_limit(time_limit)
 
     @property
     def often(self) -> bool:
@@ -53,72 +52,71 @@ class Watching:
 
 def in_pieces(
     kernel: Any,
-    given: Numbers,
+    inputs: Numbers,
     max_iterations: int,
     watching: Watching,
     result: Callable[[Mapping[str, Array]], Any],
     shown: Callable[[Mapping[str, Array], bool], Any],
 ) -> tuple[Numbers, bool]:
-    """What the kernel finds, by name, after so many iterations at most, and whether it was told to stop before.
+    """Return the kernel's outputs by name after at most so many iterations, and whether it was stopped before.
 
-    ``result`` is of what is found so far, of all seeds, and ``shown`` what the callback is shown, while it goes on and
-    once more at the end.  Seeds along the last
-    leading axis are compared now and then.
+    ``result`` makes a result of outputs so far, of all guesses, and ``shown`` what the callback gets, while the search
+    goes on and once more at the end.  Guesses along the last leading axis are compared now and then.
     """
     names = [port.name for port in kernel.inputs]
     if watching.limit is not None:
         make_ready(kernel)
     end = None if watching.limit is None else time.perf_counter() + watching.limit
     piece = 1 if watching.often else TOGETHER if watching.compared else max_iterations
-    found: Numbers = {}
+    outputs: Numbers = {}
     done = 0
     while True:
         done = min(done + piece, max_iterations)
-        ends = np.array([*given["ends"][:2], float(done)])
-        new = kernel(**{name: ends if name == "ends" else given[name] for name in names})
-        found = _joined(found, {name: np.asarray(getattr(new, name)) for name in new._fields})
+        ends = np.array([*inputs["ends"][:2], float(done)])
+        new = kernel(**{name: ends if name == "ends" else inputs[name] for name in names})
+        outputs = _joined(outputs, {name: np.asarray(getattr(new, name)) for name in new._fields})
         if watching.compared and done % TOGETHER == 0:
-            found["kept"] = _compared(found, result(found).state["told"], done)
-        going = _going(found)
+            outputs["kept"] = _compared(outputs, result(outputs).state["told"], done)
+        going = _going(outputs)
         over = done >= max_iterations or not going.any()
         if watching.progress:
-            told = found["told"]
+            scalars = outputs["told"]
             sys.stderr.write(
-                f"iteration {done}: cost {np.min(told[..., 2]):.6g}, violated {np.min(told[..., 3]):.2e} x tolerance, "
-                f"gaps {np.min(told[..., 4]):.1e}\n"
+                f"iteration {done}: cost {np.min(scalars[..., 2]):.6g}, "
+                f"violated {np.min(scalars[..., 3]):.2e} x tolerance, gaps {np.min(scalars[..., 4]):.1e}\n"
             )
-        stopped = watching.callback is not None and watching.callback(shown(found, not over)) is False
+        stopped = watching.callback is not None and watching.callback(shown(outputs, not over)) is False
         if over:
-            return found, False
+            return outputs, False
         if stopped or (end is not None and time.perf_counter() >= end):
-            return found, True
-        kept = found["kept"].copy()
-        kept[..., KEPT.index("status")] = np.where(going, kept[..., KEPT.index("status")], _ENDED)
-        given = given | {"x": found["x"], "u": found["u"], "kept": kept}
-        given |= {name: found[name] for name in ("moving_forces", "reached_forces") if name in found}
+            return outputs, True
+        state = outputs["kept"].copy()
+        state[..., KEPT.index("status")] = np.where(going, state[..., KEPT.index("status")], _ENDED)
+        inputs = inputs | {"x": outputs["x"], "u": outputs["u"], "kept": state}
+        inputs |= {name: outputs[name] for name in ("moving_forces", "reached_forces") if name in outputs}
 
 
 _GOES_ON = ("x", "u", "moving_forces", "reached_forces")
 
 
-def searched(found: Mapping[str, Array]) -> Numbers:
+def searched(outputs: Mapping[str, Array]) -> Numbers:
     """What another call may go on from: motion, multipliers and penalty (...)."""
-    return {name: found[name] for name in _GOES_ON if name in found} | {
-        "penalty": found["kept"][..., KEPT.index("penalty")]
+    return {name: outputs[name] for name in _GOES_ON if name in outputs} | {
+        "penalty": outputs["kept"][..., KEPT.index("penalty")]
     }
 
 
 def gone_on(search: Mapping[str, Array], begun: Array) -> Numbers:
     """Multipliers, and what is kept (..., numbers) as a search begins, with the penalties that another ended with."""
     penalty = search["penalty"]
-    kept = np.array(np.broadcast_to(begun, (*penalty.shape, *begun.shape)))
-    kept[..., KEPT.index("penalty")] = penalty
-    return {name: search[name] for name in _GOES_ON[2:] if name in search} | {"kept": kept}
+    state = np.array(np.broadcast_to(begun, (*penalty.shape, *begun.shape)))
+    state[..., KEPT.index("penalty")] = penalty
+    return {name: search[name] for name in _GOES_ON[2:] if name in search} | {"kept": state}
 
 
-def _going(found: Numbers) -> Array:
+def _going(outputs: Numbers) -> Array:
     """Which have not ended: they are stopped, and all of their numbers are some."""
-    return np.asarray((found["kept"][..., KEPT.index("status")] > 1.5) & (found["told"][..., 0] < 2.5))
+    return np.asarray((outputs["kept"][..., KEPT.index("status")] > 1.5) & (outputs["told"][..., 0] < 2.5))
 
 
 def _joined(old: Numbers, new: Numbers) -> Numbers:
@@ -134,22 +132,22 @@ def _joined(old: Numbers, new: Numbers) -> Numbers:
     }
 
 
-def _compared(found: Numbers, told: Array, done: int) -> Array:
+def _compared(outputs: Numbers, scalars: Array, done: int) -> Array:
     """What is kept, with those seeds ended that need not go on."""
-    going = _going(found)
-    told = told.copy()
-    told[..., _STATUS] = np.where(going, 0.0, told[..., _STATUS])
-    told[..., _MERIT] = told[..., _COST]
-    over = needless(told, done)[..., _STATUS] == STOPPED
-    kept = found["kept"].copy()
-    kept[..., KEPT.index("status")] = np.where(going & over, _ENDED, kept[..., KEPT.index("status")])
-    return np.asarray(kept)
+    going = _going(outputs)
+    scalars = scalars.copy()
+    scalars[..., _STATUS] = np.where(going, 0.0, scalars[..., _STATUS])
+    scalars[..., _MERIT] = scalars[..., _COST]
+    over = needless(scalars, done)[..., _STATUS] == STOPPED
+    state = outputs["kept"].copy()
+    state[..., KEPT.index("status")] = np.where(going & over, _ENDED, state[..., KEPT.index("status")])
+    return np.asarray(state)
 
 
-def stopped(found: Mapping[str, Array]) -> Array:
+def stopped(outputs: Mapping[str, Array]) -> Array:
     """Which were stopped since another seed was solved."""
-    ended = found["kept"][..., KEPT.index("status")] == _ENDED
-    return np.asarray(ended & (found["told"][..., 0] > 1.5) & (found["told"][..., 0] < 2.5))
+    ended = outputs["kept"][..., KEPT.index("status")] == _ENDED
+    return np.asarray(ended & (outputs["told"][..., 0] > 1.5) & (outputs["told"][..., 0] < 2.5))
 
 
 def picked(x: Array, place: Array) -> Array:

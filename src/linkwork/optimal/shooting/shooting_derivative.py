@@ -47,50 +47,50 @@ def motion_derivative(result: Any, by: str) -> PathDerivative:
     """See `ShootingResult.derivative`."""
     own, recipe, solved = result.prepared, result._recipe, optima(result)
     parameter = asked_parameter(own, by)
-    given = motion_given(result)
+    inputs = motion_given(result)
     steps = _moving_steps(own, by)
     bent_of = bends_kernel(recipe, result._split)
     parts = _Parts.of(result, recipe)
-    first = _called(bent_of, given | {"pulls": np.zeros(len(parts.kinds))})
+    first = _called(bent_of, inputs | {"pulls": np.zeros(len(parts.kinds))})
     lead = result.q.shape[:-2]
-    pulls, held = np.zeros((*lead, parts.T, len(parts.kinds))), {}
+    pulls, active = np.zeros((*lead, parts.T, len(parts.kinds))), {}
     for place in np.ndindex(lead):
         if solved[place]:
-            pulls[place], held[place] = parts.multipliers(place, first["J"][place], first["rows"][place])
-    second = _called(bent_of, given | {"pulls": pulls})
+            pulls[place], active[place] = parts.multipliers(place, first["J"][place], first["rows"][place])
+    second = _called(bent_of, inputs | {"pulls": pulls})
     size = moved_numbers(own, by, parameter)
     sloped: dict[str, Array] = {}
     if by not in ("start", VELOCITY) or by in own.targets:
         slopes_of = slopes_kernel(own, recipe, result._split, by, parameter)
-        way = np.zeros(size)
+        direction = np.zeros(size)
         if parameter is not None:
-            way = own_numbers(recipe.program, result.numbers, parameter)
-            way = np.expand_dims(way, -2) if way.ndim > 1 else way
-        sloped = _called(slopes_of, given | {"pulls": pulls, "way": way})
-    found = []
+            direction = own_numbers(recipe.program, result.numbers, parameter)
+            direction = np.expand_dims(direction, -2) if direction.ndim > 1 else direction
+        sloped = _called(slopes_of, inputs | {"pulls": pulls, "direction": direction})
+    columns = []
     for place in np.ndindex(lead):
         H, J = second["H"][place], second["J"][place]
         n = size * (len(steps) or 1)
         if not solved[place]:
-            found.append(np.full((parts.T, parts.moved, n), np.nan))
+            columns.append(np.full((parts.T, parts.moved, n), np.nan))
             continue
         change = _by_start(parts, by, H, J)
         if sloped:
             gradient, rows = (spread(sloped[name][place], range(parts.T), steps) for name in ("gradient", "rows"))
             change = gradient, rows
-        found.append(parts.moving(H, J, held[place], *change))
-    return parts.told(np.array(found).reshape(*lead, parts.T, parts.moved, -1))
+        columns.append(parts.moving(H, J, active[place], *change))
+    return parts.told(np.array(columns).reshape(*lead, parts.T, parts.moved, -1))
 
 
-def _called(kernel: Kernel, given: dict[str, Array]) -> dict[str, Array]:
-    found = kernel(**{port.name: given[port.name] for port in kernel.inputs})
-    return {name.removeprefix("d_").partition("_d_")[0]: np.asarray(getattr(found, name)) for name in found._fields}
+def _called(kernel: Kernel, inputs: dict[str, Array]) -> dict[str, Array]:
+    outputs = kernel(**{port.name: inputs[port.name] for port in kernel.inputs})
+    return {name.removeprefix("d_").partition("_d_")[0]: np.asarray(getattr(outputs, name)) for name in outputs._fields}
 
 
 def _moving_steps(own: Any, by: str) -> tuple[int, ...]:
     """The steps of a target that has one for each."""
-    entry = own.problem.entries[own.targets[by][1]] if by in own.targets else None
-    return tuple(entry.steps) if entry is not None and entry.moving else ()
+    term = own.problem.terms[own.targets[by][1]] if by in own.targets else None
+    return tuple(term.steps) if term is not None and term.has_target_per_step else ()
 
 
 def _by_start(parts: _Parts, by: str, H: Array, J: Array) -> tuple[Array, Array]:
@@ -116,12 +116,12 @@ class _Parts:
 
     @staticmethod
     def of(result: Any, recipe: ShootingRecipe) -> _Parts:
-        dynamics, entries = recipe.dynamics(1.0), recipe.program.entries
-        wanted = [kind for some in result._split for k in some for kind in row_kinds(entries[k])]
-        kinds = (*wanted, *("equality",) * led_by(dynamics), *("told",) * len(recipe.actuated))
-        given = motion_given(result)
+        dynamics, terms = recipe.dynamics(1.0), recipe.program.terms
+        every = [kind for some in result._split for k in some for kind in row_kinds(terms[k])]
+        kinds = (*every, *("equality",) * led_by(dynamics), *("told",) * len(recipe.actuated))
+        inputs = motion_given(result)
         T = recipe.program.steps
-        counts = np.concatenate([given.get(f"{name}_weights", np.zeros((T, 0))) for name in ("moving", "reached")], -1)
+        counts = np.concatenate([inputs.get(f"{name}_weights", np.zeros((T, 0))) for name in ("moving", "reached")], -1)
         return _Parts(result, recipe, kinds, counts != 0.0, dynamics.size, decided(dynamics), T)
 
     @property
@@ -133,26 +133,26 @@ class _Parts:
 
     def _held(self, place: tuple[int, ...]) -> tuple[Array, Array]:
         """By step and row whether it is an equality (T, rows), and of limits of motors which way they press."""
-        result, wanted = self.result, self.counts.shape[-1]
-        found, signs = np.zeros((self.T, len(self.kinds)), dtype=bool), np.zeros((self.T, len(self.kinds)))
+        result, count = self.result, self.counts.shape[-1]
+        is_active, signs = np.zeros((self.T, len(self.kinds)), dtype=bool), np.zeros((self.T, len(self.kinds)))
         equal = np.array([kind == "equality" for kind in self.kinds])
-        counts = np.broadcast_to(self.counts, (*result.q.shape[:-2], self.T, wanted))[place]
+        counts = np.broadcast_to(self.counts, (*result.q.shape[:-2], self.T, count))[place]
         forces = [result._search[f"{name}_forces"][place] for name in ("moving", "reached")
                   if f"{name}_forces" in result._search]  # fmt: skip
         force = np.concatenate([np.zeros((self.T, 0)), *forces], axis=-1)
-        pressed = np.array([kind == "inequality" for kind in self.kinds[:wanted]], dtype=bool)
+        pressed = np.array([kind == "inequality" for kind in self.kinds[:count]], dtype=bool)
         pressed = pressed & (force > HELD * max(1.0, np.abs(force).max(initial=0.0)))
         same, again = self._pinned()
-        found[:, :wanted] = counts & (equal[:wanted] | pressed | same) & ~again
-        found[:, wanted:] = equal[wanted:]
+        is_active[:, :count] = counts & (equal[:count] | pressed | same) & ~again
+        is_active[:, count:] = equal[count:]
         if self.result._limits is not None:
             low, high = self.result._limits
             u = result.controls[place]
             motors = slice(len(self.kinds) - u.shape[-1], None)
             signs[:, motors] = np.where(u >= high, 1.0, np.where(u <= low, -1.0, 0.0))
-            found[:, motors] = signs[:, motors] != 0.0
+            is_active[:, motors] = signs[:, motors] != 0.0
             signs[:, motors][:, low == high] = 0.0  # it is held, whichever way it presses
-        return found, signs
+        return is_active, signs
 
     def _pinned(self) -> tuple[Array, Array]:
         """Rows of bounds that leave nothing between them: the first is an equality, the second says the same."""
@@ -160,9 +160,9 @@ class _Parts:
         program, constants = self.recipe.program, self.result.prepared.constants
         for some in self.result._split:
             for k in some:
-                entry, rows = program.entries[k], program.rows_of[k]
-                alike = np.zeros(entry.count, dtype=bool)
-                if entry.bounded and entry.hard:
+                term, rows = program.terms[k], program.rows_of[k]
+                alike = np.zeros(term.count, dtype=bool)
+                if term.bounded and term.hard:
                     alike = constants["lower"][rows] == constants["upper"][rows]
                     second.append(np.concatenate([0 * alike, alike]))
                     first.append(np.concatenate([alike, 0 * alike]))
@@ -174,56 +174,56 @@ class _Parts:
 
     def multipliers(self, place: tuple[int, ...], J: Array, values: Array) -> tuple[Array, Array]:
         """Of all rows (T, rows), with which least is left of the gradient, and which rows hold the motion."""
-        held, signs = self._held(place)
-        held &= J.any(axis=-1)  # what nothing moves holds nothing: torques of joints without motors are 0
-        found = self._fitted(J, values, held)
-        largest = max(1.0, float(np.abs(found).max(initial=0.0)))
-        idle = (signs != 0.0) & (signs * found <= HELD * largest)
+        active, signs = self._held(place)
+        active &= J.any(axis=-1)  # what nothing moves holds nothing: torques of joints without motors are 0
+        forces = self._fitted(J, values, active)
+        largest = max(1.0, float(np.abs(forces).max(initial=0.0)))
+        idle = (signs != 0.0) & (signs * forces <= HELD * largest)
         if idle.any():
-            held = held & ~idle
-            found = self._fitted(J, values, held)
-        return found, held
+            active = active & ~idle
+            forces = self._fitted(J, values, active)
+        return forces, active
 
-    def _fitted(self, J: Array, values: Array, held: Array) -> Array:
+    def _fitted(self, J: Array, values: Array, active: Array) -> Array:
         n, z, T = self.n, self.z, self.T
-        pulls = np.array([[1.0 if kind == "cost" else x if kind == "squares" else 0.0
+        pulls = np.array([[1.0 if kind == "cost" else x if kind == "least_squares" else 0.0
                            for kind, x in zip(self.kinds, row, strict=True)] for row in values])  # fmt: skip
         slopes = np.einsum("tri,tr->ti", J, pulls)  # of costs and squares
         rows = []
         for t in range(T):
             own = slopes[t, n:].copy()
-            A = J[t][held[t], n:].T
+            A = J[t][active[t], n:].T
             if t + 1 < T:
                 own[z:] += slopes[t + 1, :n]
-                later = J[t + 1][held[t + 1], :n].T
+                later = J[t + 1][active[t + 1], :n].T
                 A = np.hstack([A, np.vstack([np.zeros((z, later.shape[1])), later])])
             rows.append(StageRows(t, A, -own[:, None]))
-        solved = stages_solved([int(x.sum()) for x in held], rows)
-        found = np.zeros(held.shape)
+        solved = stages_solved([int(x.sum()) for x in active], rows)
+        forces = np.zeros(active.shape)
         for t, x in enumerate(solved):
-            found[t, held[t]] = x[:, 0]
-        return found
+            forces[t, active[t]] = x[:, 0]
+        return forces
 
     # ---- how it moves
 
-    def moving(self, H: Array, J: Array, held: Array, gradient: Array, rows: Array) -> Array:
+    def moving(self, H: Array, J: Array, active: Array, gradient: Array, rows: Array) -> Array:
         """What is decided, states and motors (T, moved, n), by changes of gradients (T, columns, n) and of rows."""
         n, z, T = self.n, self.z, self.T
-        sizes = [z + n + int(own.sum()) for own in held]
+        sizes = [z + n + int(own.sum()) for own in active]
         equations = []
         for t in range(T):
-            own = J[t][held[t]]
+            own = J[t][active[t]]
             count, some = z + n, sizes[t]
             D, right = np.zeros((some, some)), np.zeros((some, gradient.shape[-1]))
             D[:count, :count] = H[t][n:, n:]
             D[count:, :count], D[:count, count:] = own[:, n:], own[:, n:].T
-            right[:count], right[count:] = gradient[t][n:], rows[t][held[t]]
+            right[:count], right[count:] = gradient[t][n:], rows[t][active[t]]
             parts = [D]
             if t + 1 < T:
                 D[z:count, z:count] += H[t + 1][:n, :n]
                 right[z:count] += gradient[t + 1][:n]
                 after = np.zeros((some, sizes[t + 1]))
-                after[z:count] = self._coupling(H[t + 1], J[t + 1][held[t + 1]]).T
+                after[z:count] = self._coupling(H[t + 1], J[t + 1][active[t + 1]]).T
                 parts.append(after)
             if t:
                 before = np.zeros((some, sizes[t - 1]))
@@ -231,12 +231,12 @@ class _Parts:
                 parts.insert(0, before)
             equations.append(StageRows(max(t - 1, 0), np.hstack(parts), -right))
         solved = stages_solved(sizes, equations)
-        found = np.stack([x[: z + n] for x in solved])
+        moved = np.stack([x[: z + n] for x in solved])
         motors = J[:, J.shape[1] - len(self.recipe.actuated) :]
-        before_y = np.concatenate([np.zeros((1, n, found.shape[-1])), found[:-1, z:]])
+        before_y = np.concatenate([np.zeros((1, n, moved.shape[-1])), moved[:-1, z:]])
         change = rows[:, J.shape[1] - len(self.recipe.actuated) :].copy()
-        change += motors @ np.concatenate([before_y, found], axis=1)
-        return np.concatenate([found, change], axis=1)
+        change += motors @ np.concatenate([before_y, moved], axis=1)
+        return np.concatenate([moved, change], axis=1)
 
     def _coupling(self, H: Array, own: Array) -> Array:
         """How the equations of a stage go along with the state before it."""
@@ -265,47 +265,47 @@ def motion_given(result: Any) -> dict[str, Array]:
     own, program = result.prepared, result._recipe.program
     ports = [port for port, *_ in own.targets.values()] + [*inputs_of(program.robot_numbers).values()]
     numbers = {port: result.numbers[port] for port in ports}
-    found = row_data(own, program, result._split, result._schedule, numbers)
+    arrays = row_data(own, program, result._split, result._schedule, numbers)
     shapes = own.shapes
     for port in ports:
-        if port in found and found[port].ndim > len(shapes[port]):
-            found[port] = np.expand_dims(found[port], -2)
+        if port in arrays and arrays[port].ndim > len(shapes[port]):
+            arrays[port] = np.expand_dims(arrays[port], -2)
     y = np.concatenate([result.q, result.velocities], axis=-1)
     x = np.concatenate([result._start[..., None, :], y[..., :-1, :]], axis=-2)
-    return found | {"x": x, "z": result._decided, "y": y, "step": own.constants["step"]}
+    return arrays | {"x": x, "z": result._decided, "y": y, "step": own.constants["step"]}
 
 
 def _shapes(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> dict[str, tuple[int, ...]]:
     program, dynamics = recipe.program, recipe.dynamics(1.0)
-    sizes, entries = target_sizes(program), program.entries
-    kinds = [[kind for k in some for kind in row_kinds(entries[k])] for some in split]
-    moved = sum(sizes[k] for k, entry in enumerate(entries) if entry.moving)
-    found: dict[str, tuple[int, ...]] = {
+    sizes, terms = target_sizes(program), program.terms
+    kinds = [[kind for k in some for kind in row_kinds(terms[k])] for some in split]
+    moved = sum(sizes[k] for k, term in enumerate(terms) if term.has_target_per_step)
+    shapes: dict[str, tuple[int, ...]] = {
         "x": (dynamics.numbers,), "z": (decided(dynamics),), "y": (dynamics.numbers,), "step": (),
         "given": (1 + moved + len(recipe.holdings),),
         "moving_weights": (len(kinds[0]),), "reached_weights": (len(kinds[1]),),
         "pulls": (len(kinds[0]) + len(kinds[1]) + led_by(dynamics) + len(recipe.actuated),),
     }  # fmt: skip
-    found |= same_shapes(recipe)
-    return {name: shape for name, shape in found.items() if 0 not in shape}
+    shapes |= same_shapes(recipe)
+    return {name: shape for name, shape in shapes.items() if 0 not in shape}
 
 
 def _conditions(
     recipe: ShootingRecipe,
     split: tuple[list[int], list[int]],
-    given: dict[str, Any],
+    inputs: dict[str, Any],
     more: dict[Parameter, Any] | None = None,
 ) -> StepConditions:
     """Of a step, with ``more`` numbers of the robot."""
     program = recipe.program
-    own = {p: [*given[name]] for p, name in inputs_of(recipe.parameters).items()} | (more or {})
-    dynamics = recipe.dynamics(given["step"], parametrised(program.tree, own) if own else program.tree)
-    weights = [x for name in ("moving", "reached") for x in given.get(f"{name}_weights", ())]
-    return StepConditions(wanted_rows(program, dynamics, split, given), weights, list(given["given"]))
+    own = {p: [*inputs[name]] for p, name in inputs_of(recipe.parameters).items()} | (more or {})
+    dynamics = recipe.dynamics(inputs["step"], parametrised(program.tree, own) if own else program.tree)
+    weights = [x for name in ("moving", "reached") for x in inputs.get(f"{name}_weights", ())]
+    return StepConditions(wanted_rows(program, dynamics, split, inputs), weights, list(inputs["given"]))
 
 
-def _state(given: dict[str, Any]) -> tuple[list[Any], ...]:
-    return tuple(list(given.get(name, ())) for name in ("x", "z", "y", "pulls"))
+def _state(inputs: dict[str, Any]) -> tuple[list[Any], ...]:
+    return tuple(list(inputs.get(name, ())) for name in ("x", "z", "y", "pulls"))
 
 
 def bends_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
@@ -322,9 +322,9 @@ def slopes_kernel(
 
 def _bends(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
 
-    def bent(**given: Any) -> Any:
-        conditions = _conditions(recipe, split, given)
-        x, z, y, pulls = _state(given)
+    def bent(**inputs: Any) -> Any:
+        conditions = _conditions(recipe, split, inputs)
+        x, z, y, pulls = _state(inputs)
         H, J = conditions.bends(x, z, y, pulls)
         return {"H": array(H), "J": array(J), "rows": array(conditions.rows(x, z, y))}
 
@@ -336,34 +336,34 @@ def _slopes(
 ) -> Kernel:
     size, T = moved_numbers(own, by, parameter), recipe.program.steps
 
-    def sloped(**given: Any) -> Any:
-        way = given.pop("way")
+    def sloped(**inputs: Any) -> Any:
+        direction = inputs.pop("direction")
         more = None
         if parameter is not None:
-            more = {parameter: scalars(way).ravel().tolist()}
+            more = {parameter: scalars(direction).ravel().tolist()}
         elif by in own.targets:
-            _aimed_elsewhere(own, recipe, by, given, way)
+            _aimed_elsewhere(own, recipe, by, inputs, direction)
         else:
             assert by in durations_of(own)
-            step = given["step"] + way[0] / float(T)
-            given["given"] = array([given["given"][0] * (step / given["step"]), *given["given"][1:]])
-            given["step"] = step
-        x, z, y, pulls = _state(given)
-        gradient, rows = _conditions(recipe, split, given, more).slopes(x, z, y, pulls)
+            step = inputs["step"] + direction[0] / float(T)
+            inputs["given"] = array([inputs["given"][0] * (step / inputs["step"]), *inputs["given"][1:]])
+            inputs["step"] = step
+        x, z, y, pulls = _state(inputs)
+        gradient, rows = _conditions(recipe, split, inputs, more).slopes(x, z, y, pulls)
         return {"gradient": array(gradient), "rows": array(rows)}
 
-    return compile(sloped, name="motion_slopes", **_shapes(recipe, split), way=(size,)).jacobian("way")
+    return compile(sloped, name="motion_slopes", **_shapes(recipe, split), direction=(size,)).jacobian("direction")
 
 
-def _aimed_elsewhere(own: Any, recipe: ShootingRecipe, by: str, given: dict[str, Any], way: Any) -> None:
+def _aimed_elsewhere(own: Any, recipe: ShootingRecipe, by: str, inputs: dict[str, Any], direction: Any) -> None:
     """A target moved by a tangent vector: that of the problem, or that of the step."""
     port, k, _ = own.targets[by]
     program, sizes = recipe.program, target_sizes(recipe.program)
-    entry = program.entries[k]
-    if not entry.moving:
-        given[port] = array(moved_target(program.tree, entry.feature, [*given[port]], [*way]))
+    term = program.terms[k]
+    if not term.has_target_per_step:
+        inputs[port] = array(moved_target(program.tree, term.feature, [*inputs[port]], [*direction]))
         return
-    start = 1 + sum(sizes[j] for j, other in enumerate(program.entries[:k]) if other.moving)
-    row = list(given["given"])
-    aim = moved_target(program.tree, entry.feature, row[start : start + sizes[k]], [*way])
-    given["given"] = array([*row[:start], *aim, *row[start + sizes[k] :]])
+    start = 1 + sum(sizes[j] for j, other in enumerate(program.terms[:k]) if other.has_target_per_step)
+    row = list(inputs["given"])
+    aim = moved_target(program.tree, term.feature, row[start : start + sizes[k]], [*direction])
+    inputs["given"] = array([*row[:start], *aim, *row[start + sizes[k] :]])

@@ -70,7 +70,7 @@ class ShootingRecipe:
 
 
 def shooting_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
-    """The search as a kernel; ``split`` are entries of steps and of the states that they reach."""
+    """The search as a kernel; ``split`` are terms of steps and of the states that they reach."""
     return _kernels.get(recipe, lambda: _compiled(recipe, split))
 
 
@@ -78,9 +78,9 @@ def same_shapes(recipe: ShootingRecipe) -> dict[str, tuple[int, ...]]:
     """Names and shapes of what is the same in all steps: targets that do not move, bounds and the robot's numbers."""
     program = recipe.program
     found: dict[str, tuple[int, ...]] = {
-        f"target{k}": (size,) for k, size in target_sizes(program).items() if not program.entries[k].moving
+        f"target{k}": (size,) for k, size in target_sizes(program).items() if not program.terms[k].has_target_per_step
     }
-    if any(entry.bounded for entry in program.entries):
+    if any(term.bounded for term in program.terms):
         found |= {"lower": (program.rows,), "upper": (program.rows,)}
     return found | {name: (prod(p.shape(program.tree)),) for p, name in inputs_of(recipe.parameters).items()}
 
@@ -89,23 +89,23 @@ def wanted_rows(
     program: PathProgram, dynamics: RobotDynamics, split: tuple[list[int], list[int]], given: Mapping[str, Any]
 ) -> WantedRows:
     """The rows of features, with targets and bounds of arrays by name."""
-    entries, aiming = program.entries, target_sizes(program)
-    targets = {k: list(given[f"target{k}"]) for k in aiming if not entries[k].moving}
+    terms, aiming = program.terms, target_sizes(program)
+    targets = {k: list(given[f"target{k}"]) for k in aiming if not terms[k].has_target_per_step}
     bounds = {
         k: (list(given["lower"][rows]), list(given["upper"][rows]))
-        for k, (entry, rows) in enumerate(zip(entries, program.rows_of, strict=True))
-        if entry.bounded
+        for k, (term, rows) in enumerate(zip(terms, program.rows_of, strict=True))
+        if term.bounded
     }
-    return WantedRows(dynamics, entries, *split, targets, bounds)
+    return WantedRows(dynamics, terms, *split, targets, bounds)
 
 
 def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
     program, m = recipe.program, recipe.controls
-    tree, T, entries = program.tree, program.steps, program.entries
+    tree, T, terms = program.tree, program.steps, program.terms
     sizes = target_sizes(program)
     nx = tree.nq + tree.nv
-    kinds = [[kind for k in some for kind in row_kinds(entries[k])] for some in split]
-    moved = sum(sizes[k] for k, entry in enumerate(entries) if entry.moving)
+    kinds = [[kind for k in some for kind in row_kinds(terms[k])] for some in split]
+    moved = sum(sizes[k] for k, term in enumerate(terms) if term.has_target_per_step)
     shapes: dict[str, tuple[int, ...]] = {
         "x0": (nx,), "u": (T, m), "x": (T, nx), "step": (),
         "moving_weights": (T, len(kinds[0])), "reached_weights": (T, len(kinds[1])),
@@ -119,46 +119,46 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
     shapes |= {"kept": (len(KEPT),), "ends": (3,)}
     shapes = {name: shape for name, shape in shapes.items() if 0 not in shape}
 
-    def solved(**given: Any) -> Any:
-        dynamics = recipe.dynamics(given["step"], with_inputs(tree, recipe.parameters, given))
-        wanted = wanted_rows(program, dynamics, split, given)
-        weights = tuple(given.get(f"{name}_weights", np.zeros((T, 0))) for name in ("moving", "reached"))
-        most_of = (list(given.get(f"{name}_tolerances", ())) for name in ("moving", "reached"))
-        limits = (list(given["low"]), list(given["high"])) if recipe.limited else None
-        tolerance, feasibility, most = given["ends"]
+    def solved(**inputs: Any) -> Any:
+        dynamics = recipe.dynamics(inputs["step"], with_inputs(tree, recipe.parameters, inputs))
+        rows_of = wanted_rows(program, dynamics, split, inputs)
+        weights = tuple(inputs.get(f"{name}_weights", np.zeros((T, 0))) for name in ("moving", "reached"))
+        most_of = (list(inputs.get(f"{name}_tolerances", ())) for name in ("moving", "reached"))
+        limits = (list(inputs["low"]), list(inputs["high"])) if recipe.limited else None
+        tolerance, feasibility, most = inputs["ends"]
         problem = Shooting(
-            dynamics, wanted, list(given["x0"]), given["given"], weights, limits,
+            dynamics, rows_of, list(inputs["x0"]), inputs["given"], weights, limits,
             recipe.gaps, recipe.second_order and not recipe.inverse, tolerance, feasibility,
             iterations=most, tolerances=(next(most_of), next(most_of)), proximal=PROXIMAL if recipe.inverse else 0.0,
             bent_rows=recipe.second_order and recipe.inverse,
         )  # fmt: skip
-        forces = tuple(given.get(f"{name}_forces", np.zeros((T, 0))) for name in ("moving", "reached"))
-        found = problem.solve(RollOut(given["x"], given["u"]), forces, list(given["kept"]))
-        x, u = found.motion
+        forces = tuple(inputs.get(f"{name}_forces", np.zeros((T, 0))) for name in ("moving", "reached"))
+        end = problem.solve(RollOut(inputs["x"], inputs["u"]), forces, list(inputs["kept"]))
+        x, u = end.motion
 
         def looked(_: Any, row: Any) -> tuple[Any, Any]:
-            x, u, y, given = (list(part) for part in row[:4])
-            more = dynamics.at(given).led(x, u)[dynamics.numbers :] if dynamics.more else []
-            values = array(wanted.values(x, u, [*y, *more], given))
+            x, u, y, data = (list(part) for part in row[:4])
+            more = dynamics.at(data).led(x, u)[dynamics.numbers :] if dynamics.more else []
+            values = array(rows_of.values(x, u, [*y, *more], data))
             if not isinstance(dynamics, InverseDynamics):
                 return (), (values, array(more))
-            tau, gains = dynamics.motors(x, u, [list(line) for line in row[4]], given[0])
+            tau, gains = dynamics.motors(x, u, [list(line) for line in row[4]], data[0])
             return (), (values, array(tau), array(gains))
 
-        rows = (problem.before(x), u, x, given["given"], *([found.gains] if recipe.inverse else []))
+        rows = (problem.before(x), u, x, inputs["given"], *([end.gains] if recipe.inverse else []))
         _, (values, more, *gains) = scan(looked, (), rows)
-        told = [found.status, found.iterations, found.cost, found.violation, found.gap, found.decrement]
+        scalars = [end.status, end.iterations, end.cost, end.violation, end.gap, end.decrement]
         every = {
             "x": x,
             "u": u,
-            "K": found.gains,
+            "K": end.gains,
             "values": values,
-            "told": array([*told, found.penalty, found.roll_outs]),
-            "kept": array(list(found.kept)),
+            "told": array([*scalars, end.penalty, end.roll_outs]),
+            "kept": array(list(end.kept)),
         }
         every |= {"more": more} if dynamics.more else {}
         every |= {"tau": more, "tau_gains": gains[0]} if recipe.inverse else {}
-        new = dict(zip(("moving", "reached"), found.multipliers, strict=True))
+        new = dict(zip(("moving", "reached"), end.multipliers, strict=True))
         return every | {f"{name}_forces": k for name, k in new.items() if k.shape[-1]}
 
     return compile(solved, name="shooting", **shapes)
@@ -167,7 +167,7 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
 def row_tolerances(program: PathProgram, split: tuple[list[int], list[int]], tolerances: Array) -> dict[str, Array]:
     """Tolerances of constraints as those of the search's rows, by the kernel's names; 1 of what is none."""
     own = dict(zip(program.hard, tolerances, strict=True))
-    rows = [[own.get(k, 1.0) for k in some for _ in row_kinds(program.entries[k])] for some in split]
+    rows = [[own.get(k, 1.0) for k in some for _ in row_kinds(program.terms[k])] for some in split]
     return {f"{name}_tolerances": np.array(x) for name, x in zip(("moving", "reached"), rows, strict=True)}
 
 
@@ -181,23 +181,23 @@ def row_data(
     """Weights of rows by step; times, targets that move and what holds; bounds, other targets and the robot's numbers,
     of which there are ``numbers``: by the kernel's names."""
     T, constants = program.steps, own.constants
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for name, some in zip(("moving", "reached"), split, strict=True):
         columns = [np.zeros((*schedule.weights.shape[:-2], T, 0))]
         for k in some:
-            entry, rows = program.entries[k], program.rows_of[k]
-            weights = schedule.weights[..., k, None] * own.even["scales"][rows]
-            if entry.bounded and entry.hard:
+            term, rows = program.terms[k], program.rows_of[k]
+            weights = schedule.weights[..., k, None] * own.scaled_constants["scales"][rows]
+            if term.bounded and term.hard:
                 high, low = (np.isfinite(constants[side][rows]) for side in ("upper", "lower"))
                 weights = np.concatenate([weights * high, weights * low], axis=-1)
             columns.append(weights)
-        found[f"{name}_weights"] = np.concatenate(columns, axis=-1)
+        arrays[f"{name}_weights"] = np.concatenate(columns, axis=-1)
     times = (np.arange(T) + 1.0)[:, None] * float(np.ravel(constants["step"])[0])
-    moving = [f"target{k}" for k, entry in enumerate(program.entries) if entry.moving]
-    given = (times, *(numbers[name] for name in moving), schedule.active)
-    lead = np.broadcast_shapes(*(x.shape[:-2] for x in given))
-    found["given"] = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in given], axis=-1)
-    found |= {name: x for name, x in numbers.items() if name not in moving}
-    if any(entry.bounded for entry in program.entries):
-        found |= {"lower": constants["lower"], "upper": constants["upper"]}
-    return found
+    moving = [f"target{k}" for k, term in enumerate(program.terms) if term.has_target_per_step]
+    columns_of_steps = (times, *(numbers[name] for name in moving), schedule.active)
+    lead = np.broadcast_shapes(*(x.shape[:-2] for x in columns_of_steps))
+    arrays["given"] = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in columns_of_steps], axis=-1)
+    arrays |= {name: x for name, x in numbers.items() if name not in moving}
+    if any(term.bounded for term in program.terms):
+        arrays |= {"lower": constants["lower"], "upper": constants["upper"]}
+    return arrays

@@ -23,7 +23,7 @@ from linkwork.optimal.shooting.motion_infeasibility import motion_conflict_proof
 from linkwork.optimal.shooting.shooting_calls import picked
 from linkwork.optimal.shooting.shooting_derivative import motion_derivative
 
-__all__ = ["ShootingResult", "best_of_seeds", "search_of", "shooting_result"]
+__all__ = ["ShootingResult", "best_of_guesses", "search_of", "shooting_result"]
 
 Array = np.ndarray[Any, Any]
 
@@ -52,7 +52,7 @@ class ShootingResult(OptimalResult):
     _kernel: Any
     _inputs: dict[str, Array]  # of the kernel, with which the search began
     _search: dict[str, Array]  # where the search ended
-    _split: tuple[list[int], list[int]]  # entries of steps, and of the states that they reach
+    _split: tuple[list[int], list[int]]  # terms of steps, and of the states that they reach
     _schedule: Schedule
     _start: Array  # (..., nx): the state at the start
     _decided: Array  # (..., T, n): controls of the search, and forces of what holds
@@ -61,12 +61,12 @@ class ShootingResult(OptimalResult):
     def _looked(self) -> tuple[Array, Array]:
         program = self.prepared.program
         every, alone = [], []
-        for k, entry in enumerate(program.entries):
+        for k, term in enumerate(program.terms):
             own = self._values[..., program.rows_of[k]]
-            if entry.at is None:
+            if term.at is None:
                 every.append(own)
             else:
-                alone.append(own[..., entry.at, :])
+                alone.append(own[..., term.at, :])
         none = np.zeros((*self._values.shape[:-1], 0))
         return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
 
@@ -78,10 +78,10 @@ class ShootingResult(OptimalResult):
         return motion_conflict_proof(self, place)
 
     def _gone_on_from(self, search: dict[str, Array]) -> ShootingResult:
-        """The same with the numbers of another search of the same problem and motors, to be taken over (``warm``)."""
-        found = copy(self)
-        found._search = search
-        return found
+        """Return the result with the numbers of another search of the same problem and motors, for ``warm_start``."""
+        result = copy(self)
+        result._search = search
+        return result
 
     def derivative(self, by: str) -> PathDerivative:
         """How the motion moves by n numbers of what the problem is asked with: configurations (..., T, nv, n), in
@@ -102,24 +102,24 @@ def shooting_result(
     phases: HoldingPhases,
     x0: Array,
     velocity: Any,
-    found: Any,
+    outputs: Any,
     tolerances: Array,
-    given: dict[str, Array],
+    inputs: dict[str, Array],
     schedule: Schedule,
 ) -> ShootingResult:
     """Of what the kernel tells; ``given``, targets and the robot's numbers, and ``schedule`` are what it was given."""
     program, robot, weights = own.program, own.problem.robot, schedule.weights
-    status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(found.told, -1, 0)
+    status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(outputs.told, -1, 0)
     lead, nq = status.shape, robot.nq
-    forces = _by_entry(program, split, found)
-    violated = _violations(own, found.values, weights)
+    forces = _by_entry(program, split, outputs)
+    violated = _violations(own, outputs.values, weights)
     ended = np.choose(np.nan_to_num(status).astype(int).clip(0, 3), [1.0, 3.0, 0.0, 3.0])
     bad = (violated > tolerances[1:]).any(axis=-1) & (penalty > FAR_PENALTY)
     ended = np.where((ended != 1.0) & bad, 2.0, ended)
     lost = [j for j, k in enumerate(program.hard) if k in phases.kept]  # what the dynamics were to keep
     ended = np.where((ended == 1.0) & (violated > tolerances[1:])[..., lost].any(axis=-1), 2.0, ended)
     cost = np.where(status == 3.0, np.nan, cost)
-    told = np.zeros((*lead, len(TOLD) + 2 * len(program.hard)))
+    scalars = np.zeros((*lead, len(TOLD) + 2 * len(program.hard)))
     by_name = {
         "status": ended,
         "iterations": iterations,
@@ -128,38 +128,38 @@ def shooting_result(
         "length": np.sqrt(abs(decrement)),
     }
     for name, x in by_name.items():
-        told[..., TOLD.index(name)] = x
-    told[..., len(TOLD) :] = np.concatenate([violated, violated], axis=-1)
-    told = resolved(found.x[..., :nq], told, float(tolerances[0]))
-    state = {"q": found.x[..., :nq], "told": told}
+        scalars[..., TOLD.index(name)] = x
+    scalars[..., len(TOLD) :] = np.concatenate([violated, violated], axis=-1)
+    scalars = resolved(outputs.x[..., :nq], scalars, float(tolerances[0]))
+    state = {"q": outputs.x[..., :nq], "told": scalars}
     places = program.forces_of(program.everywhere)
     state["everywhere"] = np.zeros((*lead, program.steps, program.force_count(program.everywhere)))
     for k, place in places.items():
         state["everywhere"][..., place] = forces.get(k, 0.0)
     state["alone"] = np.zeros((*lead, program.force_count(program.alone)))
     for k, place in program.forces_of(program.alone).items():
-        state["alone"][..., place] = forces[k][..., program.entries[k].at, :] if k in forces else 0.0
+        state["alone"][..., place] = forces[k][..., program.terms[k].at, :] if k in forces else 0.0
     if program.variables:
-        state["u"] = found.u[..., robot.nv :] if hasattr(found, "tau") else _variables(program, phases, found)
-    numbers = own.even | given | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
+        state["u"] = outputs.u[..., robot.nv :] if hasattr(outputs, "tau") else _variables(program, phases, outputs)
+    numbers = own.scaled_constants | inputs | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
     numbers |= {} if velocity is None else {"velocity": floats(velocity)}
     result = ShootingResult._make(own, state, numbers, tolerances, lead)
-    result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
-    if hasattr(found, "tau"):
-        result.controls, result.gains, result.accelerations = found.tau, found.tau_gains, found.u[..., : robot.nv]
+    result.controls, result.velocities, result.gains = outputs.u, outputs.x[..., nq:], outputs.K
+    if hasattr(outputs, "tau"):
+        result.controls, result.gains, result.accelerations = outputs.tau, outputs.tau_gains, outputs.u[..., : robot.nv]
     else:
-        v = found.x[..., nq:]
+        v = outputs.x[..., nq:]
         first = np.broadcast_to(x0[..., None, nq:], (*v.shape[:-2], 1, robot.nv))
         step = float(np.ravel(own.constants["step"])[0])
         result.accelerations = np.diff(np.concatenate([first, v], axis=-2), axis=-2) / step
-    result._values, result.gap = found.values, gap
+    result._values, result.gap = outputs.values, gap
     result._schedule = schedule
     result._start = np.broadcast_to(x0, (*lead, x0.shape[-1]))
-    result._decided = np.concatenate([found.u, getattr(found, "more", found.u[..., :0])], axis=-1)
+    result._decided = np.concatenate([outputs.u, getattr(outputs, "more", outputs.u[..., :0])], axis=-1)
     return result
 
 
-def best_of_seeds(every: ShootingResult) -> ShootingResult:
+def best_of_guesses(every: ShootingResult) -> ShootingResult:
     """Of seeds the best of each problem, with all as its ``attempts``."""
     place = every._best()
     state = {name: picked(x, place) for name, x in every.state.items()}
@@ -168,57 +168,61 @@ def best_of_seeds(every: ShootingResult) -> ShootingResult:
         name: x.squeeze(x.ndim - len(shapes[name]) - 1) if name in shapes and x.ndim > len(shapes[name]) else x
         for name, x in every.numbers.items()
     }
-    found = ShootingResult._make(every.prepared, state, numbers, every.tolerances, place.shape)
-    found.attempts, found.seed = every, int(place) if not place.shape else place
+    best = ShootingResult._make(every.prepared, state, numbers, every.tolerances, place.shape)
+    best.attempts, best.seed = every, int(place) if not place.shape else place
     for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values", "_start", "_decided"):
-        setattr(found, name, picked(getattr(every, name), place))
+        setattr(best, name, picked(getattr(every, name), place))
     for name in ("_recipe", "_limits", "_split", "_schedule", "_kernel", "_inputs"):
-        setattr(found, name, getattr(every, name))
-    found._search = {name: picked(x, place) for name, x in every._search.items()}
-    return found
+        setattr(best, name, getattr(every, name))
+    best._search = {name: picked(x, place) for name, x in every._search.items()}
+    return best
 
 
-def search_of(caller: str, warm: Any, recipe: Any) -> dict[str, Array]:
+def search_of(caller: str, warm_start: Any, recipe: Any) -> dict[str, Array]:
     """Where the search of a result ended, for another with this recipe.
 
     Raises TypeError for what is no such result, ValueError for one of another problem or with other controls.
     """
-    if not isinstance(warm, ShootingResult):
-        other = "a path by another solver: give guess=, its q, instead"
-        what = other if isinstance(warm, OptimalResult) else repr(warm)
-        raise TypeError(f'{caller}: warm: expected a result of the same problem by "ilqr" or "shooting", got {what}')
-    old = warm._recipe
+    if not isinstance(warm_start, ShootingResult):
+        other = "a path by another solver: give initial_guess=, its q, instead"
+        what = other if isinstance(warm_start, OptimalResult) else repr(warm_start)
+        raise TypeError(
+            f'{caller}: warm_start: expected a result of the same problem by "ilqr" or "shooting", got {what}'
+        )
+    old = warm_start._recipe
     if (old.inverse, old.actuated) != (recipe.inverse, recipe.actuated):
         raise ValueError(
-            f"{caller}: warm: expected a result with the same controls, with the same actuated= and dynamics=: give "
-            f"guess=, its q, instead"
+            f"{caller}: warm_start: expected a result with the same controls, with the same actuated= and dynamics=: "
+            f"give initial_guess=, its q, instead"
         )
     same = replace(old.program, robot_numbers=recipe.program.robot_numbers)
     if (same, old.holdings) != (recipe.program, recipe.holdings):
-        raise ValueError(f"{caller}: warm: expected a result of the same problem: give guess=, its q, instead")
-    return warm._search
+        raise ValueError(
+            f"{caller}: warm_start: expected a result of the same problem: give initial_guess=, its q, instead"
+        )
+    return warm_start._search
 
 
-def _variables(program: PathProgram, phases: HoldingPhases, found: Any) -> Array:
+def _variables(program: PathProgram, phases: HoldingPhases, outputs: Any) -> Array:
     """Forces of what holds, as the problem's variables of steps (..., T, variables)."""
     own, start = {}, 0
     for one in phases.holdings:
-        own[one.force.name] = found.more[..., start : start + one.force.size]
+        own[one.force.name] = outputs.more[..., start : start + one.force.size]
         start += one.force.size
     return np.concatenate([own[name] for name, _ in program.variables], axis=-1)
 
 
-def _by_entry(program: PathProgram, split: tuple[list[int], list[int]], found: Any) -> dict[int, Array]:
+def _by_entry(program: PathProgram, split: tuple[list[int], list[int]], outputs: Any) -> dict[int, Array]:
     """Multipliers of constraints by their numbers, (..., T, rows)."""
     forces: dict[int, Array] = {}
     for name, some in zip(("moving", "reached"), split, strict=True):
         start = 0
         for k in some:
-            entry = program.entries[k]
-            size = len(row_kinds(entry))
-            if entry.hard:
-                own = getattr(found, f"{name}_forces")[..., start : start + size]
-                forces[k] = own[..., : entry.count] - own[..., entry.count :] if entry.bounded else own
+            term = program.terms[k]
+            size = len(row_kinds(term))
+            if term.hard:
+                own = getattr(outputs, f"{name}_forces")[..., start : start + size]
+                forces[k] = own[..., : term.count] - own[..., term.count :] if term.bounded else own
             start += size
     return forces
 

@@ -9,8 +9,6 @@ Problems by inverse dynamics: motors as constraints on what a motion takes.
 
 from __future__ import annotations
 
-from copy import copy
-from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,17 +17,18 @@ import numpy as np
 from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.algorithms.path_augmented_lagrangian import STOPPED
-from linkwork.optimal.algorithms.shooting.cost_terms import split_entries
+from linkwork.optimal.algorithms.shooting.cost_terms import split_terms
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import INTEGRATORS
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import INVERSE_INTEGRATORS
 from linkwork.optimal.algorithms.shooting.search_state import begun
 from linkwork.optimal.arguments import (
+    SOLVE,
+    broadcast_axes,
     read_count,
     read_guess,
     read_seed,
     read_switch,
     read_tolerances,
-    together,
 )
 from linkwork.optimal.contact_schedule import weight_of
 from linkwork.optimal.features import TorqueFeature
@@ -50,19 +49,19 @@ from linkwork.optimal.schedule import Schedule
 from linkwork.optimal.shooting.contact_phases import HoldingPhases, holding_controls, phases_of
 from linkwork.optimal.shooting.shooting_calls import Watching, gone_on, in_pieces, searched, stopped
 from linkwork.optimal.shooting.shooting_kernel import ShootingRecipe, row_data, row_tolerances, shooting_kernel
-from linkwork.optimal.shooting.shooting_result import ShootingResult, best_of_seeds, search_of, shooting_result
+from linkwork.optimal.shooting.shooting_result import ShootingResult, best_of_guesses, search_of, shooting_result
 
-__all__ = ["SHOOTING", "SHOOTING_OPTIONS", "ShootingResult", "shot"]
+__all__ = ["SHOOTING", "ShootingResult", "solve_by_shooting"]
 
 
 Array = np.ndarray[Any, Any]
 SHOOTING = ("ilqr", "shooting")
-AT_MOST = 200
+MAX_ITERATIONS = 200
 TOLERANCE = 1e-9  # of constraints
 STEP_TOLERANCE = 1e-6  # the root of how much cost may be left, beside the cost
 
 
-def shot(
+def solve_by_shooting(
     problem: Any,
     start: Any,
     solver: str,
@@ -70,8 +69,8 @@ def shot(
     velocity: Any = None,
     targets: Any = None,
     parameters: Any = None,
-    guess: Any = None,
-    warm: Any = None,
+    initial_guess: Any = None,
+    warm_start: Any = None,
     controls: Any = None,
     control_limits: Any = None,
     actuated: Any = None,
@@ -79,51 +78,48 @@ def shot(
     integrator: str = "semi_implicit_euler",
     passive: bool = False,
     second_order: bool | None = None,
-    tolerance: Any = TOLERANCE,
-    step_tolerance: float = STEP_TOLERANCE,
-    max_iterations: int = AT_MOST,
-    seeds: int = 1,
-    seed: int = 0,
-    every_seed: bool = False,
-    deadline: float | None = None,
+    tolerance: Any = None,
+    step_tolerance: float | None = None,
+    max_iterations: int | None = None,
+    num_guesses: int = 1,
+    seed: Any = 0,
+    continue_all: bool = False,
+    time_limit: float | None = None,
     progress: bool = False,
     callback: Any = None,
     schedule: Schedule | None = None,
 ) -> ShootingResult:
-    """The best motion from a start, by forward dynamics.
+    """Return the best motion from a start, by forward dynamics: see `TrajectoryProblem.solve` for the options.
 
-    ``solver`` "ilqr" begins with the motion of the first ``controls`` (..., T, m), by default what holds the robot
-    at the start; "shooting" with the ``guess`` (..., T, nq), whose gaps it closes. ``actuated`` names the joints
-    that have motors (all but a free base), ``control_limits`` bound their forces: a number, one a motor, a pair of
-    such (least, most), or False for none; by default those of the robot. ``dynamics`` "inverse" has accelerations
-    for controls, and variables of steps. ``integrator`` is "semi_implicit_euler", by forward dynamics
-    "runge_kutta_4", and by inverse dynamics "stormer_verlet"; ``passive`` adds what joints do by themselves.
-    ``second_order`` takes the dynamics' second derivatives, too: slower steps, and fewer; by default where there
-    are fewer motors than velocities, and neither contacts nor constraints hold the robot, and by inverse dynamics.
-    ``parameters`` are numbers of the robot by the names of `Robot.parameters`, (..., *shape) each, in the place of its
-    own; others take the same kernel.  ``warm`` is a result by forward dynamics of the same problem and motors, from
-    whose motion, multipliers and penalties it goes on; of "ilqr" the motion is that of its controls.
-    Of several ``seeds`` the first begins so, and others with paths to configurations drawn by ``seed``, or with the
-    forces of such.
+    ``solver`` "ilqr" begins with the motion of the first ``controls``, by default those that keep the robot at the
+    start; "shooting" with the ``initial_guess``, whose gaps it closes.  ``warm_start`` is a result by forward dynamics
+    of the same problem and motors, from whose motion, multipliers and penalties it goes on; of "ilqr" the motion is
+    that of its controls.  Of several guesses the first begins so, and others with paths to configurations drawn by
+    ``seed``, or with the forces of such.  A ``schedule`` has phases at other steps than the problem.
 
     Raises ValueError for what forward dynamics does not answer: features of more than a step, free durations,
-    variables of steps but forces of contacts, and contacts that may slide; and for arguments that are none.
+    variables of steps but forces of contacts, and contacts that may slide; and for wrong arguments.
     """
-    caller = f"Problem.solve: solver={solver!r}"
+    caller = f"{SOLVE}: solver={solver!r}"
     passive, seed = read_switch("passive", passive), read_seed(seed)
     second_order = None if second_order is None else read_switch("second_order", second_order)
-    watching = Watching("Problem.solve", seeds, every_seed, deadline, progress, callback)
+    watching = Watching(SOLVE, num_guesses, continue_all, time_limit, progress, callback)
+    tolerance = TOLERANCE if tolerance is None else tolerance
+    step_tolerance = STEP_TOLERANCE if step_tolerance is None else step_tolerance
+    max_iterations = MAX_ITERATIONS if max_iterations is None else max_iterations
     if start is None:
         raise ValueError(f"{caller}: start: a motion by forward dynamics begins somewhere: give the configuration")
-    if solver == "ilqr" and controls is not None and guess is not None:
-        raise ValueError(f"{caller}: it begins with controls= or with the forces of a guess=: expected one of them")
+    if solver == "ilqr" and controls is not None and initial_guess is not None:
+        raise ValueError(
+            f"{caller}: it begins with controls= or with the forces of an initial_guess=: expected one of them"
+        )
     inverse, robot = one_of(caller, "dynamics", dynamics, DYNAMICS) == "inverse", problem.robot
     one_of(caller, "integrator", integrator, INVERSE_INTEGRATORS if inverse else INTEGRATORS)
     places = motor_places(caller, robot, actuated)
     low, high = motor_limits(caller, robot, places, control_limits)
     if inverse:
         if controls is not None:
-            raise ValueError(f"{caller}: dynamics='inverse': controls: it begins with a guess=: expected none")
+            raise ValueError(f"{caller}: dynamics='inverse': controls: it begins with an initial_guess=: expected none")
         problem = with_motors(caller, problem, places, (low, high), passive)
     numbers = read_robot_numbers(caller, problem, parameters)
     own = prepared(problem, True, False, tuple(numbers))
@@ -140,19 +136,19 @@ def shot(
     gaps = solver == "shooting"
     recipe = ShootingRecipe(program, places, integrator, passive, limited, gaps, second, phases.holdings, inverse)
     tau = float(np.ravel(own.constants["step"])[0])
-    split = split_entries(recipe.dynamics(1.0), program.entries, phases.kept)
-    q0 = read_configuration(robot, "Problem.solve", "start", start)
+    split = split_terms(recipe.dynamics(1.0), program.terms, phases.kept)
+    q0 = read_configuration(robot, SOLVE, "start", start)
     v0 = np.zeros(robot.nv) if velocity is None else read_finite(caller, "velocity", velocity, (robot.nv,))
-    lead = together({"start": q0.shape[:-1], "velocity": v0.shape[:-1]})
+    lead = broadcast_axes({"start": q0.shape[:-1], "velocity": v0.shape[:-1]})
     x0 = np.concatenate([np.broadcast_to(q0, (*lead, robot.nq)), np.broadcast_to(v0, (*lead, robot.nv))], axis=-1)
     known = numbers, (low, high), own.begin.get("u")
-    before = None if warm is None else search_of(caller, warm, recipe)
-    if before is None or guess is not None or controls is not None:
-        path, u = _first(caller, robot, recipe, phases, x0, tau, guess, controls, *known)
+    before = None if warm_start is None else search_of(caller, warm_start, recipe)
+    if before is None or initial_guess is not None or controls is not None:
+        path, u = _first(caller, robot, recipe, phases, x0, tau, initial_guess, controls, *known)
     else:
         path, u = before["x"], before["u"] if inverse else np.clip(before["u"], low, high)
-    if watching.seeds > 1:
-        ends = own.ends(watching.seeds - 1, seed)
+    if watching.num_guesses > 1:
+        ends = own.ends(watching.num_guesses - 1, seed)
         first = guesses(problem, np.broadcast_to(path[..., : robot.nq], (*path.shape[:-1], robot.nq)), ends, True)
         x0 = x0[..., None, :]
         paths, forces = _first(
@@ -165,13 +161,13 @@ def shot(
         f"targets: {name!r}": aims[p].shape[: aims[p].ndim - len(own.shapes[p])]
         for name, (p, *_) in own.targets.items()
     }
-    together({"start": lead, **axes, **axes_of(robot.tree, numbers)})
+    broadcast_axes({"start": lead, **axes, **axes_of(robot.tree, numbers)})
     schedule = schedule or Schedule(own.constants["weights"], phases.active(program.steps))
     inputs |= row_data(own, program, split, schedule, aims)
     inputs |= {"low": low, "high": high} if limited else {}
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
     inputs |= row_tolerances(program, split, tolerances[1:])
-    max_iterations = read_count("Problem.solve", "max_iterations", max_iterations)
+    max_iterations = read_count(SOLVE, "max_iterations", max_iterations)
     inputs |= {"ends": np.array([step_tolerance, tolerances[1:].min(initial=1.0), float(max_iterations)])}
     kernel = shooting_kernel(recipe, split)
     inputs["kept"] = np.array(begun(float(step_tolerance), PENALTY, bool(program.hard)))
@@ -179,9 +175,9 @@ def shot(
     for port in kernel.inputs:
         inputs.setdefault(port.name, np.zeros(port.shape))  # of multipliers
         x = inputs[port.name]
-        if watching.seeds > 1 and port.name not in ("x0", "u", "x") and x.ndim > len(port.shape):
+        if watching.num_guesses > 1 and port.name not in ("x0", "u", "x") and x.ndim > len(port.shape):
             inputs[port.name] = np.expand_dims(x, x.ndim - len(port.shape))
-    if watching.seeds > 1:
+    if watching.num_guesses > 1:
         velocity = np.expand_dims(velocity, -2) if np.ndim(velocity) > 1 else velocity
         own_axes = {name: len(shape) for name, shape in own.shapes.items()}
         aims = {
@@ -189,40 +185,34 @@ def shot(
             for name, x in aims.items()
         }
 
-    def result(found: Any) -> ShootingResult:
-        told = SimpleNamespace(**found)
-        every = shooting_result(own, split, phases, x0, velocity, told, tolerances, aims, schedule)
-        every.state["told"][..., 1] = np.where(stopped(found), STOPPED, every.state["told"][..., 1])
-        every._recipe, every._search = recipe, searched(found)
+    def result(outputs: Any) -> ShootingResult:
+        named = SimpleNamespace(**outputs)
+        every = shooting_result(own, split, phases, x0, velocity, named, tolerances, aims, schedule)
+        every.state["told"][..., 1] = np.where(stopped(outputs), STOPPED, every.state["told"][..., 1])
+        every._recipe, every._search = recipe, searched(outputs)
         every._limits = (low, high) if limited else None
         every._kernel, every._inputs, every._split = kernel, inputs, split
         return every
 
-    def shown(found: Any, running: bool) -> ShootingResult:
-        told = best_of_seeds(result(found)) if watching.seeds > 1 else result(found)
-        told._running = running
-        if told.attempts is not None:
-            told.attempts._running = running
-        return told
+    def shown(outputs: Any, running: bool) -> ShootingResult:
+        named = best_of_guesses(result(outputs)) if watching.num_guesses > 1 else result(outputs)
+        named._running = running
+        if named.attempts is not None:
+            named.attempts._running = running
+        return named
 
-    found, late = in_pieces(kernel, inputs, max_iterations, watching, result, shown)
-    last = shown(found, False)
+    outputs, late = in_pieces(kernel, inputs, max_iterations, watching, result, shown)
+    last = shown(outputs, False)
     last._late = late
     return last
-
-
-SHOOTING_OPTIONS = tuple(signature(shot).parameters)[3:-1]
-
-
-"""What `shot` is asked with besides the problem, its start, the solver and a controller's schedule."""
 
 
 def _put(x: Array, first: Array) -> Array:
     """Of seeds (..., seeds, T, n), with the first as it is said (..., T, n)."""
     lead = np.broadcast_shapes((*x.shape[:-3], *x.shape[-2:]), first.shape)
-    found = np.array(np.broadcast_to(x, (*lead[:-2], *x.shape[-3:])))
-    found[..., 0, :, :] = first
-    return found
+    whole = np.array(np.broadcast_to(x, (*lead[:-2], *x.shape[-3:])))
+    whole[..., 0, :, :] = first
+    return whole
 
 
 def _first(
@@ -288,29 +278,27 @@ def with_motors(caller: str, problem: Any, places: tuple[int, ...], limits: tupl
         )
     low, high = limits
     key = ("inverse", places, low.tobytes(), high.tobytes(), passive)
-    found = problem.prepared.get(key)
-    if found is None:
-        found = problem.prepared[key] = _posed(problem, places, low, high, passive)
-    return found
+    posed = problem._prepared.get(key)
+    if posed is None:
+        posed = problem._prepared[key] = _posed(problem, places, low, high, passive)
+    return posed
 
 
 def _posed(problem: Any, places: tuple[int, ...], low: Array, high: Array, passive: bool) -> Any:
-    found = copy(problem)
-    found.entries, found.variables = list(problem.entries), dict(problem.variables)
-    found._changed()
     tree = problem.robot.tree
     owned = {body.joint_name: range(tree.nv)[tree.v_slices[i]] for i, body in tree.stacked() if body.joint.nv}
     known = {
         k
-        for entry in problem.entries
-        if isinstance(entry.feature, TorqueFeature) and entry.kind == "equality" and entry.target is None
-        and len(entry.steps) == problem.steps and entry.lower is None and (entry.scale > 0.0).all()
-        for k in entry.feature.places
+        for term in problem.terms
+        if isinstance(term.feature, TorqueFeature) and term.kind == "equality" and term.target is None
+        and len(term.steps) == problem.num_steps and term.lower is None and (term.scale > 0.0).all()
+        for k in term.feature.places
     }  # fmt: skip
     idle = [name for name, own in owned.items() if not known.issuperset(own) and not set(own) & set(places)]
     if idle:
         feature = TorqueFeature(idle, passive=passive)
-        found.add(feature, "equality", scale=1.0 / weight_of(problem), name=_fresh(found, "no motor"))
+        name = _unused_name(problem, "no motor")
+        problem = problem.add(feature, "equality", scale=1.0 / weight_of(problem), name=name)
     bounds = dict(zip(places, zip(low, high, strict=True), strict=True))
     limited = [
         name for name, own in owned.items()
@@ -319,11 +307,12 @@ def _posed(problem: Any, places: tuple[int, ...], low: Array, high: Array, passi
     if limited:
         below, above = (np.array([bounds[k][side] for name in limited for k in owned[name]]) for side in (0, 1))
         feature = TorqueFeature(limited, passive=passive)
-        found.add(feature, "inequality", lower=below, upper=above, name=_fresh(found, "motors"))
-    return found
+        name = _unused_name(problem, "motors")
+        problem = problem.add(feature, "inequality", lower=below, upper=above, name=name)
+    return problem
 
 
-def _fresh(problem: Any, name: str) -> str:
-    """A name that no feature of the problem has."""
-    taken = {entry.name for entry in problem.entries}
+def _unused_name(problem: Any, name: str) -> str:
+    """Return a name that no feature of the problem has."""
+    taken = {term.name for term in problem.terms}
     return next(x for x in (name, *(f"{name} {k}" for k in range(2, 1000))) if x not in taken)

@@ -40,15 +40,15 @@ class Terms(ABC):
     reached_kinds: tuple[str, ...]
 
     @abstractmethod
-    def moving(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
+    def moving(self, x: Scalars, u: Scalars, y: Scalars, data: Scalars) -> list[Any]:
         """The rows of (x, u), with what is given for the step; y is all that it makes, f(x, u) first."""
 
-    def curvature(self, x: Scalars, u: Scalars, given: Scalars, slopes: Scalars) -> list[list[Any]]:
+    def curvature(self, x: Scalars, u: Scalars, data: Scalars, slopes: Scalars) -> list[list[Any]]:
         """Second derivatives by (x, u) of Σ sᵢ rᵢ of the rows of steps, as far as they are known; empty: of none."""
         return []
 
     @abstractmethod
-    def reached(self, y: Scalars, given: Scalars) -> list[Any]:
+    def reached(self, y: Scalars, data: Scalars) -> list[Any]:
         """The rows of the state that a step leads to."""
 
 
@@ -61,11 +61,11 @@ class TermRequest(Terms):
     of_moving: Callable[[Any, Any, Any], Any]
     of_reached: Callable[[Any, Any], Any]
 
-    def moving(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
-        return list(self.of_moving(x, u, given))
+    def moving(self, x: Scalars, u: Scalars, y: Scalars, data: Scalars) -> list[Any]:
+        return list(self.of_moving(x, u, data))
 
-    def reached(self, y: Scalars, given: Scalars) -> list[Any]:
-        return list(self.of_reached(y, given))
+    def reached(self, y: Scalars, data: Scalars) -> list[Any]:
+        return list(self.of_reached(y, data))
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,11 @@ class WeighedRows:
 
     def renewed(self, rows: Scalars) -> list[Any]:
         """The multipliers of the next round."""
-        found = []
+        multipliers = []
         for kind, r, w, k in zip(self.kinds, rows, self.weights, self.multipliers, strict=True):
             x = k + self.penalty * _of(r, w)
-            found.append(0.0 if kind not in CONSTRAINTS else x if kind == "equality" else fmax(x, 0.0))
-        return found
+            multipliers.append(0.0 if kind not in CONSTRAINTS else x if kind == "equality" else fmax(x, 0.0))
+        return multipliers
 
 
 def counts(w: Any) -> Any:
@@ -127,7 +127,7 @@ def _above(x: Any) -> Any:
 def _cost(kind: str, x: Any, k: Any, penalty: Any) -> Any:
     if kind == "cost":
         return x
-    if kind == "squares":
+    if kind == "least_squares":
         return x * x * 0.5
     if kind == "equality":
         return x * (k + x * penalty * 0.5)
@@ -187,7 +187,7 @@ def _slopes(kind: str, x: Any, k: Any, penalty: Any) -> tuple[Any, Any]:
     """First and second derivative of what a weighed row costs."""
     if kind == "cost":
         return 1.0, 0.0
-    if kind == "squares":
+    if kind == "least_squares":
         return x, 1.0
     if kind == "equality":
         return k + x * penalty, penalty

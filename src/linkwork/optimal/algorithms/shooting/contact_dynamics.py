@@ -95,21 +95,21 @@ class ContactDynamics(RobotDynamics):
     def more(self) -> int:  # type: ignore[override]
         return sum(one.force.size for one in self.holdings)
 
-    def at(self, given: Scalars) -> Dynamics:
+    def at(self, data: Scalars) -> Dynamics:
         """In a step: ``given`` has the time first, and last what acts."""
-        return replace(self, time=given[0], active=tuple(given[len(given) - len(self.holdings) :]))
+        return replace(self, time=data[0], active=tuple(data[len(data) - len(self.holdings) :]))
 
     def forces_by_name(self, numbers: Scalars) -> Mapping[str, list[Any]]:
-        found, start = {}, 0
+        forces, start = {}, 0
         for one in self.holdings:
-            found[one.force.name] = list(numbers[start : start + one.force.size])
+            forces[one.force.name] = list(numbers[start : start + one.force.size])
             start += one.force.size
-        return found
+        return forces
 
     def led(self, x: Scalars, u: Scalars) -> list[Any]:
         q, _ = self.parted(x)
-        found = self._solved(x, u)
-        return [*integrate(self.tree, q, [a * self.h for a in found.v]), *found.v, *found.forces]
+        solution = self._solved(x, u)
+        return [*integrate(self.tree, q, [a * self.h for a in solution.v]), *solution.v, *solution.forces]
 
     def step(self, x: Scalars, u: Scalars) -> list[Any]:
         return self.led(x, u)[: self.numbers]
@@ -134,8 +134,8 @@ class ContactDynamics(RobotDynamics):
         def step(state: Any) -> Any:
             v = list(state[0])
             r, D, _ = self._left(q, v)
-            wanted = [dot(row, v) - a - dot(row, free) for row, a in zip(D, r, strict=True)]
-            forces = self._factors(D, moving, floors).solved(wanted)
+            right = [dot(row, v) - a - dot(row, free) for row, a in zip(D, r, strict=True)]
+            forces = self._factors(D, moving, floors).solved(right)
             new = velocity(forces)
             far: Any = 0.0
             for a, b in zip(new, v, strict=True):
@@ -144,8 +144,8 @@ class ContactDynamics(RobotDynamics):
 
         # from where the robot is: without what holds it, it may go far
         start = np.zeros(tree.nv), np.zeros(self.more), 1.0, 0.0
-        found = while_loop(more, step, start, max_iterations=_AT_MOST).state if G else (free, [])
-        return _Solved(list(found[0]), list(found[1]), W, G, floors)
+        solution = while_loop(more, step, start, max_iterations=_AT_MOST).state if G else (free, [])
+        return _Solved(list(solution[0]), list(solution[1]), W, G, floors)
 
     def _masks(self) -> list[Any]:
         """By row: whether it acts."""
@@ -159,8 +159,8 @@ class ContactDynamics(RobotDynamics):
         for one in self.holdings:
             if isinstance(one.force, PathContact):
                 frame, axes, _ = one.force.wrench([0.0] * one.force.size)
-                found = joint_force_of_wrench(tree, split, carriers(tree, split, still, still), frame, axes)
-                own = transposed([row[6 - one.force.size :] for row in found])
+                forces = joint_force_of_wrench(tree, split, carriers(tree, split, still, still), frame, axes)
+                own = transposed([row[6 - one.force.size :] for row in forces])
                 squares = [[sum((a * a for a in column), 0.0) for column in zip(*part, strict=True)]
                            for part in (own[:-3], own[-3:])]  # fmt: skip
                 sizes += [squares[0]] * (len(own) - 3) + [squares[1]] * 3
@@ -183,10 +183,10 @@ class ContactDynamics(RobotDynamics):
         by_v: Matrix = []
         by_q: Matrix = []
         for one in self.holdings:
-            found = one.feature.rows(window, ())
-            end = found.rows[0]
-            begin = found.rows[1] if len(found.rows) > 1 else [[0.0] * n for _ in end]
-            left += found.values
+            jacobian = one.feature.jacobian(window, ())
+            end = jacobian.rows[0]
+            begin = jacobian.rows[1] if len(jacobian.rows) > 1 else [[0.0] * n for _ in end]
+            left += jacobian.values
             by_v += [_times(row, h) for row in product(end, by_step)]
             by_q += [_sum(a, b) for a, b in zip(product(end, by_place), begin, strict=True)]
         masks = self._masks()
@@ -205,10 +205,10 @@ class ContactDynamics(RobotDynamics):
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
         (q, v), h, tree, n, m = self.parted(x), self.h, self.tree, self.tree.nv, self.controls
-        found = self._solved(x, u)
-        a = [(b - c) / h for b, c in zip(found.v, v, strict=True)]
-        by_q, by_v = self._taken(q, v, a, found.forces)
-        W = found.W
+        solution = self._solved(x, u)
+        a = [(b - c) / h for b, c in zip(solution.v, v, strict=True)]
+        by_q, by_v = self._taken(q, v, a, solution.forces)
+        W = solution.W
         one, none = identity(n), [0.0] * n
         left = [
             [
@@ -218,22 +218,20 @@ class ContactDynamics(RobotDynamics):
             ]
             for i, (row_q, row_v) in enumerate(zip(product(W, by_q), product(W, by_v), strict=True))
         ]
-        moving = transposed([[dot(row, g) for row in W] for g in found.G])
-        _, D, by_place = self._left(q, found.v)
-        factors = self._factors(D, moving, found.floors)
-        wanted = [
-            _sum(row, [*place, *([0.0] * (n + m))]) for row, place in zip(product(D, left), by_place, strict=True)
-        ]
-        columns = [factors.solved([_minus(b) for b in column]) for column in transposed(wanted)]
+        moving = transposed([[dot(row, g) for row in W] for g in solution.G])
+        _, D, by_place = self._left(q, solution.v)
+        factors = self._factors(D, moving, solution.floors)
+        right = [_sum(row, [*place, *([0.0] * (n + m))]) for row, place in zip(product(D, left), by_place, strict=True)]
+        columns = [factors.solved([_minus(b) for b in column]) for column in transposed(right)]
         forces = transposed(columns)  # df by (dq, dv, du)
         sped = [_sum(row, [dot(to, column) for column in columns]) for row, to in zip(left, moving, strict=True)]
-        fast = [b * h for b in found.v]
+        fast = [b * h for b in solution.v]
         by_begin, by_step = integrate_derivatives(tree, q, fast)
-        kept = [[*row, *none, *([0.0] * m)] for row in one]
+        rows = [[*row, *none, *([0.0] * m)] for row in one]
         moved = [[*by_begin[i], *(b if is_zero(b) else b * h for b in by_step[i])] for i in range(n)]
         carried = [[*none, *row] for row in one]
-        y = [*integrate(tree, q, fast), *found.v, *found.forces]
-        return y, LinearStep(([*moved, *carried], [*kept, *sped]), tuple(map(tuple, forces)))
+        y = [*integrate(tree, q, fast), *solution.v, *solution.forces]
+        return y, LinearStep(([*moved, *carried], [*rows, *sped]), tuple(map(tuple, forces)))
 
     def _taken(self, q: Scalars, v: Scalars, a: Scalars, forces: Scalars) -> tuple[Matrix, Matrix]:
         """How what a motion takes besides, M a + c − Gᵀ f, varies with q and v."""

@@ -1,6 +1,6 @@
-"""What a problem of optimal motion wants of a step, by its entries.
+"""What a problem of optimal motion wants of a step, by its terms.
 
-An entry whose feature looks at the state alone that a step reaches is a row of that; others are rows of the step.
+A term whose feature looks at the state alone that a step reaches is a row of that; others are rows of the step.
 Within bounds a constraint is two inequalities, and squares are of what is beyond.
 """
 
@@ -13,26 +13,26 @@ from typing import Any
 from linkwork.errors import UnknownNameError
 from linkwork.expr.scalar.functions import fmax, fmin
 from linkwork.expr.scalar.symbol import Graph
-from linkwork.optimal.algorithms.path_nlp import PathEntry
+from linkwork.optimal.algorithms.path_nlp import PathTerm
 from linkwork.optimal.algorithms.shooting.augmented_cost import Terms
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics
 from linkwork.optimal.algorithms.shooting.shooting_window import ShootingWindow, WeighingWindow, window_of
 
-__all__ = ["WantedRows", "row_kinds", "split_entries"]
+__all__ = ["WantedRows", "row_kinds", "split_terms"]
 
 Scalars = Sequence[Any]
 
 
-def row_kinds(entry: PathEntry) -> tuple[str, ...]:
+def row_kinds(term: PathTerm) -> tuple[str, ...]:
     """The kind of each of its rows."""
-    if entry.bounded and entry.hard:
-        return ("inequality",) * (2 * entry.count)
-    return (entry.kind,) * entry.count
+    if term.bounded and term.hard:
+        return ("inequality",) * (2 * term.count)
+    return (term.kind,) * term.count
 
 
-def split_entries(
-    dynamics: RobotDynamics, entries: Sequence[PathEntry], kept: Collection[int] = ()
+def split_terms(
+    dynamics: RobotDynamics, terms: Sequence[PathTerm], by_dynamics: Collection[int] = ()
 ) -> tuple[list[int], list[int]]:
     """Those of steps, and those of the states that they reach, by number; without those that the dynamics keep.
 
@@ -40,43 +40,43 @@ def split_entries(
     """
     moving: list[int] = []
     reached: list[int] = []
-    for k, entry in enumerate(entries):
-        if k in kept:
+    for k, term in enumerate(terms):
+        if k in by_dynamics:
             continue
-        graph = Graph(f"shooting: {entry.name!r}")
+        graph = Graph(f"shooting: {term.name!r}")
         x, y = (list(graph.inputs(name, (dynamics.numbers + more,))) for name, more in (("x", 0), ("y", dynamics.more)))
         u = list(graph.inputs("u", (dynamics.controls,)))
         window = window_of(dynamics, y, graph.input("time"), (x, u))
-        target = graph.inputs("target", (_size(dynamics, entry),)) if entry.feature.target_of is not None else ()
+        target = graph.inputs("target", (_size(dynamics, term),)) if term.feature.target_of is not None else ()
         try:
-            entry.feature.values(window, list(target))
+            term.feature.values(window, list(target))
         except UnknownNameError:
             raise
         except ValueError as error:
-            raise ValueError(f"{entry.name!r}: {error}") from None
+            raise ValueError(f"{term.name!r}: {error}") from None
         (moving if window.looked else reached).append(k)
     return moving, reached
 
 
-def _size(dynamics: RobotDynamics, entry: PathEntry) -> int:
+def _size(dynamics: RobotDynamics, term: PathTerm) -> int:
     sizes = {"nq": dynamics.tree.nq, "nv": dynamics.tree.nv}
     count = 1
-    assert entry.feature.target_of is not None
-    for n in entry.feature.target_of.shape:
+    assert term.feature.target_of is not None
+    for n in term.feature.target_of.shape:
         count *= sizes[n] if isinstance(n, str) else n
     return count
 
 
 @dataclass(frozen=True)
 class WantedRows(Terms):
-    """The rows of entries, by number those of steps and of states.
+    """The rows of terms, by number those of steps and of states.
 
-    ``given`` of a step is its time, then targets that differ from step to step, in the order of entries; the others are
+    ``given`` of a step is its time, then targets that differ from step to step, in the order of terms; the others are
     in ``targets``, by number.  ``bounds`` are lower and upper ones, by number.
     """
 
     dynamics: RobotDynamics
-    entries: Sequence[PathEntry]
+    terms: Sequence[PathTerm]
     steps: Sequence[int]
     states: Sequence[int]
     targets: Mapping[int, Scalars]
@@ -84,64 +84,64 @@ class WantedRows(Terms):
 
     @property
     def moving_kinds(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(kind for k in self.steps for kind in row_kinds(self.entries[k]))
+        return tuple(kind for k in self.steps for kind in row_kinds(self.terms[k]))
 
     @property
     def reached_kinds(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(kind for k in self.states for kind in row_kinds(self.entries[k]))
+        return tuple(kind for k in self.states for kind in row_kinds(self.terms[k]))
 
-    def moving(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
+    def moving(self, x: Scalars, u: Scalars, y: Scalars, data: Scalars) -> list[Any]:
         if not self.steps:
             return []
-        return self._rows(self.steps, window_of(self.dynamics, y, given[0], (x, u)), given)
+        return self._rows(self.steps, window_of(self.dynamics, y, data[0], (x, u)), data)
 
-    def reached(self, y: Scalars, given: Scalars) -> list[Any]:
+    def reached(self, y: Scalars, data: Scalars) -> list[Any]:
         if not self.states:
             return []
-        return self._rows(self.states, window_of(self.dynamics, y, given[0]), given)
+        return self._rows(self.states, window_of(self.dynamics, y, data[0]), data)
 
-    def curvature(self, x: Scalars, u: Scalars, given: Scalars, slopes: Scalars) -> list[list[Any]]:
+    def curvature(self, x: Scalars, u: Scalars, data: Scalars, slopes: Scalars) -> list[list[Any]]:
         """That of joint forces by inverse dynamics."""
         if not isinstance(self.dynamics, InverseDynamics):
             return []
-        window = WeighingWindow(self.dynamics, self.dynamics.step(x, u), given[0], (x, u))
-        return window.curvature(self._rows(self.steps, window, given) if self.steps else [], slopes)
+        window = WeighingWindow(self.dynamics, self.dynamics.step(x, u), data[0], (x, u))
+        return window.curvature(self._rows(self.steps, window, data) if self.steps else [], slopes)
 
-    def values(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
-        """What all features are, in the order of entries, without bounds; y is all that the step makes."""
-        step, state = window_of(self.dynamics, y, given[0], (x, u)), window_of(self.dynamics, y, given[0])
-        found: list[Any] = []
-        aims = self._aims(given)
-        for k, entry in enumerate(self.entries):
-            found += entry.feature.values(state if k in self.states else step, aims[k])
-        return found
+    def values(self, x: Scalars, u: Scalars, y: Scalars, data: Scalars) -> list[Any]:
+        """What all features are, in the order of terms, without bounds; y is all that the step makes."""
+        step, state = window_of(self.dynamics, y, data[0], (x, u)), window_of(self.dynamics, y, data[0])
+        rows: list[Any] = []
+        aims = self._aims(data)
+        for k, term in enumerate(self.terms):
+            rows += term.feature.values(state if k in self.states else step, aims[k])
+        return rows
 
-    def _aims(self, given: Scalars) -> list[list[Any]]:
-        """By entry: what it aims at."""
-        found, start = [], 1
-        for k, entry in enumerate(self.entries):
-            if entry.moving:
-                size = _size(self.dynamics, entry)
-                found.append(list(given[start : start + size]))
+    def _aims(self, data: Scalars) -> list[list[Any]]:
+        """By term: what it aims at."""
+        targets, start = [], 1
+        for k, term in enumerate(self.terms):
+            if term.has_target_per_step:
+                size = _size(self.dynamics, term)
+                targets.append(list(data[start : start + size]))
                 start += size
             else:
-                found.append(list(self.targets.get(k, [])))
-        return found
+                targets.append(list(self.targets.get(k, [])))
+        return targets
 
-    def _rows(self, some: Sequence[int], window: ShootingWindow, given: Scalars) -> list[Any]:
-        aims = self._aims(given)
-        found: list[Any] = []
+    def _rows(self, some: Sequence[int], window: ShootingWindow, data: Scalars) -> list[Any]:
+        aims = self._aims(data)
+        rows: list[Any] = []
         for k in some:
-            found += self._bounded(k, list(self.entries[k].feature.values(window, aims[k])))
-        return found
+            rows += self._bounded(k, list(self.terms[k].feature.values(window, aims[k])))
+        return rows
 
     def _bounded(self, k: int, values: list[Any]) -> Iterator[Any]:
-        entry = self.entries[k]
-        if not entry.bounded:
+        term = self.terms[k]
+        if not term.bounded:
             yield from values
             return
         lower, upper = self.bounds[k]
-        if entry.hard:
+        if term.hard:
             yield from (x - high for x, high in zip(values, upper, strict=True))
             yield from (low - x for x, low in zip(values, lower, strict=True))
         else:

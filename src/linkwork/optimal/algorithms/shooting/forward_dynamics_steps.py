@@ -59,10 +59,10 @@ class RobotDynamics(Dynamics):
 
     def forces(self, u: Scalars) -> list[Any]:
         """τ, by what the motors do."""
-        found: list[Any] = [0.0] * self.tree.nv
+        tau: list[Any] = [0.0] * self.tree.nv
         for k, x in zip(self.actuated, u, strict=True):
-            found[k] = x
-        return found
+            tau[k] = x
+        return tau
 
     def forces_by_name(self, numbers: Scalars) -> Mapping[str, list[Any]]:
         """Those of what holds the robot, which a step makes besides y."""
@@ -109,11 +109,11 @@ class RobotDynamics(Dynamics):
 
     def tangent(self, y: Scalars, rates: Scalars) -> list[Any]:
         q, _ = self.parted(y)
-        found: list[Any] = []
+        columns: list[Any] = []
         for i, body in self.tree.stacked():
             own = self.tree.q_slices[i]
-            found += body.asked("velocity_from_rate", q[own], list(rates[own]))
-        return [*found, *rates[self.tree.nq :]]
+            columns += body.asked("velocity_from_rate", q[own], list(rates[own]))
+        return [*columns, *rates[self.tree.nq :]]
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
         n, h = self.tree.nv, self.h
@@ -137,10 +137,10 @@ class RobotDynamics(Dynamics):
             ]
             for i in range(n)
         ]
-        kept = [[*row, *none, *([0.0] * self.controls)] for row in one]
+        rows = [[*row, *none, *([0.0] * self.controls)] for row in one]
         moved = [[*by_place[i], *(_times(x, h) for x in by_step[i])] for i in range(n)]
         carried = [[*none, *row] for row in one]
-        return [*integrate(self.tree, q, fast), *v], LinearStep(([*moved, *carried], [*kept, *sped]))
+        return [*integrate(self.tree, q, fast), *v], LinearStep(([*moved, *carried], [*rows, *sped]))
 
     def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
         n, h = self.tree.nv, self.h

@@ -72,7 +72,7 @@ class Shooting:
     dynamics: Dynamics
     terms: Terms
     start: Any  # x (nx)
-    given: Any
+    data: Any
     weights: tuple[Any, Any]
     limits: tuple[Any, Any] | None = None  # of u: (m,) each
     gaps: bool = False
@@ -116,11 +116,11 @@ class Shooting:
         """The motion of controls (T, m)."""
 
         def step(x: Any, row: Any) -> tuple[Any, Any]:
-            u, given = row
-            y = np.array(self.dynamics.at(list(given)).step(list(x), list(u)))
+            u, data = row
+            y = np.array(self.dynamics.at(list(data)).step(list(x), list(u)))
             return y, y
 
-        _, x = scan(step, np.array(list(self.start)), (u, self.given))
+        _, x = scan(step, np.array(list(self.start)), (u, self.data))
         return RollOut(x, u)
 
     # ---- how steps vary, all side by side
@@ -129,12 +129,12 @@ class Shooting:
         """By step: packed models, new multipliers, rows, (cost, violation, size of the gap), and gaps."""
 
         def step(_: Any, row: Any) -> tuple[Any, Any]:
-            x, u, y, given, w, k = row
-            x, u, y, given = list(x), list(u), list(y), list(given)
+            x, u, y, data, w, k = row
+            x, u, y, data = list(x), list(u), list(y), list(data)
             moving, reached = self.weighed(w, k, state.penalty)
-            dynamics = self.dynamics.at(given)
+            dynamics = self.dynamics.at(data)
             there, linear = dynamics.linear(x, u)
-            rows = self.terms.moving(x, u, there, given), self.terms.reached(y, given)
+            rows = self.terms.moving(x, u, there, data), self.terms.reached(y, data)
             if self.constrained:
                 new = tuple(
                     [where(lt(0.5, state.renew), a, b) for a, b in zip(part.renewed(r), part.multipliers, strict=True)]
@@ -144,11 +144,11 @@ class Shooting:
             else:
                 new = (list(k[0]), list(k[1]))
             led = there, linear
-            _, g, H = quadratic(lambda x, u, y: self.terms.moving(x, u, y, given), dynamics, x, u, moving, led)
+            _, g, H = quadratic(lambda x, u, y: self.terms.moving(x, u, y, data), dynamics, x, u, moving, led)
             if self.bent_rows:
-                more = self.terms.curvature(x, u, given, moving.slopes(rows[0]))
+                more = self.terms.curvature(x, u, data, moving.slopes(rows[0]))
                 H = [[a + state.bend * b for a, b in zip(*lines, strict=True)] for lines in zip(H, more, strict=True)]
-            _, g_y, H_y = quadratic(lambda y, _: self.terms.reached(y, given), dynamics, y, (), reached)
+            _, g_y, H_y = quadratic(lambda y, _: self.terms.reached(y, data), dynamics, y, (), reached)
             gap = dynamics.apart(y, there[: dynamics.numbers]) if self.gaps else []
             model = [list(linear.factors), g, H, g_y, H_y, gap]
             sizes = [
@@ -160,12 +160,12 @@ class Shooting:
             return (), (kept, tuple(map(_array, new)), tuple(map(_array, rows)), np.array(sizes), _array(gap))
 
         x, u = state.motion
-        _, found = scan(step, (), (self.before(x), u, x, self.given, self.weights, state.multipliers))
+        _, found = scan(step, (), (self.before(x), u, x, self.data, self.weights, state.multipliers))
         return found  # type: ignore[no-any-return]
 
-    def model(self, kept: Any, curvature: Any = None) -> StepModel:
+    def model(self, packed: Any, curvature: Any = None) -> StepModel:
         """A step's, of what was kept."""
-        factors, g, H, g_y, H_y, gap = self.packing.unpacked(kept)
+        factors, g, H, g_y, H_y, gap = self.packing.unpacked(packed)
         n = self.dynamics.size + self.dynamics.controls
         bent = [] if curvature is None else [list(curvature[i * n : (i + 1) * n]) for i in range(n)]
         return StepModel(LinearStep(tuple(factors)), g, H, g_y, H_y, gap, bent)
@@ -182,18 +182,18 @@ class Shooting:
         _, costates = scan(back, np.zeros(self.dynamics.size), kept, reverse=True)
 
         def step(_: Any, row: Any) -> tuple[Any, Any]:
-            x, u, p, given = (list(part) for part in row)
-            bent = self.dynamics.at(given).curvature(x, u, p)
+            x, u, p, data = (list(part) for part in row)
+            bent = self.dynamics.at(data).curvature(x, u, p)
             return (), np.array([state.bend * x for line in bent for x in line])
 
-        _, found = scan(step, (), (self.before(state.motion.x), state.motion.u, costates, self.given))
+        _, found = scan(step, (), (self.before(state.motion.x), state.motion.u, costates, self.data))
         return found
 
-    def policy(self, state: SearchState, kept: Any) -> Policy:
+    def policy(self, state: SearchState, packed: Any) -> Policy:
         """Where to go."""
         n, m = self.dynamics.size, self.dynamics.controls
-        bent = self.bent(state, kept) if self.second_order else None
-        rows = (kept, state.motion.u) if bent is None else (kept, state.motion.u, bent)
+        bent = self.bent(state, packed) if self.second_order else None
+        rows = (packed, state.motion.u) if bent is None else (packed, state.motion.u, bent)
 
         def room(row: Any) -> tuple[list[Any], list[Any]]:
             assert self.limits is not None
@@ -214,36 +214,36 @@ class Shooting:
         def step(state: Any, row: Any) -> tuple[Any, Any]:
             x, total, most = state
             x = list(x)
-            x_old, u_old, k, K, given, w, multipliers, *gap = row
+            x_old, u_old, k, K, data, w, multipliers, *gap = row
             away = self.dynamics.apart(list(x_old), x)
             u = [a + share * b + dot(list(c), away) for a, b, c in zip(u_old, k, K, strict=True)]
             if self.limits is not None:
                 u = [fmin(fmax(a, low), up) for a, low, up in zip(u, *self.limits, strict=True)]
-            given = list(given)
-            there = self.dynamics.at(given).led(x, u)
+            data = list(data)
+            there = self.dynamics.at(data).led(x, u)
             y = there[: self.dynamics.numbers]
             if self.gaps:
                 y = self.dynamics.moved(y, [(share - 1.0) * d for d in gap[0]])
             moving, reached = self.weighed(w, multipliers, penalty)
-            found = self.terms.moving(x, u, there, given), self.terms.reached(y, given)
-            cost = moving.cost(found[0]) + reached.cost(found[1])
-            most = fmax(most, self._beyond((moving, reached), found))
+            rows = self.terms.moving(x, u, there, data), self.terms.reached(y, data)
+            cost = moving.cost(rows[0]) + reached.cost(rows[1])
+            most = fmax(most, self._beyond((moving, reached), rows))
             return (np.array(y), total + cost, most), (np.array(y), np.array(u))
 
-        rows: Any = (self.before(old.x), old.u, policy.k, policy.K, self.given, self.weights, multipliers)
+        rows: Any = (self.before(old.x), old.u, policy.k, policy.K, self.data, self.weights, multipliers)
         rows = (*rows, gaps) if self.gaps else rows
         (_, cost, violation), (x, u) = scan(step, (np.array(list(self.start)), 0.0, 0.0), rows)
         return RollOut(x, u), cost, violation
 
-    def along(self, kept: Any, policy: Policy, gaps: Any) -> tuple[Any, Any]:
+    def along(self, packed: Any, policy: Policy, gaps: Any) -> tuple[Any, Any]:
         """What the cost changes by along the policy's whole steps, which close the gaps: to first order, and what the
         second adds."""
         n = self.dynamics.size
 
         def step(state: Any, row: Any) -> tuple[Any, Any]:
             dx, total, bent = state
-            kept, k, K, gap = row
-            at = self.model(kept)
+            packed, k, K, gap = row
+            at = self.model(packed)
             dx = list(dx)
             both = [*dx, *(a + dot(list(c), dx) for a, c in zip(k, K, strict=True))]
             dy = [a + d for a, d in zip(at.linear.changed(both), gap, strict=True)]
@@ -252,7 +252,7 @@ class Shooting:
                 bent = bent + 0.5 * dot(z, [dot(row, z) for row in H])
             return (np.array(dy), total, bent), None
 
-        (_, total, bent), _ = scan(step, (np.zeros(n), 0.0, 0.0), (kept, policy.k, policy.K, gaps))
+        (_, total, bent), _ = scan(step, (np.zeros(n), 0.0, 0.0), (packed, policy.k, policy.K, gaps))
         return total, bent
 
     def searched(
@@ -275,8 +275,8 @@ class Shooting:
         def step(at: Any) -> Any:
             share, _, tried, _ = at
             motion, cost, violation = self.rolled(state.motion, policy, share, multipliers, state.penalty, gaps)
-            found = cost + state.nu * (1.0 - share) * gap
-            fine = and_(lt(fabs(found), 1e300), le(found, merit + _ARMIJO * share * promised + room))
+            trial_merit = cost + state.nu * (1.0 - share) * gap
+            fine = and_(lt(fabs(trial_merit), 1e300), le(trial_merit, merit + _ARMIJO * share * promised + room))
             fine = and_(fine, or_(not_(last), le(violation, 1.0)))
             return where(fine, share, 0.5 * share), where(fine, 1.0, 0.0), tried + 1.0, motion
 
@@ -303,12 +303,12 @@ class Shooting:
         least = self.tolerance * self.tolerance
         small = and_(and_(regular, whole), lt(decrement, state.target * size))
         last = and_(and_(small, lt(decrement, least * size)), lt(violation, 1.0))
-        found = self.searched(state, multipliers, policy, cost, slope, gap, gaps, last)
-        taken, failed = lt(0.5, found.taken), lt(found.taken, 0.5)
+        trial = self.searched(state, multipliers, policy, cost, slope, gap, gaps, last)
+        taken, failed = lt(0.5, trial.taken), lt(trial.taken, 0.5)
         bending = lt(0.5, state.bend)
         damping = where(
             or_(taken, and_(bending, not_(regular))),
-            where(lt(0.75, found.share), state.damping * _SOFTER, fmax(state.damping * _SHORT, _FIRST)),
+            where(lt(0.75, trial.share), state.damping * _SOFTER, fmax(state.damping * _SHORT, _FIRST)),
             fmax(state.damping * _STIFFER, _FIRST),
         )
         damping = where(lt(damping, _LEAST), 0.0, damping)
@@ -316,7 +316,7 @@ class Shooting:
         grown = and_(lt(0.5, state.renew), lt(_SHRUNK * state.before, violation))
         stuck = and_(failed, lt(_STIFFEST, damping))
         return SearchState(
-            found.motion,
+            trial.motion,
             policy.K,
             multipliers,
             where(and_(grown, lt(state.penalty, _PENALTY)), state.penalty * _GROWTH, state.penalty),
@@ -324,13 +324,13 @@ class Shooting:
             where(lt(0.5, state.renew), violation, state.before),
             where(small, fmax(state.target * 0.01, least), state.target),
             damping,
-            where(regular, where(lt(0.75, found.share), 1.0, state.bend), where(bending, 0.0, state.bend)),
+            where(regular, where(lt(0.75, trial.share), 1.0, state.bend), where(bending, 0.0, state.bend)),
             nu,
             violation,
             gap,
             decrement,
             state.iterations + 1.0,
-            state.roll_outs + found.tried,
+            state.roll_outs + trial.tried,
             where(last, SOLVED, where(stuck, STUCK, STOPPED)),
         )
 
@@ -346,14 +346,14 @@ class Shooting:
         kept = begun(self.tolerance, self.penalty, self.constrained) if kept is None else kept
         start = SearchState(motion, np.zeros((many, m, n)), multipliers, *kept)  # type: ignore[arg-type]
         more = lambda s: and_(lt(1.5, s.status), lt(s.iterations, self.iterations - 0.5))  # noqa: E731
-        found = while_loop(more, self.stepped, start, max_iterations=MOST)
-        last = found.state
+        end = while_loop(more, self.stepped, start, max_iterations=MOST)
+        last = end.state
         _, _, rows, sizes, _ = self.looked(last._replace(renew=0.0))
         plain = self._plain(rows)
         _, violation, gap = _summed(sizes)
         return ShootingFound(
             last.motion, last.gains, last.multipliers, rows, plain, violation, gap, last.decrement,
-            last.iterations, last.roll_outs, where(lt(1.5, found.status), LOST, last.status),
+            last.iterations, last.roll_outs, where(lt(1.5, end.status), LOST, last.status),
             last.penalty, last[3:],
         )  # fmt: skip
 

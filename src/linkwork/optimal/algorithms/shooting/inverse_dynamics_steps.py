@@ -53,11 +53,11 @@ class InverseDynamics(RobotDynamics):
 
     def named(self, u: Scalars) -> dict[str, list[Any]]:
         """Variables of the step by name."""
-        found, start = {}, self.tree.nv
+        numbers, start = {}, self.tree.nv
         for name, size in self.variables:
-            found[name] = list(u[start : start + size])
+            numbers[name] = list(u[start : start + size])
             start += size
-        return found
+        return numbers
 
     def between(self, x: Scalars, u: Scalars) -> tuple[list[Any], list[Any], list[Any]]:
         """(q, w, a), of which joint forces are taken."""
@@ -123,10 +123,10 @@ class InverseDynamics(RobotDynamics):
         by_place, by_step = integrate_derivatives(self.tree, q, [b * h for b in y[self.tree.nq :]])
         one, none = identity(n), [0.0] * n
         sped = [[*none, *row, *(b if is_zero(b) else h for b in row), *([0.0] * (m - n))] for row in one]
-        kept = [[*row, *none, *([0.0] * m)] for row in one]
+        rows = [[*row, *none, *([0.0] * m)] for row in one]
         moved = [[*by_place[i], *(b if is_zero(b) else b * h for b in by_step[i])] for i in range(n)]
         carried = [[*none, *row] for row in one]
-        return y, LinearStep(([*moved, *carried], [*kept, *sped]))
+        return y, LinearStep(([*moved, *carried], [*rows, *sped]))
 
     def curvature(self, x: Scalars, u: Scalars, weights: Scalars) -> list[list[Any]]:
         return Dynamics.curvature(self, x, u, weights)
@@ -154,7 +154,7 @@ class _Taken:
         slopes = self.of.slopes(q, w, a, forces)
         blocks = [slopes.by_q, slopes.by_v, slopes.by_a, *(slopes.by_forces[one.name] for one in self.of.acting)]
         whole = [[x for block in blocks for x in block[i]] for i in range(len(results))]
-        found: list[dict[Any, Any]] = [{} for _ in results]
+        pushed: list[dict[Any, Any]] = [{} for _ in results]
         tree = self.of.tree
         for key in dict.fromkeys(key for row in rows for key in row):
             rates = [row.get(key, 0.0) for row in rows]
@@ -162,8 +162,8 @@ class _Taken:
             for i, row in enumerate(whole):
                 x = dot(row, change)
                 if not is_zero(x):
-                    found[i][key] = x
-        return found
+                    pushed[i][key] = x
+        return pushed
 
     def _parted(self, x: Scalars) -> tuple[list[Any], list[Any], list[Any], Mapping[str, list[Any]]]:
         tree = self.of.tree
@@ -178,8 +178,8 @@ class _Taken:
 
 def _tangent(tree: Tree, q: Scalars, rates: Scalars) -> list[Any]:
     """The tangent vector along which q changes at these rates."""
-    found: list[Any] = []
+    columns: list[Any] = []
     for i, body in tree.stacked():
         own = tree.q_slices[i]
-        found += body.asked("velocity_from_rate", q[own], list(rates[own]))
-    return found
+        columns += body.asked("velocity_from_rate", q[own], list(rates[own]))
+    return columns

@@ -89,15 +89,21 @@ def swept(
         for k in range(m):
             Q_uu[k][k] = Q_uu[k][k] + damping * (fabs(Q_uu[k][k]) + _FLOOR)
         columns = [[Q[n + i][j] for i in range(m)] for j in range(n)]
-        found: BoxAnswer = (
+        answer: BoxAnswer = (
             free_answer(Q_uu, q[n:], columns) if limits is None else within_box(Q_uu, q[n:], columns, *limits(row))
         )
-        new = [[Q[i][j] + dot(columns[i], [g[j] for g in found.gains]) for j in range(i + 1)] for i in range(n)]
-        v = [q[i] + dot(columns[i], found.d) for i in range(n)]
-        for x in found.d:
+        new = [[Q[i][j] + dot(columns[i], [g[j] for g in answer.gains]) for j in range(i + 1)] for i in range(n)]
+        v = [q[i] + dot(columns[i], answer.d) for i in range(n)]
+        for x in answer.d:
             size = fmax(size, fabs(x))
-        state = (np.array(lower_of(new)), np.array(v), slope + dot(q[n:], found.d), fmin(regular, found.regular), size)
-        return state, (np.array(found.d), np.array(found.gains))
+        state = (
+            np.array(lower_of(new)),
+            np.array(v),
+            slope + dot(q[n:], answer.d),
+            fmin(regular, answer.regular),
+            size,
+        )
+        return state, (np.array(answer.d), np.array(answer.gains))
 
     start = (np.zeros(n * (n + 1) // 2), np.zeros(n), 0.0, 1.0, 0.0)
     (_, _, slope, regular, size), (k, K) = scan(step, start, rows, reverse=True)
@@ -195,8 +201,8 @@ def within_box(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars, lower: Scal
         where(and_(le(u, 0.0), lt(x, 0.0)), 1.0, where(and_(le(0.0, low), lt(0.0, x)), -1.0, 0.0))
         for x, low, u in zip(q, lower, upper, strict=True)
     )
-    found = while_loop(lambda s: lt(0.5, s[1]), step, (start, 1.0, 0.0), max_iterations=_ROUNDS).state
-    at = list(found[0])
+    end = while_loop(lambda s: lt(0.5, s[1]), step, (start, 1.0, 0.0), max_iterations=_ROUNDS).state
+    at = list(end[0])
     free, _ = split(at)
     d = [fmin(fmax(x, low), u) for x, low, u in zip(solved(at), lower, upper, strict=True)]
     factors, regular = masked(free)

@@ -61,13 +61,13 @@ class StepConditions:
 
     wanted: WantedRows
     weights: Scalars  # of moving and of reached rows
-    given: Scalars
+    data: Scalars
 
     @property
     def _dynamics(self) -> RobotDynamics:
-        found = self.wanted.dynamics.at(list(self.given))
-        assert isinstance(found, RobotDynamics)
-        return found
+        dynamics = self.wanted.dynamics.at(list(self.data))
+        assert isinstance(dynamics, RobotDynamics)
+        return dynamics
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -81,16 +81,16 @@ class StepConditions:
 
         Without what is ``needed``, what the motion and contacts take of joint forces is left out of e.
         """
-        dynamics, given = self._dynamics, list(self.given)
+        dynamics, data = self._dynamics, list(self.data)
         u, more = z[: dynamics.controls], z[dynamics.controls :]
-        found = [*self.wanted.moving(x, u, [*y, *more], given), *self.wanted.reached(y, given)]
-        found = [w * where(counts(w), r, 0.0) for r, w in zip(found, self.weights, strict=True)]
-        return [*found, *self._step(dynamics, x, u, more, y, needed), *self._motors(dynamics, x, u)]
+        values = [*self.wanted.moving(x, u, [*y, *more], data), *self.wanted.reached(y, data)]
+        values = [w * where(counts(w), r, 0.0) for r, w in zip(values, self.weights, strict=True)]
+        return [*values, *self._step(dynamics, x, u, more, y, needed), *self._motors(dynamics, x, u)]
 
     def _motors(self, dynamics: RobotDynamics, x: Scalars, u: Scalars) -> list[Any]:
         if not isinstance(dynamics, InverseDynamics):
             return list(u)
-        tau = dynamics.torque(x, u, dynamics.passive, self.given[0])
+        tau = dynamics.torque(x, u, dynamics.passive, self.data[0])
         return [tau[k] for k in dynamics.actuated]
 
     def _step(
@@ -106,15 +106,15 @@ class StepConditions:
             tau = taken(forces, [*q, *v, *self._accelerations(dynamics, x, y), *more])
         else:
             tau = forces.keeping(q, dynamics.forces_by_name(more))
-        found = [b if is_zero(c) else b - c for b, c in zip(dynamics.forces(u), tau, strict=True)]
-        found += difference(tree, p, integrate(tree, q, [b * h for b in w]))
+        residual = [b if is_zero(c) else b - c for b, c in zip(dynamics.forces(u), tau, strict=True)]
+        residual += difference(tree, p, integrate(tree, q, [b * h for b in w]))
         start = 0
-        window = PathWindow(tree, [p, q], [h, h], self.given[0])
+        window = PathWindow(tree, [p, q], [h, h], self.data[0])
         for one, on in zip(holdings, dynamics.active if isinstance(dynamics, ContactDynamics) else (), strict=True):
             own = more[start : start + one.force.size]
-            found += [on * r + (1.0 - on) * f for r, f in zip(one.feature.values(window, ()), own, strict=True)]
+            residual += [on * r + (1.0 - on) * f for r, f in zip(one.feature.values(window, ()), own, strict=True)]
             start += one.force.size
-        return found
+        return residual
 
     def _accelerations(self, dynamics: RobotDynamics, x: Scalars, y: Scalars) -> list[Any]:
         return [(c - b) / dynamics.h for b, c in zip(dynamics.parted(x)[1], dynamics.parted(y)[1], strict=True)]
@@ -122,7 +122,7 @@ class StepConditions:
     def _forces(self, dynamics: RobotDynamics) -> JointForces:
         holdings = dynamics.holdings if isinstance(dynamics, ContactDynamics) else ()
         acting = tuple(one.force for one in holdings)
-        return JointForces(dynamics.tree, acting, dynamics.passive, self.given[0] - dynamics.h)
+        return JointForces(dynamics.tree, acting, dynamics.passive, self.data[0] - dynamics.h)
 
     # ---- how they vary
 
@@ -193,10 +193,10 @@ class StepConditions:
         return H
 
     def _pulled(self, values: Scalars, J: Matrix, pulls: Scalars) -> list[Any]:
-        found: list[Any] = [0.0] * self.size
+        total: list[Any] = [0.0] * self.size
         for kind, value, row, pull in zip(self.kinds, values, J, pulls, strict=True):
             if kind == "told":
                 continue
             force = pull if kind in CONSTRAINTS else 1.0 if kind == "cost" else value
-            found = [a if is_zero(b) else a + force * b for a, b in zip(found, row, strict=True)]
-        return found
+            total = [a if is_zero(b) else a + force * b for a, b in zip(total, row, strict=True)]
+        return total

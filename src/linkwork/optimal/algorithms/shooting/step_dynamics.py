@@ -49,7 +49,7 @@ class Dynamics(ABC):
         """y, and what else a step makes."""
         return self.step(x, u)
 
-    def at(self, given: Scalars) -> Dynamics:
+    def at(self, data: Scalars) -> Dynamics:
         """The dynamics of a step, with the numbers that are given for it."""
         return self
 
@@ -120,9 +120,9 @@ def varied(
     moving = seeded([*x, *u], rows)
     if not moving:
         return list(compute([], [])), []
-    found = [parts(value, moving[0].level) for value in compute(moving[: len(x)], moving[len(x) :])]
-    tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in found]
-    return [value for value, _ in found], [dict(tangent.row) for tangent in tangents]
+    outputs = [parts(value, moving[0].level) for value in compute(moving[: len(x)], moving[len(x) :])]
+    tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in outputs]
+    return [value for value, _ in outputs], [dict(tangent.row) for tangent in tangents]
 
 
 Matrix = Sequence[Scalars]
@@ -137,10 +137,10 @@ class LinearStep:
 
     def changed(self, changes: Scalars) -> list[Any]:
         """F (dx; du)."""
-        found = list(changes)
+        result = list(changes)
         for factor in reversed(self.factors):
-            found = [dot(row, found) for row in factor]
-        return found
+            result = [dot(row, result) for row in factor]
+        return result
 
     def rows(self) -> list[list[Any]]:
         """The product of the factors."""
@@ -151,25 +151,25 @@ class LinearStep:
 
     def gradient(self, v: Scalars) -> list[Any]:
         """Fᵀ v."""
-        found = list(v)
+        result = list(v)
         for factor in self.factors:
-            found = [dot(column, found) for column in transposed(factor)]
-        return found
+            result = [dot(column, result) for column in transposed(factor)]
+        return result
 
     def hessian(self, V: Matrix) -> list[list[Any]]:
         """FᵀV F, of a symmetric V of which the whole is given: all of it."""
-        found = [list(row) for row in V]
+        result = [list(row) for row in V]
         for factor in self.factors:
-            found = congruent(found, factor)
-        return found
+            result = congruent(result, factor)
+        return result
 
 
 def congruent(V: Matrix, F: Matrix) -> list[list[Any]]:
     """FᵀV F of a symmetric matrix; elements across the diagonal are the same numbers."""
     columns = transposed(F)
     products = [[dot(row, column) for row in V] for column in columns]
-    found: list[list[Any]] = [[0.0] * len(columns) for _ in columns]
+    product: list[list[Any]] = [[0.0] * len(columns) for _ in columns]
     for i, column in enumerate(columns):
         for j in range(i + 1):
-            found[i][j] = found[j][i] = dot(column, products[j])
-    return found
+            product[i][j] = product[j][i] = dot(column, products[j])
+    return product

@@ -1,0 +1,271 @@
+"""`check_feature`: the contract of a feature, line by line, on a robot.
+
+Each requirement is tried in random windows of steps, on floats, and in machine code.  The references are central
+differences, the values themselves, and the same windows one by one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork._util.contract_report import ContractReport, Requirement, check_requirements, relative_error
+from linkwork._util.validation import integer
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.optimal.algorithms.jacobian_check import ROUNDING, finite_values, jacobian_errors
+from linkwork.optimal.algorithms.window_sample import WindowSample
+from linkwork.optimal.arguments import read_robot
+from linkwork.optimal.features import ConstraintForce, Feature, PathContact
+from linkwork.optimal.features.feature import DEEPEST, FeatureJacobian, with_fields
+from linkwork.optimal.problem_data import bind_feature
+from linkwork.optimal.problem_terms import default_target, read_target, target_shape
+
+__all__ = ["REQUIREMENTS", "check_feature"]
+
+_TRACED = 1e-9  # relative error of machine code, which rounds some products and sums once
+
+
+@dataclass
+class _Trial:
+    """A feature on a robot, random windows, and a target."""
+
+    feature: Feature
+    robot: Any
+    samples: int
+    rng: np.random.Generator
+    asked_target: Any
+    variables: Mapping[str, int]
+    parameters: Mapping[str, int]
+    contacts: Sequence[PathContact | ConstraintForce]
+
+    @cached_property
+    def bound(self) -> Feature:
+        """The feature as it is of the robot."""
+        more = self.variables, self.parameters, self.contacts
+        return bind_feature("check_feature", self.robot, self.feature, *more)
+
+    @cached_property
+    def windows(self) -> list[WindowSample]:
+        """Windows of as many steps as the feature says that it looks at."""
+        more = self.variables, self.parameters, self.contacts
+        depth = self.bound.depth
+        return [
+            WindowSample.random(self.robot.tree, self.rng, depth, *more, free_duration=True)
+            for _ in range(self.samples)
+        ]
+
+    @cached_property
+    def target(self) -> list[float]:
+        """The numbers of the target: those of the caller, the feature's own, or the default ones."""
+        if target_shape(self.robot.tree, self.bound) is None:
+            return []
+        value = self.bound.target if self.asked_target is None else self.asked_target
+        value = default_target(self.robot, self.bound) if value is None else value
+        numbers = read_target(self.robot.tree, "check_feature", self.bound, value)
+        return [float(x) for x in np.ravel(numbers)]
+
+    def values(self, sample: WindowSample) -> np.ndarray:
+        """The values in a window.  Raises ValueError where they are not finite."""
+        return finite_values(self.bound, self.bound.values(sample.window(), self.target))
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """Values and the exact Jacobian in machine code."""
+        first = self.windows[0]
+        shapes: dict[str, tuple[int, ...]] = {"path": (len(first.path), self.robot.tree.nq)}
+        if self.target:
+            shapes["target"] = (len(self.target),)
+        shapes |= {f"variable_{name}": (len(first.path), n) for name, n in self.variables.items()}
+        shapes |= {f"parameter_{name}": (len(x),) for name, x in first.parameters.items()}
+
+        def run(**inputs: Any) -> Any:
+            window = first.window(
+                [list(q) for q in inputs["path"]],
+                [
+                    {name: list(inputs[f"variable_{name}"][k]) for name in self.variables}
+                    for k in range(len(first.path))
+                ],
+                {name: list(inputs[f"parameter_{name}"]) for name in first.parameters},
+            )
+            target = list(inputs["target"]) if self.target else []
+            jacobian = self.bound.exact_jacobian(window, target)
+            values = self.bound.values(window, target)
+            return array([*values, *_flat(jacobian)])
+
+        return compile(run, name="check_feature", **shapes)
+
+    def inputs(self, samples: Sequence[WindowSample]) -> dict[str, np.ndarray]:
+        """Several windows as arguments of the kernel."""
+        arrays = {"path": np.array([one.path for one in samples])}
+        if self.target:
+            arrays["target"] = np.array(self.target)
+        for name in self.variables:
+            arrays[f"variable_{name}"] = np.array([[step[name] for step in one.variables] for one in samples])
+        for name in samples[0].parameters:
+            arrays[f"parameter_{name}"] = np.array([one.parameters[name] for one in samples])
+        return arrays
+
+
+def _flat(jacobian: FeatureJacobian) -> list[Any]:
+    rows = [x for step in jacobian.rows for row in step for x in row]
+    return [*jacobian.values, *rows, *(x for row in jacobian.parameters for x in row)]
+
+
+def _value(trial: _Trial) -> Iterable[float]:
+    feature = trial.feature
+    if not isinstance(feature.name, str) or not feature.name:
+        raise ValueError(f"name: expected a text, got {feature.name!r}")
+    twin = with_fields(feature) if dataclasses.is_dataclass(feature) else feature
+    if feature != twin or hash(feature) != hash(twin):
+        raise ValueError("a copy is not equal, or has another hash: make it a frozen dataclass")
+    return ()
+
+
+def _binding(trial: _Trial) -> Iterable[float]:
+    bound = trial.bound
+    if not isinstance(bound, Feature):
+        raise ValueError(f"bind: expected a Feature, got {bound!r}")
+    if bound.depth not in range(DEEPEST + 1):
+        raise ValueError(f"depth: expected a whole number from 0 to {DEEPEST}, got {bound.depth!r}")
+    return ()
+
+
+def _names(trial: _Trial) -> Iterable[float]:
+    names, units = trial.bound.component_names, trial.bound.row_units
+    if not names:
+        raise ValueError(f"component_names: there are none for robot {trial.robot.name!r}")
+    if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"component_names: expected texts that differ, got {names!r}")
+    if len(units) != len(names) or not all(isinstance(unit, str) for unit in units):
+        raise ValueError(f"row_units: expected {len(names)} texts, got {units!r}")
+    return ()
+
+
+def _target(trial: _Trial) -> Iterable[float]:
+    _ = trial.target
+    return ()
+
+
+def _values(trial: _Trial) -> Iterable[float]:
+    count = len(trial.bound.component_names)
+    for sample in trial.windows:
+        got = len(trial.values(sample))
+        if got != count:
+            raise ValueError(f"values: expected {count}, one for each of component_names, got {got}")
+    return ()
+
+
+def _rows_without_past(trial: _Trial) -> Iterable[float]:
+    count, bound = trial.bound.rows_without_past, trial.bound
+    if count not in range(len(bound.component_names) + 1):
+        raise ValueError(f"rows_without_past: expected a number from 0 to {len(bound.component_names)}, got {count!r}")
+    if bound.depth == 0 or count == 0:
+        return
+    for sample, other in zip(trial.windows, [*trial.windows[1:], trial.windows[0]], strict=True):
+        path = (sample.path[0], *other.path[1:])
+        moved = finite_values(bound, bound.values(sample.window(path), trial.target))
+        yield relative_error(moved[:count], trial.values(sample)[:count])
+
+
+def _shapes(trial: _Trial) -> Iterable[float]:
+    for sample in trial.windows:
+        window = sample.window()
+        count = len(trial.bound.component_names)
+        for method in ("jacobian", "exact_jacobian"):
+            jacobian = getattr(trial.bound, method)(window, trial.target)
+            expected = (count, trial.bound.depth + 1, {(count, window.width)}, (count, window.parameter_count))
+            got = (
+                len(jacobian.values),
+                len(jacobian.rows),
+                {(len(step), len(row)) for step in jacobian.rows for row in step},
+                (len(jacobian.parameters), *{len(row) for row in jacobian.parameters}),
+            )
+            if got != expected:
+                raise ValueError(
+                    f"{method}: expected (values, steps, {{(rows, columns)}}, (rows, parameters)) {expected}, got {got}"
+                )
+            if not np.isfinite(np.array(_flat(jacobian), dtype=float)).all():
+                raise ValueError(f"{method}: it has numbers that are not finite")
+            yield relative_error(jacobian.values, trial.values(sample))
+
+
+def _derivative(trial: _Trial) -> Iterable[float]:
+    for sample in trial.windows:
+        jacobian = trial.bound.exact_jacobian(sample.window(), trial.target)
+        columns = list(jacobian_errors(trial.bound, sample, trial.target, jacobian))
+        scale = 1.0 + max((column.scale for column in columns), default=0.0)
+        for column in columns:
+            if column.error > ROUNDING * scale:
+                raise ValueError(str(column))
+            yield column.error / scale
+
+
+def _traced(trial: _Trial) -> Iterable[float]:
+    for sample in trial.windows:
+        machine = np.asarray(trial.kernel(**trial.inputs([sample])))[0]
+        jacobian = trial.bound.exact_jacobian(sample.window(), trial.target)
+        yield relative_error(machine, [*trial.values(sample), *_flat(jacobian)])
+
+
+def _batch(trial: _Trial) -> Iterable[float]:
+    together = np.asarray(trial.kernel(**trial.inputs(trial.windows)))
+    for k, sample in enumerate(trial.windows):
+        alone = np.asarray(trial.kernel(**trial.inputs([sample])))[0]
+        yield 0.0 if np.array_equal(together[k], alone, equal_nan=True) else math.inf
+
+
+REQUIREMENTS: tuple[Requirement[_Trial], ...] = (
+    Requirement("value", "it has a name, and equal copies with equal hashes", 0.0, _value),
+    Requirement("bind", "it is a feature of the robot, which looks at most 3 steps back", 0.0, _binding),
+    Requirement("component_names, row_units", "a name of its own and a unit for each row", 0.0, _names),
+    Requirement("target", "it has the shape of target_of, and finite numbers", 0.0, _target),
+    Requirement("values", "finite, one for each row, of no earlier step than depth", 0.0, _values),
+    Requirement("rows_without_past", "the first rows do not depend on earlier steps", 1e-12, _rows_without_past),
+    Requirement("jacobian", "shapes, finite numbers, and the same values", _TRACED, _shapes),
+    Requirement("exact_jacobian", "its numbers are the derivatives of values", ROUNDING, _derivative),
+    Requirement("traced", "machine code has the same values and Jacobian", _TRACED, _traced),
+    Requirement("batch", "windows together are what each is alone, bit for bit", 0.0, _batch),
+)
+
+
+@public
+def check_feature(
+    feature: Feature,
+    robot: Any,
+    *,
+    target: Any = None,
+    variables: Mapping[str, int] | None = None,
+    parameters: Mapping[str, int] | None = None,
+    contacts: Iterable[PathContact | ConstraintForce] = (),
+    samples: int = 4,
+    rng: np.random.Generator | int | None = 0,
+) -> ContractReport:
+    """Check a feature, for example one of your own, against the contract of `linkwork.optimal.Feature` on a robot.
+
+    Each requirement is tried in ``samples`` random windows of steps, with the duration of steps as a parameter.
+    ``rng`` is a NumPy generator or a seed for one.  ``target`` is an array of the shape that ``target_of`` states; by
+    default the feature's own, or zeros.  ``variables`` of steps and ``parameters`` of the path are their sizes by name,
+    and ``contacts`` what acts on the robot by variables.  An exception of the feature's own methods fails the
+    requirement, and its line of the report names the line of code.  Of a feature that is no value, or that cannot be
+    bound to the robot, nothing else is tried.  The report prints as a table;
+    ``check_feature(feature, robot).raise_if_failed()`` is a test.
+
+    Raises TypeError for what is no feature or no robot.
+    """
+    if not isinstance(feature, Feature):
+        raise TypeError(f"check_feature: feature: expected a linkwork.optimal.Feature, got {feature!r}")
+    robot = read_robot("check_feature", robot)
+    samples = integer("check_feature", "samples", samples, least=1, what="a whole number")
+    more = dict(variables or {}), dict(parameters or {}), tuple(contacts)
+    trial = _Trial(feature, robot, samples, np.random.default_rng(rng), target, *more)
+    subject, kind = f"feature {type(feature).__name__}", type(feature)
+    first = check_requirements(subject, REQUIREMENTS[:2], trial, kind, Feature)
+    return check_requirements(subject, REQUIREMENTS, trial, kind, Feature) if first.success else first

@@ -1,0 +1,171 @@
+"""The fields of a trajectory problem, which do not change, and what solvers read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NoReturn, Self
+
+from linkwork.expr.scalar.symbol import Graph
+from linkwork.model.kernel_parameters import Parameter
+from linkwork.model.tree import Tree
+from linkwork.model.tree_constraints import check_references
+from linkwork.optimal.algorithms.path_nlp import PathProgram, PathTerm
+from linkwork.optimal.algorithms.path_window import PathWindow
+from linkwork.optimal.features import ConstraintForce, Feature, PathContact
+from linkwork.optimal.features.feature import DEEPEST
+from linkwork.optimal.problem_terms import DecisionVariable, ProblemTerm
+
+__all__ = ["ProblemData", "bind_feature"]
+
+
+class ProblemData:
+    """Fields of a `TrajectoryProblem`, and the program and the windows that they make."""
+
+    robot: Any
+    num_steps: int
+    phases: Mapping[str, range]
+    durations: Mapping[str, Any]
+    terms: tuple[ProblemTerm, ...]
+    variables: Mapping[str, DecisionVariable]
+    parameters: Mapping[str, DecisionVariable]
+    contacts: tuple[PathContact | ConstraintForce, ...]
+    _programs: dict[Any, PathProgram]
+    _prepared: dict[Any, Any]  # what solvers derive from the problem
+
+    def _set(self, **fields: Any) -> None:
+        for name, value in fields.items():
+            self.__dict__[name] = MappingProxyType(value) if isinstance(value, dict) else value
+        self.__dict__["_programs"], self.__dict__["_prepared"] = {}, {}
+
+    def _replaced(self, **fields: Any) -> Self:
+        """Return the problem with other values of some fields."""
+        problem = object.__new__(type(self))
+        problem.__dict__.update(self.__dict__)
+        problem._set(**fields)
+        return problem
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(
+            f"TrajectoryProblem: {name}: a problem does not change; its methods return a new one: "
+            f"problem = problem.add(...)"
+        )
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self.__setattr__(name, None)
+
+    @property
+    def _free_durations(self) -> int:
+        """How many of the parameters are durations."""
+        return sum(isinstance(x, tuple) for x in self.durations.values())
+
+    @property
+    def _names(self) -> set[str]:
+        return {term.name for term in self.terms}
+
+    def _with_external_force(self, contact: PathContact | ConstraintForce) -> Self:
+        """Return the problem in which the variable of a contact's name acts on the robot."""
+        return self._replaced(contacts=(*self.contacts, contact))
+
+    def _bound(self, caller: str, feature: Feature, empty: bool = False) -> Feature:
+        """Return a feature as it is of the robot.  Raises ValueError for one without rows unless ``empty``."""
+        variables, parameters = (
+            {name: x.size for name, x in numbers.items()} for numbers in (self.variables, self.parameters)
+        )
+        bound = bind_feature(caller, self.robot, feature, variables, parameters, self.contacts)
+        if not bound.component_names and not empty:
+            raise ValueError(f"{caller}: {feature.name!r}: it has no rows of this robot")
+        return bound
+
+    def _program(self, started: bool, launched: bool = False, robot_numbers: tuple[Parameter, ...] = ()) -> PathProgram:
+        """Return what a kernel is made of, all but numbers, with a past before the first step or without one.
+
+        ``launched``: the path starts with a velocity, and durations of steps are free.  ``robot_numbers`` come with
+        each call.
+        """
+        key = (started, launched, robot_numbers)
+        if key not in self._programs:
+            self._programs[key] = PathProgram(
+                self.robot.tree,
+                self.num_steps,
+                tuple(_path_term(term) for term in self.terms),
+                started,
+                tuple((name, x.size) for name, x in self.variables.items()),
+                tuple((name, x.size) for name, x in self.parameters.items()),
+                self._free_durations,
+                len(self.durations) == 1,
+                self.contacts,
+                launched,
+                robot_numbers,
+            )
+        return self._programs[key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        fields = {name: value for name, value in self.__dict__.items() if name not in ("_programs", "_prepared")}
+        return {name: dict(x) if isinstance(x, MappingProxyType) else x for name, x in fields.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set(**state)  # kernels are made anew
+
+    def __repr__(self) -> str:
+        terms = ", ".join(f"{term.kind} {term.name!r}" for term in self.terms)
+        return f"<TrajectoryProblem of {self.robot.name!r}, {self.num_steps} steps: {terms or 'no terms'}>"
+
+
+def bind_feature(
+    caller: str,
+    robot: Any,
+    feature: Feature,
+    variables: Mapping[str, int],
+    parameters: Mapping[str, int],
+    contacts: Sequence[PathContact | ConstraintForce],
+) -> Feature:
+    """Return a feature as it is of a robot, with variables and parameters by name and size.
+
+    Raises UnknownNameError for names that the robot does not have, ValueError for a feature that does not fit it.
+    """
+    tree = robot.tree
+    check_references(tree, feature.references)
+    for reason in feature.checked(tree):
+        raise ValueError(f"{caller}: {feature.name!r}: {reason}")
+
+    def window() -> PathWindow:
+        graph, count = Graph(f"{caller}: {feature.name!r}"), DEEPEST + 1
+
+        def fresh(name: str, size: int) -> list[Any]:
+            return list(graph.inputs(name, (size,)))
+
+        return PathWindow(
+            tree,
+            [fresh(f"q{back}", tree.nq) for back in range(count)],
+            [graph.input("step")] * count,
+            graph.input("time"),
+            [{name: fresh(f"{name}{back}", n) for name, n in variables.items()} for back in range(count)],
+            {name: fresh(name, n) for name, n in parameters.items()},
+            contacts=contacts,
+        )
+
+    lazy: Any = _LazyWindow(tree, window)
+    return feature.bind(robot, lazy)
+
+
+class _LazyWindow:
+    """A window that is made when a feature looks at more than the robot: most do not."""
+
+    def __init__(self, tree: Tree, make: Callable[[], PathWindow]) -> None:
+        self.tree, self._make = tree, make
+
+    @cached_property
+    def _window(self) -> PathWindow:
+        return self._make()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._window, name)
+
+
+def _path_term(term: ProblemTerm) -> PathTerm:
+    """Return what a kernel knows of a term."""
+    step = term.steps[0] if term.single else None
+    bounded = term.lower is not None
+    return PathTerm(term.feature, term.kind, term.name, step, bounded, term.has_target_per_step)

@@ -1,0 +1,316 @@
+"""The terms and the decision variables of a trajectory problem: what users add, in the form that solvers read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork._util.messages import nearest
+from linkwork._util.validation import finite_array, floats
+from linkwork.expr.arrays.symbol_array import is_traced
+from linkwork.ik.tasks.task import Task
+from linkwork.model.tree import Tree
+from linkwork.optimal.arguments import read_count, read_kind, read_rows, read_scale
+from linkwork.optimal.features import (
+    BY_NAME,
+    Feature,
+    FunctionFeature,
+    ParameterFeature,
+    TaskFeature,
+    VariableFeature,
+)
+from linkwork.optimal.features.difference_feature import difference_of
+from linkwork.optimal.schedule_arguments import phase_of, read_schedule
+
+__all__ = [
+    "DecisionVariable",
+    "PerStep",
+    "ProblemTerm",
+    "default_target",
+    "duration_variables",
+    "first_target",
+    "make_term",
+    "make_variable",
+    "read_target",
+    "resolve_feature",
+    "target_shape",
+    "unused_name",
+]
+
+Array = np.ndarray[Any, Any]
+
+
+def _read_only(x: Any) -> Array:
+    """Return a copy as an array that does not change."""
+    copied = np.array(x, dtype=float)
+    copied.flags.writeable = False
+    return copied
+
+
+@public
+@dataclass(frozen=True, eq=False)
+class PerStep:
+    """A target for each of the steps at which a feature counts: an array (..., steps, *shape), the first step first."""
+
+    values: Any
+
+    def __post_init__(self) -> None:
+        if not is_traced(self.values):
+            finite_array(type(self).__name__, "values", self.values)
+            object.__setattr__(self, "values", _read_only(floats(self.values)))
+
+
+@dataclass(frozen=True, eq=False)
+class ProblemTerm:
+    """A feature as it stands in a problem: `TrajectoryProblem.terms` has one for each `TrajectoryProblem.add`.
+
+    ``kind`` is "cost", "least_squares", "equality" or "inequality"; ``steps`` are those at which it counts, in order,
+    and ``single`` is True where one step was named by its number.  ``scale`` has a number for each row.  ``lower`` and
+    ``upper`` are bounds by row in the place of the kind's own, or None.  ``target`` is an array (*shape), a `PerStep`
+    or None: the target of calls of `solve` that give no other.
+    """
+
+    name: str
+    feature: Feature
+    kind: str
+    steps: tuple[int, ...]
+    single: bool
+    scale: Array
+    target: Any
+    lower: Array | None
+    upper: Array | None
+    phase: str = ""  # whose steps they are
+    is_outside_phase: bool = False  # or all steps but those
+
+    @property
+    def has_target_per_step(self) -> bool:
+        """Whether its target differs from step to step."""
+        return isinstance(self.target, PerStep)
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionVariable:
+    """Unknown numbers by name, of each step or of the whole path: bounds and a first guess, (size,) each."""
+
+    name: str
+    size: int
+    lower: Array
+    upper: Array
+    initial_guess: Array
+    steps: tuple[int, ...] = ()  # of variables of steps: where they are; elsewhere they stay at their first guess
+    phase: str = ""  # whose steps they are
+
+
+def resolve_feature(
+    caller: str, problem: Any, value: Any, kind: Any, steps: Any, order: int | None, name: str | None
+) -> tuple[Feature, Any]:
+    """Return the feature of a new term, and its steps.  Raises TypeError and ValueError."""
+    read_kind(caller, kind)
+    if isinstance(value, str) and value in problem.parameters:
+        if steps is not None:
+            raise ValueError(
+                f"{caller}: {value!r}: steps: a parameter is of the whole path: expected none, got {steps!r}"
+            )
+        value, steps = ParameterFeature(value), problem.num_steps - 1
+    elif isinstance(value, str) and value in problem.variables:
+        value = VariableFeature(value)
+    return _as_feature(caller, value, order, name), steps
+
+
+def unused_name(caller: str, problem: Any, feature: Feature, name: str | None) -> str:
+    """Return the name of a new term, that of its feature by default.  Raises TypeError and ValueError."""
+    label = name or feature.name
+    if not isinstance(label, str):
+        raise TypeError(f"{caller}: name: expected a text, got {label!r}")
+    if label in problem._names:
+        if name is not None:
+            raise ValueError(f"{caller}: two features are called {label!r}: give one of them another name=")
+        label = next(f"{label} {k}" for k in range(2, 1000) if f"{label} {k}" not in problem._names)
+    return label
+
+
+def make_term(
+    caller: str,
+    problem: Any,
+    label: str,
+    feature: Feature,
+    kind: str,
+    *,
+    steps: Any = None,
+    scale: Any = 1.0,
+    target: Any = None,
+    lower: Any = None,
+    upper: Any = None,
+) -> ProblemTerm:
+    """Return a term of a problem from the arguments of `TrajectoryProblem.add`.  Raises ValueError and TypeError."""
+    numbers, single = read_schedule(caller, steps, problem.num_steps, problem.phases)
+    low, high = _bounds(caller, feature, kind, lower, upper)
+    target = feature.target if target is None else target
+    if target is not None and target_shape(problem.robot.tree, feature) is None:
+        raise ValueError(f"{caller}: target: the feature has none, got {target!r}")
+    if target is not None and not isinstance(target, PerStep):
+        target = _read_only(read_target(problem.robot.tree, caller, feature, target))
+    scales = _read_only(_weighted_scales(caller, kind, feature, read_scale(caller, scale, feature)))
+    return ProblemTerm(label, feature, kind, numbers, single, scales, target, low, high, *phase_of(steps))
+
+
+def _bounds(
+    caller: str, feature: Feature, kind: str, lower: Any, upper: Any
+) -> tuple[Array, Array] | tuple[None, None]:
+    """Return bounds by row, from arguments or from ranges of a task; None without any."""
+    rows = feature.component_names
+    if lower is not None or upper is not None:
+        if kind == "cost":
+            raise ValueError(f"{caller}: lower and upper: a cost has no bounds")
+        low = read_rows(caller, "lower", -np.inf if lower is None else lower, len(rows), rows)
+        high = read_rows(caller, "upper", np.inf if upper is None else upper, len(rows), rows)
+        if not (low <= high).all():
+            raise ValueError(f"{caller}: a range leaves nothing: from {lower!r} to {upper!r}")
+        return _read_only(low), _read_only(high)
+    ranges = _ranges_of(feature)
+    if kind in ("equality", "least_squares") and any(pair != (0.0, 0.0) for pair in ranges):
+        low, high = np.array(ranges, dtype=float).T
+        return _read_only(low), _read_only(high)
+    return None, None
+
+
+def make_variable(
+    method: str,
+    problem: Any,
+    name: Any,
+    size: Any,
+    lower: Any,
+    upper: Any,
+    initial_guess: Any,
+    steps: Any = None,
+) -> DecisionVariable:
+    """Return a variable of steps, or a parameter of the whole path.  Raises TypeError and ValueError."""
+    caller = f"TrajectoryProblem.{method}"
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"{caller}: expected a name, got {name!r}")
+    if name in problem.variables or name in problem.parameters:
+        raise ValueError(f"{caller}: two variables or parameters are called {name!r}: give one of them another name")
+    caller, of_steps = f"{caller}: {name!r}", method == "add_variable"
+    numbers = read_schedule(caller, steps, problem.num_steps, problem.phases)[0] if of_steps else ()
+    size = read_count(caller, "size", size)
+    rows = [f"{name}[{k}]" for k in range(size)]
+    low = read_rows(caller, "lower", -np.inf if lower is None else lower, size, rows)
+    high = read_rows(caller, "upper", np.inf if upper is None else upper, size, rows)
+    if not (low <= high).all():
+        raise ValueError(f"{caller}: bounds leave nothing: from {lower!r} to {upper!r}")
+    guess = np.clip(read_rows(caller, "initial_guess", initial_guess, size, rows), low, high)
+    return DecisionVariable(
+        name, size, _read_only(low), _read_only(high), _read_only(guess), numbers, phase_of(steps)[0]
+    )
+
+
+def duration_variables(durations: Mapping[str, Any]) -> dict[str, DecisionVariable]:
+    """Return the parameters that free durations (least, most) by phase are."""
+    variables = {}
+    for phase, x in durations.items():
+        if isinstance(x, tuple):
+            name = f"duration of {phase}" if phase else "duration"
+            guess = [float(np.sqrt(x[0] * x[1]))]
+            variables[name] = DecisionVariable(name, 1, _read_only(x[:1]), _read_only(x[1:]), _read_only(guess))
+    return variables
+
+
+def _as_feature(caller: str, value: Any, order: int | None, name: str | None) -> Feature:
+    """Return the feature that a name, a task, a function or a feature stands for.  Raises TypeError and ValueError."""
+    if isinstance(value, str):
+        if value not in BY_NAME:
+            raise ValueError(f"{caller}: feature: no feature is called {value!r}; {nearest(value, tuple(BY_NAME))}")
+        value = BY_NAME[value]()
+    if isinstance(value, Task):
+        return TaskFeature(value, 0 if order is None else order)
+    if callable(value) and not isinstance(value, (type, Feature)):
+        own = getattr(value, "__name__", "")
+        value = FunctionFeature(name or (own if own.isidentifier() else "") or "function", value)
+    if isinstance(value, Feature):
+        return difference_of(value, 0 if order is None else order)
+    raise TypeError(
+        f"{caller}: feature: expected the name of a feature ({', '.join(BY_NAME)}), a task of linkwork.ik, a feature "
+        f"of linkwork.optimal, or a function of a window, got {value!r}"
+    )
+
+
+def _weighted_scales(caller: str, kind: str, feature: Feature, scale: Array) -> Array:
+    """Return scales by row, times the weights of a task.  Raises ValueError for weights and ranges without effect."""
+    if not isinstance(feature, TaskFeature):
+        return scale
+    task = feature.task
+    if feature.depth and any(pair != (0.0, 0.0) for pair in task.ranges):
+        raise ValueError(
+            f"{caller}: order: ranges of a task are of its errors, not of how they change: give lower= "
+            f"and upper= instead"
+        )
+    if task.weight is None:
+        return scale
+    if kind != "least_squares":
+        raise ValueError(
+            f"{caller}: the task's weight, {task.weight!r}, is of least squares, and the kind is {kind!r}: expected "
+            f"'least_squares', or a task without a weight"
+        )
+    return np.asarray(scale * np.array(task.weights))
+
+
+def _ranges_of(feature: Feature) -> tuple[tuple[float, float], ...]:
+    """Return by row the range that a task allows its errors: (0, 0) where it has none."""
+    task = getattr(feature, "task", None)
+    if task is None or feature.depth:
+        return ((0.0, 0.0),) * len(feature.component_names)
+    return tuple(task.ranges)
+
+
+def target_shape(tree: Tree, feature: Feature) -> tuple[int, ...] | None:
+    """Return the shape of a feature's target, or None where it has none."""
+    if feature.target_of is None:
+        return None
+    sizes = {"nq": tree.nq, "nv": tree.nv}
+    return tuple(sizes[n] if isinstance(n, str) else n for n in feature.target_of.shape)
+
+
+def default_target(robot: Any, feature: Any) -> Array:
+    """Return the target of a feature without one: zeros, the identity of poses and rotations, the neutral
+    configuration."""
+    kind, shape = feature.target_of.kind, target_shape(robot.tree, feature)
+    assert shape is not None
+    if kind == "configuration":
+        return np.array(robot.neutral())
+    return np.eye(shape[0]) if kind in ("pose", "rotation") else np.zeros(shape)
+
+
+def first_target(robot: Any, term: ProblemTerm) -> Any:
+    """Return a term's own target at its first step, or () where it has none."""
+    shape = target_shape(robot.tree, term.feature)
+    if shape is None:
+        return ()
+    target = default_target(robot, term.feature) if term.target is None else term.target
+    return np.asarray(target.values).reshape(-1, *shape)[0] if isinstance(target, PerStep) else target
+
+
+def read_target(tree: Tree, caller: str, feature: Feature, value: Any, batch: bool = False) -> Array:
+    """Return a feature's target (*shape), or with ``batch`` (..., *shape).  Raises ValueError."""
+    shape = target_shape(tree, feature)
+    assert shape is not None
+    try:
+        target = floats(value)
+    except (TypeError, ValueError):
+        target = np.array(np.nan)
+    if not _has_core(target, shape) or (target.ndim > len(shape) and not batch):
+        raise ValueError(
+            f"{caller}: target: expected numbers of shape {'(..., ' if batch else '('}{', '.join(map(str, shape))}), "
+            f"got shape {target.shape}"
+        )
+    if not np.isfinite(target).all():
+        raise ValueError(f"{caller}: target: expected finite numbers, got {value!r}")
+    return target
+
+
+def _has_core(x: Array, shape: Sequence[int]) -> bool:
+    """Whether the last axes of an array have this shape."""
+    return x.ndim >= len(shape) and x.shape[x.ndim - len(shape) :] == tuple(shape)

@@ -1,0 +1,179 @@
+"""`check_feature`: features of the library keep the contract, and each breach fails its own line."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import ContractError
+from linkwork.ik.tasks.task import TaskTarget
+from linkwork.optimal import Feature, PathContact, check_feature
+
+ARM = lw.load("double_pendulum")
+
+
+@dataclass(frozen=True)
+class Spin(Feature):
+    """Speed of one joint beside that of the step before."""
+
+    joint: int = 0
+    name: str = "spin"
+    depth = 2
+    component_names = ("speed", "before")
+    row_units = ("rad/s", "rad/s")
+
+    def values(self, w: Any, target: Any) -> list[Any]:
+        return [w.velocity()[self.joint], w.velocity(1)[self.joint] * w.time]
+
+
+class SlowRow(Spin):
+    def jacobian(self, w: Any, target: Any) -> Any:
+        found = super().jacobian(w, target)
+        found.rows[1][0][self.joint] = found.rows[1][0][self.joint] * 1.001
+        return found
+
+
+class NoDuration(Spin):
+    """Rows by parameters, among them the duration, that are zero."""
+
+    def jacobian(self, w: Any, target: Any) -> Any:
+        found = super().jacobian(w, target)
+        zeros = [[0.0] * w.parameter_count for _ in found.values]
+        return lw.optimal.FeatureJacobian(found.values, found.rows, zeros)
+
+
+class ShortRows(Spin):
+    def jacobian(self, w: Any, target: Any) -> Any:
+        found = super().jacobian(w, target)
+        return lw.optimal.FeatureJacobian(found.values, found.rows[:-1], found.parameters)
+
+
+class OtherValues(Spin):
+    def jacobian(self, w: Any, target: Any) -> Any:
+        found = super().jacobian(w, target)
+        return lw.optimal.FeatureJacobian([found.values[0], 0.0], found.rows, found.parameters)
+
+
+class LooksFurther(Spin):
+    depth = 1
+
+
+class NoName(Spin):
+    component_names = ("speed",)
+
+
+class NoUnit(Spin):
+    row_units = ("rad/s",)
+
+
+class TwoAlike(Spin):
+    component_names = ("speed", "speed")
+
+
+class TooDeep(Spin):
+    depth = 4
+
+
+class WithPast(Spin):
+    rows_without_past = 1
+
+
+class Infinite(Spin):
+    def values(self, w: Any, target: Any) -> list[Any]:
+        return [np.inf, w.velocity()[0]]
+
+
+class AsksFloats(Spin):
+    """Another value of symbols than of floats."""
+
+    def values(self, w: Any, target: Any) -> list[Any]:
+        v = w.velocity()[0]
+        return [v if isinstance(v, float) else v * 2.0, w.velocity(1)[0]]
+
+    def jacobian(self, w: Any, target: Any) -> Any:
+        return w.derived(lambda window: [window.velocity()[0], window.velocity(1)[0]], 2)
+
+
+class WrongTarget(Spin):
+    target_of = TaskTarget((3,), "numbers", "three numbers")
+    target = (1.0, 2.0)
+
+
+class Raises(Spin):
+    def bind(self, robot: Any, w: Any) -> Any:
+        raise ArithmeticError("the sum of it")
+
+
+@dataclass
+class Changes(Feature):
+    """Not frozen, so without a hash."""
+
+    name: str = "changes"
+    depth = 0
+    component_names = ("first",)
+
+    def values(self, w: Any, target: Any) -> list[Any]:
+        return w.configuration()[:1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "said"),
+    [
+        (SlowRow, "exact_jacobian", r"row 'speed' by .* of step t - 1"),
+        (NoDuration, "exact_jacobian", r"by 'duration\[0\]' of the path"),
+        (ShortRows, "jacobian", "expected .values, steps"),
+        (OtherValues, "jacobian", ""),
+        (LooksFurther, "values", "IndexError: .* in LooksFurther.values"),
+        (NoName, "values", "expected 1, one for each of component_names, got 2"),
+        (NoUnit, "component_names, row_units", "row_units: expected 2 texts"),
+        (TwoAlike, "component_names, row_units", "texts that differ"),
+        (TooDeep, "bind", "from 0 to 3, got 4"),
+        (WithPast, "rows_without_past", ""),
+        (Infinite, "values", "row 'speed' is inf"),
+        (AsksFloats, "traced", ""),
+        (WrongTarget, "target", r"numbers of shape \(3\)"),
+        (Raises, "bind", "ArithmeticError: the sum of it in Raises.bind"),
+        (Changes, "value", "unhashable"),
+    ],
+)
+def test_a_breach_fails_its_line(kind: Callable[[], Feature], line: str, said: str) -> None:
+    report = check_feature(kind(), ARM)
+    failed = {one.name: one.problem for one in report.failures}
+    assert line in failed
+    with pytest.raises(ContractError, match=f"(?s){kind.__name__} breaks.*FAIL  {line}.*{said}"):
+        report.raise_if_failed()
+
+
+def test_features_of_the_library_keep_the_contract() -> None:
+    foot = PathContact("foot", ARM.frames[-1])
+    scene = lw.Scene().with_box("box", (0.2, 0.2, 0.2), (0.5, 0.4, 0.2))
+    arm = lw.load("arm7")
+    features: list[tuple[Feature, Any, dict[str, Any]]] = [
+        (Spin(), ARM, {}),
+        (lw.optimal.AccelerationFeature(), ARM, {"target": [0.1, 0.2]}),
+        (lw.optimal.TaskFeature(lw.ik.PoseTask(ARM.frames[-1]), 1), ARM, {}),
+        (lw.optimal.ConfigurationFeature(), lw.load("double_pendulum", floating_base=True), {}),
+        (lw.optimal.StickingContact(foot), ARM, {"variables": {"foot": 3}, "contacts": [foot]}),
+        (lw.optimal.TorqueFeature(), ARM, {"variables": {"foot": 3}, "contacts": [foot]}),
+        (lw.optimal.ParameterFeature("length"), ARM, {"parameters": {"length": 2}}),
+        (lw.optimal.Clearance(scene=scene, pairs=[("wrist", "box")], per="robot", between=1), arm, {"samples": 2}),
+        (lw.optimal.FunctionFeature("late", lambda w, x: w.q() * w.time - x, shape=(2,)), ARM, {"target": [1, 2]}),
+    ]
+    for feature, robot, given in features:
+        report = check_feature(feature, robot, **given)
+        assert report.success, str(report)
+        assert str(report).startswith(f"feature {type(feature).__name__} keeps the contract\nok    value")
+
+
+def test_what_is_no_feature_is_said() -> None:
+    with pytest.raises(
+        TypeError, match=r"check_feature: feature: expected a linkwork\.optimal\.Feature, got 'velocity'"
+    ):
+        check_feature("velocity", ARM)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="check_feature: robot: expected a robot"):
+        check_feature(Spin(), "arm7")
+    report = check_feature(lw.optimal.TaskFeature(lw.ik.PositionTask("nose")), ARM)
+    assert [line.name for line in report.lines] == ["value", "bind"] and "'nose'" in report.failures[0].problem

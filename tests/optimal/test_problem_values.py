@@ -1,0 +1,165 @@
+"""Trajectory problems are values: edits return new ones, and what is derived of equal ones is derived once."""
+
+import copy
+import inspect
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.control.mpc.mpc import Controller
+from linkwork.optimal import problem_arrays
+
+ROD = lw.load("double_pendulum")
+END = np.array([0.4, 0.2])
+
+EDITS: tuple[Callable[[lw.TrajectoryProblem], lw.TrajectoryProblem], ...] = (
+    lambda p: p.add("acceleration", "least_squares"),
+    lambda p: p.add("torque", "least_squares", scale=0.1),
+    lambda p: p.add_limits(velocities=3.0),
+    lambda p: p.add_variable("slack", 1, lower=0.0),
+    lambda p: p.add_parameter("length", 2, upper=1.0),
+    lambda p: p.add_contact("tip", "late", friction=None),
+)
+
+
+def _state(problem: lw.TrajectoryProblem) -> tuple[Any, ...]:
+    return repr(problem), problem.robot, {**problem.variables}, {**problem.parameters}, problem.contacts, problem.terms
+
+
+def _posed() -> lw.TrajectoryProblem:
+    return lw.TrajectoryProblem(ROD, num_steps=4, duration=0.4, phases={"late": (2, 4)})
+
+
+def test_edits_return_new_problems() -> None:
+    problem = _posed().add("configuration", "equality", steps=-1, target=END, name="end")
+    before = _state(problem)
+    for edit in EDITS:
+        new = edit(problem)
+        assert new is not problem and _state(problem) == before and _state(new) != before
+        assert type(new) is lw.TrajectoryProblem
+        assert new.terms[: len(problem.terms)] == problem.terms
+    long, short = EDITS[0](problem).solve([0.0, 0.0]), EDITS[1](problem).solve([0.0, 0.0])
+    assert long.success and short.success and [*long.residuals] != [*short.residuals]
+
+
+def test_nothing_of_a_problem_can_be_changed() -> None:
+    target, ends = END.copy(), np.array([END, END])
+    problem = _posed().add("configuration", "equality", steps=-1, target=target, name="end")
+    problem = problem.add("velocity", "least_squares", lower=-1.0, upper=1.0)
+    problem = problem.add("configuration", "least_squares", steps="late", target=lw.optimal.PerStep(ends), name="late")
+    problem = problem.add_variable("slack", 1, upper=2.0)
+    with pytest.raises(AttributeError, match=r"num_steps: a problem does not change.*problem = problem.add\("):
+        problem.num_steps = 5  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="robot: a problem does not change"):
+        del problem.robot
+    with pytest.raises(TypeError):
+        problem.variables["more"] = problem.variables["slack"]  # type: ignore[index]
+    for x in (
+        problem.terms[0].target,
+        problem.terms[1].lower,
+        problem.terms[1].scale,
+        problem.variables["slack"].upper,
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            x[:] = 0.0
+    target[:], ends[:] = 9.0, 9.0
+    assert (problem.terms[0].target == END).all() and (problem.terms[2].target.values == END).all()
+
+
+def test_problems_are_copied_and_pickled() -> None:
+    problem = _posed().add("acceleration", "least_squares").add_variable("slack", 1, upper=2.0)
+    problem = problem.add("configuration", "equality", steps=-1, target=END, name="end")
+    q = problem.solve([0.0, 0.0]).q
+    for other in (copy.copy(problem), pickle.loads(pickle.dumps(problem))):
+        assert repr(other) == repr(problem) and np.array_equal(other.solve([0.0, 0.0]).q, q)
+        assert len(other.add_limits().terms) > len(other.terms) == len(problem.terms)
+
+
+def test_editors_see_all_options() -> None:
+    solve = inspect.signature(lw.TrajectoryProblem.solve).parameters
+    assert all(one.kind is not one.VAR_KEYWORD for one in solve.values())
+    for name in [*solve][2:]:
+        assert f"``{name}``" in lw.TrajectoryProblem.solve.__doc__, name
+    mine = [*inspect.signature(lw.TrajectoryProblem.controller).parameters.values()][1:]
+    theirs = [*inspect.signature(Controller).parameters.values()][1:]
+    assert [(one.name, one.default) for one in mine] == [(one.name, one.default) for one in theirs]
+
+
+def test_options_of_other_solvers_are_refused() -> None:
+    problem = _posed().add("configuration", "least_squares")
+    for option, value in (
+        ("dynamics", "forward"),
+        ("passive", False),
+        ("control_limits", False),
+        ("actuated", "hinge"),
+    ):
+        with pytest.raises(TypeError, match=f"solver='augmented' does not know {option}=: it takes callback, "):
+            problem.solve([0.0, 0.0], **{option: value})
+    with pytest.raises(ValueError, match="solver: expected one of 'augmented', 'ipopt', 'ilqr', 'shooting', got 'sqp'"):
+        problem.solve([0.0, 0.0], solver="sqp")
+
+
+def _reaching(
+    robot: lw.Robot = ROD,
+    *,
+    duration: float = 0.4,
+    kind: str = "inequality",
+    weight: float = 0.1,
+    end: Any = END,
+    steps: Any = -1,
+    speed: float = 3.0,
+    lower: Any = None,
+    guess: float = 0.3,
+    upper: float = 1.0,
+    pull: float = 0.5,
+) -> lw.TrajectoryProblem:
+    problem = lw.TrajectoryProblem(robot, num_steps=4, duration=duration)
+    problem = problem.add("acceleration", "least_squares", scale=weight)
+    problem = problem.add_variable("slack", 1, initial_guess=guess).add_parameter("length", 1, upper=upper)
+    problem = problem.add("slack", "least_squares", lower=lower, upper=None if lower is None else 1.0)
+    problem = problem.add("length", "least_squares", scale=pull)
+    problem = problem.add(lw.ik.JointTask(robot.joints[0].name), "equality", steps=steps, target=end[0], name="end")
+    return problem.add(lw.optimal.VelocityLimits(upper=speed), kind, name="speed")
+
+
+def test_scales_are_derived_once_for_equal_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A problem built anew derives none, and a change of any number derives its own."""
+    derived: list[Any] = []
+    monkeypatch.setattr(problem_arrays, "_SCALE_FACTORS", problem_arrays.LazyCache(512))
+    derive = problem_arrays.scale_factors
+    monkeypatch.setattr(problem_arrays, "scale_factors", lambda *given: derived.append(given) or derive(*given))
+
+    def scales(problem: lw.TrajectoryProblem, started: bool = True) -> np.ndarray:
+        count = len(derived)
+        found = problem_arrays.prepared(problem, started).scaled_constants["scales"]
+        news.append(len(derived) - count)
+        return found
+
+    news: list[int] = []
+    first = scales(_reaching())
+    assert np.array_equal(first, scales(_reaching())) and news == [1, 0]
+    heavy = ROD.with_payload("tip", 1.0)
+    changes: tuple[dict[str, Any], ...] = (
+        {"duration": 0.5}, {"kind": "least_squares"}, {"weight": 0.2}, {"end": END + 0.1}, {"steps": -2},
+        {"speed": 2.0}, {"lower": 0.1}, {"guess": 0.2}, {"upper": 0.9}, {"pull": 0.4}, {"robot": heavy},
+    )  # fmt: skip
+    for change in changes:
+        news.clear()
+        mine = scales(_reaching(**change))
+        assert news == [1], change
+        assert np.array_equal(mine, scales(_reaching(**change))) and news == [1, 0], change
+    news.clear()
+    scales(_reaching(), started=False)
+    assert news == [1]
+    assert not np.array_equal(first, scales(_reaching(weight=0.2))) and not np.array_equal(
+        first, scales(_reaching(duration=0.5))
+    )
+
+
+def test_a_problem_built_anew_has_the_same_result() -> None:
+    one, other = (_reaching().solve([0.0, 0.0]) for _ in range(2))
+    assert one.success and np.array_equal(one.q, other.q) and one.iterations == other.iterations
