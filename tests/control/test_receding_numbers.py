@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.control.mpc.mpc_solvers import AugmentedPlanner
+from linkwork.control.mpc.augmented_mpc import AugmentedPlanner
 from linkwork.model.kernel_parameters import Parameter
 
 ARM = lw.load("double_pendulum").with_payload("tip", 0.0)
@@ -30,7 +30,7 @@ HOPPER = lw.Robot.build(
 def _reach(robot: lw.Robot, **options: Any) -> Any:
     problem = lw.Problem(robot, steps=6, duration=0.3).add("configuration", "squares", scale=10.0, name="place")
     problem.add("torque", "squares", scale=0.05).add("velocity", "squares")
-    return problem.controller(period=0.02, iterations=3, **options)
+    return problem.controller(period=0.02, iterations=3, effort=np.inf, **options)
 
 
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])

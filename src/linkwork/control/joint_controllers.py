@@ -16,6 +16,7 @@ from linkwork.control.controller_base import (
     inertia_matrix,
     positive_number,
 )
+from linkwork.control.linear_quadratic.arguments import actuated_joints
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 
@@ -62,7 +63,10 @@ class JointLaw(ControlLaw):
         if self.is_driven:
             tau = robot.inverse_dynamics(q, v, array(list(a)), passive=passive)
         else:
-            joints, others = _joints(robot, self.acting), [0.0] * robot.nv if pushed is None else [*pushed]
+            joints, others = (
+                actuated_joints(self.caller, robot, self.acting),
+                [0.0] * robot.nv if pushed is None else [*pushed],
+            )
             tau = robot.hybrid_dynamics(q, v, array(list(a)), array(others), joints, passive=passive).tau
         return tau if pushed is None else array([x - f for x, f in zip(tau, pushed, strict=True)])
 
@@ -335,18 +339,3 @@ class JointImpedance(JointLaw):
         for k, x in zip(self.acting, moved, strict=True):
             a[k] = a[k] + x
         return self.held(q, v, a, F), None
-
-
-def _joints(robot: Any, places: np.ndarray) -> list[str]:
-    """The joints of these numbers of v.  Raises ValueError for a part of a joint's."""
-    names, left = [], set(places.tolist())
-    for joint in robot.joints:
-        own = set(robot.v_index([joint.name]).tolist()) if joint.nv else set()
-        if own and own <= left:
-            names.append(joint.name)
-            left -= own
-    if left:
-        raise ValueError(
-            f"actuators: {robot.v_names[min(left)]!r} is one of several velocities of a joint: name all of them"
-        )
-    return names

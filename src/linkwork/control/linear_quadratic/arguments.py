@@ -15,6 +15,7 @@ from linkwork.kernels.robot_base import RobotBase
 __all__ = [
     "above_nothing",
     "acting_places",
+    "actuated_joints",
     "cost_matrix",
     "deviation_of",
     "forces_that_act",
@@ -39,6 +40,20 @@ def acting_places(caller: str, robot: Any, actuators: str | Iterable[str] | None
     if not len(found):
         raise ValueError(f"{caller}: actuators: expected one joint at least that exerts a force")
     return np.sort(found)
+
+
+def actuated_joints(caller: str, robot: Any, acting: np.ndarray) -> list[str]:
+    """The joints of these numbers of v.  Raises ValueError for a part of a joint's."""
+    names, left = [], set(acting.tolist())
+    for i, body in robot.tree.stacked():
+        own = set(range(robot.nv)[robot.tree.v_slices[i]])
+        if own and own <= left:
+            names.append(body.joint_name)
+            left -= own
+    if left:
+        name = robot.v_names[min(left)]
+        raise ValueError(f"{caller}: actuators: {name!r} is one of several velocities of a joint: name all of them")
+    return names
 
 
 def cost_matrix(caller: str, name: str, given: Any, n: int) -> np.ndarray:

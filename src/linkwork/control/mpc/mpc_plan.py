@@ -27,6 +27,7 @@ __all__ = [
     "LATE",
     "PLANNED",
     "ROUNDING",
+    "SATURATED",
     "SHORT",
     "Command",
     "RecedingPlan",
@@ -124,6 +125,7 @@ def _compiled(
 
 
 PLANNED, SHORT, LATE, FAILED, BRAKING = "planned", "short", "late", "failed", "braking"
+SATURATED = "saturated"
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +138,7 @@ class Command:
 
     - "planned": the forces of a new plan;
     - "short": of one with fewer iterations, since time was over;
+    - "saturated": of one whose forces pass a limit, since its search has not come to an end: they are cut to the limit;
     - "late": time was over before any: the last plan goes on, with its gains;
     - "failed": the search found no numbers, or a path that violates constraints too much: the last plan goes on;
     - "braking": there is no plan to go on with: the robot is slowed down against gravity.
@@ -173,7 +176,7 @@ class Command:
         step, or which constraints are violated."""
         shape = np.shape(self.status)
         status = np.asarray(self.status)[index]
-        if self._searched is None or status in (PLANNED, SHORT):
+        if self._searched is None or status in (PLANNED, SHORT, SATURATED):
             return f"{status} after {self.iterations} iterations"
         planner, search, numbers = self._searched
         place = int(np.arange(int(np.prod(shape, dtype=int))).reshape(shape)[index])

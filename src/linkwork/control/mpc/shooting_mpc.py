@@ -141,6 +141,9 @@ class ShootingPlanner:
     def ended(self, search: Search) -> bool:
         return bool((search["told"][:, 0] > 0.5).all())
 
+    def limited(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
+        return search, np.zeros(len(tau), dtype=bool)  # controls are within their limits
+
     def path(self, search: Search) -> np.ndarray:
         return search["q"]
 
