@@ -13,8 +13,8 @@ Robots:
 - `Robot` has the functions: `help(linkwork.Robot)`.  `Robot.compile` makes one `Kernel` of several.
 - `pose_difference` is what is left from one pose to another, for controllers; `propagate_motion` chains motions of
   frames, with velocities and accelerations.
-- `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and gives
-  a `JointReport`.
+- `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` checks one of your own, and returns
+  a `ContractReport`.
 - `constraints` are what a robot obeys besides its joints, and `Robot.with_constraints` puts them on: `Distance`,
   `PointOnLine`, `PointOnPlane`, `PointOnCurve`, `PointOnSurface`, `Parallel`, `Angle`, `Weld`, `Ball`, `Gear`, `Rack`,
   `Screw`, `Belt`, `Coupling`, `Prescribed`, `CenterOfMass`, `NoSlip`, `Skate`, `Rolling`, `RollingContact`,
@@ -81,6 +81,7 @@ from linkwork import (
     simulation,
     spatial,
 )
+from linkwork._util.contract_report import ContractReport
 from linkwork._util.foreign_names import missing_attribute
 from linkwork.collision.contact_points import contact_points
 from linkwork.collision.shape_distance import signed_distance
@@ -124,7 +125,7 @@ from linkwork.kinematics.relative_motion import propagate_motion
 from linkwork.optimal.trajectory_problem import Problem
 from linkwork.parts.construction.link import Link
 from linkwork.parts.joint.joint import Joint
-from linkwork.parts.joint_checks.check_joint import JointReport, check_joint
+from linkwork.parts.joint_checks.check_joint import check_joint
 from linkwork.robot import Robot, load
 from linkwork.simulation.simulator import Simulator
 
@@ -138,12 +139,12 @@ __all__ = [
     "Belt",
     "Bushing",
     "CenterOfMass",
+    "ContractReport",
     "Coupling",
     "Distance",
     "Gear",
     "Holonomic",
     "Joint",
-    "JointReport",
     "Kernel",
     "Link",
     "NoSlip",

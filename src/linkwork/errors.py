@@ -23,8 +23,8 @@ __all__ = [
     "AssemblyError",
     "CacheWarning",
     "ConfigurationWarning",
+    "ContractError",
     "Issue",
-    "JointContractError",
     "JointMethodError",
     "Location",
     "ModelError",
@@ -321,8 +321,11 @@ class JointMethodError(RuntimeError):
         )
 
 
-class JointContractError(ValueError):
-    """A joint type breaks identities of the contract, which the message lists: see `linkwork.check_joint`."""
+class ContractError(ValueError):
+    """A class breaks the contract of its base; the message lists the requirements that fail.
+
+    `linkwork.ContractReport.raise_if_failed` raises it: see `linkwork.check_joint` and the other ``check_`` functions.
+    """
 
 
 class NotDifferentiableError(ValueError):

@@ -141,7 +141,7 @@ def test_other_rates_drop_what_was_said_of_the_old_ones() -> None:
             return [*(R @ Vec3.of(v[:3])), *(R @ Vec3.of(v[3:]))]
 
     report = lw.check_joint(InF(), samples=4)
-    assert report.passed, str(report)
+    assert report.success, str(report)
     assert not InF().has_fixed_subspaces and InF().is_floating
 
 

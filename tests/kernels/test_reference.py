@@ -38,7 +38,7 @@ MORE = (
     ("What `Robot.integrability` gives", Integrability, {}),
     ("What `Robot.mobility` gives", Mobility, {}),
     ("Minimal coordinates, what `Robot.minimal` gives", MinimalCoordinates, {}),
-    ("What `check_joint` gives, `linkwork.JointReport`", lw.JointReport, {}),
+    ("Reports of checks, `linkwork.ContractReport`", lw.ContractReport, {}),
 )
 COLUMNS = "| method | takes | gives | units | |\n|---|---|---|---|---|\n"
 

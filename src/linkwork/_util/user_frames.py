@@ -1,4 +1,4 @@
-"""Where in the user's code a warning is of use, and where an error comes from."""
+"""Lines of the user's code: where a warning points to, and where an error comes from."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import inspect
 import linecache
 import os
 import sys
+import traceback
 from collections.abc import Callable
+from itertools import takewhile
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-__all__ = ["levels_up", "line_of", "names_in", "place_of"]
+__all__ = ["levels_up", "line_of", "names_in", "own_frames", "own_line", "place_of"]
 
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 
@@ -56,3 +58,25 @@ def place_of(function: Callable[..., Any]) -> str:
         inspect.getattr_static(type(plain), "__call__", None), "__code__", None
     )
     return "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def own_line(raised: BaseException, kind: type, base: type) -> str:
+    """Return the text of an exception with the last line of a class's own code that it passed through.
+
+    The class's own code is that of ``kind`` and of its bases below ``base``.
+    """
+    own = own_frames(raised, kind, base)
+    text = f": {own[-1].line}" if own and own[-1].line else ""  # code typed at a prompt has no text
+    where = f" in {kind.__name__}.{own[-1].name}, line {own[-1].lineno}{text}" if own else ""
+    return f"{type(raised).__name__}: {raised}{where}"
+
+
+def own_frames(raised: BaseException, kind: type, base: type) -> list[traceback.FrameSummary]:
+    """Return the frames of an exception that are methods of ``kind`` or of its bases below ``base``."""
+    codes = [
+        getattr(inspect.unwrap(value), "__code__", None)
+        for owner in takewhile(lambda owner: owner is not base, kind.__mro__)
+        for value in vars(owner).values()
+    ]
+    names = {(code.co_filename, code.co_name) for code in codes if code is not None}
+    return [frame for frame in traceback.extract_tb(raised.__traceback__) if (frame.filename, frame.name) in names]

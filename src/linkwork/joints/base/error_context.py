@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from inspect import unwrap
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from linkwork._util.user_frames import own_frames, own_line
 from linkwork.errors import JointMethodError
 
 if TYPE_CHECKING:
     from linkwork.joints.base.joint_type import JointType
 
-__all__ = ["asked", "blaming", "own_line"]
+__all__ = ["asked", "blaming"]
 
-_CONTRACT = f"{__package__}.contract"
+_CONTRACT = f"{__package__}.joint_type"  # module of JointType, which imports this one
 
 
 def asked(name: str, joint: JointType, method: str, *arguments: Any) -> Any:
@@ -27,7 +25,7 @@ def asked(name: str, joint: JointType, method: str, *arguments: Any) -> Any:
         raise
     except Exception as raised:
         kind = type(joint)
-        raise JointMethodError(name, kind.__name__, method, own_line(raised, kind)) from raised
+        raise JointMethodError(name, kind.__name__, method, own_line(raised, kind, _contract(kind))) from raised
 
 
 @contextmanager
@@ -39,26 +37,11 @@ def blaming(name: str, joint: JointType) -> Iterator[None]:
         raise
     except Exception as raised:
         kind = type(joint)
-        own = _own_frames(raised, kind)
+        own = own_frames(raised, kind, _contract(kind))
         if not own or kind.__module__.startswith("linkwork."):
             raise
-        raise JointMethodError(name, kind.__name__, own[0].name, own_line(raised, kind)) from raised
+        raise JointMethodError(name, kind.__name__, own[0].name, own_line(raised, kind, _contract(kind))) from raised
 
 
-def own_line(raised: BaseException, kind: type[JointType]) -> str:
-    """The error, and the last line of the type's own code that it came through."""
-    own = _own_frames(raised, kind)
-    text = f": {own[-1].line}" if own and own[-1].line else ""  # what was typed at a prompt has none
-    where = f" in {kind.__name__}.{own[-1].name}, line {own[-1].lineno}{text}" if own else ""
-    return f"{type(raised).__name__}: {raised}{where}"
-
-
-def _own_frames(raised: BaseException, kind: type[JointType]) -> list[traceback.FrameSummary]:
-    """Where an error passed through the files in which the type and its bases below the contract are written."""
-    codes = [
-        getattr(unwrap(value), "__code__", None)
-        for base in takewhile(lambda base: base.__module__ != _CONTRACT, kind.__mro__)
-        for value in vars(base).values()
-    ]
-    names = {(code.co_filename, code.co_name) for code in codes if code is not None}
-    return [frame for frame in traceback.extract_tb(raised.__traceback__) if (frame.filename, frame.name) in names]
+def _contract(kind: type[JointType]) -> type:
+    return next(base for base in kind.__mro__ if base.__module__ == _CONTRACT)

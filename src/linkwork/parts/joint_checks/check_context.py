@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.contract_report import Requirement
 from linkwork.joints import JointType
 from linkwork.parts.joint.joint import Joint
 from linkwork.spatial import Pose
 
-__all__ = ["DIFFERENCES", "TOLERANCE", "Bare", "Line", "Trial", "flat", "matrix", "moved", "off"]
+__all__ = ["DIFFERENCES", "TOLERANCE", "Bare", "Line", "Trial", "flat", "matrix", "moved"]
 
 TOLERANCE = 1e-8  # of identities between closed forms, relative to the size of what is compared
 DIFFERENCES = 1e-5  # of those whose reference is a difference quotient
@@ -46,14 +47,10 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line of the contract: its name and what it says, what of the contract it holds, and the errors it finds."""
+class Line(Requirement[Trial]):
+    """A requirement of the contract of a joint type."""
 
-    name: str
-    identity: str
-    tolerance: float
-    errors: Callable[[Trial], list[float]]
-    holds: tuple[str, ...] = ()  # names of `JointType`; the line's own where none are given
+    holds: tuple[str, ...] = ()  # names of `JointType` that the requirement is about; its own name if empty
 
 
 @dataclass(frozen=True)
@@ -86,14 +83,6 @@ class Bare(JointType):
 
     def normalize(self, q: Sequence[Any]) -> list[Any]:
         return self.joint.normalize(q)
-
-
-def off(a: Any, b: Any) -> float:
-    """How far two sequences of numbers are apart, relative to 1 or to their size."""
-    one, two = (np.array([float(x) for x in side], dtype=float) for side in (a, b))
-    if one.shape != two.shape:
-        raise ValueError(f"expected {two.size} numbers, got {one.size}")
-    return float(np.max(np.abs(one - two), initial=0.0)) / max(1.0, float(np.max(np.abs(two), initial=0.0)))
 
 
 def flat(columns: Any) -> list[Any]:

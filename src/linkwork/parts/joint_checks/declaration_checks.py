@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.contract_report import relative_error
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.expr.scalar.interpreter import evaluate
@@ -18,7 +19,7 @@ from linkwork.model.body import Body, Limits
 from linkwork.model.random_tree import random_inertia
 from linkwork.model.simplify import lightened
 from linkwork.model.tree import Tree
-from linkwork.parts.joint_checks.check_context import TOLERANCE, Bare, Line, Trial, flat, matrix, off
+from linkwork.parts.joint_checks.check_context import TOLERANCE, Bare, Line, Trial, flat, matrix
 from linkwork.parts.joint_checks.motion_checks import reaches
 from linkwork.spatial import Force, Inertia, Pose, Rotation, Vec3
 
@@ -106,7 +107,7 @@ def _kind(t: Trial) -> list[float]:
 
 def _fixed_subspace(t: Trial) -> list[float]:
     S = [_columns(t.type, q).ravel() for q, _ in t.states(max(t.samples, 4))]
-    same = all(off(other, S[0]) <= TOLERANCE for other in S)
+    same = all(relative_error(other, S[0]) <= TOLERANCE for other in S)
     if same != t.type.has_fixed_subspaces:
         raise ValueError(
             f"has_fixed_subspaces: says {not same}, but S {'is' if same else 'is not'} the same everywhere"
@@ -174,7 +175,7 @@ def _unmoved(t: Trial, what: str, directions: Iterable[Vec3], turning: bool) -> 
         T = Pose(Rotation.about(u, 0.7), Vec3.zero()) if turning else Pose(Rotation.identity(), u * 0.7)
         for q, _ in t.states():
             X = t.type.X(q)
-            errors.append(off((T.inv() @ X @ T).elements(), X.elements()))
+            errors.append(relative_error((T.inv() @ X @ T).elements(), X.elements()))
     return errors
 
 
@@ -193,8 +194,8 @@ def _felt(t: Trial) -> list[float]:
         inertia = random_inertia(rng)
         unfelt = inertia - t.type.felt(inertia)
         for q, _ in t.states():
-            errors += [off((unfelt @ column).elements(), [0.0] * 6) for column in t.type.S(q).columns]
-            errors.append(off(_numbers(t.type.X(q) @ unfelt), _numbers(unfelt)))
+            errors += [relative_error((unfelt @ column).elements(), [0.0] * 6) for column in t.type.S(q).columns]
+            errors.append(relative_error(_numbers(t.type.X(q) @ unfelt), _numbers(unfelt)))
     return errors
 
 
@@ -211,14 +212,14 @@ def _reversed(t: Trial) -> list[float]:
         if getattr(j, what) != getattr(r, what):
             raise ValueError(f"reversed: {what} is {getattr(r, what)!r}, and the joint's {getattr(j, what)!r}")
     other = t.of(r)
-    errors = [off(r.zero(), j.zero()), *_slides(other), *_turns(other), *_felt(other)]
+    errors = [relative_error(r.zero(), j.zero()), *_slides(other), *_turns(other), *_felt(other)]
     for q, v in t.states():
         X = j.X(q)
-        errors.append(off((X @ r.X(q)).elements(), Pose.identity().elements()))
-        errors.append(off(flat(r.S(q).columns), [-x for x in flat((X @ j.S(q)).columns)]))
-        errors.append(off(r.bias(q, v).elements(), [-x for x in (X @ j.bias(q, v)).elements()]))
+        errors.append(relative_error((X @ r.X(q)).elements(), Pose.identity().elements()))
+        errors.append(relative_error(flat(r.S(q).columns), [-x for x in flat((X @ j.S(q)).columns)]))
+        errors.append(relative_error(r.bias(q, v).elements(), [-x for x in (X @ j.bias(q, v)).elements()]))
         for one, two in zip(_manifold(r, q, v), _manifold(j, q, v), strict=True):
-            errors.append(off([one], [two]))
+            errors.append(relative_error([one], [two]))
     return errors
 
 
@@ -278,7 +279,7 @@ def _by_column(t: Trial) -> tuple[list[list[np.ndarray]], list[tuple[list[float]
 
 def _rows_off(t: Trial, together: list[Any], states: list[tuple[list[float], list[float]]]) -> list[float]:
     rows = np.array([np.broadcast_to(np.asarray(x, dtype=float), len(states)) for x in together]).T
-    return [off(row, _everything(t.type, *state)) for row, state in zip(rows, states, strict=True)]
+    return [relative_error(row, _everything(t.type, *state)) for row, state in zip(rows, states, strict=True)]
 
 
 def _compiled(t: Trial) -> list[float]:
@@ -287,7 +288,7 @@ def _compiled(t: Trial) -> list[float]:
     found = joint.transform(q), np.swapaxes(joint.motion_subspace(q), -1, -2), joint.bias_acceleration(q, v)
     rows = np.concatenate([part.reshape(len(states), -1) for part in found], axis=1)
     count = rows.shape[1]
-    return [off(row, _everything(t.type, *state)[:count]) for row, state in zip(rows, states, strict=True)]
+    return [relative_error(row, _everything(t.type, *state)[:count]) for row, state in zip(rows, states, strict=True)]
 
 
 def _dynamics(t: Trial) -> list[float]:
@@ -298,8 +299,8 @@ def _dynamics(t: Trial) -> list[float]:
     a = np.random.default_rng(10).normal(size=stated.nv).tolist()
     for (q, v), turn in zip(t.states(), np.random.default_rng(11).normal(size=(t.samples + 1, 4)), strict=False):
         q, v = [turn[0], *q, turn[1]], [turn[2], *v, turn[3]]
-        errors.append(off(_all(mass_matrix(seen, q)), _all(mass_matrix(plain, q))))
-        errors.append(off(inverse_dynamics(seen, q, v, a), inverse_dynamics(plain, q, v, a)))
+        errors.append(relative_error(_all(mass_matrix(seen, q)), _all(mass_matrix(plain, q))))
+        errors.append(relative_error(inverse_dynamics(seen, q, v, a), inverse_dynamics(plain, q, v, a)))
     return errors
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from linkwork._util.contract_report import relative_error
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.joints import JointType
 from linkwork.parts.joint_checks.check_context import (
@@ -20,7 +21,6 @@ from linkwork.parts.joint_checks.check_context import (
     flat,
     matrix,
     moved,
-    off,
 )
 from linkwork.spatial import Force, Motion, Pose, Rotation, Vec3
 
@@ -45,7 +45,7 @@ def _zero(t: Trial) -> list[float]:
 
 
 def _from_identity(joint: JointType, q: Sequence[float]) -> float:
-    return off(joint.X(q).elements(), Pose.identity().elements())
+    return relative_error(joint.X(q).elements(), Pose.identity().elements())
 
 
 def _rigid(t: Trial) -> list[float]:
@@ -53,7 +53,7 @@ def _rigid(t: Trial) -> list[float]:
     for q, _ in t.states():
         X = matrix(t.type.X(q).elements())
         R = X[:3, :3]
-        errors += [off((R.T @ R).ravel(), np.eye(3).ravel()), abs(float(np.linalg.det(R)) - 1.0)]
+        errors += [relative_error((R.T @ R).ravel(), np.eye(3).ravel()), abs(float(np.linalg.det(R)) - 1.0)]
     return errors
 
 
@@ -68,16 +68,18 @@ def _subspace(t: Trial) -> list[float]:
             ahead, behind = (matrix(t.type.X(moved(t.type, q, step)).elements()) for step in (unit, [-x for x in unit]))
             hat = np.linalg.inv(X) @ (ahead - behind) / (2.0 * h)
             exact += [hat[2, 1], hat[0, 2], hat[1, 0], *hat[:3, 3]]
-        errors.append(off(flat(t.type.S(q).columns), exact))
+        errors.append(relative_error(flat(t.type.S(q).columns), exact))
     return errors
 
 
 def _closed_subspace(t: Trial) -> list[float]:
-    return [off(flat(t.type.S(q).columns), flat(JointType.S(t.type, q).columns)) for q, _ in t.states()]
+    return [relative_error(flat(t.type.S(q).columns), flat(JointType.S(t.type, q).columns)) for q, _ in t.states()]
 
 
 def _bias(t: Trial) -> list[float]:
-    return [off(t.type.bias(q, v).elements(), JointType.bias(t.type, q, v).elements()) for q, v in t.states()]
+    return [
+        relative_error(t.type.bias(q, v).elements(), JointType.bias(t.type, q, v).elements()) for q, v in t.states()
+    ]
 
 
 def _wrenches(t: Trial) -> list[float]:
@@ -85,7 +87,7 @@ def _wrenches(t: Trial) -> list[float]:
     for q, _ in t.states():
         S = np.array([float(x) for x in flat(t.type.S(q).columns)]).reshape(-1, 6)
         T = np.array([float(x) for x in flat(t.type.constraint_wrench_subspace(q))]).reshape(-1, 6)
-        errors.append(off((T @ S.T).ravel(), np.zeros(T.shape[0] * S.shape[0])))
+        errors.append(relative_error((T @ S.T).ravel(), np.zeros(T.shape[0] * S.shape[0])))
         if np.linalg.matrix_rank(T, tol=1e-9) < len(T) or np.linalg.matrix_rank(S, tol=1e-9) < len(S):
             raise ValueError(f"at q = {q} the motions or the wrenches are not independent")
     return errors
@@ -94,20 +96,22 @@ def _wrenches(t: Trial) -> list[float]:
 def _torque(t: Trial) -> list[float]:
     F = Force.of([0.3, -1.0, 2.0, 0.7, 1.1, -0.4])
     return [
-        off([sum(x * y for x, y in zip(t.type.torque(q, F), v, strict=True))], [t.type.twist(q, v).dot(F)])
+        relative_error([sum(x * y for x, y in zip(t.type.torque(q, F), v, strict=True))], [t.type.twist(q, v).dot(F)])
         for q, v in t.states()
     ]
 
 
 def _rates(t: Trial) -> list[float]:
-    return [off(t.type.v_of(q, t.type.q_dot(q, v)), v) for q, v in t.states()]
+    return [relative_error(t.type.v_of(q, t.type.q_dot(q, v)), v) for q, v in t.states()]
 
 
 def _rate_of_step(t: Trial) -> list[float]:
     h, errors = 1e-6, []
     for q, v in t.states():
         ahead, behind = (moved(t.type, q, [sign * h * x for x in v]) for sign in (1.0, -1.0))
-        errors.append(off([(a - b) / (2.0 * h) for a, b in zip(ahead, behind, strict=True)], t.type.q_dot(q, v)))
+        errors.append(
+            relative_error([(a - b) / (2.0 * h) for a, b in zip(ahead, behind, strict=True)], t.type.q_dot(q, v))
+        )
     return errors
 
 
@@ -117,7 +121,7 @@ def _adjoint(t: Trial) -> list[float]:
         f_v = np.random.default_rng(3).normal(size=t.type.nv).tolist()
         f_q, rate = t.type.v_of_adjoint(q, f_v), t.type.q_dot(q, v)
         power = sum(x * y for x, y in zip(f_v, v, strict=True))
-        errors.append(off([sum(x * y for x, y in zip(f_q, rate, strict=True))], [power]))
+        errors.append(relative_error([sum(x * y for x, y in zip(f_q, rate, strict=True))], [power]))
     return errors
 
 
@@ -125,8 +129,8 @@ def _steps(t: Trial) -> list[float]:
     errors = []
     for q, v in t.states():
         phi = [0.3 * x for x in v]
-        errors.append(off(t.type.local(q, moved(t.type, q, phi)), phi))
-        errors.append(off(t.type.local(q, q), [0.0] * t.type.nv))
+        errors.append(relative_error(t.type.local(q, moved(t.type, q, phi)), phi))
+        errors.append(relative_error(t.type.local(q, q), [0.0] * t.type.nv))
     return errors
 
 
@@ -137,21 +141,21 @@ def _local_rate(t: Trial) -> list[float]:
             return []
         moving = seeded(q, t.type.q_dot(q, v))
         rate = [parts(x, moving[0].level)[1] for x in t.type.local(q0, moving)]
-        errors.append(off(t.type.local_rate(q0, q, v), rate))
+        errors.append(relative_error(t.type.local_rate(q0, q, v), rate))
     return errors
 
 
 def _principal(t: Trial) -> list[float]:
     X = t.type.X
-    return [off(X(t.type.principal(q)).elements(), X(q).elements()) for q, _ in t.states()]
+    return [relative_error(X(t.type.principal(q)).elements(), X(q).elements()) for q, _ in t.states()]
 
 
 def _twists(t: Trial) -> list[float]:
     errors = []
     for (q, v), a in zip(t.states(), np.random.default_rng(5).normal(size=(t.samples + 1, t.type.nv)), strict=False):
         S, A = t.type.S(q), t.type.bias(q, v)
-        errors.append(off(t.type.twist(q, v).elements(), (S @ v).elements()))
-        errors.append(off(t.type.acceleration(q, v, a.tolist()).elements(), (S @ a.tolist() + A).elements()))
+        errors.append(relative_error(t.type.twist(q, v).elements(), (S @ v).elements()))
+        errors.append(relative_error(t.type.acceleration(q, v, a.tolist()).elements(), (S @ a.tolist() + A).elements()))
     return errors
 
 
@@ -160,9 +164,9 @@ def _jacobians(t: Trial) -> list[float]:
     for q, v in t.states():
         rate = [float(x) for x in t.type.q_dot(q, v)]
         for rows, x, image in ((t.type.q_dot_jacobian(q), v, rate), (t.type.v_of_jacobian(q), rate, v)):
-            errors.append(off([sum(a * b for a, b in zip(row, x, strict=True)) for row in rows], image))
+            errors.append(relative_error([sum(a * b for a, b in zip(row, x, strict=True)) for row in rows], image))
         f_v = np.random.default_rng(3).normal(size=t.type.nv).tolist()
-        errors.append(off(t.type.v_of_adjoint(q, f_v), JointType.v_of_adjoint(t.type, q, f_v)))
+        errors.append(relative_error(t.type.v_of_adjoint(q, f_v), JointType.v_of_adjoint(t.type, q, f_v)))
     return errors
 
 
@@ -170,10 +174,10 @@ def _normal(t: Trial) -> list[float]:
     """On the manifold it changes nothing; a little off it, it leads back to it."""
     errors = []
     for q, e in zip((q for q, _ in t.states()), _noise(t), strict=False):
-        errors.append(off(t.type.normalize(q), q))
+        errors.append(relative_error(t.type.normalize(q), q))
         there = [float(x) for x in t.type.normalize([a + b for a, b in zip(q, e, strict=True)])]
         R = matrix(t.type.X(there).elements())[:3, :3]
-        errors += [off(t.type.normalize(there), there), off((R.T @ R).ravel(), np.eye(3).ravel())]
+        errors += [relative_error(t.type.normalize(there), there), relative_error((R.T @ R).ravel(), np.eye(3).ravel())]
     return errors
 
 
@@ -203,7 +207,7 @@ def _checked(t: Trial) -> list[float]:
     """What is on the manifold passes as it is; what is far off it, or no configuration at all, does not."""
     errors = []
     for q, _ in t.states():
-        errors.append(off(t.type.checked(q), q))
+        errors.append(relative_error(t.type.checked(q), q))
         far = [x + 0.5 for x in q]
         bad = [[*q, 0.0], *([[math.nan, *q[1:]]] if q else []), *([far] if float(t.type.distance(far)) > 0.1 else [])]
         for wrong in bad:
@@ -277,7 +281,9 @@ def reaches(joint: JointType) -> bool:
 
 
 def _configuration(t: Trial) -> list[float]:
-    return [off(t.type.X(t.type.q_of(X)).elements(), X.elements()) for X in (t.type.X(q) for q, _ in t.states())]
+    return [
+        relative_error(t.type.X(t.type.q_of(X)).elements(), X.elements()) for X in (t.type.X(q) for q, _ in t.states())
+    ]
 
 
 def _velocity(t: Trial) -> list[float]:
@@ -285,11 +291,11 @@ def _velocity(t: Trial) -> list[float]:
     rng, errors = np.random.default_rng(13), []
     for q, v in t.states():
         S = t.type.S(q)
-        errors.append(off(t.type.v_of_twist(q, S @ v), v))
+        errors.append(relative_error(t.type.v_of_twist(q, S @ v), v))
         V = Motion.of(rng.normal(size=6).tolist())
         left = S @ t.type.v_of_twist(q, V) - V
         along = [sum(a * b for a, b in zip(C.elements(), left.elements(), strict=True)) for C in S.columns]
-        errors.append(off(along, [0.0] * t.type.nv))
+        errors.append(relative_error(along, [0.0] * t.type.nv))
     return errors
 
 
@@ -304,13 +310,13 @@ def _gap(t: Trial) -> list[float]:
         moving, level = _moving(X, V)
         gap = t.type.gap(moving)
         found = [parts(gap.dot(F), level) for F in wrenches]
-        errors.append(off([x for x, _ in found], [0.0] * len(found)))
-        errors.append(off([rate for _, rate in found], [V.dot(F) for F in wrenches]))
+        errors.append(relative_error([x for x, _ in found], [0.0] * len(found)))
+        errors.append(relative_error([rate for _, rate in found], [V.dot(F) for F in wrenches]))
     for k, (q, _) in enumerate(states[:3]):
         axis = Vec3.of([float(i == k) for i in range(3)])
         X = t.type.X(q) @ Pose(Rotation.about(axis, math.pi), Vec3.zero())
         q, gap = t.type.q_of(X), t.type.gap(X)
-        missed = off(t.type.X(q).elements(), X.elements())
+        missed = relative_error(t.type.X(q).elements(), X.elements())
         told = max((abs(float(gap.dot(F))) for F in t.type.constraint_wrench_subspace(q)), default=0.0)
         if missed > 1e-6 and told < 1e-3 * missed:
             raise ValueError(f"gap: {told:.1e} for a pose that the nearest configuration, {q}, misses by {missed:.1e}")
