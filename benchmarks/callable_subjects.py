@@ -64,10 +64,9 @@ _INNER = frozenset(
             "IKResult.after",
         ),
         *("IKResult.known", "IKProblem.chain", "IKProblem.errors_and_rows", "IKProblem.nearest"),
-        *("IKProblem.refuse_unless_poses", "IKProblem.single", "PD.accelerated", "PD.ahead"),
-        *("PD.check_input", "PD.errors", "PD.exerted", "PD.forces", "PD.gains", "PD.held"),
-        *("Problem.program", "Problem.read_target", "Problem.window", "WholeBody.any_targets"),
-        *("WholeBody.forces", "WholeBody.motions", "WholeBody.pulled", "WholeBody.solved"),
+        *("IKProblem.refuse_unless_poses", "IKProblem.single", "PD.apply_actuation"),
+        *("PD.check_input", "PD.forces", "PD.read_gains"),
+        *("Problem.program", "Problem.read_target", "Problem.window", "WholeBody.forces"),
     )
 )
 _FILES = frozenset(  # read by a fuzz of their own

@@ -23,11 +23,13 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 # All but the index and the pages that are tables alone, which are held to what they list by tests of their own.
 DOCUMENTS = sorted({path.stem for path in (ROOT / "docs").glob("*.md")} - {"README", "mathematics", "reference"})
 ALGORITHMS = sorted(f"algorithms/{path.stem}" for path in (ROOT / "docs" / "algorithms").glob("*.md"))
+EXTENDING = sorted(f"extending/{path.stem}" for path in (ROOT / "docs" / "extending").glob("*.md"))
+PAGES = (*DOCUMENTS, *ALGORITHMS, *EXTENDING)
 _FILE = re.compile(r"`([\w/]*\b[a-z_0-9]+\.py)`")
 DECISIONS = sorted({path.stem for path in (ROOT / "docs" / "decisions").glob("*.md")} - {"README"})
 
 
-@pytest.mark.parametrize("document", ["README.md", *(f"docs/{name}.md" for name in (*DOCUMENTS, *ALGORITHMS))])
+@pytest.mark.parametrize("document", ["README.md", *(f"docs/{name}.md" for name in PAGES)])
 def test_document(document: str) -> None:
     with np.printoptions():  # what a page sets is its own
         result = doctest.testfile(str(ROOT / document), module_relative=False, optionflags=FLAGS, encoding="utf-8")
@@ -99,7 +101,7 @@ def test_readme_states_the_two_commands() -> None:
 
 def test_every_page_is_in_the_index() -> None:
     pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"README"}
-    pages |= {"examples/README", "decisions/README", *ALGORITHMS}
+    pages |= {"examples/README", "decisions/README", *ALGORITHMS, *EXTENDING}
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     assert {target.removesuffix(".md") for target in LINK.findall(index)} == pages
 

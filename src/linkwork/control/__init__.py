@@ -1,6 +1,8 @@
 """Controllers of robots, linear-quadratic regulators and model-predictive control."""
 
 from linkwork.control.cartesian_controllers import Admittance, HybridForcePosition, Impedance
+from linkwork.control.check_controller import check_controller
+from linkwork.control.controller_base import ControlLaw
 from linkwork.control.joint_controllers import PD, PID, ComputedTorque, GravityCompensation, JointImpedance
 from linkwork.control.linear_quadratic.lqr_controllers import HoldingRegulator, TrackingRegulator, hold, track
 from linkwork.control.linear_quadratic.lqr_gains import HorizonRegulator, Regulator, lqr, lqr_horizon
@@ -15,6 +17,7 @@ __all__ = [
     "Admittance",
     "Command",
     "ComputedTorque",
+    "ControlLaw",
     "Controller",
     "GravityCompensation",
     "HoldingRegulator",
@@ -28,6 +31,7 @@ __all__ = [
     "TrackingRegulator",
     "WholeBody",
     "WholeBodyAnswer",
+    "check_controller",
     "hold",
     "lqr",
     "lqr_horizon",

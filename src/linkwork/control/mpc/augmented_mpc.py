@@ -93,9 +93,9 @@ class AugmentedPlanner:
             begin = self._bounded.prepared.begin
             state["effort_multipliers"] = begin["everywhere"][:, self._own.multipliers :]
             state |= {f"bounded_{name}": begin[name] for name in _RENEWED} | {"is_bounded": np.zeros(())}
-        found = {name: np.repeat(x[None], len(q), axis=0) for name, x in state.items()}
-        found["q"] = np.repeat(q[:, None], self.steps, axis=1)
-        return found
+        result = {name: np.repeat(x[None], len(q), axis=0) for name, x in state.items()}
+        result["q"] = np.repeat(q[:, None], self.steps, axis=1)
+        return result
 
     def _bounded_state(self, search: Search) -> Search:
         """The state of the search with limits."""
@@ -106,24 +106,24 @@ class AugmentedPlanner:
 
     def _with_bounded_state(self, search: Search, state: Search) -> Search:
         """The state of both, where that of the search with limits has changed."""
-        found = {**search, **{name: x for name, x in state.items() if name in ("q", "u", "p", "alone")}}
+        result = {**search, **{name: x for name, x in state.items() if name in ("q", "u", "p", "alone")}}
         count = self._own.multipliers
         if count:
-            found["everywhere"] = state["everywhere"][..., :count]
-        found["effort_multipliers"] = state["everywhere"][..., count:]
-        return found | {f"bounded_{name}": state[name] for name in _RENEWED}
+            result["everywhere"] = state["everywhere"][..., :count]
+        result["effort_multipliers"] = state["everywhere"][..., count:]
+        return result | {f"bounded_{name}": state[name] for name in _RENEWED}
 
     def moved(self, search: Search, share: float) -> Search:
         whole, part = split_share(share)
-        found = dict(search)
-        found["q"] = self._moved_path(search["q"], whole, part)
+        result = dict(search)
+        result["q"] = self._moved_path(search["q"], whole, part)
         names = ["u", "everywhere"]
         if self._counts_limits(search):
             names.append("effort_multipliers")
         for name in names:
-            if name in found:
-                found[name] = later_rows(found[name], share)
-        return found
+            if name in result:
+                result[name] = later_rows(result[name], share)
+        return result
 
     def _moved_path(self, q: np.ndarray, whole: int, part: float) -> np.ndarray:
         """Configurations later on; after the last as before it."""
@@ -139,28 +139,28 @@ class AugmentedPlanner:
         longer = np.concatenate(rows, axis=1)
         here = longer[:, whole : whole + T]
         if part:
-            ways = self.robot.difference(here, longer[:, whole + 1 : whole + 1 + T])
-            return np.asarray(self.robot.integrate(here, part * ways))
+            changes = self.robot.difference(here, longer[:, whole + 1 : whole + 1 + T])
+            return np.asarray(self.robot.integrate(here, part * changes))
         return np.ascontiguousarray(here)
 
     def started(self, search: Search) -> Search:
-        found = {**search, **self._own.started(len(search["q"]))}
-        if self._counts_limits(search):
-            found |= {f"bounded_{name}": x for name, x in self._bounded.started(len(search["q"])).items()}
-        return found
+        result = {**search, **self._own.started(len(search["q"]))}
+        if self._bounded is not None and self._counts_limits(search):
+            result |= {f"bounded_{name}": x for name, x in self._bounded.started(len(search["q"])).items()}
+        return result
 
     def iterated(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, upto: int) -> Search:
         if self._bounded is None or not self._counts_limits(search):
             return self._own.iterated(search, self._inputs(self._own, q, v, numbers), upto)
         is_bounded = search["is_bounded"] > 0.5
-        found, every = search, bool(is_bounded.all())
+        result, every = search, bool(is_bounded.all())
         if not every:
             state, inputs = self._chosen(self._own, ~is_bounded, search, q, v, numbers)
-            found = _merged(found, self._own.iterated(state, inputs, upto), ~is_bounded)
+            result = _merged(result, self._own.iterated(state, inputs, upto), ~is_bounded)
         some = None if every else is_bounded
         state, inputs = self._chosen(self._bounded, some, search, q, v, numbers)
         state = self._with_bounded_state(state, self._bounded.iterated(self._bounded_state(state), inputs, upto))
-        return _merged(found, state, some)
+        return _merged(result, state, some)
 
     def _counts_limits(self, search: Search) -> bool:
         """Whether limits count in any environment."""
@@ -177,11 +177,11 @@ class AugmentedPlanner:
 
     def _inputs(self, program: _Program, q: np.ndarray, v: np.ndarray, numbers: Any) -> Numbers:
         """What comes with a call of a search, with where the robot was before."""
-        found = program.constants(numbers[1]) | numbers[0]
+        result: Numbers = program.constants(numbers[1]) | numbers[0]
         if program.depth:
             before = [self.robot.integrate(q, (-k * self.step) * v) for k in range(program.depth - 1, 0, -1)]
-            found["past"] = np.stack([*before, q], axis=-2)
-        return found
+            result["past"] = np.stack([*before, q], axis=-2)
+        return result
 
     def limited(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
         bounded, none = self._bounded, np.zeros(len(tau), dtype=bool)
@@ -200,36 +200,38 @@ class AugmentedPlanner:
 
     # -- what has become of it
 
-    def _told(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
+    def _diagnostics(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
         """What each environment's search tells of itself (n, numbers), and by how much it violates constraints (n,)."""
-        first, told = len(TOLD), search["told"]
-        violated = told[:, first : first + self._own.hard].max(axis=1, initial=0.0)
+        first, diagnostics = len(TOLD), search["told"]
+        violated = diagnostics[:, first : first + self._own.hard].max(axis=1, initial=0.0)
         if self._bounded is None or not self._counts_limits(search):
-            return told[:, :first], violated
+            return diagnostics[:, :first], violated
         bounded, is_bounded = search["bounded_told"], search["is_bounded"] > 0.5
         worst = bounded[:, first : first + self._bounded.hard].max(axis=1, initial=0.0)
-        return np.where(is_bounded[:, None], bounded[:, :first], told[:, :first]), np.where(is_bounded, worst, violated)
+        return np.where(is_bounded[:, None], bounded[:, :first], diagnostics[:, :first]), np.where(
+            is_bounded, worst, violated
+        )
 
     def ended(self, search: Search) -> bool:
-        return bool((self._told(search)[0][:, _STATUS] > 0.5).all())
+        return bool((self._diagnostics(search)[0][:, _STATUS] > 0.5).all())
 
     def path(self, search: Search) -> np.ndarray:
         return search["q"]
 
     def judged(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
-        told, violated = self._told(search)
-        is_known = np.isfinite(told[:, _MERIT]) & (violated < _KNOWN) & (told[:, _COST] < _KNOWN)
-        return np.where(is_known, told[:, _COST], np.nan), np.where(is_known, violated, np.nan)
+        diagnostics, violated = self._diagnostics(search)
+        is_known = np.isfinite(diagnostics[:, _MERIT]) & (violated < _KNOWN) & (diagnostics[:, _COST] < _KNOWN)
+        return np.where(is_known, diagnostics[:, _COST], np.nan), np.where(is_known, violated, np.nan)
 
     def forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
-        found, start = {}, 0
+        result, start = {}, 0
         for name, size in self._own.prepared.program.variables:
-            found[name] = search["u"][..., start : start + size]
+            result[name] = search["u"][..., start : start + size]
             start += size
-        return None, found
+        return None, result
 
     def sound(self, search: Search) -> np.ndarray:
-        return np.asarray(np.isfinite(self._told(search)[0][:, _MERIT]))
+        return np.asarray(np.isfinite(self._diagnostics(search)[0][:, _MERIT]))
 
     def explained(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, place: int) -> str:
         program, state = self._own, search
@@ -263,19 +265,19 @@ class _Program:
 
     def constants(self, weights: np.ndarray | None) -> Numbers:
         """What is the same in all calls; with ``weights`` (..., steps, entries) of the first entries."""
-        found = dict(self.prepared.even)
+        result = dict(self.prepared.even)
         if weights is not None:
-            rest = found["weights"][:, weights.shape[-1] :]
+            rest = result["weights"][:, weights.shape[-1] :]
             rest = np.broadcast_to(rest, (*weights.shape[:-1], rest.shape[-1]))
-            found["weights"] = np.concatenate([weights, rest], axis=-1)
-        return found
+            result["weights"] = np.concatenate([weights, rest], axis=-1)
+        return result
 
     def started(self, count: int) -> Search:
         """What of the state begins anew in each step, of so many environments."""
         begin = self.prepared.begin
-        found = {name: np.repeat(begin[name][None], count, axis=0) for name in _RENEWED if name in begin}
-        found["told"][:, _COST] = _UNKNOWN  # until a step is taken
-        return found
+        result = {name: np.repeat(begin[name][None], count, axis=0) for name in _RENEWED if name in begin}
+        result["told"][:, _COST] = _UNKNOWN  # until a step is taken
+        return result
 
     def of_environments(self, numbers: Numbers, which: Any) -> Numbers:
         """The numbers of some environments."""
@@ -302,10 +304,10 @@ def _merged(search: Search, state: Search, some: np.ndarray | None) -> Search:
     """The state of some environments among that of all, of all for None."""
     if some is None:
         return state
-    found = {name: x.copy() for name, x in search.items()}
+    result = {name: x.copy() for name, x in search.items()}
     for name, x in state.items():
-        found[name][some] = x
-    return found
+        result[name][some] = x
+    return result
 
 
 @dataclass(frozen=True)
@@ -321,31 +323,35 @@ class _MotorTorque(TorqueFeature):
         return [tau[k] for k in self.places]
 
     def rows(self, w: Any, target: Scalars) -> FeatureRows:
-        found = w.begin_torque_rows(self.passive)
-        rows, places = found.rows, self.places
+        result = w.begin_torque_rows(self.passive)
+        rows, places = result.rows, self.places
         return FeatureRows(
-            [found.values[k] for k in places],
+            [result.values[k] for k in places],
             [[block[k] for k in places] for block in rows],
-            [found.parameters[k] for k in places],
+            [result.parameters[k] for k in places],
         )
 
 
 def _within(problem: Any, limits: np.ndarray, passive: bool) -> Any:
     """A copy of the problem that limits torques to ±limits (nv,) in every step, which are 0 or above, inf where there
     is none; the problem itself where there are no limits."""
-    found = copy(problem)
-    found.entries, found.variables, found.parameters = [*problem.entries], {**problem.variables}, {**problem.parameters}
+    result = copy(problem)
+    result.entries, result.variables, result.parameters = (
+        [*problem.entries],
+        {**problem.variables},
+        {**problem.parameters},
+    )
     by_joint = {body.joint_name: limits[problem.robot.tree.v_slices[i]] for i, body in problem.robot.tree.stacked()}
     idle = [name for name, most in by_joint.items() if most.size and not most.any()]
     driven = [name for name, most in by_joint.items() if np.isfinite(most).any() and name not in idle]
     if idle:
         feature = _MotorTorque(idle, passive=passive)
-        found = found.add(feature, "equality", name=_unused_name(problem, "no motor"))
+        result = result.add(feature, "equality", name=_unused_name(problem, "no motor"))
     if driven:
         bounds = np.concatenate([by_joint[name] for name in driven])
         feature, name = _MotorTorque(driven, passive=passive), _unused_name(problem, "effort limits")
-        found = found.add(feature, "inequality", lower=-bounds, upper=bounds, name=name)
-    return found if idle or driven else problem
+        result = result.add(feature, "inequality", lower=-bounds, upper=bounds, name=name)
+    return result if idle or driven else problem
 
 
 def _places_without_force(problem: Any) -> set[int]:

@@ -17,14 +17,14 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.messages import nearest
 from linkwork._util.npz_archive import OtherFileError, npz_path, open_archive, write_archive
 from linkwork.control.linear_quadratic.arguments import (
-    above_nothing,
-    acting_places,
     actuated_joints,
+    actuated_places,
     cost_matrix,
-    largest_forces,
-    matching,
-    nowhere_negative,
-    seconds_of,
+    read_effort_limits,
+    read_finite,
+    read_positive,
+    read_seconds,
+    read_semidefinite,
     state_cost,
 )
 from linkwork.control.mpc.augmented_mpc import AugmentedPlanner
@@ -119,8 +119,8 @@ class Controller:
         making: Any = _SOLVERS[solver] if isinstance(solver, str) else solver if callable(solver) else None
         self.robot = robot = (solver if making is None else problem).robot  # type: ignore[union-attr]
         self.passive = bool(passive)
-        self.acting = acting_places(caller, robot, actuators)
-        self._effort = largest_forces(caller, robot, effort)
+        self.acting = actuated_places(caller, robot, actuators)
+        self._effort = read_effort_limits(caller, robot, effort)
         self._most = np.zeros(robot.nv)  # 0 where there is no motor
         self._most[self.acting] = self._effort[self.acting]
         self._numbers = own_robot_numbers(caller, problem, parameters)
@@ -132,22 +132,22 @@ class Controller:
         self.planner = planner = cast(Planner, solver)
         self.problem = problem
         self._held = self._holdings(caller)
-        self.period = seconds_of(caller, "period", planner.step if period is None else period)
+        self.period = read_seconds(caller, "period", planner.step if period is None else period)
         self.iterations = read_count(caller, "iterations", iterations)
         self.first_iterations = read_count(caller, "first_iterations", first_iterations)
-        self.time_limit = None if time_limit is None else seconds_of(caller, "time_limit", time_limit, zero=True)
-        self.braking_time = seconds_of(caller, "braking_time", braking_time)
-        self.most_violation = above_nothing(caller, "most_violation", most_violation)
-        self._Q = nowhere_negative(caller, "Q", state_cost(caller, "Q", Q, robot.nv))
-        self._R = nowhere_negative(caller, "R", cost_matrix(caller, "R", R, len(self.acting)), positive=True)
+        self.time_limit = None if time_limit is None else read_seconds(caller, "time_limit", time_limit, zero=True)
+        self.braking_time = read_seconds(caller, "braking_time", braking_time)
+        self.most_violation = read_positive(caller, "most_violation", most_violation)
+        self._Q = read_semidefinite(caller, "Q", state_cost(caller, "Q", Q, robot.nv))
+        self._R = read_semidefinite(caller, "R", cost_matrix(caller, "R", R, len(self.acting)), positive=True)
         self._step = np.array(planner.step)
         self.reset()
         self.prepare()
 
     @cached_property
     def _planning(self) -> Kernel:
-        given = self.robot, self.planner.steps, tuple(self.acting.tolist()), self.passive
-        return plan_kernel(*given, tuple(self._numbers))
+        arguments = self.robot, self.planner.steps, tuple(self.acting.tolist()), self.passive
+        return plan_kernel(*arguments, tuple(self._numbers))
 
     def _holdings(self, caller: str) -> HeldPlans | None:
         """Plans of a robot that something holds; none of one that nothing does."""
@@ -156,8 +156,8 @@ class Controller:
         phases = holdings_of(caller, self.problem)
         if not phases.holdings:
             return None
-        given = self.robot, phases, self.planner.steps, tuple(self.acting.tolist()), self.passive
-        return HeldPlans(*given, tuple(self._numbers))
+        arguments = self.robot, phases, self.planner.steps, tuple(self.acting.tolist()), self.passive
+        return HeldPlans(*arguments, tuple(self._numbers))
 
     def prepare(self) -> None:
         """Make all code that steps take, as it is made with the controller: of one that was pickled, before its first
@@ -253,7 +253,7 @@ class Controller:
         """
         begun = time.perf_counter()
         q, v, lead = self._read_state(state)
-        passed = self.period if elapsed is None else seconds_of("step", "elapsed", elapsed, zero=True)
+        passed = self.period if elapsed is None else read_seconds("step", "elapsed", elapsed, zero=True)
         own = self._robot_numbers(parameters, lead)
         numbers, active = self._call_numbers(reference, lead, phases, own)
         first = self._search is None
@@ -310,8 +310,8 @@ class Controller:
         if not isinstance(state, tuple | list) or len(state) != 2:
             raise ValueError(f"step: state: expected a pair (q, v), got {state!r}")
         robot = self.robot
-        q = matching("step", "state: q", state[0], robot.nq, "nq")
-        v = matching("step", "state: v", state[1], robot.nv, "nv")
+        q = read_finite("step", "state: q", state[0], robot.nq, "nq")
+        v = read_finite("step", "state: v", state[1], robot.nv, "nv")
         if q.shape[:-1] != v.shape[:-1]:
             raise ValueError(f"step: state: expected q and v of as many environments, got {q.shape} and {v.shape}")
         lead = q.shape[:-1]

@@ -89,30 +89,30 @@ def _compiled(
 ) -> Kernel:
     nv, m = own.nv, len(acting)
 
-    def planned(q: Any, v: Any, path: Any, step: Any, Q: Any, R: Any, **given: Any) -> Any:
-        robot = robot_of_inputs(own, parameters, given)
-        ways = np.concatenate([array([list(q)]), path])
+    def planned(q: Any, v: Any, path: Any, step: Any, Q: Any, R: Any, **inputs: Any) -> Any:
+        robot = robot_of_inputs(own, parameters, inputs)
+        whole_path = np.concatenate([array([list(q)]), path])
         inverse = 1.0 / step
 
-        def rate(_: Any, given: Any) -> Any:
-            before, after = given
+        def rate(_: Any, row: Any) -> Any:
+            before, after = row
             return (), array([x * inverse for x in robot.difference(before, after)])
 
-        later = scan(rate, (), (ways[:-1], path))[1]
+        later = scan(rate, (), (whole_path[:-1], path))[1]
         rates = np.concatenate([array([list(v)]), later])
 
-        def node(_: Any, given: Any) -> Any:
-            q, v, after = given
+        def node(_: Any, row: Any) -> Any:
+            q, v, after = row
             a = array([(x - y) * inverse for x, y in zip(after, v, strict=True)])
             tau = robot.inverse_dynamics(q, v, a, passive=passive)
             A, B = robot.linearize(q, v, tau, step=step, passive=passive)
             return (), (tau, A, B[:, list(acting)])
 
-        tau, A, B = scan(node, (), (ways[:-1], rates[:-1], later))[1]
+        tau, A, B = scan(node, (), (whole_path[:-1], rates[:-1], later))[1]
         none = [[0.0] * m for _ in range(2 * nv)]
 
-        def back(X: Any, given: Any) -> Any:
-            A, B = given
+        def back(X: Any, system: Any) -> Any:
+            A, B = system
             X, K = riccati_step(LinearQuadratic.of(A, B, Q, R, none), [list(row) for row in X])
             return array(X), array(K)
 

@@ -66,24 +66,24 @@ class ShootingPlanner:
         parameters: Mapping[Parameter, np.ndarray] | None = None,
     ) -> tuple[dict[str, Any], Schedule | None, dict[str, np.ndarray]]:
         self._own.given_targets(reference)  # looks at them
-        found: dict[str, Any] = {}
-        for name, given in (reference or {}).items():
-            x = np.asarray(given.values if isinstance(given, ByStep) else given, dtype=float)
-            core = x.shape[x.ndim - len(self._own.targets[name][2]) - isinstance(given, ByStep) :]
+        result: dict[str, Any] = {}
+        for name, target in (reference or {}).items():
+            x = np.asarray(target.values if isinstance(target, ByStep) else target, dtype=float)
+            core = x.shape[x.ndim - len(self._own.targets[name][2]) - isinstance(target, ByStep) :]
             x = by_environment("step: reference", x, core, lead)
-            found[name] = ByStep(x) if isinstance(given, ByStep) else x
+            result[name] = ByStep(x) if isinstance(target, ByStep) else x
         numbers = nominal_numbers(self.robot.tree, self._asked[3]) | dict(parameters or {})
-        return found, schedule, {str(p): x for p, x in numbers.items()}
+        return result, schedule, {str(p): x for p, x in numbers.items()}
 
     def begun(self, q: np.ndarray) -> Search:
         n, T = len(q), self.steps
-        found = {
+        result = {
             "q": np.repeat(q[:, None], T, axis=1),
             "u": np.repeat(self._holding(q)[:, None], T, axis=1),
             "told": np.zeros((n, 4)),  # status, cost, violation, iterations
             "penalty": np.full(n, PENALTY),
         }
-        return found | {
+        return result | {
             name: np.zeros((n, *self._searched[name].shape[1:])) for name in _MULTIPLIERS if name in self._searched
         }
 
@@ -106,8 +106,8 @@ class ShootingPlanner:
         return holding_forces(self.robot, self._held, tau, q, self._motors, active, none)
 
     def moved(self, search: Search, share: float) -> Search:
-        found = {name: later_rows(search[name], share) for name in ("u", "q", *_MULTIPLIERS) if name in search}
-        return {**search, **found}
+        result = {name: later_rows(search[name], share) for name in ("u", "q", *_MULTIPLIERS) if name in search}
+        return {**search, **result}
 
     def started(self, search: Search) -> Search:
         return {**search, "told": np.zeros_like(search["told"]), "penalty": np.full(len(search["q"]), PENALTY)}
@@ -116,13 +116,13 @@ class ShootingPlanner:
         done = int(search["told"][:, 3].max())
         known = {"x": np.concatenate([search["q"], np.zeros((*search["q"].shape[:-1], self.robot.nv))], axis=-1)}
         known |= {name: search[name] for name in ("u", "penalty", *_MULTIPLIERS) if name in search}
-        found = self._solved(q, v, numbers, max(upto - done, 1), known)
-        status, cost = found.state["told"][:, _STATUS], found.state["told"][:, _COST]
+        result = self._solved(q, v, numbers, max(upto - done, 1), known)
+        status, cost = result.state["told"][:, _STATUS], result.state["told"][:, _COST]
         first, hard = len(TOLD), len(self._own.program.hard)
-        violated = found.state["told"][:, first : first + hard].max(axis=1, initial=0.0)
-        told = np.stack([status, cost, violated, np.full(len(q), float(upto))], axis=1)
-        carried = {name: found._search[name] for name in ("penalty", *_MULTIPLIERS) if name in found._search}
-        return {"q": found.q, "u": found.controls, "told": told} | carried
+        violated = result.state["told"][:, first : first + hard].max(axis=1, initial=0.0)
+        diagnostics = np.stack([status, cost, violated, np.full(len(q), float(upto))], axis=1)
+        carried = {name: result._search[name] for name in ("penalty", *_MULTIPLIERS) if name in result._search}
+        return {"q": result.q, "u": result.controls, "told": diagnostics} | carried
 
     def _solved(self, q: np.ndarray, v: np.ndarray, numbers: Any, at_most: int, known: Search | None) -> ShootingResult:
         """From states (n, nq) and (n, nv), on from what is known of a search."""
@@ -132,11 +132,11 @@ class ShootingPlanner:
             assert self._last is not None
             warm = self._last._gone_on_from(known)
         targets, schedule, own = numbers
-        asked = {"velocity": v, "targets": targets, "schedule": schedule, "warm": warm, "at_most": at_most}
-        asked |= {"parameters": own} if own else {}
-        found = shot(self._problem, q, "ilqr", **asked, **self._options)
-        self._last = found
-        return found
+        options = {"velocity": v, "targets": targets, "schedule": schedule, "warm": warm, "at_most": at_most}
+        options |= {"parameters": own} if own else {}
+        result = shot(self._problem, q, "ilqr", **options, **self._options)
+        self._last = result
+        return result
 
     def ended(self, search: Search) -> bool:
         return bool((search["told"][:, 0] > 0.5).all())
@@ -151,22 +151,22 @@ class ShootingPlanner:
         return search["told"][:, 1], search["told"][:, 2]
 
     def forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
-        found = np.zeros((*search["u"].shape[:-1], self.robot.nv))
-        found[..., self._motors] = search["u"]
-        return found, {}
+        result = np.zeros((*search["u"].shape[:-1], self.robot.nv))
+        result[..., self._motors] = search["u"]
+        return result, {}
 
     def sound(self, search: Search) -> np.ndarray:
         return np.asarray(np.isfinite(search["told"][:, 1]))
 
     def explained(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, place: int) -> str:
-        found = self._last
+        result = self._last
         if (
-            found is None
-            or len(found.q) != len(search["q"])
-            or not np.array_equal(found.q, search["q"], equal_nan=True)
+            result is None
+            or len(result.q) != len(search["q"])
+            or not np.array_equal(result.q, search["q"], equal_nan=True)
         ):
             return "the search of a later step has been taken over from it"
-        return found.explain(place)
+        return result.explain(place)
 
     def prepare(self) -> None:
         q, own = np.asarray(self.robot.neutral())[None], self._own
