@@ -129,6 +129,23 @@ def test_what_has_no_motor_is_planned_without(monkeypatch: pytest.MonkeyPatch) -
     assert controller._search["is_bounded"].all()
 
 
+def test_what_holds_a_robot_bears_its_share() -> None:
+    """A four-bar with a weak motor at its crank: the loop and the motor exert what the plan's motion takes."""
+    robot = lw.load("fourbar")
+    start, free = robot.assemble(robot.neutral()).q, robot.without_constraints()
+    problem = lw.Problem(robot, steps=4, duration=4 * STEP).add("acceleration", "squares", scale=0.1)
+    turned = lw.ik.JointTask("crank_hinge")
+    problem = problem.add(turned, "squares", scale=20.0, target=start[0] + 0.3, name="turned")
+    for effort, first in ((np.inf, 0.3798), (0.3, 0.3)):
+        controller = problem.controller(actuators=["crank_hinge"], effort=effort, first_iterations=200)
+        command, plan = controller.step((start, np.zeros(3))), controller.plan
+        assert command.status == "planned" and np.isclose(command.torque[0], first, rtol=1e-3)
+        assert np.abs(plan.tau).max() < effort * (1.0 + 1e-6) and not plan.tau[:, 1:].any()
+        left = free.inverse_dynamics(plan.q[0], plan.v[0], (plan.v[1] - plan.v[0]) / STEP) - plan.tau[0]
+        G = robot.constraint_jacobian(plan.q[0])
+        assert np.abs(left - G.T @ np.linalg.lstsq(G.T, left, rcond=1e-9)[0]).max() < 1e-6
+
+
 def test_a_problem_that_says_what_has_no_motor_is_taken_as_it_is() -> None:
     robot = _cart(np.inf)
     problem = _reach(robot)

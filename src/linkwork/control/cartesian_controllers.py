@@ -37,7 +37,7 @@ _UNITS = "rotations, then ways"
 
 
 class CartesianLaw(ControlLaw):
-    """A controller of where a frame is, in the axes of another."""
+    """Base class of controllers of a frame's pose, in the axes of another frame."""
 
     def __init__(self, robot: Any, frame: str, axes: str, limits: Any, passive: bool) -> None:
         super().__init__(robot, None, limits)
@@ -55,7 +55,7 @@ class CartesianLaw(ControlLaw):
         return ("target",)
 
     def _read_condition(self, condition: float | None, kept: Sequence[int]) -> float:
-        """The condition that Λ⁻¹ of some axes is to have at most."""
+        """Largest condition number of Λ⁻¹ of some axes."""
 
         def rows(q: np.ndarray) -> Any:
             J = self.robot.jacobian(q, self.frame, expressed_in=self.axes)
@@ -64,13 +64,13 @@ class CartesianLaw(ControlLaw):
         return read_condition(self.caller, condition, self.robot, rows)
 
     def _read_six(self, name: str, value: Any, unit: str) -> np.ndarray:
-        """Six numbers from 0, of one for all, of a pair of rotations' and ways', or of six."""
+        """Six numbers >= 0 from one, from a pair (rotations, translations), or from six."""
         pair = isinstance(value, tuple) and len(value) == 2
         result = read_nonnegative(self.caller, name, value, [(2,)] if pair else [(), (6,)], f"{unit}; {_UNITS}")
         return np.repeat(result, 3) if pair else np.broadcast_to(result, (6,)).copy()
 
     def _errors_and_jacobian(self, q: Any, v: Any, target: Any) -> tuple[list[Any], list[list[Any]], list[Any]]:
-        """What leads from the frame to its target (6), J and J v, about the frame's origin in the axes."""
+        """Error from the frame to its target (6), J and J v, about the frame's origin in the axes."""
         how = {"expressed_in": self.axes}
         e = list(pose_difference(self.robot.pose(q, self.frame), target))
         if self.axes != "world":
@@ -83,7 +83,7 @@ class CartesianLaw(ControlLaw):
     def _bounded_forces(
         self, rows: list[list[Any]], kept: Iterable[int], wanted: list[Any], q: Any, a0: list[Any]
     ) -> list[Any]:
-        """Jᵀ Λ (what J a is to be − J a_0) of some axes, Λ bounded."""
+        """Joint forces Jᵀ Λ (a* − J a_0) of some axes, with a bounded Λ."""
         kept, scale = list(kept), self.scale
         level = Level([[scale[k] * x for x in rows[k]] for k in kept], [scale[k] * wanted[k] for k in kept])
         return task_forces(self.robot.tree, list(q), [level], a0, self.condition, self.passive)
@@ -386,7 +386,7 @@ class Admittance(ControlLaw):
 
 
 def _shifted(target: Any, x: list[Any]) -> Any:
-    """A pose turned and moved in the world."""
+    """A pose, rotated and translated in the world."""
     X = Pose.of_elements(target.ravel().tolist())
     turned = Quaternion.exp(Vec3(*x[:3])).rotation() @ X.rotation
     result = Pose(turned, X.translation + Vec3(*x[3:]))

@@ -198,7 +198,7 @@ class ControlLaw(ABC):
         return result
 
     def _read_limits(self, value: Any) -> np.ndarray:
-        """|τ| (nv) at most: the robot's own if nothing is said."""
+        """Largest |τ| (nv); for None the limits of the robot."""
         if value is None:
             return np.asarray(self.robot.effort_limits)
         m = len(self.acting)
@@ -220,7 +220,7 @@ class ControlLaw(ABC):
 
 
 def read_nonnegative(caller: str, name: str, value: Any, shapes: Sequence[tuple[int, ...]], unit: str) -> np.ndarray:
-    """Finite numbers that are not negative, of one of these shapes."""
+    """Finite numbers >= 0 of one of these shapes.  Raises ValueError."""
     expected = f"{caller}: {name}: expected numbers from 0 [{unit}], of the shape {' or '.join(map(str, shapes))}"
     result = np.asarray(real_array(expected, value), dtype=float)
     if result.shape not in shapes or not ((result >= 0.0) & (result < np.inf)).all():
@@ -229,14 +229,14 @@ def read_nonnegative(caller: str, name: str, value: Any, shapes: Sequence[tuple[
 
 
 def positive_number(caller: str, name: str, value: Any, unit: str) -> float:
-    """A finite number above zero."""
+    """A finite number > 0.  Raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 < value < math.inf:
         raise ValueError(f"{caller}: {name}: expected a number above 0 [{unit}], got {value!r}")
     return float(value)
 
 
 def inertia_matrix(caller: str, value: Any, size: int, unit: str) -> np.ndarray:
-    """A matrix (size, size) that is symmetric and positive definite."""
+    """A symmetric, positive definite matrix (size, size).  Raises ValueError."""
     expected = f"{caller}: inertia: expected a symmetric, positive definite matrix ({size}, {size}) [{unit}]"
     result = np.array(real_array(expected, value), dtype=float)
     if result.shape != (size, size) or not np.isfinite(result).all():
@@ -251,7 +251,7 @@ def inertia_matrix(caller: str, value: Any, size: int, unit: str) -> np.ndarray:
 
 
 def acceleration_of_inertia(inertia: np.ndarray, forces: Scalars) -> list[Any]:
-    """What forces (n) accelerate an inertia by: (n) of a diagonal, or a matrix (n, n)."""
+    """Accelerations (n) of an inertia, a diagonal (n) or a matrix (n, n), under forces (n)."""
     if inertia.ndim == 1:
         return [f / m for f, m in zip(forces, inertia, strict=True)]
     return [dot([float(x) for x in row], forces) for row in np.linalg.inv(inertia)]

@@ -27,7 +27,7 @@ Names = str | Iterable[str] | None
 
 
 class JointLaw(ControlLaw):
-    """A controller that compares joints with where they are to be."""
+    """Base class of controllers of joint positions."""
 
     def __init__(self, robot: Any, actuators: Names, limits: Any, passive: bool, feedforward: str = "none") -> None:
         super().__init__(robot, actuators, limits)
@@ -45,15 +45,15 @@ class JointLaw(ControlLaw):
         return ("target_q",)
 
     def _errors(self, q: Any, v: Any, inputs: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-        """q_d ⊖ q and v_d − v (nv), 0 where nothing acts."""
+        """q_d ⊖ q and v_d − v (nv), 0 for velocities that are not actuated."""
         e = self.apply_actuation(self.robot.difference(q, inputs["target_q"]))
         wanted = inputs.get("target_v", [0.0] * self.robot.nv)
         return e, self.apply_actuation([a - b for a, b in zip(wanted, v, strict=True)])
 
     def _actuator_forces(self, q: Any, v: Any, a: Any, external_torque: Any = None) -> Any:
-        """Forces of actuators under which the robot accelerates by a, of which what is not actuated follows.
+        """Actuator forces for accelerations a of the actuated velocities; the other accelerations follow.
 
-        Joint forces from outside (nv) on a tree, ``external_torque``, are taken off.
+        On a tree, ``external_torque`` (nv) is subtracted.
         """
         robot, passive = self.robot, self.passive
         if robot.constraints:
@@ -73,7 +73,7 @@ class JointLaw(ControlLaw):
         return tau if external_torque is None else array([x - f for x, f in zip(tau, external_torque, strict=True)])
 
     def _feedforward(self, q: Any, inputs: Mapping[str, Any]) -> Any:
-        """The forces of what is wanted, alone."""
+        """Feedforward forces of the target."""
         still = array([0.0] * self.robot.nv)
         if self.feedforward == "none":
             return still

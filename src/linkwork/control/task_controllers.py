@@ -27,7 +27,7 @@ __all__ = ["OperationalSpace", "TaskLaw", "read_condition", "require_full_actuat
 
 
 class TaskLaw(ControlLaw):
-    """A controller of tasks: each is to accelerate such that ë + k_d ė + k_p e = 0.
+    """Base class of controllers of tasks, whose errors obey ë + k_d ė + k_p e = 0.
 
     A task called "hand" takes its target as ``hand``, where that is a configuration as ``hand_q``, and how the target
     moves as ``hand_v`` and ``hand_a``: what J v and its rate are to be, in the axes of its errors; 0 if left out.  In a
@@ -85,7 +85,7 @@ class TaskLaw(ControlLaw):
         return tuple(self._target_name(x) for x, aim in every if aim is not None and aim.kind == "pose")
 
     def _any_targets(self, tasks: Iterable[Task], q: np.ndarray) -> dict[str, np.ndarray]:
-        """Something for each of the tasks to aim at, where only how they move counts."""
+        """A target for each of the tasks, where only their Jacobians count."""
         result = {}
         for task in tasks:
             if task.name in self.shapes:
@@ -99,14 +99,14 @@ class TaskLaw(ControlLaw):
     def _motions(
         self, q: Any, v: Any, tasks: Iterable[Task], inputs: Mapping[str, Any]
     ) -> tuple[Stack, TaskMotion, list[Any]]:
-        """Some of the tasks, how they move, and their a* by row."""
+        """The stack of some tasks, their motion, and their accelerations a* by row."""
         stack, motion, accelerations, _ = self._accelerations(q, v, tasks, inputs)
         return stack, motion, accelerations
 
     def _accelerations(
         self, q: Any, v: Any, tasks: Iterable[Task], inputs: Mapping[str, Any]
     ) -> tuple[Stack, TaskMotion, list[Any], list[Any]]:
-        """The same, and what of a* is damping alone: where errors and accelerations of targets are none."""
+        """The same, and the part of a* that is damping: a* for zero errors and target accelerations."""
         chosen = tuple(tasks)
         targets = [
             scalars(inputs.get(self._target_name(x), x.target)).ravel().tolist() if x.name in self.shapes else []
@@ -199,7 +199,7 @@ class OperationalSpace(TaskLaw):
         self.condition = read_condition(self.caller, condition, robot, self._first_rows)
 
     def _is_posture(self, task: Task) -> bool:
-        """Whether it has a row of one number for each velocity."""
+        """Whether its Jacobian is the identity."""
         if len(task.row_names) != self.robot.nv:
             return False
         q = self.robot.random_configuration(seed=0)
@@ -207,7 +207,7 @@ class OperationalSpace(TaskLaw):
         return bool(np.array_equal(np.array(moved.rows, dtype=float), np.eye(self.robot.nv)))
 
     def _first_rows(self, q: np.ndarray) -> list[list[Any]]:
-        """The rows of the first level without units, on numbers."""
+        """The scaled Jacobian of the first level, on numbers."""
         tasks = self.levels[0] if self.levels else []
         stack, moved, _ = self._motions(q.tolist(), [0.0] * self.robot.nv, tasks, self._any_targets(tasks, q))
         kept = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
@@ -259,7 +259,7 @@ class OperationalSpace(TaskLaw):
         return [a + b for a, b in zip(own, more, strict=True)]
 
     def _add_within_limits(self, tau: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], Any]:
-        """τ and as large a share of ``more``, at most all of it, as limits leave room for; and the share."""
+        """τ plus the largest share of ``more``, at most 1, that limits allow; and the share."""
         share: Any = 1.0
         for x, d, most in zip(tau, more, self.limits, strict=True):
             if np.isfinite(most):
@@ -270,7 +270,7 @@ class OperationalSpace(TaskLaw):
 
 
 def read_condition(caller: str, value: Any, robot: Any, rows: Callable[[np.ndarray], Sequence[Any]]) -> float:
-    """A number above one; if nothing is said ten times the median of the condition of J M⁻¹ Jᵀ, by rows at q.
+    """A condition number > 1; for None ten times the median of that of J M⁻¹ Jᵀ, with the rows J at q.
 
     Raises ValueError.
     """
@@ -289,7 +289,7 @@ def read_condition(caller: str, value: Any, robot: Any, rows: Callable[[np.ndarr
 
 
 def require_full_actuation(law: ControlLaw) -> None:
-    """Raises ValueError for robots with loops, and with joints that exert no force."""
+    """Raise ValueError for robots with loops, and with velocities that are not actuated."""
     robot = law.robot
     if robot.constraints or not law.is_fully_actuated:
         idle = [name for k, name in enumerate(robot.v_names) if k not in law.acting]

@@ -1,4 +1,4 @@
-"""What regulators of robots are asked for: which joints exert forces, and what deviations cost."""
+"""Arguments of regulators and controllers: actuators, costs, effort limits, states and times."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NONE = 1e-7  # of the largest force: what is no force
 
 
 def actuated_places(caller: str, robot: Any, actuators: str | Iterable[str] | None) -> np.ndarray:
-    """Where in τ forces are exerted: by joints of these names, or by all but those of six degrees of freedom."""
+    """Indices in τ of the actuated joints; for None all joints but those of six degrees of freedom."""
     if not isinstance(robot, RobotBase):
         raise TypeError(f"{caller}: robot: expected a robot, as lw.load gives it, got {robot!r}")
     robot = cast(Any, robot)
@@ -43,7 +43,7 @@ def actuated_places(caller: str, robot: Any, actuators: str | Iterable[str] | No
 
 
 def actuated_joints(caller: str, robot: Any, acting: np.ndarray) -> list[str]:
-    """The joints of these numbers of v.  Raises ValueError for a part of a joint's."""
+    """Names of the joints at these indices of v.  Raises ValueError for a part of a joint's velocities."""
     names, left = [], set(acting.tolist())
     for i, body in robot.tree.stacked():
         own = set(range(robot.nv)[robot.tree.v_slices[i]])
@@ -76,7 +76,7 @@ def state_cost(caller: str, name: str, value: Any, nv: int) -> np.ndarray:
 
 
 def read_semidefinite(caller: str, name: str, cost: np.ndarray, *, positive: bool = False) -> np.ndarray:
-    """A cost (n, n) as it is.  Raises ValueError for what is none: not symmetric, negative somewhere, or several."""
+    """A cost (n, n).  Raises ValueError if it is not symmetric and positive semidefinite, or a batch."""
     wanted = "positive definite" if positive else "nowhere negative"
     result = cost if cost.ndim == 2 and np.isfinite(cost).all() and np.allclose(cost, cost.T) else None
     least = -1.0 if result is None else float(np.linalg.eigvalsh(result).min(initial=np.inf))
@@ -87,7 +87,7 @@ def read_semidefinite(caller: str, name: str, cost: np.ndarray, *, positive: boo
 
 
 def read_positive(caller: str, name: str, value: Any) -> float:
-    """A number above 0, infinite too.  Raises ValueError."""
+    """A number > 0, or infinity.  Raises ValueError."""
     try:
         result = np.nan if isinstance(value, (bool, str)) else float(value)
     except (TypeError, ValueError):
@@ -98,7 +98,7 @@ def read_positive(caller: str, name: str, value: Any) -> float:
 
 
 def read_finite(caller: str, name: str, value: Any, size: int, of: str) -> np.ndarray:
-    """Finite numbers (..., size)."""
+    """Finite numbers (..., size).  Raises ValueError."""
     expected = f"{caller}: {name}: expected ({of},) = ({size},) numbers, or (..., {size})"
     result = np.asarray(real_array(expected, value), dtype=float)
     if not result.ndim or result.shape[-1] != size:
@@ -110,7 +110,7 @@ def read_finite(caller: str, name: str, value: Any, size: int, of: str) -> np.nd
 
 
 def actuated_forces(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray, what: str) -> np.ndarray:
-    """τ (..., nv) with zeros where nothing acts.  Raises ValueError where a force is needed there."""
+    """τ (..., nv) with zeros for joints without actuator.  Raises ValueError if one needs a force."""
     idle = np.setdiff1d(np.arange(tau.shape[-1]), acting)
     if not len(idle):
         return tau
@@ -129,7 +129,7 @@ def actuated_forces(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray
 
 
 def read_effort_limits(caller: str, robot: Any, value: Any) -> np.ndarray:
-    """The largest forces (nv,): the robot's, where none are given."""
+    """Largest forces (nv,); for None the effort limits of the robot."""
     try:
         result = np.array(robot.effort_limits if value is None else value, dtype=float)
     except (TypeError, ValueError):
@@ -140,7 +140,7 @@ def read_effort_limits(caller: str, robot: Any, value: Any) -> np.ndarray:
 
 
 def read_deviation(caller: str, robot: Any, reference: np.ndarray, q: Any) -> np.ndarray:
-    """The difference (..., nv) from a configuration that is held, or followed, to where the robot is."""
+    """The difference (..., nv) from a reference configuration to the robot's configuration."""
     try:
         result: np.ndarray = robot.difference(reference, q)
     except UnknownNameError as error:

@@ -56,8 +56,7 @@ class AugmentedPlanner:
         motors = motor_places("controller", robot, names)
         limits = np.full(robot.nv, np.inf)
         limits[[*motors]] = np.broadcast_to(robot.effort_limits if effort is None else effort, robot.nv)[[*motors]]
-        if not (problem.contacts or robot.tree.constraints):  # these bear what joints without motors do not
-            limits[[*set(range(robot.nv)).difference(motors, _places_without_force(problem))]] = 0.0
+        limits[[*set(range(robot.nv)).difference(motors, _places_without_force(problem))]] = 0.0
         actuated = _within(problem, np.where(limits > 0.0, np.inf, limits), passive)
         bounded = _within(actuated, np.where(limits > 0.0, limits, np.inf), passive)
         if bounded.variables.keys() != actuated.variables.keys():

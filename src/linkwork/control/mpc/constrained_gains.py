@@ -26,14 +26,14 @@ from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamic
 from linkwork.optimal.robot_parameters import along, forces_of_states, robot_inputs, with_inputs
 from linkwork.optimal.shooting.contact_phases import HoldingPhases, holding_forces
 
-__all__ = ["HeldPlans"]
+__all__ = ["ConstrainedPlans"]
 
 Numbers = Mapping[Parameter, np.ndarray]
 
 _KERNELS: LazyCache[Kernel] = LazyCache(32)
 
 
-class HeldPlans:
+class ConstrainedPlans:
     """Plans of ``steps`` steps of a robot with motors at places ``acting`` of v."""
 
     def __init__(
@@ -79,7 +79,7 @@ class HeldPlans:
         if known[0] is None:
             a = (rates[:, 1:] - rates[:, :-1]) / step
             each = along(self.robot.tree, numbers)
-            u = self._forces(whole_path[:, :-1], rates[:, :-1], a, active, self._near(active, known[1]), each)
+            u = self._forces(whole_path[:, :-1], rates[:, :-1], a, active, self._known_forces(active, known[1]), each)
         else:
             u = known[0][..., places]
         tau = np.zeros((*u.shape[:-1], self.robot.nv))
@@ -90,15 +90,15 @@ class HeldPlans:
         K = self.gains(whole_path[:, :-1], rates[:, :-1], u, times_and_phases, np.array(step), Q, R, **own)
         return RecedingPlan(whole_path, rates, tau, K)
 
-    def slowed(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, numbers: Numbers) -> np.ndarray:
+    def braking(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, numbers: Numbers) -> np.ndarray:
         """Joint forces of motors (n, nv) that come nearest to accelerations, with what holds the robot (..., holdings)
         as a plan begins."""
         active = np.broadcast_to(active, (len(q), active.shape[-1]))
         result = np.zeros_like(v)
-        result[:, list(self.acting)] = self._forces(q, v, a, active, self._near(active, {}), numbers)
+        result[:, list(self.acting)] = self._forces(q, v, a, active, self._known_forces(active, {}), numbers)
         return result
 
-    def _near(self, active: np.ndarray, known: Mapping[str, np.ndarray]) -> np.ndarray:
+    def _known_forces(self, active: np.ndarray, known: Mapping[str, np.ndarray]) -> np.ndarray:
         """Forces of what holds the robot, one beside the other (..., rows)."""
         result = []
         for k, one in enumerate(self.phases.holdings):
@@ -150,4 +150,4 @@ def _compiled(
         "times_and_phases": (steps, 1 + len(holdings)),
     }
     more = {name: (prod(p.shape(own)),) for p, name in inputs_of(parameters).items()}
-    return compile(planned, name="held_plan", **sizes, step=(), Q=(n, n), R=(m, m), **more)
+    return compile(planned, name="constrained_plan", **sizes, step=(), Q=(n, n), R=(m, m), **more)

@@ -28,7 +28,7 @@ from linkwork.control.linear_quadratic.arguments import (
     state_cost,
 )
 from linkwork.control.mpc.augmented_mpc import AugmentedPlanner
-from linkwork.control.mpc.constrained_gains import HeldPlans
+from linkwork.control.mpc.constrained_gains import ConstrainedPlans
 from linkwork.control.mpc.mpc_plan import (
     BRAKING,
     FAILED,
@@ -131,7 +131,7 @@ class Controller:
             solver = making(problem, names, most, self.passive, *([named] if named else []))
         self.planner = planner = cast(Planner, solver)
         self.problem = problem
-        self._held = self._holdings(caller)
+        self._constrained = self._constrained_plans(caller)
         self.period = read_seconds(caller, "period", planner.step if period is None else period)
         self.iterations = read_count(caller, "iterations", iterations)
         self.first_iterations = read_count(caller, "first_iterations", first_iterations)
@@ -149,7 +149,7 @@ class Controller:
         arguments = self.robot, self.planner.steps, tuple(self.acting.tolist()), self.passive
         return plan_kernel(*arguments, tuple(self._numbers))
 
-    def _holdings(self, caller: str) -> HeldPlans | None:
+    def _constrained_plans(self, caller: str) -> ConstrainedPlans | None:
         """Plans of a robot that something holds; none of one that nothing does."""
         if getattr(self.problem, "robot", None) is not self.robot:
             return None
@@ -157,7 +157,7 @@ class Controller:
         if not phases.holdings:
             return None
         arguments = self.robot, phases, self.planner.steps, tuple(self.acting.tolist()), self.passive
-        return HeldPlans(*arguments, tuple(self._numbers))
+        return ConstrainedPlans(*arguments, tuple(self._numbers))
 
     def prepare(self) -> None:
         """Make all code that steps take, as it is made with the controller: of one that was pickled, before its first
@@ -165,13 +165,17 @@ class Controller:
         robot, planner = self.robot, self.planner
         planner.prepare()
         robot.warm_up(["integrate", "difference", ("inverse_dynamics", {"passive": self.passive})], progress=False)
-        make_ready(self._planning if self._held is None else self._held.gains)
-        if self._held is not None or self._numbers:  # what it asks of the robot
+        make_ready(self._planning if self._constrained is None else self._constrained.gains)
+        if self._constrained is not None or self._numbers:  # what it asks of the robot
             q, v = np.asarray(robot.neutral())[None], np.zeros((1, robot.nv))
-            active = np.zeros((planner.steps, 0)) if self._held is None else self._held.phases.active(planner.steps)
+            active = (
+                np.zeros((planner.steps, 0))
+                if self._constrained is None
+                else self._constrained.phases.active(planner.steps)
+            )
             own = own_robot_numbers("controller", self.problem, [*map(str, self._numbers)])
             with np.errstate(all="ignore"):
-                if self._held is not None:
+                if self._constrained is not None:
                     path = np.repeat(q[:, None], planner.steps, axis=1)
                     self._plan_along(q, v, path, planner.begun(q), active, own)
                 self._braking(q, v, active, own)
@@ -261,7 +265,7 @@ class Controller:
         self._lead = lead
         self._age = np.full(len(q), np.inf) if first else self._age + passed
         self._passed = 0.0 if first else self._passed + passed
-        search, done = self._searched(q, v, numbers, begun, wanted)
+        search, done = self._run_search(q, v, numbers, begun, wanted)
         ended = done == wanted
         outcome = _Outcome.none(len(q))
         if done:
@@ -297,7 +301,7 @@ class Controller:
         own: Numbers,
     ) -> tuple[Any, np.ndarray]:
         """What the planner takes of a step, and what holds the robot when (..., T, holdings)."""
-        holdings = None if self._held is None else self._held.phases
+        holdings = None if self._constrained is None else self._constrained.phases
         more: dict[str, Any] = {"parameters": own} if own else {}
         if phases is None:
             none = np.zeros((self.planner.steps, 0))
@@ -322,7 +326,7 @@ class Controller:
             )
         return q.reshape(-1, robot.nq), v.reshape(-1, robot.nv), lead
 
-    def _searched(self, q: np.ndarray, v: np.ndarray, numbers: Any, begun: float, wanted: int) -> tuple[Search, int]:
+    def _run_search(self, q: np.ndarray, v: np.ndarray, numbers: Any, begun: float, wanted: int) -> tuple[Search, int]:
         """The search after a step's iterations, and how many there were."""
         planner, limit = self.planner, self.time_limit
         if limit is not None and time.perf_counter() - begun >= limit:
@@ -379,19 +383,19 @@ class Controller:
         self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search, active: np.ndarray, own: Numbers
     ) -> RecedingPlan:
         """Forces and gains along paths."""
-        if self._held is not None:
+        if self._constrained is not None:
             sound = np.isfinite(path).all(axis=(1, 2))
             path = np.where(_wide(sound, path), path, q[:, None])
             known = self.planner.forces(search)
-            return self._held.planned(q, v, path, active, known, self.planner.step, self._Q, self._R, own)
+            return self._constrained.planned(q, v, path, active, known, self.planner.step, self._Q, self._R, own)
         made = self._planning(q, v, path, self._step, self._Q, self._R, **robot_inputs(self.robot.tree, own))
         return RecedingPlan(np.concatenate([q[:, None], path], axis=1), made.v, made.tau, made.K)
 
     def _braking(self, q: np.ndarray, v: np.ndarray, active: np.ndarray, own: Numbers) -> np.ndarray:
         """Forces by which velocities fade, with what holds the robot as plans begin."""
         a = -v / self.braking_time
-        if self._held is not None:
-            return self._held.slowed(q, v, a, active[..., 0, :], own)
+        if self._constrained is not None:
+            return self._constrained.braking(q, v, a, active[..., 0, :], own)
         return forces_of_states(self.robot, own, q, v, a, passive=self.passive)
 
     def _forces(
