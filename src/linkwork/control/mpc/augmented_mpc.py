@@ -99,8 +99,7 @@ class AugmentedPlanner:
     def _bounded_state(self, search: Search) -> Search:
         """The state of the search with limits."""
         state = {name: x for name, x in search.items() if name in ("q", "u", "p", "alone")}
-        parts = [search[name] for name in ("everywhere", "effort_multipliers") if name in search]
-        state["everywhere"] = np.concatenate(parts, axis=-1)
+        state["everywhere"] = self._all_multipliers(search)
         return state | {name: search[f"bounded_{name}"] for name in _RENEWED}
 
     def _with_bounded_state(self, search: Search, state: Search) -> Search:
@@ -116,13 +115,24 @@ class AugmentedPlanner:
         whole, part = split_share(share)
         result = dict(search)
         result["q"] = self._moved_path(search["q"], whole, part)
-        names = ["u", "everywhere"]
-        if self._counts_limits(search):
-            names.append("effort_multipliers")
-        for name in names:
-            if name in result:
-                result[name] = later_rows(result[name], share)
+        if "u" in result:
+            result["u"] = later_rows(result["u"], share)
+        if self._bounded_count(search):
+            count = self._own.multipliers
+            later = later_rows(self._all_multipliers(search), share)
+            result["effort_multipliers"] = later[..., count:]
+            if count:
+                result["everywhere"] = later[..., :count]
+        elif "everywhere" in result:
+            result["everywhere"] = later_rows(result["everywhere"], share)
         return result
+
+    @staticmethod
+    def _all_multipliers(search: Search) -> np.ndarray:
+        """Those of constraints in all steps, limits last."""
+        if "everywhere" not in search:
+            return search["effort_multipliers"]
+        return np.concatenate([search["everywhere"], search["effort_multipliers"]], axis=-1)
 
     def _moved_path(self, q: np.ndarray, whole: int, part: float) -> np.ndarray:
         """Configurations later on; after the last as before it."""
@@ -143,36 +153,40 @@ class AugmentedPlanner:
         return np.ascontiguousarray(here)
 
     def started(self, search: Search) -> Search:
-        result = {**search, **self._own.started(len(search["q"]))}
-        if self._bounded is not None and self._counts_limits(search):
-            result |= {f"bounded_{name}": x for name, x in self._bounded.started(len(search["q"])).items()}
+        count, result = len(search["q"]), dict(search)
+        bounded = self._bounded_count(search)
+        if bounded < count:
+            result |= self._own.started(count)
+        if self._bounded is not None and bounded:
+            result |= {f"bounded_{name}": x for name, x in self._bounded.started(count).items()}
         return result
 
     def iterated(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, upto: int) -> Search:
-        if self._bounded is None or not self._counts_limits(search):
+        count = self._bounded_count(search)
+        if self._bounded is None or count == 0:
             return self._own.iterated(search, self._inputs(self._own, q, v, numbers), upto)
+        if count == len(q):
+            state = self._bounded.iterated(
+                self._bounded_state(search), self._inputs(self._bounded, q, v, numbers), upto
+            )
+            return self._with_bounded_state(search, state)
         is_bounded = search["is_bounded"] > 0.5
-        result, every = search, bool(is_bounded.all())
-        if not every:
-            state, inputs = self._chosen(self._own, ~is_bounded, search, q, v, numbers)
-            result = _merged(result, self._own.iterated(state, inputs, upto), ~is_bounded)
-        some = None if every else is_bounded
-        state, inputs = self._chosen(self._bounded, some, search, q, v, numbers)
+        state, inputs = self._chosen(self._own, ~is_bounded, search, q, v, numbers)
+        result = _merged(search, self._own.iterated(state, inputs, upto), ~is_bounded)
+        state, inputs = self._chosen(self._bounded, is_bounded, search, q, v, numbers)
         state = self._with_bounded_state(state, self._bounded.iterated(self._bounded_state(state), inputs, upto))
-        return _merged(result, state, some)
+        return _merged(result, state, is_bounded)
 
-    def _counts_limits(self, search: Search) -> bool:
-        """Whether limits count in any environment."""
-        return self._bounded is not None and bool(np.count_nonzero(search["is_bounded"]))
+    def _bounded_count(self, search: Search) -> int:
+        """In how many environments limits count."""
+        return 0 if self._bounded is None else int(np.count_nonzero(search["is_bounded"]))
 
     def _chosen(
-        self, program: _Program, some: np.ndarray | None, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any
+        self, program: _Program, some: np.ndarray, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any
     ) -> tuple[Search, Numbers]:
-        """The state of some environments, of all for None, and what comes with their call."""
-        inputs = self._inputs(program, q, v, numbers)
-        if some is None:
-            return search, inputs
-        return {name: x[some] for name, x in search.items()}, program.of_environments(inputs, some)
+        """The state of some environments, and what comes with their call."""
+        inputs = program.of_environments(self._inputs(program, q, v, numbers), some)
+        return {name: x[some] for name, x in search.items()}, inputs
 
     def _inputs(self, program: _Program, q: np.ndarray, v: np.ndarray, numbers: Any) -> Numbers:
         """What comes with a call of a search, with where the robot was before."""
@@ -186,30 +200,31 @@ class AugmentedPlanner:
         bounded, none = self._bounded, np.zeros(len(tau), dtype=bool)
         if bounded is None:
             return search, none
-        size, counts = np.abs(tau), self._counts_limits(search)
-        if not counts and np.count_nonzero(size > self._limits) == 0:
+        size, count, multipliers = np.abs(tau), self._bounded_count(search), search["effort_multipliers"]
+        if count == 0 and np.count_nonzero(size > self._limits) == 0:
             return search, none
+        if len(tau) == count == 1 and (np.count_nonzero(multipliers) or np.count_nonzero(size > self._released)):
+            return search, none  # a quick answer for the most common case
         was = search["is_bounded"] > 0.5
         passes = (size > self._limits).any(axis=(1, 2)) & ~was
-        if passes.any():
-            begun = bounded.started(len(tau))
-            search = search | {f"bounded_{x}": _where(passes, begun[x], search[f"bounded_{x}"]) for x in _RENEWED}
-        stays = (size > self._released).any(axis=(1, 2)) | search["effort_multipliers"].any(axis=(1, 2))
-        return {**search, "is_bounded": np.where(was, stays, passes).astype(float)}, passes
+        stays = multipliers.any(axis=(1, 2)) | (size > self._released).any(axis=(1, 2))
+        begun = bounded.started(len(tau))
+        fresh = {f"bounded_{x}": _where(passes, begun[x], search[f"bounded_{x}"]) for x in _RENEWED}
+        return {**search, **fresh, "is_bounded": np.where(was, stays, passes).astype(float)}, passes
 
     # -- what has become of it
 
     def _diagnostics(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
-        """What each environment's search tells of itself (n, numbers), and by how much it violates constraints (n,)."""
-        first, diagnostics = len(TOLD), search["told"]
-        violated = diagnostics[:, first : first + self._own.hard].max(axis=1, initial=0.0)
-        if self._bounded is None or not self._counts_limits(search):
-            return diagnostics[:, :first], violated
-        bounded, is_bounded = search["bounded_told"], search["is_bounded"] > 0.5
-        worst = bounded[:, first : first + self._bounded.hard].max(axis=1, initial=0.0)
-        return np.where(is_bounded[:, None], bounded[:, :first], diagnostics[:, :first]), np.where(
-            is_bounded, worst, violated
-        )
+        """Diagnostics of each environment's search (n, numbers), and by how much it violates constraints (n,)."""
+        count = self._bounded_count(search)
+        if self._bounded is None or count == 0:
+            return self._own.diagnostics(search["told"])
+        bounded = self._bounded.diagnostics(search["bounded_told"])
+        if count == len(search["q"]):
+            return bounded
+        is_bounded = search["is_bounded"] > 0.5
+        own = self._own.diagnostics(search["told"])
+        return np.where(is_bounded[:, None], bounded[0], own[0]), np.where(is_bounded, bounded[1], own[1])
 
     def ended(self, search: Search) -> bool:
         return bool((self._diagnostics(search)[0][:, _STATUS] > 0.5).all())
@@ -278,6 +293,11 @@ class _Program:
         result["told"][:, _COST] = _UNKNOWN  # until a step is taken
         return result
 
+    def diagnostics(self, told: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the kernel says of searches (n, numbers), and by how much they violate constraints (n,)."""
+        first = len(TOLD)
+        return told[:, :first], told[:, first : first + self.hard].max(axis=1, initial=0.0)
+
     def of_environments(self, numbers: Numbers, which: Any) -> Numbers:
         """The numbers of some environments."""
         shapes = self.shapes
@@ -299,10 +319,8 @@ def _where(which: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(which.reshape(-1, *(1,) * (x.ndim - 1)), x, y)
 
 
-def _merged(search: Search, state: Search, some: np.ndarray | None) -> Search:
-    """The state of some environments among that of all, of all for None."""
-    if some is None:
-        return state
+def _merged(search: Search, state: Search, some: np.ndarray) -> Search:
+    """The state of some environments among that of all."""
     result = {name: x.copy() for name, x in search.items()}
     for name, x in state.items():
         result[name][some] = x

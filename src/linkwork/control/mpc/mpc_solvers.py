@@ -98,8 +98,13 @@ def split_share(share: float) -> tuple[int, float]:
 
 def later_rows(x: np.ndarray, share: float) -> np.ndarray:
     """Rows (n, T, ...) so many steps of time later, linear between; the last stays."""
-    T = x.shape[1]
     whole, part = split_share(share)
-    places = np.minimum(np.arange(T + 1) + whole, T - 1)
-    longer = x[:, places]
-    return (1.0 - part) * longer[:, :-1] + part * longer[:, 1:] if part else longer[:, :-1]
+    if whole:
+        T = x.shape[1]
+        x = x[:, np.minimum(np.arange(T) + whole, T - 1)]
+    if not part:
+        return x
+    result, next_rows = (1.0 - part) * x, part * x
+    result[:, :-1] += next_rows[:, 1:]
+    result[:, -1] += next_rows[:, -1]
+    return result
