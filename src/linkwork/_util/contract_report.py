@@ -9,7 +9,7 @@ random numbers).  `check_requirements` tries each requirement by itself, so one 
     )
     report = check_requirements("sensor Thermometer", REQUIREMENTS, trial, type(sensor), Sensor)
 
-`tests/test_contract_report.py` shows all outcomes of a requirement.
+`tests/_util/test_contract_report.py` shows all outcomes of a requirement.
 """
 
 from __future__ import annotations
