@@ -20,14 +20,14 @@ CONTROLLERS = {
     "PD of a mechanism": lambda: lw.control.PD(
         lw.load("fourbar"), 5.0, 1.0, feedforward="gravity", actuators="crank_hinge"
     ),
-    "PID": lambda: lw.control.PID(TWO, 50.0, 10.0, 5.0, step=1e-3),
+    "PID": lambda: lw.control.PID(TWO, 50.0, 10.0, 5.0, dt=1e-3),
     "GravityCompensation": lambda: lw.control.GravityCompensation(TWO, 1.0),
     "ComputedTorque": lambda: lw.control.ComputedTorque(TWO, 25.0, actuators=TWO.v_names[1]),
     "JointImpedance": lambda: lw.control.JointImpedance(TWO, 50.0, 5.0, inertia=(2.0, 0.5)),
     "Impedance": lambda: lw.control.Impedance(lw.load("arm6"), "tool", stiffness=100.0, damping=20.0),
     "HybridForcePosition": lambda: lw.control.HybridForcePosition(lw.load("arm6"), "tool", "z"),
     "Admittance": lambda: lw.control.Admittance(
-        lw.control.ComputedTorque(TWO, 400.0), inertia=1.0, damping=20.0, stiffness=50.0, step=1e-3
+        lw.control.ComputedTorque(TWO, 400.0), inertia=1.0, damping=20.0, stiffness=50.0, dt=1e-3
     ),
     "OperationalSpace": lambda: lw.control.OperationalSpace(TWO, lw.ik.PostureTask(), 100.0),
     "WholeBody": lambda: lw.control.WholeBody(TWO, lw.ik.PostureTask(), 25.0),

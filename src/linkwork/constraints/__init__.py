@@ -1,10 +1,10 @@
 """Constraints of mechanisms: loops, rolling, couplings, prescribed motion.  One kind or family a file."""
 
-from linkwork.constraints.constraint import Between as Between
 from linkwork.constraints.constraint import Constraint as Constraint
 from linkwork.constraints.constraint import Kinematics as Kinematics
 from linkwork.constraints.constraint import Rates as Rates
 from linkwork.constraints.constraint import References as References
+from linkwork.constraints.constraint import RelativeMotion as RelativeMotion
 from linkwork.constraints.couplings import Belt as Belt
 from linkwork.constraints.couplings import Coupling as Coupling
 from linkwork.constraints.couplings import Gear as Gear
@@ -12,10 +12,10 @@ from linkwork.constraints.couplings import Rack as Rack
 from linkwork.constraints.couplings import Screw as Screw
 from linkwork.constraints.loop_joint import LoopJoint as LoopJoint
 from linkwork.constraints.nonholonomic import BallRolling as BallRolling
+from linkwork.constraints.nonholonomic import KnifeEdge as KnifeEdge
 from linkwork.constraints.nonholonomic import NoSlip as NoSlip
 from linkwork.constraints.nonholonomic import Rolling as Rolling
 from linkwork.constraints.nonholonomic import RollingContact as RollingContact
-from linkwork.constraints.nonholonomic import Skate as Skate
 from linkwork.constraints.parallel_and_angle import Angle as Angle
 from linkwork.constraints.parallel_and_angle import Parallel as Parallel
 from linkwork.constraints.point_constraints import Distance as Distance
@@ -26,7 +26,7 @@ from linkwork.constraints.point_constraints import PointOnSurface as PointOnSurf
 from linkwork.constraints.prescribed_motion import Prescribed as Prescribed
 from linkwork.constraints.user_constraints import Holonomic as Holonomic
 from linkwork.constraints.user_constraints import Pfaffian as Pfaffian
-from linkwork.constraints.user_functions import Asking as Asking
+from linkwork.constraints.user_functions import StateQuery as StateQuery
 from linkwork.constraints.weld_and_ball import Ball as Ball
 from linkwork.constraints.weld_and_ball import CenterOfMass as CenterOfMass
 from linkwork.constraints.weld_and_ball import Weld as Weld
@@ -36,7 +36,7 @@ ALL: tuple[type[Constraint], ...] = (
     Holonomic,
     Pfaffian,
     NoSlip,
-    Skate,
+    KnifeEdge,
     Distance,
     PointOnLine,
     PointOnPlane,
@@ -60,8 +60,8 @@ ALL: tuple[type[Constraint], ...] = (
 
 __all__ = [
     "ALL",
-    "Asking",
-    "Between",
+    "StateQuery",
+    "RelativeMotion",
     "Constraint",
     "Kinematics",
     "Rates",

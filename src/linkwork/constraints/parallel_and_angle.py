@@ -9,7 +9,7 @@ from typing import Any
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import fixed_together, given_number, name_or
-from linkwork.constraints.constraint import Between, Constraint, Kinematics, Rates, References
+from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion
 from linkwork.constraints.jacobian_rows import across, sizes_of
 from linkwork.expr.scalar.functions import and_, atan2, lt, sqrt, where
 from linkwork.spatial import Force, Vec3
@@ -31,7 +31,7 @@ class _OfDirections(Constraint):
     def checked(self, robot: Any) -> Iterable[str]:
         return fixed_together(robot, ("direction", self.a), ("direction", self.b))
 
-    def _between(self, k: Kinematics) -> tuple[Between, Vec3, Vec3]:
+    def _between(self, k: Kinematics) -> tuple[RelativeMotion, Vec3, Vec3]:
         """How B moves relative to A, and both directions in B's axes."""
         (A, a), (B, b) = k.axis_of(self.a), k.axis_of(self.b)
         between = k.between(B, A)
@@ -55,7 +55,7 @@ class Parallel(_OfDirections):
         object.__setattr__(self, "name", name_or(self.name, f"parallel({self.a}, {self.b})"))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return f"{self.name}: across 1", f"{self.name}: across 2"
 
     @property
@@ -103,7 +103,7 @@ class Angle(_OfDirections):
         object.__setattr__(self, "name", name_or(self.name, f"angle({self.a}, {self.b})"))
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property

@@ -20,8 +20,8 @@ __all__ = ["Holonomic", "Pfaffian"]
 class Holonomic(OfFunction):
     """φ(q, t) = f(k) is zero: a number, or an array with a row for each.
 
-    The function asks ``k``, an `Asking`, for configurations of joints, poses, points, directions and the time, and may
-    use NumPy's functions and those of `linkwork.expr`.  Rates and biases are derived.
+    The function asks ``k``, an `StateQuery`, for configurations of joints, poses, points, directions and the time, and
+    may use NumPy's functions and those of `linkwork.expr`.  Rates and biases are derived.
 
         lw.Holonomic("cam", lambda k: k.q("follower") - 0.02 * np.cos(k.q("cam")))
     """
@@ -35,9 +35,9 @@ class Holonomic(OfFunction):
 class Pfaffian(OfFunction):
     """A(q, t) v + σ(q, t) = f(k) is zero: a number, or an array with a row for each.
 
-    The function asks ``k``, an `Asking`, for velocities of joints, twists of frames and velocities of points, beside
-    all that `Holonomic` may ask for.  It has to be linear in velocities, but for what does not depend on them; that is
-    tried in random states when the constraint is put on a robot.  Rows, drifts and biases are derived.
+    The function asks ``k``, an `StateQuery`, for velocities of joints, twists of frames and velocities of points,
+    beside all that `Holonomic` may ask for.  It has to be linear in velocities, but for what does not depend on them;
+    that is tried in random states when the constraint is put on a robot.  Rows, drifts and biases are derived.
 
         lw.Pfaffian("skate", lambda k: k.twist("runner", expressed_in="runner")[4])
     """

@@ -253,7 +253,7 @@ def _derivatives(trial: _Trial) -> list[float]:
 def _simulations(trial: _Trial) -> list[float]:
     law, state = trial.law, trial.states[0]
     inputs = {name: x for name, x in state.items() if name not in _RESERVED}
-    motion = law.robot.simulate(state["q"], state["v"], controller=law, duration=5e-3, step=1e-3, inputs=inputs)
+    motion = law.robot.simulate(state["q"], state["v"], controller=law, duration=5e-3, dt=1e-3, constants=inputs)
     if not np.isfinite(motion.q).all():
         raise ValueError(f"the simulation ended with {motion.status}")
     start = {} if law.start is None else {"z": np.asarray(law.start, dtype=float)}

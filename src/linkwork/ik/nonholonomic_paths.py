@@ -35,9 +35,9 @@ class RollingSteps:
         self.problem, self.most = problem, _PART * jump
         limits = {"position": (problem.lower, problem.upper), "velocity": False}
         self.ik = _PathStep(
-            problem.robot, problem.tasks, 1.0, limits=limits, locked=problem.locked, caller=problem.caller
+            problem.robot, problem.tasks, 1.0, motion_limits=limits, locked=problem.locked, caller=problem.caller
         )
-        self.hard = np.array([task.hard for task in problem.tasks for _ in task.row_names])
+        self.hard = np.array([task.hard for task in problem.tasks for _ in task.component_names])
 
     def walked(self, before: np.ndarray, targets: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Configurations (N, nq) that steps from others lead to, and whether tasks are done there (N,)."""

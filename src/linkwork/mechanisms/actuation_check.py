@@ -67,7 +67,7 @@ def _refuse(caller: str, robot: Any, q: Any, missing: np.ndarray, left: np.ndarr
 
 
 def _rows(robot: Any, names: tuple[str, ...]) -> tuple[int, int]:
-    return sum(len(constraint.row_names) for constraint in robot.constraints), len(names)
+    return sum(len(constraint.component_names) for constraint in robot.constraints), len(names)
 
 
 def _said(motion: np.ndarray, names: tuple[str, ...]) -> str:

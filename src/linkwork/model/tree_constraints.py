@@ -11,7 +11,7 @@ from typing import Any
 
 from linkwork._util.messages import quoted
 from linkwork.constraints import Constraint, LoopJoint
-from linkwork.constraints.constraint import References, renamed
+from linkwork.constraints.constraint import References, with_names
 from linkwork.errors import UnknownNameError
 from linkwork.force_elements import ForceElement
 from linkwork.joints.axis import unit_axis
@@ -105,22 +105,22 @@ def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
     for name in tuple(left):
         if name not in known:
             raise UnknownNameError("constraint", name, known)
-        left.update(companion.name for companion in known[name].companions)
+        left.update(companion.name for companion in known[name].implied_constraints)
     return replace(tree, constraints=tuple(c for c in tree.constraints if c.name not in left))
 
 
 def of_the_world(tree: Tree) -> bool:
     """Whether a constraint or a force element names the world, or one of its axes."""
     said: list[Constraint | ForceElement] = [*tree.constraints, *tree.force_elements]
-    return any(renamed(name, {"world": ""}) != name for one in said for name in _named(one))
+    return any(with_names(name, {"world": ""}) != name for one in said for name in _named(one))
 
 
 def renamed_frames(tree: Tree, names: Mapping[str, str]) -> Tree:
     """The tree whose constraints and force elements know some frames by other names."""
     return replace(
         tree,
-        constraints=tuple(constraint.renamed(names) for constraint in tree.constraints),
-        force_elements=tuple(element.renamed(names) for element in tree.force_elements),
+        constraints=tuple(constraint.with_names(names) for constraint in tree.constraints),
+        force_elements=tuple(element.with_names(names) for element in tree.force_elements),
     )
 
 
@@ -151,7 +151,7 @@ def _with_companions(constraints: Iterable[Constraint]) -> Iterator[Constraint]:
         by_name.setdefault(constraint.name, []).append(constraint)
     for constraint in given:
         yield constraint
-        yield from (one for one in constraint.companions if one not in by_name.get(one.name, ()))
+        yield from (one for one in constraint.implied_constraints if one not in by_name.get(one.name, ()))
 
 
 def _between_one_body(tree: Tree, constraint: Constraint) -> Iterator[str]:

@@ -26,7 +26,7 @@ def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: in
     given = axes
     axes = new_axes(4, (8.0 + 4.0 * (columns - 1), 8.0), columns) if axes is None else axes
     robot = trajectory.robot
-    t, state = trajectory.sampled(n=n)
+    t, state = trajectory.sampled(num_samples=n)
     rows = [*zip(("q", "v", "a"), state, strict=True), ("jerk", trajectory.jerk(t))]
     for order, (what, x) in enumerate(rows):
         names = None if robot is None else robot.q_names if what == "q" else robot.v_names

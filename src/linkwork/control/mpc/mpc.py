@@ -37,8 +37,8 @@ from linkwork.control.mpc.mpc_plan import (
     ROUNDING,
     SATURATED,
     SHORT,
-    Command,
-    RecedingPlan,
+    MPCCommand,
+    MPCPlan,
     followed,
     plan_kernel,
 )
@@ -57,7 +57,7 @@ from linkwork.optimal.robot_parameters import (
 from linkwork.optimal.schedule import rescheduled
 from linkwork.optimal.shooting.contact_phases import holdings_of
 
-__all__ = ["Controller", "controller_of"]
+__all__ = ["ModelPredictiveController", "controller_of"]
 
 Numbers = Mapping[Parameter, np.ndarray]
 
@@ -66,7 +66,7 @@ _SOLVERS: dict[str, Callable[..., Planner]] = {"augmented": AugmentedPlanner, "i
 
 
 @public
-class Controller:
+class ModelPredictiveController:
     """A receding problem: ``step(state, reference)`` plans a little further from where the robot is, and says what
     to do.
 
@@ -190,15 +190,15 @@ class Controller:
         self._lead: tuple[int, ...] | None = None
         self._search: Search | None = None
         self._passed = 0.0  # since the search's path began [s]
-        self._plan: RecedingPlan | None = None
+        self._plan: MPCPlan | None = None
         self._age = np.zeros(0)  # of plans by environment [s]; infinite where there is none
 
     @property
-    def plan(self) -> RecedingPlan | None:
+    def plan(self) -> MPCPlan | None:
         """The last plan (..., T + 1, nq) and so on; none before the first step."""
         if self._plan is None or self._lead is None:
             return None
-        return RecedingPlan(*(x.reshape(*self._lead, *x.shape[1:]) for x in self._plan))
+        return MPCPlan(*(x.reshape(*self._lead, *x.shape[1:]) for x in self._plan))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what it carries to a file ``.npz``; `restore` gives it to a controller of the same problem."""
@@ -213,7 +213,7 @@ class Controller:
         """What `save` wrote.  Raises ValueError for what is no such file, and for that of another problem."""
         where = npz_path("restore", path)
         fresh = {name: x.shape[1:] for name, x in self.planner.begun(np.asarray(self.robot.neutral())[None]).items()}
-        with open_archive(where, _FORMAT, "Controller.save") as reader:
+        with open_archive(where, _FORMAT, "ModelPredictiveController.save") as reader:
             lead = None if reader.said["lead"] is None else reader.integers("lead", 0)
             passed = reader.number("passed", least=0.0)
             count = 0 if lead is None else math.prod(lead)
@@ -227,9 +227,7 @@ class Controller:
             if "plan.q" in reader:
                 own = {"q": self.robot.nq, "v": self.robot.nv, "tau": self.robot.nv, "K": None}
                 shapes = {name: (count, None, *([size] if size else [None, None])) for name, size in own.items()}
-                plan = RecedingPlan(
-                    *(reader.array(f"plan.{name}", shapes[name], finite=False) for name in RecedingPlan._fields)
-                )
+                plan = MPCPlan(*(reader.array(f"plan.{name}", shapes[name], finite=False) for name in MPCPlan._fields))
         self._lead, self._search, self._passed = None if lead is None else tuple(lead), search or None, passed
         self._plan, self._age = plan, age
 
@@ -243,7 +241,7 @@ class Controller:
         elapsed: float | None = None,
         phases: Mapping[str, Any] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
-    ) -> Command:
+    ) -> MPCCommand:
         """What to do now, in a state (q, v), arrays (..., nq) and (..., nv).
 
         ``reference`` are targets by name, as `Problem.solve` takes them.  ``elapsed`` [s] is how long ago the last step
@@ -285,7 +283,7 @@ class Controller:
         )
         seconds, source = time.perf_counter() - begun, (self.planner, search, numbers) if done else None
         acts = self.acting, self._effort
-        return Command(self.robot, torque, K, q, v, *acts, status, violation, cost, done, seconds, source)
+        return MPCCommand(self.robot, torque, K, q, v, *acts, status, violation, cost, done, seconds, source)
 
     def _robot_numbers(self, parameters: Any, lead: tuple[int, ...]) -> Numbers:
         """The robot's numbers in a step, (n, *shape) or (*shape,).  Raises ValueError, TypeError, UnknownNameError."""
@@ -376,12 +374,12 @@ class Controller:
             self._plan = outcome.plan
         elif self._plan is not None:
             both = zip(outcome.plan, self._plan, strict=True)
-            self._plan = RecedingPlan(*(np.where(_wide(new, x), x, y) for x, y in both))
+            self._plan = MPCPlan(*(np.where(_wide(new, x), x, y) for x, y in both))
         self._age[new] = 0.0
 
     def _plan_along(
         self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search, active: np.ndarray, own: Numbers
-    ) -> RecedingPlan:
+    ) -> MPCPlan:
         """Forces and gains along paths."""
         if self._constrained is not None:
             sound = np.isfinite(path).all(axis=(1, 2))
@@ -389,7 +387,7 @@ class Controller:
             known = self.planner.forces(search)
             return self._constrained.planned(q, v, path, active, known, self.planner.step, self._Q, self._R, own)
         made = self._planning(q, v, path, self._step, self._Q, self._R, **robot_inputs(self.robot.tree, own))
-        return RecedingPlan(np.concatenate([q[:, None], path], axis=1), made.v, made.tau, made.K)
+        return MPCPlan(np.concatenate([q[:, None], path], axis=1), made.v, made.tau, made.K)
 
     def _braking(self, q: np.ndarray, v: np.ndarray, active: np.ndarray, own: Numbers) -> np.ndarray:
         """Forces by which velocities fade, with what holds the robot as plans begin."""
@@ -411,7 +409,7 @@ class Controller:
             K = np.zeros((len(q), len(self.acting), 2 * robot.nv))
             going = np.flatnonzero(self._age < over)
             if len(going) and self._plan is not None:
-                plan = RecedingPlan(*(x[going] for x in self._plan))
+                plan = MPCPlan(*(x[going] for x in self._plan))
                 torque[going], K[going] = followed(robot, plan, self._age[going] / tau, q[going], v[going], self.acting)
             status = np.where(is_new, good, np.where(self._age < over, bad, BRAKING))
         limited = np.minimum(np.maximum(torque, -self._most), self._most)
@@ -438,13 +436,13 @@ class _Outcome(NamedTuple):
         return cls(None, unknown, unknown, no, no)
 
 
-def controller_of(problem: Any, options: Mapping[str, Any]) -> Controller:
+def controller_of(problem: Any, options: Mapping[str, Any]) -> ModelPredictiveController:
     """A controller of a problem, with options by name.  Raises TypeError for one that it does not know."""
-    known = [*signature(Controller).parameters][1:]
+    known = [*signature(ModelPredictiveController).parameters][1:]
     for name in options:
         if name not in known:
             raise TypeError(f"controller: there is no option {name!r}; {nearest(name, known)}")
-    return Controller(problem, **options)
+    return ModelPredictiveController(problem, **options)
 
 
 def _wide(which: np.ndarray, x: np.ndarray) -> np.ndarray:

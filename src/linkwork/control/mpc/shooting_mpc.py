@@ -126,7 +126,9 @@ class ShootingPlanner:
         carried = {name: result._search[name] for name in ("penalty", *_MULTIPLIERS) if name in result._search}
         return {"q": result.q, "u": result.controls, "told": diagnostics} | carried
 
-    def _solve(self, q: np.ndarray, v: np.ndarray, numbers: Any, at_most: int, known: Search | None) -> ShootingResult:
+    def _solve(
+        self, q: np.ndarray, v: np.ndarray, numbers: Any, max_iterations: int, known: Search | None
+    ) -> ShootingResult:
         """From states (n, nq) and (n, nv), on from what is known of a search."""
         warm = None
         if known is not None:
@@ -134,7 +136,13 @@ class ShootingPlanner:
             assert self._last is not None
             warm = self._last._gone_on_from(known)
         targets, schedule, own = numbers
-        options = {"velocity": v, "targets": targets, "schedule": schedule, "warm": warm, "at_most": at_most}
+        options = {
+            "velocity": v,
+            "targets": targets,
+            "schedule": schedule,
+            "warm": warm,
+            "max_iterations": max_iterations,
+        }
         options |= {"parameters": own} if own else {}
         result = shot(self._problem, q, "ilqr", **options, **self._options)
         self._last = result

@@ -48,7 +48,7 @@ def distance_field(shapes: Any, spacing: Any, *, margin: float | None = None) ->
     edge = 4.0 * max(steps) if margin is None else sizes(what, "margin", margin)
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for part in parts:
-        reach = part.shape.reach
+        reach = part.shape.origin_radius
         if reach is None or not math.isfinite(reach):
             raise ValueError(f"{what}: shapes: expected shapes of a known size, got {part.shape!r}")
         place = np.array([*part.origin.translation])

@@ -61,7 +61,7 @@ class BoxTask(WeighedTask):
         return self.point, self.relative_to
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: position {axis}" for axis in _XYZ)
 
     @property
@@ -104,7 +104,7 @@ class DistanceTask(AimedTask):
         return TaskTarget((), "length", f"how far {self.a!r} is to be from {self.b!r} [m]")
 
     @property
-    def row_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property

@@ -6,10 +6,28 @@ from typing import Any
 
 __all__ = ["FOLLOWS", "TOGETHER", "settle"]
 
-TOGETHER = (("q_dot", "v_of"), ("v_of", "q_dot"), ("retract", "local"), ("local", "retract"), ("q_dot", "retract"))
+TOGETHER = (
+    ("q_dot", "velocity_from_rate"),
+    ("velocity_from_rate", "q_dot"),
+    ("integrate", "difference"),
+    ("difference", "integrate"),
+    ("q_dot", "integrate"),
+)
 
-_MAPS = ("q_dot", "v_of", "retract", "local")
-_ALL = ("X", "S", *_MAPS, "zero", "normalize", "unit_length", "principal", "random", "regularity", "slides", "turns")
+_MAPS = ("q_dot", "velocity_from_rate", "integrate", "difference")
+_ALL = (
+    "X",
+    "S",
+    *_MAPS,
+    "zero",
+    "normalize",
+    "unit_length",
+    "canonical",
+    "random",
+    "regularity",
+    "commuting_translations",
+    "commuting_rotations",
+)
 
 FOLLOWS: dict[str, tuple[str, ...]] = {  # what is said of a type: what it is said about
     "S": ("X", "q_dot"),
@@ -18,23 +36,23 @@ FOLLOWS: dict[str, tuple[str, ...]] = {  # what is said of a type: what it is sa
     "acceleration": ("X", "q_dot", "S", "bias"),
     "torque": ("X", "q_dot", "S"),
     "constraint_wrench_subspace": ("X", "q_dot", "S"),
-    "q_of": ("X",),
-    "v_of_twist": ("X", "q_dot", "S"),
-    "gap": ("X",),
+    "configuration_from_pose": ("X",),
+    "velocity_from_twist": ("X", "q_dot", "S"),
+    "pose_residual": ("X",),
     "q_dot_jacobian": ("q_dot",),
-    "v_of_jacobian": ("v_of",),
-    "v_of_adjoint": ("v_of",),
-    "local_rate": ("local", "q_dot"),
+    "velocity_from_rate_jacobian": ("velocity_from_rate",),
+    "velocity_from_rate_adjoint": ("velocity_from_rate",),
+    "difference_rate": ("difference", "q_dot"),
     "distance": ("normalize", "unit_length"),
-    "principal": ("X",),
+    "canonical": ("X",),
     "regularity": ("X", "q_dot"),
-    "slides": ("X",),
-    "turns": ("X",),
-    "felt": ("X",),
+    "commuting_translations": ("X",),
+    "commuting_rotations": ("X",),
+    "reduced_inertia": ("X",),
     "num_constraints": ("X", "q_dot", "S"),
     "is_floating": ("X", "q_dot", "S"),
     "has_fixed_subspaces": ("X", "q_dot", "S"),
-    "reversed": (*_ALL, "felt"),
+    "reversed": (*_ALL, "reduced_inertia"),
 }
 
 

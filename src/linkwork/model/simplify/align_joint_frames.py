@@ -8,8 +8,8 @@ Tilting: an equal robot whose joints are tilted against each other about one coo
 
 A placement that is turned in a general way (by roll, pitch and yaw, or by angles of 1.5708 instead of π/2) acts as
 nine numbers.  Both frames of a joint may be turned together about directions in which it does not matter,
-`JointType.turns`: a hinge does not care how its frames stand about its axis.  With m the axis of the joint before and k
-that of the joint after, the rotation between them is
+`JointType.commuting_rotations`: a hinge does not care how its frames stand about its axis.  With m the axis of the
+joint before and k that of the joint after, the rotation between them is
 
     R = T_m(φ) N T_k(ψ),
 
@@ -125,7 +125,7 @@ def _decomposed(R: Rotation, m: int, k: int) -> tuple[float, Rotation, float]:
 
 def _axis(joint: JointType) -> int | None:
     """The coordinate axis about which the joint's frames may be turned, if there is one."""
-    for direction in joint.turns():
+    for direction in joint.commuting_rotations():
         along = [k for k, x in enumerate(direction) if x != 0.0]
         if len(along) == 1:
             return along[0]

@@ -1,10 +1,10 @@
 """Regrouping: an equal robot, as its joints feel it, with fewer numbers in its inertias.
 
 A joint cannot feel all of the inertia that it carries: masses on the axis of a hinge, say, do not move when it turns.
-Such a part, all but what `JointType.felt` keeps, acts as if it were fixed to the body before the joint, and is moved
-there, body by body from the tips inward; what reaches the world is felt by no joint.  The joint forces, the mass matrix
-and the accelerations stay the same for every q, v and a, in any field of gravity; the wrenches between bodies do not.
-What is left of the inertias are base parameters of the robot, and need not be those of possible bodies.
+Such a part, all but what `JointType.reduced_inertia` keeps, acts as if it were fixed to the body before the joint, and
+is moved there, body by body from the tips inward; what reaches the world is felt by no joint.  The joint forces, the
+mass matrix and the accelerations stay the same for every q, v and a, in any field of gravity; the wrenches between
+bodies do not. What is left of the inertias are base parameters of the robot, and need not be those of possible bodies.
 
 Sources: Gautier and Khalil, Direct calculation of minimum set of inertial parameters of serial robots, IEEE Trans.
 Robotics and Automation 6, 1990; Khalil and Dombre, Modeling, Identification and Control of Robots, 2002, section 9.4.
@@ -53,12 +53,12 @@ def regrouped(tree: Tree, but: Collection[int] = ()) -> Tree:
 def _split(body: Body, inertia: Inertia) -> tuple[Inertia, Inertia]:
     """What stays with the body (in its coordinates), and what acts as if fixed before its joint (in the stator's)."""
     joint, rotor = body.joint, body.rotor
-    if rotor.translation == Vec3.zero() and any(rotor.rotation @ u == u for u in joint.turns()):
+    if rotor.translation == Vec3.zero() and any(rotor.rotation @ u == u for u in joint.commuting_rotations()):
         seen = Pose.identity()  # the body's axes are as good to the joint as its own
     else:
         seen = rotor
     there: Inertia = seen @ inertia
-    felt = joint.felt(there)
+    felt = joint.reduced_inertia(there)
     if felt == there or not _resists(body, there):
         return inertia, Inertia.zero()
     kept: Inertia = seen.inv() @ felt

@@ -1,9 +1,9 @@
 """Sliding: an equal robot whose bodies' origins sit where the offsets between them have more zeros.
 
 Both frames of a joint may be moved together along directions in which their place does not matter,
-`JointType.slides`: a hinge may sit anywhere on its axis.  Body by body, the origin slides until its offset from its
-parent's, or a child's from it, loses a coordinate.  Joint forces, mass matrix and accelerations stay the same, and all
-frames where they are; the poses of bodies, whose origins moved, do not.
+`JointType.commuting_translations`: a hinge may sit anywhere on its axis.  Body by body, the origin slides until its
+offset from its parent's, or a child's from it, loses a coordinate.  Joint forces, mass matrix and accelerations stay
+the same, and all frames where they are; the poses of bodies, whose origins moved, do not.
 
 Source: Denavit and Hartenberg, A kinematic notation for lower-pair mechanisms, ASME J. Applied Mechanics 22, 1955:
 origins on common normals.  Here they move along coordinate axes only, so that what becomes zero is zero exactly.
@@ -29,7 +29,7 @@ def slid(tree: Tree, held: Collection[int] = ()) -> Tree:
     """
     origins = _Origins(tree)
     for i, _, body in tree.outward():
-        for direction in () if i in held else body.joint.slides():
+        for direction in () if i in held else body.joint.commuting_translations():
             origins.slide(i, direction)
     return replace(tree, bodies=tuple(origins.bodies), frames=tuple(map(origins.frame, tree.frames)))
 
@@ -70,13 +70,13 @@ class _Origins:
         """
         body = self.bodies[i]
         e = _in_body(body, d)
-        count = float(_size(body.joint.felt(body.rotor @ body.inertia.shifted(-e)).moment))
+        count = float(_size(body.joint.reduced_inertia(body.rotor @ body.inertia.shifted(-e)).moment))
         if body.parent != WORLD:  # the world rests: it does not matter where on it a joint sits
             count += _size(_shifted(body.placement, d).translation)
         for c in self.children[i]:
             child = self.bodies[c]
             offset = child.placement.translation - e
-            axes = [_axis(child.placement.rotation @ u)[0] for u in child.joint.slides()]
+            axes = [_axis(child.placement.rotation @ u)[0] for u in child.joint.commuting_translations()]
             count += _size(offset) - 0.5 * any(k is not None and list(offset)[k] != 0.0 for k in axes)
         return count
 

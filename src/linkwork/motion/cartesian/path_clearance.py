@@ -50,13 +50,15 @@ def first_met(
     found = [_chords(robot, curve, reaches) for curve in curves]
     s, ends = (np.concatenate(part) for part in zip(*[(s, ends) for s, ends, _ in found], strict=True))
     room = max(room for _, _, room in found) if edges == "certified" else 0.0
-    free = robot.edge_is_free(ends[:, 0], ends[:, 1], scene, method=edges, margin=margin + room, resolution=resolution)
+    free = robot.is_motion_free(
+        ends[:, 0], ends[:, 1], scene, collision_check=edges, margin=margin + room, resolution=resolution
+    )
     if free.free.all():
         return None
     k = int(np.flatnonzero(~free.free)[0])
     t = float(free.t[k])
     q = np.asarray(free.q[k])
-    near = robot.nearest(q, scene=scene)
+    near = robot.nearest_pair(q, scene=scene)
     at = float(s[k, 0] + t * (s[k, 1] - s[k, 0]))
     return Met(float(s[k, 0]), at, q, str(free.status[k]), near.pairs[0], float(near.distance[0]))
 

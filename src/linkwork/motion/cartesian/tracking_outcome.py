@@ -93,7 +93,7 @@ def _missed(asked: PathRequest, way: Steps, largest: np.ndarray, around: SceneAs
         found, done = asked.solved(q[None], asked.path(way.missed)[None])
         near = done[0] and (np.abs(asked.difference(q, found[0])) <= largest).all()
         if near and not around.free(asked.robot, found)[0]:
-            one = asked.robot.nearest(found[0], scene=around.scene)
+            one = asked.robot.nearest_pair(found[0], scene=around.scene)
             return meets(way.end / asked.path.length, one.pairs[0], float(one.distance[0]), "colliding")
     return ended(asked, q, way.end, way.missed, largest)
 
@@ -119,7 +119,7 @@ _SINGULAR = 0.05  # [1, m]: a least singular value that explains why joints move
 
 
 class Ended(NamedTuple):
-    """A word of `FollowedPath.status`, and a sentence."""
+    """A word of `TrackedPath.status`, and a sentence."""
 
     status: str
     reason: str

@@ -73,7 +73,7 @@ def of_control_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, ba
         arrays = {"starts": basis.starts, "coefficients": _polynomials(q, basis.first, basis.polynomials)}
         return Section(space, KINDS["polynomial"], arrays, basis.starts[0], basis.knots[-1])
     q = one_sign(space, q)
-    steps = each(lambda a, b: space.local(a, b), q[:-1], q[1:])
+    steps = each(lambda a, b: space.difference(a, b), q[:-1], q[1:])
     return _cumulative(space, q, steps, basis)
 
 
@@ -111,27 +111,27 @@ def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, calle
     on_each = first[:, None] + np.arange(degree)
 
     def controls(x: Rows) -> Rows:
-        found = [space.retract([*q[0]], [*x[0]])]
+        found = [space.integrate([*q[0]], [*x[0]])]
         for step in x[1:]:
-            found.append(space.retract(found[-1], [*step]))
+            found.append(space.integrate(found[-1], [*step]))
         return array(found) if traced else np.array(found, dtype=float)
 
     def there(base: Any, steps: Any, shares: Any) -> list[Any]:
         """The configuration at a point's time."""
         found = [*base]
         for step, share in zip(steps, shares, strict=True):
-            found = space.retract(found, [share * x for x in step])
+            found = space.integrate(found, [share * x for x in step])
         return found
 
     def correction(x: Rows) -> Rows:
         """Of the first control point, and of the steps to all others: what moves the points to where they are not."""
         c = controls(x)
         reached = each(there, c[first], x[1:][on_each], weights)
-        left = each(lambda a, b: space.in_fixed_axes(a, space.local(a, b)), reached, q)
+        left = each(lambda a, b: space.in_fixed_axes(a, space.difference(a, b)), reached, q)
         moves = each(space.from_fixed_axes, c, rows_of(solved_rows(first, values, left)))
         return np.concatenate([moves[:1], each(space.step_rates, c[:-1], x[1:], moves[:-1], moves[1:])])
 
-    steps = each(lambda a, b: space.local(a, b), q[:-1], q[1:])
+    steps = each(lambda a, b: space.difference(a, b), q[:-1], q[1:])
     start = np.concatenate([np.zeros((1, space.nv)), steps])
     x = (
         settled_on_symbols(start, correction, space.parts)

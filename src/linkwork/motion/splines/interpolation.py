@@ -88,7 +88,7 @@ def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows |
             of_unknown = lambda v: corrected(completed(v))[unknown]  # noqa: E731
             start = completed(settled_on_symbols(start[unknown], of_unknown, space.parts))
         return between_points(space, t, q, _cubics(space, t, q, start))
-    slopes = each(lambda h, a, b: [x / h for x in space.local(a, b)], np.diff(t), q[:-1], q[1:])
+    slopes = each(lambda h, a, b: [x / h for x in space.difference(a, b)], np.diff(t), q[:-1], q[1:])
     scale = max(float(np.abs(slopes).max()), float(np.abs(start).max()), 1e-6)
     return between_points(space, t, q, _cubics(space, t, q, settled(start, corrected, space.parts, scale, caller)))
 
@@ -100,7 +100,7 @@ def squad(space: CurveSpace, t: np.ndarray, q: Rows) -> Section:
     if len(t) > 2:
         middle = each(lambda a, b, *points: inner_point(space, a, b, *points), h[:-1], h[1:], q[:-2], q[1:-1], q[2:])
         inner = _joined(q[:1], middle, q[-1:])
-    to = lambda a, b: space.local(a, b)  # noqa: E731
+    to = lambda a, b: space.difference(a, b)  # noqa: E731
     arrays = {
         "starts": t[:-1],
         "rates": 1.0 / h,
@@ -116,16 +116,16 @@ def estimated(space: CurveSpace, t: np.ndarray, q: Rows) -> tuple[Rows, Rows]:
     """Velocities and accelerations (n, nv) of parabolas through neighbours; at the ends a natural cubic's."""
     h = np.diff(t)
     if len(t) == 2:
-        v = each(lambda h, a, b: [x / h for x in space.local(a, b)], h, q[:-1], q[1:])
+        v = each(lambda h, a, b: [x / h for x in space.difference(a, b)], h, q[:-1], q[1:])
         return _joined(v, v), np.zeros((2, space.nv))
 
     def inside(h0: Any, h1: Any, before: Any, at: Any, after: Any) -> list[list[Any]]:
-        both = zip(space.local(at, before), space.local(at, after), strict=True)
+        both = zip(space.difference(at, before), space.difference(at, after), strict=True)
         return [[*mean_slope(h0, h1, x, y)] for x, y in both]
 
     def first(h: Any, at: Any, on: Any, v: Any) -> list[Any]:
         w, _ = space.local_rates(at, on, v, [0.0] * space.nv)
-        return [1.5 * x / h - 0.5 * y for x, y in zip(space.local(at, on), w, strict=True)]
+        return [1.5 * x / h - 0.5 * y for x, y in zip(space.difference(at, on), w, strict=True)]
 
     found = each(inside, h[:-1], h[1:], q[:-2], q[1:-1], q[2:])
     v, a = found[..., 0], found[..., 1]
@@ -158,7 +158,8 @@ def _accelerations(space: CurveSpace, h: Any, q0: Any, q1: Any, v0: Any, v1: Any
     if space.is_plain:
         return [[2.0 * x[2] for x in c], [2.0 * x[2] + 6.0 * x[3] * h for x in c]]
     return [
-        motion_of(space, lambda now, _: space.retract(q0, [polynomial(x, now) for x in c]), u)[2] for u in (0.0 * h, h)
+        motion_of(space, lambda now, _: space.integrate(q0, [polynomial(x, now) for x in c]), u)[2]
+        for u in (0.0 * h, h)
     ]
 
 

@@ -24,16 +24,16 @@ LINES: tuple[Line, ...] = (*STATEMENTS[:3], *MOTION, *REACHED, *STATEMENTS[3:], 
 
 @public
 def check_joint(
-    joint: JointType | Joint, *, samples: int = 12, rng: np.random.Generator | int | None = 0
+    joint: JointType | Joint, *, num_samples: int = 12, seed: np.random.Generator | int | None = 0
 ) -> ContractReport:
     """Check a joint type, for example one of your own, against the contract of `linkwork.joints.JointType`.
 
-    Each requirement is tried at the zero configuration and at ``samples`` random configurations within the joint's
-    bounds.  ``rng`` is a NumPy generator or a seed for one.  An exception of the joint's own methods fails the
+    Each requirement is tried at the zero configuration and at ``num_samples`` random configurations within the joint's
+    bounds.  ``seed`` is a NumPy generator or a seed for one.  An exception of the joint's own methods fails the
     requirement, and its line of the report names the line of code.  The report prints as a table;
     ``check_joint(joint).raise_if_failed()`` is a test.
     """
     tried = joint if isinstance(joint, Joint) else Joint.of(joint)
     kind = type(tried.type)
-    trial = Trial(tried, samples, np.random.default_rng(rng))
+    trial = Trial(tried, num_samples, np.random.default_rng(seed))
     return check_requirements(f"joint type {kind.__name__}", LINES, trial, kind, JointType)

@@ -85,7 +85,7 @@ def looked_along(touches: Touches, q: Scalars, phi: Scalars, length: Any, spacin
             worst = fmax(worst, hit)
         return k + 1.0, worst
 
-    run = while_loop(lambda s: and_(lt(s[0], blocks), lt(s[1], 0.5)), look, (0.0, 0.0), at_most=_BLOCKS)
+    run = while_loop(lambda s: and_(lt(s[0], blocks), lt(s[1], 0.5)), look, (0.0, 0.0), max_iterations=_BLOCKS)
     looks, hit = run.state
     return Looked(hit, looks)
 

@@ -95,7 +95,7 @@ class DiscreteMechanics:
         if space.is_plain:
             bent = [0.5 * h * x for x in by_q]
             return [m - b for m, b in zip(by_v, bent, strict=True)], [m + b for m, b in zip(by_v, bent, strict=True)]
-        end, masses = space.retract(q, phi), _carried_masses(self.tree)
+        end, masses = space.integrate(q, phi), _carried_masses(self.tree)
         leaving: list[Any] = []
         arriving: list[Any] = []
         for place in space.joints:
@@ -172,7 +172,7 @@ def _rates_of_step(place: JointPlace, q: Scalars, end: Scalars, middle: Scalars,
     begin, last = (moving, end) if first else (q, moving)
     there, moved = halved(place, begin, displacement(place, begin, last))
     ways, rates = (_columns([parts(x, level)[1] for x in of], n) for of in (moved, there))
-    return ways, [list(asked(place.name, joint, "v_of", middle, rate)) for rate in rates]
+    return ways, [list(asked(place.name, joint, "velocity_from_rate", middle, rate)) for rate in rates]
 
 
 def _columns(tangents: Scalars, n: int) -> Matrix:

@@ -38,10 +38,10 @@ def jacobian(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> list[list[Any]]:
     """J (6 × nv): the twist of B relative to A, expressed in E, at P, is J v."""
-    return by_rows(columns_of(tree, way(tree, tree.split_q(q), frame, relative_to, expressed_in, at)))
+    return by_rows(columns_of(tree, way(tree, tree.split_q(q), frame, relative_to, expressed_in, point)))
 
 
 def position_jacobian(
@@ -50,10 +50,10 @@ def position_jacobian(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> list[list[Any]]:
     """J (3 × nv): the velocity relative to A of the point of B at P, expressed in E, is J v."""
-    return jacobian(tree, q, frame, relative_to, expressed_in, at)[3:]
+    return jacobian(tree, q, frame, relative_to, expressed_in, point)[3:]
 
 
 def angular_jacobian(
@@ -69,36 +69,36 @@ def configuration_jacobian(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> list[list[Any]]:
     """J (6 × nq): the twist of B relative to A, expressed in E, at P, is J q̇ for every rate that q can have."""
     q = tree.split_q(q)
-    rows = by_rows(columns_of(tree, way(tree, q, frame, relative_to, expressed_in, at)))
+    rows = by_rows(columns_of(tree, way(tree, q, frame, relative_to, expressed_in, point)))
     found: list[list[Any]] = [[] for _ in rows]
     for i, body in tree.stacked():
-        block = product([row[tree.v_slices[i]] for row in rows], body.asked("v_of_jacobian", q[i]))
+        block = product([row[tree.v_slices[i]] for row in rows], body.asked("velocity_from_rate_jacobian", q[i]))
         for row, part in zip(found, block, strict=True):
             row += part
     return found
 
 
 def jacobians(
-    tree: Tree, q: Scalars, relative_to: str = "world", expressed_in: str = "world", at: str | None = None
+    tree: Tree, q: Scalars, relative_to: str = "world", expressed_in: str = "world", point: str | None = None
 ) -> list[list[list[Any]]]:
     """J (6 × nv) of every body, in body order: its twist relative to A, expressed in E, at P is J v."""
     q = tree.split_q(q)
-    A, E, P = tree.frame(relative_to), tree.frame(expressed_in), None if at is None else tree.frame(at)
+    A, E, P = tree.frame(relative_to), tree.frame(expressed_in), None if point is None else tree.frame(point)
     X = poses_in(tree, q, E, range(len(tree.bodies)))
     C: dict[int, Subspace] = {i: X[i] @ body.S(q[i]) for i, _, body in tree.outward()}
     found = []
     for b, _, _ in tree.outward():
-        point = X[b].translation if P is None else X[P.body].point(P.placement.translation)
+        r = X[b].translation if P is None else X[P.body].point(P.placement.translation)
         _, to_b, to_A = fork(tree, b, A.body)
         columns = [Motion.zero()] * tree.nv
         for chain, sign in ((to_b, 1.0), (to_A, -1.0)):
             for i in chain:
                 for k, column in enumerate(C[i].columns, start=tree.v_slices[i].start):
-                    columns[k] += moved(column, point) * sign
+                    columns[k] += moved(column, r) * sign
         found.append(by_rows(columns))
     return found
 
@@ -137,6 +137,6 @@ ROWS = (
         "q",
         Output(("nb", 6, "nv"), "1, m"),
         "Matrices that map velocities to the twists of all bodies.",
-        options=frame_options("relative_to", "expressed_in", "at"),
+        options=frame_options("relative_to", "expressed_in", "point"),
     ),
 )

@@ -44,12 +44,12 @@ def jacobian_derivative(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> list[list[Any]]:
     """J̇ (6 × nv), as an observer in A sees it and E's axes have it, for the point of B at P: J a + J̇ v is the
     acceleration."""
     q, v = tree.split_q(q), tree.split_v(v)
-    steps = way(tree, q, frame, relative_to, expressed_in, at)
+    steps = way(tree, q, frame, relative_to, expressed_in, point)
     rates = [Motion.zero()] * tree.nv
     for step, U in zip(steps, _twists(steps, v), strict=True):
         i = step.body
@@ -75,10 +75,10 @@ def bias_acceleration(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> Motion:
     """J̇ v: (ω̇; v̇) of frame B relative to A at a = 0, without the matrix."""
-    return acceleration(tree, q, v, [0.0] * tree.nv, frame, relative_to, expressed_in, at)
+    return acceleration(tree, q, v, [0.0] * tree.nv, frame, relative_to, expressed_in, point)
 
 
 def jacobian_hessian(
@@ -87,11 +87,11 @@ def jacobian_hessian(
     frame: str,
     relative_to: str = "world",
     expressed_in: str = "world",
-    at: str | None = None,
+    point: str | None = None,
 ) -> list[list[list[Any]]]:
     """H (6 × nv × nv): H[:, j, k] is what J̇[:, j] is at the unit velocity k."""
     q = tree.split_q(q)
-    found = changes(tree, q, way(tree, q, frame, relative_to, expressed_in, at))
+    found = changes(tree, q, way(tree, q, frame, relative_to, expressed_in, point))
     elements = [[H.elements() for H in column] for column in found]
     return [[[H[row] for H in column] for column in elements] for row in range(6)]
 

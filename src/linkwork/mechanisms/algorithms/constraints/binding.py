@@ -13,13 +13,13 @@ from linkwork.mechanisms.algorithms.constraints.constraint_rows import derived
 from linkwork.model.tree import Tree
 from linkwork.model.tree_constraints import with_constraints
 
-__all__ = ["settled", "settled_anew"]
+__all__ = ["bind_constraints", "settled_anew"]
 
 _STATES = 16
 _ROUNDING = 1e-9
 
 
-def settled(tree: Tree, constraint: Constraint) -> Constraint:
+def bind_constraints(tree: Tree, constraint: Constraint) -> Constraint:
     """The constraint, knowing what only a robot can tell it.
 
     Raises ValueError for a function of the user's that cannot be one of a constraint, or cannot be differentiated, or
@@ -29,7 +29,7 @@ def settled(tree: Tree, constraint: Constraint) -> Constraint:
         return constraint  # told by whoever puts it on
     graph = Graph(f"constraint {constraint.name!r}")
     q, v, (time,) = graph.inputs("q", (tree.nq,)), graph.inputs("v", (tree.nv,)), graph.inputs("time", (1,))
-    found = constraint.settled(KinematicState(tree, q, v, time))
+    found = constraint.bind(KinematicState(tree, q, v, time))
     if found.functions and not any(found.checked(tree)):
         derived(tree, found, q, v, time)
         if not found.holonomic:
@@ -55,7 +55,7 @@ def _check_linear(tree: Tree, constraint: Constraint) -> None:
         one, other, both = value(v) - drift, value(w) - drift, value(a * v + b * w) - drift
         size = 1.0 + sum(np.abs(x) for x in (drift, one, other, both))
         off = np.abs(both - a * one - b * other) / size
-    for name, row in zip(constraint.row_names, off, strict=True):
+    for name, row in zip(constraint.component_names, off, strict=True):
         if np.isnan(row).all():
             raise ValueError(
                 f"constraint {constraint.name!r}: its function gives NaN in {_STATES} random states ({name})"
@@ -71,4 +71,4 @@ def settled_anew(tree: Tree) -> Tree:
     """The tree, whose joints may have other types, with its constraints as they are of it then.  Raises ValueError."""
     if not tree.constraints:
         return tree
-    return with_constraints(replace(tree, constraints=()), [settled(tree, c) for c in tree.constraints])
+    return with_constraints(replace(tree, constraints=()), [bind_constraints(tree, c) for c in tree.constraints])

@@ -102,8 +102,8 @@ def _rows_of_error(tree: Tree, constraint: Constraint, q: Scalars, time: Any) ->
 
 
 def _drift(tree: Tree, constraint: Constraint, q: Scalars, time: Any) -> list[Any]:
-    if not constraint.timed:
-        return [0.0] * len(constraint.row_names)
+    if not constraint.time_dependent:
+        return [0.0] * len(constraint.component_names)
     (moving,) = seeded([time], [1.0])
     return [parts(x, moving.level)[1] for x in constraint.error(KinematicState(tree, q, None, moving))]
 

@@ -84,7 +84,7 @@ def motion_of(
     if not order:
         return found
     moving = [parts(x, levels[-1]) for x in there]
-    v = space.v_of([x for x, _ in moving], [x for _, x in moving])
+    v = space.velocity_from_rate([x for x, _ in moving], [x for _, x in moving])
     for k in range(order):
         rest = levels[: order - 1 - k]
         found.append([_without(x, rest) for x in v])

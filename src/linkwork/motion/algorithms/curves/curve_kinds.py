@@ -63,7 +63,7 @@ def _cumulative(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]
     q = [*row(arrays["base"], place)]
     for phi, weight in zip(row(arrays["steps"], place), row(arrays["weights"], place), strict=True):
         part = polynomial(weight, s - start)
-        q = space.retract(q, [part * x for x in phi])
+        q = space.integrate(q, [part * x for x in phi])
     return q
 
 
@@ -122,7 +122,7 @@ def _polynomial(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]
 def _retracted(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
     place, start = piece_at(arrays["starts"], at)
     phi = [polynomial(c, s - start) for c in row(arrays["coefficients"], place)]
-    return space.retract([*row(arrays["base"], place)], phi)
+    return space.integrate([*row(arrays["base"], place)], phi)
 
 
 def _by_coordinate(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
@@ -130,7 +130,7 @@ def _by_coordinate(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[A
     for starts, coefficients in zip(arrays["starts"], arrays["coefficients"], strict=True):
         place, start = piece_at(starts, at)
         x.append(polynomial([*row(coefficients, place)], s - start))
-    return space.retract([*arrays["base"]], x)
+    return space.integrate([*arrays["base"]], x)
 
 
 POLYNOMIAL = CurveKind(
@@ -151,10 +151,10 @@ BY_COORDINATE = CurveKind(
 def _squad(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
     place, start = piece_at(arrays["starts"], at)
     u = (s - start) * row(arrays["rates"], place)
-    a = space.retract([*row(arrays["base"], place)], [u * x for x in row(arrays["steps"], place)])
-    b = space.retract([*row(arrays["inner"], place)], [u * x for x in row(arrays["inner_steps"], place)])
+    a = space.integrate([*row(arrays["base"], place)], [u * x for x in row(arrays["steps"], place)])
+    b = space.integrate([*row(arrays["inner"], place)], [u * x for x in row(arrays["inner_steps"], place)])
     part = 2.0 * u * (1.0 - u)
-    return space.retract(a, [part * x for x in space.local(a, b)])
+    return space.integrate(a, [part * x for x in space.difference(a, b)])
 
 
 SQUAD = CurveKind(
