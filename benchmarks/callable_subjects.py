@@ -59,9 +59,8 @@ _INNER = frozenset(
         *("adjoint", "tangent", "expr.jacobian", "from_casadi", "Robot", "CartesianPath.ending"),
         *("CartesianPath.moving", "ClosedForm.nearest_branch", "DifferentialIK.step"),
         *("IKProblem.chain", "IKProblem.residual_and_jacobian", "IKProblem.nearest"),
-        *("IKProblem.refuse_unless_poses", "IKProblem.single", "PD.accelerated", "PD.ahead"),
-        *("PD.check_input", "PD.errors", "PD.exerted", "PD.forces", "PD.gains", "PD.held"),
-        *("WholeBody.any_targets", "WholeBody.forces", "WholeBody.motions", "WholeBody.pulled", "WholeBody.solved"),
+        *("IKProblem.refuse_unless_poses", "IKProblem.single", "PD.apply_actuation"),
+        *("PD.check_input", "PD.forces", "PD.read_gains", "WholeBody.forces"),
     )
 )
 _FILES = frozenset(  # read by a fuzz of their own

@@ -113,6 +113,7 @@ _VALUES: dict[str, Any] = {
     "joints": ["shoulder"],
     "link": "upper",
     "joint": lambda s: arm().joints[1] if s == "check_joint" else "elbow",
+    "check_controller.controller": lambda _: lw.control.GravityCompensation(arm()),
     "type": lambda _: lw.joints.Revolute(spatial.Vec3(0.0, 0.0, 1.0)),
     "tasks": lambda _: ik.PositionTask("hand"),
     "task": lambda s: "pendulum" if s == "VectorEnvironment" else ik.PositionTask("hand"),

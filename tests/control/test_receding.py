@@ -11,7 +11,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.control import ModelPredictiveController, finite_horizon_lqr
-from linkwork.control.mpc.mpc_solvers import AugmentedPlanner
+from linkwork.control.mpc.augmented_mpc import AugmentedPlanner
 
 STEPS, TAU, MASS = 8, 0.1, 2.0
 
@@ -298,27 +298,3 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
             with pytest.raises(ValueError, match=r"duration is one number"):
                 free.controller(solver=solver)
     assert isinstance(controller, ModelPredictiveController)
-
-
-def test_an_effort_is_a_limit_of_the_plan() -> None:
-    """A cart that a weaker motor drives goes where its plan leads: commands are cut nowhere."""
-    slide = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="cart", effort=100.0)
-    cart = lw.Robot.build("cart", lw.Link("cart", mass=2.0), slide)
-    problem = lw.TrajectoryProblem(cart, num_steps=20, duration=1.0).add(
-        "configuration", "least_squares", scale=10.0, name="place"
-    )
-    problem = problem.add("velocity", "least_squares", scale=0.3).add("torque", "least_squares", scale=0.01)
-    controller = problem.controller(effort=15.0, iterations=40, first_iterations=200)
-    assert [entry.name for entry in controller.problem.terms] == [entry.name for entry in problem.terms] + ["effort"]
-    q, v, forces, problem_step = np.zeros(1), np.zeros(1), [], 1.0 / 20
-    for _ in range(40):
-        command = controller.step((q, v), {"place": [5.0]})
-        plan = controller.plan
-        v = v + problem_step * cart.forward_dynamics(q, v, command.torque)
-        q = q + problem_step * v
-        assert np.abs(plan.tau).max() < 15.0 + 1e-4 and np.abs(plan.q[1] - q).max() < 1e-6
-        forces.append(command.torque[0])
-    assert max(forces) > 14.9 and min(forces) < -14.9  # it takes all that there is
-    # a problem that says so itself is taken as it is
-    problem = problem.add_limits(torques=12.0)
-    assert problem.controller(effort=15.0).problem is problem

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.control.mpc.mpc_solvers import AugmentedPlanner
+from linkwork.control.mpc.augmented_mpc import AugmentedPlanner
 from linkwork.model.kernel_parameters import Parameter
 
 ARM = lw.load("double_pendulum").with_payload("payload", "tip", 0.0)
@@ -32,7 +32,7 @@ def _reach(robot: lw.Robot, **options: Any) -> Any:
         "configuration", "least_squares", scale=10.0, name="place"
     )
     problem = problem.add("torque", "least_squares", scale=0.05).add("velocity", "least_squares")
-    return problem.controller(period=0.02, iterations=3, **options)
+    return problem.controller(period=0.02, iterations=3, effort=np.inf, **options)
 
 
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])

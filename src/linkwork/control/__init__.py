@@ -1,6 +1,8 @@
 """Controllers of robots, linear-quadratic regulators and model-predictive control."""
 
 from linkwork.control.cartesian_controllers import Admittance, HybridForcePosition, Impedance
+from linkwork.control.check_controller import check_controller
+from linkwork.control.controller_base import ControlLaw
 from linkwork.control.joint_controllers import PD, PID, ComputedTorque, GravityCompensation, JointImpedance
 from linkwork.control.linear_quadratic.lqr_controllers import (
     LQRController,
@@ -19,6 +21,7 @@ __all__ = [
     "PID",
     "Admittance",
     "ComputedTorque",
+    "ControlLaw",
     "FiniteHorizonLQR",
     "GravityCompensation",
     "HybridForcePosition",
@@ -33,6 +36,7 @@ __all__ = [
     "TVLQRController",
     "WholeBody",
     "WholeBodyAnswer",
+    "check_controller",
     "finite_horizon_lqr",
     "lqr",
     "lqr_about_state",

@@ -15,13 +15,13 @@ from linkwork.control.algorithms.operational_space_forces import Level, task_for
 from linkwork.control.controller_base import (
     ControlLaw,
     Shapes,
-    accelerated,
-    from_zero,
+    acceleration_of_inertia,
     inertia_matrix,
     positive_number,
+    read_nonnegative,
 )
 from linkwork.control.joint_controllers import JointLaw
-from linkwork.control.task_controllers import read_condition, refuse_fewer_motors
+from linkwork.control.task_controllers import read_condition, require_full_actuation
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot
@@ -37,11 +37,11 @@ _UNITS = "rotations, then ways"
 
 
 class CartesianLaw(ControlLaw):
-    """A controller of where a frame is, in the axes of another."""
+    """Base class of controllers of a frame's pose, in the axes of another frame."""
 
     def __init__(self, robot: Any, frame: str, axes: str, limits: Any, passive: bool) -> None:
         super().__init__(robot, None, limits)
-        refuse_fewer_motors(self)
+        require_full_actuation(self)
         for name in (frame, axes):
             if name != "world" and name not in robot.frames:
                 raise UnknownNameError("frame", str(name), ["world", *robot.frames])
@@ -51,11 +51,11 @@ class CartesianLaw(ControlLaw):
         self.condition, self.scale = 0.0, [1.0] * 3 + [2.0 / characteristic_length(robot.tree)] * 3
 
     @property
-    def poses(self) -> tuple[str, ...]:
+    def pose_inputs(self) -> tuple[str, ...]:
         return ("target",)
 
-    def conditioned(self, condition: float | None, kept: Sequence[int]) -> float:
-        """The condition that Λ⁻¹ of some axes is to have at most."""
+    def _read_condition(self, condition: float | None, kept: Sequence[int]) -> float:
+        """Largest condition number of Λ⁻¹ of some axes."""
 
         def rows(q: np.ndarray) -> Any:
             J = self.robot.jacobian(q, self.frame, expressed_in=self.axes)
@@ -63,14 +63,14 @@ class CartesianLaw(ControlLaw):
 
         return read_condition(self.caller, condition, self.robot, rows)
 
-    def six(self, name: str, given: Any, unit: str) -> np.ndarray:
-        """Six numbers from 0, of one for all, of a pair of rotations' and ways', or of six."""
-        pair = isinstance(given, tuple) and len(given) == 2
-        found = from_zero(self.caller, name, given, [(2,)] if pair else [(), (6,)], f"{unit}; {_UNITS}")
-        return np.repeat(found, 3) if pair else np.broadcast_to(found, (6,)).copy()
+    def _read_six(self, name: str, value: Any, unit: str) -> np.ndarray:
+        """Six numbers >= 0 from one, from a pair (rotations, translations), or from six."""
+        pair = isinstance(value, tuple) and len(value) == 2
+        result = read_nonnegative(self.caller, name, value, [(2,)] if pair else [(), (6,)], f"{unit}; {_UNITS}")
+        return np.repeat(result, 3) if pair else np.broadcast_to(result, (6,)).copy()
 
-    def at(self, q: Any, v: Any, target: Any) -> tuple[list[Any], list[list[Any]], list[Any]]:
-        """What leads from the frame to its target (6), J and J v, about the frame's origin in the axes."""
+    def _errors_and_jacobian(self, q: Any, v: Any, target: Any) -> tuple[list[Any], list[list[Any]], list[Any]]:
+        """Error from the frame to its target (6), J and J v, about the frame's origin in the axes."""
         how = {"expressed_in": self.axes}
         e = list(pose_difference(self.robot.pose(q, self.frame), target))
         if self.axes != "world":
@@ -80,8 +80,10 @@ class CartesianLaw(ControlLaw):
         rows = [list(row) for row in J]
         return e, rows, [dot(row, v) for row in rows]
 
-    def wrench(self, rows: list[list[Any]], kept: Iterable[int], wanted: list[Any], q: Any, a0: list[Any]) -> list[Any]:
-        """Jᵀ Λ (what J a is to be − J a_0) of some axes, Λ bounded."""
+    def _bounded_forces(
+        self, rows: list[list[Any]], kept: Iterable[int], wanted: list[Any], q: Any, a0: list[Any]
+    ) -> list[Any]:
+        """Joint forces Jᵀ Λ (a* − J a_0) of some axes, with a bounded Λ."""
         kept, scale = list(kept), self.scale
         level = Level([[scale[k] * x for x in rows[k]] for k in kept], [scale[k] * wanted[k] for k in kept])
         return task_forces(self.robot.tree, list(q), [level], a0, self.condition, self.passive)
@@ -135,48 +137,48 @@ class Impedance(CartesianLaw):
         passive: bool = False,
     ) -> None:
         super().__init__(robot, frame, axes, effort_limits, passive)
-        self.stiffness = self.six("stiffness", stiffness, "N·m/rad, N/m")
-        self.damping = self.six("damping", damping, "N·m·s/rad, N·s/m")
+        self.stiffness = self._read_six("stiffness", stiffness, "N·m/rad, N/m")
+        self.damping = self._read_six("damping", damping, "N·m·s/rad, N·s/m")
         self.inertia = None
         if np.ndim(inertia) == 2:
             self.inertia = inertia_matrix(self.caller, inertia, 6, "kg m², kg")
         elif inertia is not None:
-            self.inertia = self.six("inertia", inertia, "kg m², kg")
+            self.inertia = self._read_six("inertia", inertia, "kg m², kg")
             if not (self.inertia > 0.0).all():
                 raise ValueError(f"{self.caller}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
-        self.null_damping = float(from_zero(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s"))
-        self.condition = self.conditioned(max_condition, range(6))
+        self.null_damping = float(read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s"))
+        self.condition = self._read_condition(max_condition, range(6))
 
     @property
-    def takes(self) -> Shapes:
-        found = {"target": (4, 4), "target_v": (6,), "target_a": (6,)}
-        return {**found, "wrench": (6,)} if self.inertia is not None else found
+    def input_shapes(self) -> Shapes:
+        result = {"target": (4, 4), "target_v": (6,), "target_a": (6,)}
+        return {**result, "wrench": (6,)} if self.inertia is not None else result
 
     @property
-    def needs(self) -> tuple[str, ...]:
+    def required_inputs(self) -> tuple[str, ...]:
         return ("target", "wrench") if self.inertia is not None else ("target",)
 
-    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
-        e, rows, V = self.at(q, v, given["target"])
+    def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
+        e, rows, V = self._errors_and_jacobian(q, v, inputs["target"])
         still = [0.0] * 6
-        V_d = given.get("target_v", still)
+        V_d = inputs.get("target_v", still)
         pull = [k * x + d * (w - u) for k, x, d, w, u in zip(self.stiffness, e, self.damping, V_d, V, strict=True)]
-        robot, nv, ahead = self.robot, self.robot.nv, [*given.get("target_a", still)]
+        robot, nv, feedforward = self.robot, self.robot.nv, [*inputs.get("target_a", still)]
         a0 = [-self.null_damping * x if self.null_damping else 0.0 for x in v]
         own = list(robot.inverse_dynamics(q, v, array(a0), passive=self.passive))
         if self.inertia is None:
-            if "target_a" not in given and not self.null_damping:
+            if "target_a" not in inputs and not self.null_damping:
                 more = [dot([row[k] for row in rows], pull) for k in range(nv)]
                 return [a + b for a, b in zip(own, more, strict=True)], None
             # what the null space takes does not accelerate the frame
-            inner = self.wrench(rows, range(6), ahead, q, a0)
+            inner = self._bounded_forces(rows, range(6), feedforward, q, a0)
             more = [dot([row[k] for row in rows], pull) + inner[k] for k in range(nv)]
             return [a + b for a, b in zip(own, more, strict=True)], None
-        F = [*given["wrench"]]
+        F = [*inputs["wrench"]]
         drift = robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes)
-        moved = accelerated(self.inertia, [p + f for p, f in zip(pull, F, strict=True)])
-        wanted = [a + b - d for a, b, d in zip(ahead, moved, drift, strict=True)]
-        inner = self.wrench(rows, range(6), wanted, q, a0)
+        moved = acceleration_of_inertia(self.inertia, [p + f for p, f in zip(pull, F, strict=True)])
+        wanted = [a + b - d for a, b, d in zip(feedforward, moved, drift, strict=True)]
+        inner = self._bounded_forces(rows, range(6), wanted, q, a0)
         return [a + b - dot([row[k] for row in rows], F) for k, (a, b) in enumerate(zip(own, inner, strict=True))], None
 
 
@@ -237,14 +239,14 @@ class HybridForcePosition(CartesianLaw):
         if both or not self.force_axes:
             what = f"{AXES[min(both)]!r} is among both" if both else "there is none"
             raise ValueError(f"{self.caller}: force_axes: expected axes that press, which are not moved: {what}")
-        self.stiffness = self.six("stiffness", stiffness, "1/s²")
-        self.damping = 2.0 * np.sqrt(self.stiffness) if damping is None else self.six("damping", damping, "1/s")
+        self.stiffness = self._read_six("stiffness", stiffness, "1/s²")
+        self.damping = 2.0 * np.sqrt(self.stiffness) if damping is None else self._read_six("damping", damping, "1/s")
         one = [()]
-        self.force_damping = float(from_zero(self.caller, "force_damping", force_damping, one, "1/s"))
-        self.force_gain = float(from_zero(self.caller, "force_gain", force_gain, one, "1"))
-        self.integral_gain = float(from_zero(self.caller, "integral_gain", integral_gain, one, "1/s"))
-        self.null_damping = float(from_zero(self.caller, "nullspace_damping", nullspace_damping, one, "1/s"))
-        self.condition = self.conditioned(max_condition, sorted([*self.motion_axes, *self.force_axes]))
+        self.force_damping = float(read_nonnegative(self.caller, "force_damping", force_damping, one, "1/s"))
+        self.force_gain = float(read_nonnegative(self.caller, "force_gain", force_gain, one, "1"))
+        self.integral_gain = float(read_nonnegative(self.caller, "integral_gain", integral_gain, one, "1/s"))
+        self.null_damping = float(read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, one, "1/s"))
+        self.condition = self._read_condition(max_condition, sorted([*self.motion_axes, *self.force_axes]))
         self.step = 0.0
         if self.integral_gain:
             if dt is None:
@@ -252,50 +254,50 @@ class HybridForcePosition(CartesianLaw):
             self.step = positive_number(self.caller, "dt", dt, "s")
             self.start = np.zeros(len(self.force_axes))
 
-    def _axes(self, name: str, given: Any) -> list[int]:
-        names = [given] if isinstance(given, str) else list(given)
+    def _axes(self, name: str, value: Any) -> list[int]:
+        names = [value] if isinstance(value, str) else list(value)
         for axis in names:
             if axis not in AXES:
                 raise UnknownNameError(f"axis of {name}", str(axis), AXES)
         return sorted({AXES.index(axis) for axis in names})
 
     @property
-    def takes(self) -> Shapes:
+    def input_shapes(self) -> Shapes:
         force = {"force": (len(self.force_axes),), "wrench": (6,)}
         return {"target": (4, 4), "target_v": (6,), "target_a": (6,), **force}
 
     @property
-    def needs(self) -> tuple[str, ...]:
+    def required_inputs(self) -> tuple[str, ...]:
         measured = self.force_gain or self.integral_gain
         return ("target", "force", "wrench") if measured else ("target", "force")
 
-    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
-        e, rows, V = self.at(q, v, given["target"])
+    def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
+        e, rows, V = self._errors_and_jacobian(q, v, inputs["target"])
         drift = self.robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes)
         still = [0.0] * 6
-        V_d, ahead = given.get("target_v", still), given.get("target_a", still)
+        V_d, feedforward = inputs.get("target_v", still), inputs.get("target_a", still)
         wanted: list[Any] = [0.0] * 6
         for k in self.motion_axes:
-            a = ahead[k] + self.damping[k] * (V_d[k] - V[k]) + self.stiffness[k] * e[k]
+            a = feedforward[k] + self.damping[k] * (V_d[k] - V[k]) + self.stiffness[k] * e[k]
             wanted[k] = a - drift[k]
         for k in self.force_axes:
             wanted[k] = -self.force_damping * V[k] - drift[k]
         a0 = [-self.null_damping * x if self.null_damping else 0.0 for x in v]
         tau = list(self.robot.inverse_dynamics(q, v, array(a0), passive=self.passive))
-        inner = self.wrench(rows, sorted([*self.motion_axes, *self.force_axes]), wanted, q, a0)
+        inner = self._bounded_forces(rows, sorted([*self.motion_axes, *self.force_axes]), wanted, q, a0)
         pressed, sums = [], []
         for place, k in enumerate(self.force_axes):
-            f = given["force"][place]
-            if "wrench" in given:
-                missing = f - given["wrench"][k]
+            f = inputs["force"][place]
+            if "wrench" in inputs:
+                missing = f - inputs["wrench"][k]
                 f = f + self.force_gain * missing
                 if self.start is not None:
                     f = f + z[place]
                     sums.append(z[place] + self.step * self.integral_gain * missing)
             pressed.append(f)
         more = [dot([rows[k][j] for k in self.force_axes], pressed) for j in range(self.robot.nv)]
-        found = [a + b + c for a, b, c in zip(tau, inner, more, strict=True)]
-        return found, None if self.start is None else array(sums)
+        result = [a + b + c for a, b, c in zip(tau, inner, more, strict=True)]
+        return result, None if self.start is None else array(sums)
 
 
 @public_constructor
@@ -325,7 +327,7 @@ class Admittance(ControlLaw):
     """
 
     def __init__(self, law: ControlLaw, *, inertia: Any, damping: Any, stiffness: Any, dt: float) -> None:
-        if not isinstance(law, (JointLaw, Impedance)) or "target_v" not in law.takes:
+        if not isinstance(law, (JointLaw, Impedance)) or "target_v" not in law.input_shapes:
             raise TypeError(f"Admittance: law: expected a controller of joints or an Impedance, got {law!r}")
         super().__init__(law.robot, law.actuator_names, law.limits[law.acting])
         self.law, self.size = law, 6 if isinstance(law, CartesianLaw) else int(law.robot.nv)
@@ -335,8 +337,8 @@ class Admittance(ControlLaw):
             )
         shapes = [(), (self.size,)]
 
-        def read(name: str, given: Any) -> np.ndarray:
-            return np.broadcast_to(from_zero(self.caller, name, given, shapes, "SI"), (self.size,)).copy()
+        def read(name: str, value: Any) -> np.ndarray:
+            return np.broadcast_to(read_nonnegative(self.caller, name, value, shapes, "SI"), (self.size,)).copy()
 
         self.inertia, self.damping, self.stiffness = (
             read("inertia", inertia),
@@ -350,40 +352,40 @@ class Admittance(ControlLaw):
         self.start = np.concatenate([np.zeros(2 * self.size), inner])
 
     @property
-    def takes(self) -> Shapes:
-        return {**self.law.takes, "force": (self.size,)}
+    def input_shapes(self) -> Shapes:
+        return {**self.law.input_shapes, "force": (self.size,)}
 
     @property
-    def poses(self) -> tuple[str, ...]:
-        return self.law.poses
+    def pose_inputs(self) -> tuple[str, ...]:
+        return self.law.pose_inputs
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        return (*self.law.needs, "force")
+    def required_inputs(self) -> tuple[str, ...]:
+        return (*self.law.required_inputs, "force")
 
-    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+    def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
         n, h = self.size, self.step
         x, rate, inner = list(z[:n]), list(z[n : 2 * n]), z[2 * n :]
-        after, pushed = [], []
+        after, accelerations = [], []
         for k in range(n):
             m, d, c = self.inertia[k], self.damping[k], self.stiffness[k]
-            after.append((m * rate[k] + h * (given["force"][k] - c * x[k])) / (m + h * d + h * h * c))
-            pushed.append((after[k] - rate[k]) / h)
+            after.append((m * rate[k] + h * (inputs["force"][k] - c * x[k])) / (m + h * d + h * h * c))
+            accelerations.append((after[k] - rate[k]) / h)
         moved = [a + h * b for a, b in zip(x, after, strict=True)]
-        asked = {name: y for name, y in given.items() if name != "force"}
+        inner_inputs = {name: y for name, y in inputs.items() if name != "force"}
         if isinstance(self.law, JointLaw):
-            asked["target_q"] = self.robot.integrate(asked["target_q"], array(moved))
+            inner_inputs["target_q"] = self.robot.integrate(inner_inputs["target_q"], array(moved))
         else:
-            asked["target"] = _shifted(asked["target"], moved)
-        for name, change in (("target_v", after), ("target_a", pushed)):
-            asked[name] = array([a + b for a, b in zip(asked.get(name, [0.0] * n), change, strict=True)])
-        tau, own = self.law.forces(t, q, v, inner, asked)
+            inner_inputs["target"] = _shifted(inner_inputs["target"], moved)
+        for name, change in (("target_v", after), ("target_a", accelerations)):
+            inner_inputs[name] = array([a + b for a, b in zip(inner_inputs.get(name, [0.0] * n), change, strict=True)])
+        tau, own = self.law.forces(t, q, v, inner, inner_inputs)
         return tau, array([*moved, *after, *([] if own is None else own)])
 
 
 def _shifted(target: Any, x: list[Any]) -> Any:
-    """A pose turned and moved in the world."""
+    """A pose, rotated and translated in the world."""
     X = Pose.of_elements(target.ravel().tolist())
     turned = Quaternion.exp(Vec3(*x[:3])).rotation() @ X.rotation
-    found = Pose(turned, X.translation + Vec3(*x[3:]))
-    return array(found.elements()).reshape(4, 4)
+    result = Pose(turned, X.translation + Vec3(*x[3:]))
+    return array(result.elements()).reshape(4, 4)

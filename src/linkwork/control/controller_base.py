@@ -1,4 +1,4 @@
-"""What all controllers of robots have in common: how they are called, what they take, and who exerts their forces."""
+"""Base class of controllers: how they are called, their inputs, and their actuators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import floats
 from linkwork.control.algorithms.pid_integrator import bounded
-from linkwork.control.linear_quadratic.arguments import acting_places
+from linkwork.control.linear_quadratic.arguments import actuated_places
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, is_traced, scalars
 from linkwork.expr.linalg.sparse_dot import dot
@@ -21,81 +21,87 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.numeric_call import called_on_numbers
 from linkwork.spatial.arguments import is_rigid
 
-__all__ = ["ControlLaw", "accelerated", "from_zero", "inertia_matrix", "positive_number"]
+__all__ = ["ControlLaw", "acceleration_of_inertia", "inertia_matrix", "positive_number", "read_nonnegative"]
 
 Scalars = Sequence[Any]
 Shapes = Mapping[str, tuple[int, ...]]
 
 
 class ControlLaw(ABC):
-    """A controller: a function τ(t, q, v, what is aimed at by name), of symbols or of numbers.
+    """Base class of controllers: a function τ(t, q, v, inputs by name), of symbols or of numbers.
 
-    So it goes into `Robot.simulate`, `linkwork.Simulator` and `linkwork.compile` as it is; with numbers (..., n) it
-    runs a kernel of its own, a batch too.  One that carries numbers from step to step has a ``start``, takes what it
-    carries after v, and gives it with the forces.
+    On symbols it becomes part of a kernel: `Robot.simulate`, `linkwork.Simulator` and `linkwork.compile` take it.  On
+    numbers (...) it runs a kernel of its own.  A controller with a state z, such as an integral, has ``start``, takes z
+    after v, and returns (τ, z).
 
-    A kind states what it ``takes`` and which of that it ``needs``, and gives ``forces``.
+    A controller implements `input_shapes`, `required_inputs` and `forces`, over any scalar; see "Add a controller" in
+    the documentation.  `linkwork.control.check_controller` checks it.
     """
 
-    start: np.ndarray | None = None
+    start: np.ndarray | None = None  # z at the start of a simulation; None for a controller without state
 
     def __init__(self, robot: Any, actuators: str | Iterable[str] | None, limits: Any) -> None:
+        """``actuators`` names the actuated joints, all but those of six degrees of freedom for None; ``limits`` are
+        largest forces, a number or (m,) of actuated velocities, those of the robot for None."""
         self.caller = type(self).__name__
-        self.acting = acting_places(self.caller, robot, actuators)
+        self.acting = actuated_places(self.caller, robot, actuators)
         self.robot = robot
         self.limits = self._read_limits(limits)
         self._kernels: dict[Any, Kernel] = {}
 
-    # -- what a kind states
+    # -- what a controller implements
 
     @property
     @abstractmethod
-    def takes(self) -> Shapes:
-        """The shapes of what it may be given, by name."""
+    def input_shapes(self) -> Shapes:
+        """Shapes of all inputs, by name."""
 
     @property
     @abstractmethod
-    def needs(self) -> tuple[str, ...]:
-        """What of that it must be given."""
+    def required_inputs(self) -> tuple[str, ...]:
+        """Names of the inputs without which it cannot be called."""
 
     @property
-    def poses(self) -> tuple[str, ...]:
-        """What of that are poses."""
+    def pose_inputs(self) -> tuple[str, ...]:
+        """Names of the inputs that are poses, matrices (4, 4)."""
         return ()
 
     @abstractmethod
-    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Forces of all joints before limits (nv), and what it carries further: arrays of symbols."""
+    def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Joint forces (nv) before limits, and the next z, None without state.
+
+        All arguments are symbols: t () [s], q (nq), v (nv), z as ``start``, and those inputs that the call has.
+        """
 
     # -- how it is called
 
     @public
-    def __call__(self, t: Any, q: Any, v: Any, *carried: Any, **given: Any) -> Any:
-        """τ (nv), of one that carries something (τ, z).
+    def __call__(self, t: Any, q: Any, v: Any, *carried: Any, **inputs: Any) -> Any:
+        """Joint forces τ (..., nv), within limits; of a controller with state (τ, z).
 
-        t () [s], q (nq), v (nv), z as ``start`` is, and by name what it ``takes``.  Raises UnknownNameError for other
-        names, TypeError where something is missing, ValueError for another shape.
+        t () [s], q (..., nq), v (..., nv), z as ``start``, and inputs by name, as in ``input_shapes``.  Raises
+        UnknownNameError for other names, TypeError if a required input is missing, ValueError for another shape.
         """
         if len(carried) != (self.start is not None):
             expected = "t, q, v and what it carries" if self.start is not None else "t, q and v, nothing carried"
             raise TypeError(f"{self.caller}: carried: expected {expected}, got {3 + len(carried)} arguments")
-        shapes = self._looked_at(given)
-        named = {"q": q, "v": v, **({"z": carried[0]} if carried else {}), **given}
+        shapes = self._read_inputs(inputs)
+        named = {"q": q, "v": v, **({"z": carried[0]} if carried else {}), **inputs}
         if not is_traced([t, *named.values()]):
-            return self._by_kernel(shapes, t, named)
+            return self._call_kernel(shapes, t, named)
         sizes = {"q": (self.robot.nq,), "v": (self.robot.nv,), **shapes}
         if self.start is not None:
             sizes["z"] = self.start.shape
-        read = {name: self._of_shape(name, x, sizes[name]) for name, x in named.items()}
+        read = {name: self._symbols_of_shape(name, x, sizes[name]) for name, x in named.items()}
         q, v, z = read.pop("q"), read.pop("v"), read.pop("z", None)
-        return self._told(t, q, v, z, read)
+        return self._outputs(t, q, v, z, read)
 
-    def _told(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> Any:
-        tau, after = self.forces(t, q, v, z, given)
-        tau = array(bounded(self.exerted(tau), [*self.limits]))
+    def _outputs(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> Any:
+        tau, after = self.forces(t, q, v, z, inputs)
+        tau = array(bounded(self.apply_actuation(tau), [*self.limits]))
         return tau if self.start is None else (tau, after)
 
-    def _by_kernel(self, shapes: Shapes, t: Any, named: Mapping[str, Any]) -> Any:
+    def _call_kernel(self, shapes: Shapes, t: Any, named: Mapping[str, Any]) -> Any:
         kernel = self._kernels.get(tuple(shapes))
         if kernel is None:
             sizes = {"t": (), "q": (self.robot.nq,), "v": (self.robot.nv,)}
@@ -104,35 +110,35 @@ class ControlLaw(ABC):
 
             def control(**symbols: Any) -> Any:
                 t, q, v, z = (symbols.pop(name, None) for name in ("t", "q", "v", "z"))
-                return self._told(t, q, v, z, symbols)
+                return self._outputs(t, q, v, z, symbols)
 
             kernel = self._kernels[tuple(shapes)] = compile(control, name=self.caller, **sizes, **shapes)
         return called_on_numbers(self.caller, kernel, {"t": t, **named})
 
-    def _looked_at(self, given: Mapping[str, Any]) -> Shapes:
-        """The shapes of what is given."""
-        takes = self.takes
-        for name in given:
+    def _read_inputs(self, inputs: Mapping[str, Any]) -> Shapes:
+        """Shapes of the inputs of a call.  Raises UnknownNameError, TypeError and ValueError."""
+        takes = self.input_shapes
+        for name in inputs:
             if name not in takes:
                 raise UnknownNameError(f"input of {self.caller}", name, takes)
-        missing = [name for name in self.needs if name not in given]
+        missing = [name for name in self.required_inputs if name not in inputs]
         if missing:
             said = ", ".join(f"{name} {takes[name]}" for name in missing)
             raise TypeError(
-                f"{self.caller}: expected {said} too, got {', '.join(given) or 'nothing'} besides the state"
+                f"{self.caller}: expected {said} too, got {', '.join(inputs) or 'nothing'} besides the state"
             )
-        for name, x in given.items():
-            shape, found = takes[name], np.shape(x)
-            if len(found) < len(shape) or found[len(found) - len(shape) :] != shape:
-                raise ValueError(f"{self.caller}: {name}: expected the shape {shape}, got {found}")
+        for name, x in inputs.items():
+            shape, result = takes[name], np.shape(x)
+            if len(result) < len(shape) or result[len(result) - len(shape) :] != shape:
+                raise ValueError(f"{self.caller}: {name}: expected the shape {shape}, got {result}")
             self.check_input(name, x)
-        return {name: takes[name] for name in takes if name in given}
+        return {name: takes[name] for name in takes if name in inputs}
 
-    def check_input(self, name: str, given: Any) -> None:
-        """Raises ValueError for matrices that are to be poses and are none; of what is no number nothing is said."""
-        if name not in self.poses or is_traced(given):
+    def check_input(self, name: str, value: Any) -> None:
+        """Raise ValueError for a pose input whose matrix is not a pose.  Matrices with NaN pass."""
+        if name not in self.pose_inputs or is_traced(value):
             return
-        X = floats(given)
+        X = floats(value)
         known = X[np.isfinite(X).all(axis=(-1, -2))]
         if not is_rigid(known):
             raise ValueError(
@@ -140,111 +146,114 @@ class ControlLaw(ABC):
                 "linkwork.pose makes them"
             )
 
-    def _of_shape(self, name: str, given: Any, shape: tuple[int, ...]) -> Any:
-        found = scalars(given)
-        if found.shape != shape:
-            raise ValueError(f"{self.caller}: {name}: expected the shape {shape}, got {found.shape}")
-        return array(found)
+    def _symbols_of_shape(self, name: str, value: Any, shape: tuple[int, ...]) -> Any:
+        result = scalars(value)
+        if result.shape != shape:
+            raise ValueError(f"{self.caller}: {name}: expected the shape {shape}, got {result.shape}")
+        return array(result)
 
-    # -- who exerts forces
+    # -- actuation
 
-    def exerted(self, tau: Any) -> list[Any]:
-        """τ (nv), zero where nothing acts."""
+    def apply_actuation(self, tau: Any) -> list[Any]:
+        """τ (nv) with zeros for velocities that are not actuated."""
         places = set(self.acting.tolist())
         return [x if k in places else 0.0 for k, x in enumerate(tau)]
 
     @property
-    def is_driven(self) -> bool:
-        """Whether every velocity has a force of its own."""
+    def is_fully_actuated(self) -> bool:
+        """Whether every velocity is actuated."""
         return len(self.acting) == int(self.robot.nv)
 
     @property
     def actuator_names(self) -> list[str]:
-        """The numbers of v that forces are exerted on."""
+        """Names of the actuated velocities, those of `Robot.v_names`."""
         return [self.robot.v_names[k] for k in self.acting]
 
-    def gains(self, name: str, given: Any) -> np.ndarray:
-        """Numbers (nv) of one for all, one by actuated velocity, or a dict by joint; 0 where nothing acts."""
-        found, m = np.zeros(self.robot.nv), len(self.acting)
+    def read_gains(self, name: str, value: Any) -> np.ndarray:
+        """Gains (nv) from one number, one per actuated velocity (m,), or a dict by joint; 0 if not actuated.
+
+        Raises ValueError for negative and non-finite gains, and for joints that are missing or not actuated.
+        """
+        result, m = np.zeros(self.robot.nv), len(self.acting)
         expected = f"{self.caller}: {name}: expected a number from 0, ({m},) of actuated velocities, or a dict by joint"
-        if isinstance(given, Mapping):
+        if isinstance(value, Mapping):
             left = set(self.acting.tolist())
-            for joint, value in given.items():
+            for joint, gain in value.items():
                 places = self.robot.v_index([joint])
                 if set(places.tolist()) - left:
                     raise ValueError(f"{self.caller}: {name}: {joint!r} is no actuator, or there twice")
                 left -= set(places.tolist())
-                found[places] = real_array(expected, value)
+                result[places] = real_array(expected, gain)
             if left:
                 raise ValueError(f"{expected}; nothing is said of {self.robot.v_names[min(left)]!r}")
         else:
-            array = np.asarray(real_array(expected, given), dtype=float)
+            array = np.asarray(real_array(expected, value), dtype=float)
             if array.shape not in ((), (m,)):
                 raise ValueError(f"{expected}; got shape {array.shape}")
-            found[self.acting] = array
-        wrong = ~((found >= 0.0) & (found < np.inf))
+            result[self.acting] = array
+        wrong = ~((result >= 0.0) & (result < np.inf))
         if wrong.any():
             k = int(np.argmax(wrong))
-            raise ValueError(f"{expected}; got {found[k]:g} of {self.robot.v_names[k]!r}")
-        return found
+            raise ValueError(f"{expected}; got {result[k]:g} of {self.robot.v_names[k]!r}")
+        return result
 
-    def _read_limits(self, given: Any) -> np.ndarray:
-        """|τ| (nv) at most: the robot's own if nothing is said."""
-        if given is None:
+    def _read_limits(self, value: Any) -> np.ndarray:
+        """Largest |τ| (nv); for None the limits of the robot."""
+        if value is None:
             return np.asarray(self.robot.effort_limits)
         m = len(self.acting)
         expected = (
             f"{self.caller}: effort_limits: expected a force above 0, or ({m},) of actuated velocities; inf is none"
         )
-        array = np.asarray(real_array(expected, given), dtype=float)
+        array = np.asarray(real_array(expected, value), dtype=float)
         if array.shape not in ((), (m,)) or not (array > 0.0).all():
-            raise ValueError(f"{expected}; got {given!r}")
-        found = np.full(self.robot.nv, np.inf)
-        found[self.acting] = array
-        return found
+            raise ValueError(f"{expected}; got {value!r}")
+        result = np.full(self.robot.nv, np.inf)
+        result[self.acting] = array
+        return result
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kernels": {}}
 
     def __repr__(self) -> str:
-        needs = set(self.needs)
-        takes = ", ".join(name if name in needs else f"[{name}]" for name in self.takes)
+        needs = set(self.required_inputs)
+        takes = ", ".join(name if name in needs else f"[{name}]" for name in self.input_shapes)
         return f"<{self.caller} of {self.robot.name!r}: {takes or 'no inputs'}>"
 
 
-def from_zero(caller: str, name: str, given: Any, shapes: Sequence[tuple[int, ...]], unit: str) -> np.ndarray:
-    """Finite numbers that are not negative, of one of these shapes."""
+def read_nonnegative(caller: str, name: str, value: Any, shapes: Sequence[tuple[int, ...]], unit: str) -> np.ndarray:
+    """Finite numbers >= 0 of one of these shapes.  Raises ValueError."""
     expected = f"{caller}: {name}: expected numbers from 0 [{unit}], of the shape {' or '.join(map(str, shapes))}"
-    found = np.asarray(real_array(expected, given), dtype=float)
-    if found.shape not in shapes or not ((found >= 0.0) & (found < np.inf)).all():
-        raise ValueError(f"{expected}; got {given!r}")
-    return found
+    result = np.asarray(real_array(expected, value), dtype=float)
+    if result.shape not in shapes or not ((result >= 0.0) & (result < np.inf)).all():
+        raise ValueError(f"{expected}; got {value!r}")
+    return result
 
 
-def positive_number(caller: str, name: str, given: Any, unit: str) -> float:
-    """A finite number above zero."""
-    if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not 0.0 < given < math.inf:
-        raise ValueError(f"{caller}: {name}: expected a number above 0 [{unit}], got {given!r}")
-    return float(given)
+def positive_number(caller: str, name: str, value: Any, unit: str) -> float:
+    """A finite number > 0.  Raises ValueError."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 < value < math.inf:
+        raise ValueError(f"{caller}: {name}: expected a number above 0 [{unit}], got {value!r}")
+    return float(value)
 
 
-def inertia_matrix(caller: str, given: Any, size: int, unit: str) -> np.ndarray:
-    """A matrix (size, size) that is symmetric and positive definite."""
+def inertia_matrix(caller: str, value: Any, size: int, unit: str) -> np.ndarray:
+    """A symmetric, positive definite matrix (size, size).  Raises ValueError."""
     expected = f"{caller}: inertia: expected a symmetric, positive definite matrix ({size}, {size}) [{unit}]"
-    found = np.array(real_array(expected, given), dtype=float)
-    if found.shape != (size, size) or not np.isfinite(found).all():
-        what = f"shape {found.shape}" if found.shape != (size, size) else "numbers that are not finite"
+    result = np.array(real_array(expected, value), dtype=float)
+    if result.shape != (size, size) or not np.isfinite(result).all():
+        what = f"shape {result.shape}" if result.shape != (size, size) else "numbers that are not finite"
         raise ValueError(f"{expected}; got {what}")
-    if not np.allclose(found, found.T, rtol=1e-9, atol=1e-12 * np.abs(found).max()):
-        raise ValueError(f"{expected}; got one that is not symmetric, by {np.abs(found - found.T).max():g}")
-    least = float(np.linalg.eigvalsh(found)[0])
+    if not np.allclose(result, result.T, rtol=1e-9, atol=1e-12 * np.abs(result).max()):
+        raise ValueError(f"{expected}; got one that is not symmetric, by {np.abs(result - result.T).max():g}")
+    least = float(np.linalg.eigvalsh(result)[0])
     if not least > 0.0:
         raise ValueError(f"{expected}; got one with the eigenvalue {least:g}")
-    return found
+    return result
 
 
-def accelerated(inertia: np.ndarray, forces: Scalars) -> list[Any]:
-    """What forces (n) accelerate an inertia by: (n) of a diagonal, or a matrix (n, n)."""
+def acceleration_of_inertia(inertia: np.ndarray, forces: Scalars) -> list[Any]:
+    """Accelerations (n) of an inertia, a diagonal (n) or a matrix (n, n), under forces (n)."""
     if inertia.ndim == 1:
         return [f / m for f, m in zip(forces, inertia, strict=True)]
     return [dot([float(x) for x in row], forces) for row in np.linalg.inv(inertia)]

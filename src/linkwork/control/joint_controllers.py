@@ -12,10 +12,11 @@ from linkwork.control.algorithms.pid_integrator import AntiWindup, bounded, inte
 from linkwork.control.controller_base import (
     ControlLaw,
     Shapes,
-    accelerated,
+    acceleration_of_inertia,
     inertia_matrix,
     positive_number,
 )
+from linkwork.control.linear_quadratic.arguments import actuated_joints
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 
@@ -26,7 +27,7 @@ Names = str | Iterable[str] | None
 
 
 class JointLaw(ControlLaw):
-    """A controller that compares joints with where they are to be."""
+    """Base class of controllers of joint positions."""
 
     def __init__(self, robot: Any, actuators: Names, limits: Any, passive: bool, feedforward: str = "none") -> None:
         super().__init__(robot, actuators, limits)
@@ -35,46 +36,51 @@ class JointLaw(ControlLaw):
         self.feedforward, self.passive = feedforward, bool(passive)
 
     @property
-    def takes(self) -> Shapes:
+    def input_shapes(self) -> Shapes:
         nv = self.robot.nv
         return {"target_q": (self.robot.nq,), "target_v": (nv,), "target_a": (nv,)}
 
     @property
-    def needs(self) -> tuple[str, ...]:
+    def required_inputs(self) -> tuple[str, ...]:
         return ("target_q",)
 
-    def errors(self, q: Any, v: Any, given: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-        """q_d ⊖ q and v_d − v (nv), 0 where nothing acts."""
-        e = self.exerted(self.robot.difference(q, given["target_q"]))
-        wanted = given.get("target_v", [0.0] * self.robot.nv)
-        return e, self.exerted([a - b for a, b in zip(wanted, v, strict=True)])
+    def _errors(self, q: Any, v: Any, inputs: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+        """q_d ⊖ q and v_d − v (nv), 0 for velocities that are not actuated."""
+        e = self.apply_actuation(self.robot.difference(q, inputs["target_q"]))
+        wanted = inputs.get("target_v", [0.0] * self.robot.nv)
+        return e, self.apply_actuation([a - b for a, b in zip(wanted, v, strict=True)])
 
-    def held(self, q: Any, v: Any, a: Any, pushed: Any = None) -> Any:
-        """Forces of actuators under which the robot accelerates by a, of which what is not actuated follows.
+    def _actuator_forces(self, q: Any, v: Any, a: Any, external_torque: Any = None) -> Any:
+        """Actuator forces for accelerations a of the actuated velocities; the other accelerations follow.
 
-        Joint forces from outside (nv) by which a tree is ``pushed`` are taken off.
+        On a tree, ``external_torque`` (nv) is subtracted.
         """
         robot, passive = self.robot, self.passive
         if robot.constraints:
             names = self.actuator_names
-            follows = array(list(a)) if self.is_driven else robot.explicit_acceleration(q, v, array(list(a)), names)
+            follows = (
+                array(list(a)) if self.is_fully_actuated else robot.explicit_acceleration(q, v, array(list(a)), names)
+            )
             return robot.constrained_inverse_dynamics(q, v, follows, actuators=names, passive=passive).tau
-        if self.is_driven:
+        if self.is_fully_actuated:
             tau = robot.inverse_dynamics(q, v, array(list(a)), passive=passive)
         else:
-            joints, others = _joints(robot, self.acting), [0.0] * robot.nv if pushed is None else [*pushed]
+            joints, others = (
+                actuated_joints(self.caller, robot, self.acting),
+                [0.0] * robot.nv if external_torque is None else [*external_torque],
+            )
             tau = robot.hybrid_dynamics(q, v, array(list(a)), array(others), joints, passive=passive).tau
-        return tau if pushed is None else array([x - f for x, f in zip(tau, pushed, strict=True)])
+        return tau if external_torque is None else array([x - f for x, f in zip(tau, external_torque, strict=True)])
 
-    def ahead(self, q: Any, given: Mapping[str, Any]) -> Any:
-        """The forces of what is wanted, alone."""
+    def _feedforward(self, q: Any, inputs: Mapping[str, Any]) -> Any:
+        """Feedforward forces of the target."""
         still = array([0.0] * self.robot.nv)
         if self.feedforward == "none":
             return still
         if self.feedforward == "gravity":
-            return self.held(q, still, still)
-        v, a = given.get("target_v", still), given.get("target_a", still)
-        return self.held(given["target_q"], v, a)
+            return self._actuator_forces(q, still, still)
+        v, a = inputs.get("target_v", still), inputs.get("target_a", still)
+        return self._actuator_forces(inputs["target_q"], v, a)
 
 
 @public_constructor
@@ -114,12 +120,12 @@ class PD(JointLaw):
         passive: bool = False,
     ) -> None:
         super().__init__(robot, actuators, effort_limits, passive, feedforward)
-        self.kp, self.kd = self.gains("kp", kp), self.gains("kd", kd)
+        self.kp, self.kd = self.read_gains("kp", kp), self.read_gains("kd", kd)
 
-    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
-        e, rate = self.errors(q, v, given)
-        ahead = self.ahead(q, given)
-        return [a * x + b * y + c for a, x, b, y, c in zip(self.kp, e, self.kd, rate, ahead, strict=True)], None
+    def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
+        e, rate = self._errors(q, v, inputs)
+        feedforward = self._feedforward(q, inputs)
+        return [a * x + b * y + c for a, x, b, y, c in zip(self.kp, e, self.kd, rate, feedforward, strict=True)], None
 
 
 @public_constructor
@@ -158,7 +164,7 @@ class PID(JointLaw):
         passive: bool = False,
     ) -> None:
         super().__init__(robot, actuators, effort_limits, passive, feedforward)
-        self.kp, self.ki, self.kd = (self.gains(name, x) for name, x in (("kp", kp), ("ki", ki), ("kd", kd)))
+        self.kp, self.ki, self.kd = (self.read_gains(name, x) for name, x in (("kp", kp), ("ki", ki), ("kd", kd)))
         if anti_windup not in get_args(AntiWindup):
             raise UnknownNameError("anti_windup of PID", str(anti_windup), get_args(AntiWindup))
         self.anti_windup, self.step = anti_windup, positive_number("PID", "dt", dt, "s")
@@ -169,14 +175,15 @@ class PID(JointLaw):
         self.tracking_time = times
         self.start = np.zeros(robot.nv)
 
-    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
-        e, rate = self.errors(q, v, given)
-        ahead = self.ahead(q, given)
-        asked = [
-            a * x + b * y + total + c for a, x, b, y, total, c in zip(self.kp, e, self.kd, rate, z, ahead, strict=True)
+    def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
+        e, rate = self._errors(q, v, inputs)
+        feedforward = self._feedforward(q, inputs)
+        wanted = [
+            a * x + b * y + total + c
+            for a, x, b, y, total, c in zip(self.kp, e, self.kd, rate, z, feedforward, strict=True)
         ]
-        exerted = bounded(self.exerted(asked), [*self.limits])
-        after = integrated(z, e, asked, exerted, [*self.ki], self.step, self.anti_windup, [*self.tracking_time])
+        exerted = bounded(self.apply_actuation(wanted), [*self.limits])
+        after = integrated(z, e, wanted, exerted, [*self.ki], self.step, self.anti_windup, [*self.tracking_time])
         return exerted, array(after)
 
 
@@ -201,18 +208,18 @@ class GravityCompensation(JointLaw):
         self, robot: Any, kd: Any = 0.0, *, actuators: Names = None, effort_limits: Any = None, passive: bool = False
     ) -> None:
         super().__init__(robot, actuators, effort_limits, passive, "gravity")
-        self.kd = self.gains("kd", kd)
+        self.kd = self.read_gains("kd", kd)
 
     @property
-    def takes(self) -> Shapes:
+    def input_shapes(self) -> Shapes:
         return {}
 
     @property
-    def needs(self) -> tuple[str, ...]:
+    def required_inputs(self) -> tuple[str, ...]:
         return ()
 
-    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
-        return [a - b * x for a, b, x in zip(self.ahead(q, given), self.kd, v, strict=True)], None
+    def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
+        return [a - b * x for a, b, x in zip(self._feedforward(q, inputs), self.kd, v, strict=True)], None
 
 
 @public_constructor
@@ -247,14 +254,14 @@ class ComputedTorque(JointLaw):
         passive: bool = False,
     ) -> None:
         super().__init__(robot, actuators, effort_limits, passive)
-        self.kp = self.gains("kp", kp)
-        self.kd = 2.0 * np.sqrt(self.kp) if kd is None else self.gains("kd", kd)
+        self.kp = self.read_gains("kp", kp)
+        self.kd = 2.0 * np.sqrt(self.kp) if kd is None else self.read_gains("kd", kd)
 
-    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
-        e, rate = self.errors(q, v, given)
-        wanted = given.get("target_a", [0.0] * self.robot.nv)
+    def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
+        e, rate = self._errors(q, v, inputs)
+        wanted = inputs.get("target_a", [0.0] * self.robot.nv)
         a = [c + k * x + d * y for c, k, x, d, y in zip(wanted, self.kp, e, self.kd, rate, strict=True)]
-        return self.held(q, v, a), None
+        return self._actuator_forces(q, v, a), None
 
 
 @public_constructor
@@ -301,7 +308,7 @@ class JointImpedance(JointLaw):
         passive: bool = False,
     ) -> None:
         super().__init__(robot, actuators, effort_limits, passive)
-        self.stiffness, self.damping = self.gains("stiffness", stiffness), self.gains("damping", damping)
+        self.stiffness, self.damping = self.read_gains("stiffness", stiffness), self.read_gains("damping", damping)
         self.inertia: np.ndarray | None = None
         if inertia is None:
             return
@@ -313,41 +320,26 @@ class JointImpedance(JointLaw):
         if np.ndim(inertia) == 2:
             self.inertia = inertia_matrix(self.caller, inertia, len(self.acting), "kg m², kg")
             return
-        self.inertia = self.gains("inertia", inertia)[self.acting]
+        self.inertia = self.read_gains("inertia", inertia)[self.acting]
         if not (self.inertia > 0.0).all():
             raise ValueError(f"{self.caller}: inertia: expected numbers above 0 [kg m², kg], got {inertia!r}")
 
     @property
-    def takes(self) -> Shapes:
-        return super().takes if self.inertia is None else {**super().takes, "force": (self.robot.nv,)}
+    def input_shapes(self) -> Shapes:
+        return super().input_shapes if self.inertia is None else {**super().input_shapes, "force": (self.robot.nv,)}
 
     @property
-    def needs(self) -> tuple[str, ...]:
+    def required_inputs(self) -> tuple[str, ...]:
         return ("target_q",) if self.inertia is None else ("target_q", "force")
 
-    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
-        e, rate = self.errors(q, v, given)
+    def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
+        e, rate = self._errors(q, v, inputs)
         pull = [k * x + d * y for k, x, d, y in zip(self.stiffness, e, self.damping, rate, strict=True)]
-        a = [*given.get("target_a", [0.0] * self.robot.nv)]
+        a = [*inputs.get("target_a", [0.0] * self.robot.nv)]
         if self.inertia is None:
-            return [x + y for x, y in zip(self.held(q, v, a), pull, strict=True)], None
-        F = given["force"]
-        moved = accelerated(self.inertia, [pull[k] + F[k] for k in self.acting])
+            return [x + y for x, y in zip(self._actuator_forces(q, v, a), pull, strict=True)], None
+        F = inputs["force"]
+        moved = acceleration_of_inertia(self.inertia, [pull[k] + F[k] for k in self.acting])
         for k, x in zip(self.acting, moved, strict=True):
             a[k] = a[k] + x
-        return self.held(q, v, a, F), None
-
-
-def _joints(robot: Any, places: np.ndarray) -> list[str]:
-    """The joints of these numbers of v.  Raises ValueError for a part of a joint's."""
-    names, left = [], set(places.tolist())
-    for joint in robot.joints:
-        own = set(robot.v_index([joint.name]).tolist()) if joint.nv else set()
-        if own and own <= left:
-            names.append(joint.name)
-            left -= own
-    if left:
-        raise ValueError(
-            f"actuators: {robot.v_names[min(left)]!r} is one of several velocities of a joint: name all of them"
-        )
-    return names
+        return self._actuator_forces(q, v, a, F), None

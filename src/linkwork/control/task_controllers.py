@@ -13,7 +13,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.control.algorithms.operational_space_forces import Level, TaskMotion, task_forces, task_motion
-from linkwork.control.controller_base import ControlLaw, Shapes, from_zero, positive_number
+from linkwork.control.controller_base import ControlLaw, Shapes, positive_number, read_nonnegative
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, scalars
@@ -23,11 +23,11 @@ from linkwork.ik.arguments import check_tasks
 from linkwork.ik.kernels import target_shapes
 from linkwork.ik.tasks.task import Task
 
-__all__ = ["OperationalSpace", "TaskLaw", "read_condition", "refuse_fewer_motors"]
+__all__ = ["OperationalSpace", "TaskLaw", "read_condition", "require_full_actuation"]
 
 
 class TaskLaw(ControlLaw):
-    """A controller of tasks: each is to accelerate such that ë + k_d ė + k_p e = 0.
+    """Base class of controllers of tasks, whose errors obey ë + k_d ė + k_p e = 0.
 
     A task called "hand" takes its target as ``hand``, where that is a configuration as ``hand_q``, and how the target
     moves as ``hand_v`` and ``hand_a``: what J v and its rate are to be, in the axes of its errors; 0 if left out.  In a
@@ -46,68 +46,70 @@ class TaskLaw(ControlLaw):
         self.damping = self._by_task("damping", damping, {k: 2.0 * math.sqrt(x) for k, x in self.stiffness.items()})
         self.shapes = target_shapes(robot.tree, self.tasks)
 
-    def _by_task(self, what: str, given: Any, default: Mapping[str, float] | None) -> dict[str, float]:
+    def _by_task(self, what: str, value: Any, default: Mapping[str, float] | None) -> dict[str, float]:
         names = [task.name for task in self.tasks]
-        if isinstance(given, Mapping):
-            for name in given:
+        if isinstance(value, Mapping):
+            for name in value:
                 if name not in names:
                     raise UnknownNameError("task", name, names)
-        found = {}
+        result = {}
         for name in names:
-            x = given.get(name) if isinstance(given, Mapping) else given
+            x = value.get(name) if isinstance(value, Mapping) else value
             x = default[name] if x is None and default is not None else x
             if isinstance(x, (bool, str)) or not isinstance(x, (int, float, np.number)) or not 0.0 <= x < math.inf:
                 raise ValueError(f"{self.caller}: {what} of task {name!r}: expected a number from 0, got {x!r}")
-            found[name] = float(x)
-        return found
+            result[name] = float(x)
+        return result
 
-    def _called(self, task: Task) -> str:
+    def _target_name(self, task: Task) -> str:
         kind = task.target_of.kind if task.target_of is not None else ""
         return f"{task.name}_q" if kind == "configuration" else task.name
 
     @property
-    def takes(self) -> Shapes:
-        found: dict[str, tuple[int, ...]] = {}
+    def input_shapes(self) -> Shapes:
+        result: dict[str, tuple[int, ...]] = {}
         for task in self.tasks:
             if task.name in self.shapes:
-                found[self._called(task)] = self.shapes[task.name]
+                result[self._target_name(task)] = self.shapes[task.name]
             rows = (len(task.component_names),)
-            found |= {f"{task.name}_v": rows, f"{task.name}_a": rows}
-        return found
+            result |= {f"{task.name}_v": rows, f"{task.name}_a": rows}
+        return result
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        return tuple(self._called(x) for x in self.tasks if x.name in self.shapes and x.target is None)
+    def required_inputs(self) -> tuple[str, ...]:
+        return tuple(self._target_name(x) for x in self.tasks if x.name in self.shapes and x.target is None)
 
     @property
-    def poses(self) -> tuple[str, ...]:
+    def pose_inputs(self) -> tuple[str, ...]:
         every = ((x, x.target_of) for x in self.tasks)
-        return tuple(self._called(x) for x, aim in every if aim is not None and aim.kind == "pose")
+        return tuple(self._target_name(x) for x, aim in every if aim is not None and aim.kind == "pose")
 
-    def any_targets(self, tasks: Iterable[Task], q: np.ndarray) -> dict[str, np.ndarray]:
-        """Something for each of the tasks to aim at, where only how they move counts."""
-        found = {}
+    def _any_targets(self, tasks: Iterable[Task], q: np.ndarray) -> dict[str, np.ndarray]:
+        """A target for each of the tasks, where only their Jacobians count."""
+        result = {}
         for task in tasks:
             if task.name in self.shapes:
                 kind, shape = task.target_of.kind if task.target_of is not None else "", self.shapes[task.name]
                 some = {"configuration": q, "pose": np.eye(4), "rotation": np.eye(3), "direction": np.eye(3)[0]}
-                found[self._called(task)] = some.get(kind, np.full(shape, 1.0 if kind in ("size", "length") else 0.0))
-        return found
+                result[self._target_name(task)] = some.get(
+                    kind, np.full(shape, 1.0 if kind in ("size", "length") else 0.0)
+                )
+        return result
 
-    def motions(
-        self, q: Any, v: Any, tasks: Iterable[Task], given: Mapping[str, Any]
+    def _motions(
+        self, q: Any, v: Any, tasks: Iterable[Task], inputs: Mapping[str, Any]
     ) -> tuple[Stack, TaskMotion, list[Any]]:
-        """Some of the tasks, how they move, and their a* by row."""
-        stack, moving, wanted, _ = self.pulled(q, v, tasks, given)
-        return stack, moving, wanted
+        """The stack of some tasks, their motion, and their accelerations a* by row."""
+        stack, motion, accelerations, _ = self._accelerations(q, v, tasks, inputs)
+        return stack, motion, accelerations
 
-    def pulled(
-        self, q: Any, v: Any, tasks: Iterable[Task], given: Mapping[str, Any]
+    def _accelerations(
+        self, q: Any, v: Any, tasks: Iterable[Task], inputs: Mapping[str, Any]
     ) -> tuple[Stack, TaskMotion, list[Any], list[Any]]:
-        """The same, and what of a* is damping alone: where errors and accelerations of targets are none."""
+        """The same, and the part of a* that is damping: a* for zero errors and target accelerations."""
         chosen = tuple(tasks)
         targets = [
-            scalars(given.get(self._called(x), x.target)).ravel().tolist() if x.name in self.shapes else []
+            scalars(inputs.get(self._target_name(x), x.target)).ravel().tolist() if x.name in self.shapes else []
             for x in chosen
         ]
         stack = Stack(
@@ -117,17 +119,17 @@ class TaskLaw(ControlLaw):
             [t for x in chosen for t in x.tolerances],
             [w for x in chosen for w in x.weights],
         )
-        moving = task_motion(stack, list(q), list(v))
-        wanted: list[Any] = []
+        motion = task_motion(stack, list(q), list(v))
+        accelerations: list[Any] = []
         damped: list[Any] = []
-        for task, rates in zip(chosen, moving.rates, strict=True):
-            own = slice(len(wanted), len(wanted) + len(task.component_names))
+        for task, rates in zip(chosen, motion.rates, strict=True):
+            own = slice(len(accelerations), len(accelerations) + len(task.component_names))
             still = [0.0] * len(task.component_names)
-            led, ahead = (list(given.get(f"{task.name}_{x}", still)) for x in ("v", "a"))
+            led, ahead = (list(inputs.get(f"{task.name}_{x}", still)) for x in ("v", "a"))
             gains = self.stiffness[task.name], self.damping[task.name]
-            wanted += task.settling(moving.errors[own], rates, led, ahead, gains)
+            accelerations += task.settling(motion.errors[own], rates, led, ahead, gains)
             damped += task.settling(still, rates, led, still, gains)
-        return stack, moving, wanted, damped
+        return stack, motion, accelerations, damped
 
 
 _NOTHING = 1e-300  # [N·m, N]
@@ -180,8 +182,8 @@ class OperationalSpace(TaskLaw):
         passive: bool = False,
     ) -> None:
         super().__init__(robot, tasks, stiffness, damping, None, effort_limits)
-        refuse_fewer_motors(self)
-        self.null_damping = float(from_zero(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s"))
+        require_full_actuation(self)
+        self.null_damping = float(read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, [()], "1/s"))
         self.passive = bool(passive)
         levels = sorted({task.level for task in self.tasks})
         self.levels = [[task for task in self.tasks if task.level == level] for level in levels]
@@ -197,67 +199,67 @@ class OperationalSpace(TaskLaw):
         self.condition = read_condition(self.caller, max_condition, robot, self._first_rows)
 
     def _is_posture(self, task: Task) -> bool:
-        """Whether it has a row of one number for each velocity."""
+        """Whether its Jacobian is the identity."""
         if len(task.component_names) != self.robot.nv:
             return False
         q = self.robot.random_configuration(seed=0)
-        _, moved, _ = self.motions(q.tolist(), [0.0] * self.robot.nv, [task], self.any_targets([task], q))
+        _, moved, _ = self._motions(q.tolist(), [0.0] * self.robot.nv, [task], self._any_targets([task], q))
         return bool(np.array_equal(np.array(moved.rows, dtype=float), np.eye(self.robot.nv)))
 
     def _first_rows(self, q: np.ndarray) -> list[list[Any]]:
-        """The rows of the first level without units, on numbers."""
+        """The scaled Jacobian of the first level, on numbers."""
         tasks = self.levels[0] if self.levels else []
-        stack, moved, _ = self.motions(q.tolist(), [0.0] * self.robot.nv, tasks, self.any_targets(tasks, q))
+        stack, moved, _ = self._motions(q.tolist(), [0.0] * self.robot.nv, tasks, self._any_targets(tasks, q))
         kept = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
         return [[stack.scales[k] * x for x in moved.rows[k]] for k in kept]
 
-    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+    def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
         a0 = [-self.null_damping * x if self.null_damping else 0.0 for x in v]
         pull0: list[Any] = [0.0] * self.robot.nv
         if self.posture is not None:
-            _, moving, wanted, damped = self.pulled(q, v, [self.posture], given)
-            a0 = [a - x for a, x in zip(damped, moving.drifts, strict=True)]
-            pull0 = [a - b for a, b in zip(wanted, damped, strict=True)]
-        levels, pulls = [], []
+            _, motion, accelerations, damped = self._accelerations(q, v, [self.posture], inputs)
+            a0 = [a - x for a, x in zip(damped, motion.drifts, strict=True)]
+            pull0 = [a - b for a, b in zip(accelerations, damped, strict=True)]
+        levels, pull_accelerations = [], []
         for tasks in self.levels:
-            stack, moving, wanted, damped = self.pulled(q, v, tasks, given)
+            stack, motion, accelerations, damped = self._accelerations(q, v, tasks, inputs)
             kept = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
             scales = stack.scales
-            rows = [[scales[k] * x for x in moving.rows[k]] for k in kept]
-            levels.append(Level(rows, [scales[k] * (damped[k] - moving.drifts[k]) for k in kept]))
-            pulls.append([scales[k] * (wanted[k] - damped[k]) for k in kept])
+            rows = [[scales[k] * x for x in motion.rows[k]] for k in kept]
+            levels.append(Level(rows, [scales[k] * (damped[k] - motion.drifts[k]) for k in kept]))
+            pull_accelerations.append([scales[k] * (accelerations[k] - damped[k]) for k in kept])
         if not np.isfinite(self.limits).any():  # all of it at once
             levels = [
                 Level(x.rows, [a + b for a, b in zip(x.wanted, y, strict=True)])
-                for x, y in zip(levels, pulls, strict=True)
+                for x, y in zip(levels, pull_accelerations, strict=True)
             ]
-            return self._exerted(q, v, levels, [a + b for a, b in zip(a0, pull0, strict=True)]), None
+            return self._task_torque(q, v, levels, [a + b for a, b in zip(a0, pull0, strict=True)]), None
         nothing = [0.0] * self.robot.nv
         held = list(self.robot.gravity_force(q))
-        slowed = self._exerted(q, v, levels, a0)
-        tau, share = self._as_far(held, [a - b for a, b in zip(slowed, held, strict=True)])
+        slowed = self._task_torque(q, v, levels, a0)
+        tau, share = self._add_within_limits(held, [a - b for a, b in zip(slowed, held, strict=True)])
         rate = max(self.damping.values())
         brake = self.robot.mass_matrix(q, passive=self.passive) @ array([-(1.0 - share) * rate * x for x in v])
-        tau, _ = self._as_far(tau, list(brake))
-        none = [[0.0] * len(x) for x in pulls]
-        for k, pull in enumerate(pulls):
+        tau, _ = self._add_within_limits(tau, list(brake))
+        none = [[0.0] * len(x) for x in pull_accelerations]
+        for k, pull in enumerate(pull_accelerations):
             own = [Level(x.rows, pull if j == k else none[j]) for j, x in enumerate(levels)]
             more = task_forces(self.robot.tree, list(q), own, nothing, self.condition, self.passive)
-            tau, _ = self._as_far(tau, more)
+            tau, _ = self._add_within_limits(tau, more)
         if self.posture is not None:
             still = [Level(x.rows, none[j]) for j, x in enumerate(levels)]
             moved = self.robot.mass_matrix(q, passive=self.passive) @ array(pull0)
             more = task_forces(self.robot.tree, list(q), still, pull0, self.condition, self.passive)
-            tau, _ = self._as_far(tau, [a + b for a, b in zip(moved, more, strict=True)])
+            tau, _ = self._add_within_limits(tau, [a + b for a, b in zip(moved, more, strict=True)])
         return tau, None
 
-    def _exerted(self, q: Any, v: Any, levels: Sequence[Level], a0: Sequence[Any]) -> list[Any]:
+    def _task_torque(self, q: Any, v: Any, levels: Sequence[Level], a0: Sequence[Any]) -> list[Any]:
         own = self.robot.inverse_dynamics(q, v, array(list(a0)), passive=self.passive)
         more = task_forces(self.robot.tree, list(q), levels, a0, self.condition, self.passive)
         return [a + b for a, b in zip(own, more, strict=True)]
 
-    def _as_far(self, tau: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], Any]:
-        """τ and as large a share of ``more``, at most all of it, as limits leave room for; and the share."""
+    def _add_within_limits(self, tau: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], Any]:
+        """τ plus the largest share of ``more``, at most 1, that limits allow; and the share."""
         share: Any = 1.0
         for x, d, most in zip(tau, more, self.limits, strict=True):
             if np.isfinite(most):
@@ -267,16 +269,16 @@ class OperationalSpace(TaskLaw):
         return [x + share * d for x, d in zip(tau, more, strict=True)], share
 
 
-def read_condition(caller: str, given: Any, robot: Any, rows: Callable[[np.ndarray], Sequence[Any]]) -> float:
-    """A number above one; if nothing is said ten times the median of the condition of J M⁻¹ Jᵀ, by rows at q.
+def read_condition(caller: str, value: Any, robot: Any, rows: Callable[[np.ndarray], Sequence[Any]]) -> float:
+    """A condition number > 1; for None ten times the median of that of J M⁻¹ Jᵀ, with the rows J at q.
 
     Raises ValueError.
     """
-    if given is not None:
-        found = positive_number(caller, "condition", given, "1")
-        if found <= 1.0:
-            raise ValueError(f"{caller}: condition: expected a number above 1, got {given!r}")
-        return found
+    if value is not None:
+        result = positive_number(caller, "condition", value, "1")
+        if result <= 1.0:
+            raise ValueError(f"{caller}: condition: expected a number above 1, got {value!r}")
+        return result
     many = []
     for q in robot.random_configuration(seed=0, size=_SAMPLES):
         J = np.array(rows(q), dtype=float).reshape(-1, robot.nv)
@@ -286,10 +288,10 @@ def read_condition(caller: str, given: Any, robot: Any, rows: Callable[[np.ndarr
     return float(np.clip(_WORSE * np.median(many), _WORSE, _MOST))
 
 
-def refuse_fewer_motors(law: ControlLaw) -> None:
-    """Raises ValueError for robots with loops, and with joints that exert no force."""
+def require_full_actuation(law: ControlLaw) -> None:
+    """Raise ValueError for robots with loops, and with velocities that are not actuated."""
     robot = law.robot
-    if robot.constraints or not law.is_driven:
+    if robot.constraints or not law.is_fully_actuated:
         idle = [name for k, name in enumerate(robot.v_names) if k not in law.acting]
         what = (
             f"{robot.constraints[0].name!r} closes a loop, or rolls"

@@ -18,7 +18,7 @@ from linkwork.control.algorithms.whole_body_qp import (
     acceleration_box,
     body_forces,
 )
-from linkwork.control.controller_base import Shapes, from_zero, positive_number
+from linkwork.control.controller_base import Shapes, positive_number, read_nonnegative
 from linkwork.control.task_controllers import TaskLaw
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot
@@ -100,7 +100,7 @@ class WholeBody(TaskLaw):
         if contacts is not None:
             contacts.checked(robot)
         self.contacts, self.passive = contacts, bool(passive)
-        self.contact_damping = float(from_zero(self.caller, "contact_damping", contact_damping, [()], "1/s"))
+        self.contact_damping = float(read_nonnegative(self.caller, "contact_damping", contact_damping, [()], "1/s"))
         self.horizon = positive_number(self.caller, "horizon", horizon, "s")
         if not isinstance(regularization, (tuple, list, np.ndarray)) or np.shape(regularization) != (2,):
             raise ValueError(f"{self.caller}: regularization: expected two numbers above 0, got {regularization!r}")
@@ -126,37 +126,37 @@ class WholeBody(TaskLaw):
         return lower, upper, where
 
     @property
-    def takes(self) -> Shapes:
+    def input_shapes(self) -> Shapes:
         if self.contacts is None:
-            return super().takes
-        return {**super().takes, "contact": (len(self.contacts.points),)}
+            return super().input_shapes
+        return {**super().input_shapes, "contact": (len(self.contacts.points),)}
 
-    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
-        return self.solved(q, v, given).tau, None
+    def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
+        return self._solve(q, v, inputs).tau, None
 
     @public
-    def answer(self, t: Any, q: Any, v: Any, **given: Any) -> WholeBodyAnswer:
+    def answer(self, t: Any, q: Any, v: Any, **inputs: Any) -> WholeBodyAnswer:
         """Forces, accelerations, contact forces and how they were found, on numbers, one state or a batch."""
-        shapes = self._looked_at(given)
+        shapes = self._read_inputs(inputs)
         kernel = self._answers.get(tuple(shapes))
         if kernel is None:
 
             def answered(*, q: Any, v: Any, **symbols: Any) -> Any:
-                found = self.solved(q, v, symbols)
+                result = self._solve(q, v, symbols)
                 axes = [] if self.contacts is None else self.contacts.axes()
-                pressed = [[dot(column, f) for column in zip(*axes, strict=True)] for f in found.contacts]
-                told = {"tau": array(found.tau), "acceleration": array(found.acceleration)}
+                pressed = [[dot(column, f) for column in zip(*axes, strict=True)] for f in result.contacts]
+                outputs = {"tau": array(result.tau), "acceleration": array(result.acceleration)}
                 if pressed:
-                    told["contact_forces"] = array(pressed)
-                return {**told, "found": found.found, "rounds": found.rounds}
+                    outputs["contact_forces"] = array(pressed)
+                return {**outputs, "found": result.found, "rounds": result.rounds}
 
             sizes = {"q": (self.robot.nq,), "v": (self.robot.nv,)}
             kernel = self._answers[tuple(shapes)] = compile(answered, name=f"{self.caller}_answer", **sizes, **shapes)
-        found = called_on_numbers(f"{self.caller}.answer", kernel, {"q": q, "v": v, **given})
-        forces = getattr(found, "contact_forces", np.zeros((*found.tau.shape[:-1], 0, 3)))
-        return WholeBodyAnswer(found.tau, found.acceleration, forces, found.found, found.rounds)
+        result = called_on_numbers(f"{self.caller}.answer", kernel, {"q": q, "v": v, **inputs})
+        forces = getattr(result, "contact_forces", np.zeros((*result.tau.shape[:-1], 0, 3)))
+        return WholeBodyAnswer(result.tau, result.acceleration, forces, result.found, result.rounds)
 
-    def solved(self, q: Any, v: Any, given: Mapping[str, Any]) -> BodyForces:
+    def _solve(self, q: Any, v: Any, inputs: Mapping[str, Any]) -> BodyForces:
         """The program's answer, on symbols."""
         robot, nv = self.robot, self.robot.nv
         q, v = array(list(q)), array(list(v))
@@ -171,26 +171,26 @@ class WholeBody(TaskLaw):
         dynamics = BodyDynamics([[M[i, j] for j in range(i + 1)] for i in range(nv)], list(h), limits, G, gamma)
         levels = []
         for tasks in self.levels:
-            stack, moving, wanted = self.motions(q, v, tasks, given)
+            stack, motion, accelerations = self._motions(q, v, tasks, inputs)
             kept = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
             weights = [1.0 if hard else w for hard, w in zip(stack.hard, stack.weights, strict=True)]
             sizes = [(s * w) ** 2 for s, w in zip(stack.scales, weights, strict=True)]
             levels.append(
                 LevelRows(
-                    [moving.rows[k] for k in kept],
-                    [wanted[k] - moving.drifts[k] for k in kept],
+                    [motion.rows[k] for k in kept],
+                    [accelerations[k] - motion.drifts[k] for k in kept],
                     [sizes[k] for k in kept],
                 )
             )
         lower, upper, where = self.bounds
         fastest = [float(x) for x in robot.velocity_limits]
         box = acceleration_box([q[i] for i in where], list(v), lower, upper, fastest, self.horizon)
-        return body_forces(dynamics, self._holding(q, v, given), levels, box, self.small)
+        return body_forces(dynamics, self._body_contacts(q, v, inputs), levels, box, self.small)
 
-    def _holding(self, q: Any, v: Any, given: Mapping[str, Any]) -> list[BodyContact]:
+    def _body_contacts(self, q: Any, v: Any, inputs: Mapping[str, Any]) -> list[BodyContact]:
         if self.contacts is None:
             return []
-        ground, robot, found = self.contacts, self.robot, []
+        ground, robot, result = self.contacts, self.robot, []
 
         def at_places(q: Any) -> list[Any]:
             now = array(list(q))
@@ -202,14 +202,14 @@ class WholeBody(TaskLaw):
         at, screws = at_places(q), self._screws(q)
         drifts = drift_along(robot.tree, rows, list(q), list(v))
         for k, contact in enumerate(at):
-            wanted = [
+            accelerations = [
                 -drift - self.contact_damping * dot(row, v)
                 for row, drift in zip(contact.J, drifts[3 * k : 3 * k + 3], strict=True)
             ]
-            on = where(lt(0.5, given["contact"][k]), 1.0, 0.0) if "contact" in given else 1.0
+            on = where(lt(0.5, inputs["contact"][k]), 1.0, 0.0) if "contact" in inputs else 1.0
             body = robot.tree.frame(ground.points[k].frame).body
-            found.append(BodyContact(contact.J, wanted, float(contact.friction), on, body, screws[k]))
-        return found
+            result.append(BodyContact(contact.J, accelerations, float(contact.friction), on, body, screws[k]))
+        return result
 
     def _screws(self, q: Any) -> list[list[list[Any]]]:
         """Each contact's velocity along its axes (3 × 6) by its body's twist, about the middle of the body's contacts.
@@ -228,12 +228,12 @@ class WholeBody(TaskLaw):
         places = self._positions(q)
         for body, at in zip(bodies, places, strict=True):
             middle[body] = middle[body] + at * (1.0 / bodies.count(body))
-        found = []
+        result = []
         for body, at in zip(bodies, places, strict=True):
             arm, per = at - middle[body], 1.0 / size[body] if size[body] > 0.0 else 1.0
             turns = [arm.cross(Vec3.of(axis)) * per for axis in ground.axes()]
-            found.append([[*turn, *axis] for turn, axis in zip(turns, ground.axes(), strict=True)])
-        return found
+            result.append([[*turn, *axis] for turn, axis in zip(turns, ground.axes(), strict=True)])
+        return result
 
     def _positions(self, q: Any) -> list[Vec3]:
         """Where each contact point is in the world, at q (nq) of a trace or of numbers."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import integer
-from linkwork.control.linear_quadratic.arguments import matching
+from linkwork.control.linear_quadratic.arguments import read_finite
 from linkwork.environments.control_tasks import TASKS, ControlTask
 from linkwork.environments.rendering import MODES, robot_frames
 from linkwork.errors import UnknownNameError
@@ -164,8 +164,8 @@ def begun(task: ControlTask, rng: np.random.Generator) -> tuple[np.ndarray, np.n
     found = task.start(rng)
     if not isinstance(found, tuple | list) or len(found) != 2:
         raise ValueError(f"ControlTask: start: expected a pair (q, v), got {found!r}")
-    q = matching("ControlTask", "start: q", found[0], robot.nq, "nq")
-    v = matching("ControlTask", "start: v", found[1], robot.nv, "nv")
+    q = read_finite("ControlTask", "start: q", found[0], robot.nq, "nq")
+    v = read_finite("ControlTask", "start: v", found[1], robot.nv, "nv")
     goal = np.asarray(real_array("ControlTask: goal: expected finite numbers (k,)", task.goal(rng)), float)
     if goal.ndim != 1 or not np.isfinite(goal).all():
         raise ValueError(f"ControlTask: goal: expected finite numbers (k,), got {goal!r}")

@@ -60,11 +60,11 @@ def _core_of(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
 def cores_of(
     caller: str, robot: Any, controller: Any, inputs: Mapping[str, Any], leading: tuple[int, ...]
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """The same of inputs, by name: as the controller ``takes`` them, if it says so.
+    """The same of inputs, by name: those that the controller's ``input_shapes`` name.
 
     Raises ValueError for one that may be a number for each environment, or a vector of the robot's for all.
     """
-    said = getattr(controller, "takes", None)
+    said = getattr(controller, "input_shapes", None)
     takes: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
     found = []
     for name, x in inputs.items():
@@ -236,8 +236,8 @@ def given_signals(
     """Arrays with a row for each step, and by name which axis the steps are: the first of (steps, ...), or the one
     after the batch's of (*batch, steps, ...).  Trajectories are sampled, as q, v, a.
 
-    What may be read in both ways is of each environment, unless the controller ``takes`` the other.  Raises ValueError
-    for other lengths, and for n rows of n numbers beside n environments and n joints.
+    What may be read in both ways is of each environment, unless the controller's ``input_shapes`` say the other.
+    Raises ValueError for other lengths, and for n rows of n numbers beside n environments and n joints.
     """
     if not isinstance(given, Mapping):
         raise TypeError(f"simulate: time_inputs: expected a dict of arrays or trajectories by name, got {given!r}")
@@ -250,7 +250,7 @@ def given_signals(
             sampled |= {f"{name}_{part}" for part in "qva"}
         else:
             arrays[name] = x
-    said = getattr(controller, "takes", None)
+    said = getattr(controller, "input_shapes", None)
     takes: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
     found = given_numbers("time_inputs", arrays)
     axes = {}

@@ -92,11 +92,11 @@ def task_forces(
                 ]
         own = [M_inv.weighed(row) for row in inward]
         S = [[dot(row, own[j]) for j in range(i + 1)] for i, row in enumerate(inward)]
-        found = _Consistent(rows, inward, regular(S, size, condition))
-        forces = found.inverse.once(left)
+        result = _Consistent(rows, inward, regular(S, size, condition))
+        forces = result.inverse.once(left)
         tau = [x + dot(column, forces) for x, column in zip(tau, zip(*rows, strict=True), strict=True)]
         y = [x + dot(column, forces) for x, column in zip(y, zip(*own, strict=True), strict=True)]
-        before.append(found)
+        before.append(result)
     return tau
 
 
@@ -134,17 +134,17 @@ def task_motion(stack: Stack, q: Scalars, v: Scalars) -> TaskMotion:
         value, tangent = parts(x, level)
         return value, tangent.get(0) if isinstance(tangent, SparseTangent) else 0.0
 
-    found = TaskMotion([], [], [], [])
+    result = TaskMotion([], [], [], [])
     for task, target in zip(stack.tasks, stack.targets, strict=True):
         at = task.moving_rows(k, target)
         both = [[split(x) for x in row] for row in at.rows]
         rows = [[x for x, _ in row] for row in both]
         m = len(at.errors)
-        found.errors.extend(split(x)[0] for x in at.errors)
-        found.rows.extend(rows[:m])
-        found.drifts.extend(dot([x for _, x in row], v) for row in both[:m])
-        found.rates.append([dot(row, v) for row in rows])
-    return found
+        result.errors.extend(split(x)[0] for x in at.errors)
+        result.rows.extend(rows[:m])
+        result.drifts.extend(dot([x for _, x in row], v) for row in both[:m])
+        result.rates.append([dot(row, v) for row in rows])
+    return result
 
 
 def drift_along(tree: Tree, rows: Callable[[Scalars], list[list[Any]]], q: Scalars, v: Scalars) -> list[Any]:

@@ -41,14 +41,14 @@ def integrated(
     tracking_time: Scalars,
 ) -> list[Any]:
     """I after a step h [s] in which u was asked for and τ exerted."""
-    found = []
-    for total, e, asked, given, gain, time in zip(integral, error, u, tau, k_i, tracking_time, strict=True):
+    result = []
+    for total, e, wanted, force, gain, time in zip(integral, error, u, tau, k_i, tracking_time, strict=True):
         change = gain * e
         if anti_windup == "clamping":
-            outward = or_(and_(lt(given, asked), lt(0.0, change)), and_(lt(asked, given), lt(change, 0.0)))
+            outward = or_(and_(lt(force, wanted), lt(0.0, change)), and_(lt(wanted, force), lt(change, 0.0)))
             change = where(outward, 0.0, change)
         elif anti_windup == "back_calculation" and not is_zero(gain):
             # by no more than what is beyond, however short the tracking time is
-            change = change + (given - asked) / max(time, h)
-        found.append(total + h * change)
-    return found
+            change = change + (force - wanted) / max(time, h)
+        result.append(total + h * change)
+    return result

@@ -91,13 +91,13 @@ class _Program:
 
     def sides_of(self, x: Scalars, y: Scalars) -> list[Any]:
         """Which ranges R x + δ y is beyond."""
-        found = []
+        result = []
         e = self.equations
         for k, (row, low, high) in enumerate(zip(*self.ranged, strict=True)):
             z = dot(row, x) + self.delta[e + k] * y[e + k]
             below = 0.0 if _none(low) else where(lt(z, low), -1.0, 0.0)
-            found.append(below if _none(high) else where(lt(high, z), 1.0, below))
-        return found
+            result.append(below if _none(high) else where(lt(high, z), 1.0, below))
+        return result
 
     def bounds_at(self, sides: Scalars) -> list[Any]:
         """b, and the bounds of what is beyond."""
@@ -122,11 +122,11 @@ class _Program:
 
     def left(self, x: Scalars, y: Scalars, center: Scalars, masked: Rows, held: Scalars, bounds: Scalars) -> list[Any]:
         """What a guess leaves of Newton's equations about multipliers, the center."""
-        found = [-self.g[k] - dot(_row(self.H, k), x) - dot([row[k] for row in masked], y) for k in range(len(self.g))]
+        result = [-self.g[k] - dot(_row(self.H, k), x) - dot([row[k] for row in masked], y) for k in range(len(self.g))]
         for i, row in enumerate(masked):
             value = bounds[i] - dot(row, x) + self.delta[i] * (y[i] - center[i])
-            found.append(value if i < self.equations else where(lt(0.5, held[i]), value, 0.0))
-        return found
+            result.append(value if i < self.equations else where(lt(0.5, held[i]), value, 0.0))
+        return result
 
     def step(self, x: Scalars, y: Scalars, target: Scalars) -> Any:
         """The part of the way to the target where the function of center y is least."""
@@ -222,8 +222,8 @@ def ranged_program(
         bounds = program.bounds_at(sides)
         given = [a - d * c for a, d, c in zip(bounds, program.delta, y, strict=True)]
         given = [a if i < e else where(lt(0.5, held[i]), a, 0.0) for i, a in enumerate(given)]
-        found = K.once([*(-a for a in g), *given])
-        aim, forces = found[:n], found[n:]
+        result = K.once([*(-a for a in g), *given])
+        aim, forces = result[:n], result[n:]
         change = K.once(program.left(aim, forces, y, masked, held, bounds))
         aim = [a + c for a, c in zip(aim, change[:n], strict=True)]
         forces = [a + c for a, c in zip(forces, change[n:], strict=True)]
@@ -250,10 +250,10 @@ def ranged_program(
 
     sides = (0.0,) * (count - e) if guess is None else tuple(guess)
     start = _State((0.0,) * n, (0.0,) * count, sides, 1.0, 1.0)
-    found = while_loop(lambda state: lt(0.5, state.going), round_of, start, max_iterations=MOST)
-    last: _State = found.state
+    result = while_loop(lambda state: lt(0.5, state.going), round_of, start, max_iterations=MOST)
+    last: _State = result.state
     x, y = list(last.x), list(last.y)
-    return RangedSolution(x, y[:e], y[e:], list(last.sides), where(eq(found.status, 0.0), 1.0, 0.0), found.iterations)
+    return RangedSolution(x, y[:e], y[e:], list(last.sides), where(eq(result.status, 0.0), 1.0, 0.0), result.iterations)
 
 
 def _row(H: Rows, k: int) -> list[Any]:
@@ -289,7 +289,7 @@ def _order(H: Rows, rows: Rows) -> list[int]:
         near[i].add(j)
         near[j].add(i)
     ready = {*range(n), *(k for k in near if not near[k])}
-    found: list[int] = []
+    result: list[int] = []
     while near:
         k = min((k for k in near if k in ready), key=lambda k: (len(near[k]), k))
         others = near.pop(k)
@@ -297,5 +297,5 @@ def _order(H: Rows, rows: Rows) -> list[int]:
             near[j] = (near[j] | others) - {j, k}
         if k < n:
             ready |= others
-        found.append(k)
-    return found
+        result.append(k)
+    return result

@@ -136,14 +136,14 @@ def body_forces(
             low.append(a)
             high.append(b)
     x: list[Any] = [0.0] * size
-    found: Any = 1.0
+    result: Any = 1.0
     rounds: Any = 0.0
     sides = None
     for level in levels:
         H, g = _cost(level, n, size, small)
         solution = ranged_program(H, g, equal, given, RangedRows(rows, low, high), sides, loose)
         x, sides = solution.x, solution.sides
-        found, rounds = found * solution.found, rounds + solution.rounds
+        result, rounds = result * solution.found, rounds + solution.rounds
         for row in level.rows:
             equal.append([*row, *rest])
             given.append(dot(row, x[:n]))
@@ -156,7 +156,7 @@ def body_forces(
         p = x[n + _EDGES * k : n + _EDGES * (k + 1)]
         mu, on = contact.friction, contact.on
         forces.append([on * mu * (p[0] - p[1]), on * mu * (p[2] - p[3]), on * (p[0] + p[1] + p[2] + p[3])])
-    return BodyForces(tau, x[:n], forces, found, rounds)
+    return BodyForces(tau, x[:n], forces, result, rounds)
 
 
 def _holding(contacts: Sequence[BodyContact]) -> list[tuple[list[Any], Any]]:
@@ -164,7 +164,7 @@ def _holding(contacts: Sequence[BodyContact]) -> list[tuple[list[Any], Any]]:
     bodies: dict[Hashable, list[BodyContact]] = {}
     for k, contact in enumerate(contacts):
         bodies.setdefault(("alone", k) if contact.body is None else contact.body, []).append(contact)
-    found = []
+    result = []
     for points in bodies.values():
         moved = [
             (contact.screws[k] if len(points) > 1 else (), _scaled(row, contact.on), contact.on * contact.wanted[k])
@@ -172,14 +172,14 @@ def _holding(contacts: Sequence[BodyContact]) -> list[tuple[list[Any], Any]]:
             for k, row in enumerate(contact.J)
         ]
         if len(points) == 1:
-            found += [(row, wanted) for _, row, wanted in moved]
+            result += [(row, wanted) for _, row, wanted in moved]
             continue
         n = len(points[0].J[0])
         for j in range(6):
             shares = [screw[j] for screw, _, _ in moved]
             row = [dot(shares, [row[k] for _, row, _ in moved]) for k in range(n)]
-            found.append((row, dot(shares, [wanted for _, _, wanted in moved])))
-    return found
+            result.append((row, dot(shares, [wanted for _, _, wanted in moved])))
+    return result
 
 
 def _scaled(row: Scalars, by: Any) -> list[Any]:
@@ -190,12 +190,12 @@ def _edges(contact: BodyContact) -> list[list[Any]]:
     """What forces of one along the edges of a friction cone do to the robot (nv)."""
     mu, on = contact.friction, contact.on
     first, second, normal = contact.J
-    found = []
+    result = []
     for tangent, side in ((first, mu), (first, -mu), (second, mu), (second, -mu)):
-        found.append(
+        result.append(
             [x if is_zero(x) else on * x for x in (b + side * a for a, b in zip(tangent, normal, strict=True))]
         )
-    return found
+    return result
 
 
 def _cost(level: LevelRows, n: int, size: int, small: tuple[float, float]) -> tuple[list[list[Any]], list[Any]]:

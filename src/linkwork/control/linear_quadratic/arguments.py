@@ -1,4 +1,4 @@
-"""What regulators of robots are asked for: which joints exert forces, and what deviations cost."""
+"""Arguments of regulators and controllers: actuators, costs, effort limits, states and times."""
 
 from __future__ import annotations
 
@@ -13,89 +13,104 @@ from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import RobotBase
 
 __all__ = [
-    "above_nothing",
-    "acting_places",
+    "actuated_forces",
+    "actuated_joints",
+    "actuated_places",
     "cost_matrix",
-    "deviation_of",
-    "forces_that_act",
-    "largest_forces",
-    "matching",
-    "nowhere_negative",
-    "seconds_of",
+    "read_deviation",
+    "read_effort_limits",
+    "read_finite",
+    "read_positive",
+    "read_seconds",
+    "read_semidefinite",
     "state_cost",
 ]
 
 _NONE = 1e-7  # of the largest force: what is no force
 
 
-def acting_places(caller: str, robot: Any, actuators: str | Iterable[str] | None) -> np.ndarray:
-    """Where in τ forces are exerted: by joints of these names, or by all but those of six degrees of freedom."""
+def actuated_places(caller: str, robot: Any, actuators: str | Iterable[str] | None) -> np.ndarray:
+    """Indices in τ of the actuated joints; for None all joints but those of six degrees of freedom."""
     if not isinstance(robot, RobotBase):
         raise TypeError(f"{caller}: robot: expected a robot, as lw.load gives it, got {robot!r}")
     robot = cast(Any, robot)
     if actuators is None:
         actuators = [joint.name for joint in robot.joints if joint.nv < 6]
-    found = robot.v_index([actuators] if isinstance(actuators, str) else actuators)
-    if not len(found):
+    result = robot.v_index([actuators] if isinstance(actuators, str) else actuators)
+    if not len(result):
         raise ValueError(f"{caller}: actuators: expected one joint at least that exerts a force")
-    return np.sort(found)
+    return np.sort(result)
 
 
-def cost_matrix(caller: str, name: str, given: Any, n: int) -> np.ndarray:
+def actuated_joints(caller: str, robot: Any, acting: np.ndarray) -> list[str]:
+    """Names of the joints at these indices of v.  Raises ValueError for a part of a joint's velocities."""
+    names, left = [], set(acting.tolist())
+    for i, body in robot.tree.stacked():
+        own = set(range(robot.nv)[robot.tree.v_slices[i]])
+        if own and own <= left:
+            names.append(body.joint_name)
+            left -= own
+    if left:
+        name = robot.v_names[min(left)]
+        raise ValueError(f"{caller}: actuators: {name!r} is one of several velocities of a joint: name all of them")
+    return names
+
+
+def cost_matrix(caller: str, name: str, value: Any, n: int) -> np.ndarray:
     """A cost (..., n, n) of one number for all, of the n on a diagonal, or of a whole matrix."""
     expected = f"{caller}: {name}: expected a number, ({n},) numbers of a diagonal, or a matrix (..., {n}, {n})"
-    found = np.asarray(real_array(expected, given), dtype=float)
-    if found.ndim < 2 and found.shape in ((), (n,)):
-        found = np.eye(n) * found
-    if found.ndim < 2 or found.shape[-2:] != (n, n):
-        raise ValueError(f"{expected}; got shape {found.shape}")
-    return found
+    result = np.asarray(real_array(expected, value), dtype=float)
+    if result.ndim < 2 and result.shape in ((), (n,)):
+        result = np.eye(n) * result
+    if result.ndim < 2 or result.shape[-2:] != (n, n):
+        raise ValueError(f"{expected}; got shape {result.shape}")
+    return result
 
 
-def state_cost(caller: str, name: str, given: Any, nv: int) -> np.ndarray:
+def state_cost(caller: str, name: str, value: Any, nv: int) -> np.ndarray:
     """A cost (..., 2nv, 2nv) of deviations: as `cost_matrix`, or a pair, of q and of v, each a number or (nv,)."""
-    if isinstance(given, tuple) and len(given) == 2 and all(np.ndim(x) < 2 for x in given):
-        both = [np.diagonal(cost_matrix(caller, f"{name}[{k}]", x, nv)) for k, x in enumerate(given)]
+    if isinstance(value, tuple) and len(value) == 2 and all(np.ndim(x) < 2 for x in value):
+        both = [np.diagonal(cost_matrix(caller, f"{name}[{k}]", x, nv)) for k, x in enumerate(value)]
         return np.diag(np.concatenate(both))
-    return cost_matrix(caller, name, given, 2 * nv)
+    return cost_matrix(caller, name, value, 2 * nv)
 
 
-def nowhere_negative(caller: str, name: str, cost: np.ndarray, *, positive: bool = False) -> np.ndarray:
-    """A cost (n, n) as it is.  Raises ValueError for what is none: not symmetric, negative somewhere, or several."""
+def read_semidefinite(caller: str, name: str, cost: np.ndarray, *, positive: bool = False) -> np.ndarray:
+    """A cost (n, n).  Raises ValueError if it is not symmetric and positive semidefinite, or a batch."""
     wanted = "positive definite" if positive else "nowhere negative"
-    found = cost if cost.ndim == 2 and np.isfinite(cost).all() and np.allclose(cost, cost.T) else None
-    least = -1.0 if found is None else float(np.linalg.eigvalsh(found).min(initial=np.inf))
-    slack = 0.0 if found is None else 1e-12 * float(np.abs(found).max(initial=0.0))
-    if found is None or least < (0.0 if positive else -slack) or (positive and least <= 0.0):
+    result = cost if cost.ndim == 2 and np.isfinite(cost).all() and np.allclose(cost, cost.T) else None
+    least = -1.0 if result is None else float(np.linalg.eigvalsh(result).min(initial=np.inf))
+    slack = 0.0 if result is None else 1e-12 * float(np.abs(result).max(initial=0.0))
+    if result is None or least < (0.0 if positive else -slack) or (positive and least <= 0.0):
         raise ValueError(f"{caller}: {name}: expected one symmetric matrix that is {wanted}, got {cost!r}")
-    return found
+    return result
 
 
-def above_nothing(caller: str, name: str, given: Any) -> float:
-    """A number above 0, infinite too.  Raises ValueError."""
+def read_positive(caller: str, name: str, value: Any) -> float:
+    """A number > 0, or infinity.  Raises ValueError."""
     try:
-        found = np.nan if isinstance(given, (bool, str)) else float(given)
+        result = np.nan if isinstance(value, (bool, str)) else float(value)
     except (TypeError, ValueError):
-        found = np.nan
-    if not found > 0.0:
-        raise ValueError(f"{caller}: {name}: expected a number above 0, got {given!r}")
-    return float(found)
+        result = np.nan
+    if not result > 0.0:
+        raise ValueError(f"{caller}: {name}: expected a number above 0, got {value!r}")
+    return float(result)
 
 
-def matching(caller: str, name: str, given: Any, size: int, of: str) -> np.ndarray:
-    """Finite numbers (..., size)."""
+def read_finite(caller: str, name: str, value: Any, size: int, of: str) -> np.ndarray:
+    """Finite numbers (..., size).  Raises ValueError."""
     expected = f"{caller}: {name}: expected ({of},) = ({size},) numbers, or (..., {size})"
-    found = np.asarray(real_array(expected, given), dtype=float)
-    if not found.ndim or found.shape[-1] != size:
-        raise ValueError(f"{expected}; got shape {found.shape}")
-    if not np.isfinite(found).all():
-        place = tuple(int(k) for k in np.argwhere(~np.isfinite(found))[0])
-        raise ValueError(f"{expected}, all finite; got {found[place]} at {place[0] if len(place) == 1 else place}")
-    return found
+    result = np.asarray(real_array(expected, value), dtype=float)
+    if not result.ndim or result.shape[-1] != size:
+        raise ValueError(f"{expected}; got shape {result.shape}")
+    if not np.isfinite(result).all():
+        place = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
+        raise ValueError(f"{expected}, all finite; got {result[place]} at {place[0] if len(place) == 1 else place}")
+    return result
 
 
-def forces_that_act(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray, what: str) -> np.ndarray:
-    """τ (..., nv) with zeros where nothing acts.  Raises ValueError where a force is needed there."""
+def actuated_forces(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray, what: str) -> np.ndarray:
+    """τ (..., nv) with zeros for joints without actuator.  Raises ValueError if one needs a force."""
     idle = np.setdiff1d(np.arange(tau.shape[-1]), acting)
     if not len(idle):
         return tau
@@ -108,38 +123,38 @@ def forces_that_act(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray
             f"{caller}: {what}{state} needs a force of {tau[(*where, idle[k])]:.6g} from {robot.v_names[idle[k]]!r}, "
             f"which is no actuator: expected one that the actuators {[robot.v_names[j] for j in acting]} can do"
         )
-    found = tau.copy()
-    found[..., idle] = 0.0
-    return found
+    result = tau.copy()
+    result[..., idle] = 0.0
+    return result
 
 
-def largest_forces(caller: str, robot: Any, given: Any) -> np.ndarray:
-    """The largest forces (nv,): the robot's, where none are given."""
+def read_effort_limits(caller: str, robot: Any, value: Any) -> np.ndarray:
+    """Largest forces (nv,); for None the effort limits of the robot."""
     try:
-        found = np.array(robot.effort_limits if given is None else given, dtype=float)
+        result = np.array(robot.effort_limits if value is None else value, dtype=float)
     except (TypeError, ValueError):
-        found = np.array(np.nan)
-    if found.shape not in ((), (robot.nv,)) or not (found >= 0.0).all():
-        raise ValueError(f"{caller}: effort: expected numbers from 0 on, {robot.nv} or one for all, got {given!r}")
-    return np.broadcast_to(found, (robot.nv,)).copy()
+        result = np.array(np.nan)
+    if result.shape not in ((), (robot.nv,)) or not (result >= 0.0).all():
+        raise ValueError(f"{caller}: effort: expected numbers from 0 on, {robot.nv} or one for all, got {value!r}")
+    return np.broadcast_to(result, (robot.nv,)).copy()
 
 
-def deviation_of(caller: str, robot: Any, held: np.ndarray, q: Any) -> np.ndarray:
-    """The difference (..., nv) from a configuration that is held, or followed, to where the robot is."""
+def read_deviation(caller: str, robot: Any, reference: np.ndarray, q: Any) -> np.ndarray:
+    """The difference (..., nv) from a reference configuration to the robot's configuration."""
     try:
-        found: np.ndarray = robot.difference(held, q)
+        result: np.ndarray = robot.difference(reference, q)
     except UnknownNameError as error:
         raise error.at(f"{caller}: q") from None
     except ValueError as error:
         raise ValueError(str(error).replace("difference: q1", f"{caller}: q", 1)) from None
-    return found
+    return result
 
 
-def seconds_of(caller: str, name: str, given: Any, *, zero: bool = False) -> float:
+def read_seconds(caller: str, name: str, value: Any, *, zero: bool = False) -> float:
     try:
-        found = number(given)
+        result = number(value)
     except (TypeError, ValueError):
-        found = np.nan
-    if not (np.isfinite(found) and (found > 0.0 or (zero and found >= 0.0))):
-        raise ValueError(f"{caller}: {name}: expected seconds {'from 0 on' if zero else 'above 0'}, got {given!r}")
-    return found
+        result = np.nan
+    if not (np.isfinite(result) and (result > 0.0 or (zero and result >= 0.0))):
+        raise ValueError(f"{caller}: {name}: expected seconds {'from 0 on' if zero else 'above 0'}, got {value!r}")
+    return result

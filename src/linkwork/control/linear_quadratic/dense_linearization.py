@@ -31,9 +31,9 @@ def linearized(
     """A (..., 2nv, 2nv) and B (..., 2nv, nv) of `Robot.linearize`, of large robots without the kernel of both."""
     known = dt is None or integrator in _STEPS
     if robot.nv > _MANY_JOINTS and known and not robot.tree.constraints and CurveSpace.of(robot.tree).is_plain:
-        found = _by_directions(robot, q, v, tau, dt, integrator, passive)
-        if found is not None:
-            return found
+        result = _by_directions(robot, q, v, tau, dt, integrator, passive)
+        if result is not None:
+            return result
     A, B = robot.linearize(q, v, tau, dt=dt, integrator=integrator, passive=passive)
     return A, B
 
@@ -45,13 +45,13 @@ def _by_directions(
     n = robot.nv
     lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
     states = zip(*(np.broadcast_to(x, (*lead, n)).reshape(-1, n) for x in (q, v, tau)), strict=True)
-    found = []
+    result = []
     for at, rate, forces in states:
         solved = _accelerations_by_all(robot, at, rate, forces, passive)
         if solved is None:
             return None
-        found.append(_STEPS[None if step is None else integrator](solved, step))
-    A, B = (np.array(parts).reshape(*lead, 2 * n, -1) for parts in zip(*found, strict=True))
+        result.append(_STEPS[None if step is None else integrator](solved, step))
+    A, B = (np.array(parts).reshape(*lead, 2 * n, -1) for parts in zip(*result, strict=True))
     return A, B
 
 
@@ -74,8 +74,8 @@ def _accelerations_by_all(robot: Any, q: Array, v: Array, tau: Array, passive: b
         return None
     a = np.linalg.solve(M, tau - robot.inverse_dynamics(q, v, rest, passive=passive))
     by_state = along(q, v, a, *(x[: 2 * n] for x in directions)).T  # of τ (n, 2n)
-    found: Array = np.linalg.solve(M, np.hstack([-by_state, np.eye(n)]))
-    return found
+    result: Array = np.linalg.solve(M, np.hstack([-by_state, np.eye(n)]))
+    return result
 
 
 def _continuous(solved: Array, _: Any) -> tuple[Array, Array]:

@@ -41,12 +41,12 @@ def dense_regulator(A: Array, B: Array, Q: Array, R: Array, N: Array, discrete: 
     n, m = B.shape[-2:]
     shapes = ((n, n), (n, m), (n, n), (m, m), (n, m))
     parts = zip((A, B, Q, R, N), shapes, strict=True)
-    given = [np.broadcast_to(M, (*lead, *shape)).reshape(-1, *shape) for M, shape in parts]
-    K, X = np.zeros((len(given[0]), m, n)), np.zeros((len(given[0]), n, n))
+    matrices = [np.broadcast_to(M, (*lead, *shape)).reshape(-1, *shape) for M, shape in parts]
+    K, X = np.zeros((len(matrices[0]), m, n)), np.zeros((len(matrices[0]), n, n))
     residual = np.full(len(X), np.inf)
     with np.errstate(all="ignore"):
         for k in range(len(X)):
-            of = (given[0][k], given[1][k], given[2][k], given[3][k], given[4][k])
+            of = (matrices[0][k], matrices[1][k], matrices[2][k], matrices[3][k], matrices[4][k])
             K[k], X[k], residual[k] = _System(*of, discrete=discrete).solved()
     return K.reshape(*lead, m, n), X.reshape(*lead, n, n), residual.reshape(lead)
 
@@ -63,20 +63,22 @@ class _System:
     def solved(self) -> tuple[Array, Array, float]:
         for start, slowest in ((self, _SLOW), (self._costly(), _SLOWEST)):
             try:
-                found = self._refined(start._doubled(), slowest)
+                result = self._refined(start._doubled(), slowest)
             except np.linalg.LinAlgError:
                 continue
-            if found is not None and found[2] < _SOLVED:
-                return found
+            if result is not None and result[2] < _SOLVED:
+                return result
         return np.zeros(self.B.shape[::-1]), np.zeros_like(self.A), np.inf
 
     def _costly(self) -> _System:
         """The same with more costs, in which there is no motion that costs nothing."""
         n, m = self.B.shape
         grown = max(float(np.mean(self.A**2)) * n, 1e-300)
-        pushed = max(float(np.mean(self.B**2)) * n, 1e-300)
+        input_scale = max(float(np.mean(self.B**2)) * n, 1e-300)
         paid = float(np.trace(self.R)) / m
-        natural = max(float(np.trace(self.Q)) / n, paid / pushed if self.discrete else paid * grown / pushed, 1e-300)
+        natural = max(
+            float(np.trace(self.Q)) / n, paid / input_scale if self.discrete else paid * grown / input_scale, 1e-300
+        )
         if not np.any(self.Q) and paid <= 0.0:
             natural = 1.0
         Q, R = self.Q + _SHARE * natural * np.eye(n), self.R
@@ -104,7 +106,7 @@ class _System:
         In exact arithmetic each step stabilises if the one before does, so eigenvalues are those of the first, and of
         the one that is returned.
         """
-        found: list[tuple[Array, Array, float]] = []
+        result: list[tuple[Array, Array, float]] = []
         roots: Array | None = None
         for _ in range(_NEWTON):
             if not np.isfinite(X).all():
@@ -118,12 +120,12 @@ class _System:
                 roots = np.linalg.eigvals(closed)
                 if not self._ends(roots, slowest):
                     return None
-            best = min((one[2] for one in found), default=np.inf)
-            found.append((K, X, residual))
+            best = min((one[2] for one in result), default=np.inf)
+            result.append((K, X, residual))
             if residual < _FINE or (residual >= 0.5 * best and residual < _SOLVED):
                 break
             X = _even(X + _lyapunov(closed, left, self.discrete, roots))
-        for k, (K, X, residual) in sorted(enumerate(found), key=lambda one: one[1][2]):
+        for k, (K, X, residual) in sorted(enumerate(result), key=lambda one: one[1][2]):
             if k == 0 or self._ends(np.linalg.eigvals(self.A - self.B @ K), slowest):
                 return K, X, residual
         return None

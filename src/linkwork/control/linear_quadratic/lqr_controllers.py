@@ -21,12 +21,12 @@ from linkwork._util.messages import short_repr
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.validation import optional, positive
 from linkwork.control.linear_quadratic.arguments import (
-    acting_places,
+    actuated_forces,
+    actuated_places,
     cost_matrix,
-    deviation_of,
-    forces_that_act,
-    matching,
-    seconds_of,
+    read_deviation,
+    read_finite,
+    read_seconds,
     state_cost,
 )
 from linkwork.control.linear_quadratic.dense_linearization import linearized
@@ -82,15 +82,15 @@ class LQRController:
         if self.q.ndim > 1:
             raise ValueError(f"LQRController: expected one state that is held, on symbols, got {self.q.shape[:-1]}")
         x = [*self.robot.difference(self.q, q), *(a - b for a, b in zip(v, self.v, strict=True))]
-        found = [float(f) for f in self.tau]
+        result = [float(f) for f in self.tau]
         for place, row in zip(self.acting, self.K, strict=True):
-            found[place] = found[place] - dot([float(k) for k in row], x)
-        return array(found)
+            result[place] = result[place] - dot([float(k) for k in row], x)
+        return array(result)
 
     def deviation(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """x (..., 2nv): how far a state is from the one that is held."""
-        rate = matching("LQRController", "v", v, self.robot.nv, "nv") - self.v
-        moved = deviation_of("LQRController", self.robot, self.q, q)
+        rate = read_finite("LQRController", "v", v, self.robot.nv, "nv") - self.v
+        moved = read_deviation("LQRController", self.robot, self.q, q)
         shape = np.broadcast_shapes(moved.shape, rate.shape)
         return np.concatenate([np.broadcast_to(moved, shape), np.broadcast_to(rate, shape)], axis=-1)
 
@@ -127,24 +127,24 @@ def lqr_about_state(
     >>> upright.K.shape, bool(np.linalg.eigvals(upright.A - upright.B @ upright.K).real.max() < 0.0)
     ((1, 4), True)
     """
-    acting = acting_places("hold", robot, actuators)
+    acting = actuated_places("hold", robot, actuators)
     nv = robot.nv
-    dt = None if dt is None else seconds_of("hold", "dt", dt)
-    at = matching("hold", "q", q, robot.nq, "nq")
-    rate = np.zeros((*at.shape[:-1], nv)) if v is None else matching("hold", "v", v, nv, "nv")
+    dt = None if dt is None else read_seconds("hold", "dt", dt)
+    at = read_finite("hold", "q", q, robot.nq, "nq")
+    rate = np.zeros((*at.shape[:-1], nv)) if v is None else read_finite("hold", "v", v, nv, "nv")
     if tau is None:
         forces = robot.inverse_dynamics(at, rate, np.zeros(nv), passive=passive)
-        forces = forces_that_act("hold", robot, forces, acting, "rest" if v is None else "going on as it does")
+        forces = actuated_forces("hold", robot, forces, acting, "rest" if v is None else "going on as it does")
     else:
-        forces = matching("hold", "tau", tau, nv, "nv")
+        forces = read_finite("hold", "tau", tau, nv, "nv")
     cost, effort = state_cost("hold", "Q", Q, nv), cost_matrix("hold", "R", R, len(acting))
     A, B = linearized(robot, at, rate, forces, dt=dt, integrator=integrator, passive=passive)
     B = np.ascontiguousarray(B[..., acting])
     try:
         K, X, residual = lqr(A, B, cost, effort, N, discrete=dt is not None)
     except ValueError as error:
-        given = {"v": v, "tau": tau, "actuators": actuators, "N": N, "dt": dt}
-        names = ", ".join(["q", *(name for name, value in given.items() if value is not None), "Q, R"])
+        options = {"v": v, "tau": tau, "actuators": actuators, "N": N, "dt": dt}
+        names = ", ".join(["q", *(name for name, value in options.items() if value is not None), "Q, R"])
         raise ValueError(f"lqr_about_state: {names}: expected what can be regulated; {error}") from None
     return LQRController(robot, at, rate, forces, K, X, residual, A, B, acting, dt)
 
@@ -200,10 +200,10 @@ class TVLQRController:
         gains = (1.0 - part) * take(table, k) + part * take(table, k + 1.0)
         x = np.concatenate([self.robot.difference(wanted.q, q), array(list(v)) - wanted.v])
         tau = self.robot.inverse_dynamics(*wanted[:3], passive=self.passive)
-        found: list[Any] = [0.0] * self.robot.nv
+        result: list[Any] = [0.0] * self.robot.nv
         for place_in_tau, row in zip(self.acting, gains.reshape(m, -1), strict=True):
-            found[place_in_tau] = tau[place_in_tau] - dot(list(row), list(x))
-        return array(found)
+            result[place_in_tau] = tau[place_in_tau] - dot(list(row), list(x))
+        return array(result)
 
     def feedforward(self, t: ArrayLike) -> np.ndarray:
         """The forces (..., nv) of the trajectory alone."""
@@ -223,20 +223,20 @@ class TVLQRController:
 
     def _forces(self, wanted: Any) -> np.ndarray:
         tau = self.robot.inverse_dynamics(*wanted, passive=self.passive)
-        found: np.ndarray = np.zeros_like(tau)
-        found[..., self.acting] = tau[..., self.acting]
-        return found
+        result: np.ndarray = np.zeros_like(tau)
+        result[..., self.acting] = tau[..., self.acting]
+        return result
 
     def _gains(self, time: np.ndarray) -> np.ndarray:
         place = np.clip((time - self.times[0]) / (self.times[1] - self.times[0]), 0.0, len(self.K) - 1.0)
         k = np.minimum(place.astype(int), max(len(self.K) - 2, 0))
         part = (place - k)[..., None, None]
-        found: np.ndarray = (1.0 - part) * self.K[k] + part * self.K[np.minimum(k + 1, len(self.K) - 1)]
-        return found
+        result: np.ndarray = (1.0 - part) * self.K[k] + part * self.K[np.minimum(k + 1, len(self.K) - 1)]
+        return result
 
     def _deviation(self, wanted: Any, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        rate = matching("TVLQRController", "v", v, self.robot.nv, "nv") - wanted.v
-        moved = deviation_of("TVLQRController", self.robot, wanted.q, q)
+        rate = read_finite("TVLQRController", "v", v, self.robot.nv, "nv") - wanted.v
+        moved = read_deviation("TVLQRController", self.robot, wanted.q, q)
         shape = np.broadcast_shapes(moved.shape, rate.shape)
         return np.concatenate([np.broadcast_to(moved, shape), np.broadcast_to(rate, shape)], axis=-1)
 
@@ -299,7 +299,7 @@ def lqr_about_trajectory(
     >>> bool(abs(along(0.5, q, v) - arm.inverse_dynamics(q, v, a)).max() < 1e-9), along.K.shape
     (True, (100, 6, 12))
     """
-    acting = acting_places("track", robot, actuators)
+    acting = actuated_places("track", robot, actuators)
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"lqr_about_trajectory: trajectory: expected a lw.motion.Trajectory, got {trajectory!r}")
     if trajectory.robot != robot:
@@ -309,7 +309,7 @@ def lqr_about_trajectory(
     cost, effort = state_cost("track", "Q", Q, robot.nv), cost_matrix("track", "R", R, len(acting))
     times, (q, v, a) = trajectory.sampled(dt=dt)
     tau = robot.inverse_dynamics(q, v, a, passive=passive)
-    tau = forces_that_act("track", robot, tau, acting, "the trajectory")
+    tau = actuated_forces("track", robot, tau, acting, "the trajectory")
     A, B = robot.linearize(q, v, tau, dt=times[1] - times[0], passive=passive)
     B = np.ascontiguousarray(B[..., acting])
     if end is None:

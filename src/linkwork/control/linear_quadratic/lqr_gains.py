@@ -85,10 +85,10 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
     """
     n, m = _plain_sizes(A, B, Q, R, N)
     if not m:
-        given, n, m = _read("lqr", {"A": A, "B": B, "Q": Q, "R": R, "N": N})
-        if any(map(is_traced, given.values())):
-            return _solved(given, not discrete)
-        A, B, Q, R, N = (given[name] for name in _NAMES)
+        arrays, n, m = _read("lqr", {"A": A, "B": B, "Q": Q, "R": R, "N": N})
+        if any(map(is_traced, arrays.values())):
+            return _solved(arrays, not discrete)
+        A, B, Q, R, N = (arrays[name] for name in _NAMES)
     none = _zeros(n, m) if N is None else N
     if n > _KERNEL_STATES:
         return _dense(_check("lqr", A, B, Q, R, none, discrete), discrete)
@@ -97,25 +97,25 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
         K, X, residual, sound = kernel(A, B, Q, R, none)
     if sound.__class__ is not np.ndarray:
         if not (sound and residual < _FINE):
-            given = _check("lqr", A, B, Q, R, none, discrete)
-            return LQRGain(K, X, residual) if residual < _FINE else _dense(given, discrete)
+            arrays = _check("lqr", A, B, Q, R, none, discrete)
+            return LQRGain(K, X, residual) if residual < _FINE else _dense(arrays, discrete)
     elif not (sound.all() and (residual < _FINE).all()):
-        given = _check("lqr", A, B, Q, R, none, discrete)
+        arrays = _check("lqr", A, B, Q, R, none, discrete)
         if not (fine := residual < _FINE).all():  # a singular R, or a Q to which too little counts
-            other = _dense(given, discrete)
+            other = _dense(arrays, discrete)
             K, X = (np.where(fine[..., None, None], a, b) for a, b in ((K, other.K), (X, other.X)))
             residual = np.where(fine, residual, other.residual)
     return LQRGain(K, X, residual)
 
 
-def _dense(given: Mapping[str, np.ndarray], discrete: bool) -> LQRGain:
+def _dense(arrays: Mapping[str, np.ndarray], discrete: bool) -> LQRGain:
     """The regulator by LAPACK: of many states, as a kernel of their size is long in the making, or where R is singular
     or too little costs something, which the kernel's doublings cannot begin with.  Of one system ValueError says why
     there is none."""
-    A, B, Q, R, N = (np.asarray(given[name], dtype=float) for name in _NAMES)
+    A, B, Q, R, N = (np.asarray(arrays[name], dtype=float) for name in _NAMES)
     K, X, residual = dense_regulator(A, B, _whole(Q), _whole(R), N, discrete)
     if not residual.ndim and not residual < _FINE:
-        raise ValueError(f"lqr: {_reason(given, discrete)}")
+        raise ValueError(f"lqr: {_reason(arrays, discrete)}")
     return LQRGain(K, X, residual if residual.ndim else float(residual))
 
 
@@ -136,31 +136,31 @@ def finite_horizon_lqr(
     matrices = {name: _matrix(caller, name, x) for name, x in (("A", A), ("B", B), ("Q", Q), ("R", R)) if x is not None}
     many = _steps(caller, matrices, N, num_steps)
     last = matrices["Q"][..., -1, :, :] if matrices["Q"].ndim > 2 else matrices["Q"]
-    given, n, m = _read(caller, {"A": A, "B": B, "Q": Q, "R": R, "N": N})
-    given = {name: x if x.ndim > 2 else np.broadcast_to(x, (many, *x.shape)) for name, x in given.items()}
-    given["end"] = last if end is None else _matrix(caller, "end", end)
-    if given["end"].shape[-2:] != (n, n):
-        raise ValueError(f"{caller}: end: expected (..., {n}, {n}), got {given['end'].shape}")
-    if any(map(is_traced, given.values())):
-        X, K = riccati_sweep([given[name] for name in _NAMES], given["end"])
+    arrays, n, m = _read(caller, {"A": A, "B": B, "Q": Q, "R": R, "N": N})
+    arrays = {name: x if x.ndim > 2 else np.broadcast_to(x, (many, *x.shape)) for name, x in arrays.items()}
+    arrays["end"] = last if end is None else _matrix(caller, "end", end)
+    if arrays["end"].shape[-2:] != (n, n):
+        raise ValueError(f"{caller}: end: expected (..., {n}, {n}), got {arrays['end'].shape}")
+    if any(map(is_traced, arrays.values())):
+        X, K = riccati_sweep([arrays[name] for name in _NAMES], arrays["end"])
         return FiniteHorizonLQR(array(K), array(X))
-    if not _surely_costs(given):
-        _check_costs(caller, given, True)
+    if not _surely_costs(arrays):
+        _check_costs(caller, arrays, True)
     kernel = _KERNELS.get((n, m, many, "horizon"), lambda: _compiled_sweep(n, m, many))
-    return FiniteHorizonLQR(*kernel(**given))
+    return FiniteHorizonLQR(*kernel(**arrays))
 
 
-def _solved(given: Mapping[str, Any], continuous: bool) -> LQRGain:
-    found = riccati(LinearQuadratic.of(*(given[name] for name in _NAMES)), continuous=continuous)
-    return LQRGain(array(found.K), array(found.X), found.residual)
+def _solved(arrays: Mapping[str, Any], continuous: bool) -> LQRGain:
+    result = riccati(LinearQuadratic.of(*(arrays[name] for name in _NAMES)), continuous=continuous)
+    return LQRGain(array(result.K), array(result.X), result.residual)
 
 
 def _compiled(n: int, m: int, continuous: bool) -> Kernel:
     """K, X, the residual, and whether costs were seen to be some: if not, they may be still."""
 
-    def function(**given: Any) -> tuple[Any, ...]:
-        of = LinearQuadratic.of(*(given[name] for name in _NAMES))
-        return (*_solved(given, continuous), where(of.costs(_SLACK), 1.0, 0.0))
+    def function(**arrays: Any) -> tuple[Any, ...]:
+        of = LinearQuadratic.of(*(arrays[name] for name in _NAMES))
+        return (*_solved(arrays, continuous), where(of.costs(_SLACK), 1.0, 0.0))
 
     return compile(function, name="lqr", **_sizes(n, m))
 
@@ -182,23 +182,23 @@ def _plain_sizes(A: Any, B: Any, Q: Any, R: Any, N: Any) -> tuple[int, int]:
 
 @cache
 def _zeros(n: int, m: int) -> np.ndarray:
-    found = np.zeros((n, m))
-    found.setflags(write=False)
-    return found
+    result = np.zeros((n, m))
+    result.setflags(write=False)
+    return result
 
 
 def _check(
     caller: str, A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, N: np.ndarray, discrete: bool
 ) -> dict[str, np.ndarray]:
     """The matrices by name, after a close look."""
-    given, _, _ = _read(caller, {"A": A, "B": B, "Q": Q, "R": R, "N": N})
-    _check_costs(caller, given, discrete)
-    return given
+    arrays, _, _ = _read(caller, {"A": A, "B": B, "Q": Q, "R": R, "N": N})
+    _check_costs(caller, arrays, discrete)
+    return arrays
 
 
 def _compiled_sweep(n: int, m: int, many: int) -> Kernel:
-    def function(*, end: Any, **given: Any) -> tuple[Any, Any]:
-        X, K = riccati_sweep([given[name] for name in _NAMES], end)
+    def function(*, end: Any, **arrays: Any) -> tuple[Any, Any]:
+        X, K = riccati_sweep([arrays[name] for name in _NAMES], end)
         return array(K), array(X)
 
     sizes = {name: (many, *size) for name, size in _sizes(n, m).items()}
@@ -209,35 +209,35 @@ def _sizes(n: int, m: int) -> dict[str, tuple[int, int]]:
     return {"A": (n, n), "B": (n, m), "Q": (n, n), "R": (m, m), "N": (n, m)}
 
 
-def _matrix(caller: str, name: str, given: Any) -> np.ndarray:
-    found = given if is_traced(given) else np.asarray(given)
-    if not is_traced(given) and found.dtype.kind in "biu":
-        found = found.astype(float)
-    if not is_traced(given) and found.dtype.kind != "f":
-        raise TypeError(f"{caller}: {name}: expected an array of real numbers, got {given!r}")
-    if found.ndim < 2:
+def _matrix(caller: str, name: str, value: Any) -> np.ndarray:
+    result = value if is_traced(value) else np.asarray(value)
+    if not is_traced(value) and result.dtype.kind in "biu":
+        result = result.astype(float)
+    if not is_traced(value) and result.dtype.kind != "f":
+        raise TypeError(f"{caller}: {name}: expected an array of real numbers, got {value!r}")
+    if result.ndim < 2:
         raise ValueError(
-            f"{caller}: {name}: expected a matrix, an array (..., rows, columns), got the shape {found.shape}"
+            f"{caller}: {name}: expected a matrix, an array (..., rows, columns), got the shape {result.shape}"
         )
-    if not is_traced(found) and not np.isfinite(found).all():
-        raise ValueError(f"{caller}: {name}: expected finite numbers, got {found[~np.isfinite(found)][0]}")
-    return np.asarray(found) if not is_traced(found) else found
+    if not is_traced(result) and not np.isfinite(result).all():
+        raise ValueError(f"{caller}: {name}: expected finite numbers, got {result[~np.isfinite(result)][0]}")
+    return np.asarray(result) if not is_traced(result) else result
 
 
 def _read(caller: str, matrices: Mapping[str, Any]) -> tuple[dict[str, Any], int, int]:
     """The matrices as arrays, and how many states and inputs there are."""
-    given = {name: _matrix(caller, name, x) for name, x in matrices.items() if x is not None}
-    n, m = given["A"].shape[-1], given["B"].shape[-1]
+    arrays = {name: _matrix(caller, name, x) for name, x in matrices.items() if x is not None}
+    n, m = arrays["A"].shape[-1], arrays["B"].shape[-1]
     if matrices["N"] is None:
-        given["N"] = np.zeros((n, m))
+        arrays["N"] = np.zeros((n, m))
     for name, shape in _sizes(n, m).items():
-        if given[name].shape[-2:] != shape:
+        if arrays[name].shape[-2:] != shape:
             raise ValueError(
                 f"{caller}: {name}: expected (..., {shape[0]}, {shape[1]}), for A (..., {n}, {n}) and B "
                 f"(..., {n}, {m}), "
-                f"got {given[name].shape}"
+                f"got {arrays[name].shape}"
             )
-    return given, n, m
+    return arrays, n, m
 
 
 def _steps(caller: str, matrices: Mapping[str, np.ndarray], N: Any, steps: int | None) -> int:
@@ -253,15 +253,15 @@ def _steps(caller: str, matrices: Mapping[str, np.ndarray], N: Any, steps: int |
     return int(next(iter(told.values())))
 
 
-def _surely_costs(given: Mapping[str, np.ndarray]) -> bool:
+def _surely_costs(arrays: Mapping[str, np.ndarray]) -> bool:
     """Whether roots say so at once: of R, and of what Q and the end have left with a little more on the diagonal."""
     try:
-        root = np.linalg.cholesky(given["R"])  # reads the lower triangle
-        Q = given["Q"]
-        if given["N"].any():
-            half = np.linalg.solve(root, np.swapaxes(given["N"], -1, -2))
+        root = np.linalg.cholesky(arrays["R"])  # reads the lower triangle
+        Q = arrays["Q"]
+        if arrays["N"].any():
+            half = np.linalg.solve(root, np.swapaxes(arrays["N"], -1, -2))
             Q = Q - np.swapaxes(half, -1, -2) @ half
-        for M in (Q, given["end"]):
+        for M in (Q, arrays["end"]):
             size = 0.5 * _SLACK * np.abs(M).max(axis=(-1, -2), keepdims=True)
             np.linalg.cholesky(M + (size + 1e-300) * np.eye(M.shape[-1]))
     except np.linalg.LinAlgError:
@@ -269,9 +269,9 @@ def _surely_costs(given: Mapping[str, np.ndarray]) -> bool:
     return True
 
 
-def _check_costs(caller: str, given: Mapping[str, np.ndarray], discrete: bool) -> None:
+def _check_costs(caller: str, arrays: Mapping[str, np.ndarray], discrete: bool) -> None:
     """Raises ValueError for costs that can be negative, and in continuous time for an R that is singular."""
-    R, Q, N = _whole(given["R"]), _whole(given["Q"]), given["N"]
+    R, Q, N = _whole(arrays["R"]), _whole(arrays["Q"]), arrays["N"]
     values = np.linalg.eigvalsh(R)
     least = values[..., 0].min()
     if not (least >= -_SLACK * np.abs(values).max() if discrete else least > 0.0):
@@ -292,8 +292,8 @@ def _check_costs(caller: str, given: Mapping[str, np.ndarray], discrete: bool) -
         raise ValueError(
             f"{caller}: Q: expected a cost that is nowhere negative, but {what} has the eigenvalue {least:.6g}"
         )
-    if "end" in given:
-        end = _whole(given["end"])
+    if "end" in arrays:
+        end = _whole(arrays["end"])
         least = (np.linalg.eigvalsh(end)[..., 0] + _SLACK * np.abs(end).max(axis=(-1, -2))).min()
         if least < 0.0:
             raise ValueError(
@@ -301,16 +301,16 @@ def _check_costs(caller: str, given: Mapping[str, np.ndarray], discrete: bool) -
             )
 
 
-def _whole(given: np.ndarray) -> np.ndarray:
+def _whole(arrays: np.ndarray) -> np.ndarray:
     """The symmetric matrix of a lower triangle."""
-    lower = np.tril(given)
-    found: np.ndarray = lower + np.tril(lower, -1).swapaxes(-1, -2)
-    return found
+    lower = np.tril(arrays)
+    result: np.ndarray = lower + np.tril(lower, -1).swapaxes(-1, -2)
+    return result
 
 
-def _reason(given: Mapping[str, np.ndarray], discrete: bool) -> str:
+def _reason(arrays: Mapping[str, np.ndarray], discrete: bool) -> str:
     """Why one system has no regulator: a motion that no input moves, or that costs nothing and does not end."""
-    A, B, Q, R, N = (np.asarray(given[name], dtype=float) for name in ("A", "B", "Q", "R", "N"))
+    A, B, Q, R, N = (np.asarray(arrays[name], dtype=float) for name in ("A", "B", "Q", "R", "N"))
     n = len(A)
     scale = max(np.abs(A).max(), np.abs(B).max(), 1e-300)
     for root in np.linalg.eigvals(A):

@@ -26,14 +26,14 @@ from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamic
 from linkwork.optimal.robot_parameters import along, forces_of_states, robot_inputs, with_inputs
 from linkwork.optimal.shooting.contact_phases import HoldingPhases, holding_forces
 
-__all__ = ["HeldPlans"]
+__all__ = ["ConstrainedPlans"]
 
 Numbers = Mapping[Parameter, np.ndarray]
 
 _KERNELS: LazyCache[Kernel] = LazyCache(32)
 
 
-class HeldPlans:
+class ConstrainedPlans:
     """Plans of ``steps`` steps of a robot with motors at places ``acting`` of v."""
 
     def __init__(
@@ -54,7 +54,7 @@ class HeldPlans:
 
     @cached_property
     def gains(self) -> Kernel:
-        """Of ways (steps, nq), v (steps, nv), u (steps, m), what is given of each step, τ, Q and R: K."""
+        """Of a path (steps, nq), v (steps, nv), u (steps, m), what is given of each step, τ, Q and R: K."""
         key = (self.robot.tree, self.steps, self.acting, self.passive, self.phases.holdings, self.parameters)
         return _KERNELS.get(key, lambda: _compiled(*key))
 
@@ -72,39 +72,39 @@ class HeldPlans:
     ) -> MPCPlan:
         """Along paths (n, steps, nq) from states; ``active`` (..., steps, holdings), ``known`` joint forces of motors
         (n, steps, nv), or else of what holds the robot by name; ``numbers`` of the robot (n, *shape) or (*shape,)."""
-        ways = np.concatenate([q[:, None], path], axis=1)
-        rates = np.concatenate([v[:, None], self.robot.difference(ways[:, :-1], path) / step], axis=1)
+        whole_path = np.concatenate([q[:, None], path], axis=1)
+        rates = np.concatenate([v[:, None], self.robot.difference(whole_path[:, :-1], path) / step], axis=1)
         places = list(self.acting)
         active = np.broadcast_to(active, (len(q), *active.shape[-2:]))
         if known[0] is None:
             a = (rates[:, 1:] - rates[:, :-1]) / step
             each = along(self.robot.tree, numbers)
-            u = self._forces(ways[:, :-1], rates[:, :-1], a, active, self._near(active, known[1]), each)
+            u = self._forces(whole_path[:, :-1], rates[:, :-1], a, active, self._known_forces(active, known[1]), each)
         else:
             u = known[0][..., places]
         tau = np.zeros((*u.shape[:-1], self.robot.nv))
         tau[..., places] = u
         times = np.broadcast_to(step * np.arange(1.0, self.steps + 1.0)[:, None], (*active.shape[:-1], 1))
-        given = np.concatenate([times, active], axis=-1)
+        times_and_phases = np.concatenate([times, active], axis=-1)
         own = robot_inputs(self.robot.tree, numbers)
-        K = self.gains(ways[:, :-1], rates[:, :-1], u, given, np.array(step), Q, R, **own)
-        return MPCPlan(ways, rates, tau, K)
+        K = self.gains(whole_path[:, :-1], rates[:, :-1], u, times_and_phases, np.array(step), Q, R, **own)
+        return MPCPlan(whole_path, rates, tau, K)
 
-    def slowed(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, numbers: Numbers) -> np.ndarray:
+    def braking(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, numbers: Numbers) -> np.ndarray:
         """Joint forces of motors (n, nv) that come nearest to accelerations, with what holds the robot (..., holdings)
         as a plan begins."""
         active = np.broadcast_to(active, (len(q), active.shape[-1]))
-        found = np.zeros_like(v)
-        found[:, list(self.acting)] = self._forces(q, v, a, active, self._near(active, {}), numbers)
-        return found
+        result = np.zeros_like(v)
+        result[:, list(self.acting)] = self._forces(q, v, a, active, self._known_forces(active, {}), numbers)
+        return result
 
-    def _near(self, active: np.ndarray, known: Mapping[str, np.ndarray]) -> np.ndarray:
+    def _known_forces(self, active: np.ndarray, known: Mapping[str, np.ndarray]) -> np.ndarray:
         """Forces of what holds the robot, one beside the other (..., rows)."""
-        found = []
+        result = []
         for k, one in enumerate(self.phases.holdings):
             none = np.zeros((*active.shape[:-1], one.force.size))
-            found.append(known.get(one.force.name, none) * active[..., k, None])
-        return np.concatenate(found, axis=-1)
+            result.append(known.get(one.force.name, none) * active[..., k, None])
+        return np.concatenate(result, axis=-1)
 
     def _forces(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, near: np.ndarray, numbers: Numbers
@@ -123,16 +123,18 @@ def _compiled(
 ) -> Kernel:
     n, m = 2 * own.nv, len(acting)
 
-    def planned(ways: Any, rates: Any, u: Any, given: Any, step: Any, Q: Any, R: Any, **numbers: Any) -> Any:
+    def planned(
+        whole_path: Any, rates: Any, u: Any, times_and_phases: Any, step: Any, Q: Any, R: Any, **numbers: Any
+    ) -> Any:
         tree = with_inputs(own, parameters, numbers)
         dynamics = ContactDynamics(tree, step, acting, "semi_implicit_euler", passive, holdings)
 
         def node(_: Any, row: Any) -> Any:
-            q, v, u, given = (list(part) for part in row)
-            _, linear = dynamics.at(given).linear([*q, *v], u)
+            q, v, u, times_and_phases = (list(part) for part in row)
+            _, linear = dynamics.at(times_and_phases).linear([*q, *v], u)
             return (), array(linear.rows())
 
-        AB = scan(node, (), (ways, rates, u, given))[1]
+        AB = scan(node, (), (whole_path, rates, u, times_and_phases))[1]
         none = [[0.0] * m for _ in range(n)]
 
         def back(X: Any, AB: Any) -> Any:
@@ -141,6 +143,11 @@ def _compiled(
 
         return scan(back, Q, AB, reverse=True)[1]
 
-    sizes = {"ways": (steps, own.nq), "rates": (steps, own.nv), "u": (steps, m), "given": (steps, 1 + len(holdings))}
+    sizes = {
+        "whole_path": (steps, own.nq),
+        "rates": (steps, own.nv),
+        "u": (steps, m),
+        "times_and_phases": (steps, 1 + len(holdings)),
+    }
     more = {name: (prod(p.shape(own)),) for p, name in inputs_of(parameters).items()}
-    return compile(planned, name="held_plan", **sizes, step=(), Q=(n, n), R=(m, m), **more)
+    return compile(planned, name="constrained_plan", **sizes, step=(), Q=(n, n), R=(m, m), **more)

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,29 +16,32 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.npz_archive import OtherFileError, npz_path, open_archive, write_archive
 from linkwork._util.status import status_of
 from linkwork.control.linear_quadratic.arguments import (
-    above_nothing,
-    acting_places,
+    actuated_joints,
+    actuated_places,
     cost_matrix,
-    largest_forces,
-    matching,
-    nowhere_negative,
-    seconds_of,
+    read_effort_limits,
+    read_finite,
+    read_positive,
+    read_seconds,
+    read_semidefinite,
     state_cost,
 )
-from linkwork.control.mpc.constrained_gains import HeldPlans
+from linkwork.control.mpc.augmented_mpc import AugmentedPlanner
+from linkwork.control.mpc.constrained_gains import ConstrainedPlans
 from linkwork.control.mpc.mpc_plan import (
     BRAKING,
     FAILED,
     LATE,
     PLANNED,
     ROUNDING,
+    SATURATED,
     SHORT,
     MPCCommand,
     MPCPlan,
     followed,
     plan_kernel,
 )
-from linkwork.control.mpc.mpc_solvers import AugmentedPlanner, Planner, Search, within_effort
+from linkwork.control.mpc.mpc_solvers import EXCESS, Planner, Search
 from linkwork.control.mpc.shooting_mpc import ShootingPlanner
 from linkwork.errors import Status
 from linkwork.kernels.compiler_api import Kernel, make_ready
@@ -80,8 +83,7 @@ class ModelPredictiveController:
     - ``braking_time`` [s]: without a plan the robot is slowed down with -v / braking_time.
     - ``actuators``: names of joints that have motors (all but those of six degrees of freedom); ``effort``: their
       largest forces, a number or (nv,), the robot's unless it is said; ``passive``: forces overcome what joints do by
-      themselves.  Commands are by all three, and so are plans of "ilqr".  Those of "augmented" know what features of
-      the problem ask, and an ``effort`` that is given, as limits of torques in every step.
+      themselves.  Commands are by all three, and so are plans: limits of effort are bounds of all of their steps.
     - ``solver``: "augmented", "ilqr", a `Planner`, which has to know about motors by itself, or what makes one of the
       problem, the names of joints that have motors, ``effort`` (nv,) or None for the robot's, ``passive``, and of
       ``parameters`` where there are any.
@@ -118,49 +120,45 @@ class ModelPredictiveController:
         making: Any = _SOLVERS[solver] if isinstance(solver, str) else solver if callable(solver) else None
         self.robot = robot = (solver if making is None else problem).robot  # type: ignore[union-attr]
         self.passive = bool(passive)
-        self.acting = acting_places(caller, robot, actuators)
-        self._effort = largest_forces(caller, robot, effort)
+        self.acting = actuated_places(caller, robot, actuators)
+        self._effort = read_effort_limits(caller, robot, effort)
+        self._most = np.zeros(robot.nv)  # 0 where there is no motor
+        self._most[self.acting] = self._effort[self.acting]
         self._numbers = own_robot_numbers(caller, problem, parameters)
         named = tuple(self._numbers)
-        if making is AugmentedPlanner and effort is not None:
-            problem = within_effort(problem, self._effort, self.acting, self.passive)
         if making is not None:
-            places, own = range(robot.nv), set(self.acting.tolist())
-            slices = [(body.joint_name, robot.tree.v_slices[i]) for i, body in robot.tree.stacked() if body.joint.nv]
-            names = [name for name, its in slices if own.issuperset(places[its])]
-            solver = making(
-                problem, names, None if effort is None else self._effort, self.passive, *([named] if named else [])
-            )
+            names = actuated_joints(caller, robot, self.acting)
+            most = None if effort is None else self._effort
+            solver = making(problem, names, most, self.passive, *([named] if named else []))
         self.planner = planner = cast(Planner, solver)
         self.problem = problem
-        self._held = self._holdings(caller)
-        self.period = seconds_of(caller, "period", planner.step if period is None else period)
+        self._constrained = self._constrained_plans(caller)
+        self.period = read_seconds(caller, "period", planner.step if period is None else period)
         self.iterations = read_count(caller, "iterations", iterations)
         self.first_iterations = read_count(caller, "first_iterations", first_iterations)
-        self.time_limit = None if time_limit is None else seconds_of(caller, "time_limit", time_limit, zero=True)
-        self.braking_time = seconds_of(caller, "braking_time", braking_time)
-        self.most_violation = above_nothing(caller, "most_violation", most_violation)
-        self._Q = nowhere_negative(caller, "Q", state_cost(caller, "Q", Q, robot.nv))
-        self._R = nowhere_negative(caller, "R", cost_matrix(caller, "R", R, len(self.acting)), positive=True)
-        self._idle = np.setdiff1d(np.arange(robot.nv), self.acting)
+        self.time_limit = None if time_limit is None else read_seconds(caller, "time_limit", time_limit, zero=True)
+        self.braking_time = read_seconds(caller, "braking_time", braking_time)
+        self.most_violation = read_positive(caller, "most_violation", most_violation)
+        self._Q = read_semidefinite(caller, "Q", state_cost(caller, "Q", Q, robot.nv))
+        self._R = read_semidefinite(caller, "R", cost_matrix(caller, "R", R, len(self.acting)), positive=True)
         self._step = np.array(planner.step)
         self.reset()
         self.prepare()
 
     @cached_property
     def _planning(self) -> Kernel:
-        given = self.robot, self.planner.steps, tuple(self.acting.tolist()), self.passive
-        return plan_kernel(*given, tuple(self._numbers))
+        arguments = self.robot, self.planner.steps, tuple(self.acting.tolist()), self.passive
+        return plan_kernel(*arguments, tuple(self._numbers))
 
-    def _holdings(self, caller: str) -> HeldPlans | None:
+    def _constrained_plans(self, caller: str) -> ConstrainedPlans | None:
         """Plans of a robot that something holds; none of one that nothing does."""
         if getattr(self.problem, "robot", None) is not self.robot:
             return None
         phases = holdings_of(caller, self.problem)
         if not phases.holdings:
             return None
-        given = self.robot, phases, self.planner.steps, tuple(self.acting.tolist()), self.passive
-        return HeldPlans(*given, tuple(self._numbers))
+        arguments = self.robot, phases, self.planner.steps, tuple(self.acting.tolist()), self.passive
+        return ConstrainedPlans(*arguments, tuple(self._numbers))
 
     def prepare(self) -> None:
         """Make all code that steps take, as it is made with the controller: of one that was pickled, before its first
@@ -168,16 +166,20 @@ class ModelPredictiveController:
         robot, planner = self.robot, self.planner
         planner.prepare()
         robot.warm_up(["integrate", "difference", ("inverse_dynamics", {"passive": self.passive})], progress=False)
-        make_ready(self._planning if self._held is None else self._held.gains)
-        if self._held is not None or self._numbers:  # what it asks of the robot
+        make_ready(self._planning if self._constrained is None else self._constrained.gains)
+        if self._constrained is not None or self._numbers:  # what it asks of the robot
             q, v = np.asarray(robot.neutral())[None], np.zeros((1, robot.nv))
-            active = np.zeros((planner.steps, 0)) if self._held is None else self._held.phases.active(planner.steps)
+            active = (
+                np.zeros((planner.steps, 0))
+                if self._constrained is None
+                else self._constrained.phases.active(planner.steps)
+            )
             own = own_robot_numbers("controller", self.problem, [*map(str, self._numbers)])
             with np.errstate(all="ignore"):
-                if self._held is not None:
+                if self._constrained is not None:
                     path = np.repeat(q[:, None], planner.steps, axis=1)
-                    self._planned_along(q, v, path, planner.begun(q), active, own)
-                self._slowed(q, v, active, own)
+                    self._plan_along(q, v, path, planner.begun(q), active, own)
+                self._braking(q, v, active, own)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: x for name, x in self.__dict__.items() if name != "_planning"}
@@ -253,46 +255,43 @@ class ModelPredictiveController:
         anything is changed.
         """
         begun = time.perf_counter()
-        q, v, lead = self._read(state)
-        passed = self.period if elapsed is None else seconds_of("step", "elapsed", elapsed, zero=True)
-        own = self._given(parameters, lead)
-        numbers, active = self._asked(reference, lead, phases, own)
+        q, v, lead = self._read_state(state)
+        passed = self.period if elapsed is None else read_seconds("step", "elapsed", elapsed, zero=True)
+        own = self._robot_numbers(parameters, lead)
+        numbers, active = self._call_numbers(reference, lead, phases, own)
         first = self._search is None
-        search, done = self._searched(q, v, numbers, begun, 0.0 if first else passed)
+        wanted = self.first_iterations if first else self.iterations
         self._lead = lead
         self._age = np.full(len(q), np.inf) if first else self._age + passed
-        wanted = self.first_iterations if first else self.iterations
-        cost, violation = np.full(len(q), np.nan), np.full(len(q), np.nan)
-        fresh = np.zeros(len(q), dtype=bool)
-        told: Any = None
+        self._passed = 0.0 if first else self._passed + passed
+        search, done = self._run_search(q, v, numbers, begun, wanted)
+        ended = done == wanted
+        outcome = _Outcome.none(len(q))
         if done:
-            cost, violation = self.planner.judged(search)
-            told = self.planner, search, numbers
-            path = self.planner.path(search)
-            finite = np.isfinite(path).all(axis=(1, 2))
-            fresh = finite & np.isfinite(cost) & (violation <= self.most_violation)
-            fresh = self._planned(q, v, path, search, active, fresh, own)
-            if not fresh.all():
-                cold, keep = self.planner.begun(q), finite & self.planner.sound(search)
-                search = {name: np.where(_wide(keep, x), x, cold[name]) for name, x in search.items()}
-            self._search = search
-        ended = done == wanted or (done > 0 and self.planner.ended(search))
+            outcome = self._outcome(q, v, search, active, own)
+            search, again = self.planner.limited(search, outcome.plan.tau)
+            if again.any():
+                search, more = self._iterated(search, q, v, numbers, begun, wanted)
+                outcome = self._outcome(q, v, search, active, own) if more else outcome
+                done, ended = done + more, more == wanted
+            ended = ended or self.planner.ended(search)
+            self._take(outcome, search, q)
         good, bad = PLANNED if ended else SHORT, FAILED if done else LATE
-        torque, K, status = self._said(q, v, active, fresh, good, bad, own)
+        torque, K, status = self._forces(q, v, active, outcome.is_new, good, bad, own)
         torque, K, q, v = (x.reshape(*lead, *x.shape[1:]) for x in (torque, K, q, v))
-        violated, costs = (x.reshape(lead) if lead else x[0].item() for x in (violation, cost))
+        violated, costs = (x.reshape(lead) if lead else x[0].item() for x in (outcome.violation, outcome.cost))
         said = status_of(status.reshape(lead))
-        seconds = time.perf_counter() - begun
+        seconds, source = time.perf_counter() - begun, (self.planner, search, numbers) if done else None
         acts = self.acting, self._effort
-        return MPCCommand._make(self.robot, torque, K, q, v, *acts, said, violated, costs, done, seconds, told)
+        return MPCCommand._make(self.robot, torque, K, q, v, *acts, said, violated, costs, done, seconds, source)
 
-    def _given(self, parameters: Any, lead: tuple[int, ...]) -> Numbers:
+    def _robot_numbers(self, parameters: Any, lead: tuple[int, ...]) -> Numbers:
         """The robot's numbers in a step, (n, *shape) or (*shape,).  Raises ValueError, TypeError, UnknownNameError."""
         if parameters is None and not self._numbers:
             return {}
         return spread("step", self.robot.tree, renumbered("step", self.problem, self._numbers, parameters), lead)
 
-    def _asked(
+    def _call_numbers(
         self,
         reference: Mapping[str, Any] | None,
         lead: tuple[int, ...],
@@ -300,21 +299,21 @@ class ModelPredictiveController:
         own: Numbers,
     ) -> tuple[Any, np.ndarray]:
         """What the planner takes of a step, and what holds the robot when (..., T, holdings)."""
-        held = None if self._held is None else self._held.phases
+        holdings = None if self._constrained is None else self._constrained.phases
         more: dict[str, Any] = {"parameters": own} if own else {}
         if phases is None:
             none = np.zeros((self.planner.steps, 0))
-            active = none if held is None else held.active(self.planner.steps)
+            active = none if holdings is None else holdings.active(self.planner.steps)
             return self.planner.numbers(reference, lead, **more), active
-        schedule = rescheduled("step", self.problem, held, phases, lead)
+        schedule = rescheduled("step", self.problem, holdings, phases, lead)
         return self.planner.numbers(reference, lead, schedule, **more), schedule.active
 
-    def _read(self, state: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+    def _read_state(self, state: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         if not isinstance(state, tuple | list) or len(state) != 2:
             raise ValueError(f"step: state: expected a pair (q, v), got {state!r}")
         robot = self.robot
-        q = matching("step", "state: q", state[0], robot.nq, "nq")
-        v = matching("step", "state: v", state[1], robot.nv, "nv")
+        q = read_finite("step", "state: q", state[0], robot.nq, "nq")
+        v = read_finite("step", "state: v", state[1], robot.nv, "nv")
         if q.shape[:-1] != v.shape[:-1]:
             raise ValueError(f"step: state: expected q and v of as many environments, got {q.shape} and {v.shape}")
         lead = q.shape[:-1]
@@ -325,21 +324,24 @@ class ModelPredictiveController:
             )
         return q.reshape(-1, robot.nq), v.reshape(-1, robot.nv), lead
 
-    def _searched(self, q: np.ndarray, v: np.ndarray, numbers: Any, begun: float, passed: float) -> tuple[Search, int]:
-        """The search after iterations, and how many there were."""
+    def _run_search(self, q: np.ndarray, v: np.ndarray, numbers: Any, begun: float, wanted: int) -> tuple[Search, int]:
+        """The search after a step's iterations, and how many there were."""
         planner, limit = self.planner, self.time_limit
         if limit is not None and time.perf_counter() - begun >= limit:
-            self._passed += passed
             return self._search or {}, 0
         if self._search is None:
-            search, wanted = planner.begun(q), self.first_iterations
+            search = planner.begun(q)
         else:
-            search, wanted = planner.moved(self._search, (self._passed + passed) / planner.step), self.iterations
-        search = planner.started(search)
+            search = planner.moved(self._search, self._passed / planner.step)
+        return self._iterated(planner.started(search), q, v, numbers, begun, wanted)
+
+    def _iterated(
+        self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, begun: float, wanted: int
+    ) -> tuple[Search, int]:
+        """A search that was started after so many iterations, or as many as there is time for, and their number."""
+        planner, limit = self.planner, self.time_limit
         if limit is None:
-            search = planner.iterated(search, q, v, numbers, wanted)
-            self._passed = 0.0
-            return search, wanted
+            return planner.iterated(search, q, v, numbers, wanted), wanted
         done, longest, before = 0, 0.0, time.perf_counter()
         while done < wanted and before - begun + longest < limit:
             search = planner.iterated(search, q, v, numbers, done + 1)
@@ -348,82 +350,97 @@ class ModelPredictiveController:
             longest, before = max(longest, now - before), now
             if planner.ended(search):
                 break
-        self._passed = 0.0 if done else self._passed + passed
         return search, done
 
-    def _planned(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        path: np.ndarray,
-        search: Search,
-        active: np.ndarray,
-        fresh: np.ndarray,
-        own: Numbers,
-    ) -> np.ndarray:
-        """Makes new plans where paths are sound, and says where they are."""
-        if not fresh.any():
-            return fresh
+    def _outcome(self, q: np.ndarray, v: np.ndarray, search: Search, active: np.ndarray, own: Numbers) -> _Outcome:
+        """What a search has led to."""
+        cost, violation = self.planner.judged(search)
+        path = self.planner.path(search)
+        is_finite = np.isfinite(path).all(axis=(1, 2))
+        is_new = is_finite & np.isfinite(cost) & (violation <= self.most_violation)
         with np.errstate(all="ignore"):
-            new = self._planned_along(q, v, path, search, active, own)
-        fresh = fresh & np.isfinite(new.tau).all(axis=(1, 2)) & np.isfinite(new.K).all(axis=(1, 2, 3))
-        if self._plan is None or fresh.all():
-            self._plan = new
-        else:
-            self._plan = MPCPlan(*(np.where(_wide(fresh, x), x, y) for x, y in zip(new, self._plan, strict=True)))
-        self._age[fresh] = 0.0
-        return fresh
+            plan = self._plan_along(q, v, path, search, active, own)
+        is_new &= np.isfinite(plan.tau).all(axis=(1, 2)) & np.isfinite(plan.K).all(axis=(1, 2, 3))
+        return _Outcome(plan, cost, violation, is_new, is_finite)
 
-    def _planned_along(
+    def _take(self, outcome: _Outcome, search: Search, q: np.ndarray) -> None:
+        """Goes on with plans that are new, and with searches that are sound; others begin anew."""
+        new = outcome.is_new
+        if not new.all():
+            cold, keep = self.planner.begun(q), outcome.is_finite & self.planner.sound(search)
+            search = {name: np.where(_wide(keep, x), x, cold[name]) for name, x in search.items()}
+        self._search, self._passed = search, 0.0
+        if new.all() or (self._plan is None and new.any()):
+            self._plan = outcome.plan
+        elif self._plan is not None:
+            both = zip(outcome.plan, self._plan, strict=True)
+            self._plan = MPCPlan(*(np.where(_wide(new, x), x, y) for x, y in both))
+        self._age[new] = 0.0
+
+    def _plan_along(
         self, q: np.ndarray, v: np.ndarray, path: np.ndarray, search: Search, active: np.ndarray, own: Numbers
     ) -> MPCPlan:
         """Forces and gains along paths."""
-        if self._held is not None:
+        if self._constrained is not None:
             sound = np.isfinite(path).all(axis=(1, 2))
             path = np.where(_wide(sound, path), path, q[:, None])
             known = self.planner.forces(search)
-            return self._held.planned(q, v, path, active, known, self.planner.step, self._Q, self._R, own)
-        found = self._planning(q, v, path, self._step, self._Q, self._R, **robot_inputs(self.robot.tree, own))
-        return MPCPlan(np.concatenate([q[:, None], path], axis=1), found.v, found.tau, found.K)
+            return self._constrained.planned(q, v, path, active, known, self.planner.step, self._Q, self._R, own)
+        made = self._planning(q, v, path, self._step, self._Q, self._R, **robot_inputs(self.robot.tree, own))
+        return MPCPlan(np.concatenate([q[:, None], path], axis=1), made.v, made.tau, made.K)
 
-    def _slowed(self, q: np.ndarray, v: np.ndarray, active: np.ndarray, own: Numbers) -> np.ndarray:
+    def _braking(self, q: np.ndarray, v: np.ndarray, active: np.ndarray, own: Numbers) -> np.ndarray:
         """Forces by which velocities fade, with what holds the robot as plans begin."""
         a = -v / self.braking_time
-        if self._held is not None:
-            return self._held.slowed(q, v, a, active[..., 0, :], own)
+        if self._constrained is not None:
+            return self._constrained.braking(q, v, a, active[..., 0, :], own)
         return forces_of_states(self.robot, own, q, v, a, passive=self.passive)
 
-    def _said(
+    def _forces(
         self,
         q: np.ndarray,
         v: np.ndarray,
         active: np.ndarray,
-        fresh: np.ndarray,
+        is_new: np.ndarray,
         good: Status,
         bad: Status,
         own: Numbers,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Forces, gains and status."""
-        if fresh.all() and self._plan is not None:
-            return self._limited(self._plan.tau[:, 0]), self._plan.K[:, 0], np.full(len(q), good)
-        robot, T, tau = self.robot, self.planner.steps, self.planner.step
-        over = (T - ROUNDING) * tau
-        m, nv = len(self.acting), robot.nv
-        status = np.where(fresh, good, np.where(self._age < over, bad, BRAKING))
-        torque = self._slowed(q, v, active, own)
-        K = np.zeros((len(q), m, 2 * nv))
-        going = np.flatnonzero(self._age < over)
-        if len(going) and self._plan is not None:
-            plan = MPCPlan(*(x[going] for x in self._plan))
-            forces, K[going] = followed(robot, plan, self._age[going] / tau, q[going], v[going], self.acting)
-            torque[going] = forces
-        return self._limited(torque), K, status
+        """Forces within limits, gains and status."""
+        if is_new.all() and self._plan is not None:
+            torque, K, status = self._plan.tau[:, 0], self._plan.K[:, 0], np.full(len(q), good)
+        else:
+            robot, tau = self.robot, self.planner.step
+            over = (self.planner.steps - ROUNDING) * tau
+            torque = self._braking(q, v, active, own)
+            K = np.zeros((len(q), len(self.acting), 2 * robot.nv))
+            going = np.flatnonzero(self._age < over)
+            if len(going) and self._plan is not None:
+                plan = MPCPlan(*(x[going] for x in self._plan))
+                torque[going], K[going] = followed(robot, plan, self._age[going] / tau, q[going], v[going], self.acting)
+            status = np.where(is_new, good, np.where(self._age < over, bad, BRAKING))
+        limited = np.minimum(np.maximum(torque, -self._most), self._most)
+        if np.count_nonzero(limited != torque):
+            # by how much a search may pass limits, and what is rounding where there is no motor
+            slack = EXCESS * np.where(self._most > 0.0, self._most, np.abs(torque).max(axis=1, keepdims=True))
+            is_cut = (np.abs(torque - limited) > slack).any(axis=1) & is_new
+            status = np.where(is_cut, SATURATED, status) if is_cut.any() else status
+        return limited, K, status
 
-    def _limited(self, torque: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.clip(torque, -self._effort, self._effort)
-        if len(self._idle):
-            found[:, self._idle] = 0.0
-        return found
+
+class _Outcome(NamedTuple):
+    """What a step's search has led to, by environment."""
+
+    plan: Any
+    cost: np.ndarray
+    violation: np.ndarray
+    is_new: np.ndarray  # whether there is a new plan
+    is_finite: np.ndarray  # whether the path is numbers
+
+    @classmethod
+    def none(cls, count: int) -> _Outcome:
+        unknown, no = np.full(count, np.nan), np.zeros(count, dtype=bool)
+        return cls(None, unknown, unknown, no, no)
 
 
 def _wide(which: np.ndarray, x: np.ndarray) -> np.ndarray:

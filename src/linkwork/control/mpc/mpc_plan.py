@@ -29,6 +29,7 @@ __all__ = [
     "LATE",
     "PLANNED",
     "ROUNDING",
+    "SATURATED",
     "SHORT",
     "MPCCommand",
     "MPCPlan",
@@ -90,30 +91,30 @@ def _compiled(
 ) -> Kernel:
     nv, m = own.nv, len(acting)
 
-    def planned(q: Any, v: Any, path: Any, step: Any, Q: Any, R: Any, **given: Any) -> Any:
-        robot = robot_of_inputs(own, parameters, given)
-        ways = np.concatenate([array([list(q)]), path])
+    def planned(q: Any, v: Any, path: Any, step: Any, Q: Any, R: Any, **inputs: Any) -> Any:
+        robot = robot_of_inputs(own, parameters, inputs)
+        whole_path = np.concatenate([array([list(q)]), path])
         inverse = 1.0 / step
 
-        def rate(_: Any, given: Any) -> Any:
-            before, after = given
+        def rate(_: Any, row: Any) -> Any:
+            before, after = row
             return (), array([x * inverse for x in robot.difference(before, after)])
 
-        later = scan(rate, (), (ways[:-1], path))[1]
+        later = scan(rate, (), (whole_path[:-1], path))[1]
         rates = np.concatenate([array([list(v)]), later])
 
-        def node(_: Any, given: Any) -> Any:
-            q, v, after = given
+        def node(_: Any, row: Any) -> Any:
+            q, v, after = row
             a = array([(x - y) * inverse for x, y in zip(after, v, strict=True)])
             tau = robot.inverse_dynamics(q, v, a, passive=passive)
             A, B = robot.linearize(q, v, tau, dt=step, passive=passive)
             return (), (tau, A, B[:, list(acting)])
 
-        tau, A, B = scan(node, (), (ways[:-1], rates[:-1], later))[1]
+        tau, A, B = scan(node, (), (whole_path[:-1], rates[:-1], later))[1]
         none = [[0.0] * m for _ in range(2 * nv)]
 
-        def back(X: Any, given: Any) -> Any:
-            A, B = given
+        def back(X: Any, system: Any) -> Any:
+            A, B = system
             X, K = riccati_step(LinearQuadratic.of(A, B, Q, R, none), [list(row) for row in X])
             return array(X), array(K)
 
@@ -126,7 +127,7 @@ def _compiled(
 
 
 PLANNED, SHORT, LATE = Status.PLANNED, Status.SHORTENED, Status.LATE
-FAILED, BRAKING = Status.FAILED, Status.BRAKING
+FAILED, BRAKING, SATURATED = Status.FAILED, Status.BRAKING, Status.SATURATED
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -139,6 +140,7 @@ class MPCCommand(Result):
 
     - "planned": the forces of a new plan;
     - "shortened": of one with fewer iterations, since time was over;
+    - "saturated": of one whose forces pass a limit, since its search has not come to an end: they are cut to the limit;
     - "late": time was over before any: the last plan goes on, with its gains;
     - "failed": the search found no numbers, or a path that violates constraints too much: the last plan goes on;
     - "braking": there is no plan to go on with: the robot is slowed down against gravity.
@@ -175,11 +177,11 @@ class MPCCommand(Result):
     @property
     def success(self) -> Any:
         """True where the forces are those of a new plan; a bool, or an array (...)."""
-        found = np.isin(self.status, (PLANNED, SHORT))
+        found = np.isin(self.status, (PLANNED, SHORT, SATURATED))
         return found if found.ndim else bool(found)
 
     def _sentence(self, index: tuple[int, ...]) -> str:
-        if self._searched is None or np.asarray(self.status)[index] in (PLANNED, SHORT):
+        if self._searched is None or np.asarray(self.status)[index] in (PLANNED, SHORT, SATURATED):
             return f"{self.iterations} iterations"
         planner, search, numbers = self._searched
         place = int(np.ravel_multi_index(index, np.shape(self.status))) if index else 0

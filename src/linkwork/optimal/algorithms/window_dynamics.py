@@ -82,12 +82,26 @@ class WindowDynamics:
 
     def torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
         """The same, and how it varies: by the derivatives of inverse dynamics, and those of v̄ and a_t by the steps."""
-        motion, forces, dynamics = self._middle(), self._forces(), self._joint_forces(passive)
-        by_q, by_v, by_a, by_forces = dynamics.slopes(*motion, forces)
         mean = self.derived(lambda w: [0.5 * (x + y) for x, y in zip(w.velocity(), w.velocity(1), strict=True)], 2)
+        return self._torque_rows(self._middle(), mean, passive)
+
+    def begin_torque(self, passive: bool = False) -> list[Any]:
+        """τ (nv) as a_t begins, at (q_{t−1}, v_{t−1}): what a controller exerts there [N·m, N]."""
+        return self._joint_forces(passive).torque(*self._beginning(), self._forces())
+
+    def begin_torque_jacobian(self, passive: bool = False) -> FeatureJacobian:
+        """The same, and how it varies."""
+        return self._torque_rows(self._beginning(), self.derived(lambda w: w.velocity(1), 2), passive)
+
+    def _torque_rows(
+        self, motion: tuple[list[Any], list[Any], list[Any]], velocity: FeatureJacobian, passive: bool
+    ) -> FeatureJacobian:
+        forces, dynamics = self._forces(), self._joint_forces(passive)
+        by_q, by_v, by_a, by_forces = dynamics.slopes(*motion, forces)
         rate = self.derived(lambda w: w.acceleration(), 2)
         rows = [
-            _summed(_product(by_v, of_v), _product(by_a, of_a)) for of_v, of_a in zip(mean.rows, rate.rows, strict=True)
+            _summed(_product(by_v, of_v), _product(by_a, of_a))
+            for of_v, of_a in zip(velocity.rows, rate.rows, strict=True)
         ]
         rows[1] = _summed(rows[1], [[*row, *[0.0] * (self.width - self.tree.nv)] for row in by_q])
         for name, found in by_forces.items():
@@ -95,7 +109,7 @@ class WindowDynamics:
             for row, numbers in zip(rows[0], found, strict=True):
                 for place, x in zip(places, numbers, strict=True):
                     row[place] = row[place] + x
-        parameters = _summed(_product(by_v, mean.parameters), _product(by_a, rate.parameters))
+        parameters = _summed(_product(by_v, velocity.parameters), _product(by_a, rate.parameters))
         return FeatureJacobian(dynamics.torque(*motion, forces), rows, parameters)
 
     def power(self, passive: bool = False) -> Any:
@@ -125,6 +139,9 @@ class WindowDynamics:
     def _middle(self) -> tuple[list[Any], list[Any], list[Any]]:
         v = [0.5 * (x + y) for x, y in zip(self.velocity(), self.velocity(1), strict=True)]
         return self.configuration(1), v, self.acceleration()
+
+    def _beginning(self) -> tuple[list[Any], list[Any], list[Any]]:
+        return self.configuration(1), self.velocity(1), self.acceleration()
 
     def _joint_forces(self, passive: bool) -> JointForces:
         """With constraints as they are in the middle of the window."""

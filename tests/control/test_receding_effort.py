@@ -1,0 +1,157 @@
+"""Model-predictive control of weak motors: limits of effort are bounds of the plan, and what is cut is said."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.compiler import build
+
+STEP = 0.05
+SLIDE = lw.joints.Prismatic((1, 0, 0))
+TWO = lw.load("double_pendulum")  # whose shoulder has 50 N·m
+SWING = {"place": [2.5, -1.0]}
+
+
+def _cart(effort: float = np.inf) -> lw.Robot:
+    rail = lw.Joint.of(SLIDE, name="rail", parent="world", child="cart", effort=effort)
+    return lw.Robot.build("cart", lw.Link("cart", mass=2.0), rail)
+
+
+def _reach(robot: lw.Robot, steps: int = 20) -> lw.Problem:
+    problem = lw.Problem(robot, steps=steps, duration=steps * STEP)
+    problem = problem.add("configuration", "squares", scale=10.0, name="place").add("velocity", "squares", scale=0.3)
+    return problem.add("torque", "squares", scale=0.01)
+
+
+def _moved(robot: lw.Robot, q: Any, v: Any, tau: Any) -> tuple[Any, Any]:
+    v = v + STEP * robot.forward_dynamics(q, v, tau)
+    return robot.integrate(q, STEP * v), v
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_cart_goes_where_its_plan_leads(own: bool) -> None:
+    """With a weak motor of the robot's own, or of the controller's: commands are cut nowhere."""
+    robot = _cart(15.0 if own else 100.0)
+    options = {} if own else {"effort": 15.0}
+    controller = _reach(robot).controller(iterations=40, first_iterations=200, **options)
+    q, v, forces = np.zeros(1), np.zeros(1), []
+    for _ in range(40):
+        command = controller.step((q, v), {"place": [5.0]})
+        q, v = _moved(robot, q, v, command.torque)
+        plan = controller.plan
+        assert command.status == "planned" and np.abs(plan.tau).max() < 15.0 + 1e-4
+        assert np.abs(plan.q[1] - q).max() < 1e-6
+        forces.append(command.torque[0])
+    assert max(forces) > 14.9 and min(forces) < -14.9  # it takes all that there is
+
+
+def test_limits_that_are_not_reached_change_nothing() -> None:
+    weak, strong = (_reach(_cart(effort)).controller() for effort in (15.0, np.inf))
+    q, v = np.zeros(1), np.zeros(1)
+    for _ in range(5):
+        command, other = (one.step((q, v), {"place": [0.02]}) for one in (weak, strong))
+        assert np.array_equal(command.torque, other.torque) and np.array_equal(command.K, other.K)
+        assert command.iterations == other.iterations and 0.0 < np.abs(command.torque).max() < 15.0
+        q, v = _moved(weak.robot, q, v, command.torque)
+
+
+def test_limits_are_those_of_what_is_exerted() -> None:
+    """Of an arm that swings, centrifugal forces among them, and until limits do not count any more."""
+    controller, status = _reach(TWO, 6).controller(), []
+    q, v = np.array([0.1, 0.2]), np.zeros(2)
+    for _ in range(12):
+        command = controller.step((q, v), SWING)
+        first = controller.plan.tau[0]
+        limited = bool(controller._search["is_bounded"].any())
+        status.append((command.status, limited))
+        if command.status == "planned":
+            assert np.allclose(command.torque, first, atol=1e-2 * 50.0)
+        else:
+            assert command.status == "saturated"
+            assert np.abs(first).max() > 50.0 * (1.0 + 1e-2) and np.abs(command.torque).max() == 50.0
+            assert command.explain() == f"saturated after {command.iterations} iterations"
+        q, v = _moved(TWO, q, v, command.torque)
+    assert status[0] == ("planned", True) and status[-1] == ("planned", False)
+
+
+def test_what_is_cut_is_said() -> None:
+    """A search that ends too early asks for more than there is."""
+    command = _reach(_cart(15.0)).controller(first_iterations=1).step(([0.0], [0.0]), {"place": [5.0]})
+    assert command.status == "saturated" and command.torque.tolist() == [15.0]
+    assert command.violation > 0.0  # the search knows
+
+
+def test_environments_reach_limits_alone(tmp_path: Path) -> None:
+    """Each is what it is alone, whether limits count in it or not; what is carried is in files and pickled."""
+    problem, options = _reach(TWO, 6), {"iterations": 4}
+    together = problem.controller(**options)
+    alone = [problem.controller(**options) for _ in range(3)]
+    q, v = np.array([[2.4, -1.0], [0.1, 0.2], [2.5, -1.1]]), np.zeros((3, 2))
+    copy: Any = None
+    for k in range(4):
+        command = together.step((q, v), SWING)
+        for place, one in enumerate(alone):
+            own = one.step((q[place], v[place]), SWING)
+            assert own.status == command.status[place] and np.array_equal(own.torque, command.torque[place])
+            assert np.array_equal(own.K, command.K[place]) and own.cost == command.cost[place]
+        if copy is not None:
+            assert np.array_equal(copy.step((q, v), SWING).torque, command.torque)
+        if k == 1:
+            assert together._search["is_bounded"].tolist() == [0.0, 1.0, 0.0]
+            together.save(tmp_path / "it.npz")
+            copy = pickle.loads(pickle.dumps(problem.controller(**options)))
+            copy.restore(tmp_path / "it.npz")
+        q, v = _moved(TWO, q, v, command.torque)
+
+
+def test_what_has_no_motor_is_planned_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cart with a pole: its hinge exerts nothing in the plan, and the cart goes where it leads."""
+    rail = lw.Joint.of(SLIDE, name="rail", parent="world", child="cart", effort=8.0)
+    pole = lw.Link("pole", mass=0.2, com=(0, 0, -0.5), inertia=(1e-3, 1e-3, 1e-3))
+    hinge = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="cart", child="pole")
+    robot = lw.Robot.build("pole", lw.Link("cart", mass=1.0, com=(0, 0, 0)), pole, rail, hinge)
+    controller = _reach(robot, 6).controller(actuators=["rail"], first_iterations=200, iterations=100)
+    q, v = np.array([1.0, 0.2]), np.zeros(2)
+    for _ in range(4):
+        with monkeypatch.context() as patch:  # all code was made with the controller
+            patch.setattr(build, "link", None)
+            command, plan = controller.step((q, v)), controller.plan
+        assert command.status == "planned" and command.torque[1] == 0.0
+        assert np.abs(plan.tau[:, 1]).max() < 1e-5 and np.abs(plan.tau[:, 0]).max() < 8.0 + 1e-4
+        q, v = _moved(robot, q, v, command.torque)
+        assert np.abs(plan.q[1] - q).max() < 1e-6
+    assert controller._search["is_bounded"].all()
+
+
+def test_what_holds_a_robot_bears_its_share() -> None:
+    """A four-bar with a weak motor at its crank: the loop and the motor exert what the plan's motion takes."""
+    robot = lw.load("fourbar")
+    start, free = robot.assemble(robot.neutral()).q, robot.without_constraints()
+    problem = lw.Problem(robot, steps=4, duration=4 * STEP).add("acceleration", "squares", scale=0.1)
+    turned = lw.ik.JointTask("crank_hinge")
+    problem = problem.add(turned, "squares", scale=20.0, target=start[0] + 0.3, name="turned")
+    for effort, first in ((np.inf, 0.3798), (0.3, 0.3)):
+        controller = problem.controller(actuators=["crank_hinge"], effort=effort, first_iterations=200)
+        command, plan = controller.step((start, np.zeros(3))), controller.plan
+        assert command.status == "planned" and np.isclose(command.torque[0], first, rtol=1e-3)
+        assert np.abs(plan.tau).max() < effort * (1.0 + 1e-6) and not plan.tau[:, 1:].any()
+        left = free.inverse_dynamics(plan.q[0], plan.v[0], (plan.v[1] - plan.v[0]) / STEP) - plan.tau[0]
+        G = robot.constraint_jacobian(plan.q[0])
+        assert np.abs(left - G.T @ np.linalg.lstsq(G.T, left, rcond=1e-9)[0]).max() < 1e-6
+
+
+def test_a_problem_that_says_what_has_no_motor_is_taken_as_it_is() -> None:
+    robot = _cart(np.inf)
+    problem = _reach(robot)
+    assert problem.controller().planner._own.prepared.problem is problem
+    ball = lw.Joint.of(lw.joints.Spherical(), name="ball", parent="world", child="head")
+    head = lw.Robot.build("head", lw.Link("head", mass=1.0, inertia=(0.1, 0.1, 0.1)), ball)
+    turning = _reach(head)
+    with pytest.raises(ValueError, match=r"actuators: 'ball.wy' is one of several velocities of a joint: name all"):
+        turning.controller(actuators=["ball.wy"])
