@@ -62,7 +62,7 @@ def mpc_rows(quick: bool) -> list[MotionRow]:
     start = np.array([0.5, 0.5, 0.1, -1.7, 0.3, 1.4, 0.4])
     found = []
     for iterations in (1, 3):
-        controller = problem.controller(period=PERIOD, iterations=iterations)
+        controller = problem.controller(period=PERIOD, max_iterations=iterations)
         q, v, seconds = start, np.zeros(arm.nv), []
         for k in range(300 if quick else 2000):
             aim = arm.pose(start + 0.2 * np.sin(PERIOD * k), "hand")

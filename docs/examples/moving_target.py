@@ -33,7 +33,7 @@ def made():
     problem = problem.add(lw.ik.PositionTask("hand"), "least_squares", scale=30.0, name="target")
     problem = problem.add("velocity", "least_squares", scale=0.1).add("acceleration", "least_squares", scale=0.01)
     problem = problem.add(lw.optimal.Clearance(scene=scene, pairs=pairs, at_least=NEAR), "inequality")
-    return problem.add_limits().controller(period=PERIOD, iterations=2)
+    return problem.add_limits().controller(period=PERIOD, max_iterations=2)
 
 
 def followed(duration):

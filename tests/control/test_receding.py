@@ -52,7 +52,7 @@ def _regulator() -> np.ndarray:
 
 def test_of_a_linear_robot_it_is_the_regulator(problem: Any) -> None:
     K, robot = _regulator(), problem.robot
-    controller = problem.controller(iterations=4, Q=(9.0, 0.25), R=0.04 / np.array([2.0 * MASS, MASS]) ** 2)
+    controller = problem.controller(max_iterations=4, Q=(9.0, 0.25), R=0.04 / np.array([2.0 * MASS, MASS]) ** 2)
     q, v = np.array([0.3, -0.2]), np.array([0.1, 0.2])
     for _ in range(10):
         command = controller.step((q, v))
@@ -67,7 +67,7 @@ def test_of_a_linear_robot_it_is_the_regulator(problem: Any) -> None:
 
 
 def test_limits_hold_and_references_are_followed(problem: Any) -> None:
-    controller, robot = problem.controller(iterations=8), problem.robot
+    controller, robot = problem.controller(max_iterations=8), problem.robot
     q, v, fastest = np.zeros(2), np.zeros(2), 0.0
     for _ in range(60):
         command = controller.step((q, v), {"place": [4.0, -1.0]})
@@ -95,7 +95,7 @@ def test_what_is_carried_moves_with_time(problem: Any) -> None:
 
 
 def test_without_time_the_last_plan_goes_on_then_it_brakes(problem: Any) -> None:
-    robot, controller = problem.robot, problem.controller(time_limit=0.0, braking_time=0.25)
+    robot, controller = problem.robot, problem.controller(time_limit=0.0, fallback_braking_time=0.25)
     q, v = np.array([0.5, 0.1]), np.array([0.2, -0.4])
     braking = robot.inverse_dynamics(q, v, -v / 0.25)
     command = controller.step((q, v))
@@ -121,7 +121,7 @@ def test_environments_are_what_they_are_alone(problem: Any, tmp_path: Path) -> N
     rng = np.random.default_rng(0)
     q, v = 0.3 * rng.normal(size=(3, 2)), 0.1 * rng.normal(size=(3, 2))
     q[1] = 5.0  # it takes more iterations until its path is as slow as it has to be
-    options = {"most_violation": 1e-3, "iterations": 2, "first_iterations": 1}
+    options = {"max_constraint_violation": 1e-3, "max_iterations": 2, "first_max_iterations": 1}
     told = []
     together, alone = problem.controller(**options), [problem.controller(**options) for _ in range(3)]
     copy: Any = None
@@ -176,7 +176,7 @@ def test_what_plans_is_exchangeable(problem: Any) -> None:
         told.extend([names, effort, passive])
         return Slow(problem)
 
-    problem.controller(solver=making, actuators=["y"], effort=4.0, passive=True)
+    problem.controller(solver=making, actuators=["y"], effort_limits=4.0, passive=True)
     assert told[0] == ["y"] and told[1].tolist() == [4.0, 4.0] and told[2] is True
 
 
@@ -207,7 +207,7 @@ def test_iterative_lqr_fails_and_is_carried(problem: Any, tmp_path: Path) -> Non
         "configuration", "least_squares", scale=3.0
     )
     hasty = hasty.add("velocity", "least_squares", scale=0.5).add("velocity limits", "inequality")
-    options = {"solver": "ilqr", "most_violation": 1e-3, "effort": 5.0, "first_iterations": 5}
+    options = {"solver": "ilqr", "max_constraint_violation": 1e-3, "effort_limits": 5.0, "first_max_iterations": 5}
     controller, alone = hasty.controller(**options), hasty.controller(**options)
     q, v = np.zeros((2, 2)), np.array([[9.0, 0.0], [0.5, 0.3]])
     for _ in range(2):
@@ -237,7 +237,7 @@ def test_iterative_lqr_plans_with_the_motors_there_are() -> None:
         .add("configuration", "least_squares")
         .add("velocity", "least_squares")
     )
-    controller = free.controller(solver="ilqr", actuators=["slide"], effort=2.0)
+    controller = free.controller(solver="ilqr", actuators=["slide"], effort_limits=2.0)
     q, v = np.array([0.3, 0.2]), np.zeros(2)
     command, search = controller.step((q, v)), controller._search
     assert command.status == "planned" and command.K.shape == (1, 4) and search["u"].shape == (1, 6, 1)
@@ -270,13 +270,13 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
         controller.step((q, v), {"plce": [0.0, 0.0]})
     assert np.array_equal(controller.step((q, v)).torque, twin.step((q, v)).torque)
     for options, message in (
-        ({"iterations": 0}, "iterations: expected a whole number from 1"),
+        ({"max_iterations": 0}, "max_iterations: expected a whole number from 1"),
         ({"period": 0.0}, "period: expected seconds above 0"),
         ({"solver": "quick"}, "solver: expected one of 'augmented'"),
-        ({"effort": -1.0}, "effort: expected numbers from 0 on"),
-        ({"effort": "x"}, "effort: expected numbers from 0 on"),
-        ({"most_violation": "x"}, "most_violation: expected a number above 0, got 'x'"),
-        ({"most_violation": np.nan}, "most_violation: expected a number above 0, got nan"),
+        ({"effort_limits": -1.0}, "effort_limits: expected numbers from 0 on"),
+        ({"effort_limits": "x"}, "effort_limits: expected numbers from 0 on"),
+        ({"max_constraint_violation": "x"}, "max_constraint_violation: expected a number above 0, got 'x'"),
+        ({"max_constraint_violation": np.nan}, "max_constraint_violation: expected a number above 0, got nan"),
         ({"R": -1.0}, "R: expected one symmetric matrix that is positive definite"),
         ({"R": 0.0}, "R: expected one symmetric matrix that is positive definite"),
         ({"Q": (-1.0, 1.0)}, "Q: expected one symmetric matrix that is nowhere negative"),

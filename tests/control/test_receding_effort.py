@@ -38,8 +38,8 @@ def _moved(robot: lw.Robot, q: Any, v: Any, tau: Any) -> tuple[Any, Any]:
 def test_a_cart_goes_where_its_plan_leads(own: bool) -> None:
     """With a weak motor of the robot's own, or of the controller's: commands are cut nowhere."""
     robot = _cart(15.0 if own else 100.0)
-    options = {} if own else {"effort": 15.0}
-    controller = _reach(robot).controller(iterations=40, first_iterations=200, **options)
+    options = {} if own else {"effort_limits": 15.0}
+    controller = _reach(robot).controller(max_iterations=40, first_max_iterations=200, **options)
     q, v, forces = np.zeros(1), np.zeros(1), []
     for _ in range(40):
         command = controller.step((q, v), {"place": [5.0]})
@@ -82,14 +82,14 @@ def test_limits_are_those_of_what_is_exerted() -> None:
 
 def test_what_is_cut_is_said() -> None:
     """A search that ends too early asks for more than there is."""
-    command = _reach(_cart(15.0)).controller(first_iterations=1).step(([0.0], [0.0]), {"place": [5.0]})
+    command = _reach(_cart(15.0)).controller(first_max_iterations=1).step(([0.0], [0.0]), {"place": [5.0]})
     assert command.status == "saturated" and command.torque.tolist() == [15.0]
     assert command.violation > 0.0  # the search knows
 
 
 def test_environments_reach_limits_alone(tmp_path: Path) -> None:
     """Each is what it is alone, whether limits count in it or not; what is carried is in files and pickled."""
-    problem, options = _reach(TWO, 6), {"iterations": 4}
+    problem, options = _reach(TWO, 6), {"max_iterations": 4}
     together = problem.controller(**options)
     alone = [problem.controller(**options) for _ in range(3)]
     q, v = np.array([[2.4, -1.0], [0.1, 0.2], [2.5, -1.1]]), np.zeros((3, 2))
@@ -116,7 +116,7 @@ def test_what_has_no_motor_is_planned_without(monkeypatch: pytest.MonkeyPatch) -
     pole = lw.Link("pole", mass=0.2, com=(0, 0, -0.5), inertia=(1e-3, 1e-3, 1e-3))
     hinge = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="cart", child="pole")
     robot = lw.Robot.build("pole", lw.Link("cart", mass=1.0, com=(0, 0, 0)), pole, rail, hinge)
-    controller = _reach(robot, 6).controller(actuators=["rail"], first_iterations=200, iterations=100)
+    controller = _reach(robot, 6).controller(actuators=["rail"], first_max_iterations=200, max_iterations=100)
     q, v = np.array([1.0, 0.2]), np.zeros(2)
     for _ in range(4):
         with monkeypatch.context() as patch:  # all code was made with the controller
@@ -137,7 +137,7 @@ def test_what_holds_a_robot_bears_its_share() -> None:
     turned = lw.ik.JointTask("crank_hinge")
     problem = problem.add(turned, "squares", scale=20.0, target=start[0] + 0.3, name="turned")
     for effort, first in ((np.inf, 0.3798), (0.3, 0.3)):
-        controller = problem.controller(actuators=["crank_hinge"], effort=effort, first_iterations=200)
+        controller = problem.controller(actuators=["crank_hinge"], effort_limits=effort, first_max_iterations=200)
         command, plan = controller.step((start, np.zeros(3))), controller.plan
         assert command.status == "planned" and np.isclose(command.torque[0], first, rtol=1e-3)
         assert np.abs(plan.tau).max() < effort * (1.0 + 1e-6) and not plan.tau[:, 1:].any()

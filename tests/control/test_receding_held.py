@@ -63,7 +63,7 @@ def test_a_leg_that_stands_pushes(solver: str, tmp_path: Path) -> None:
     controller.reset()
     both = controller.step((np.stack([STANDING, low]), np.array([[0.0, 0.0], [1.0, -1.0]])))
     assert (both.status == "braking").all() and np.allclose(both.torque[0], wanted)
-    assert np.allclose(both.torque[1], [0.0, -TRUNK * (G - 1.0 / controller.braking_time)])
+    assert np.allclose(both.torque[1], [0.0, -TRUNK * (G - 1.0 / controller.fallback_braking_time)])
 
 
 def test_a_loop_bears_its_share() -> None:
@@ -97,7 +97,7 @@ def test_a_loop_bears_its_share() -> None:
         controller.reset()
         controller.time_limit = 0.0
         braking = controller.step((start, v))
-        left = free.inverse_dynamics(start, v, -v / controller.braking_time) - braking.torque
+        left = free.inverse_dynamics(start, v, -v / controller.fallback_braking_time) - braking.torque
         assert braking.status == "braking" and abs(free_to @ left) < 1e-9 and braking.torque[0] != 0.0
 
 
@@ -124,7 +124,7 @@ def test_phases_move_with_time(solver: str) -> None:
         return problem.add("configuration", "least_squares", target=STANDING)
 
     def controller(*phases: tuple[int, int]) -> Any:
-        return hops(*phases).controller(actuators=["hip"], solver=solver, first_iterations=200)
+        return hops(*phases).controller(actuators=["hip"], solver=solver, first_max_iterations=200)
 
     state, once = (STANDING, np.zeros(2)), controller((0, STEPS), (0, 1))
     cases: tuple[tuple[Any, Any], ...] = (((0, 2), (1, 3)), ((1, 4), (0, 1)), ((0, 4), (2, 4)))

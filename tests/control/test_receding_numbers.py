@@ -32,7 +32,7 @@ def _reach(robot: lw.Robot, **options: Any) -> Any:
         "configuration", "least_squares", scale=10.0, name="place"
     )
     problem = problem.add("torque", "least_squares", scale=0.05).add("velocity", "least_squares")
-    return problem.controller(period=0.02, iterations=3, effort=np.inf, **options)
+    return problem.controller(period=0.02, max_iterations=3, effort_limits=np.inf, **options)
 
 
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])

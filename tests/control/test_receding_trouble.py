@@ -66,7 +66,7 @@ def test_commands_are_within_limits_beside_the_plan() -> None:
 def test_multipliers_are_carried(solver: str) -> None:
     """A limit of speed that holds the plan: with what it pressed with before, a step of one iteration keeps to it."""
     problem = _problem(0.01).add("velocity", "inequality", lower=-1.0, upper=1.0, name="slow")
-    controller, target = problem.controller(solver=solver, iterations=2), {"place": [2.0, 0.0]}
+    controller, target = problem.controller(solver=solver, max_iterations=2), {"place": [2.0, 0.0]}
     q, v = np.zeros(2), np.zeros(2)
     controller.step((q, v), target)
     names = [name for name in controller._search if name in ("everywhere", "moving_forces", "reached_forces")]
@@ -76,7 +76,7 @@ def test_multipliers_are_carried(solver: str) -> None:
         assert np.array_equal(moved[name][:, :-1], controller._search[name][:, 1:])
     q, v = controller.plan.q[1], controller.plan.v[1]
     carried = controller.step((q, v), target, elapsed=TAU)
-    forgets = problem.controller(solver=solver, iterations=2)
+    forgets = problem.controller(solver=solver, max_iterations=2)
     forgets.step((np.zeros(2), np.zeros(2)), target)
     forgets._search = {name: np.zeros_like(x) if name in names else x for name, x in forgets._search.items()}
     assert carried.violation < 0.5 * forgets.step((q, v), target, elapsed=TAU).violation

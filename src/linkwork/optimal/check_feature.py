@@ -246,12 +246,12 @@ def check_feature(
     parameters: Mapping[str, int] | None = None,
     contacts: Iterable[PathContact | ConstraintForce] = (),
     samples: int = 4,
-    rng: np.random.Generator | int | None = 0,
+    seed: np.random.Generator | int | None = 0,
 ) -> ContractReport:
     """Check a feature, for example one of your own, against the contract of `linkwork.optimal.Feature` on a robot.
 
     Each requirement is tried in ``samples`` random windows of steps, with the duration of steps as a parameter.
-    ``rng`` is a NumPy generator or a seed for one.  ``target`` is an array of the shape that ``target_of`` states; by
+    ``seed`` is a NumPy generator or a seed for one.  ``target`` is an array of the shape that ``target_of`` states; by
     default the feature's own, or zeros.  ``variables`` of steps and ``parameters`` of the path are their sizes by name,
     and ``contacts`` what acts on the robot by variables.  An exception of the feature's own methods fails the
     requirement, and its line of the report names the line of code.  Of a feature that is no value, or that cannot be
@@ -265,7 +265,7 @@ def check_feature(
     robot = read_robot("check_feature", robot)
     samples = integer("check_feature", "samples", samples, least=1, what="a whole number")
     more = dict(variables or {}), dict(parameters or {}), tuple(contacts)
-    trial = _Trial(feature, robot, samples, np.random.default_rng(rng), target, *more)
+    trial = _Trial(feature, robot, samples, np.random.default_rng(seed), target, *more)
     subject, kind = f"feature {type(feature).__name__}", type(feature)
     first = check_requirements(subject, REQUIREMENTS[:2], trial, kind, Feature)
     return check_requirements(subject, REQUIREMENTS, trial, kind, Feature) if first.success else first

@@ -340,15 +340,15 @@ class TrajectoryProblem(ProblemData):
         self,
         *,
         period: float | None = None,
-        iterations: int = 3,
-        first_iterations: int = 50,
+        max_iterations: int = 3,
+        first_max_iterations: int = 50,
         time_limit: float | None = None,
-        most_violation: float = np.inf,
+        max_constraint_violation: float = np.inf,
         Q: Any = (100.0, 1.0),
         R: Any = 1e-3,
-        braking_time: float = 0.1,
+        fallback_braking_time: float = 0.1,
         actuators: str | Iterable[str] | None = None,
-        effort: ArrayLike | None = None,
+        effort_limits: ArrayLike | None = None,
         passive: bool = False,
         parameters: str | Iterable[str] | Mapping[str, ArrayLike] | None = None,
         solver: Any = "augmented",
@@ -359,11 +359,12 @@ class TrajectoryProblem(ProblemData):
         those of `linkwork.control.ModelPredictiveController`, which says more of each:
 
         - ``period`` [s] between steps; default: a step of the problem.
-        - ``iterations`` in each step, ``first_iterations`` in the first; ``time_limit`` [s] ends them before.
-        - ``most_violation``: a path that violates a constraint more is no plan; default: any path is one.
+        - ``max_iterations`` in each step, ``first_max_iterations`` in the first; ``time_limit`` [s] ends them before.
+        - ``max_constraint_violation``: a path that violates a constraint more is no plan; default: any path is one.
         - ``Q``, ``R``: costs of deviations from the plan, of the state (a pair: of q, of v) and of forces.
-        - ``braking_time`` [s]: time constant of slowing down where there is no plan.
-        - ``actuators``: names of joints that have motors; ``effort`` [N·m, N]: their largest forces, a number or (nv,);
+        - ``fallback_braking_time`` [s]: time constant of slowing down where there is no plan.
+        - ``actuators``: names of joints that have motors; ``effort_limits`` [N·m, N]: their largest forces, a number
+        or (nv,);
           ``passive``: with springs, damping and friction of joints.
         - ``parameters``: names of numbers of the robot that come with each step, or a dict with their values.
         - ``solver``: "augmented", "ilqr", or a `linkwork.control.Planner`.
@@ -373,15 +374,15 @@ class TrajectoryProblem(ProblemData):
         return ModelPredictiveController(
             self,
             period=period,
-            iterations=iterations,
-            first_iterations=first_iterations,
+            max_iterations=max_iterations,
+            first_max_iterations=first_max_iterations,
             time_limit=time_limit,
-            most_violation=most_violation,
+            max_constraint_violation=max_constraint_violation,
             Q=Q,
             R=R,
-            braking_time=braking_time,
+            fallback_braking_time=fallback_braking_time,
             actuators=actuators,
-            effort=effort,
+            effort_limits=effort_limits,
             passive=passive,
             parameters=parameters,
             solver=solver,

@@ -77,10 +77,10 @@ class ModelPredictiveController:
 
     - ``period`` [s] is between steps; one of the problem's unless it is said.
     - ``iterations`` are done in each step, ``first_iterations`` in the first; ``time_limit`` [s] ends them before.
-    - ``most_violation``: a path that violates a constraint more is no plan.
+    - ``max_constraint_violation``: a path that violates a constraint more is no plan.
     - ``Q`` and ``R``: what deviations from the plan cost for its gains, of the state and of forces: a number, a
       diagonal or a matrix; of ``Q`` also a pair, of q and of v.
-    - ``braking_time`` [s]: without a plan the robot is slowed down with -v / braking_time.
+    - ``fallback_braking_time`` [s]: without a plan the robot is slowed down with -v / fallback_braking_time.
     - ``actuators``: names of joints that have motors (all but those of six degrees of freedom); ``effort``: their
       largest forces, a number or (nv,), the robot's unless it is said; ``passive``: forces overcome what joints do by
       themselves.  Commands are by all three, and so are plans: limits of effort are bounds of all of their steps.
@@ -101,15 +101,15 @@ class ModelPredictiveController:
         problem: Any,
         *,
         period: float | None = None,
-        iterations: int = 3,
-        first_iterations: int = 50,
+        max_iterations: int = 3,
+        first_max_iterations: int = 50,
         time_limit: float | None = None,
-        most_violation: float = np.inf,
+        max_constraint_violation: float = np.inf,
         Q: Any = (100.0, 1.0),
         R: Any = 1e-3,
-        braking_time: float = 0.1,
+        fallback_braking_time: float = 0.1,
         actuators: str | Iterable[str] | None = None,
-        effort: ArrayLike | None = None,
+        effort_limits: ArrayLike | None = None,
         passive: bool = False,
         parameters: str | Iterable[str] | Mapping[str, ArrayLike] | None = None,
         solver: str | Planner | Callable[..., Planner] = "augmented",
@@ -121,24 +121,24 @@ class ModelPredictiveController:
         self.robot = robot = (solver if making is None else problem).robot  # type: ignore[union-attr]
         self.passive = bool(passive)
         self.acting = actuated_places(caller, robot, actuators)
-        self._effort = read_effort_limits(caller, robot, effort)
+        self._effort = read_effort_limits(caller, robot, effort_limits)
         self._most = np.zeros(robot.nv)  # 0 where there is no motor
         self._most[self.acting] = self._effort[self.acting]
         self._numbers = own_robot_numbers(caller, problem, parameters)
         named = tuple(self._numbers)
         if making is not None:
             names = actuated_joints(caller, robot, self.acting)
-            most = None if effort is None else self._effort
+            most = None if effort_limits is None else self._effort
             solver = making(problem, names, most, self.passive, *([named] if named else []))
         self.planner = planner = cast(Planner, solver)
         self.problem = problem
         self._constrained = self._constrained_plans(caller)
         self.period = read_seconds(caller, "period", planner.step if period is None else period)
-        self.iterations = read_count(caller, "iterations", iterations)
-        self.first_iterations = read_count(caller, "first_iterations", first_iterations)
+        self.iterations = read_count(caller, "max_iterations", max_iterations)
+        self.first_iterations = read_count(caller, "first_max_iterations", first_max_iterations)
         self.time_limit = None if time_limit is None else read_seconds(caller, "time_limit", time_limit, zero=True)
-        self.braking_time = read_seconds(caller, "braking_time", braking_time)
-        self.most_violation = read_positive(caller, "most_violation", most_violation)
+        self.fallback_braking_time = read_seconds(caller, "fallback_braking_time", fallback_braking_time)
+        self.max_constraint_violation = read_positive(caller, "max_constraint_violation", max_constraint_violation)
         self._Q = read_semidefinite(caller, "Q", state_cost(caller, "Q", Q, robot.nv))
         self._R = read_semidefinite(caller, "R", cost_matrix(caller, "R", R, len(self.acting)), positive=True)
         self._step = np.array(planner.step)
@@ -357,7 +357,7 @@ class ModelPredictiveController:
         cost, violation = self.planner.judged(search)
         path = self.planner.path(search)
         is_finite = np.isfinite(path).all(axis=(1, 2))
-        is_new = is_finite & np.isfinite(cost) & (violation <= self.most_violation)
+        is_new = is_finite & np.isfinite(cost) & (violation <= self.max_constraint_violation)
         with np.errstate(all="ignore"):
             plan = self._plan_along(q, v, path, search, active, own)
         is_new &= np.isfinite(plan.tau).all(axis=(1, 2)) & np.isfinite(plan.K).all(axis=(1, 2, 3))
@@ -391,7 +391,7 @@ class ModelPredictiveController:
 
     def _braking(self, q: np.ndarray, v: np.ndarray, active: np.ndarray, own: Numbers) -> np.ndarray:
         """Forces by which velocities fade, with what holds the robot as plans begin."""
-        a = -v / self.braking_time
+        a = -v / self.fallback_braking_time
         if self._constrained is not None:
             return self._constrained.braking(q, v, a, active[..., 0, :], own)
         return forces_of_states(self.robot, own, q, v, a, passive=self.passive)
