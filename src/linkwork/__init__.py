@@ -13,8 +13,8 @@ Robots:
 - `Robot` has the functions: `help(linkwork.Robot)`.  `Robot.compile` makes one `Kernel` of several.
 - `pose_difference` is what is left from one pose to another, for controllers; `propagate_motion` chains motions of
   frames, with velocities and accelerations.
-- `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and gives
-  a `JointReport`.
+- `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and
+  gives a `JointReport`.
 - `constraints` are what a robot obeys besides its joints, and `Robot.with_constraints` puts them on: `Distance`,
   `PointOnLine`, `PointOnPlane`, `PointOnCurve`, `PointOnSurface`, `Parallel`, `Angle`, `Weld`, `Ball`, `Gear`, `Rack`,
   `Screw`, `Belt`, `Coupling`, `Prescribed`, `CenterOfMass`, `NoSlip`, `Skate`, `Rolling`, `RollingContact`,
@@ -82,8 +82,7 @@ from linkwork import (
     spatial,
 )
 from linkwork._util.foreign_names import missing_attribute
-from linkwork.collision.contact_points import contact_points
-from linkwork.collision.shape_distance import signed_distance
+from linkwork.collision.shape_distance import contact_points, signed_distance
 from linkwork.compiler.casadi.from_casadi import from_casadi
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.runtime.threads import get_num_threads, set_num_threads
@@ -119,8 +118,7 @@ from linkwork.force_elements import Bushing, SpringDamper
 from linkwork.geometry.fields import distance_field
 from linkwork.geometry.scene import Scene
 from linkwork.kernels.qp_kernel import quadratic_program
-from linkwork.kinematics.poses import pose, pose_difference
-from linkwork.kinematics.relative_motion import propagate_motion
+from linkwork.kinematics.poses import pose, pose_difference, propagate_motion
 from linkwork.optimal.trajectory_problem import Problem
 from linkwork.parts.construction.link import Link
 from linkwork.parts.joint.joint import Joint

@@ -16,9 +16,9 @@ from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.codegen.straight_line import ON_STACK, memory
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.loops import loop_program_code as layout
-from linkwork.compiler.loops import vectorized_scan as abreast
+from linkwork.compiler.loops import special_loops as abreast
 from linkwork.expr import call, cond, exp, scan, sin, sqrt, where, while_loop
-from linkwork.expr.control.vmap import each
+from linkwork.expr.control.loops import each
 
 
 def rooted(row):

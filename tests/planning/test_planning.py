@@ -11,7 +11,7 @@ import pytest
 import linkwork as lw
 from linkwork.collision.algorithms.displacement_bounds import joint_reaches
 from linkwork.model.random_tree import random_tree
-from linkwork.model.straight_tree import straight_tree
+from linkwork.model.tree_edits import straight_tree
 from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
 from linkwork.planning.search.halton_samples import halton
 from linkwork.planning.search.search_tree import PlanningTree

@@ -11,7 +11,7 @@ from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.kernel_parameters import Parameter
-from linkwork.model.tree_constraints import check_references
+from linkwork.model.tree_attachments import check_references
 from linkwork.optimal.algorithms.jacobian_check import RowCheck, check_rows
 from linkwork.optimal.algorithms.path_nlp import PathEntry, PathProgram
 from linkwork.optimal.algorithms.path_window import PathWindow

@@ -26,9 +26,9 @@ from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.result import CostSoFar, PlanResult
 from linkwork.planning.search.informed_planner import improved
 from linkwork.planning.search.kernel_planner import QuickSearch, is_quick
+from linkwork.planning.search.path_smoothing import shortened
 from linkwork.planning.search.rrt_connect_batch import SearchOptions, connected
 from linkwork.planning.search.search_tree import GrownTree
-from linkwork.planning.search.shortcutting import shortened
 
 __all__ = ["PLANNERS", "PlanQuery", "plan_path", "read_space"]
 

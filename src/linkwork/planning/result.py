@@ -19,8 +19,8 @@ from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_segment import Section
 from linkwork.parts.scene_plots import draw_robot, draw_scene, frames_to_draw, space_axes
-from linkwork.planning.corner_blending import blended
 from linkwork.planning.planning_space import PlanningSpace
+from linkwork.planning.search.path_smoothing import blended
 
 __all__ = ["CostSoFar", "PlanResult", "PlanTree"]
 

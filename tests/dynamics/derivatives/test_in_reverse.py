@@ -10,7 +10,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.compiler.program import Program
-from linkwork.dynamics.algorithms.derivatives import kinematics_derivatives
+from linkwork.dynamics.algorithms.derivatives import body_motion_derivatives as kinematics_derivatives
 from linkwork.dynamics.algorithms.derivatives import momentum_and_energy_derivatives as center_of_mass_derivatives
 from linkwork.dynamics.algorithms.derivatives import momentum_and_energy_derivatives as energy_derivatives
 from linkwork.dynamics.algorithms.derivatives import momentum_and_energy_derivatives as momentum_derivatives

@@ -1,8 +1,8 @@
 """Whether a straight segment of configurations is free of collisions: certified, or sampled.
 
 Certified: at one configuration of the segment every pair has a distance d > 0, a normal n and a plane that separates
-it.  How fast the two sides of the plane approach each other follows from the bodies' twists: the gap along n grows at a
-rate of at least u, and its second derivative is at least −a (`motion_bounds`), so that it is open while
+it.  How fast the two sides of the plane approach each other follows from the bodies' twists: the gap along n grows at
+a rate of at least u, and its second derivative is at least −a (`motion_bounds`), so that it is open while
 
     d + u s − ½ a s² > 0,
 
@@ -26,11 +26,9 @@ from typing import Any, NamedTuple
 
 from linkwork.collision.algorithms.collision_check import PairMargins
 from linkwork.collision.algorithms.displacement_bounds import MotionBound, length
-from linkwork.collision.algorithms.many_pairs import BodyRows, are_many, over_many_pairs
-from linkwork.collision.algorithms.pair_loops import over_own_pairs, over_scene
+from linkwork.collision.algorithms.pair_loops import BodyRows, are_many, over_many_pairs, over_own_pairs, over_scene
 from linkwork.collision.algorithms.pairwise_distances import FAR
-from linkwork.collision.algorithms.path_bounds import PathSums, bound_between
-from linkwork.collision.algorithms.shape_motion_bounds import Bounded, Summed, shape_bounds
+from linkwork.collision.algorithms.path_bounds import Bounded, PathSums, Summed, bound_between, shape_bounds
 from linkwork.collision.algorithms.shape_placement import PlacedShape, placed_shapes
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond, take, while_loop

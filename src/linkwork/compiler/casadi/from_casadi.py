@@ -1,8 +1,8 @@
 """Any `casadi.Function` as a kernel.
 
-CasADi's scalar functions are lists of instructions much like a program's, which are run on symbols.  `COMPOSED` has the
-operations that are made of several of ours; the others are rows of our table.  What neither has is refused by name.
-CasADi is imported when it is used, and not before.
+CasADi's scalar functions are lists of instructions much like a program's, which are run on symbols.  `COMPOSED` has
+the operations that are made of several of ours; the others are rows of our table.  What neither has is refused by
+name. CasADi is imported when it is used, and not before.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.program import CONSTANT, Port, Program
 from linkwork.compiler.runtime.cpython import without_collections
-from linkwork.expr.scalar import composed_functions as c
+from linkwork.expr.scalar import functions as c
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.expr.scalar.symbol import Graph, Symbol

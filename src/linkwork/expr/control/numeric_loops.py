@@ -16,8 +16,7 @@ from linkwork.expr.arrays.pytree import (
     taken_apart,
 )
 from linkwork.expr.arrays.symbol_array import filled
-from linkwork.expr.control.closure_conversion import named
-from linkwork.expr.control.flatten import Numbers, graph_of, is_truth
+from linkwork.expr.control.closure_conversion import Numbers, graph_of, is_truth, named
 from linkwork.expr.control.loop_checks import (
     check_step,
     chosen_by,

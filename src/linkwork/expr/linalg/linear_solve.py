@@ -18,7 +18,6 @@ from linkwork._util.checked_arguments import public
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ruled
 from linkwork.expr.linalg.array_conversion import Found, applied, right_side, square
 from linkwork.expr.linalg.factorizations import Method, Triangular, method
-from linkwork.expr.linalg.pivots import Pivots
 from linkwork.expr.linalg.sparse_dot import (
     Rows,
     chosen,
@@ -32,6 +31,7 @@ from linkwork.expr.linalg.sparse_dot import (
     rows_of,
     transposed,
 )
+from linkwork.expr.linalg.triangular_factors import Pivots
 from linkwork.expr.scalar.functions import eq, fabs, log, sign, where
 
 __all__ = ["det", "inv", "slogdet", "solve", "solve_triangular"]

@@ -11,15 +11,16 @@ from linkwork.geometry.pairs.closed_form.point_pairs import (
     point_segment,
 )
 from linkwork.geometry.pairs.closed_form.segment_pairs import segment_box, segment_segment
-from linkwork.geometry.pairs.collision_query import WITHIN, within
-from linkwork.geometry.pairs.distance_derivatives import motion_response
-from linkwork.geometry.pairs.pair_dispatch import PAIRS, signed_distance
-from linkwork.geometry.pairs.shared_pair_code import (
+from linkwork.geometry.pairs.collision_query import (
+    WITHIN,
     distance_once,
     signed_distance_once,
+    within,
     within_called,
     within_once,
 )
+from linkwork.geometry.pairs.distance_derivatives import motion_response
+from linkwork.geometry.pairs.pair_dispatch import PAIRS, signed_distance
 
 __all__ = [
     "PAIRS",

@@ -24,8 +24,7 @@ from linkwork.ik.algorithms.joint_bounds import nearest
 from linkwork.ik.tasks.task import MeantPairs, Task, TaskKinematics, TaskRows
 from linkwork.joints import JointType
 from linkwork.joints.base.from_transform import units
-from linkwork.mechanisms.algorithms.constraints.constraint_kinematics import KinematicState
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import derived
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, derived
 from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 from linkwork.model.collision_pairs import collision_pairs, link_shapes
 from linkwork.model.tree import Tree

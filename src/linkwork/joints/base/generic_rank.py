@@ -1,4 +1,5 @@
-"""What holds of a type in nearly every configuration: how many motions it has, and whether they are always the same."""
+"""What holds of a type in nearly every configuration: how many motions it has, and whether they are always the
+same."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.joints.base.parameter_check import refused
+from linkwork.joints.base.checks import refused
 from linkwork.spatial import InversePose, Pose, Rotation, Vec3
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from linkwork.expr.scalar.functions import and_, lt, or_, sqrt
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.mechanisms.algorithms.assembly_derivative import implied
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE, Held
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import AllRates, constraint_error, rates_of
+from linkwork.mechanisms.algorithms.constraint_rows import AllRates, constraint_error, rates_of
 from linkwork.mechanisms.algorithms.weighted_projection import (
     MassMetric,
     Nearest,

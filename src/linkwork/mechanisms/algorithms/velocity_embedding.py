@@ -6,8 +6,8 @@ With the columns of G split into those of independent velocities u and of the ot
 
 and with accelerations a, G a + γ = 0, a = K u̇ + g, where G_d g_d = −γ; g is K̇ u + k̇.  G_d may have more rows than
 columns: where rows depend on each other, and agree, the normal equations G_dᵀ G_d x = G_dᵀ b have the solution of all
-of them, and they are regular wherever u determines the rest.  What squaring costs in digits a step of refinement on b −
-G_d x brings back, as far as G_dᵀ G_d tells its columns apart.
+of them, and they are regular wherever u determines the rest.  What squaring costs in digits a step of refinement on b
+− G_d x brings back, as far as G_dᵀ G_d tells its columns apart.
 
 Sources: Björck, Stability analysis of the method of seminormal equations, Linear Algebra Appl. 88/89, 1987;
 Featherstone, Rigid Body Dynamics Algorithms, 2008, section 3.5 (explicit constraints).
@@ -25,7 +25,7 @@ from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, reciprocal_or_zero, transposed
 from linkwork.expr.scalar.functions import eq
 from linkwork.kinematics.algorithms.configuration_manifold import velocity_to_configuration_derivative as rate_of
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import rates_of
+from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.model.coordinate_names import index_of
 from linkwork.model.function_spec import FunctionSpec, Option, Output
 from linkwork.model.tree import Tree

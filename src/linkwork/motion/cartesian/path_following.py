@@ -17,9 +17,8 @@ from linkwork.motion.arguments import finite_number
 from linkwork.motion.cartesian.arguments import FREE_ROWS, HABITS, PathRequest
 from linkwork.motion.cartesian.cartesian_path import CartesianPath, Steps, grid
 from linkwork.motion.cartesian.configuration_choice import branch_steps, tracked
-from linkwork.motion.cartesian.path_clearance import levers
 from linkwork.motion.cartesian.result import Deviation, FollowedPath
-from linkwork.motion.cartesian.tracking_outcome import Ended, SceneAsked, farthest
+from linkwork.motion.cartesian.tracking_outcome import Ended, SceneAsked, farthest, levers
 
 __all__ = ["followed_path"]
 

@@ -20,7 +20,7 @@ from linkwork.joints.base.joint_type import JointType
 from linkwork.kernels.array_arguments import real_array
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.arguments import increasing
-from linkwork.motion.splines import bsplines
+from linkwork.motion.splines import interpolation as bsplines
 from linkwork.motion.splines import interpolation as through
 from linkwork.motion.trajectory.trajectory import Trajectory
 

@@ -17,7 +17,6 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.messages import printable
 from linkwork._util.validation import shown
 from linkwork.errors import Findings, Location
-from linkwork.model.checks.inertia_check import check_inertial, taken_apart
 from linkwork.model.description import (
     Description,
     FrameDescription,
@@ -25,6 +24,7 @@ from linkwork.model.description import (
     LinkDescription,
 )
 from linkwork.model.tree import Tree
+from linkwork.model.value_check import check_inertial, taken_apart
 from linkwork.parts.construction.robot_loading import Options
 from linkwork.parts.joint.joint import Joint, drive_of, limits_of
 from linkwork.shapes import Geometry, Shape

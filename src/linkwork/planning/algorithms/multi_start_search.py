@@ -1,8 +1,8 @@
 """Short paths by several searches, each for less than the best path so far, as one loop.
 
-Straight ways to goals are looked at first.  Then two trees grow until they meet, and the path is cut short; then again,
-towards the goals that are nearer than the best path is long, with samples about straight ways to them, no farther off
-than a shorter path may be.
+Straight ways to goals are looked at first.  Then two trees grow until they meet, and the path is cut short; then
+again, towards the goals that are nearer than the best path is long, with samples about straight ways to them, no
+farther off than a shorter path may be.
 
 A path on which something is in the way is cut off both trees, with what grew on it, and they grow on.
 
@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import put, take, while_loop
 from linkwork.expr.scalar.functions import and_, eq, fmax, fmin, le, lt, not_, or_, where
-from linkwork.planning.algorithms.path_shortcuts import cut_short
+from linkwork.planning.algorithms.path_shortcuts import Touches, Ways, cut_short, looked_along
 from linkwork.planning.algorithms.rrt_connect import DEAD, Sampling, Trees, grown
-from linkwork.planning.algorithms.straight_segments import Touches, Ways, looked_along
 
 __all__ = ["BestPath", "PathsSearched", "SearchWanted", "searched"]
 

@@ -12,9 +12,9 @@ The step's velocity w is found by Newton's method with the inertia and the rows 
 singular to the step, as where it passes a dead point, that does not converge: there the impulse of the rows that all
 but vanish is left out, and the step ends at the configuration nearest to where it leads.
 
-Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, section VII.1.4; Leyendecker, Marsden
-and Ortiz, Variational integrators for constrained dynamical systems, ZAMM 88, 2008; Cortés and Martínez, Nonholonomic
-integrators, Nonlinearity 14, 2001.
+Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, section VII.1.4; Leyendecker,
+Marsden and Ortiz, Variational integrators for constrained dynamical systems, ZAMM 88, 2008; Cortés and Martínez,
+Nonholonomic integrators, Nonlinearity 14, 2001.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import Held
 from linkwork.mechanisms.algorithms.constraint_projection import project_configuration
-from linkwork.mechanisms.algorithms.constraints.constraint_rows import constraint_error, rates_of, rates_of_some
+from linkwork.mechanisms.algorithms.constraint_rows import constraint_error, rates_of, rates_of_some
 from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length, largest
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree

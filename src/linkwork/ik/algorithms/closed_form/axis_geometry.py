@@ -2,10 +2,11 @@
 
     exp(S₁ θ₁) ... exp(S_n θ_n) = B Rz(θ'₁) A₁ Tz(d₂) Rz(θ'₂) A₂ ... A_{n−1} Rz(θ'_n) T,    A_k = Tx(a_k) Rx(α_k),
 
-with θ'_k = θ_k + o_k.  z is along each axis, and x along the common normal to the next, from foot to foot; a is 0 where
-neighbours intersect, and sin α where they are parallel.  Where they are so within `TOLERANCE` they are taken to be:
-files round their numbers (1.5708 is off by 4e-6), and the steps that polish a solution on the robot's own kinematics
-square what that makes wrong.  No family needs right angles, so these are exact only where rounding explains the rest.
+with θ'_k = θ_k + o_k.  z is along each axis, and x along the common normal to the next, from foot to foot; a is 0
+where neighbours intersect, and sin α where they are parallel.  Where they are so within `TOLERANCE` they are taken to
+be: files round their numbers (1.5708 is off by 4e-6), and the steps that polish a solution on the robot's own
+kinematics square what that makes wrong.  No family needs right angles, so these are exact only where rounding
+explains the rest.
 
 Source: Denavit and Hartenberg, A kinematic notation for lower-pair mechanisms, ASME J. Applied Mechanics 22, 1955.
 
@@ -29,9 +30,9 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import and_
-from linkwork.ik.algorithms.closed_form.cos_sin_pair import UnitAngle
+from linkwork.ik.algorithms.closed_form.trigonometric_equations import UnitAngle
 from linkwork.joints import JointType
-from linkwork.kinematics.algorithms.jacobians.joint_path import poses_in
+from linkwork.kinematics.algorithms.joint_path import poses_in
 from linkwork.kinematics.algorithms.relative_kinematics import ancestors, fork
 from linkwork.model.body import Frame
 from linkwork.model.tree import Tree
