@@ -27,8 +27,8 @@ from linkwork.parts.constraint_methods import ConstraintMethods, ForceElementMet
 from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry, Options, read_robot
 from linkwork.parts.methods import CompilingMethods, LimitMethods, StructureMethods
 from linkwork.parts.parameter_methods import ParameterMethods
+from linkwork.parts.plots import PlottingMethods
 from linkwork.parts.robot_editing import CollisionHullMethods, EditingMethods
-from linkwork.parts.robot_plot import PlottingMethods
 from linkwork.planning.methods import PlanningMethods
 from linkwork.robot_table import ROBOT
 from linkwork.simulation.methods import SimulationMethods

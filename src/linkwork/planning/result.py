@@ -13,12 +13,13 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import number, short_repr
+from linkwork._util.plotting import space_axes
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
 from linkwork.motion.splines.spline import spline_of
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_segment import Section
-from linkwork.parts.scene_plots import draw_robot, draw_scene, frames_to_draw, space_axes
+from linkwork.parts.plots import draw_robot, draw_scene, frames_to_draw
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.search.path_smoothing import blended
 

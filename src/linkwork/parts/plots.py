@@ -1,4 +1,4 @@
-"""Ways of frames in space, robots' shapes and a scene's, drawn with matplotlib."""
+"""Plots in space: robots, frames and their paths, and scenes; and `Robot.plot`."""
 
 from __future__ import annotations
 
@@ -8,42 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.plotting import pyplot
+from linkwork._util.plotting import space_axes
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.geometry.scene import Scene
+from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.shapes.mesh_files import load_mesh
 from linkwork.spatial.arguments import matrix_of
 
-__all__ = [
-    "Folders",
-    "draw_robot",
-    "draw_scene",
-    "draw_ways",
-    "frames_to_draw",
-    "plot_robot",
-    "plot_ways",
-    "space_axes",
-]
+__all__ = ["PlottingMethods", "draw_robot", "draw_scene", "draw_ways", "frames_to_draw", "plot_ways"]
+
 
 _AROUND, _ACROSS = 16, 9  # directions of a shape's farthest points
 _POINTS = 2000  # of a cloud
 _FLOOR = 1.0  # [m]: half of what is drawn of a plane
 _AXIS = 0.1  # [m], of a frame that is drawn
-
 Folders = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
-
-def space_axes() -> Any:
-    """Axes in space."""
-    axes = pyplot().figure(figsize=(7.0, 7.0), layout="constrained").add_subplot(projection="3d")
-    axes.set_xlabel("x [m]")
-    axes.set_ylabel("y [m]")
-    axes.set_zlabel("z [m]")
-    return axes
 
 
 def frames_to_draw(robot: Any, frame: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -213,3 +196,38 @@ def _directions() -> np.ndarray:
             for a in np.clip(across, 1e-6, np.pi - 1e-6)
         ]
     )
+
+
+class PlottingMethods(RobotBase):
+    """Pictures, by matplotlib (the `figures` extra)."""
+
+    __slots__ = ()
+
+    def plot(
+        self,
+        q: Array | None = None,
+        *,
+        scene: Scene | None = None,
+        frames: str | Sequence[str] | None = None,
+        meshes: Folders | None = None,
+        axes: Any = None,
+        color: Any = "tab:blue",
+        alpha: float = 0.3,
+    ) -> Any:
+        """Draw the robot in a configuration with matplotlib, and return the axes in space [m].
+
+        ``q`` (nq,), or (..., nq) for several configurations in one picture, is the neutral one if it is left out.
+        Collision shapes are drawn; lines between the bodies' frames are drawn where there are none, or where some are
+        mesh files.  Meshes are drawn if ``meshes`` names the folders in which they are (`linkwork.shapes.load_mesh`,
+        the `mesh` extra).  ``frames`` are drawn by their axes, x red, y green, z blue, and their names, and ``scene``
+        by its obstacles.
+
+        >>> import linkwork as lw
+        >>> arm = lw.load("arm7")
+        >>> axes = arm.plot({"elbow": -1.2}, frames="hand")         # doctest: +SKIP
+        >>> axes.figure.savefig("arm7.png")                         # doctest: +SKIP
+
+        Raises ValueError for what is no configuration, UnknownNameError for a frame that is not there, what `load_mesh`
+        raises, and ImportError without matplotlib.
+        """
+        return plot_robot(self, q, scene=scene, frames=frames, meshes=meshes, axes=axes, color=color, alpha=alpha)
