@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any, Literal, TypeVar
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
-from linkwork._util.checked_arguments import is_ours, raise_named
+from linkwork._util.checked_arguments import raise_named
 from linkwork._util.validation import finite_number
 from linkwork.dynamics.methods import with_constraint_forces
 from linkwork.errors import UnderactuatedError
@@ -39,8 +38,7 @@ def can_be_induced(method: F) -> F:
         try:
             found = method(self, q, v, a, **more)
         except ABOUT_ARGUMENTS as error:
-            if not is_ours(sys._getframe(1)):
-                raise_named(error, method, (self, q, v, a), more)
+            raise_named(error, method, (self, q, v, a), more)
             raise
         missing = found[2]
         if isinstance(missing, np.ndarray) and missing.dtype.kind == "f" and missing.size:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.console import Progress, Stream
-from linkwork._util.messages import nearest
-from linkwork._util.validation import integer
+from linkwork._util.validation import finite_number, integer, one_of
 from linkwork.collision.motion_validity import METHODS
 from linkwork.errors import UnknownNameError
 from linkwork.ik.arguments import read_limits
@@ -63,14 +62,14 @@ def plan_path(
 ) -> PlanResult:
     """What `Robot.plan` gives."""
     begun = time.perf_counter()
-    _one_of("method", method, PLANNERS)
+    one_of("plan", "method", method, PLANNERS)
     seed = integer("plan", "seed", seed, least=0, most=None, what="a whole number")
     progress = bool(progress) if isinstance(progress, np.bool_) else progress
     if not isinstance(progress, bool) and not callable(progress):
         raise TypeError(
             f"plan: progress: expected True, False or what is called with seconds and nodes, got {progress!r}"
         )
-    budget = _positive("time_budget", time_budget, "[s]", least=0.0)
+    budget = _positive("time_budget", time_budget, "s", least=0.0)
     if iterations is not None:
         iterations = integer("plan", "iterations", iterations, least=0, most=None, what="None or a whole number")
     searches = integer("plan", "searches", searches, least=1, what="a whole number")
@@ -141,13 +140,13 @@ def read_space(
 ) -> PlanningSpace:
     """The space that is planned in, with what is to be kept in it, and a robot's own constraints.  Raises ValueError
     and TypeError."""
-    _one_of("edges", edges, METHODS)
+    one_of("plan", "edges", edges, METHODS)
     bounds = None if limits is None else read_limits("plan", robot, _named(robot, limits))
     options: dict[str, Any] = {
         "margin": read_margins(margin),
         "pairs": read_pairs(pairs),
         "edges": edges,
-        "resolution": _positive("resolution", resolution, "[rad, m]"),
+        "resolution": _positive("resolution", resolution, "rad, m"),
         "weights": None if weights is None else _weights(robot, weights),
         "limits": bounds,
     }
@@ -343,17 +342,9 @@ def _counted(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
-def _one_of(what: str, given: Any, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise ValueError(f"plan: {what}: got {given!r}: {nearest(str(given), known)}")
-
-
 def _positive(what: str, x: Any, unit: str, least: float | None = None) -> float:
-    found = real_array(f"plan: {what}: expected a number {unit}", x)
-    fine = found.ndim == 0 and bool(found > 0.0 if least is None else found >= least)
-    if not fine or isinstance(x, bool):
-        raise ValueError(f"plan: {what}: expected a number above zero {unit}, got {x!r}")
-    return float(found)
+    above = 0.0 if least is None else None
+    return float(finite_number("plan", what, x, least=least, above=above, infinite=True, symbols=False, unit=unit))
 
 
 def _weights(robot: Any, weights: Any) -> np.ndarray:
