@@ -32,8 +32,8 @@ from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SolidKind
 from linkwork.kernels.compiler_api import Kernel, Space, call_state, single_call
 from linkwork.kernels.owners import has_symbols
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.model.collision_pairs import LinkShape
 from linkwork.model.tree import Tree
 

@@ -28,7 +28,7 @@ from linkwork.ik.tasks.task import Task
 from linkwork.ik.velocity_result import TOLD, VelocityResult
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.mechanisms.assembly.targets import read_configuration
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.model.tree import Tree
 
 __all__ = ["DifferentialIK"]

@@ -22,8 +22,8 @@ from linkwork.errors import UnknownNameError
 from linkwork.ik.arguments import read_target
 from linkwork.ik.differential import DifferentialIK
 from linkwork.ik.problem_protocol import ProblemView
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.poses import pose, pose_difference
-from linkwork.mechanisms.assembly.targets import read_configuration
 
 __all__ = ["JUMP", "JointJump", "PathResult", "follow"]
 

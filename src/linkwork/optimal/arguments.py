@@ -15,8 +15,8 @@ from linkwork._util.validation import finite_array, floats, integer
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.ik.tasks.task import Task
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import RobotBase
-from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_nlp import KINDS
 from linkwork.optimal.features import BY_NAME, Feature, FunctionFeature, TaskFeature

@@ -12,8 +12,8 @@ from linkwork._util.plotting import space_axes
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.geometry.scene import Scene
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.mechanisms.assembly.targets import read_configuration
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.shapes.mesh_files import load_mesh

@@ -16,7 +16,7 @@ from linkwork.collision.motion_validity import METHODS
 from linkwork.errors import UnknownNameError
 from linkwork.ik.arguments import read_limits
 from linkwork.kernels.array_arguments import real_array
-from linkwork.mechanisms.assembly.targets import read_configuration
+from linkwork.kernels.robot_arguments import by_joint, read_configuration
 from linkwork.planning.clearance_margins import read_margins, read_pairs, touching_margins
 from linkwork.planning.collision_space import base_inside, collisions_of, limits_of
 from linkwork.planning.goals import GoalsFound, goals_found, read_goals
@@ -147,7 +147,9 @@ def read_space(
         "pairs": read_pairs(pairs),
         "edges": edges,
         "resolution": _positive("resolution", resolution, "rad, m"),
-        "weights": None if weights is None else _weights(robot, weights),
+        "weights": None
+        if weights is None
+        else by_joint("plan", "weights", robot.tree, weights, default=1.0, above=0.0),
         "limits": bounds,
     }
     if not robot.tree.constraints and isinstance(keep, (list, tuple)) and not keep:
@@ -345,19 +347,6 @@ def _counted(n: int, what: str) -> str:
 def _positive(what: str, x: Any, unit: str, least: float | None = None) -> float:
     above = 0.0 if least is None else None
     return float(finite_number("plan", what, x, least=least, above=above, infinite=True, symbols=False, unit=unit))
-
-
-def _weights(robot: Any, weights: Any) -> np.ndarray:
-    """Numbers (nv,), or one for all, or a dict by number of v."""
-    if isinstance(weights, Mapping):
-        found = np.ones(robot.nv)
-        for name, x in weights.items():
-            _put(found, robot.v_index([name]), f"weights: {name!r}", x)
-    else:
-        found = np.array(real_array(f"plan: weights: expected numbers ({robot.nv},)", weights), dtype=float)
-    if found.shape not in ((), (robot.nv,)) or not (np.isfinite(found) & (found > 0.0)).all():
-        raise ValueError(f"plan: weights: expected numbers ({robot.nv},) above zero, got {weights!r}")
-    return np.array(np.broadcast_to(found, robot.nv))
 
 
 def _named(robot: Any, limits: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from linkwork._util.validation import integer, number
 from linkwork.errors import AssemblyError
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.algorithms.low_discrepancy import rates
 from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
 from linkwork.mechanisms.assembly.parametrized_assembly import varied_robot
@@ -20,7 +21,6 @@ from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,
     HeldJoints,
     check_limits,
-    read_configuration,
     read_joints,
     read_time,
     read_weights,

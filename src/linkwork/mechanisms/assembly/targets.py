@@ -1,4 +1,4 @@
-"""What is asked of an assembly: which joints are held, what is preferred, and how much each counts."""
+"""Arguments of assembly: joints that are held or preferred, weights, times; and the mechanism that they refer to."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.validation import floats
+from linkwork._util.validation import finite_array, floats
 from linkwork.constraints import LoopJoint
-from linkwork.errors import UnknownNameError
 from linkwork.joints import JointType
-from linkwork.kernels.array_arguments import ArgumentReader
-from linkwork.kernels.compiler_api import Port
+from linkwork.kernels.robot_arguments import by_joint
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.tree import Tree
 
@@ -23,7 +21,6 @@ __all__ = [
     "ClosedMechanism",
     "HeldJoints",
     "check_limits",
-    "read_configuration",
     "read_joints",
     "read_time",
     "read_weights",
@@ -161,27 +158,6 @@ class ClosedMechanism:
         return tuple(pair for c in holonomic for pair in zip(c.row_names, c.row_units, strict=True))
 
 
-def read_configuration(robot: Any, caller: str, name: str, q: Any) -> np.ndarray:
-    """A configuration, or a batch of them, on the manifold.  Raises ValueError as robots' methods do."""
-    numbers = type(q) is np.ndarray and q.dtype == float and q.shape[-1:] == (robot.nq,)
-    if numbers and not robot._subject.unfit and np.isfinite(q).all():  # as it is most often
-        return np.array(q)
-    asked = ArgumentReader(robot._subject, caller, (Port("q", (robot.nq,)),), ())
-    try:
-        arrays = asked.prepared((q,))
-        asked.refuse_not_finite(arrays)
-        (found,) = asked.on_manifold(arrays)
-    except UnknownNameError:
-        raise
-    except ValueError as error:
-        said = str(error)
-        known = said.startswith(f"{caller}: q")
-        raise ValueError(
-            said.replace(f"{caller}: q", f"{caller}: {name}", 1) if known else f"{caller}: {name}: {said}"
-        ) from None
-    return np.array(found, dtype=float)
-
-
 def read_joints(robot: Any, caller: str, name: str, given: Given | None) -> HeldJoints:
     """Numbers of joints by name, each (...) where the joint has one, or (..., nq of it).
 
@@ -250,33 +226,12 @@ def read_weights(robot: Any, caller: str, weights: Any, preferred: HeldJoints) -
     found = np.full(tree.nv, _OTHERS if preferred.names else 1.0)
     for name in preferred.names:
         found[tree.v_slices[tree.joint_index(name)]] = 1.0
-    expected = f"{caller}: weights: expected positive numbers, a dict by joint or an array of shape ({tree.nv},)"
-    try:
-        if isinstance(weights, Mapping):
-            for name, value in weights.items():
-                found[tree.v_slices[tree.joint_index(name)]] = floats(value)
-        elif weights is not None:
-            found[:] = floats(weights)
-    except UnknownNameError as error:
-        raise error.at(f"{caller}: weights") from None
-    except (TypeError, ValueError):
-        raise ValueError(f"{expected}, got {weights!r}") from None
-    if not (np.isfinite(found).all() and (found > 0.0).all()):
-        raise ValueError(f"{expected}, got {weights!r}")
-    return found
+    return found if weights is None else by_joint(caller, "weights", tree, weights, default=found, above=0.0)
 
 
 def read_time(caller: str, time: Any) -> np.ndarray | None:
-    """The time, or times of a batch.  Raises ValueError for what is no finite number."""
-    if time is None:
-        return None
-    try:
-        found = floats(time)
-    except (TypeError, ValueError):
-        found = np.array(np.nan)
-    if not np.isfinite(found).all():
-        raise ValueError(f"{caller}: time: expected a time or an array of times [s], got {time!r}")
-    return found
+    """Return the time, or the times of a batch [s]."""
+    return None if time is None else finite_array(caller, "time", time, unit="s")
 
 
 def timed(time: Any) -> dict[str, Any]:

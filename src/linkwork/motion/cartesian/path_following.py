@@ -12,7 +12,7 @@ from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.geometry.scene import Scene
 from linkwork.kernels.array_arguments import real_array
-from linkwork.mechanisms.assembly.targets import read_configuration
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.motion.arguments import finite_number
 from linkwork.motion.cartesian.arguments import FREE_ROWS, HABITS, PathRequest
 from linkwork.motion.cartesian.cartesian_path import CartesianPath, Steps, grid
