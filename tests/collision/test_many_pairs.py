@@ -11,8 +11,7 @@ import pytest
 import linkwork as lw
 from linkwork import joints
 from linkwork.collision import algorithms as distances
-from linkwork.collision.algorithms import pair_loops as many_pairs
-from linkwork.collision.algorithms import path_bounds as shape_bounds
+from linkwork.collision.algorithms import pair_loops, path_bounds
 from linkwork.collision.algorithms.displacement_bounds import motion_bounds
 from linkwork.collision.algorithms.pair_loops import forks_from
 from linkwork.collision.algorithms.path_bounds import bound_between, path_sums
@@ -45,8 +44,8 @@ def _answers(robot: lw.Robot, q0: np.ndarray, q1: np.ndarray, monkeypatch: Any, 
     pairs, q_names = distances.shape_pairs(tree, collision_pairs(tree)), robot.nq
     plain = [pair for pair in pairs if 6 not in pair]  # without the field, of which little is proved
     with monkeypatch.context() as changed:
-        changed.setattr(many_pairs, "_MANY", 0 if many else math.inf)
-        changed.setattr(shape_bounds, "_MANY_BOUNDS", 0 if many else math.inf)
+        changed.setattr(pair_loops, "_MANY", 0 if many else math.inf)
+        changed.setattr(path_bounds, "_MANY_BOUNDS", 0 if many else math.inf)
 
         def asked(q0: Any, q1: Any) -> Any:
             q, more = [*q0], (pairs, (), {})

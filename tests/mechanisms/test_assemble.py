@@ -137,7 +137,7 @@ def test_bad_calls_are_refused_by_name():
         ({"weights": [1.0, 0.0, 1.0]}, "weights: expected numbers > 0, got 0"),
         ({"tolerance": 0.0}, "tolerance: expected a positive number"),
         ({"at_most": 0}, "at_most: expected how many starts"),
-        ({"time": "now"}, "time: expected a time"),
+        ({"time": "now"}, r"time: expected an array of finite numbers \[s\]"),
     ):
         with pytest.raises(ValueError, match=message):
             robot.assemble(**arguments)

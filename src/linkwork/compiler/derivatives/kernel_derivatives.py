@@ -9,8 +9,7 @@ from itertools import accumulate, pairwise
 from typing import Any, Literal, Self, TypeVar
 
 from linkwork._util.checked_arguments import public
-from linkwork.compiler.derivatives import forward_and_reverse as forward
-from linkwork.compiler.derivatives import forward_and_reverse as reverse
+from linkwork.compiler.derivatives import forward_and_reverse
 from linkwork.compiler.derivatives import kernel_hessian as second_order
 from linkwork.compiler.derivatives.derivative_recipes import (
     Base,
@@ -203,7 +202,7 @@ def jvp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
 
     def build(replay: Replay, given: Given) -> Elements:
         directions = {t.port.name: given[f"{d}{t.port.name}"] for t in chosen.tangents}
-        return forward.directional(replay, outputs, chosen.tangents, directions)
+        return forward_and_reverse.directional(replay, outputs, chosen.tangents, directions)
 
     ports = [Port(f"d_{t.port.name}", t.shape) for t in outputs]
     more = {f"{d}{name}": form for name, form in chosen.forms.items()}
@@ -217,7 +216,7 @@ def vjp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
 
     def build(replay: Replay, given: Given) -> Elements:
         weights = {t.port.name: given[f"{w}{t.port.name}"] for t in outputs}
-        return _only_in_reverse(partial(reverse.gradients, replay, outputs, chosen.tangents, weights))
+        return _only_in_reverse(partial(forward_and_reverse.gradients, replay, outputs, chosen.tangents, weights))
 
     ports = [Port(f"grad_{t.port.name}", t.shape) for t in chosen.tangents]
     return derived(Wanted("vjp", base, chosen, outputs, ports, ruled(build), "Gradients of weighed sums of", more))
@@ -237,7 +236,7 @@ def value_and_gradient(base: Base, by: Sequence[str], of: Any, space: str) -> De
 
     def build(replay: Replay, given: Given) -> Elements:
         one = {output.port.name: [1.0]}
-        found = _only_in_reverse(partial(reverse.gradients, replay, outputs, chosen.tangents, one))
+        found = _only_in_reverse(partial(forward_and_reverse.gradients, replay, outputs, chosen.tangents, one))
         return [replay.outputs[output.port.name], *found]
 
     ports = [output.port, *(Port(f"grad_{t.port.name}", t.shape) for t in chosen.tangents)]
@@ -253,10 +252,10 @@ def jacobian(base: Base, by: Sequence[str], of: Any, space: str, sparse: bool, m
     tangents = chosen.tangents
 
     def in_forward(replay: Replay, given: Given) -> Elements:
-        return _blocks(forward.rows_forward(replay, outputs, tangents), tangents)
+        return _blocks(forward_and_reverse.rows_forward(replay, outputs, tangents), tangents)
 
     def in_reverse(replay: Replay, given: Given) -> Elements:
-        rows = partial(reverse.rows_reverse, replay, outputs, tangents)
+        rows = partial(forward_and_reverse.rows_reverse, replay, outputs, tangents)
         if mode == "reverse":
             return _blocks(_only_in_reverse(rows), tangents)
         try:

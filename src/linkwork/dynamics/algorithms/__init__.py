@@ -12,7 +12,7 @@ from linkwork.dynamics.algorithms.forward_dynamics import ROWS as _FORWARD
 from linkwork.dynamics.algorithms.hybrid_dynamics import ROWS as _HYBRID
 from linkwork.dynamics.algorithms.inverse_dynamics import ROWS as _INVERSE
 from linkwork.dynamics.algorithms.joint_wrenches import ROWS as _JOINT_WRENCHES
-from linkwork.dynamics.algorithms.mass_matrix import ROWS as _CORIOLIS
+from linkwork.dynamics.algorithms.mass_matrix import ROWS as _MASS_MATRIX
 from linkwork.dynamics.algorithms.mass_matrix_inverse import ROWS as _INVERSE_INERTIA
 from linkwork.dynamics.algorithms.momentum import ROWS as _MOMENTUM
 from linkwork.dynamics.algorithms.passive_joint_forces import ROWS as _PASSIVE
@@ -25,7 +25,7 @@ _ALL = (
     *_FORWARD,
     *_HYBRID,
     *_INVERSE_INERTIA,
-    *_CORIOLIS,
+    *_MASS_MATRIX,
     *_PASSIVE,
     *_FORCE_ELEMENTS,
     *_JOINT_WRENCHES,

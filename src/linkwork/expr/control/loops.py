@@ -21,9 +21,16 @@ from linkwork.expr.arrays.pytree import (
     taken_apart,
 )
 from linkwork.expr.control.closure_conversion import Numbers, closed, graph_of, lent, named
-from linkwork.expr.control.loop_checks import bound, check_step, number_of_steps, pair, truth_of_condition
 from linkwork.expr.control.loop_instruction import Loop
-from linkwork.expr.control.numeric_loops import scan_on_numbers, while_on_numbers
+from linkwork.expr.control.numeric_loops import (
+    bound,
+    check_step,
+    number_of_steps,
+    pair,
+    scan_on_numbers,
+    truth_of_condition,
+    while_on_numbers,
+)
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol
 

@@ -25,7 +25,7 @@ from linkwork.expr.arrays.symbol_array import floats
 from linkwork.expr.autodiff.custom_derivative import ruled
 from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
 from linkwork.expr.control.closure_conversion import closed, graph_of, is_truth, lent, named
-from linkwork.expr.control.loop_checks import bound
+from linkwork.expr.control.numeric_loops import bound
 from linkwork.expr.equations.implicit_function import Correction, Implicit, corrected, iterated, solved
 from linkwork.expr.linalg.sparse_dot import transposed
 

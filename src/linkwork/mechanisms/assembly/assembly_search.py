@@ -15,7 +15,6 @@ from linkwork.errors import AssemblyError
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.algorithms.low_discrepancy import rates
 from linkwork.mechanisms.algorithms.weighted_projection import characteristic_length
-from linkwork.mechanisms.assembly.parametrized_assembly import varied_robot
 from linkwork.mechanisms.assembly.result import Assembly
 from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,
@@ -25,6 +24,7 @@ from linkwork.mechanisms.assembly.targets import (
     read_time,
     read_weights,
     timed,
+    varied_robot,
 )
 from linkwork.model.tree import Tree
 

@@ -1,8 +1,8 @@
 """A mechanism that follows its drivers from state to state, without leaving its branch.
 
-A step goes along the map from drivers to all, q ⊕ K δy, and back to where the constraints hold.  It is taken if the way
-back is short beside the step, and halved if it is not.  Where the mechanism does not go on, since its drivers turn back
-or it cannot be closed any further, that is where it ends.
+A step goes along the map from drivers to all, q ⊕ K δy, and back to where the constraints hold.  It is taken if the
+way back is short beside the step, and halved if it is not.  Where the mechanism does not go on, since its drivers
+turn back or it cannot be closed any further, that is where it ends.
 
 Source: Allgower and Georg, Introduction to Numerical Continuation Methods, SIAM 2003, chapter 2.
 """
@@ -18,7 +18,6 @@ import numpy as np
 from linkwork.errors import AssemblyError
 from linkwork.joints import JointType
 from linkwork.mechanisms.assembly.assembly_search import assembled, check_tolerance, solved
-from linkwork.mechanisms.assembly.parametrized_assembly import varied_robot
 from linkwork.mechanisms.assembly.result import Assembly, sign_of, slack_of
 from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,
@@ -27,6 +26,7 @@ from linkwork.mechanisms.assembly.targets import (
     read_joints,
     read_time,
     timed,
+    varied_robot,
 )
 from linkwork.spatial.arguments import given_numbers
 

@@ -36,7 +36,7 @@ from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_fo
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.joints.base.from_transform import units
 from linkwork.kinematics.algorithms.forward_kinematics import VIEW, acceleration, pose, twist
-from linkwork.kinematics.algorithms.jacobians import jacobians as jacobian
+from linkwork.kinematics.algorithms.jacobians import jacobian
 from linkwork.kinematics.algorithms.relative_kinematics import ancestors, rotated
 from linkwork.model.body import WORLD, Body
 from linkwork.model.function_spec import FunctionSpec, Output, frame_options
