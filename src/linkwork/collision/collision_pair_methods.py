@@ -216,8 +216,6 @@ def candidates(tree: Tree) -> list[tuple[str, str]]:
 
 
 Measure = Callable[[np.ndarray, Sequence[tuple[str, str]]], RobotDistances]
-
-
 """Configurations (n, nq) and pairs of links, to the distances of their shapes."""
 
 

@@ -37,8 +37,6 @@ __all__ = [
 Scalars = Sequence[Any]
 _KERNELS: LazyCache[Kernel] = LazyCache(128)
 EACH = "each"
-
-
 """A word in the names of kernels that take a margin of each pair."""
 
 
@@ -155,8 +153,6 @@ _COMPUTED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "smooth_minimum_distance": (_smooth, ("sharpness",)),
     "smooth_minimum_distance_gradient": (_smooth_gradient, ("sharpness",)),
 }
-
-
 """By name, and another word where there are several: what computes it, and the numbers that it takes besides."""
 
 

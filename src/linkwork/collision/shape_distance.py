@@ -40,8 +40,6 @@ __all__ = ["contact_points", "signed_distance"]
 _KEPT = 256  # pairs of shapes that are known again
 _OFF = 1e-6  # by how much a pose may be no rigid transform
 Numbers = Callable[..., list[Any]]
-
-
 """(16 numbers of X_a, 16 of X_b, further inputs, ...) to numbers of a result."""
 
 

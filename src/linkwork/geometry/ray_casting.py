@@ -138,8 +138,6 @@ _MET: Mapping[type, Callable[[Any, Vec3, Vec3], Any]] = {
     SegmentCore: _segment,
     EllipsoidCore: _ellipsoid,
 }
-
-
 """By the type of the core: how far a ray goes to it."""
 _ROUNDED = (HalfSpaceCore, PointCore, SegmentCore)  # which are so with any radius
 

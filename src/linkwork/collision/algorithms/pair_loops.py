@@ -31,16 +31,10 @@ __all__ = ["FEW", "BodyRows", "are_many", "forks_from", "listed", "over_many_pai
 
 Scalars = Sequence[Any]
 SceneRows = Mapping[SolidKind, Any]
-
-
 """By kind: rows (capacity, size) of obstacles."""
 Step = Callable[..., tuple[Any, list[Any]]]
-
-
 """(state, a, b, place, *extra) to the next state and a pair's numbers; its place is among pairs, or in the scene."""
 Near = Callable[..., Any]
-
-
 """(state, a, b, *extra) to whether a step with them may change the state: then it may be done twice, too."""
 _TOGETHER = (6, 4)  # pairs that are left out at a time, where that divides how many there are
 FEW = 3  # up to so many pairs of two kinds are written out, where that takes no loop

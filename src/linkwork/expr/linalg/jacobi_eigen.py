@@ -38,8 +38,6 @@ __all__ = ["Matrices", "eigh", "eigvalsh", "gap_inverse", "rotate", "rotation", 
 
 _SYMMETRIC = METHODS["sym"]
 SWEEPS = (0, 0, 1, 5, 6, 7, 7, 8, 8, 9)
-
-
 """How many sweeps leave nothing but rounding, by the number of rows; the last for all larger ones (tried up to 15)."""
 
 

@@ -41,8 +41,6 @@ __all__ = ["pinv", "svd", "svdvals"]
 
 
 SWEEPS = (0, 0, 1, 5, 5, 6, 6, 7, 7, 8)
-
-
 """How many sweeps leave nothing but rounding, by the number of columns; the last for all larger ones."""
 
 

@@ -182,8 +182,6 @@ CONTACTS: Mapping[tuple[type, type], Callable[[Any, Any, SignedDistance, Any], T
     (BoxCore, CylinderCore): box_cylinder,
     **dict.fromkeys(_BY_OUTLINES, outlines),
 }
-
-
 """By the types of the two cores, in one of the two orders: of cores, what lies between
 them, and how far apart they may be."""
 

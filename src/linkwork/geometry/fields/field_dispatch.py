@@ -63,8 +63,6 @@ FIELDS: Mapping[type[Shape], Field] = {
     PointCloud: Field(cloud_arrays, Cloud, cloud_distance, lambda shape: shape.radius, _reach),
     DistanceField: Field(voxel_arrays, Voxels, voxel_distance, lambda shape: 0.0, _reach),
 }
-
-
 """An entry a type of shape."""
 
 

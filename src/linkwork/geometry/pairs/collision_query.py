@@ -147,8 +147,6 @@ WITHIN: Mapping[tuple[type, type], Callable[[Any, Any, Any], Any]] = {
     (BoxCore, BoxCore): _boxes,
     (BoxCore, CylinderCore): box_cylinder_within,
 }
-
-
 """By the types of the two cores, in one of the two orders: whether they are no farther apart than a number."""
 
 

@@ -158,8 +158,6 @@ def _odd(number: Any) -> Any:
 
 
 Touches = Callable[[Scalars, Scalars, Scalars], list[Any]]
-
-
 """A configuration q (nq,), a difference φ and places t (k,): by place, 1 where q + t φ is not free, else 0."""
 ABREAST = 8  # configurations that are looked at together
 _BLOCKS = 10_000  # of them, at most

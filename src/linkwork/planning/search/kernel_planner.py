@@ -239,8 +239,6 @@ NUMBERS = (
     "count0",
     "count1",
 )
-
-
 """The numbers that it takes, in their order."""
 
 

@@ -121,8 +121,6 @@ def first_numbers(seed: Any, leading: tuple[int, ...] | None) -> np.ndarray:
 
 
 MODULI = (2147483563.0, 2147483399.0)
-
-
 """The two numbers of a state are whole, from 1, and less than these."""
 _FACTORS = (40014.0, 40692.0)
 State = tuple[Any, Any]

@@ -256,8 +256,6 @@ class ImplicitDynamics(CustomDerivative):
 
 
 RULES: Mapping[Callable[..., Any], Callable[[Tree, Watched], CustomDerivative]] = {forward_dynamics: ImplicitDynamics}
-
-
 """How functions are differentiated, as they stand by default, where their operations are not followed."""
 
 
