@@ -15,7 +15,7 @@ from linkwork.formats.json_and_yaml import Builder, _Reader
 from linkwork.formats.loops_file import BUDGET
 from linkwork.formats.xml_document import parse
 from linkwork.geometry.scene import Scene
-from linkwork.model.tree_attachments import attached
+from linkwork.model.attached_constraints import attached
 from linkwork.model.tree_builder import build_tree
 
 N = 300

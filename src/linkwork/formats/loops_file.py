@@ -14,13 +14,13 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any, cast
 
-from linkwork._util.file_access import path_text, read_regular
 from linkwork._util.messages import nearest, quoted
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.force_elements import ForceElement
 from linkwork.formats.constructor_reader import BOUNDS, RESISTING, PlainReader
 from linkwork.formats.constructor_schema import ELEMENTS, KINDS, TYPES, arguments, in_words, is_plain, made_from, plain
+from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.json_and_yaml import Value, parse_json, parse_yaml
 from linkwork.formats.xml_document import Budget
 from linkwork.model.body import WORLD, Frame

@@ -1,29 +1,24 @@
-"""Trees with constraints, force elements, points, directions and frames added or removed, and checks of these.
-
-`attached` adds those that a file lists, and reports all errors with their positions in the file.
-"""
+"""Trees with constraints, force elements, points, directions and frames added or removed, and checks of these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from linkwork._util.messages import quoted
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.constraints.constraint import References, renamed
-from linkwork.errors import Findings, Issue, Location, UnknownNameError
+from linkwork.errors import UnknownNameError
 from linkwork.force_elements import ForceElement
 from linkwork.joints.axis import unit_axis
 from linkwork.model.body import Direction, Frame, Point
 from linkwork.model.composite_body import composed
-from linkwork.model.description import Attachments
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 from linkwork.spatial.arguments import LARGEST, given_numbers, given_pose, given_text
 
 __all__ = [
-    "attached",
     "check_mark_name",
     "check_references",
     "of_the_world",
@@ -325,62 +320,3 @@ def without_force_elements(tree: Tree, names: Iterable[str]) -> Tree:
         if name not in known:
             raise UnknownNameError("force element", name, known)
     return replace(tree, force_elements=tuple(e for e in tree.force_elements if e.name not in left))
-
-
-def attached(tree: Tree, attachments: Attachments) -> Tree:
-    """The tree with all of them, in their order.  Raises ModelError with all that is wrong.
-
-    Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, MARK_INVALID, CONSTRAINT,
-    FORCE_ELEMENT.
-    """
-    findings, marks = Findings(), MarkBuilder(tree)
-    for frame in attachments.frames:
-        _try(findings, frame.where, "MARK_INVALID", marks.add_frame, frame.name, frame.link, frame.placement)
-    for point in attachments.points:
-        _try(findings, point.where, "MARK_INVALID", marks.add_point, point.name, point.on, point.vector)
-    for mark in attachments.directions:
-        _try(findings, mark.where, "MARK_INVALID", marks.add_direction, mark.name, mark.on, mark.vector)
-    findings.raise_errors()  # what follows from a frame that is not there would only confuse
-    tree = marks.tree()
-    constraints = ConstraintBuilder(tree)
-    joints, said = {*tree.carried}, dict[str, Location]()
-    for item in attachments.constraints:
-        name = item.constraint.name
-        taken = "constraint" if name in said else "joint" if name in joints else ""
-        if taken:
-            message = f"{quoted(name)} is the name of a {taken} already{_line(said.get(name))}"
-            findings.error(
-                Issue("DUPLICATE_NAME", message, item.where, "constraints and joints have names of their own")
-            )
-            continue
-        said[name] = item.where
-        _try(findings, item.where, "CONSTRAINT", constraints.add, [item.constraint])
-    elements = ForceElementBuilder(constraints.tree())
-    for one in attachments.force_elements:
-        _try(findings, one.where, "FORCE_ELEMENT", elements.add, one.element)
-    findings.raise_errors()
-    return elements.tree()
-
-
-def _line(where: Location | None) -> str:
-    return "" if where is None or where.line is None else f", on line {where.line}"
-
-
-def _try(findings: Findings, where: Location, code: str, add: Callable[..., None], *arguments: Any) -> None:
-    """Add something, or note what is wrong with it."""
-    try:
-        add(*arguments)
-    except UnknownNameError as error:
-        message, _, hint = str(error).partition("; ")
-        findings.error(
-            Issue(
-                {"frame": "UNKNOWN_FRAME", "joint": "UNKNOWN_JOINT", "point": "UNKNOWN_POINT"}.get(
-                    error.kind, "UNKNOWN_DIRECTION"
-                ),
-                message,
-                where,
-                hint or None,
-            )
-        )
-    except (TypeError, ValueError) as error:
-        findings.error(Issue(code, str(error), where))

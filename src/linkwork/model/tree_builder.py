@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from linkwork._util.messages import listed, nearest, quoted
 from linkwork.errors import NOTED, Findings, Issue, Location
 from linkwork.joints import Floating
+from linkwork.model.attached_constraints import attached
 from linkwork.model.body import WORLD, Body, Following, Frame, Limits
 from linkwork.model.composite_body import composed, with_summed_inertias
 from linkwork.model.coupled_joints import coupled, flatten_mimics, ignored_mimics
 from linkwork.model.description import Attachments, Description, JointDescription, LinkDescription
 from linkwork.model.tree import Report, Tree
-from linkwork.model.tree_attachments import attached
 from linkwork.model.value_check import check_values
 from linkwork.spatial import Inertia, Pose, Vec3
 from linkwork.spatial.arguments import LARGEST

@@ -20,9 +20,9 @@ from linkwork.kernels.compiled_method import computed_from
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches, edits
 from linkwork.mechanisms.algorithms import ROWS as MECHANISMS
 from linkwork.mechanisms.algorithms.constraint_rows import settled
+from linkwork.model.attached_constraints import attached
 from linkwork.model.body import FRICTION_VELOCITY
 from linkwork.model.tree_attachments import (
-    attached,
     with_constraints,
     with_force_elements,
     without_constraints,

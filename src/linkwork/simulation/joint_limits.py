@@ -25,8 +25,8 @@ from linkwork.expr.scalar.functions import fabs, lt, where
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 from linkwork.simulation.algorithms.compliant_forces import stop_force
 from linkwork.simulation.algorithms.contact.contact_terms import Interval, dry, held, limit, servo
-from linkwork.simulation.control_output import ServoForces
 from linkwork.simulation.rollout.spring_steps import least_inertias
+from linkwork.simulation.servo_actuators import ServoForces
 
 __all__ = [
     "LIMITS",

@@ -22,10 +22,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork._util.file_access import path_text, read_regular
 from linkwork._util.messages import nearest, quoted
 from linkwork.constraints import LoopJoint
 from linkwork.errors import Findings, Issue, Location, ModelError
+from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.urdf.urdf_joints import read_axis, read_bound, read_joint
 from linkwork.formats.urdf.urdf_links import read_link, read_materials
 from linkwork.formats.urdf.urdf_schema import VERSIONS, check

@@ -15,9 +15,9 @@ from linkwork._util.messages import nearest
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import ModelWarning, UnknownNameError
 from linkwork.formats import parse_urdf, read_loops, read_urdf
+from linkwork.model.attached_constraints import attached
 from linkwork.model.description import Description
 from linkwork.model.tree import Tree
-from linkwork.model.tree_attachments import attached
 from linkwork.model.tree_builder import build_tree
 
 __all__ = ["BuildOptions", "LoadOptions", "Options", "read_robot", "read_robot_string"]

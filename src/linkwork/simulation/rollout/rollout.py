@@ -38,11 +38,12 @@ from linkwork.simulation.algorithms import (
 )
 from linkwork.simulation.contacts.contact_set import ContactDiagnostics
 from linkwork.simulation.contacts.penetration_depth import deepened
-from linkwork.simulation.control_output import ServoForces, Servos, command_form, split_command
+from linkwork.simulation.control_output import command_form, split_command
 from linkwork.simulation.events import SLOTS, EventSlots, no_slots, watched
 from linkwork.simulation.reaction_records import RecordedReaction
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
 from linkwork.simulation.sensors.sensor_readings import sensed
+from linkwork.simulation.servo_actuators import ServoForces, Servos
 from linkwork.simulation.simulation_spec import (
     OWN,
     SENSORS,

@@ -25,9 +25,9 @@ from linkwork.simulation.algorithms.ode_system import ElementResistance, StepFor
 from linkwork.simulation.algorithms.step_constraints import allowed_velocity
 from linkwork.simulation.contacts.contact_set import ContactSet, in_world
 from linkwork.simulation.contacts.penetration_depth import rigid_gaps
-from linkwork.simulation.control_output import ServoForces
 from linkwork.simulation.joint_limits import JointStops, dry_joints, joint_limits, loops_held, servos_held
 from linkwork.simulation.rollout.spring_steps import element_shares, implicit_shares
+from linkwork.simulation.servo_actuators import ServoForces
 from linkwork.simulation.simulation_spec import moving_robot
 
 __all__ = ["SimulatedDynamics"]
