@@ -13,8 +13,8 @@ Robots:
 - `Robot` has the functions: `help(linkwork.Robot)`.  `Robot.compile` makes one `Kernel` of several.
 - `pose_difference` is what is left from one pose to another, for controllers; `propagate_motion` chains motions of
   frames, with velocities and accelerations.
-- `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and
-  gives a `JointReport`.
+- `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and gives
+  a `JointReport`.
 - `constraints` are what a robot obeys besides its joints, and `Robot.with_constraints` puts them on: `Distance`,
   `PointOnLine`, `PointOnPlane`, `PointOnCurve`, `PointOnSurface`, `Parallel`, `Angle`, `Weld`, `Ball`, `Gear`, `Rack`,
   `Screw`, `Belt`, `Coupling`, `Prescribed`, `CenterOfMass`, `NoSlip`, `Skate`, `Rolling`, `RollingContact`,

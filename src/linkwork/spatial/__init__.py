@@ -5,10 +5,14 @@ tell frames: ``X_ab`` is the pose of b in a, and rewrites what is given in b as 
 stands on the right of ``@`` picks the action: a rotation turns vectors, matrices and rotations; a pose moves motions,
 forces, subspaces, inertias and poses, and `Pose.point` points.
 
->>> quarter = Rotation.turning(Vec3(0.0, 0.0, 1.0), 0.0, 1.0)  # of cosine 0 and sine 1; `Rotation.about` takes an
-angle >>> X_ab = Pose(quarter, Vec3(1.0, 0.0, 0.0)) >>> X_ab.point(Vec3(2.0, 0.0, 0.0)) Vec3(x=1.0, y=2.0, z=0.0) >>>
-X_ab @ Force(Vec3.zero(), Vec3(5.0, 0.0, 0.0)) Force(moment=Vec3(x=0.0, y=0.0, z=5.0), force=Vec3(x=0.0, y=5.0,
-z=0.0)) >>> (X_ab.inv() @ X_ab) == Pose.identity() True
+>>> quarter = Rotation.turning(Vec3(0.0, 0.0, 1.0), 0.0, 1.0)  # of cosine 0 and sine 1; `Rotation.about` takes an angle
+>>> X_ab = Pose(quarter, Vec3(1.0, 0.0, 0.0))
+>>> X_ab.point(Vec3(2.0, 0.0, 0.0))
+Vec3(x=1.0, y=2.0, z=0.0)
+>>> X_ab @ Force(Vec3.zero(), Vec3(5.0, 0.0, 0.0))
+Force(moment=Vec3(x=0.0, y=0.0, z=5.0), force=Vec3(x=0.0, y=5.0, z=0.0))
+>>> (X_ab.inv() @ X_ab) == Pose.identity()
+True
 
 - `Vec3` (x, y, z); `Matrix3` (three rows), `Symmetric3` (xx, xy, xz, yy, yz, zz);
 - `Rotation` (three rows), `Quaternion` (w, x, y, z), `MRP` (three modified Rodrigues parameters);

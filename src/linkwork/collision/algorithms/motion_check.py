@@ -1,8 +1,8 @@
 """Whether a straight segment of configurations is free of collisions: certified, or sampled.
 
 Certified: at one configuration of the segment every pair has a distance d > 0, a normal n and a plane that separates
-it.  How fast the two sides of the plane approach each other follows from the bodies' twists: the gap along n grows at
-a rate of at least u, and its second derivative is at least −a (`motion_bounds`), so that it is open while
+it.  How fast the two sides of the plane approach each other follows from the bodies' twists: the gap along n grows at a
+rate of at least u, and its second derivative is at least −a (`motion_bounds`), so that it is open while
 
     d + u s − ½ a s² > 0,
 

@@ -1,8 +1,8 @@
 """Any `casadi.Function` as a kernel.
 
-CasADi's scalar functions are lists of instructions much like a program's, which are run on symbols.  `COMPOSED` has
-the operations that are made of several of ours; the others are rows of our table.  What neither has is refused by
-name. CasADi is imported when it is used, and not before.
+CasADi's scalar functions are lists of instructions much like a program's, which are run on symbols.  `COMPOSED` has the
+operations that are made of several of ours; the others are rows of our table.  What neither has is refused by name.
+CasADi is imported when it is used, and not before.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The code of a program with loops: drivers that run pieces of straight-line code.
 
-A *driver* is a function of one loop, choice or call, for one vector of samples or one sample: it runs the pieces of
-its bodies as often as its lanes want.  Lanes that have ended, or that are not meant, keep what they carry: which ones
-go on is a mask of one bit for each.
+A *driver* is a function of one loop, choice or call, for one vector of samples or one sample: it runs the pieces of its
+bodies as often as its lanes want.  Lanes that have ended, or that are not meant, keep what they carry: which ones go on
+is a mask of one bit for each.
 """
 
 from __future__ import annotations

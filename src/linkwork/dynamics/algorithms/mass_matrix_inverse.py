@@ -1,8 +1,8 @@
 """The inverse of the mass matrix in factors, from articulated bodies.
 
 While all joints after it are free, a column J_k of a joint is resisted by D_k, and takes the wrench U_k to be moved.
-These are the factors of M = LᵀDL, L_kj = J_j · U_k / D_k for the columns j that carry k, and no digits are lost where
-M is badly conditioned.  M⁻¹ is applied in either of two ways, whichever takes less:
+These are the factors of M = LᵀDL, L_kj = J_j · U_k / D_k for the columns j that carry k, and no digits are lost where M
+is badly conditioned.  M⁻¹ is applied in either of two ways, whichever takes less:
 
 - by the rows l_i of L⁻¹, which has the zeros that M has between joints of which neither carries the other,
 
@@ -16,8 +16,8 @@ Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.5 (LᵀDL 
 
 The inverse of the mass matrix, and products with it.
 
-M⁻¹ is formed from factors of M (`factored_inverse`).  A product M⁻¹ x needs no matrix: it is the acceleration under
-the joint forces x, at rest without gravity, by articulated bodies.
+M⁻¹ is formed from factors of M (`factored_inverse`).  A product M⁻¹ x needs no matrix: it is the acceleration under the
+joint forces x, at rest without gravity, by articulated bodies.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.5 (LᵀDL and its sparsity) and chapter 7.
 """

@@ -1,10 +1,10 @@
 """Convex quadratic programs by proximal steps, each of which is a strictly convex one.
 
-From x̄, a step goes to the x where ½ xᵀHx + gᵀx + ½ (x − x̄)ᵀE(x − x̄) is least within the bounds, with a small
-diagonal E.  There Hx + g + Cᵀλ = −E (x − x̄), which is what is left; the next step starts there, with the rows that
-are held. Where H is positive definite E is 0, and one step is all but for rounding.  So what a step solves is
-regular, whatever H is, and steps are a refinement too, since each computes anew what is left.  Of a linear program,
-finitely many lead to the solution.
+From x̄, a step goes to the x where ½ xᵀHx + gᵀx + ½ (x − x̄)ᵀE(x − x̄) is least within the bounds, with a small diagonal
+E.  There Hx + g + Cᵀλ = −E (x − x̄), which is what is left; the next step starts there, with the rows that are held.
+Where H is positive definite E is 0, and one step is all but for rounding.  So what a step solves is regular, whatever H
+is, and steps are a refinement too, since each computes anew what is left.  Of a linear program, finitely many lead to
+the solution.
 
 Sources: Rockafellar, Monotone operators and the proximal point algorithm, SIAM Journal on Control and Optimization 14,
 1976; Bemporad, A numerically stable solver for positive semidefinite quadratic programs based on nonnegative least

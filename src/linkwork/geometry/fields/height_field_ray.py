@@ -6,9 +6,9 @@ way t between places where it passes a line of the grid or a cell's diagonal: wh
     u(t),     v(t),     u(t) − v(t),
 
 are whole numbers, which they are one after the other at steady steps of t.  So the next place is the least of three
-numbers.  The first piece at whose end the ray is no longer above the surface has the triangle that is met, and what
-the ray has with its plane is the answer, which varies as that does.  Pieces cost the same on any field, and there are
-no more of them than twice the cells along both sides.
+numbers.  The first piece at whose end the ray is no longer above the surface has the triangle that is met, and what the
+ray has with its plane is the answer, which varies as that does.  Pieces cost the same on any field, and there are no
+more of them than twice the cells along both sides.
 
 Source: Amanatides and Woo, A fast voxel traversal algorithm for ray tracing, Eurographics 1987.
 """

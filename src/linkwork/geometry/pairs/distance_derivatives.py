@@ -1,15 +1,15 @@
 """How the distance of two cores, its normal and its points vary when the cores move.
 
 Apart or overlapping, the nearest points p_A and p_B lie on the two surfaces, whose normals there are n and −n, and
-p_B − p_A = d n.  With the motion of each body, by which its point at p_A or p_B changes by w and its normal there by
-ν, the surfaces' own equations (`surface_derivatives.py`) say in the plane across n
+p_B − p_A = d n.  With the motion of each body, by which its point at p_A or p_B changes by w and its normal there by ν,
+the surfaces' own equations (`surface_derivatives.py`) say in the plane across n
 
     P_A · (δn − ν_A) = Q_A · (δp_A − w_A),    P_B · (−δn − ν_B) = Q_B · (δp_B − w_B),    δp_B = δp_A + d δn:
 
-four linear equations for δn and δp_A, the conditions of the nearest points differentiated (implicit-function
-theorem). They have no single answer where nearest points or normals are not unique.  Of the distance itself δd = n ·
-(w_B − w_A), and no equation is solved (envelope theorem).  Nothing of how the points were found is asked, so searches
-are differentiated as what they find.
+four linear equations for δn and δp_A, the conditions of the nearest points differentiated (implicit-function theorem).
+They have no single answer where nearest points or normals are not unique.  Of the distance itself δd = n · (w_B − w_A),
+and no equation is solved (envelope theorem).  Nothing of how the points were found is asked, so searches are
+differentiated as what they find.
 
 Sources: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, 1983, chapter 3; Danskin,
 The Theory of Max-Min, 1967.

@@ -1,14 +1,13 @@
 """A velocity by strict priorities: what is hard first, then a level after the other, each in what those before leave.
 
-Ranges of hard tasks are barriers: of what is left to a bound, h = e − low or high − e, a step takes at most the part
-g,
+Ranges of hard tasks are barriers: of what is left to a bound, h = e − low or high − e, a step takes at most the part g,
 
     h + ḣ dt ≥ (1 − g) h,
 
-so that it is never used up, and what is beyond comes back by that part.  First come the equations that the robot
-obeys of itself, G v + σ = 0 of its closed loops and of what rolls, as far as the box of limits lets them; then
-barriers; then hard errors, as well as these let them; then levels of soft tasks.  What a level reaches stays, as an
-equation A_i δ = A_i δ_i of those that follow, so there always is a step.
+so that it is never used up, and what is beyond comes back by that part.  First come the equations that the robot obeys
+of itself, G v + σ = 0 of its closed loops and of what rolls, as far as the box of limits lets them; then barriers; then
+hard errors, as well as these let them; then levels of soft tasks.  What a level reaches stays, as
+an equation A_i δ = A_i δ_i of those that follow, so there always is a step.
 
 Sources: Kanoun, Lamiraux and Wieber, Kinematic control of redundant manipulators: generalizing the task-priority
 framework to inequality task, IEEE Trans. Robotics 27, 2011; Ames and others, Control barrier functions: theory and

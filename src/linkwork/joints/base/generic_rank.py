@@ -1,5 +1,4 @@
-"""What holds of a type in nearly every configuration: how many motions it has, and whether they are always the
-same."""
+"""What holds of a type in nearly every configuration: how many motions it has, and whether they are always the same."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@ that leads nearest to the wish p,
     min ½ ‖δ + d‖²_W  with  φ + G δ = 0,      d = q ⊖ p,
     δ = −W⁻¹Gᵀ Λ_ν⁻¹ φ  −  (1 − W⁻¹Gᵀ Λ⁺ G) d,      Λ = G W⁻¹ Gᵀ,
 
-in which columns of held joints are left out.  Λ_ν = Λ + ν ‖φ‖² 1 shortens steps where constraints are far from met,
-and lets them be met at a quadratic rate.  A step that neither closes more nor, nearly closed, leads nearer is halved.
+in which columns of held joints are left out.  Λ_ν = Λ + ν ‖φ‖² 1 shortens steps where constraints are far from met, and
+lets them be met at a quadratic rate.  A step that neither closes more nor, nearly closed, leads nearer is halved.
 Coordinates that would go beyond their limits are stopped, and the others make up for it.
 
-Sources: Fan and Yuan, On the quadratic convergence of the Levenberg-Marquardt method without nonsingularity
-assumption, Computing 74, 2005; Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 16 and 18.
+Sources: Fan and Yuan, On the quadratic convergence of the Levenberg-Marquardt method without nonsingularity assumption,
+Computing 74, 2005; Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 16 and 18.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     Λ = G M⁻¹ Gᵀ,      (∂a/∂τ) = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹ = P M⁻¹,      Pᵀ M P = M − Gᵀ Λ⁺ G,
 
-P = 1 − M⁻¹Gᵀ Λ⁺ G being the projection that takes velocities to those nearest by kinetic energy that constraints
-leave. The two matrices are each other's pseudo-inverse with respect to that energy: (P M⁻¹)(Pᵀ M P) = P, and no unit
-of length counts as one of angle.  Rows may depend on each other.
+P = 1 − M⁻¹Gᵀ Λ⁺ G being the projection that takes velocities to those nearest by kinetic energy that constraints leave.
+The two matrices are each other's pseudo-inverse with respect to that energy: (P M⁻¹)(Pᵀ M P) = P, and no unit of length
+counts as one of angle.  Rows may depend on each other.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 3 and 8.
 
@@ -12,9 +12,9 @@ Impact of a robot with constraints: what they, and impulses, do to velocities in
 
     M (v⁺ − v) = GᵀΛ + Σ Jᵀ p,      G v⁺ + σ = −e (G v + σ).
 
-The rows that hold already, G v + σ = 0, go on to hold whatever e is; the velocities at which others are met are what
-e, the coefficient of restitution, turns round.  Without impulses and drift σ kinetic energy changes by −½ (1 − e²) (G
-v)ᵀ (G M⁻¹ Gᵀ)⁺ (G v), which is no gain for 0 ≤ e ≤ 1.
+The rows that hold already, G v + σ = 0, go on to hold whatever e is; the velocities at which others are met are what e,
+the coefficient of restitution, turns round.  Without impulses and drift σ kinetic energy changes by
+−½ (1 − e²) (G v)ᵀ (G M⁻¹ Gᵀ)⁺ (G v), which is no gain for 0 ≤ e ≤ 1.
 
 Sources: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 11.7; Moreau, Unilateral contact and dry friction
 in finite freedom dynamics, 1988 (one coefficient for all that is met at once).

@@ -16,16 +16,15 @@ Source: Lanczos, The Variational Principles of Mechanics, 4th ed., 1970, chapter
 
 Joint wrenches (reactions) of robots with constraints: of joints of the tree, and of those that close loops.
 
-A joint of the tree is opened: behind it stands one that lets everything go and does not move (`opened`).  What that
-one would have to exert is the wrench across the joint.  With the rows G′ of the constraints and the wrenches F of
-what closes loops in this wider tree, and w₀ the wrench that bodies and what acts on them from outside take,
+A joint of the tree is opened: behind it stands one that lets everything go and does not move (`opened`).  What that one
+would have to exert is the wrench across the joint.  With the rows G′ of the constraints and the wrenches F of what
+closes loops in this wider tree, and w₀ the wrench that bodies and what acts on them from outside take,
 
     w = w₀ − G′ᵀ λ − J′ᵀ F,
 
-of the six velocities of the wider tree that the opened joint adds.  A constraint between numbers of joints alone, as
-of gears, has no such columns: its force acts in the joints, and goes through them as a motor's does.  A joint that
-closes a loop transmits the wrenches W of its own rows, and what a motor, a spring or friction in it exerts: Σ λ W +
-S⁺ᵀ τ_J.
+of the six velocities of the wider tree that the opened joint adds.  A constraint between numbers of joints alone, as of
+gears, has no such columns: its force acts in the joints, and goes through them as a motor's does.  A joint that closes
+a loop transmits the wrenches W of its own rows, and what a motor, a spring or friction in it exerts: Σ λ W + S⁺ᵀ τ_J.
 
 λ is given, or follows from inverse dynamics with the joints that are actuated.  Where rows depend on each other λ is
 one of many, μ with Gᵀ μ = 0 being what may be added: the least, Σ Λ_ii λ_i² with Λ = G M⁻¹ Gᵀ.  A component g·λ of a

@@ -6,8 +6,8 @@ With the columns of G split into those of independent velocities u and of the ot
 
 and with accelerations a, G a + γ = 0, a = K u̇ + g, where G_d g_d = −γ; g is K̇ u + k̇.  G_d may have more rows than
 columns: where rows depend on each other, and agree, the normal equations G_dᵀ G_d x = G_dᵀ b have the solution of all
-of them, and they are regular wherever u determines the rest.  What squaring costs in digits a step of refinement on b
-− G_d x brings back, as far as G_dᵀ G_d tells its columns apart.
+of them, and they are regular wherever u determines the rest.  What squaring costs in digits a step of refinement on b −
+G_d x brings back, as far as G_dᵀ G_d tells its columns apart.
 
 Sources: Björck, Stability analysis of the method of seminormal equations, Linear Algebra Appl. 88/89, 1987;
 Featherstone, Rigid Body Dynamics Algorithms, 2008, section 3.5 (explicit constraints).

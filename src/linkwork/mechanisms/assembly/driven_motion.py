@@ -1,8 +1,8 @@
 """A mechanism that follows its drivers from state to state, without leaving its branch.
 
-A step goes along the map from drivers to all, q ⊕ K δy, and back to where the constraints hold.  It is taken if the
-way back is short beside the step, and halved if it is not.  Where the mechanism does not go on, since its drivers
-turn back or it cannot be closed any further, that is where it ends.
+A step goes along the map from drivers to all, q ⊕ K δy, and back to where the constraints hold.  It is taken if the way
+back is short beside the step, and halved if it is not.  Where the mechanism does not go on, since its drivers turn back
+or it cannot be closed any further, that is where it ends.
 
 Source: Allgower and Georg, Introduction to Numerical Continuation Methods, SIAM 2003, chapter 2.
 """

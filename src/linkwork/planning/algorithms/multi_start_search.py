@@ -1,8 +1,8 @@
 """Short paths by several searches, each for less than the best path so far, as one loop.
 
-Straight ways to goals are looked at first.  Then two trees grow until they meet, and the path is cut short; then
-again, towards the goals that are nearer than the best path is long, with samples about straight ways to them, no
-farther off than a shorter path may be.
+Straight ways to goals are looked at first.  Then two trees grow until they meet, and the path is cut short; then again,
+towards the goals that are nearer than the best path is long, with samples about straight ways to them, no farther off
+than a shorter path may be.
 
 A path on which something is in the way is cut off both trees, with what grew on it, and they grow on.
 

@@ -4,8 +4,8 @@ Nodes of both trees are rows of one table, in the order of their birth.  In a ro
 node that is nearest to a sample, by a step; from then on the other tree grows from its nearest node towards where that
 ended, a step in each round, until it gets there or something is in the way.
 
-Samples lie about straight ways from starts to goals, more often about short ones, in a box that grows with their
-number up to where a path over it would be as long as the best one that is known, or anywhere within limits.
+Samples lie about straight ways from starts to goals, more often about short ones, in a box that grows with their number
+up to where a path over it would be as long as the best one that is known, or anywhere within limits.
 
 Source: Kuffner and LaValle, RRT-Connect, 2000.
 """

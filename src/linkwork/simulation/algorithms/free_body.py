@@ -1,14 +1,13 @@
 """How bodies that hang on nothing go on by themselves, in methods of first order.
 
-A step of theirs is a push and a flight.  The push changes the velocity u, in the axes of the step's start, which do
-not turn meanwhile, so impulses act on the momentum that is there.  In flight the centre of mass goes straight and the
+A step of theirs is a push and a flight.  The push changes the velocity u, in the axes of the step's start, which do not
+turn meanwhile, so impulses act on the momentum that is there.  In flight the centre of mass goes straight and the
 body turns by R = exp(h Ω), so that, in its own axes,
 
     I ω⁺ = Rᵀ I ω,     Ω = I⁻¹ exp(−h Ω/2) I ω,
 
 and its momentum in the world is the same to rounding.  Ω, the angular velocity halfway, makes the flight the same
-backward: energy does not drift.  What carries further bodies turns by h ω, and their gyroscopic forces are in the
-push.
+backward: energy does not drift.  What carries further bodies turns by h ω, and their gyroscopic forces are in the push.
 
 Source: Simo and Wong, Unconditionally stable algorithms for rigid body dynamics that exactly preserve energy and
 momentum, International Journal for Numerical Methods in Engineering 31, 1991; Hairer, Lubich and Wanner, Geometric

@@ -12,9 +12,9 @@ The step's velocity w is found by Newton's method with the inertia and the rows 
 singular to the step, as where it passes a dead point, that does not converge: there the impulse of the rows that all
 but vanish is left out, and the step ends at the configuration nearest to where it leads.
 
-Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, section VII.1.4; Leyendecker,
-Marsden and Ortiz, Variational integrators for constrained dynamical systems, ZAMM 88, 2008; Cortés and Martínez,
-Nonholonomic integrators, Nonlinearity 14, 2001.
+Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, section VII.1.4; Leyendecker, Marsden
+and Ortiz, Variational integrators for constrained dynamical systems, ZAMM 88, 2008; Cortés and Martínez, Nonholonomic
+integrators, Nonlinearity 14, 2001.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Along a column J of a joint, all that it carries turns and moves together, and i
 
     J ×* h_C + I_C Ψ̇,      J ×* F_C + I_C Ψ̈ + B_C Ψ̇.
 
-About the centre of mass, which moves by δc = (I_C J)_f / m, a variation (n; f) of what is (N; f_total) in all counts
-as n − c × f − δc × f_total.
+About the centre of mass, which moves by δc = (I_C J)_f / m, a variation (n; f) of what is (N; f_total) in all counts as
+n − c × f − δc × f_total.
 
 Source: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial vector
 algebra, IEEE Robotics and Automation Letters 7, 2022; Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot,
@@ -22,9 +22,9 @@ Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapte
 
 Gradients of the energies, by the momentum and the weight that each joint carries.
 
-Let h_i be the momentum of all that body i carries.  Its joint's velocity c adds S_c to the twists of all of it, and
-its coordinate c turns it along: seen from axes that turn with it, the twists change by that of the parent, V_p × S_c,
-and by what the joint itself makes of v elsewhere.  So
+Let h_i be the momentum of all that body i carries.  Its joint's velocity c adds S_c to the twists of all of it, and its
+coordinate c turns it along: seen from axes that turn with it, the twists change by that of the parent, V_p × S_c, and
+by what the joint itself makes of v elsewhere.  So
 
     ∂T/∂v_c = h_i · S_c,      ∂T/∂q_c = h_i · (V_p × S_c + ∂(S v)/∂q_c),
 

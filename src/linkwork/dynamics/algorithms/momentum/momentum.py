@@ -4,8 +4,8 @@
 
 each body's momentum in its own frame, taken inward from body to body.
 
-Sources: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.13; Orin, Goswami and Lee, Centroidal dynamics
-of a humanoid robot, Autonomous Robots 35, 2013.
+Sources: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.13; Orin, Goswami and Lee, Centroidal dynamics of
+a humanoid robot, Autonomous Robots 35, 2013.
 
 The centroidal momentum matrix, its rate, and the locked inertia: what joints' unit velocities do to the momentum.
 

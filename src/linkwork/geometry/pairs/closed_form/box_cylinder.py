@@ -6,8 +6,8 @@ A − B is the sum of segments, which are the box's edges and the cylinder's axi
 - on the cylinder's side beside a vertex of the box: n is across the axis, on the way from the vertex to it;
 - where an edge of the box and a rim touch (`edge_rim_extremes.py`);
 
-and h(n) is least at one of these, so −h is the depth, or, where it is above 0, a distance.  But for what is left:
-apart they may also be nearest at a vertex of the box and a rim.  Of the vertex that is nearest to the cylinder it is
+and h(n) is least at one of these, so −h is the depth, or, where it is above 0, a distance.  But for what is left: apart
+they may also be nearest at a vertex of the box and a rim.  Of the vertex that is nearest to the cylinder it is
 known at once, because it is nearest of all points where the normal leads out of the box.
 """
 

@@ -7,10 +7,10 @@ A − B is the sum of two segments, the axes, and two discs.  Unless these are p
   that is drawn out, as in `edge_rim_extremes.py`;
 - where two rims touch, n is anywhere, and Newton's method finds it on the sphere.
 
-−h(n) is extreme at one of these.  Apart there is one such place, and it shows: the points that n leads to are on
-both. So rims are only asked where the best of what is known without them does not show it.  Of overlaps many places
-may show; there Newton's method starts in four, from which it found the least in all but 4 of 360 000 shallow
-overlaps, and in all of 380 000 others.
+−h(n) is extreme at one of these.  Apart there is one such place, and it shows: the points that n leads to are on both.
+So rims are only asked where the best of what is known without them does not show it.  Of overlaps many places may show;
+there Newton's method starts in four, from which it found the least in all but 4 of 360 000 shallow overlaps, and in all
+of 380 000 others.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Which arms have a closed form: a family is found from the geometry of the axes, and tried before it is believed.
 
-Six axes have one where three neighbours go through one point or are parallel: the last three or the third to the
-fifth through a point, the second to the fourth or the last three parallel, seen from either end.  Seven have one
-where the first three go through a point and the last three too, by the elbow angle; others where one joint at an end
-is held at a value, and the six that are left are such an arm.
+Six axes have one where three neighbours go through one point or are parallel: the last three or the third to the fifth
+through a point, the second to the fourth or the last three parallel, seen from either end.  Seven have one where the
+first three go through a point and the last three too, by the elbow angle; others where one joint at an end is held at a
+value, and the six that are left are such an arm.
 """
 
 from __future__ import annotations

@@ -2,11 +2,10 @@
 
     exp(S₁ θ₁) ... exp(S_n θ_n) = B Rz(θ'₁) A₁ Tz(d₂) Rz(θ'₂) A₂ ... A_{n−1} Rz(θ'_n) T,    A_k = Tx(a_k) Rx(α_k),
 
-with θ'_k = θ_k + o_k.  z is along each axis, and x along the common normal to the next, from foot to foot; a is 0
-where neighbours intersect, and sin α where they are parallel.  Where they are so within `TOLERANCE` they are taken to
-be: files round their numbers (1.5708 is off by 4e-6), and the steps that polish a solution on the robot's own
-kinematics square what that makes wrong.  No family needs right angles, so these are exact only where rounding
-explains the rest.
+with θ'_k = θ_k + o_k.  z is along each axis, and x along the common normal to the next, from foot to foot; a is 0 where
+neighbours intersect, and sin α where they are parallel.  Where they are so within `TOLERANCE` they are taken to be:
+files round their numbers (1.5708 is off by 4e-6), and the steps that polish a solution on the robot's own kinematics
+square what that makes wrong.  No family needs right angles, so these are exact only where rounding explains the rest.
 
 Source: Denavit and Hartenberg, A kinematic notation for lower-pair mechanisms, ASME J. Applied Mechanics 22, 1955.
 
